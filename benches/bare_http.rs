@@ -43,9 +43,10 @@ async fn main() -> std::io::Result<()> {
 async fn take(body: web::Bytes, entries: web::Data<mpsc::SyncSender<Entry>>) -> HttpResponse {
     let (done, durable) = oneshot::channel();
     let taken = entries.try_send((body, done)).is_ok() && durable.await.is_ok();
-    match taken {
-        true => HttpResponse::Accepted().finish(),
-        false => HttpResponse::InternalServerError().finish(),
+    if taken {
+        HttpResponse::Accepted().finish()
+    } else {
+        HttpResponse::InternalServerError().finish()
     }
 }
 

@@ -11,16 +11,17 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use smsc::gsup::{Message, MessageType, SmRpAddress};
+use smsc::gsup::{GsupMessage, MessageType, SmRpAddress};
 use smsc::smpp::{Leniency, SubmitSm, codec, encode};
-use smsc::sms::convert::{self, Alphabet, Policy};
-use smsc::sms::reassemble::{Added, Assembler, Part};
+use smsc::sms::convert::{self, Alphabet, SubstitutionPolicy};
+use smsc::sms::reassemble::{Added, Assembler, TextPart};
 use smsc::sms::rp::{self, Rp};
-use smsc::sms::segment::{self, Form, Units};
+use smsc::sms::segment::{self, PartNumbering, Units};
 use smsc::sms::tpdu::{
-    self, Address, Deliver, Direction, Kind, StatusReport, Submit, TimeStamp, Tpdu, UserData,
+    self, Deliver, Direction, SmsSubmit, StatusReport, TimeStamp, Tpdu, TpduAddress, TpduKind,
+    UserData,
 };
-use smsc::sms::udh::{Concat, Header};
+use smsc::sms::udh::{Concat, UserDataHeader};
 use smsc::sms::{Language, Shifts, gsm7, pack, ucs2};
 
 /// How long one measurement runs, and how many there are.
@@ -76,7 +77,7 @@ fn cases() -> Vec<Case> {
     let latin1 = convert::encode("arrivé à Genève, où il attend", Alphabet::Latin1, default);
     let latin1 = latin1.expect("French is in Latin-1");
 
-    let mut numbered = Header::default();
+    let mut numbered = UserDataHeader::default();
     numbered.set_concat(Some(PART_TWO));
     let user_data: Bytes = [&numbered.encode()[..], &[b'x'; 134]].concat().into();
     let thousand: Bytes = vec![b'x'; 1_000].into();
@@ -85,14 +86,24 @@ fn cases() -> Vec<Case> {
         case(
             "udh split and concat, 5 octets of header",
             &user_data,
-            |octets| Header::split(octets).map(|(header, _)| header.concat()),
+            |octets| UserDataHeader::split(octets).map(|(header, _)| header.concat()),
         ),
-        case("udh encode", &numbered, Header::encode),
+        case("udh encode", &numbered, UserDataHeader::encode),
         case("segment count, 1,000 septets", &thousand, |octets| {
-            segment::count(octets, Units::Septets, &Header::default(), Form::Eight)
+            segment::count(
+                octets,
+                Units::Septets,
+                &UserDataHeader::default(),
+                PartNumbering::Eight,
+            )
         }),
         case("segment split, 1,000 septets into 7", &thousand, |octets| {
-            segment::split(octets, Units::Septets, &Header::default(), Form::Eight)
+            segment::split(
+                octets,
+                Units::Septets,
+                &UserDataHeader::default(),
+                PartNumbering::Eight,
+            )
         }),
         case(
             "reassemble 3 parts, 1,000 other sets waiting",
@@ -142,7 +153,14 @@ fn cases() -> Vec<Case> {
         case(
             "convert, transliterated, 73 characters",
             &french,
-            move |text| convert::force(text, Alphabet::Gsm, default, Policy::Transliterate),
+            move |text| {
+                convert::force(
+                    text,
+                    Alphabet::Gsm,
+                    default,
+                    SubstitutionPolicy::Transliterate,
+                )
+            },
         ),
         case("choose, default alphabet, 159 characters", &long, |text| {
             convert::choose(text, &Language::ALL)
@@ -181,15 +199,15 @@ struct Radio {
     /// RP-DATA of the phone, and towards it.
     rp_submit: Rp,
     rp_deliver: Rp,
-    mt: Message,
-    mo: Message,
+    mt: GsupMessage,
+    mo: GsupMessage,
 }
 
 impl Radio {
     /// A full text in the 7-bit alphabet, and what carries it.
     fn new() -> Self {
         let user_data = UserData {
-            header: Header::default(),
+            header: UserDataHeader::default(),
             body: vec![b'x'; 160].into(),
         };
         let stamp = TimeStamp {
@@ -198,11 +216,11 @@ impl Radio {
             day: 21,
             ..TimeStamp::default()
         };
-        let number = Address::international("447700900123");
-        let submit = Tpdu::Submit(Submit {
+        let number = TpduAddress::international("447700900123");
+        let submit = Tpdu::Submit(SmsSubmit {
             destination_address: number.clone(),
             user_data: user_data.clone(),
-            ..Submit::default()
+            ..SmsSubmit::default()
         });
         let deliver = Tpdu::Deliver(Deliver {
             originating_address: number.clone(),
@@ -217,7 +235,7 @@ impl Radio {
             ..StatusReport::default()
         });
         let imsi = "001010000000001";
-        let centre = Address::international("49170000");
+        let centre = TpduAddress::international("49170000");
         let rp = |direction, tpdu: &Tpdu| Rp::Data {
             direction,
             reference: 1,
@@ -227,21 +245,21 @@ impl Radio {
         Self {
             rp_submit: rp(Direction::FromPhone, &submit),
             rp_deliver: rp(Direction::ToPhone, &deliver),
-            mt: Message {
+            mt: GsupMessage {
                 reference: Some(1),
                 destination: Some(SmRpAddress::Imsi(imsi.to_owned())),
                 originator: Some(SmRpAddress::ServiceCentre(centre.clone())),
                 user_information: Some(written(&deliver)),
                 source_name: Some("SMSC-00-00-00-00-00-00".into()),
-                ..Message::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
+                ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
             },
-            mo: Message {
+            mo: GsupMessage {
                 reference: Some(1),
                 destination: Some(SmRpAddress::ServiceCentre(centre.clone())),
                 originator: Some(SmRpAddress::Msisdn(number)),
                 user_information: Some(written(&submit)),
                 source_name: Some("MSC-00-00-00-00-00-00".into()),
-                ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
+                ..GsupMessage::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
             },
             submit,
             deliver,
@@ -259,15 +277,19 @@ fn radio_cases() -> Vec<Case> {
     let radio = Radio::new();
     let mut cases = Vec::new();
     for (name, kind, tpdu) in [
-        ("tpdu SMS-SUBMIT, 160 septets", Kind::Submit, &radio.submit),
+        (
+            "tpdu SMS-SUBMIT, 160 septets",
+            TpduKind::Submit,
+            &radio.submit,
+        ),
         (
             "tpdu SMS-DELIVER, 160 septets",
-            Kind::Deliver,
+            TpduKind::Deliver,
             &radio.deliver,
         ),
         (
             "tpdu SMS-STATUS-REPORT",
-            Kind::StatusReport,
+            TpduKind::StatusReport,
             &radio.status_report,
         ),
     ] {
@@ -297,8 +319,16 @@ fn radio_cases() -> Vec<Case> {
         ("gsup MO-forwardSM with that SMS-SUBMIT", &radio.mo),
     ] {
         let octets = Bytes::from(message.encode().expect("the message is a sound one"));
-        cases.push(case(format!("{name}: encode"), message, Message::encode));
-        cases.push(case(format!("{name}: decode"), &octets, Message::decode));
+        cases.push(case(
+            format!("{name}: encode"),
+            message,
+            GsupMessage::encode,
+        ));
+        cases.push(case(
+            format!("{name}: decode"),
+            &octets,
+            GsupMessage::decode,
+        ));
     }
     cases
 }
@@ -370,7 +400,7 @@ fn waiting(sets: u64) -> Rc<Waiting> {
 }
 
 fn add(assembler: &mut Assembler<u64, u64>, key: u64, sequence: u8) -> Added<u64> {
-    let part = Part {
+    let part = TextPart {
         holder: 0,
         total: 3,
         sequence,

@@ -21,11 +21,11 @@ use bytes::{Bytes, BytesMut};
 use smsc::carrier::{self, Protocol};
 use smsc::cmpp::Cmpp;
 use smsc::content::handset::{self, Handsets};
-use smsc::gsup::{self, Role, Session, SessionConfig, ipa};
+use smsc::gsup::{self, GsupRole, GsupSession, GsupSessionConfig, ipa};
 use smsc::sgip::Sgip;
 use smsc::smgp::Smgp;
 use smsc::sms::rp;
-use smsc::sms::tpdu::{self, Direction, Kind};
+use smsc::sms::tpdu::{self, Direction, TpduKind};
 
 /// Of a session whose time stands still.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,15 +52,15 @@ const SGIP: Sgip = Sgip {
     time: 1,
 };
 
-const KINDS: [Kind; 8] = [
-    Kind::Deliver,
-    Kind::Submit,
-    Kind::StatusReport,
-    Kind::Command,
-    Kind::DeliverReport,
-    Kind::DeliverReportError,
-    Kind::SubmitReport,
-    Kind::SubmitReportError,
+const KINDS: [TpduKind; 8] = [
+    TpduKind::Deliver,
+    TpduKind::Submit,
+    TpduKind::StatusReport,
+    TpduKind::Command,
+    TpduKind::DeliverReport,
+    TpduKind::DeliverReportError,
+    TpduKind::SubmitReport,
+    TpduKind::SubmitReportError,
 ];
 
 /// TPDUs, RP messages and GSUP frames to begin with.
@@ -110,9 +110,10 @@ fn main() -> ExitCode {
     for (name, target) in TARGETS.iter().filter(|(name, _)| all || named(name)) {
         is_clean &= run(name, *target, seconds, seed);
     }
-    match is_clean {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if is_clean {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 
@@ -143,7 +144,7 @@ fn run(name: &str, target: fn(&Bytes) -> Result<(), String>, long: Duration, see
 
 fn on_tpdu(octets: &Bytes) -> Result<(), String> {
     for direction in [Direction::ToPhone, Direction::FromPhone] {
-        let _ = Kind::guess(direction, octets);
+        let _ = TpduKind::guess(direction, octets);
     }
     for kind in KINDS {
         let read = tpdu::decode(kind, octets);
@@ -182,13 +183,13 @@ fn on_rp(octets: &Bytes) -> Result<(), String> {
 }
 
 fn on_gsup(octets: &Bytes) -> Result<(), String> {
-    let Ok(found) = gsup::Message::decode(octets) else {
+    let Ok(found) = gsup::GsupMessage::decode(octets) else {
         return Ok(());
     };
     let Ok(written) = found.encode() else {
         return Ok(());
     };
-    let again = gsup::Message::decode(&written.into());
+    let again = gsup::GsupMessage::decode(&written.into());
     holds(again.as_ref().ok() == Some(&found), || {
         format!("it comes back as {again:?}")
     })
@@ -203,8 +204,8 @@ fn on_ipa(octets: &Bytes) -> Result<(), String> {
     }
     let mut out = BytesMut::new();
     let now = Instant::now();
-    let config = SessionConfig {
-        role: Role::Client,
+    let config = GsupSessionConfig {
+        role: GsupRole::Client,
         name: Bytes::from_static(b"SMSC"),
         ping_every: PATIENCE,
         patience: PATIENCE,
@@ -212,7 +213,7 @@ fn on_ipa(octets: &Bytes) -> Result<(), String> {
         late: PATIENCE,
         window: 10,
     };
-    let mut session: Session<()> = Session::new(config, now, &mut out);
+    let mut session: GsupSession<()> = GsupSession::new(config, now, &mut out);
     session.receive(octets, now);
     while session.next_event(&mut out).is_some() {}
     Ok(())
@@ -256,7 +257,7 @@ fn on_handset(octets: &Bytes) -> Result<(), String> {
             continue;
         };
         for tpdu in &delivery.tpdus {
-            let oddities = tpdu::examine(Kind::Deliver, tpdu).notes.oddities;
+            let oddities = tpdu::examine(TpduKind::Deliver, tpdu).notes.oddities;
             holds(oddities.is_empty(), || {
                 format!("a phone gets {}: {oddities:?}", hex(tpdu))
             })?;
@@ -266,10 +267,7 @@ fn on_handset(octets: &Bytes) -> Result<(), String> {
 }
 
 fn holds(is_so: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
-    match is_so {
-        true => Ok(()),
-        false => Err(otherwise()),
-    }
+    if is_so { Ok(()) } else { Err(otherwise()) }
 }
 
 fn octets(hex: &str) -> Vec<u8> {

@@ -166,9 +166,10 @@ impl Lane {
         let mut steps: [Rows; 4] = Default::default();
         for commit in 0..commits + 3 {
             steps.rotate_right(1);
-            steps[0] = match commit < commits {
-                true => Rows::new(first + commit * rows, rows),
-                false => Rows::default(),
+            steps[0] = if commit < commits {
+                Rows::new(first + commit * rows, rows)
+            } else {
+                Rows::default()
             };
             self.commit(shape, &steps).await;
         }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use smsc::pb::{Message, MessageState};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
-use smsc::store::{FinRow, SentRow, Stage, Store, Ticket, WriteBatch};
+use smsc::store::{FinRow, MessageStage, SentRow, Store, Ticket, WriteBatch};
 
 /// The scheduler's tick, in which /proc counts CPU time.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -175,7 +175,7 @@ fn backlog(messages: u64) {
         let (mut waiting, mut sent) = (0u64, 0u64);
         store
             .recover(None, &mut |active| match active.stage {
-                Stage::Sent { .. } => sent += 1,
+                MessageStage::Sent { .. } => sent += 1,
                 _ => waiting += 1,
             })
             .expect("recovery reads");

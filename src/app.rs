@@ -29,7 +29,7 @@ use crate::actors::control::supervisor::Supervisor;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::duplicates;
 use crate::actors::ingress::ingest::Intake;
-use crate::actors::routing::resolver::{Asked, Known};
+use crate::actors::routing::resolver::{KnownAnswers, SourcedQuestion};
 use crate::actors::runtime::supervise::Escalate;
 use crate::app::bootstrap::Bootstrap;
 use crate::app::starter::Starter;
@@ -253,7 +253,10 @@ fn open_redis(config: &Config) -> anyhow::Result<Option<Arc<Redis>>> {
 
 /// Reads the table of networks or IMSIs, so that no message comes before it. A source that is away stops no
 /// start.
-fn check_resolver<Q: Asked>(known: &Known<Q>, config: &Config) -> anyhow::Result<()> {
+fn check_resolver<Q: SourcedQuestion>(
+    known: &KnownAnswers<Q>,
+    config: &Config,
+) -> anyhow::Result<()> {
     let section = Q::section(config);
     Q::sources(section, &Arc::default()).map_err(anyhow::Error::msg)?;
     let settings = Q::settings(section);

@@ -62,7 +62,7 @@ use std::sync::OnceLock;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::ConfigError;
-use crate::domain::settings::Kind;
+use crate::domain::settings::ResourceKind;
 use crate::files;
 use crate::store::StoreError;
 
@@ -75,114 +75,114 @@ static VERSION: OnceLock<&'static str> = OnceLock::new();
 #[command(name = "smsc", about, args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
     #[command(flatten)]
-    serve: serve::Args,
+    serve: serve::ServeArgs,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Run the SMSC (the default).
-    Serve(serve::Args),
+    Serve(serve::ServeArgs),
     /// Send one message and wait for its receipt.
-    Send(send::Args),
+    Send(send::SendArgs),
     /// Check a configuration file, or print all defaults.
-    CheckConfig(check_config::Args),
+    CheckConfig(check_config::CheckConfigArgs),
     /// Apply the accounts, operators, routes and policy of a file to a running SMSC.
-    Apply(apply::Args),
+    Apply(apply::ApplyArgs),
     /// Show the history of the configuration, compare it with the file, or roll back.
-    Config(versions::Args),
+    Config(versions::ConfigArgs),
     /// Show accounts, add, edit or remove one.
     #[command(subcommand)]
-    Account(resource::Order),
+    Account(resource::ResourceCommand),
     /// Show operators, add, edit or remove one.
     #[command(subcommand)]
-    Operator(resource::Order),
+    Operator(resource::ResourceCommand),
     /// Show routes, add, edit or remove one, or explain where a message would go.
-    Route(route::Args),
+    Route(route::RouteArgs),
     /// Simulate an operator.
-    Simulate(simulate::Args),
+    Simulate(simulate::SimulateArgs),
     /// Simulate ESMEs and measure.
-    Load(load::Args),
+    Load(load::LoadArgs),
     /// Measure several times, and compare with another SMSC or an earlier measurement.
-    Bench(bench::Args),
+    Bench(bench::BenchArgs),
     /// Show queues, or suspend, resume, purge or move one.
-    Queues(queues::Args),
+    Queues(queues::QueuesArgs),
     /// Show binds and operators, or suspend, resume or rebind an operator.
-    Binds(binds::Args),
+    Binds(binds::BindsArgs),
     /// Show the nodes that share the store.
-    Nodes(nodes::Args),
+    Nodes(nodes::NodesArgs),
     /// Watch throughput, queues, binds, operators and nodes.
-    Top(top::Args),
+    Top(top::TopArgs),
     /// Show what changes, as it changes.
-    Events(events::Args),
+    Events(events::EventsArgs),
     /// Find or cancel messages, show one, or cancel, retry or move it.
-    Message(message::Args),
+    Message(message::MessageArgs),
     /// Follow what happens to the messages of a number, an account or an operator.
-    Trace(trace::Args),
+    Trace(trace::TraceArgs),
     /// Show failed messages, with their attempts.
-    DeadLetters(dead_letters::Args),
+    DeadLetters(dead_letters::DeadLettersArgs),
     /// Send failed messages again, as new ones.
-    Replay(replay::Args),
+    Replay(replay::ReplayArgs),
     /// Show operators' receipts that match no message, match or drop one.
-    Receipts(receipts::Args),
+    Receipts(receipts::ReceiptsArgs),
     /// Show rows of the store that are not as they were written, or forget them.
-    Damaged(damaged::Args),
+    Damaged(damaged::DamagedArgs),
     /// Show, release or cancel messages that may have been sent before the database went back in time.
-    Held(held::Args),
+    Held(held::HeldArgs),
     /// Take a node out of service without stopping it, or back into service.
-    Drain(drain::Args),
+    Drain(drain::DrainArgs),
     /// Show the balance and quota of an account, or add to its balance.
-    Balance(balance::Args),
+    Balance(balance::BalanceArgs),
     /// Show how many messages ended, by day, account, operator, country and state.
-    Usage(usage::Args),
+    Usage(usage::UsageArgs),
     /// Send a test callback to the URL of an account.
-    Callback(callback::Args),
+    Callback(callback::CallbackArgs),
     /// Show, create and remove tokens of the admin API.
-    Token(token::Args),
+    Token(token::TokenArgs),
     /// Show, create and revoke API keys of accounts, for the HTTP API.
-    Key(key::Args),
+    Key(key::ApiKeyArgs),
     /// Show opt-outs, add or remove numbers.
-    OptOut(opt_out::Args),
+    OptOut(opt_out::OptOutArgs),
     /// Show the look-ups of networks and IMSIs, or forget answers.
-    Lookups(lookups::Args),
+    Lookups(lookups::LookupsArgs),
     /// What waits for event sinks, and what has become of publishing.
-    Sink(sink::Args),
+    Sink(sink::SinkArgs),
     /// Show how the sources of commands on NATS stand.
-    Sources(sources::Args),
+    Sources(sources::SourcesArgs),
     /// Save SMSCs under names, and choose which one commands ask.
-    Context(context::Args),
+    Context(context::ContextArgs),
     /// Print the OpenAPI description of the admin API.
-    Openapi(openapi::Args),
+    Openapi(openapi::OpenapiArgs),
     /// Copy the store of a running SMSC into one file.
-    Backup(backup::Args),
+    Backup(backup::BackupArgs),
     /// Show how far finished messages have been copied elsewhere.
-    Archive(archive::Args),
+    Archive(archive::ArchiveArgs),
     /// Write finished messages into a file or another database.
-    Export(export::Args),
+    Export(export::ExportArgs),
     /// Erase a subscriber's number and texts from finished messages.
-    Erase(erase::Args),
+    Erase(erase::EraseArgs),
     /// Check a store against its invariants.
-    Fsck(fsck::Args),
+    Fsck(fsck::FsckArgs),
     /// Read what can be read of a store that cannot be opened into a new one.
-    Salvage(salvage::Args),
+    Salvage(salvage::SalvageArgs),
     /// Set aside ids that a wrong clock has left in the future.
-    RepairIds(repair_ids::Args),
+    RepairIds(repair_ids::RepairIdsArgs),
     /// Ask a running SMSC whether it is ready.
-    Health(health::Args),
+    Health(health::HealthArgs),
     /// Upgrade the schema of the PostgreSQL database to this release.
-    Migrate(migrate::Args),
+    Migrate(migrate::MigrateArgs),
     /// Move everything from the embedded store into the PostgreSQL database.
-    MigrateStore(migrate_store::Args),
+    MigrateStore(migrate_store::MigrateStoreArgs),
     /// Convert the configuration of Kannel or Jasmin.
-    Convert(convert::Args),
+    Convert(convert::ConvertArgs),
     /// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, of GSUP frames, or of PDUs of
     /// CMPP, SGIP or SMGP.
-    Decode(decode::Args),
+    Decode(decode::DecodeArgs),
     /// Print a shell completion script.
-    Completions(completions::Args),
+    Completions(completions::CompletionsArgs),
     /// Write the manual pages.
-    Man(man::Args),
+    Man(man::ManPageArgs),
 }
 
 /// The whole command line.
@@ -200,12 +200,12 @@ pub fn main(version: &'static str) -> ExitCode {
     let _ = VERSION.set(version);
     let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     // What it writes holds numbers, texts or secrets, except for what is made to be handed on.
-    if !matches!(cli.command, Some(Command::Man(_))) {
+    if !matches!(cli.command, Some(CliCommand::Man(_))) {
         files::keep_private();
     }
     let result = match cli.command {
         None => serve::run(cli.serve),
-        Some(Command::Serve(args)) => serve::run(args),
+        Some(CliCommand::Serve(args)) => serve::run(args),
         Some(command) => command.run().map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {
@@ -245,7 +245,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(closed)
 }
 
-impl Command {
+impl CliCommand {
     fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Serve(args) => serve::run(args).map(|_| ()),
@@ -253,8 +253,8 @@ impl Command {
             Self::CheckConfig(args) => check_config::run(args),
             Self::Apply(args) => apply::run(args),
             Self::Config(args) => versions::run(args),
-            Self::Account(order) => resource::run(Kind::Account, order),
-            Self::Operator(order) => resource::run(Kind::Operator, order),
+            Self::Account(order) => resource::run(ResourceKind::Account, order),
+            Self::Operator(order) => resource::run(ResourceKind::Operator, order),
             Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),
             Self::Load(args) => load::run(args),

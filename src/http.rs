@@ -49,7 +49,7 @@ use crate::actors::control::access::Access;
 use crate::actors::control::admin::Admin;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::listener::take_port;
-use crate::config::{Http, MetricsFor};
+use crate::config::{HttpConfig, MetricsFor};
 use crate::tls;
 
 pub use live::Live;
@@ -142,7 +142,7 @@ use run;
 /// # Errors
 /// An address cannot be listened on; the text says how to choose another.
 pub fn serve(
-    config: &Http,
+    config: &HttpConfig,
     certificate: Option<&Arc<tls::Server>>,
     with_api: bool,
     served: Served,

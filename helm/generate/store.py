@@ -171,7 +171,7 @@ def outbox_panels():
         row("Outbox"),
         graph(
             "Events wait",
-            "Ends of messages that a reader (cdr: call detail records, usage, nats, archive, redis_platform) has not read yet.",
+            "Ends of messages that a reader (cdr: call detail records, usage, archive, redis_platform; nats: of a build before) has not read yet.",
             (total("smsc_outbox_waiting", "reader", how="max"), "{{reader}}"),
             w=8,
         ),

@@ -39,15 +39,15 @@ use actix::{
 use tokio::time::Instant;
 
 use self::shares::{BindNeed, QueueNeed, Shares, Split, WAIT_FOR_OTHERS};
-use crate::actors::billing::balance::Balance;
+use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::{SupervisorAddress, post_to};
 use crate::actors::context::ports::QueueKind;
-use crate::config::Config;
-use crate::pb::{BindState, DisownPartitions, LeaveCluster, Order, SlotsChanged};
+use crate::config::{Config, NodeRole};
+use crate::pb::{BindDirection, BindState, DisownPartitions, LeaveCluster, Order, SlotsChanged};
 use crate::store::StoreError;
 use crate::store::cluster::{
-    ClusterStore, Figures, Hint, Membership, NodeCard, Partition, Resource, View,
+    ClusterStore, Figures, Hint, LeasedResource, Membership, NodeCard, Partition, View,
 };
 
 pub const MAILBOX: usize = 64;
@@ -64,7 +64,7 @@ const EXIT_NUMBER: i32 = 70;
 pub struct Cluster {
     node: Arc<NodeContext>,
     /// Its blocks belong to one membership.
-    balance: Arc<Balance>,
+    balance: Arc<NodePurses>,
     store: Arc<dyn ClusterStore>,
     supervisor: SupervisorAddress,
     /// Executes orders of other nodes.
@@ -80,15 +80,15 @@ pub struct Cluster {
     next_look: Instant,
     /// Whether a step is under way: claims and the hand-off table run one after another.
     working: bool,
-    wanted: work::Wanted,
+    wanted: work::WantedWork,
     adoptions: adoption::Adoptions,
     strays: strays::Strays,
     /// Whether the last step took much from the hand-off table.
     is_busy: bool,
     next_poll: Instant,
-    declared: HashSet<Resource>,
+    declared: HashSet<LeasedResource>,
     /// Given back during a step that may have requested them before.
-    given_back: Vec<Resource>,
+    given_back: Vec<LeasedResource>,
     /// How many times resources were given back: a view requested earlier does not show that.
     releases: u64,
     burying: HashSet<(u8, u64)>,
@@ -103,10 +103,10 @@ pub struct Cluster {
     /// What only the database says to be this node's is read from this time on: another node may still be giving it up.
     adopt_from: Instant,
     /// What is free and left to the node that should have it, and since when.
-    left_since: HashMap<Resource, Instant>,
+    left_since: HashMap<LeasedResource, Instant>,
     /// Whether the card has changes that other nodes have not seen.
     has_news: bool,
-    counts: counts::Counts,
+    counts: counts::CountExchange,
     /// Nothing is held until a heartbeat succeeds: at the start, and after the lease was lost.
     stood_back: bool,
     leaving: bool,
@@ -152,7 +152,7 @@ impl Cluster {
     /// `me`: the membership from [`ClusterStore::join`].
     pub fn new(
         node: Arc<NodeContext>,
-        balance: Arc<Balance>,
+        balance: Arc<NodePurses>,
         store: Arc<dyn ClusterStore>,
         supervisor: SupervisorAddress,
         admin: Recipient<Order>,
@@ -173,7 +173,7 @@ impl Cluster {
             next_beat: now,
             next_look: now,
             working: false,
-            wanted: work::Wanted::default(),
+            wanted: work::WantedWork::default(),
             adoptions: adoption::Adoptions::default(),
             strays: strays::Strays::default(),
             is_busy: false,
@@ -189,7 +189,7 @@ impl Cluster {
             adopt_from: now,
             left_since: HashMap::new(),
             has_news: true,
-            counts: counts::Counts::default(),
+            counts: counts::CountExchange::default(),
             stood_back: true,
             leaving: false,
         }
@@ -230,7 +230,7 @@ impl Cluster {
 
     /// The queues that this node has sessions for.
     fn serving(&self) -> Vec<u32> {
-        let delivers = self.card.roles.iter().any(|role| role == "delivery");
+        let delivers = (self.card.roles.iter()).any(|role| role == NodeRole::Delivery.as_str());
         let mut serving: Vec<u32> = self
             .node
             .queues()
@@ -257,7 +257,7 @@ impl Cluster {
         let ports = self.node.binds.all();
         let tries = ports.iter().filter(|port| {
             let bind = port.snapshot.get();
-            bind.direction == "gsm"
+            bind.direction() == BindDirection::Gsm
                 && bind.state() != BindState::Bound
                 && bind.reconnect_attempts >= CUT_OFF
                 // Any node would find it so.
@@ -381,7 +381,7 @@ impl Cluster {
         let rebalance = shares.rebalance();
         self.declare(shares.everything(), ctx);
         self.leave_to_others(&rebalance.left);
-        let missing_here: Vec<Resource> = {
+        let missing_here: Vec<LeasedResource> = {
             let ownership = self.node.local_lease.hold();
             view.held
                 .iter()
@@ -395,7 +395,7 @@ impl Cluster {
         let is_account = |queue| self.node.is_account(queue);
         self.strays.see(&view, self.me.node, self.lease, is_account);
         self.node.local_lease.set_view(view);
-        let is_mine = |at: &Partition| missing_here.contains(&Resource::Queue(*at));
+        let is_mine = |at: &Partition| missing_here.contains(&LeasedResource::Queue(*at));
         self.forget_failures(|at| is_fresh && !is_mine(at));
         // After standing back: the database still shows these as ours, so no other node has used them.
         let is_too_early = !was_stood_back && Instant::now() < self.adopt_from;
@@ -410,7 +410,7 @@ impl Cluster {
     }
 
     /// What others should have taken by now.
-    fn overdue(&self) -> HashSet<Resource> {
+    fn overdue(&self) -> HashSet<LeasedResource> {
         let patience = self.node.config().cluster.heartbeat * WAIT_FOR_OTHERS;
         let left = self.left_since.iter();
         left.filter(|(_, since)| since.elapsed() >= patience)
@@ -418,13 +418,13 @@ impl Cluster {
             .collect()
     }
 
-    fn leave_to_others(&mut self, left: &[Resource]) {
+    fn leave_to_others(&mut self, left: &[LeasedResource]) {
         let (now, before) = (Instant::now(), std::mem::take(&mut self.left_since));
-        let since = |resource: &Resource| before.get(resource).copied().unwrap_or(now);
+        let since = |resource: &LeasedResource| before.get(resource).copied().unwrap_or(now);
         self.left_since = left.iter().map(|left| (*left, since(left))).collect();
     }
 
-    fn declare(&mut self, all: Vec<Resource>, ctx: &mut Context<Self>) {
+    fn declare(&mut self, all: Vec<LeasedResource>, ctx: &mut Context<Self>) {
         let mut new = all;
         new.retain(|resource| !self.declared.contains(resource));
         if !new.is_empty() {

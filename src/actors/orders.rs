@@ -16,31 +16,35 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::context::ports::QueuePort;
 use crate::pb::{Commanded, QueueCommand, QueueCommandReply, Refusal};
-use crate::store::{History, SentRow, StoreError};
+use crate::store::{MessageHistory, SentRow, StoreError};
 
 /// A queue that has not answered by then is restarting or stuck.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// The rows of one message.
-pub async fn history(node: &NodeContext, id: u64) -> Result<History, Refusal> {
+pub async fn history(node: &NodeContext, id: u64) -> Result<MessageHistory, Refusal> {
     let history = node.store.history(id).await?;
     history.ok_or_else(|| no_such_message(id))
 }
 
 /// The attempts of a message with operators and accounts, the oldest first: of a text that was divided, or put together with
 /// others, those of what carries it, and not that it was handed to that.
-pub async fn attempts(node: &NodeContext, history: &History) -> Result<Vec<SentRow>, Refusal> {
+pub async fn attempts(
+    node: &NodeContext,
+    history: &MessageHistory,
+) -> Result<Vec<SentRow>, Refusal> {
     let plan = node.plan();
     let carriers = carriers_of(&plan, history);
-    let carriers = match carriers.is_empty() {
-        true => Vec::new(),
-        false => node.store.histories(carriers).await?,
+    let carriers = if carriers.is_empty() {
+        Vec::new()
+    } else {
+        node.store.histories(carriers).await?
     };
     Ok(joined(&plan, history, carriers.iter().flatten()))
 }
 
 /// The messages that carry one that was divided, or put together with others, once it was handed to them.
-pub fn carriers_of(plan: &Plan, history: &History) -> Vec<u64> {
+pub fn carriers_of(plan: &Plan, history: &MessageHistory) -> Vec<u64> {
     let mut handed = (history.attempts.iter())
         .filter(|attempt| plan.is_carrier(attempt.operator))
         .peekable();
@@ -60,8 +64,8 @@ pub fn carriers_of(plan: &Plan, history: &History) -> Vec<u64> {
 /// The attempts of a message and of those that carry it, as of one message.
 pub fn joined<'h>(
     plan: &Plan,
-    history: &History,
-    carriers: impl Iterator<Item = &'h History>,
+    history: &MessageHistory,
+    carriers: impl Iterator<Item = &'h MessageHistory>,
 ) -> Vec<SentRow> {
     let own = history.attempts.iter();
     let own = own.filter(|attempt| !plan.is_carrier(attempt.operator));

@@ -78,24 +78,24 @@ pub use self::backlog::items_of;
 use self::backlog::Backlog;
 use self::dispatch::Dispatch;
 use self::guard::{Guard, Load};
-use self::in_flight::InFlight;
+use self::in_flight::QueueInFlight;
 use self::in_order::InOrder;
 use self::leaving::Leaving;
 use self::recovery::Recovery;
 use self::sessions::Sessions;
 use self::suspects::Suspects;
-use self::tokens::Tokens;
+use self::tokens::QueueTokens;
 use self::trial::Trial;
-use self::under_way::UnderWay;
+use self::under_way::StoreRequests;
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::{Item, Seed};
 use crate::actors::context::messages::{AdoptPartitions, AttemptsWritten, Compare, Missed};
 use crate::actors::context::octets::OctetShare;
-use crate::actors::context::plan::is_handsets;
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
+use crate::domain::queue_name::QueueName;
 use crate::pb::{
     Credit, DisownPartitions, Enqueue, Held, QueueCommand, QueueItem, ReleasePartitions,
     ResolvedBatch, SessionDown, SettleBatch, SubscriberReady,
@@ -110,28 +110,28 @@ pub struct Queue {
     node: Arc<NodeContext>,
     port: Arc<QueuePort>,
     backlog: Backlog,
-    in_flight: InFlight,
+    in_flight: QueueInFlight,
     in_order: InOrder,
     suspects: Suspects,
     trial: Trial,
     sessions: Sessions,
-    tokens: Tokens,
+    tokens: QueueTokens,
     guard: Guard,
     recovery: Recovery,
     leaving: Leaving,
-    under_way: UnderWay,
+    under_way: StoreRequests,
     /// The memory that its bodies may take.
     bodies: OctetShare,
     /// Messages for other queues, in order while they are written.
     passing: InTurn<Vec<Dispatch>>,
     /// Set while a purge runs: who ordered it.
     purging: Option<String>,
-    counters: Counters,
+    counters: QueueCounters,
 }
 
 /// Counts since the process started.
 #[derive(Debug, Default)]
-struct Counters {
+struct QueueCounters {
     enqueued: u64,
     granted: u64,
     delivered: u64,
@@ -147,7 +147,7 @@ struct Counters {
 impl Queue {
     /// A queue with the messages that the store had for it when the process started.
     pub fn new(node: Arc<NodeContext>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
-        let under_way = UnderWay::new(node.local_lease.generation());
+        let under_way = StoreRequests::new(node.local_lease.generation());
         let plan = node.plan();
         let is_in_order = plan.is_in_order(port.id);
         let backlog = Backlog::new(port.kind != QueueKind::Account, is_in_order, &plan);
@@ -157,12 +157,12 @@ impl Queue {
             node,
             port,
             backlog,
-            in_flight: InFlight::default(),
+            in_flight: QueueInFlight::default(),
             in_order: InOrder::default(),
             suspects: Suspects::default(),
             trial: Trial::default(),
             sessions: Sessions::default(),
-            tokens: Tokens::default(),
+            tokens: QueueTokens::default(),
             guard: Guard::new(),
             recovery: Recovery::default(),
             leaving: Leaving::default(),
@@ -170,9 +170,9 @@ impl Queue {
             bodies,
             passing: InTurn::default(),
             purging: None,
-            counters: Counters::default(),
+            counters: QueueCounters::default(),
         };
-        if is_handsets(&queue.port.name) {
+        if QueueName::parse(&queue.port.name).is_handsets() {
             queue.backlog.want_subscribers();
             queue.backlog.keep_places();
         }

@@ -11,10 +11,10 @@ use crate::actors::egress::throttle;
 use crate::actors::receipts;
 use crate::actors::receipts::correlation::{self, Correlation};
 use crate::actors::routing::policy::PolicyState;
-use crate::actors::runtime::supervise::{self, Escalate, Health, Slot};
-use crate::config::{Account, Config, Operator, Route};
+use crate::actors::runtime::supervise::{self, ActorSlot, Escalate, Health};
+use crate::config::{Account, Config, OperatorConfig, RouteConfig};
 use crate::domain::id::IdGenerator;
-use crate::domain::route::Step;
+use crate::domain::route::RoutingStep;
 use crate::store::Store;
 use crate::store::cluster::ClusterStore;
 use crate::store::sqlite::{SqliteOptions, SqliteStore};
@@ -27,7 +27,7 @@ pub struct TestNode {
     pub configuration: Arc<Configuration>,
     pub operator: u32,
     pub account: u32,
-    correlation: RefCell<Option<Slot<Correlation>>>,
+    correlation: RefCell<Option<ActorSlot<Correlation>>>,
     _folder: tempfile::TempDir,
 }
 
@@ -99,16 +99,16 @@ pub async fn node_that_writes(
             password: "test".into(),
             ..Account::default()
         }],
-        operator: vec![Operator {
+        operator: vec![OperatorConfig {
             id: "up".to_owned(),
             address: "127.0.0.1:9".to_owned(),
             system_id: "smsc".to_owned(),
             binds,
-            ..Operator::default()
+            ..OperatorConfig::default()
         }],
-        route: vec![Route {
-            to: vec![Step::single("up".to_owned())],
-            ..Route::default()
+        route: vec![RouteConfig {
+            to: vec![RoutingStep::single("up".to_owned())],
+            ..RouteConfig::default()
         }],
         ..Config::default()
     };

@@ -25,7 +25,9 @@ pub(super) fn certificate(
 }
 
 /// How a listener serves TLS, if it does.
-pub(super) fn server(listener: &config::Listener) -> anyhow::Result<Option<Arc<tls::Server>>> {
+pub(super) fn server(
+    listener: &config::ListenerConfig,
+) -> anyhow::Result<Option<Arc<tls::Server>>> {
     let (Some(cert), Some(key)) = (&listener.tls_cert, &listener.tls_key) else {
         return Ok(None);
     };
@@ -43,7 +45,7 @@ pub(super) fn server(listener: &config::Listener) -> anyhow::Result<Option<Arc<t
 }
 
 /// The load balancers in front of a listener, if there are any.
-pub(super) fn balancers(listener: &config::Listener) -> anyhow::Result<Option<AllowList>> {
+pub(super) fn balancers(listener: &config::ListenerConfig) -> anyhow::Result<Option<AllowList>> {
     match listener.proxy_from.as_slice() {
         [] => Ok(None),
         from => Ok(Some(AllowList::parse(from)?)),

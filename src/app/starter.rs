@@ -11,7 +11,7 @@ use anyhow::Context as _;
 
 use super::bootstrap::Bootstrap;
 use super::{CONTROL_MAILBOX, Orders, doors};
-use crate::actors::billing::balance::{Balance, BlockReclaimer};
+use crate::actors::billing::balance::{BlockReclaimer, NodePurses};
 use crate::actors::cluster::registry::Registry as SessionRegistry;
 use crate::actors::cluster::{self, Cluster};
 use crate::actors::context::addresses::SupervisorAddress;
@@ -40,8 +40,8 @@ use crate::actors::receipts::correlation::{self, Awaited, Correlation};
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::actors::receipts::{self, Receipts};
 use crate::actors::routing::policy::PolicyState;
-use crate::actors::routing::resolver::{self, Asked, Known, Resolver};
-use crate::actors::runtime::supervise::{self, Escalate, Health, Slot};
+use crate::actors::routing::resolver::{self, KnownAnswers, Resolver, SourcedQuestion};
+use crate::actors::runtime::supervise::{self, ActorSlot, Escalate, Health};
 use crate::config::Config;
 use crate::content::as_stored;
 use crate::domain::id::IdGenerator;
@@ -88,9 +88,9 @@ pub(super) struct CorrelationSeeds {
 
 /// Actors whose addresses the context has before they start.
 pub(super) struct Slots {
-    correlation: Slot<Correlation>,
-    receipts: Slot<Receipts>,
-    throttle: Slot<Throttle>,
+    correlation: ActorSlot<Correlation>,
+    receipts: ActorSlot<Receipts>,
+    throttle: ActorSlot<Throttle>,
 }
 
 // === impl Starter ===
@@ -128,7 +128,7 @@ impl Starter {
         let readers = export::readers(&node.config());
         node.store.write_events_for(&readers);
         node.store.write_for_sinks(node.plan().wanted_by_sinks());
-        let balance = Balance::default();
+        let balance = NodePurses::default();
         match opened.membership {
             Some(me) => balance.join(me.epoch),
             None => balance.load(&opened.purses),
@@ -164,7 +164,7 @@ impl Starter {
     fn actor<A>(
         &self,
         name: &str,
-        slot: Slot<A>,
+        slot: ActorSlot<A>,
         make: impl FnOnce(Arc<NodeContext>, Arc<Health>) -> A + Send + 'static,
     ) where
         A: actix::Actor<Context = actix::Context<A>> + actix::Supervised,
@@ -176,7 +176,7 @@ impl Starter {
         &self,
         arbiter: &ArbiterHandle,
         name: &str,
-        slot: Slot<A>,
+        slot: ActorSlot<A>,
         make: impl FnOnce(Arc<NodeContext>, Arc<Health>) -> A + Send + 'static,
     ) where
         A: actix::Actor<Context = actix::Context<A>> + actix::Supervised,
@@ -205,7 +205,12 @@ impl Starter {
     }
 
     /// Who looks up one question, and shares its answers with other nodes.
-    fn resolver<Q: Asked>(&self, name: &str, known: &Arc<Known<Q>>, redis: Option<&Arc<Redis>>) {
+    fn resolver<Q: SourcedQuestion>(
+        &self,
+        name: &str,
+        known: &Arc<KnownAnswers<Q>>,
+        redis: Option<&Arc<Redis>>,
+    ) {
         if let Some(redis) = redis {
             known.share(Arc::clone(redis));
         }
@@ -302,9 +307,10 @@ impl Starter {
             queues,
         );
         // Queues first: no submission may arrive before they exist.
-        match orders.suspended {
-            true => root.apply_suspended("smsc serve --suspended"),
-            false => root.apply(),
+        if orders.suspended {
+            root.apply_suspended("smsc serve --suspended");
+        } else {
+            root.apply();
         }
         let supervisor = self.control("supervisor", move |_| root);
         let configuration = Arc::clone(&self.configuration);

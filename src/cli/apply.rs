@@ -11,11 +11,11 @@ use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
 use super::ask::confirm;
-use super::client::{self, AdminApiError, Client, Screen, Telling, pause};
+use super::client::{self, AdminApiError, AdminClient, CommandOutput, Screen, pause};
 use super::diff;
 use crate::api::{Changed, ResourceChange};
 use crate::config::{self, Config};
-use crate::domain::settings::{Key, Kind, Resources};
+use crate::domain::settings::{ResourceKey, ResourceKind, Resources};
 use crate::simulator::options::parse_duration;
 
 /// How often a refused token is tried again: slowly enough not to count as guessing.
@@ -23,7 +23,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Arguments of `smsc apply`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ApplyArgs {
     /// Configuration file with the accounts, operators, routes and policy; also gives the address of the
     /// SMSC, unless --url or --config does.
     #[arg(long, short, value_name = "FILE")]
@@ -49,14 +49,14 @@ pub struct Args {
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration, hide_default_value = true)]
     token_within: Duration,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The file is wrong, the SMSC cannot be reached or refuses, or the user declined.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: ApplyArgs) -> anyhow::Result<()> {
     let config = Config::load(Some(&args.file))?;
     if config.has_no_resources() {
         bail!(
@@ -83,14 +83,16 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             let text = diff::render(&changed.changes, Screen::of_stdout());
             text + "; only names were compared"
         })?;
-        return match args.refuse_removals {
-            true => refuse_removals(&changed.changes),
-            false => Ok(()),
+        return if args.refuse_removals {
+            refuse_removals(&changed.changes)
+        } else {
+            Ok(())
         };
     }
-    let resources = match config.compat.smpp_connector.operators.is_empty() {
-        true => config.resources(),
-        false => config.resources_over(&known(&there)?),
+    let resources = if config.compat.smpp_connector.operators.is_empty() {
+        config.resources()
+    } else {
+        config.resources_over(&known(&there)?)
     };
     let own = config.resources();
     let document = config::document(&resources, |key, secret| {
@@ -120,7 +122,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// It does not answer, or refuses.
-fn ask(client: &Client, token_within: Duration) -> anyhow::Result<Value> {
+fn ask(client: &AdminClient, token_within: Duration) -> anyhow::Result<Value> {
     let began = Instant::now();
     loop {
         let asked = client.get("/v1/config");
@@ -144,7 +146,7 @@ fn is_down(error: &anyhow::Error) -> bool {
 }
 
 /// Whether the SMSC knows this secret of its resources: one of an earlier build refuses keys that it does not know.
-fn knows(there: &Value, kind: Kind, secret: &str) -> bool {
+fn knows(there: &Value, kind: ResourceKind, secret: &str) -> bool {
     let file = format!("{secret}_file");
     let shown = there[kind.plural()].as_array().into_iter().flatten();
     !secret.ends_with("_next") || shown.into_iter().any(|one| one.get(&file).is_some())
@@ -161,7 +163,7 @@ fn tag_of(version: u64) -> Option<u64> {
 /// One of them is not understood.
 fn known(shown: &Value) -> anyhow::Result<Resources> {
     let mut there = Resources::new();
-    for kind in Kind::ALL {
+    for kind in ResourceKind::ALL {
         for one in shown[kind.plural()].as_array().into_iter().flatten() {
             let name = config::name_of(kind, one).map_err(|found| {
                 let found = found.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -171,7 +173,7 @@ fn known(shown: &Value) -> anyhow::Result<Resources> {
                     found.join("; ")
                 )
             })?;
-            there.insert(Key::new(kind, name), one.to_string());
+            there.insert(ResourceKey::new(kind, name), one.to_string());
         }
     }
     Ok(there)
@@ -184,7 +186,7 @@ fn known(shown: &Value) -> anyhow::Result<Resources> {
 fn by_name(shown: &Value, config: &Config) -> anyhow::Result<Changed> {
     let there = known(shown)?;
     let file = config.resources_over(&there);
-    let change = |key: &Key, action: &str| ResourceChange {
+    let change = |key: &ResourceKey, action: &str| ResourceChange {
         resource: key.to_string(),
         action: action.to_owned(),
         fields: Vec::new(),

@@ -1,24 +1,24 @@
 //! `smsc archive`: how far finished messages have been copied elsewhere.
 
-use super::client::{self, Cell, Listing, Page};
+use super::client::{self, Listing, OutputPage, TableCell};
 use crate::api::Archive;
 
 /// Arguments of `smsc archive`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ArchiveArgs {
     #[command(subcommand)]
-    order: Order,
+    order: ArchiveCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum ArchiveCommand {
     /// Show what waits to be archived, and what the node that answers has written.
-    Status(Status),
+    Status(ArchiveStatusArgs),
 }
 
 /// Arguments of `smsc archive status`.
 #[derive(Debug, clap::Args)]
-struct Status {
+struct ArchiveStatusArgs {
     #[command(flatten)]
     listing: Listing,
 }
@@ -27,14 +27,14 @@ struct Status {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let Order::Status(Status { listing }) = &args.order;
+pub fn run(args: &ArchiveArgs) -> anyhow::Result<()> {
+    let ArchiveCommand::Status(ArchiveStatusArgs { listing }) = &args.order;
     listing.show("/v1/archive", |archive: Archive| page(&archive))
 }
 
-fn page(archive: &Archive) -> Page {
+fn page(archive: &Archive) -> OutputPage {
     if !archive.enabled {
-        return Page::default().text("no archive; [archive] makes one");
+        return OutputPage::default().text("no archive; [archive] makes one");
     }
     let place = match archive.dir.as_str() {
         "" => archive.format.clone(),
@@ -49,13 +49,13 @@ fn page(archive: &Archive) -> Page {
         ),
     };
     let here = if archive.writes_here { "yes" } else { "no" };
-    Page::default().facts([
-        ("goes to", Cell::from(place)),
+    OutputPage::default().facts([
+        ("goes to", TableCell::from(place)),
         ("waits", waits.into()),
         ("written by this node now", here.into()),
-        ("messages", Cell::number(archive.messages)),
-        ("octets", Cell::number(archive.octets)),
-        ("failures", Cell::number(archive.failures)),
+        ("messages", TableCell::number(archive.messages)),
+        ("octets", TableCell::number(archive.octets)),
+        ("failures", TableCell::number(archive.failures)),
     ])
 }
 

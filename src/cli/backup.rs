@@ -6,7 +6,7 @@ use crate::cli::client::print_line;
 use crate::store::sqlite::{MAIN_FILE, backup};
 
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct BackupArgs {
     /// The data folder of the SMSC.
     #[arg(long, default_value = "./smsc-data")]
     data_dir: PathBuf,
@@ -18,7 +18,7 @@ pub struct Args {
 ///
 /// # Errors
 /// The store cannot be read, the file exists or cannot be written, or rows are damaged, in spite of which it is written.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &BackupArgs) -> anyhow::Result<()> {
     let damaged = backup(&args.data_dir.join(MAIN_FILE), &args.to)?;
     print_line(&format!("{} written", args.to.display()))?;
     anyhow::ensure!(

@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
-use super::client::{self, Cell, Listing, Page, Screen, Table, Telling};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, Screen, TableCell};
 use crate::api::{Balance, TopUps, ToppedUp};
 
 /// Arguments of `smsc balance`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct BalanceArgs {
     #[command(subcommand)]
-    order: Order,
+    order: BalanceCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum BalanceCommand {
     /// Show the balance and the quota of an account.
     Show {
         /// The system_id of the account.
@@ -22,7 +22,7 @@ enum Order {
         listing: Listing,
     },
     /// Add credits to the balance of an account, or take some back.
-    Add(Add),
+    Add(AddBalanceArgs),
     /// Show the top-ups of an account, newest first.
     TopUps {
         /// The system_id of the account.
@@ -37,7 +37,7 @@ enum Order {
 
 /// Arguments of `smsc balance add`.
 #[derive(Debug, clap::Args)]
-struct Add {
+struct AddBalanceArgs {
     /// The system_id of the account.
     account: String,
     /// Credits; below zero takes some back: the balance is never below zero.
@@ -47,20 +47,20 @@ struct Add {
     #[arg(long, value_name = "TEXT")]
     reference: Option<String>,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: BalanceArgs) -> anyhow::Result<()> {
     match args.order {
-        Order::Show { account, listing } => {
+        BalanceCommand::Show { account, listing } => {
             listing.show(&path(&account), |found: Balance| page(&found))
         }
-        Order::Add(args) => add(&args),
-        Order::TopUps {
+        BalanceCommand::Add(args) => add(&args),
+        BalanceCommand::TopUps {
             account,
             limit,
             listing,
@@ -75,20 +75,21 @@ fn path(account: &str) -> String {
     format!("/v1/accounts/{}/balance", client::segment(account))
 }
 
-fn add(args: &Add) -> anyhow::Result<()> {
+fn add(args: &AddBalanceArgs) -> anyhow::Result<()> {
     let order = json!({ "add": args.credits, "reference": args.reference });
     let client = args.telling.open()?;
     let json = client.post_json(&path(&args.account), &order)?;
     args.telling.done(json, |done: ToppedUp| {
         let said = page(&done.balance).render(Screen::default());
-        match done.repeated {
-            true => format!("this reference was there already: nothing is added\n{said}"),
-            false => said,
+        if done.repeated {
+            format!("this reference was there already: nothing is added\n{said}")
+        } else {
+            said
         }
     })
 }
 
-fn page(balance: &Balance) -> Page {
+fn page(balance: &Balance) -> OutputPage {
     let quota = balance.quota_per_day.map(|quota| {
         format!(
             "{} of {quota} segments used today; anew at {}",
@@ -97,21 +98,24 @@ fn page(balance: &Balance) -> Page {
         )
     });
     let prepaid = if balance.prepaid { "yes" } else { "no" };
-    Page::default().facts([
-        ("account", Cell::from(balance.account.clone())),
+    OutputPage::default().facts([
+        ("account", TableCell::from(balance.account.clone())),
         ("prepaid", prepaid.into()),
-        ("credits left", Cell::plain(balance.credits)),
-        ("of them reserved by nodes", Cell::plain(balance.reserved)),
+        ("credits left", TableCell::plain(balance.credits)),
+        (
+            "of them reserved by nodes",
+            TableCell::plain(balance.reserved),
+        ),
         ("quota", quota.into()),
     ])
 }
 
-fn table(list: &TopUps) -> Table {
-    let mut table = Table::new(&["at", "credits", "reference", "by"]).dropping(&["by"]);
+fn table(list: &TopUps) -> OutputTable {
+    let mut table = OutputTable::new(&["at", "credits", "reference", "by"]).dropping(&["by"]);
     for top_up in &list.top_ups {
         table.row([
-            Cell::time(top_up.at.as_deref()),
-            Cell::right(top_up.add),
+            TableCell::time(top_up.at.as_deref()),
+            TableCell::right(top_up.add),
             top_up.reference.clone().into(),
             top_up.by.clone().into(),
         ]);
@@ -127,11 +131,11 @@ mod tests {
     #[test]
     fn a_correction_is_a_number_below_zero() {
         let line = ["balance", "add", "acme", "-20", "--reference", "wrong key"];
-        let Order::Add(add) = parsed::<Args>(&line).unwrap().order else {
+        let BalanceCommand::Add(add) = parsed::<BalanceArgs>(&line).unwrap().order else {
             panic!("not add");
         };
         assert_eq!((add.account.as_str(), add.credits), ("acme", -20));
-        assert!(parsed::<Args>(&["balance", "add", "acme", "1.5"]).is_err());
+        assert!(parsed::<BalanceArgs>(&["balance", "add", "acme", "1.5"]).is_err());
     }
 
     #[test]

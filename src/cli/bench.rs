@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::client::{Cell, Output, Page, Table};
-use super::load::{self, Shape};
-use crate::load::{LoadOptions, Summary};
+use super::client::{ListOutput, OutputPage, OutputTable, TableCell};
+use super::load::{self, LoadShape};
+use crate::load::{LoadOptions, LoadSummary};
 
 /// Arguments of `smsc bench`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct BenchArgs {
     #[command(flatten)]
-    shape: Shape,
+    shape: LoadShape,
     /// How often to measure.
     #[arg(long, value_name = "COUNT", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// A figure of a round.
@@ -59,7 +59,7 @@ const fn measure(name: &'static str, pointer: &'static str, decimals: usize) -> 
 ///
 /// # Errors
 /// As `smsc load`; a file cannot be read or written.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: BenchArgs) -> anyhow::Result<()> {
     let options = load::options(args.shape)?;
     let (mut other, saved) = match &args.compare {
         None => (None, None),
@@ -105,7 +105,7 @@ fn is_address(text: &str) -> bool {
 }
 
 /// The figures of a run; one that lost something is no measurement.
-fn figures(summary: &Summary) -> anyhow::Result<Value> {
+fn figures(summary: &LoadSummary) -> anyhow::Result<Value> {
     if summary.missing > 0 {
         bail!(
             "{} acknowledged messages have no receipt: this is no measurement; wait longer with --settle",
@@ -127,21 +127,21 @@ fn saved(file: &str) -> anyhow::Result<Vec<Value>> {
 }
 
 /// A row per measure: the medians, and how they compare.
-fn page(rounds: &[Value], others: Option<&[Value]>) -> Page {
+fn page(rounds: &[Value], others: Option<&[Value]>) -> OutputPage {
     let titles = match others {
         None => vec!["measure", "median", "least", "most"],
         Some(_) => vec!["measure", "this", "other", "ratio", "least", "most"],
     };
-    let mut table = Table::new(&titles).dropping(&["least", "most"]);
+    let mut table = OutputTable::new(&titles).dropping(&["least", "most"]);
     for one in MEASURES {
         let own = values(rounds, &one);
         // Without receipts there is nothing to tell of them.
         if own.iter().all(|value| *value == 0.0) {
             continue;
         }
-        let shown = |value: f64| Cell::right(format!("{value:.*}", one.decimals));
-        let ratio = |value: f64| Cell::right(format!("{value:.2}"));
-        let mut row = vec![Cell::from(one.name), shown(median(&own))];
+        let shown = |value: f64| TableCell::right(format!("{value:.*}", one.decimals));
+        let ratio = |value: f64| TableCell::right(format!("{value:.2}"));
+        let mut row = vec![TableCell::from(one.name), shown(median(&own))];
         match others {
             None => row.extend([shown(least(&own)), shown(most(&own))]),
             Some(others) => {
@@ -168,9 +168,12 @@ fn values(rounds: &[Value], measure: &Measure) -> Vec<f64> {
 /// Round by round where both have as many; else of each with the median of the others.
 fn ratios(own: &[f64], others: &[f64]) -> Vec<f64> {
     let middle = median(others);
-    let other = |at: usize| match own.len() == others.len() {
-        true => others[at],
-        false => middle,
+    let other = |at: usize| {
+        if own.len() == others.len() {
+            others[at]
+        } else {
+            middle
+        }
     };
     let pairs = own
         .iter()

@@ -3,24 +3,24 @@
 
 use anyhow::bail;
 
-use super::client::{self, Cell, Listing, Page, Table};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
 use crate::api::{Bind, Binds, Done, Operator, Operators};
 
 /// Arguments of `smsc binds`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct BindsArgs {
     /// Only this operator's or account's binds, or one bind by its number: 0/17.
     name: Option<String>,
     /// Command for every bind of the operator, or for one bind.
     #[arg(value_enum, requires = "name")]
-    command: Option<Order>,
+    command: Option<BindsCommand>,
     #[command(flatten)]
     listing: Listing,
 }
 
 /// Commands for binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Order {
+enum BindsCommand {
     /// Unbind and bind again, also those that are paused.
     Rebind,
     /// Leave the paused state (after a wrong password, after suspend).
@@ -35,13 +35,13 @@ enum Order {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: BindsArgs) -> anyhow::Result<()> {
     if let (Some(name), Some(order)) = (&args.name, args.command) {
         let (verb, said) = match order {
-            Order::Rebind => ("rebind", "bind again"),
-            Order::Resume => ("resume", "are resumed"),
-            Order::Suspend => ("suspend", "are suspended"),
-            Order::Disconnect => return disconnect(name, &args.listing),
+            BindsCommand::Rebind => ("rebind", "bind again"),
+            BindsCommand::Resume => ("resume", "are resumed"),
+            BindsCommand::Suspend => ("suspend", "are suspended"),
+            BindsCommand::Disconnect => return disconnect(name, &args.listing),
         };
         let path = format!("/v1/operators/{}/{verb}", client::segment(name));
         let json = args.listing.open()?.post(&path)?;
@@ -74,7 +74,7 @@ fn disconnect(number: &str, listing: &Listing) -> anyhow::Result<()> {
 }
 
 /// Operators and binds; only those of this name or number, if there is one.
-fn page(json: serde_json::Value, name: Option<&str>) -> anyhow::Result<Page> {
+fn page(json: serde_json::Value, name: Option<&str>) -> anyhow::Result<OutputPage> {
     let mut operators = client::decode::<Operators>(json.clone())?.operators;
     let mut binds = client::decode::<Binds>(json)?.binds;
     if let Some(name) = name {
@@ -84,16 +84,17 @@ fn page(json: serde_json::Value, name: Option<&str>) -> anyhow::Result<Page> {
             bail!("there is no operator {name:?}, and no account of this name is bound");
         }
     }
-    let page = match operators.is_empty() {
-        true => Page::default(),
-        false => Page::default().aside(operator_table(&operators)),
+    let page = if operators.is_empty() {
+        OutputPage::default()
+    } else {
+        OutputPage::default().aside(operator_table(&operators))
     };
     Ok(page.table(bind_table(&binds)))
 }
 
 /// The state of operators, for `smsc operator list` too.
-pub(super) fn operator_table(operators: &[Operator]) -> Table {
-    let mut table = Table::new(&[
+pub(super) fn operator_table(operators: &[Operator]) -> OutputTable {
+    let mut table = OutputTable::new(&[
         "operator",
         "address",
         "state",
@@ -109,12 +110,12 @@ pub(super) fn operator_table(operators: &[Operator]) -> Table {
             .as_ref()
             .map_or(0, |queue| queue.waiting + queue.scheduled);
         table.row([
-            Cell::from(operator.id.clone()),
+            TableCell::from(operator.id.clone()),
             operator.address.clone().into(),
-            Cell::state(standing(operator)),
-            Cell::right(format!("{}/{}", operator.bound, operator.configured)),
+            TableCell::state(standing(operator)),
+            TableCell::right(format!("{}/{}", operator.bound, operator.configured)),
             shares(operator).into(),
-            Cell::number(waiting),
+            TableCell::number(waiting),
             operator.last_error.clone().into(),
         ]);
     }
@@ -143,8 +144,8 @@ fn number(bind: &Bind) -> String {
     format!("{}/{}", bind.node, bind.session)
 }
 
-fn bind_table(binds: &[Bind]) -> Table {
-    let mut table = Table::new(&[
+fn bind_table(binds: &[Bind]) -> OutputTable {
+    let mut table = OutputTable::new(&[
         "bind",
         "number",
         "side",
@@ -163,17 +164,17 @@ fn bind_table(binds: &[Bind]) -> Table {
     for bind in binds {
         let since = bind.since.as_deref();
         table.row([
-            Cell::from(bind.name.clone()),
+            TableCell::from(bind.name.clone()),
             number(bind).into(),
             bind.direction.clone().into(),
             bind.bind_type.clone().into(),
-            Cell::state(state(bind)),
+            TableCell::state(state(bind)),
             bind.peer.clone().into(),
-            Cell::ago(since.filter(|_| bind.state == "bound")),
-            Cell::right(format!("{}/{}", bind.in_flight, bind.window)),
-            Cell::number(bind.received_total),
-            Cell::number(bind.sent_total),
-            Cell::number(bind.errors_total),
+            TableCell::ago(since.filter(|_| bind.state == "bound")),
+            TableCell::right(format!("{}/{}", bind.in_flight, bind.window)),
+            TableCell::number(bind.received_total),
+            TableCell::number(bind.sent_total),
+            TableCell::number(bind.errors_total),
         ]);
     }
     table
@@ -197,7 +198,7 @@ fn state(bind: &Bind) -> String {
 mod tests {
     use super::*;
     use crate::cli::client::Screen;
-    use crate::pb::{BindSnapshot, BindState, OperatorView, QueueSnapshot};
+    use crate::pb::{BindDirection, BindSnapshot, BindState, OperatorView, QueueSnapshot};
 
     #[test]
     fn an_operator_that_is_back_and_not_used_yet_is_shown() {
@@ -210,7 +211,7 @@ mod tests {
             }),
             ..OperatorView::default()
         })]);
-        let text = Page::from(table).render(Screen::default());
+        let text = OutputPage::from(table).render(Screen::default());
         assert!(text.contains("up, failback"), "{text}");
     }
 
@@ -218,7 +219,7 @@ mod tests {
     fn shows_operators_and_binds() {
         let bind = Bind::from(BindSnapshot {
             name: "up".to_owned(),
-            direction: "out".to_owned(),
+            direction: BindDirection::Out.into(),
             state: BindState::Paused.into(),
             node: 2,
             session: 17,
@@ -226,7 +227,7 @@ mod tests {
             in_flight: 3,
             ..BindSnapshot::default()
         });
-        let text = Page::from(bind_table(&[bind])).render(Screen::default());
+        let text = OutputPage::from(bind_table(&[bind])).render(Screen::default());
         assert!(
             ["paused, resume it", "3/500", "2/17"]
                 .iter()
@@ -240,7 +241,7 @@ mod tests {
             last_error: "connect: refused".to_owned(),
             ..OperatorView::default()
         })]);
-        let text = Page::from(table).render(Screen::default());
+        let text = OutputPage::from(table).render(Screen::default());
         assert!(text.contains("partly up") && text.contains("1/2"), "{text}");
         assert!(text.contains("connect: refused"), "{text}");
     }

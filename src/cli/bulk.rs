@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ask::confirm;
-use super::client::{self, Telling};
+use super::client::{self, CommandOutput};
 use crate::api::RefusedReplay;
 
 /// Which messages of a search an order is about.
@@ -24,7 +24,7 @@ pub struct Bounds {
 }
 
 /// What is ordered, and how it is called.
-pub struct Order<'a> {
+pub struct BulkOrder<'a> {
     pub path: &'static str,
     /// What messages must be, by the names of the API.
     pub filter: Vec<(&'static str, &'a str)>,
@@ -46,7 +46,7 @@ pub struct Order<'a> {
 
 /// What both orders answer.
 #[derive(Debug, Deserialize)]
-struct Report {
+struct BulkReport {
     dry_run: bool,
     matched: u64,
     #[serde(alias = "replayed", alias = "cancelled")]
@@ -61,7 +61,7 @@ struct Report {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses; no filter was given.
-pub fn run(order: Order<'_>, bounds: &Bounds, telling: &Telling) -> anyhow::Result<()> {
+pub fn run(order: BulkOrder<'_>, bounds: &Bounds, telling: &CommandOutput) -> anyhow::Result<()> {
     if order.filter.is_empty() {
         bail!("{}", order.which);
     }
@@ -78,14 +78,14 @@ pub fn run(order: Order<'_>, bounds: &Bounds, telling: &Telling) -> anyhow::Resu
         client.post_json(order.path, &Value::Object(body.clone()))
     };
     let looked = ask(true)?;
-    let found: Report = client::decode(looked.clone())?;
+    let found: BulkReport = client::decode(looked.clone())?;
     if bounds.dry_run || found.matched == 0 {
         return telling.done(looked, |found| said(&found, order.past));
     }
     let question = order.question.replace("{}", &client::number(found.matched));
     confirm(&question, bounds.yes, order.refused)?;
     let mut all = ask(false)?;
-    let mut last: Report = client::decode(all.clone())?;
+    let mut last: BulkReport = client::decode(all.clone())?;
     let mut done = last.done;
     while order.may_repeat && last.left > 0 && last.done > 0 {
         eprintln!("{} {}, {} to go", done, order.past, last.left);
@@ -100,15 +100,16 @@ pub fn run(order: Order<'_>, bounds: &Bounds, telling: &Telling) -> anyhow::Resu
     telling.done(all, |all| said(&all, order.past))
 }
 
-fn said(report: &Report, past: &str) -> String {
+fn said(report: &BulkReport, past: &str) -> String {
     let number = client::number;
-    let mut said = match report.dry_run || report.matched == 0 {
-        true => format!("{} messages fit", number(report.matched)),
-        false => format!(
+    let mut said = if report.dry_run || report.matched == 0 {
+        format!("{} messages fit", number(report.matched))
+    } else {
+        format!(
             "{} of {} messages {past}",
             number(report.done),
             number(report.matched)
-        ),
+        )
     };
     if report.refused > 0 {
         said.push_str(&format!(", {} cannot be:", number(report.refused)));
@@ -138,7 +139,7 @@ mod tests {
             })
         };
         for done in ["replayed", "cancelled"] {
-            let report: Report = client::decode(answer(done)).unwrap();
+            let report: BulkReport = client::decode(answer(done)).unwrap();
             let said = said(&report, "are sent again");
             for part in [
                 "2 of 3 messages are sent again",

@@ -2,24 +2,24 @@
 
 use anyhow::bail;
 
-use super::client::{self, Telling};
+use super::client::{self, CommandOutput};
 use crate::api::CallbackAttempt;
 
 /// Arguments of `smsc callback`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct CallbackArgs {
     #[command(subcommand)]
-    order: Order,
+    order: CallbackCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum CallbackCommand {
     /// Send a callback of type `test` to the URL of an account.
     Test {
         /// The system_id of the account.
         account: String,
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
 }
 
@@ -27,8 +27,8 @@ enum Order {
 ///
 /// # Errors
 /// The SMSC cannot be reached, it refuses, or the receiver has not answered with 2xx.
-pub fn run(args: Args) -> anyhow::Result<()> {
-    let Order::Test { account, telling } = args.order;
+pub fn run(args: CallbackArgs) -> anyhow::Result<()> {
+    let CallbackCommand::Test { account, telling } = args.order;
     let client = telling.open()?;
     let path = format!("/v1/accounts/{}/callback/test", client::segment(&account));
     let json = client.post(&path)?;

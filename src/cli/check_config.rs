@@ -10,7 +10,7 @@ use crate::config::{self, Config};
 
 /// Arguments of `smsc check-config`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct CheckConfigArgs {
     /// Configuration file; without it, only defaults and environment are checked.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub struct Args {
 ///
 /// # Errors
 /// [`config::ConfigError`] when the configuration is wrong; I/O errors of standard output.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: CheckConfigArgs) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     if args.defaults {
         out.write_all(config::annotated_toml().as_bytes())?;
@@ -36,7 +36,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 
 fn write_report(
     config: &Config,
-    warnings: &[config::Problem],
+    warnings: &[config::ConfigProblem],
     out: &mut impl Write,
 ) -> io::Result<()> {
     for warning in warnings {

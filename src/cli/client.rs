@@ -21,12 +21,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig, TlsProvider};
 
-pub use connection::Connection;
-pub use output::{Listing, Output, Telling};
-pub use page::Page;
+pub use connection::AdminConnection;
+pub use output::{CommandOutput, ListOutput, Listing};
+pub use page::OutputPage;
 pub use screen::{Screen, Tone};
 pub use show::{ago, ahead, number, time};
-pub use table::{BETWEEN, Cell, Table, visible};
+pub use table::{BETWEEN, OutputTable, TableCell, visible};
 
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 const DEFAULT_DATA_DIR: &str = "./smsc-data";
@@ -49,7 +49,7 @@ pub enum AdminApiError {
 }
 
 /// A client of the admin API.
-pub struct Client {
+pub struct AdminClient {
     agent: ureq::Agent,
     url: String,
     /// Host and port of it, for errors.
@@ -59,9 +59,9 @@ pub struct Client {
     token_from: String,
 }
 
-// === impl Client ===
+// === impl AdminClient ===
 
-impl Client {
+impl AdminClient {
     /// `GET`: the JSON that was answered.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Client {
     /// `POST` without a body: the JSON that was answered.
     ///
     /// # Errors
-    /// As [`Client::get`].
+    /// As [`AdminClient::get`].
     pub fn post(&self, path: &str) -> anyhow::Result<Value> {
         let request = self.agent.post(format!("{}{path}", self.url));
         let answer = request.header("Authorization", self.bearer()).send_empty();
@@ -85,7 +85,7 @@ impl Client {
     /// `POST` with a body: the JSON that was answered.
     ///
     /// # Errors
-    /// As [`Client::get`].
+    /// As [`AdminClient::get`].
     pub fn post_json(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         let request = self.agent.post(format!("{}{path}", self.url));
         let answer = request
@@ -97,7 +97,7 @@ impl Client {
     /// `POST` without a body, when the version is still this one: the JSON that was answered.
     ///
     /// # Errors
-    /// As [`Client::get`].
+    /// As [`AdminClient::get`].
     pub fn post_if(&self, path: &str, version: u64) -> anyhow::Result<Value> {
         let request = self.agent.post(format!("{}{path}", self.url));
         let answer = request
@@ -111,7 +111,7 @@ impl Client {
     /// answered.
     ///
     /// # Errors
-    /// As [`Client::get`].
+    /// As [`AdminClient::get`].
     pub fn put(&self, path: &str, body: &Value, version: Option<u64>) -> anyhow::Result<Value> {
         let mut request = self
             .agent
@@ -128,7 +128,7 @@ impl Client {
     /// `PUT` of a JSON document that must be new: the JSON that was answered.
     ///
     /// # Errors
-    /// As [`Client::get`].
+    /// As [`AdminClient::get`].
     pub fn put_new(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         let request = self
             .agent
@@ -142,7 +142,7 @@ impl Client {
     /// `DELETE`: the JSON that was answered.
     ///
     /// # Errors
-    /// As [`Client::get`].
+    /// As [`AdminClient::get`].
     pub fn delete(&self, path: &str) -> anyhow::Result<Value> {
         self.delete_if(path, None)
     }
@@ -150,7 +150,7 @@ impl Client {
     /// `DELETE`, only if the resource still has this version: the JSON that was answered.
     ///
     /// # Errors
-    /// As [`Client::get`].
+    /// As [`AdminClient::get`].
     pub fn delete_if(&self, path: &str, version: Option<u64>) -> anyhow::Result<Value> {
         let request = self.agent.delete(format!("{}{path}", self.url));
         let mut request = request.header("Authorization", self.bearer());

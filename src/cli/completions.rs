@@ -6,7 +6,7 @@ use clap_complete::Shell;
 
 /// Shells that packages install completions for.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Known {
+enum PackagedShell {
     Bash,
     Zsh,
     Fish,
@@ -14,20 +14,20 @@ enum Known {
 
 /// Arguments of `smsc completions`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct CompletionsArgs {
     /// The shell; its script is printed.
-    shell: Known,
+    shell: PackagedShell,
 }
 
 /// Prints the script.
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &CompletionsArgs) -> anyhow::Result<()> {
     let shell = match args.shell {
-        Known::Bash => Shell::Bash,
-        Known::Zsh => Shell::Zsh,
-        Known::Fish => Shell::Fish,
+        PackagedShell::Bash => Shell::Bash,
+        PackagedShell::Zsh => Shell::Zsh,
+        PackagedShell::Fish => Shell::Fish,
     };
     // Into memory first: the generator panics when its writer fails.
     let mut script = Vec::new();

@@ -10,7 +10,7 @@ use std::{env, fs};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 
-use super::client::{self, Cell, Output, Page, Table};
+use super::client::{self, ListOutput, OutputPage, OutputTable, TableCell};
 use crate::files;
 
 /// More than any list of servers has.
@@ -18,19 +18,19 @@ const LONGEST_FILE: u64 = 1 << 20;
 
 /// Arguments of `smsc context`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ContextArgs {
     #[command(subcommand)]
-    order: Order,
+    order: ContextCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum ContextCommand {
     /// Save an SMSC under a name, or change what is saved.
-    Add(Add),
+    Add(AddContextArgs),
     /// Show what is saved, without tokens.
     List {
         #[command(flatten)]
-        output: Output,
+        output: ListOutput,
     },
     /// Let commands ask this one when nothing else is given; without a name, none.
     Use {
@@ -46,7 +46,7 @@ enum Order {
 
 /// Arguments of `smsc context add`.
 #[derive(Debug, clap::Args)]
-struct Add {
+struct AddContextArgs {
     /// Letters, digits, dots, underscores and hyphens.
     #[arg(value_parser = name)]
     name: String,
@@ -92,12 +92,12 @@ pub struct Context {
 ///
 /// # Errors
 /// The file cannot be read or written, or has no such context.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: ContextArgs) -> anyhow::Result<()> {
     let path = path().context("there is no home folder: set SMSC_CONTEXTS to a file")?;
     let mut contexts = read(&path)?;
     match args.order {
-        Order::List { output } => list(&contexts, &output),
-        Order::Add(add) => {
+        ContextCommand::List { output } => list(&contexts, &output),
+        ContextCommand::Add(add) => {
             let (name, context) = saved(add)?;
             let done = match contexts.context.insert(name.clone(), context) {
                 Some(_) => "is changed",
@@ -106,18 +106,18 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             write(&path, &contexts)?;
             client::print_line(&format!("{name} {done} in {}", path.display()))
         }
-        Order::Use { name: None } => {
+        ContextCommand::Use { name: None } => {
             contexts.current = None;
             write(&path, &contexts)?;
             client::print_line("commands ask the SMSC of this machine")
         }
-        Order::Use { name: Some(name) } => {
+        ContextCommand::Use { name: Some(name) } => {
             let url = contexts.find(&name, &path)?.url;
             contexts.current = Some(name);
             write(&path, &contexts)?;
             client::print_line(&format!("commands ask {url}"))
         }
-        Order::Remove { name } => {
+        ContextCommand::Remove { name } => {
             contexts.find(&name, &path)?;
             contexts.context.remove(&name);
             contexts.current.take_if(|current| *current == name);
@@ -183,7 +183,7 @@ fn write(path: &Path, contexts: &Contexts) -> anyhow::Result<()> {
 }
 
 /// With files by absolute paths, for commands run elsewhere.
-fn saved(add: Add) -> anyhow::Result<(String, Context)> {
+fn saved(add: AddContextArgs) -> anyhow::Result<(String, Context)> {
     let absolute = |file: Option<PathBuf>| {
         file.map(|file| {
             fs::canonicalize(&file).with_context(|| format!("{} cannot be read", file.display()))
@@ -199,7 +199,7 @@ fn saved(add: Add) -> anyhow::Result<(String, Context)> {
     Ok((add.name, context))
 }
 
-fn list(contexts: &Contexts, output: &Output) -> anyhow::Result<()> {
+fn list(contexts: &Contexts, output: &ListOutput) -> anyhow::Result<()> {
     let all = contexts.context.iter().map(|(name, context)| {
         let is_current = contexts.current.as_ref() == Some(name);
         serde_json::json!({"name": name, "url": context.url, "current": is_current})
@@ -208,11 +208,11 @@ fn list(contexts: &Contexts, output: &Output) -> anyhow::Result<()> {
     output.print(&json, || page(contexts))
 }
 
-fn page(contexts: &Contexts) -> Page {
-    let mut table = Table::new(&["context", "url", "token", "ca"]).dropping(&["ca", "token"]);
+fn page(contexts: &Contexts) -> OutputPage {
+    let mut table = OutputTable::new(&["context", "url", "token", "ca"]).dropping(&["ca", "token"]);
     if contexts.context.is_empty() {
         let said = "none is saved; smsc context add NAME --url URL saves one";
-        return Page::nothing(&table, said);
+        return OutputPage::nothing(&table, said);
     }
     let shown = |file: &Option<PathBuf>| {
         file.as_ref()
@@ -226,7 +226,7 @@ fn page(contexts: &Contexts) -> Page {
             None => shown(&context.token_file),
         };
         table.row([
-            Cell::from(format!("{name}{mark}")),
+            TableCell::from(format!("{name}{mark}")),
             context.url.clone().into(),
             token.into(),
             shown(&context.ca).into(),
@@ -237,16 +237,18 @@ fn page(contexts: &Contexts) -> Page {
 
 fn name(text: &str) -> Result<String, String> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    match !text.is_empty() && text.len() <= 64 && text.chars().all(is_allowed) {
-        true => Ok(text.to_owned()),
-        false => Err("1 to 64 letters, digits, dots, underscores and hyphens".to_owned()),
+    if !text.is_empty() && text.len() <= 64 && text.chars().all(is_allowed) {
+        Ok(text.to_owned())
+    } else {
+        Err("1 to 64 letters, digits, dots, underscores and hyphens".to_owned())
     }
 }
 
 fn url(text: &str) -> Result<String, String> {
-    match text.starts_with("http://") || text.starts_with("https://") {
-        true => Ok(text.trim_end_matches('/').to_owned()),
-        false => Err("an address begins with http:// or https://".to_owned()),
+    if text.starts_with("http://") || text.starts_with("https://") {
+        Ok(text.trim_end_matches('/').to_owned())
+    } else {
+        Err("an address begins with http:// or https://".to_owned())
     }
 }
 
@@ -257,9 +259,10 @@ impl Contexts {
         let found = self.context.get(name).cloned();
         found.with_context(|| {
             let known: Vec<&str> = self.context.keys().map(String::as_str).collect();
-            let known = match known.is_empty() {
-                true => "none is saved".to_owned(),
-                false => format!("known are: {}", known.join(", ")),
+            let known = if known.is_empty() {
+                "none is saved".to_owned()
+            } else {
+                format!("known are: {}", known.join(", "))
             };
             format!("{} has no context {name}; {known}", path.display())
         })

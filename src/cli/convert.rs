@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::convert::{self, Converted, Source};
+use crate::convert::{self, Converted, SourceText};
 
 /// Arguments of `smsc convert`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ConvertArgs {
     #[command(subcommand)]
     from: From,
 }
@@ -36,7 +36,7 @@ enum From {
 ///
 /// # Errors
 /// A file cannot be read, or is not what it should be; the text says what to give instead.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     let converted = match &args.from {
         From::Kannel { files } => convert::kannel::convert(sources(files)?, &mut beside)?,
         From::Jasmin { files } => convert::jasmin::convert(&sources(files)?)?,
@@ -61,7 +61,7 @@ fn report(converted: &Converted) -> io::Result<()> {
     }
 }
 
-fn sources(files: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
+fn sources(files: &[PathBuf]) -> anyhow::Result<Vec<SourceText>> {
     files
         .iter()
         .map(|file| open(file).with_context(|| format!("{} cannot be read", file.display())))
@@ -69,7 +69,7 @@ fn sources(files: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
 }
 
 /// A file that another one names: there, or beside the one that names it.
-fn beside(name: &str, named_in: &str) -> io::Result<Source> {
+fn beside(name: &str, named_in: &str) -> io::Result<SourceText> {
     let named = Path::new(name);
     let folder = Path::new(named_in).parent().unwrap_or(Path::new(""));
     let moved = named
@@ -81,9 +81,9 @@ fn beside(name: &str, named_in: &str) -> io::Result<Source> {
         .map_or_else(|| open(named), |path| open(path))
 }
 
-fn open(path: &Path) -> io::Result<Source> {
+fn open(path: &Path) -> io::Result<SourceText> {
     // Old files are not always UTF-8; what matters in them is ASCII.
-    Ok(Source {
+    Ok(SourceText {
         name: path.display().to_string(),
         text: String::from_utf8_lossy(&fs::read(path)?).into_owned(),
     })

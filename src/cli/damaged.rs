@@ -1,6 +1,6 @@
 //! `smsc damaged`: rows of the store that are not as they were written, and forgetting them.
 
-use super::client::{self, Cell, Listing, Page, Table, Telling};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell};
 use super::dead_letters::older;
 use crate::api::{DamagedRowEntry, DamagedRows, Done};
 
@@ -9,7 +9,7 @@ const PATH: &str = "/v1/damaged";
 /// Arguments of `smsc damaged`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub struct DamagedArgs {
     #[command(subcommand)]
     order: Option<DamagedOrder>,
     #[command(flatten)]
@@ -51,14 +51,14 @@ struct ForgetDamagedArgs {
     #[arg(long, conflicts_with_all = ["table", "id"])]
     all: bool,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &DamagedArgs) -> anyhow::Result<()> {
     match &args.order {
         None => list(&args.list),
         Some(DamagedOrder::Forget(args)) => forget(args),
@@ -88,22 +88,23 @@ fn forget(args: &ForgetDamagedArgs) -> anyhow::Result<()> {
     })
 }
 
-fn page(list: &DamagedRows) -> Page {
+fn page(list: &DamagedRows) -> OutputPage {
     let table = table(&list.rows);
-    match list.rows.is_empty() {
-        true => Page::nothing(&table, "nothing is damaged"),
-        false => Page::from(table).text(older(list.next_before.as_deref())),
+    if list.rows.is_empty() {
+        OutputPage::nothing(&table, "nothing is damaged")
+    } else {
+        OutputPage::from(table).text(older(list.next_before.as_deref()))
     }
 }
 
-fn table(rows: &[DamagedRowEntry]) -> Table {
-    let mut table = Table::new(&["table", "id", "found", "why", "seems to say"])
+fn table(rows: &[DamagedRowEntry]) -> OutputTable {
+    let mut table = OutputTable::new(&["table", "id", "found", "why", "seems to say"])
         .dropping(&["found", "seems to say"]);
     for row in rows {
         table.row([
-            Cell::from(row.table.clone()),
+            TableCell::from(row.table.clone()),
             row.id.clone().into(),
-            Cell::time(row.found_at.as_deref()),
+            TableCell::time(row.found_at.as_deref()),
             row.why.clone().into(),
             row.legible.clone().into(),
         ]);
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_row_is_forgotten_by_both_its_names_or_all_are() {
-        let read = |line: &[&str]| parsed(line).map(|args: Args| args.order);
+        let read = |line: &[&str]| parsed(line).map(|args: DamagedArgs| args.order);
         assert!(matches!(read(&["x"]), Ok(None)));
         assert!(matches!(read(&["x", "--id", "7"]), Ok(None)));
         for right in [

@@ -1,14 +1,14 @@
 //! `smsc dead-letters`: failed messages, each with its last attempt.
 
-use super::client::{self, Cell, Listing, Page, Table};
-use super::times::{Times, given};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
+use super::times::{TimeRangeArgs, given};
 use crate::api::{Message, Messages};
 
 /// Arguments of `smsc dead-letters`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct DeadLettersArgs {
     #[command(flatten)]
-    filter: Filter,
+    filter: DeadLetterFilter,
     /// Only those that were, or were not, replayed.
     #[arg(long, value_name = "true|false")]
     replayed: Option<bool>,
@@ -21,7 +21,7 @@ pub struct Args {
 
 /// Which failed messages; shared with `smsc replay`.
 #[derive(Debug, Default, clap::Args)]
-pub struct Filter {
+pub struct DeadLetterFilter {
     /// Only messages to this number.
     #[arg(long, value_name = "NUMBER")]
     destination: Option<String>,
@@ -41,14 +41,14 @@ pub struct Filter {
     #[arg(long, value_name = "CODE")]
     error: Option<String>,
     #[command(flatten)]
-    times: Times,
+    times: TimeRangeArgs,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &DeadLettersArgs) -> anyhow::Result<()> {
     let mut query = format!("limit={}", args.limit);
     for (name, value) in args.filter.given() {
         query.push_str(&format!("&{name}={}", client::segment(value)));
@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let path = format!("/v1/dead-letters?{query}");
     args.listing.show(&path, |list: Messages| {
-        Page::from(table(&list.messages)).text(older(list.next_before.as_deref()))
+        OutputPage::from(table(&list.messages)).text(older(list.next_before.as_deref()))
     })
 }
 
@@ -69,8 +69,8 @@ pub(super) fn older(before: Option<&str>) -> String {
     })
 }
 
-fn table(messages: &[Message]) -> Table {
-    let mut table = Table::new(&[
+fn table(messages: &[Message]) -> OutputTable {
+    let mut table = OutputTable::new(&[
         "message",
         "state",
         "error",
@@ -98,19 +98,19 @@ fn table(messages: &[Message]) -> Table {
         let fin = message.fin.as_ref();
         let last = message.history.last();
         table.row([
-            Cell::from(message.id.clone()),
-            Cell::state(message.state.clone()),
+            TableCell::from(message.id.clone()),
+            TableCell::state(message.state.clone()),
             fin.map(|fin| fin.error.clone()).into(),
             message.sender.clone().into(),
             message.to.clone().into(),
-            Cell::time(message.accepted_at.as_deref()),
-            Cell::number(message.history.len() as u64),
+            TableCell::time(message.accepted_at.as_deref()),
+            TableCell::number(message.history.len() as u64),
             last.map_or(&message.queue, |last| &last.queue)
                 .clone()
                 .into(),
             last.map(|last| last.bind.clone()).into(),
             last.map(|last| last.status.clone()).into(),
-            Cell::right(
+            TableCell::right(
                 last.map(|last| format!("{} ms", last.latency_ms))
                     .unwrap_or_default(),
             ),
@@ -120,9 +120,9 @@ fn table(messages: &[Message]) -> Table {
     table
 }
 
-// === impl Filter ===
+// === impl DeadLetterFilter ===
 
-impl Filter {
+impl DeadLetterFilter {
     /// What was given, by the names of the API.
     pub fn given(&self) -> Vec<(&'static str, &str)> {
         let own = [

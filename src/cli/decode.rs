@@ -28,9 +28,9 @@ use bytes::Bytes;
 
 use super::client;
 use crate::smpp::{CommandId, HEADER_LEN};
-use carrier::Which as Carrier;
-use report::{Problem, Report};
-use text::Reading;
+use carrier::CarrierProtocol;
+use report::{DecodeProblem, DecodeReport};
+use text::UserDataHints;
 
 /// Flags that say what the octets of SMPP are.
 const OTHERS: [&str; 5] = ["pdu", "user_data", "data_coding", "header", "packed"];
@@ -41,7 +41,7 @@ const TELLING: usize = 8;
 /// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, of GSUP frames, or of PDUs of CMPP,
 /// SGIP or SMGP.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct DecodeArgs {
     /// Hexadecimal digits, with or without blanks, colons, commas or 0x; - reads standard input.
     #[arg(value_name = "HEX", required = true, num_args = 1..)]
     hex: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Args {
 ///
 /// # Errors
 /// What was given is no octets, or something is wrong with them: that is printed first.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &DecodeArgs) -> anyhow::Result<()> {
     let octets = hex::parse(&given(&args.hex)?)?;
     let reports = explained(args, &octets);
     if args.json {
@@ -105,7 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Reads the octets as what they were said to be.
-fn explained(args: &Args, octets: &Bytes) -> Vec<Report> {
+fn explained(args: &DecodeArgs, octets: &Bytes) -> Vec<DecodeReport> {
     let named = args.tpdu.as_ref().and_then(|kind| {
         let (_, which) = tpdu::WHICH.iter().find(|(name, _)| name == kind)?;
         Some(*which)
@@ -120,9 +120,9 @@ fn explained(args: &Args, octets: &Bytes) -> Vec<Report> {
         return gsup::explain(octets);
     }
     for (is_wanted, which) in [
-        (args.cmpp, Carrier::Cmpp),
-        (args.sgip, Carrier::Sgip),
-        (args.smgp, Carrier::Smgp),
+        (args.cmpp, CarrierProtocol::Cmpp),
+        (args.sgip, CarrierProtocol::Sgip),
+        (args.smgp, CarrierProtocol::Smgp),
     ] {
         if is_wanted {
             return carrier::explain(octets, which);
@@ -133,21 +133,22 @@ fn explained(args: &Args, octets: &Bytes) -> Vec<Report> {
         || args.header.is_some()
         || args.packed.is_some()
         || !(args.pdu || looks_like_a_pdu(octets));
-    match is_user_data && !args.pdu {
-        true => vec![user_data(
+    if is_user_data && !args.pdu {
+        vec![user_data(
             octets,
-            Reading {
+            UserDataHints {
                 data_coding: args.data_coding,
                 has_header: args.header,
                 packed: args.packed,
             },
-        )],
-        false => explain(octets),
+        )]
+    } else {
+        explain(octets)
     }
 }
 
 /// Explains one PDU after the other.
-pub fn explain(octets: &Bytes) -> Vec<Report> {
+pub fn explain(octets: &Bytes) -> Vec<DecodeReport> {
     let mut reports = Vec::new();
     let mut at = 0;
     while at < octets.len() {
@@ -159,20 +160,20 @@ pub fn explain(octets: &Bytes) -> Vec<Report> {
 }
 
 /// Explains user data.
-pub fn user_data(octets: &Bytes, reading: Reading) -> Report {
+pub fn user_data(octets: &Bytes, reading: UserDataHints) -> DecodeReport {
     let (user_data, problem) = text::explain(octets, 0, reading);
-    let header_problem = |text| Problem {
+    let header_problem = |text| DecodeProblem {
         at: 0,
         field: "user data header".to_owned(),
         text,
     };
-    Report {
+    DecodeReport {
         kind: "user_data",
         title: "user data".to_owned(),
         octets: octets.len(),
         user_data: Some(user_data),
         problems: problem.map(header_problem).into_iter().collect(),
-        ..Report::default()
+        ..DecodeReport::default()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::client::{self, Screen, Telling, Tone};
+use super::client::{self, CommandOutput, Screen, Tone};
 use crate::api::{Changed, Finding, ResourceChange};
 
 /// Shows what a dry run has answered. Gives the version that it was compared with, if there is something left to
@@ -12,7 +12,7 @@ use crate::api::{Changed, Finding, ResourceChange};
 ///
 /// # Errors
 /// The answer is not understood, or standard output is closed.
-pub fn show(looked: Value, only: bool, telling: &Telling) -> anyhow::Result<Option<u64>> {
+pub fn show(looked: Value, only: bool, telling: &CommandOutput) -> anyhow::Result<Option<u64>> {
     let shown: Changed = client::decode(looked.clone())?;
     let is_over = only || shown.changes.is_empty();
     if is_over || !telling.is_for_programs() {

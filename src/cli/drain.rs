@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use super::client::{self, Telling};
+use super::client::{self, CommandOutput};
 use crate::api::Drain;
 
 /// How often the progress is queried.
@@ -12,7 +12,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Arguments of `smsc drain`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct DrainArgs {
     /// Accept messages and binds again.
     #[arg(long)]
     resume: bool,
@@ -23,14 +23,14 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or something is still in flight after the wait.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &DrainArgs) -> anyhow::Result<()> {
     const PATH: &str = "/v1/drain";
     let client = args.telling.open()?;
     let mut json = match (args.resume, args.status) {

@@ -4,12 +4,12 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use anyhow::bail;
 
-use super::client::{self, Telling};
+use super::client::{self, CommandOutput};
 use crate::api::ErasedMessages;
 
 /// Arguments of `smsc erase`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct EraseArgs {
     /// The subscriber's number, digits as in the messages.
     #[arg(long)]
     msisdn: String,
@@ -17,14 +17,14 @@ pub struct Args {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Erases after confirmation.
 ///
 /// # Errors
 /// Not confirmed, or the SMSC cannot be reached or refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &EraseArgs) -> anyhow::Result<()> {
     let client = args.telling.open()?;
     if !args.yes {
         confirm(&args.msisdn)?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::bail;
 use serde_json::{Value, json};
 
-use super::client::{self, Connection, Screen, Tone};
+use super::client::{self, AdminConnection, Screen, Tone};
 use super::{is_closed_pipe, said};
 use changes::Changes;
 
@@ -19,7 +19,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 /// Arguments of `smsc events`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct EventsArgs {
     /// Go on until Ctrl-C, also when the SMSC was away; without it, show how things are now.
     #[arg(long, short)]
     follow: bool,
@@ -35,14 +35,14 @@ pub struct Args {
           default_value = "table", hide_possible_values = true, help_heading = "Output")]
     output: String,
     #[command(flatten)]
-    connection: Connection,
+    connection: AdminConnection,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached or refuses; with `--follow` only the first time.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &EventsArgs) -> anyhow::Result<()> {
     let client = args.connection.open()?;
     let mut changes = Changes::default();
     let (mut was_there, mut last) = (false, String::new());
@@ -67,8 +67,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Shows one stream to its end; without `--follow` only one event of each kind.
 fn read(
-    client: &client::Client,
-    args: &Args,
+    client: &client::AdminClient,
+    args: &EventsArgs,
     last: &mut String,
     changes: &mut Changes,
     was_there: &mut bool,

@@ -140,7 +140,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "load",
         &[
             "smsc load --system-id test --password test --duration 30s",
-            "smsc load --rate 500 --count 10000 --report report.html",
+            "smsc load --rate 500 --count 10000 --json numbers.json",
         ],
     ),
     (
@@ -411,9 +411,10 @@ fn add(mut command: clap::Command, path: &str) -> clap::Command {
             own.into_iter().chain(firsts).collect()
         }
     };
-    match lines.is_empty() {
-        true => command,
-        false => command.after_help(text(&lines)),
+    if lines.is_empty() {
+        command
+    } else {
+        command.after_help(text(&lines))
     }
 }
 

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 
 use crate::app::bootstrap::pg_options;
-use crate::archive::columns::Rows;
+use crate::archive::columns::RowMaker;
 use crate::archive::database::Database;
-use crate::archive::{self, Format, Sink};
+use crate::archive::{self, ArchiveFileFormat, RowSink};
 use crate::clock;
 use crate::config::Config;
 use crate::domain::moment;
 use crate::files;
-use crate::store::archive::{Archive as _, Each, first_id};
+use crate::store::archive::{ArchiveStore as _, Each, first_id};
 use crate::store::damage::{DamageStore as _, DamagedRow};
 use crate::store::postgres::PgStore;
 use crate::store::sqlite::ReadOnly;
@@ -23,7 +23,7 @@ use crate::store::{Store as _, StoreError};
 
 /// Arguments of `smsc export`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ExportArgs {
     /// Accepted at this time or later: a day (2026-11-01, midnight UTC), RFC 3339, or Unix milliseconds.
     #[arg(long, value_name = "TIME", value_parser = time)]
     from: i64,
@@ -71,7 +71,7 @@ enum FileFormat {
 }
 
 /// Where the messages are.
-enum Source {
+enum ExportSource {
     Embedded(Box<ReadOnly>),
     Shared(Box<PgStore>),
 }
@@ -80,12 +80,12 @@ enum Source {
 ///
 /// # Errors
 /// The range is wrong or not over yet, the store cannot be read, the target cannot be written.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let format = args.format.of_this_build()?;
     let range = range(args, clock::now_ms())?;
     let store = args.source()?;
-    let rows = Rows::new(store.names()?, args.with_text);
-    let (ids, sink): (Range<u64>, Box<dyn Sink>) = match &args.to_database {
+    let rows = RowMaker::new(store.names()?, args.with_text);
+    let (ids, sink): (Range<u64>, Box<dyn RowSink>) = match &args.to_database {
         Some(url) => {
             let database = Database::open(url, &rows, range)?;
             (database.left(), Box::new(database))
@@ -116,7 +116,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn range(args: &Args, now: i64) -> anyhow::Result<Range<u64>> {
+fn range(args: &ExportArgs, now: i64) -> anyhow::Result<Range<u64>> {
     if args.from >= args.to {
         bail!("--to must be later than --from");
     }
@@ -128,7 +128,7 @@ fn range(args: &Args, now: i64) -> anyhow::Result<Range<u64>> {
     Ok(first_id(args.from)..first_id(args.to))
 }
 
-fn out(args: &Args) -> anyhow::Result<Box<dyn Write + Send>> {
+fn out(args: &ExportArgs) -> anyhow::Result<Box<dyn Write + Send>> {
     Ok(match &args.out {
         None => Box::new(std::io::stdout()),
         Some(path) => Box::new(
@@ -144,28 +144,28 @@ fn time(text: &str) -> Result<i64, String> {
     })
 }
 
-// === impl Args ===
+// === impl ExportArgs ===
 
-impl Args {
-    fn source(&self) -> anyhow::Result<Source> {
+impl ExportArgs {
+    fn source(&self) -> anyhow::Result<ExportSource> {
         let folder = match (&self.data_dir, &self.config) {
             (Some(path), _) => path.clone(),
             (None, Some(config)) => {
                 let config = Config::load(Some(config))?;
                 if let Some(options) = pg_options(&config)? {
-                    return Ok(Source::Shared(Box::new(PgStore::open(options)?)));
+                    return Ok(ExportSource::Shared(Box::new(PgStore::open(options)?)));
                 }
                 config.data_dir
             }
             (None, None) => PathBuf::from("./smsc-data"),
         };
-        Ok(Source::Embedded(Box::new(ReadOnly::open(&folder)?)))
+        Ok(ExportSource::Embedded(Box::new(ReadOnly::open(&folder)?)))
     }
 }
 
-// === impl Source ===
+// === impl ExportSource ===
 
-impl Source {
+impl ExportSource {
     fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
         match self {
             Self::Embedded(store) => store.names(),
@@ -192,12 +192,12 @@ impl Source {
 // === impl FileFormat ===
 
 impl FileFormat {
-    fn of_this_build(self) -> anyhow::Result<Format> {
+    fn of_this_build(self) -> anyhow::Result<ArchiveFileFormat> {
         match self {
-            Self::Jsonl => Ok(Format::Jsonl),
-            Self::Csv => Ok(Format::Csv),
+            Self::Jsonl => Ok(ArchiveFileFormat::Jsonl),
+            Self::Csv => Ok(ArchiveFileFormat::Csv),
             #[cfg(feature = "parquet")]
-            Self::Parquet => Ok(Format::Parquet),
+            Self::Parquet => Ok(ArchiveFileFormat::Parquet),
             #[cfg(not(feature = "parquet"))]
             Self::Parquet => bail!(
                 "--format: this build has no Parquet: build with --features parquet, or write csv or jsonl"
@@ -214,6 +214,9 @@ mod tests {
     fn a_format_that_is_not_built_in_is_refused() {
         let refused = FileFormat::Parquet.of_this_build().unwrap_err();
         assert!(refused.to_string().contains("--features parquet"));
-        assert_eq!(FileFormat::Csv.of_this_build().unwrap(), Format::Csv);
+        assert_eq!(
+            FileFormat::Csv.of_this_build().unwrap(),
+            ArchiveFileFormat::Csv
+        );
     }
 }

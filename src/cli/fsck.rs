@@ -6,7 +6,7 @@ use crate::cli::client::print_line;
 use crate::store::sqlite;
 
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct FsckArgs {
     /// The data folder, or a backup file.
     #[arg(default_value = "./smsc-data")]
     path: PathBuf,
@@ -16,7 +16,7 @@ pub struct Args {
 ///
 /// # Errors
 /// The store cannot be read, or something is wrong with it.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &FsckArgs) -> anyhow::Result<()> {
     let report = sqlite::fsck(&args.path)?;
     print_line(&format!("messages      {}", report.messages))?;
     print_line(&format!("  enroute     {}", report.enroute))?;

@@ -15,7 +15,7 @@ use crate::simulator::options::parse_duration;
 
 /// Arguments of `smsc health`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct HealthArgs {
     /// Only ask whether the process answers; a draining node is alive.
     #[arg(long)]
     live: bool,
@@ -66,7 +66,7 @@ fn config_of_server<'l>(line: impl Iterator<Item = &'l str>) -> Option<&'l str> 
 ///
 /// # Errors
 /// The SMSC cannot be reached within the timeout, or it is not ready; the text names the reasons.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &HealthArgs) -> anyhow::Result<()> {
     let (url, tls) = match (&args.url, &args.config) {
         (Some(url), _) => {
             let url = url.trim_end_matches('/').to_owned();
@@ -82,9 +82,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             (url, client::tls(Vec::new(), false))
         }
     };
-    let path = match args.live {
-        true => "/health/live",
-        false => "/health/ready",
+    let path = if args.live {
+        "/health/live"
+    } else {
+        "/health/ready"
     };
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .timeout_global(Some(args.timeout))

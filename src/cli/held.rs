@@ -1,6 +1,6 @@
 //! `smsc held`: messages that may have been sent before the database went back in time, and orders about them.
 
-use super::client::{self, Cell, Listing, Page, Table, Telling};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell};
 use crate::api::{Done, HeldMessages};
 
 const PATH: &str = "/v1/held";
@@ -8,7 +8,7 @@ const PATH: &str = "/v1/held";
 /// Arguments of `smsc held`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub struct HeldArgs {
     #[command(subcommand)]
     order: Option<HeldOrder>,
     #[command(flatten)]
@@ -46,14 +46,14 @@ struct OrderHeldArgs {
     #[arg(long, conflicts_with = "id")]
     all: bool,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &HeldArgs) -> anyhow::Result<()> {
     match &args.order {
         None => list(&args.list),
         Some(HeldOrder::Release(args)) => order(args, "release", "released"),
@@ -80,7 +80,7 @@ fn order(args: &OrderHeldArgs, order: &str, what: &str) -> anyhow::Result<()> {
     })
 }
 
-fn page(list: &HeldMessages) -> Page {
+fn page(list: &HeldMessages) -> OutputPage {
     let titles = [
         "id",
         "held since",
@@ -90,13 +90,13 @@ fn page(list: &HeldMessages) -> Page {
         "sender",
         "queue",
     ];
-    let mut table = Table::new(&titles).dropping(&["sender", "from", "held since"]);
+    let mut table = OutputTable::new(&titles).dropping(&["sender", "from", "held since"]);
     for one in &list.messages {
-        let text = |value: &Option<String>| Cell::from(value.clone().unwrap_or_default());
+        let text = |value: &Option<String>| TableCell::from(value.clone().unwrap_or_default());
         table.row([
-            Cell::from(one.id.clone()),
-            Cell::time(one.since.as_deref()),
-            Cell::time(one.accepted_at.as_deref()),
+            TableCell::from(one.id.clone()),
+            TableCell::time(one.since.as_deref()),
+            TableCell::time(one.accepted_at.as_deref()),
             text(&one.from),
             text(&one.to),
             text(&one.sender),
@@ -111,13 +111,13 @@ fn page(list: &HeldMessages) -> Page {
         ),
     };
     if list.messages.is_empty() {
-        return Page::nothing(&table, format!("nothing is held{doubtful}"));
+        return OutputPage::nothing(&table, format!("nothing is held{doubtful}"));
     }
     let more = match &list.next_after {
         None => String::new(),
         Some(after) => format!("\nmore: --after {after}"),
     };
-    Page::from(table).text(format!(
+    OutputPage::from(table).text(format!(
         "{} messages are held{doubtful}{more}",
         client::number(list.count)
     ))
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn one_message_is_ordered_or_all_are() {
-        let read = |line: &[&str]| parsed(line).map(|args: Args| args.order);
+        let read = |line: &[&str]| parsed(line).map(|args: HeldArgs| args.order);
         assert!(matches!(read(&["x"]), Ok(None)));
         for right in [
             &["x", "release", "--all"][..],

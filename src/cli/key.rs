@@ -2,22 +2,22 @@
 
 use serde_json::json;
 
-use super::client::{self, Cell, Listing, Table, Telling};
+use super::client::{self, CommandOutput, Listing, OutputTable, TableCell};
 use super::token::{end, ending};
 use crate::api::{ApiKey, ApiKeys, NewApiKey};
 use crate::domain::access::KeyRole;
 
 /// Arguments of `smsc key`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ApiKeyArgs {
     #[command(subcommand)]
-    order: Order,
+    order: ApiKeyCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum ApiKeyCommand {
     /// Create an API key for an account; it is printed once and not stored.
-    Add(Add),
+    Add(AddApiKeyArgs),
     /// Show API keys.
     List {
         /// Only those of this account.
@@ -30,13 +30,13 @@ enum Order {
         /// Its id, as `smsc key list` shows it.
         id: String,
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
 }
 
 /// Arguments of `smsc key add`.
 #[derive(Debug, clap::Args)]
-struct Add {
+struct AddApiKeyArgs {
     /// The system_id of the account.
     account: String,
     /// What it allows: `send` submits, cancels and replaces messages; `read` sees the messages of the
@@ -53,22 +53,22 @@ struct Add {
     #[arg(long, value_name = "NETWORK")]
     allow: Vec<String>,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: ApiKeyArgs) -> anyhow::Result<()> {
     match args.order {
-        Order::Add(args) => add(&args),
-        Order::List { account, listing } => list(account.as_deref(), &listing),
-        Order::Remove { id, telling } => remove(&telling, &id),
+        ApiKeyCommand::Add(args) => add(&args),
+        ApiKeyCommand::List { account, listing } => list(account.as_deref(), &listing),
+        ApiKeyCommand::Remove { id, telling } => remove(&telling, &id),
     }
 }
 
-fn add(args: &Add) -> anyhow::Result<()> {
+fn add(args: &AddApiKeyArgs) -> anyhow::Result<()> {
     let order = json!({
         "account": args.account,
         "label": args.label,
@@ -89,13 +89,13 @@ fn list(account: Option<&str>, listing: &Listing) -> anyhow::Result<()> {
     listing.show(&path, |found: ApiKeys| table(&found.keys).into())
 }
 
-fn remove(telling: &Telling, id: &str) -> anyhow::Result<()> {
+fn remove(telling: &CommandOutput, id: &str) -> anyhow::Result<()> {
     let path = format!("/v1/api-keys/{}", client::segment(id));
     let json = telling.open()?.delete(&path)?;
     telling.done(json, |_: serde_json::Value| format!("{id} is removed"))
 }
 
-fn table(keys: &[ApiKey]) -> Table {
+fn table(keys: &[ApiKey]) -> OutputTable {
     let titles = [
         "key",
         "account",
@@ -108,22 +108,22 @@ fn table(keys: &[ApiKey]) -> Table {
         "last used",
     ];
     let mut table =
-        Table::new(&titles).dropping(&["made", "by", "from", "last used", "for", "ends"]);
+        OutputTable::new(&titles).dropping(&["made", "by", "from", "last used", "for", "ends"]);
     for key in keys {
         let from = match key.allow.as_slice() {
             [] => "anywhere".to_owned(),
             some => some.join(", "),
         };
         table.row([
-            Cell::from(key.id.clone()),
+            TableCell::from(key.id.clone()),
             key.account.clone().into(),
             key.role.clone().into(),
             key.label.clone().into(),
             from.into(),
-            Cell::time(key.created_at.as_deref()),
+            TableCell::time(key.created_at.as_deref()),
             key.created_by.clone().into(),
             ending(key.expires_at.as_deref()),
-            Cell::time(key.used_at.as_deref()),
+            TableCell::time(key.used_at.as_deref()),
         ]);
     }
     table
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn reads_an_account_a_role_and_networks() {
-        let line = parsed::<Args>(&[
+        let line = parsed::<ApiKeyArgs>(&[
             "key",
             "add",
             "shop",
@@ -154,12 +154,12 @@ mod tests {
             "--allow",
             "::1",
         ]);
-        let Order::Add(add) = line.unwrap().order else {
+        let ApiKeyCommand::Add(add) = line.unwrap().order else {
             panic!("not add");
         };
         assert_eq!((add.account.as_str(), add.role), ("shop", KeyRole::Send));
         assert_eq!(add.allow, ["10.0.0.0/8", "::1"]);
-        assert!(parsed::<Args>(&["key", "add"]).is_err());
-        assert!(parsed::<Args>(&["key", "add", "shop", "--role", "admin"]).is_err());
+        assert!(parsed::<ApiKeyArgs>(&["key", "add"]).is_err());
+        assert!(parsed::<ApiKeyArgs>(&["key", "add", "shop", "--role", "admin"]).is_err());
     }
 }

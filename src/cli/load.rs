@@ -1,15 +1,15 @@
 //! `smsc load`: simulates ESMEs, measures, and fails if an acknowledged message has no receipt.
 //!
-//! Turns flags into [`LoadOptions`], runs, prints the table, and writes JSON and HTML when asked.
+//! Turns flags into [`LoadOptions`], runs, prints the table, and writes JSON when asked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 use crate::cli::client::print_line;
 use crate::load::reference::REFERENCE;
-use crate::load::{BindType, Destinations, LoadOptions, Summary, report};
+use crate::load::{Destinations, LoadBindType, LoadOptions, LoadSummary};
 use crate::simulator::in_flight::MAX_WINDOW;
 use crate::simulator::options::parse_duration;
 
@@ -18,18 +18,15 @@ const LENGTH_MAX: usize = 60_000;
 
 /// Send messages to an SMSC at a given rate, and check every answer and receipt.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct LoadArgs {
     #[command(flatten)]
-    shape: Shape,
+    shape: LoadShape,
     /// Fail on duplicated receipts too.
     #[arg(long)]
     strict: bool,
     /// Write the numbers as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a page with throughput over time and latencies.
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
     /// Write a line per answer and receipt, for a checker.
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
@@ -37,7 +34,7 @@ pub struct Args {
 
 /// What is sent, by whom and how fast; shared with `smsc bench`.
 #[derive(Debug, clap::Args)]
-pub struct Shape {
+pub struct LoadShape {
     /// Address and port of the SMSC; of several nodes with commas between, which the binds take in turn.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2775")]
     to: String,
@@ -61,7 +58,7 @@ pub struct Shape {
     binds: u16,
     /// One connection for both directions, or two.
     #[arg(long, value_enum, default_value = "transceiver")]
-    bind_type: BindType,
+    bind_type: LoadBindType,
     /// Unanswered submits on one bind.
     #[arg(long, value_name = "COUNT", default_value = "250")]
     window: usize,
@@ -116,8 +113,8 @@ enum Switch {
 /// # Errors
 /// When flags make no sense, no bind succeeds, a file cannot be written, a message that was
 /// acknowledged has no receipt, or (with `--strict`) a receipt came twice.
-pub fn run(args: Args) -> anyhow::Result<()> {
-    let (json, page, strict) = (args.json, args.report, args.strict);
+pub fn run(args: LoadArgs) -> anyhow::Result<()> {
+    let (json, strict) = (args.json, args.strict);
     let options = LoadOptions {
         journal: args.journal,
         ..options(args.shape)?
@@ -125,23 +122,21 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let summary = measure(options)?;
     print_line(summary.to_string().trim_end())?;
     if let Some(path) = json {
-        write(&path, &serde_json::to_string_pretty(&summary)?, "--json")?;
-    }
-    if let Some(path) = page {
-        write(&path, &report::html(&summary), "--report")?;
+        std::fs::write(&path, serde_json::to_string_pretty(&summary)?)
+            .with_context(|| format!("cannot write {}; check --json", path.display()))?;
     }
     judge(&summary, strict)
 }
 
 /// Runs one load to its end.
-pub(super) fn measure(options: LoadOptions) -> anyhow::Result<Summary> {
+pub(super) fn measure(options: LoadOptions) -> anyhow::Result<LoadSummary> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     Ok(runtime.block_on(crate::load::run(options, interrupted()))?)
 }
 
-fn judge(summary: &Summary, strict: bool) -> anyhow::Result<()> {
+fn judge(summary: &LoadSummary, strict: bool) -> anyhow::Result<()> {
     if summary.missing > 0 {
         bail!(
             "{} acknowledged messages have no receipt; if they may still come, wait longer with \
@@ -155,7 +150,7 @@ fn judge(summary: &Summary, strict: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn options(args: Shape) -> anyhow::Result<LoadOptions> {
+pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
     if !(REFERENCE..=LENGTH_MAX).contains(&args.length) {
         bail!(
             "--length {} is out of range; give {REFERENCE} to {LENGTH_MAX}",
@@ -228,11 +223,6 @@ async fn interrupted() {
     });
 }
 
-fn write(path: &Path, text: &str, flag: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text)
-        .with_context(|| format!("cannot write {}; check {flag}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::{Args as _, Command, FromArgMatches as _};
@@ -242,9 +232,9 @@ mod tests {
     #[test]
     fn an_empty_address_is_refused_with_what_to_give() {
         let given = |to: &str| {
-            let command = Shape::augment_args(Command::new("load"));
+            let command = LoadShape::augment_args(Command::new("load"));
             let matches = command.try_get_matches_from(["load", "--to", to]).unwrap();
-            options(Shape::from_arg_matches(&matches).unwrap())
+            options(LoadShape::from_arg_matches(&matches).unwrap())
         };
         assert_eq!(given("a:1, b:2").unwrap().to, "a:1, b:2");
         for to in ["", ",a:1", "a:1,", "a:1,,b:2"] {

@@ -1,26 +1,26 @@
 //! `smsc lookups`: what is looked up about numbers, and forgetting answers.
 
-use super::client::{self, Cell, Listing, Table, Telling};
+use super::client::{self, CommandOutput, Listing, OutputTable, TableCell};
 use crate::api::{Forgotten, Lookup, LookupKind, Lookups, Word};
 
 /// Arguments of `smsc lookups`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct LookupsArgs {
     #[command(subcommand)]
-    order: Order,
+    order: LookupsCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum LookupsCommand {
     /// Show the look-ups of the node that answers.
-    List(List),
+    List(ListLookupsArgs),
     /// Forget answers on all nodes, so that numbers are looked up anew.
     Forget(Forget),
 }
 
 /// Arguments of `smsc lookups list`.
 #[derive(Debug, clap::Args)]
-struct List {
+struct ListLookupsArgs {
     #[command(flatten)]
     listing: Listing,
 }
@@ -38,17 +38,17 @@ struct Forget {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &LookupsArgs) -> anyhow::Result<()> {
     match &args.order {
-        Order::List(args) => list(&args.listing),
-        Order::Forget(args) => forget(args),
+        LookupsCommand::List(args) => list(&args.listing),
+        LookupsCommand::Forget(args) => forget(args),
     }
 }
 
@@ -66,10 +66,10 @@ fn list(listing: &Listing) -> anyhow::Result<()> {
 fn forget(args: &Forget) -> anyhow::Result<()> {
     let client = args.telling.open()?;
     let all = format!("/v1/lookups/{}", args.question);
-    let paths = match args.all {
-        true => vec![("all numbers", all)],
-        false => args
-            .numbers
+    let paths = if args.all {
+        vec![("all numbers", all)]
+    } else {
+        args.numbers
             .iter()
             .map(|number| {
                 (
@@ -77,7 +77,7 @@ fn forget(args: &Forget) -> anyhow::Result<()> {
                     format!("{all}/{}", client::segment(number)),
                 )
             })
-            .collect(),
+            .collect()
     };
     for (what, path) in paths {
         let json = client.delete(&path)?;
@@ -91,8 +91,8 @@ fn forget(args: &Forget) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(lookups: &[Lookup]) -> Table {
-    let mut table = Table::new(&["look-up", "source", "waiting", "cached"]);
+fn table(lookups: &[Lookup]) -> OutputTable {
+    let mut table = OutputTable::new(&["look-up", "source", "waiting", "cached"]);
     for one in lookups {
         let known = LookupKind::ALL.iter();
         let name: String = known
@@ -105,10 +105,10 @@ fn table(lookups: &[Lookup]) -> Table {
             (true, false) => "asked",
         };
         table.row([
-            Cell::from(name),
-            Cell::state(source),
-            Cell::number(one.waiting),
-            Cell::number(one.cached),
+            TableCell::from(name),
+            TableCell::state(source),
+            TableCell::number(one.waiting),
+            TableCell::number(one.cached),
         ]);
     }
     table
@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn numbers_or_all_are_forgotten() {
-        let read = |line: &[&str]| parsed(line).map(|args: Args| args.order);
-        let Ok(Order::Forget(one)) = read(&["x", "forget", "imsi", "+491", "492"]) else {
+        let read = |line: &[&str]| parsed(line).map(|args: LookupsArgs| args.order);
+        let Ok(LookupsCommand::Forget(one)) = read(&["x", "forget", "imsi", "+491", "492"]) else {
             panic!("not forget");
         };
         assert_eq!(
@@ -131,11 +131,11 @@ mod tests {
         );
         assert!(matches!(
             read(&["x", "forget", "network", "--all"]),
-            Ok(Order::Forget(_))
+            Ok(LookupsCommand::Forget(_))
         ));
         assert!(read(&["x", "forget", "imsi"]).is_err());
         assert!(read(&["x", "forget", "imsi", "491", "--all"]).is_err());
         assert!(read(&["x", "forget", "price", "491"]).is_err());
-        assert!(matches!(read(&["x", "list"]), Ok(Order::List(_))));
+        assert!(matches!(read(&["x", "list"]), Ok(LookupsCommand::List(_))));
     }
 }

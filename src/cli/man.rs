@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 /// Arguments of `smsc man`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ManPageArgs {
     /// Folder to write them into, such as /usr/local/share/man/man1; created if it is missing.
     folder: PathBuf,
 }
@@ -16,7 +16,7 @@ pub struct Args {
 ///
 /// # Errors
 /// The folder or a file in it cannot be written.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &ManPageArgs) -> anyhow::Result<()> {
     let cannot = || format!("{} cannot be written", args.folder.display());
     fs::create_dir_all(&args.folder).with_context(cannot)?;
     clap_mangen::generate_to(super::command(), &args.folder).with_context(cannot)

@@ -4,36 +4,36 @@
 mod cancel;
 mod find;
 
-use super::client::{self, Cell, Listing, Page, Table};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
 use crate::api::{Address, Done, Message};
 
 /// Arguments of `smsc message`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct Args {
+pub struct MessageArgs {
     #[command(subcommand)]
     many: Option<Many>,
     #[command(flatten)]
-    one: One,
+    one: OneMessageArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Many {
     /// Find messages by number, account, time and state, newest first.
-    Find(find::Args),
+    Find(find::FindMessagesArgs),
     /// Cancel all waiting messages that match a filter.
-    Cancel(cancel::Args),
+    Cancel(cancel::CancelMessagesArgs),
 }
 
 /// Arguments of `smsc message ID`.
 #[derive(Debug, clap::Args)]
-struct One {
+struct OneMessageArgs {
     /// The message id, as in submit_sm_resp.
     #[arg(required = true)]
     id: Option<String>,
     /// Command for the message.
     #[arg(value_enum)]
-    command: Option<Order>,
+    command: Option<MessageCommand>,
     /// The queue to move it to, as smsc queues names it: operator:up.
     #[arg(long, value_name = "QUEUE", required_if_eq("command", "move"))]
     to: Option<String>,
@@ -46,7 +46,7 @@ struct One {
 
 /// What can be done with a message that is not final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Order {
+enum MessageCommand {
     /// End it DELETED, unless the operator has it already.
     Cancel,
     /// Send it now instead of at its due time.
@@ -59,7 +59,7 @@ enum Order {
 ///
 /// # Errors
 /// The SMSC cannot be reached, does not know the message, or refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: MessageArgs) -> anyhow::Result<()> {
     match args.many {
         Some(Many::Find(args)) => return find::run(&args),
         Some(Many::Cancel(args)) => return cancel::run(&args),
@@ -70,23 +70,25 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let path = format!("/v1/messages/{}", client::segment(&id));
     if let Some(order) = args.command {
         let verb = match order {
-            Order::Cancel => "cancel",
-            Order::Retry => "retry",
-            Order::Move => "move",
+            MessageCommand::Cancel => "cancel",
+            MessageCommand::Retry => "retry",
+            MessageCommand::Move => "move",
         };
         let path = format!("{path}/{verb}");
         let client = args.listing.open()?;
         let json = match (order, &args.to) {
-            (Order::Move, Some(to)) => client.post_json(&path, &serde_json::json!({ "to": to }))?,
+            (MessageCommand::Move, Some(to)) => {
+                client.post_json(&path, &serde_json::json!({ "to": to }))?
+            }
             _ => client.post(&path)?,
         };
         return args
             .listing
             .done(json, |done: Done| match (order, done.pending) {
-                (Order::Cancel, false) => format!("message {id} is DELETED"),
-                (Order::Cancel, true) => format!("message {id} is being deleted"),
-                (Order::Retry, _) => format!("message {id} is due now"),
-                (Order::Move, _) => {
+                (MessageCommand::Cancel, false) => format!("message {id} is DELETED"),
+                (MessageCommand::Cancel, true) => format!("message {id} is being deleted"),
+                (MessageCommand::Retry, _) => format!("message {id} is due now"),
+                (MessageCommand::Move, _) => {
                     format!("message {id} is moved to {}", args.to.unwrap_or_default())
                 }
             });
@@ -96,30 +98,30 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         .show(&format!("{path}{query}"), |found: Message| page(&found))
 }
 
-fn page(message: &Message) -> Page {
-    let mut page = Page::default().facts(facts(message));
+fn page(message: &Message) -> OutputPage {
+    let mut page = OutputPage::default().facts(facts(message));
     if !message.history.is_empty() {
         let titles = ["attempt", "at", "to", "bind", "answer", "their id", "after"];
-        let mut table = Table::new(&titles).dropping(&["after", "bind", "their id", "at"]);
+        let mut table = OutputTable::new(&titles).dropping(&["after", "bind", "their id", "at"]);
         for attempt in &message.history {
             table.row([
-                Cell::number(attempt.attempt),
-                Cell::time(attempt.at.as_deref()),
+                TableCell::number(attempt.attempt),
+                TableCell::time(attempt.at.as_deref()),
                 attempt.queue.clone().into(),
                 attempt.bind.clone().into(),
                 attempt.status.clone().into(),
                 attempt.operator_message_id.clone().into(),
-                Cell::right(format!("{} ms", attempt.latency_ms)),
+                TableCell::right(format!("{} ms", attempt.latency_ms)),
             ]);
         }
         page = page.aside(table);
     }
     if !message.changes.is_empty() {
-        let mut table = Table::new(&["change", "at", "to", "by"]).dropping(&["at"]);
+        let mut table = OutputTable::new(&["change", "at", "to", "by"]).dropping(&["at"]);
         for change in &message.changes {
             table.row([
-                Cell::from(change.kind.clone()),
-                Cell::time(change.at.as_deref()),
+                TableCell::from(change.kind.clone()),
+                TableCell::time(change.at.as_deref()),
                 change.queue.clone().into(),
                 change.by.clone().into(),
             ]);
@@ -130,9 +132,9 @@ fn page(message: &Message) -> Page {
 }
 
 /// What there is once per message.
-fn facts(message: &Message) -> Vec<(&'static str, Cell)> {
+fn facts(message: &Message) -> Vec<(&'static str, TableCell)> {
     let mut facts = Vec::new();
-    let mut fact = |name: &'static str, value: String| facts.push((name, Cell::from(value)));
+    let mut fact = |name: &'static str, value: String| facts.push((name, TableCell::from(value)));
     let state = match message.stage.as_deref() {
         Some("final") | None => message.state.clone(),
         Some(stage) => format!("{} ({stage})", message.state),

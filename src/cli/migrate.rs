@@ -13,7 +13,7 @@ use crate::store::postgres::{migrate, pending_migrations, server_warning};
 
 /// Arguments of `smsc migrate`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct MigrateArgs {
     /// Configuration file with the section [postgres].
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub struct Args {
 /// # Errors
 /// The configuration is wrong or names no database; the database cannot be reached or changed, or is
 /// of a newer release; with `--check`, a migration is missing.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &MigrateArgs) -> anyhow::Result<()> {
     let config = Config::load(args.config.as_deref())?;
     config.validate()?;
     let options = pg_options(&config)?.context(

@@ -17,11 +17,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::app::bootstrap::pg_options;
 use crate::cli::client::print_line;
 use crate::config::{Config, MessageIdForm};
+use crate::domain::queue_name::QueueName;
 use crate::domain::{correlation, moment};
 use crate::store::StoreError;
-use crate::store::moving::{Inventory, Page, Part, TABLES};
-use crate::store::postgres::{Begun, Import};
-use crate::store::sqlite::Source;
+use crate::store::moving::{Inventory, MovePart, MovedPage, TABLES};
+use crate::store::postgres::{Import, MoveStart};
+use crate::store::sqlite::StoreAtRest;
 
 /// Pages that are read ahead of the one that is written.
 const AHEAD: usize = 2;
@@ -30,7 +31,7 @@ const LINE_EVERY: Duration = Duration::from_secs(1);
 
 /// Arguments of `smsc migrate-store`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct MigrateStoreArgs {
     /// Configuration file with the section [postgres] and the operators.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
@@ -44,7 +45,7 @@ pub struct Args {
 }
 
 /// Sets the correlation keys, which the embedded store rebuilds at every start.
-struct Keys {
+struct CorrelationKeySetter {
     /// How ids of an operator's receipts relate to its answers, by the number of its queue.
     forms: HashMap<u32, MessageIdForm>,
     /// Queues of accounts, which send no receipts.
@@ -52,7 +53,7 @@ struct Keys {
 }
 
 /// Progress output.
-struct Progress {
+struct MigrationProgress {
     bar: ProgressBar,
     /// No terminal: lines instead of the bar.
     lines: bool,
@@ -69,31 +70,31 @@ struct Progress {
 /// # Errors
 /// The configuration names no database; a server runs on the data folder or nodes on the database;
 /// the database holds something else; a row cannot be written; not everything has arrived.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &MigrateStoreArgs) -> anyhow::Result<()> {
     let config = Config::load(args.config.as_deref())?;
     let options = pg_options(&config)?
         .context("postgres.url is not set: there is no database to move into")?;
     let folder = args.from.as_ref().unwrap_or(&config.data_dir);
-    let source = Source::open(folder)?;
+    let source = StoreAtRest::open(folder)?;
     let mut target = Import::open(&options)?;
     print_line(&format!("counting what is in {}", folder.display()))?;
     let inventory = source.inventory()?;
     let (marks, before) = match target.begin(&inventory)? {
-        Begun::Ended(at) => {
+        MoveStart::Ended(at) => {
             let at = moment::show(at).unwrap_or_default();
             return print_line(&format!(
                 "everything was moved already, at {at}: nothing is left to do"
             ));
         }
-        Begun::At { marks, messages } => (marks, messages),
+        MoveStart::At { marks, messages } => (marks, messages),
     };
     if before > 0 {
         print_line(&format!(
             "going on: {before} messages are there already and are skipped"
         ))?;
     }
-    let mut progress = Progress::new(inventory.messages(), before);
-    let keys = Keys::new(&config, &inventory);
+    let mut progress = MigrationProgress::new(inventory.messages(), before);
+    let keys = CorrelationKeySetter::new(&config, &inventory);
     let limit = args.batch as usize;
     thread::scope(|scope| {
         let (sender, pages) = sync_channel(AHEAD);
@@ -112,12 +113,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// Reads every part from its mark on; ends early when the writer has gone.
 fn read(
-    source: &Source,
-    marks: [u64; Part::ALL.len()],
+    source: &StoreAtRest,
+    marks: [u64; MovePart::ALL.len()],
     limit: usize,
-    pages: &SyncSender<Page>,
+    pages: &SyncSender<MovedPage>,
 ) -> Result<(), StoreError> {
-    for (part, mut mark) in Part::ALL.into_iter().zip(marks) {
+    for (part, mut mark) in MovePart::ALL.into_iter().zip(marks) {
         while let Some(page) = source.page(part, mark, limit)? {
             mark = page.upto;
             if pages.send(page).is_err() {
@@ -130,9 +131,9 @@ fn read(
 
 fn write(
     target: &mut Import,
-    pages: Receiver<Page>,
-    keys: &Keys,
-    progress: &mut Progress,
+    pages: Receiver<MovedPage>,
+    keys: &CorrelationKeySetter,
+    progress: &mut MigrationProgress,
 ) -> Result<(), StoreError> {
     for mut page in pages {
         keys.set(&mut page);
@@ -154,9 +155,9 @@ fn say_what_is_next(folder: &Path, rows: &[u64]) -> anyhow::Result<()> {
     ))
 }
 
-// === impl Keys ===
+// === impl CorrelationKeySetter ===
 
-impl Keys {
+impl CorrelationKeySetter {
     fn new(config: &Config, inventory: &Inventory) -> Self {
         let mut keys = Self {
             forms: HashMap::new(),
@@ -171,10 +172,11 @@ impl Keys {
             _ => &own.operator,
         };
         for (number, name) in &inventory.names {
-            if name.starts_with("account:") {
+            let name = QueueName::parse(name);
+            if name.account().is_some() {
                 keys.accounts.insert(*number);
             }
-            let id = name.strip_prefix("operator:");
+            let id = name.operator();
             let operator = operators.iter().find(|one| Some(&*one.id) == id);
             if let Some(operator) = operator {
                 keys.forms.insert(*number, operator.message_id);
@@ -184,7 +186,7 @@ impl Keys {
     }
 
     /// So that receipts find what was sent before the move.
-    fn set(&self, page: &mut Page) {
+    fn set(&self, page: &mut MovedPage) {
         for row in &mut page.rows.sent {
             let id = &row.operator_message_id;
             if row.status != 0 || id.is_empty() || self.accounts.contains(&row.operator) {
@@ -196,9 +198,9 @@ impl Keys {
     }
 }
 
-// === impl Progress ===
+// === impl MigrationProgress ===
 
-impl Progress {
+impl MigrationProgress {
     fn new(total: u64, before: u64) -> Self {
         let bar = ProgressBar::new(total).with_position(before);
         // The template is a constant; if it were wrong, the bar would only look plain.

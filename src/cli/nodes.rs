@@ -1,11 +1,11 @@
 //! `smsc nodes`: the nodes that share a PostgreSQL store, and what each of them holds.
 
-use super::client::{Cell, Listing, Page, Table};
+use super::client::{Listing, OutputPage, OutputTable, TableCell};
 use crate::api::{Node, Nodes};
 
 /// Arguments of `smsc nodes`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct NodesArgs {
     #[command(flatten)]
     listing: Listing,
 }
@@ -14,19 +14,19 @@ pub struct Args {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
-    args.listing
-        .show("/v1/nodes", |found: Nodes| match found.nodes.is_empty() {
-            true => {
-                let said = "one node with an embedded store; [postgres] makes a cluster";
-                Page::nothing(&table(&[]), said)
-            }
-            false => table(&found.nodes).into(),
-        })
+pub fn run(args: NodesArgs) -> anyhow::Result<()> {
+    args.listing.show("/v1/nodes", |found: Nodes| {
+        if found.nodes.is_empty() {
+            let said = "one node with an embedded store; [postgres] makes a cluster";
+            OutputPage::nothing(&table(&[]), said)
+        } else {
+            table(&found.nodes).into()
+        }
+    })
 }
 
-fn table(nodes: &[Node]) -> Table {
-    let mut table = Table::new(&[
+fn table(nodes: &[Node]) -> OutputTable {
+    let mut table = OutputTable::new(&[
         "node",
         "state",
         "lease",
@@ -44,14 +44,14 @@ fn table(nodes: &[Node]) -> Table {
         let mark = if node.this_node { "*" } else { "" };
         let work = if node.janitor { "+janitor" } else { "" };
         table.row([
-            Cell::from(format!("{}{mark}", node.node)),
-            Cell::state(node.state.clone()),
-            Cell::right(format!("{:.1} s", node.lease_ms as f64 / 1000.0)),
+            TableCell::from(format!("{}{mark}", node.node)),
+            TableCell::state(node.state.clone()),
+            TableCell::right(format!("{:.1} s", node.lease_ms as f64 / 1000.0)),
             node.name.clone().into(),
             node.version.clone().into(),
             format!("{} {work}", node.roles.join(",")).trim_end().into(),
-            Cell::ago(node.since.as_deref()),
-            Cell::number(partitions),
+            TableCell::ago(node.since.as_deref()),
+            TableCell::number(partitions),
             node.binds.join(" ").into(),
             node.smpp.join(" ").into(),
         ]);
@@ -80,7 +80,7 @@ mod tests {
             binds: vec!["up/0".to_owned()],
             ..Node::default()
         };
-        let page = Page::from(table(&[node]));
+        let page = OutputPage::from(table(&[node]));
         let text = page.render(Screen::default());
         for part in ["3*", "alive", "9.4 s", "smpp,delivery", "11", "up/0"] {
             assert!(text.contains(part), "{part}: {text}");

@@ -5,12 +5,12 @@ use crate::http::openapi;
 
 /// Arguments of `smsc openapi`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct OpenapiArgs {}
 
 /// Runs the command.
 ///
 /// # Errors
 /// Standard output is closed.
-pub fn run(_: &Args) -> anyhow::Result<()> {
+pub fn run(_: &OpenapiArgs) -> anyhow::Result<()> {
     client::print_line(&openapi::json()?)
 }

@@ -1,29 +1,31 @@
 //! `smsc opt-out`: numbers that want no messages.
 
-use super::client::{self, Cell, Client, Listing, Page, Table, Telling};
+use super::client::{
+    self, AdminClient, CommandOutput, Listing, OutputPage, OutputTable, TableCell,
+};
 use super::dead_letters::older;
 use crate::api::{ChangedOptOut, OptOut, OptOuts};
 
 /// Arguments of `smsc opt-out`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct OptOutArgs {
     #[command(subcommand)]
-    order: Order,
+    order: OptOutCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum OptOutCommand {
     /// Show opt-outs, newest first.
-    List(List),
+    List(ListOptOutsArgs),
     /// Add numbers to a list.
-    Add(Numbers),
+    Add(OptOutNumbersArgs),
     /// Remove numbers from a list; the audit log has who did it, and why.
-    Remove(Numbers),
+    Remove(OptOutNumbersArgs),
 }
 
 /// Arguments of `smsc opt-out list`.
 #[derive(Debug, clap::Args)]
-struct List {
+struct ListOptOutsArgs {
     /// Only the list of this account.
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
@@ -42,7 +44,7 @@ struct List {
 
 /// Arguments of `smsc opt-out add` and `smsc opt-out remove`.
 #[derive(Debug, clap::Args)]
-struct Numbers {
+struct OptOutNumbersArgs {
     /// Digits, with or without a plus.
     #[arg(required = true)]
     numbers: Vec<String>,
@@ -53,24 +55,24 @@ struct Numbers {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: OptOutArgs) -> anyhow::Result<()> {
     match args.order {
-        Order::List(args) => list(&args),
-        Order::Add(args) => change(&args, |client, path| {
+        OptOutCommand::List(args) => list(&args),
+        OptOutCommand::Add(args) => change(&args, |client, path| {
             client.put(path, &serde_json::Value::Null, None)
         }),
-        Order::Remove(args) => change(&args, Client::delete),
+        OptOutCommand::Remove(args) => change(&args, AdminClient::delete),
     }
 }
 
-fn list(args: &List) -> anyhow::Result<()> {
+fn list(args: &ListOptOutsArgs) -> anyhow::Result<()> {
     let mut path = format!("/v1/opt-outs?limit={}", args.limit);
     for (key, value) in [("account", &args.account), ("number", &args.number)] {
         if let Some(value) = value {
@@ -81,13 +83,13 @@ fn list(args: &List) -> anyhow::Result<()> {
         path.push_str(&format!("&before={before}"));
     }
     args.listing.show(&path, |found: OptOuts| {
-        Page::from(table(&found.opt_outs)).text(older(found.next_before.as_deref()))
+        OutputPage::from(table(&found.opt_outs)).text(older(found.next_before.as_deref()))
     })
 }
 
 fn change(
-    args: &Numbers,
-    order: impl Fn(&Client, &str) -> anyhow::Result<serde_json::Value>,
+    args: &OptOutNumbersArgs,
+    order: impl Fn(&AdminClient, &str) -> anyhow::Result<serde_json::Value>,
 ) -> anyhow::Result<()> {
     let client = args.telling.open()?;
     let query: Vec<_> = [("account", &args.account), ("reason", &args.reason)]
@@ -98,22 +100,25 @@ fn change(
     for number in &args.numbers {
         let path = format!("/v1/opt-outs/{}?{query}", client::segment(number));
         let json = order(&client, &path)?;
-        args.telling
-            .done(json, |done: ChangedOptOut| match done.changed {
-                true => format!("{number}: done"),
-                false => format!("{number}: was so already"),
-            })?;
+        args.telling.done(json, |done: ChangedOptOut| {
+            if done.changed {
+                format!("{number}: done")
+            } else {
+                format!("{number}: was so already")
+            }
+        })?;
     }
     Ok(())
 }
 
-fn table(opt_outs: &[OptOut]) -> Table {
-    let mut table = Table::new(&["number", "account", "since", "by"]).dropping(&["by", "since"]);
+fn table(opt_outs: &[OptOut]) -> OutputTable {
+    let mut table =
+        OutputTable::new(&["number", "account", "since", "by"]).dropping(&["by", "since"]);
     for one in opt_outs {
         table.row([
-            Cell::from(one.number.clone()),
+            TableCell::from(one.number.clone()),
             one.account.as_deref().unwrap_or("(all)").into(),
-            Cell::time(one.at.as_deref()),
+            TableCell::time(one.at.as_deref()),
             one.by.clone().into(),
         ]);
     }
@@ -127,13 +132,14 @@ mod tests {
 
     #[test]
     fn numbers_are_needed_and_may_be_several() {
-        let read = |line: &[&str]| parsed(line).map(|args: Args| args.order);
-        let Ok(Order::Add(add)) = read(&["x", "add", "441", "+442", "--account", "shop"]) else {
+        let read = |line: &[&str]| parsed(line).map(|args: OptOutArgs| args.order);
+        let Ok(OptOutCommand::Add(add)) = read(&["x", "add", "441", "+442", "--account", "shop"])
+        else {
             panic!("not add");
         };
         assert_eq!(add.numbers, ["441", "+442"]);
         assert_eq!(add.account.as_deref(), Some("shop"));
         assert!(read(&["x", "remove"]).is_err());
-        assert!(matches!(read(&["x", "list"]), Ok(Order::List(list)) if list.limit == 50));
+        assert!(matches!(read(&["x", "list"]), Ok(OptOutCommand::List(list)) if list.limit == 50));
     }
 }

@@ -1,17 +1,18 @@
 //! `smsc queues`: queues and their depth; with a name, one queue; with a command, commands it.
 
 use super::ask::confirm;
-use super::client::{self, Cell, Client, Listing, Page, Table};
+use super::client::{self, AdminClient, Listing, OutputPage, OutputTable, TableCell};
 use crate::api::{Done, Queue, Queues};
+use crate::domain::queue_name::QueueName;
 
 /// Arguments of `smsc queues`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct QueuesArgs {
     /// Only this queue, as the list names it: operator:up, account:test.
     name: Option<String>,
     /// Command for the queue.
     #[arg(value_enum, requires = "name")]
-    command: Option<Order>,
+    command: Option<QueuesCommand>,
     /// The queue to move to, as the list names it: operator:up.
     #[arg(long, value_name = "QUEUE", required_if_eq("command", "move"))]
     to: Option<String>,
@@ -33,7 +34,7 @@ pub struct Args {
 
 /// Commands for a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Order {
+enum QueuesCommand {
     /// Send nothing until it is resumed.
     Suspend,
     /// Send again.
@@ -48,12 +49,12 @@ enum Order {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: QueuesArgs) -> anyhow::Result<()> {
     match (&args.name, args.command) {
         (Some(name), Some(order)) => command(&args.listing.open()?, name, order, &args),
         (Some(name), None) => args.listing.show(&path(name), |queue: Queue| {
             let nodes = nodes(&queue);
-            Page::from(table(&[queue])).text(nodes)
+            OutputPage::from(table(&[queue])).text(nodes)
         }),
         (None, _) => args
             .listing
@@ -65,14 +66,19 @@ fn path(name: &str) -> String {
     format!("/v1/queues/{}", client::segment(name))
 }
 
-fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Result<()> {
+fn command(
+    client: &AdminClient,
+    name: &str,
+    order: QueuesCommand,
+    args: &QueuesArgs,
+) -> anyhow::Result<()> {
     let verb = match order {
-        Order::Suspend => "suspend",
-        Order::Resume => "resume",
-        Order::Purge => "purge",
-        Order::Move => "move",
+        QueuesCommand::Suspend => "suspend",
+        QueuesCommand::Resume => "resume",
+        QueuesCommand::Purge => "purge",
+        QueuesCommand::Move => "move",
     };
-    if order == Order::Purge && !args.yes {
+    if order == QueuesCommand::Purge && !args.yes {
         let queue: Queue = client::decode(client.get(&path(name))?)?;
         let waiting = client::number(queue.waiting + queue.scheduled);
         let question = format!(
@@ -83,22 +89,24 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
     }
     let path = format!("{}/{verb}", path(name));
     let json = match order {
-        Order::Move => client.post_json(
+        QueuesCommand::Move => client.post_json(
             &path,
             &serde_json::json!({
                 "to": args.to, "account": args.account, "since": args.since, "until": args.until,
             }),
         )?,
-        Order::Suspend | Order::Resume | Order::Purge => client.post(&path)?,
+        QueuesCommand::Suspend | QueuesCommand::Resume | QueuesCommand::Purge => {
+            client.post(&path)?
+        }
     };
     args.listing.done(json, |done: Done| match order {
-        Order::Suspend => format!("{name} is suspended"),
-        Order::Resume => format!("{name} is resumed"),
-        Order::Purge => format!(
+        QueuesCommand::Suspend => format!("{name} is suspended"),
+        QueuesCommand::Resume => format!("{name} is resumed"),
+        QueuesCommand::Purge => format!(
             "{name}: {} messages are being deleted",
             client::number(done.count)
         ),
-        Order::Move => format!(
+        QueuesCommand::Move => format!(
             "{name}: {} messages that fit are being moved to {}",
             client::number(done.count),
             args.to.as_deref().unwrap_or_default()
@@ -106,8 +114,8 @@ fn command(client: &Client, name: &str, order: Order, args: &Args) -> anyhow::Re
     })
 }
 
-fn table(queues: &[Queue]) -> Table {
-    let mut table = Table::new(&[
+fn table(queues: &[Queue]) -> OutputTable {
+    let mut table = OutputTable::new(&[
         "queue",
         "state",
         "waiting",
@@ -132,17 +140,17 @@ fn table(queues: &[Queue]) -> Table {
     ]);
     for queue in queues {
         table.row([
-            Cell::from(queue.name.clone()),
-            Cell::state(state(queue)),
-            Cell::number(queue.waiting),
-            Cell::number(queue.scheduled),
-            Cell::number(queue.in_flight),
-            Cell::ago(queue.oldest_at.as_deref()),
-            Cell::number(queue.sessions),
-            Cell::number(queue.delivered_total),
-            Cell::number(queue.failed_total),
-            Cell::number(queue.expired_total),
-            Cell::number(queue.suspects),
+            TableCell::from(queue.name.clone()),
+            TableCell::state(state(queue)),
+            TableCell::number(queue.waiting),
+            TableCell::number(queue.scheduled),
+            TableCell::number(queue.in_flight),
+            TableCell::ago(queue.oldest_at.as_deref()),
+            TableCell::number(queue.sessions),
+            TableCell::number(queue.delivered_total),
+            TableCell::number(queue.failed_total),
+            TableCell::number(queue.expired_total),
+            TableCell::number(queue.suspects),
         ]);
     }
     table
@@ -167,7 +175,7 @@ fn nodes(queue: &Queue) -> String {
 fn state(queue: &Queue) -> &'static str {
     if queue.suspended {
         "suspended"
-    } else if queue.sessions > 0 || queue.name.starts_with("test:") {
+    } else if queue.sessions > 0 || QueueName::parse(&queue.name).is_test() {
         "served"
     } else {
         "nobody bound"
@@ -183,11 +191,11 @@ mod tests {
 
     #[test]
     fn reads_name_and_command() {
-        let args: Args = parsed(&["queues", "operator:up", "suspend"]).unwrap();
+        let args: QueuesArgs = parsed(&["queues", "operator:up", "suspend"]).unwrap();
         assert_eq!(args.name.as_deref(), Some("operator:up"));
-        assert_eq!(args.command, Some(Order::Suspend));
-        assert!(parsed::<Args>(&["queues", "operator:up", "drop"]).is_err());
-        assert!(parsed::<Args>(&["queues", "--watch=5", "-o", "csv"]).is_ok());
+        assert_eq!(args.command, Some(QueuesCommand::Suspend));
+        assert!(parsed::<QueuesArgs>(&["queues", "operator:up", "drop"]).is_err());
+        assert!(parsed::<QueuesArgs>(&["queues", "--watch=5", "-o", "csv"]).is_ok());
     }
 
     #[test]
@@ -204,7 +212,7 @@ mod tests {
                 ..QueueSnapshot::default()
             }),
         ]);
-        let text = Page::from(text).render(Screen::default());
+        let text = OutputPage::from(text).render(Screen::default());
         assert!(
             text.contains("1,234,567") && text.contains("nobody bound"),
             "{text}"

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::{self, Cell, Client, Listing, Page, Table, Telling};
+use super::client::{
+    self, AdminClient, CommandOutput, Listing, OutputPage, OutputTable, TableCell,
+};
 use super::dead_letters::older;
 use crate::api::{Message, Messages, Replayed, Unmatched, UnmatchedReceipt};
 
@@ -11,15 +13,15 @@ const GIVEN_UP: &str = "/v1/receipts/given-up";
 
 /// Arguments of `smsc receipts`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ReceiptsArgs {
     #[command(subcommand)]
-    order: Order,
+    order: ReceiptsCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum ReceiptsCommand {
     /// Show the receipts that match no message, newest first.
-    Unmatched(List),
+    Unmatched(UnmatchedReceiptsArgs),
     /// End a message with the state of a receipt.
     Match {
         /// The receipt, as smsc receipts unmatched shows it.
@@ -27,10 +29,10 @@ enum Order {
         /// The message, as in submit_sm_resp.
         message: String,
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
     /// Show the receipts that accounts did not take and that were given up, newest first.
-    GivenUp(GivenUp),
+    GivenUp(GivenUpReceiptsArgs),
     /// Send receipts again that were given up: that of one message, or those of an account.
     Replay {
         /// The message, as in submit_sm_resp.
@@ -43,20 +45,20 @@ enum Order {
         #[arg(long, requires = "message")]
         again: bool,
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
     /// Drop a receipt.
     Drop {
         /// The receipt, as smsc receipts unmatched shows it.
         receipt: String,
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
 }
 
 /// Arguments of `smsc receipts unmatched`.
 #[derive(Debug, clap::Args)]
-struct List {
+struct UnmatchedReceiptsArgs {
     /// Only those of this operator.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
@@ -75,7 +77,7 @@ struct List {
 
 /// Arguments of `smsc receipts given-up`.
 #[derive(Debug, clap::Args)]
-struct GivenUp {
+struct GivenUpReceiptsArgs {
     /// Only those of this account.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
@@ -96,16 +98,16 @@ struct GivenUp {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &ReceiptsArgs) -> anyhow::Result<()> {
     match &args.order {
-        Order::Unmatched(args) => list(args),
-        Order::Match {
+        ReceiptsCommand::Unmatched(args) => list(args),
+        ReceiptsCommand::Match {
             receipt,
             message,
             telling,
         } => settle(telling, receipt, message),
-        Order::GivenUp(args) => given_up(args),
-        Order::Replay {
+        ReceiptsCommand::GivenUp(args) => given_up(args),
+        ReceiptsCommand::Replay {
             message,
             account,
             again,
@@ -119,11 +121,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
             (None, account) => replay_all(telling, account.as_deref().unwrap_or_default()),
         },
-        Order::Drop { receipt, telling } => drop_one(telling, receipt),
+        ReceiptsCommand::Drop { receipt, telling } => drop_one(telling, receipt),
     }
 }
 
-fn list(args: &List) -> anyhow::Result<()> {
+fn list(args: &UnmatchedReceiptsArgs) -> anyhow::Result<()> {
     let text = args.text.then(|| "true".to_owned());
     let given = [
         ("operator", &args.operator),
@@ -132,11 +134,11 @@ fn list(args: &List) -> anyhow::Result<()> {
     ];
     let path = page(PATH, args.limit, &given);
     args.listing.show(&path, |list: Unmatched| {
-        Page::from(table(&list.receipts, args.text)).text(older(list.next_before.as_deref()))
+        OutputPage::from(table(&list.receipts, args.text)).text(older(list.next_before.as_deref()))
     })
 }
 
-fn given_up(args: &GivenUp) -> anyhow::Result<()> {
+fn given_up(args: &GivenUpReceiptsArgs) -> anyhow::Result<()> {
     let replayed = args.replayed.map(|replayed| replayed.to_string());
     let given = [
         ("account", &args.account),
@@ -145,7 +147,7 @@ fn given_up(args: &GivenUp) -> anyhow::Result<()> {
     ];
     let path = page(GIVEN_UP, args.limit, &given);
     args.listing.show(&path, |list: Messages| {
-        Page::from(given_up_table(&list.messages)).text(older(list.next_before.as_deref()))
+        OutputPage::from(given_up_table(&list.messages)).text(older(list.next_before.as_deref()))
     })
 }
 
@@ -160,13 +162,13 @@ fn page(list: &str, limit: u32, given: &[(&str, &Option<String>)]) -> String {
     path
 }
 
-fn replay(client: &Client, message: &str, again: bool) -> anyhow::Result<Value> {
+fn replay(client: &AdminClient, message: &str, again: bool) -> anyhow::Result<Value> {
     let path = format!("{GIVEN_UP}/{}/replay", client::segment(message));
     client.post_json(&path, &json!({ "again": again }))
 }
 
 /// Page by page: what was sent again is not listed any more.
-fn replay_all(telling: &Telling, account: &str) -> anyhow::Result<()> {
+fn replay_all(telling: &CommandOutput, account: &str) -> anyhow::Result<()> {
     let client = telling.open()?;
     let path = format!(
         "{GIVEN_UP}?replayed=false&limit=1000&account={}",
@@ -192,8 +194,8 @@ fn replay_all(telling: &Telling, account: &str) -> anyhow::Result<()> {
     }
 }
 
-fn given_up_table(messages: &[Message]) -> Table {
-    let mut table = Table::new(&[
+fn given_up_table(messages: &[Message]) -> OutputTable {
+    let mut table = OutputTable::new(&[
         "message",
         "account",
         "to",
@@ -213,19 +215,19 @@ fn given_up_table(messages: &[Message]) -> Table {
         };
         let given_up = last("give_up");
         table.row([
-            Cell::from(message.id.clone()),
+            TableCell::from(message.id.clone()),
             message.sender.clone().into(),
             message.to.clone().into(),
-            Cell::state(message.state.clone()),
-            Cell::time(given_up.and_then(|change| change.at.as_deref())),
+            TableCell::state(message.state.clone()),
+            TableCell::time(given_up.and_then(|change| change.at.as_deref())),
             given_up.map(|change| change.by.clone()).into(),
-            Cell::time(last("tell_again").and_then(|change| change.at.as_deref())),
+            TableCell::time(last("tell_again").and_then(|change| change.at.as_deref())),
         ]);
     }
     table
 }
 
-fn settle(telling: &Telling, receipt: &str, message: &str) -> anyhow::Result<()> {
+fn settle(telling: &CommandOutput, receipt: &str, message: &str) -> anyhow::Result<()> {
     let path = format!("{PATH}/{}/match", client::segment(receipt));
     let order = json!({ "message": message });
     let json = telling.open()?.post_json(&path, &order)?;
@@ -234,30 +236,30 @@ fn settle(telling: &Telling, receipt: &str, message: &str) -> anyhow::Result<()>
     })
 }
 
-fn drop_one(telling: &Telling, receipt: &str) -> anyhow::Result<()> {
+fn drop_one(telling: &CommandOutput, receipt: &str) -> anyhow::Result<()> {
     let path = format!("{PATH}/{}", client::segment(receipt));
     let json = telling.open()?.delete(&path)?;
     telling.done(json, |_: Value| format!("receipt {receipt} is dropped"))
 }
 
-fn table(receipts: &[UnmatchedReceipt], with_text: bool) -> Table {
+fn table(receipts: &[UnmatchedReceipt], with_text: bool) -> OutputTable {
     let mut titles = vec![
         "receipt", "came", "operator", "their id", "from", "to", "state", "error", "done",
     ];
     titles.extend(with_text.then_some("text"));
-    let mut table = Table::new(&titles).dropping(&["done", "error", "from", "came", "to"]);
+    let mut table = OutputTable::new(&titles).dropping(&["done", "error", "from", "came", "to"]);
     for receipt in receipts {
-        let text = with_text.then(|| Cell::from(receipt.text.clone()));
+        let text = with_text.then(|| TableCell::from(receipt.text.clone()));
         let cells = [
-            Cell::from(receipt.id.clone()),
-            Cell::time(receipt.at.as_deref()),
+            TableCell::from(receipt.id.clone()),
+            TableCell::time(receipt.at.as_deref()),
             receipt.operator.clone().into(),
             receipt.operator_message_id.clone().into(),
             receipt.from.clone().into(),
             receipt.to.clone().into(),
-            Cell::state(receipt.state.clone()),
+            TableCell::state(receipt.state.clone()),
             receipt.error.clone().into(),
-            Cell::time(receipt.done_at.as_deref()),
+            TableCell::time(receipt.done_at.as_deref()),
         ];
         table.row(cells.into_iter().chain(text));
     }

@@ -13,7 +13,7 @@ use crate::store::{SetAside, StoreError, postgres, sqlite};
 
 /// Arguments of `smsc repair-ids`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct RepairIdsArgs {
     /// The data folder of the SMSC, which must be stopped [default: ./smsc-data].
     #[arg(long, value_name = "PATH")]
     data_dir: Option<PathBuf>,
@@ -32,7 +32,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Not confirmed, or the store cannot be opened.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &RepairIdsArgs) -> anyhow::Result<()> {
     let now = clock::now_ms();
     let repair = store(args)?;
     let found = repair(now, false)?;
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 type Repair = Box<dyn Fn(i64, bool) -> Result<Vec<SetAside>, StoreError>>;
 
-fn store(args: &Args) -> anyhow::Result<Repair> {
+fn store(args: &RepairIdsArgs) -> anyhow::Result<Repair> {
     let folder = match (&args.data_dir, &args.config) {
         (Some(path), _) => path.clone(),
         (None, Some(config)) => {

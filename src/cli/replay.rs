@@ -2,20 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::bulk::{self, Bounds, Order};
-use super::client::{self, Telling};
-use super::dead_letters::Filter;
+use super::bulk::{self, Bounds, BulkOrder};
+use super::client::{self, CommandOutput};
+use super::dead_letters::DeadLetterFilter;
 use crate::api::Replayed;
 
 /// Arguments of `smsc replay`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ReplayArgs {
     /// One failed message.
     #[arg(conflicts_with_all = ["destination", "source", "account", "operator", "state", "error",
         "since", "until", "before", "limit", "dry_run"])]
     id: Option<String>,
     #[command(flatten)]
-    filter: Filter,
+    filter: DeadLetterFilter,
     /// Send them there: an operator, or a queue as smsc queues names it; without it, by their routes.
     #[arg(long, value_name = "QUEUE")]
     to: Option<String>,
@@ -31,14 +31,14 @@ pub struct Args {
     #[command(flatten)]
     bounds: Bounds,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses; no filter was given.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let mut how = Map::new();
     how.insert("receipt".to_owned(), json!(args.receipt));
     how.insert("again".to_owned(), json!(args.again));
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-fn one(id: &str, how: &Value, telling: &Telling) -> anyhow::Result<()> {
+fn one(id: &str, how: &Value, telling: &CommandOutput) -> anyhow::Result<()> {
     let path = format!("/v1/messages/{}/replay", client::segment(id));
     let json = telling.open()?.post_json(&path, how)?;
     telling.done(json, |done: Replayed| {
@@ -61,8 +61,8 @@ fn one(id: &str, how: &Value, telling: &Telling) -> anyhow::Result<()> {
     })
 }
 
-fn many(args: &Args, how: Map<String, Value>) -> Order<'_> {
-    Order {
+fn many(args: &ReplayArgs, how: Map<String, Value>) -> BulkOrder<'_> {
+    BulkOrder {
         path: "/v1/messages/replay",
         filter: args.filter.given(),
         more: how,
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn takes_an_id_or_a_filter() {
-        let line = |all: &str| parsed::<Args>(&all.split(' ').collect::<Vec<_>>());
+        let line = |all: &str| parsed::<ReplayArgs>(&all.split(' ').collect::<Vec<_>>());
         assert_eq!(line("replay 17 --to b").unwrap().id.as_deref(), Some("17"));
         let many = line("replay --operator up --state EXPIRED --limit 10000").unwrap();
         let given = many.filter.given();

@@ -13,15 +13,15 @@ use serde_json::{Map, Value};
 
 use super::ask::confirm;
 use super::binds::operator_table;
-use super::client::{self, Cell, Listing, Page, Table, Telling};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell};
 use super::diff;
 use crate::api::{Changed, Operators, Resource};
 use crate::config;
-use crate::domain::settings::Kind;
+use crate::domain::settings::ResourceKind;
 
 /// What to do with accounts, operators or routes.
 #[derive(Debug, clap::Subcommand)]
-pub enum Order {
+pub enum ResourceCommand {
     /// Show all of them.
     List {
         #[command(flatten)]
@@ -38,9 +38,9 @@ pub enum Order {
         listing: Listing,
     },
     /// Add one.
-    Add(Change),
+    Add(DesiredKeys),
     /// Change keys of one; without --set, --set-file, --unset and --file, in $EDITOR.
-    Edit(Change),
+    Edit(DesiredKeys),
     /// Remove one.
     Remove {
         /// Its name.
@@ -48,13 +48,13 @@ pub enum Order {
         #[command(flatten)]
         how: How,
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
 }
 
 /// The keys of one, as they shall be.
 #[derive(Debug, clap::Args)]
-pub struct Change {
+pub struct DesiredKeys {
     /// Its name: of an account the system_id, of an operator the id, of a route the name.
     name: String,
     /// A key of the configuration and its value, as rate=50 or to=up,backup; may be repeated.
@@ -72,7 +72,7 @@ pub struct Change {
     #[command(flatten)]
     how: How,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// How a change is made.
@@ -90,31 +90,31 @@ pub struct How {
 ///
 /// # Errors
 /// The SMSC cannot be reached or refuses, a file or key is wrong, or the user declined.
-pub fn run(kind: Kind, order: Order) -> anyhow::Result<()> {
+pub fn run(kind: ResourceKind, order: ResourceCommand) -> anyhow::Result<()> {
     match order {
-        Order::List { listing } => list(kind, &listing),
-        Order::Show { name, all, listing } => {
+        ResourceCommand::List { listing } => list(kind, &listing),
+        ResourceCommand::Show { name, all, listing } => {
             listing.show(&path(kind, &name), |json| show(kind, &json, all))
         }
-        Order::Add(change) => add(kind, &change),
-        Order::Edit(change) => edit(kind, &change),
-        Order::Remove { name, how, telling } => remove(kind, &name, how, &telling),
+        ResourceCommand::Add(change) => add(kind, &change),
+        ResourceCommand::Edit(change) => edit(kind, &change),
+        ResourceCommand::Remove { name, how, telling } => remove(kind, &name, how, &telling),
     }
 }
 
-fn path(kind: Kind, name: &str) -> String {
+fn path(kind: ResourceKind, name: &str) -> String {
     format!("/v1/{}/{}", kind.path(), client::segment(name))
 }
 
-fn list(kind: Kind, listing: &Listing) -> anyhow::Result<()> {
+fn list(kind: ResourceKind, listing: &Listing) -> anyhow::Result<()> {
     let all = format!("/v1/{}", kind.path());
-    if kind == Kind::Operator {
+    if kind == ResourceKind::Operator {
         return listing.show(&all, |found: Operators| {
             operator_table(&found.operators).into()
         });
     }
     let keys: &[&str] = match kind {
-        Kind::Account => &["max_binds", "window", "rate", "deliver_by", "addresses"],
+        ResourceKind::Account => &["max_binds", "window", "rate", "deliver_by", "addresses"],
         _ => &["prefix", "account", "to"],
     };
     listing.show_all(
@@ -126,27 +126,27 @@ fn list(kind: Kind, listing: &Listing) -> anyhow::Result<()> {
     )
 }
 
-fn table(kind: Kind, keys: &[&str], found: &[Resource]) -> Table {
+fn table(kind: ResourceKind, keys: &[&str], found: &[Resource]) -> OutputTable {
     let mut titles = vec![kind.as_str()];
     titles.extend(keys);
     titles.push("changed in");
     let mut dispensable = vec!["changed in"];
     dispensable.extend(keys.iter().filter(|key| **key != "to").rev());
-    let mut table = Table::new(&titles).dropping(&dispensable);
+    let mut table = OutputTable::new(&titles).dropping(&dispensable);
     for one in found {
-        let mut row = vec![Cell::from(one.name.clone())];
+        let mut row = vec![TableCell::from(one.name.clone())];
         row.extend(keys.iter().map(|key| cell(&one.settings[key])));
-        row.push(Cell::right(format!("version {}", one.version)));
+        row.push(TableCell::right(format!("version {}", one.version)));
         table.row(row);
     }
     table
 }
 
 /// The state of an operator, then the keys.
-fn show(kind: Kind, json: &Value, all: bool) -> Page {
+fn show(kind: ResourceKind, json: &Value, all: bool) -> OutputPage {
     let state = ["state", "bound", "configured", "last_error", "version"];
     let state = state.iter().filter(|key| !json[**key].is_null());
-    let mut facts: Vec<(String, Cell)> = state
+    let mut facts: Vec<(String, TableCell)> = state
         .map(|key| ((*key).to_owned(), cell(&json[*key])))
         .collect();
     for (key, value) in json["settings"].as_object().into_iter().flatten() {
@@ -154,11 +154,11 @@ fn show(kind: Kind, json: &Value, all: bool) -> Page {
             facts.push((key.clone(), cell(value)));
         }
     }
-    Page::default().facts(facts)
+    OutputPage::default().facts(facts)
 }
 
 /// A setting as people write it on the command line.
-fn cell(value: &Value) -> Cell {
+fn cell(value: &Value) -> TableCell {
     let plain = |value: &Value| match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -169,12 +169,12 @@ fn cell(value: &Value) -> Cell {
             let all: Vec<String> = list.iter().map(plain).collect();
             all.join(", ").into()
         }
-        Value::Number(number) => Cell::right(number),
+        Value::Number(number) => TableCell::right(number),
         other => plain(other).into(),
     }
 }
 
-fn add(kind: Kind, change: &Change) -> anyhow::Result<()> {
+fn add(kind: ResourceKind, change: &DesiredKeys) -> anyhow::Result<()> {
     let mut settings = Map::new();
     if !change.keys_into(kind, &mut settings)? {
         bail!("a new {} needs keys: give --set or --file", kind.as_str());
@@ -189,7 +189,7 @@ fn add(kind: Kind, change: &Change) -> anyhow::Result<()> {
     change.done("added", kind, client.put_new(&path, &body)?)
 }
 
-fn edit(kind: Kind, change: &Change) -> anyhow::Result<()> {
+fn edit(kind: ResourceKind, change: &DesiredKeys) -> anyhow::Result<()> {
     let client = change.telling.open()?;
     let path = path(kind, &change.name);
     let found = client.get(&path)?;
@@ -199,9 +199,10 @@ fn edit(kind: Kind, change: &Change) -> anyhow::Result<()> {
         let body = Value::Object(settings.clone());
         client.put(&format!("{path}?dry_run=true"), &body, version)
     };
-    let looked = match change.keys_into(kind, &mut settings)? {
-        true => look(&settings)?,
-        false => edit::until_accepted(kind, &change.name, &mut settings, look)?,
+    let looked = if change.keys_into(kind, &mut settings)? {
+        look(&settings)?
+    } else {
+        edit::until_accepted(kind, &change.name, &mut settings, look)?
     };
     let Some(_) = diff::show(looked, change.how.dry_run, &change.telling)? else {
         return Ok(());
@@ -211,7 +212,7 @@ fn edit(kind: Kind, change: &Change) -> anyhow::Result<()> {
     change.done("changed", kind, answer)
 }
 
-fn remove(kind: Kind, name: &str, how: How, telling: &Telling) -> anyhow::Result<()> {
+fn remove(kind: ResourceKind, name: &str, how: How, telling: &CommandOutput) -> anyhow::Result<()> {
     let client = telling.open()?;
     let path = path(kind, name);
     let version = client.get(&path)?["version"].as_u64();
@@ -229,11 +230,15 @@ fn remove(kind: Kind, name: &str, how: How, telling: &Telling) -> anyhow::Result
     })
 }
 
-// === impl Change ===
+// === impl DesiredKeys ===
 
-impl Change {
+impl DesiredKeys {
     /// Puts what was given over the settings; whether anything was.
-    fn keys_into(&self, kind: Kind, settings: &mut Map<String, Value>) -> anyhow::Result<bool> {
+    fn keys_into(
+        &self,
+        kind: ResourceKind,
+        settings: &mut Map<String, Value>,
+    ) -> anyhow::Result<bool> {
         if let Some(file) = &self.file {
             let text = read(file)?;
             let keys = config::read_page(kind, &text);
@@ -255,9 +260,10 @@ impl Change {
         }
         for key in &self.unset {
             // A secret that is left out stays.
-            let nothing = match config::is_secret(kind, key) {
-                true => Value::from(""),
-                false => Value::Null,
+            let nothing = if config::is_secret(kind, key) {
+                Value::from("")
+            } else {
+                Value::Null
             };
             put(settings, key, nothing)?;
         }
@@ -269,7 +275,7 @@ impl Change {
         confirm(question, self.how.yes, "nothing was changed")
     }
 
-    fn done(&self, verb: &str, kind: Kind, answer: Value) -> anyhow::Result<()> {
+    fn done(&self, verb: &str, kind: ResourceKind, answer: Value) -> anyhow::Result<()> {
         self.telling.done(answer, |done: Changed| {
             let (kind, name) = (kind.as_str(), &self.name);
             format!("{kind} {name} is {verb} in version {}", done.version)
@@ -284,9 +290,10 @@ fn pair<'a>(flag: &str, given: &'a str) -> anyhow::Result<(&'a str, &'a str)> {
 
 /// The text of a file, or of standard input.
 fn read(file: &Path) -> anyhow::Result<String> {
-    let read = match file.as_os_str() == "-" {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(file),
+    let read = if file.as_os_str() == "-" {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(file)
     };
     read.with_context(|| format!("{} cannot be read", file.display()))
 }
@@ -321,7 +328,7 @@ mod tests {
             .as_object()
             .unwrap()
             .clone();
-        parsed::<Change>(&words)?.keys_into(Kind::Operator, &mut settings)?;
+        parsed::<DesiredKeys>(&words)?.keys_into(ResourceKind::Operator, &mut settings)?;
         Ok(Value::Object(settings))
     }
 
@@ -361,9 +368,9 @@ mod tests {
     fn one_is_shown_by_what_is_set() {
         let json = json!({"name": "shop", "version": 3,
             "settings": {"window": 10, "rate": 50.0, "addresses": ["1", "2"], "callback_url": null}});
-        let text = show(Kind::Account, &json, false).render(client::Screen::default());
+        let text = show(ResourceKind::Account, &json, false).render(client::Screen::default());
         assert_eq!(text, "version    3\naddresses  1, 2\nrate       50.0");
-        let text = show(Kind::Account, &json, true).render(client::Screen::default());
+        let text = show(ResourceKind::Account, &json, true).render(client::Screen::default());
         assert!(
             text.lines()
                 .any(|line| line.starts_with("window ") && line.ends_with(" 10")),

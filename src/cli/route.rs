@@ -2,29 +2,29 @@
 
 use clap::Subcommand;
 
-use super::client::{self, Listing, Page};
+use super::client::{self, Listing, OutputPage};
 use super::resource;
 use crate::api::{Explanation, ImsiState, MoExplanation, Planned};
-use crate::domain::settings::Kind;
+use crate::domain::settings::ResourceKind;
 
 /// Arguments of `smsc route`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct RouteArgs {
     #[command(subcommand)]
-    command: Command,
+    command: RouteCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum RouteCommand {
     #[command(flatten)]
-    Resource(resource::Order),
+    Resource(resource::ResourceCommand),
     /// Show every step of the decision for a message to a number.
-    Explain(Explain),
+    Explain(ExplainRouteArgs),
 }
 
 /// Arguments of `smsc route explain`.
 #[derive(Debug, clap::Args)]
-struct Explain {
+struct ExplainRouteArgs {
     /// Destination.
     number: String,
     /// Source address of the message.
@@ -58,15 +58,15 @@ struct Explain {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: RouteArgs) -> anyhow::Result<()> {
     match args.command {
-        Command::Resource(order) => resource::run(Kind::Route, order),
-        Command::Explain(args) => explain(&args),
+        RouteCommand::Resource(order) => resource::run(ResourceKind::Route, order),
+        RouteCommand::Explain(args) => explain(&args),
     }
 }
 
-fn explain(args: &Explain) -> anyhow::Result<()> {
-    let Explain {
+fn explain(args: &ExplainRouteArgs) -> anyhow::Result<()> {
+    let ExplainRouteArgs {
         number,
         from,
         account,
@@ -79,9 +79,10 @@ fn explain(args: &Explain) -> anyhow::Result<()> {
     if *mo {
         return explain_mo(number, from, operator, text.as_deref(), listing);
     }
-    let (kind, sender) = match operator.is_empty() {
-        true => ("account", account),
-        false => ("operator", operator),
+    let (kind, sender) = if operator.is_empty() {
+        ("account", account)
+    } else {
+        ("operator", operator)
     };
     let path = format!(
         "/v1/routes/explain?to={}&from={}&{kind}={}&network={}",
@@ -91,7 +92,7 @@ fn explain(args: &Explain) -> anyhow::Result<()> {
         client::segment(network)
     );
     listing.show(&path, |found: Explanation| {
-        Page::default().text(render(&found))
+        OutputPage::default().text(render(&found))
     })
 }
 
@@ -112,7 +113,7 @@ fn explain_mo(
         client::segment(operator),
     );
     listing.show(&path, |found: MoExplanation| {
-        Page::default().text(render_mo(&found))
+        OutputPage::default().text(render_mo(&found))
     })
 }
 

@@ -10,7 +10,7 @@ use crate::store::sqlite::{MissingRows, SalvageReport, salvage};
 const MOST_RANGES: usize = 20;
 
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SalvageArgs {
     /// The data folder of the damaged store, or a copy of its smsc.db with smsc.db-wal and smsc.db-shm beside it.
     #[arg(long, value_name = "PATH", default_value = "./smsc-data")]
     data_dir: PathBuf,
@@ -29,11 +29,12 @@ pub struct Args {
 ///
 /// # Errors
 /// Nothing could be written; or not everything could be read, in spite of which the new store is there.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &SalvageArgs) -> anyhow::Result<()> {
     let report = salvage(&args.data_dir, &args.to, args.send_doubtful)?;
-    match args.json {
-        true => print_line(&serde_json::to_string_pretty(&report)?)?,
-        false => print(&report)?,
+    if args.json {
+        print_line(&serde_json::to_string_pretty(&report)?)?;
+    } else {
+        print(&report)?;
     }
     if report.is_whole() {
         return Ok(());
@@ -79,9 +80,10 @@ fn print(report: &SalvageReport) -> anyhow::Result<()> {
             print_line(&format!("              and in {more} more ranges"))?;
         }
     }
-    let doubtful = match report.doubtful_wait {
-        true => "messages may have been sent or have ended: they wait to be sent",
-        false => "messages may have been sent or have ended: they have ended",
+    let doubtful = if report.doubtful_wait {
+        "messages may have been sent or have ended: they wait to be sent"
+    } else {
+        "messages may have been sent or have ended: they have ended"
     };
     for (count, what) in [
         (

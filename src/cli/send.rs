@@ -16,11 +16,11 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use tokio::time::timeout;
 
-use crate::load::bind::{Role, Target, connect, farewell};
+use crate::load::bind::{BindTarget, LoadBindRole, connect, farewell};
 use crate::simulator::options::parse_duration;
 use crate::smpp::SubmitSm;
 use crate::sms::language::Language;
-use compose::{Alphabet, Long, Writing, compose};
+use compose::{Long, SendAlphabet, Writing, compose};
 use converse::Conversation;
 
 /// The file with the demo account's password, in the data folder.
@@ -37,7 +37,7 @@ const SHORT_CODE_MAX: usize = 8;
 /// Send a text and show what becomes of it.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("message").required(true)))]
-pub struct Args {
+pub struct SendArgs {
     /// The recipient's number in international form, digits only.
     #[arg(long, value_name = "NUMBER")]
     to: String,
@@ -85,7 +85,7 @@ pub struct Args {
     data_dir: PathBuf,
     /// Encode the text in this alphabet instead of the one that takes the fewest messages.
     #[arg(long, value_enum)]
-    alphabet: Option<Alphabet>,
+    alphabet: Option<SendAlphabet>,
     /// National languages whose 7-bit tables the phone knows, as turkish,hindi: for their letters they
     /// take fewer messages than UCS-2.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -111,7 +111,7 @@ pub struct Args {
 ///
 /// # Errors
 /// When the message cannot be sent, is refused, has no receipt in time, or was not delivered.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: SendArgs) -> anyhow::Result<()> {
     let envelope = envelope(&args)?;
     let composed = compose(&text(&args)?, &writing(&args))?;
     super::client::print_line(&composed.lines().join("\n"))?;
@@ -128,7 +128,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         .block_on(send(&args, password, &composed.messages(&envelope)))
 }
 
-fn writing(args: &Args) -> Writing {
+fn writing(args: &SendArgs) -> Writing {
     Writing {
         alphabet: args.alphabet,
         languages: args.language.clone(),
@@ -139,11 +139,11 @@ fn writing(args: &Args) -> Writing {
 }
 
 /// The text from wherever it is; data as hexadecimal digits.
-fn text(args: &Args) -> anyhow::Result<String> {
+fn text(args: &SendArgs) -> anyhow::Result<String> {
     if let Some(path) = &args.file {
         let octets = std::fs::read(path)
             .with_context(|| format!("--file: {} cannot be read", path.display()))?;
-        if args.alphabet == Some(Alphabet::Binary) {
+        if args.alphabet == Some(SendAlphabet::Binary) {
             return Ok(octets.iter().map(|octet| format!("{octet:02X}")).collect());
         }
         let text = String::from_utf8(octets).with_context(|| {
@@ -178,7 +178,7 @@ fn without_last_line_end(mut text: String) -> String {
     text
 }
 
-fn password(args: &Args) -> anyhow::Result<String> {
+fn password(args: &SendArgs) -> anyhow::Result<String> {
     if let Some(password) = &args.password {
         return Ok(password.clone());
     }
@@ -194,7 +194,7 @@ fn password(args: &Args) -> anyhow::Result<String> {
 }
 
 /// The message without its text.
-fn envelope(args: &Args) -> anyhow::Result<SubmitSm> {
+fn envelope(args: &SendArgs) -> anyhow::Result<SubmitSm> {
     let to = args.to.strip_prefix('+').unwrap_or(&args.to);
     if to.is_empty() || to.len() > 20 || !to.bytes().all(|octet| octet.is_ascii_digit()) {
         bail!(
@@ -210,10 +210,12 @@ fn envelope(args: &Args) -> anyhow::Result<SubmitSm> {
             args.from
         );
     }
-    let (ton, npi) = match number {
-        false => ALPHANUMERIC,
-        true if from.len() > SHORT_CODE_MAX => INTERNATIONAL,
-        true => UNKNOWN,
+    let (ton, npi) = if !number {
+        ALPHANUMERIC
+    } else if from.len() > SHORT_CODE_MAX {
+        INTERNATIONAL
+    } else {
+        UNKNOWN
     };
     Ok(SubmitSm {
         source_addr_ton: ton,
@@ -227,13 +229,13 @@ fn envelope(args: &Args) -> anyhow::Result<SubmitSm> {
     })
 }
 
-async fn send(args: &Args, password: String, messages: &[SubmitSm]) -> anyhow::Result<()> {
-    let target = Target {
+async fn send(args: &SendArgs, password: String, messages: &[SubmitSm]) -> anyhow::Result<()> {
+    let target = BindTarget {
         to: args.host.clone(),
         system_id: args.system_id.clone(),
         password,
     };
-    let mut wire = connect(&target, Role::Transceiver).await?;
+    let mut wire = connect(&target, LoadBindRole::Transceiver).await?;
     let mut conversation = Conversation::new(&args.to, messages, !args.no_receipt);
     let waited = timeout(args.timeout, conversation.run(&mut wire)).await;
     // The outcome is known: a farewell that fails changes nothing.
@@ -251,8 +253,8 @@ async fn send(args: &Args, password: String, messages: &[SubmitSm]) -> anyhow::R
 mod tests {
     use super::*;
 
-    fn args(to: &str, text: &str, from: &str) -> Args {
-        Args {
+    fn args(to: &str, text: &str, from: &str) -> SendArgs {
+        SendArgs {
             to: to.to_owned(),
             text: Some(text.to_owned()),
             named_text: None,

@@ -15,9 +15,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::app::{self, HangUp, Orders, bootstrap};
 use crate::cli::client::print_line;
 use crate::config::{
-    Account, Config, Http, Operator, Route, SMPP_CONNECTOR, stand_in_for_smpp_connector,
+    Account, Config, HttpConfig, OperatorConfig, RouteConfig, SMPP_CONNECTOR,
+    stand_in_for_smpp_connector,
 };
-use crate::domain::route::Step;
+use crate::domain::route::RoutingStep;
 use crate::files;
 use crate::simulator::{Simulator, SimulatorOptions};
 use crate::store::postgres;
@@ -32,7 +33,7 @@ const DEMO_API: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80
 const DEMO_OPERATOR: &str = "simulated";
 
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ServeArgs {
     /// Configuration file (TOML); without it, a demo account and a simulated operator.
     #[arg(long, short, env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
@@ -52,7 +53,7 @@ pub struct Args {
 ///
 /// # Errors
 /// The configuration, a folder, a port or the store cannot be used.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     if let Some(listen) = args.smpp_connector {
         stand_in_for_smpp_connector(listen);
     }
@@ -87,7 +88,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if demo {
             add_demo(&mut config).await?;
         }
-        let served = Served {
+        let served = DemoAddresses {
             smpp: config.smpp.listen.clone(),
             http: config.http.listen,
             api: config.api.listen,
@@ -98,9 +99,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             greet(&data_dir, &served, &token)?;
         }
         // A demo ends with its terminal, unless it was started with nohup.
-        let hang_up = match demo && !ignores_hang_up() {
-            true => HangUp::Stop,
-            false => HangUp::Reload,
+        let hang_up = if demo && !ignores_hang_up() {
+            HangUp::Stop
+        } else {
+            HangUp::Reload
         };
         app.run(hang_up).await.map(ExitCode::from)
     })
@@ -127,7 +129,7 @@ async fn add_demo(config: &mut Config) -> anyhow::Result<()> {
     .context("the simulated operator cannot listen")?;
     let address = simulator.local_addr();
     actix::spawn(simulator.run());
-    if config.http.listen == Http::default().listen {
+    if config.http.listen == HttpConfig::default().listen {
         config.api.listen.get_or_insert(DEMO_API);
     }
     config.account.push(Account {
@@ -136,28 +138,28 @@ async fn add_demo(config: &mut Config) -> anyhow::Result<()> {
         window: 1000,
         ..Account::default()
     });
-    config.operator.push(Operator {
+    config.operator.push(OperatorConfig {
         id: DEMO_OPERATOR.to_owned(),
         address: address.to_string(),
         system_id: "smsc".to_owned(),
         window: 500,
-        ..Operator::default()
+        ..OperatorConfig::default()
     });
-    config.route.push(Route {
-        to: vec![Step::single(DEMO_OPERATOR.to_owned())],
-        ..Route::default()
+    config.route.push(RouteConfig {
+        to: vec![RoutingStep::single(DEMO_OPERATOR.to_owned())],
+        ..RouteConfig::default()
     });
     Ok(())
 }
 
 /// Where the demo is reached.
-struct Served {
+struct DemoAddresses {
     smpp: Vec<SocketAddr>,
     http: SocketAddr,
     api: Option<SocketAddr>,
 }
 
-fn greet(data_dir: &Path, served: &Served, token: &SecretString) -> anyhow::Result<()> {
+fn greet(data_dir: &Path, served: &DemoAddresses, token: &SecretString) -> anyhow::Result<()> {
     let password = fs::read_to_string(data_dir.join("demo-password"))?;
     let smpp: Vec<String> = served.smpp.iter().map(ToString::to_string).collect();
     let api = served.api.map_or_else(String::new, |api| {

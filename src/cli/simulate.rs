@@ -12,23 +12,23 @@ use anyhow::{Context, bail};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::cli::client::print_line;
-use crate::gateway::{Gateway, GatewayOptions, GatewayProtocol};
+use crate::gateway::{GatewayOptions, GatewayProtocol, SimulatedGateway};
 use crate::gsm_core::{GsmCore, GsmCoreOptions};
-use crate::simulator::message_id::MessageIdForm;
+use crate::simulator::message_id::MessageIdNotations;
 use crate::simulator::{
-    Counters, Delay, MoOptions, Profile, Receipts, Simulator, SimulatorOptions,
+    Delay, MoOptions, Profile, ReceiptBehaviour, Simulator, SimulatorCounters, SimulatorOptions,
 };
 use crate::smpp::CommandStatus;
 
 /// Play an operator: accept binds and messages, answer, send receipts. Or play the core of a GSM network, with its phones.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SimulateArgs {
     /// What to play: an operator (smpp), a gateway of China Mobile (cmpp), China Telecom (smgp) or China Unicom (sgip), or
     /// the HLR, MSC and phones of a GSM network (gsup). With cmpp, smgp and sgip, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
     /// --receipt-text-only, --cut-after and --no-transceiver mean nothing. With gsup, only --listen,
     /// --latency, --silent-percent, --reject-percent, --reject-cause, --mo, --mo-to, --mo-from and --journal mean something.
     #[arg(long, value_enum, default_value = "smpp")]
-    protocol: Protocol,
+    protocol: SimulatedProtocol,
     /// Address and port to listen on.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2776")]
     listen: String,
@@ -69,7 +69,7 @@ pub struct Args {
     silent_percent: Option<f64>,
     /// Which receipts to send for messages that ask for one.
     #[arg(long, value_enum, default_value = "delivered")]
-    receipts: Receipts,
+    receipts: ReceiptBehaviour,
     /// Share of messages that fail with --receipts mixed.
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
     fail_percent: f64,
@@ -85,7 +85,7 @@ pub struct Args {
     /// How ids are written: decimal, hex, hex-upper, each also with -zeros; two of them joined by
     /// -in-receipt- differ between answer and receipt, as hex-in-receipt-decimal.
     #[arg(long, value_name = "FORM", default_value = "decimal")]
-    message_id_form: MessageIdForm,
+    message_id_form: MessageIdNotations,
     /// Leave receipted_message_id and message_state out of receipts: text only.
     #[arg(long)]
     receipt_text_only: bool,
@@ -122,23 +122,23 @@ pub struct Args {
 ///
 /// # Errors
 /// When the port is taken, the journal cannot be written, or flags contradict each other.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: SimulateArgs) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let verbose = args.verbose;
     match args.protocol {
-        Protocol::Smpp => runtime.block_on(serve(options(args)?, verbose)),
-        Protocol::Cmpp => runtime.block_on(serve_gateway(GatewayProtocol::Cmpp, args)),
-        Protocol::Smgp => runtime.block_on(serve_gateway(GatewayProtocol::Smgp, args)),
-        Protocol::Sgip => runtime.block_on(serve_gateway(GatewayProtocol::Sgip, args)),
-        Protocol::Gsup => runtime.block_on(serve_gsup(gsup_options(args)?, verbose)),
+        SimulatedProtocol::Smpp => runtime.block_on(serve(options(args)?, verbose)),
+        SimulatedProtocol::Cmpp => runtime.block_on(serve_gateway(GatewayProtocol::Cmpp, args)),
+        SimulatedProtocol::Smgp => runtime.block_on(serve_gateway(GatewayProtocol::Smgp, args)),
+        SimulatedProtocol::Sgip => runtime.block_on(serve_gateway(GatewayProtocol::Sgip, args)),
+        SimulatedProtocol::Gsup => runtime.block_on(serve_gsup(gsup_options(args)?, verbose)),
     }
 }
 
 /// What is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Protocol {
+enum SimulatedProtocol {
     Smpp,
     Cmpp,
     Smgp,
@@ -146,7 +146,10 @@ enum Protocol {
     Gsup,
 }
 
-fn gateway_options(protocol: GatewayProtocol, args: Args) -> anyhow::Result<GatewayOptions> {
+fn gateway_options(
+    protocol: GatewayProtocol,
+    args: SimulateArgs,
+) -> anyhow::Result<GatewayOptions> {
     check_mo(&args)?;
     Ok(GatewayOptions {
         protocol,
@@ -168,11 +171,11 @@ fn gateway_options(protocol: GatewayProtocol, args: Args) -> anyhow::Result<Gate
     })
 }
 
-async fn serve_gateway(protocol: GatewayProtocol, args: Args) -> anyhow::Result<()> {
+async fn serve_gateway(protocol: GatewayProtocol, args: SimulateArgs) -> anyhow::Result<()> {
     let verbose = args.verbose;
     let options = gateway_options(protocol, args)?;
     let listen = options.listen.clone();
-    let gateway = Gateway::bind(options).await.with_context(|| {
+    let gateway = SimulatedGateway::bind(options).await.with_context(|| {
         format!("cannot start on {listen}; is the port in use? choose another with --listen")
     })?;
     eprintln!("simulated gateway listens on {}", gateway.local_addr());
@@ -185,7 +188,7 @@ async fn serve_gateway(protocol: GatewayProtocol, args: Args) -> anyhow::Result<
     print_line(&counts())
 }
 
-fn gsup_options(args: Args) -> anyhow::Result<GsmCoreOptions> {
+fn gsup_options(args: SimulateArgs) -> anyhow::Result<GsmCoreOptions> {
     check_mo(&args)?;
     Ok(GsmCoreOptions {
         mo: mo(&args),
@@ -230,7 +233,7 @@ async fn print_counts(counts: &impl Fn() -> String) -> anyhow::Result<()> {
 }
 
 /// Numbers that SMPP and GSM carry.
-fn check_mo(args: &Args) -> anyhow::Result<()> {
+fn check_mo(args: &SimulateArgs) -> anyhow::Result<()> {
     if args.mo_to.as_ref().is_some_and(|number| number.len() > 20) {
         bail!("--mo-to has more than 20 digits; SMPP carries 20 at most");
     }
@@ -238,7 +241,7 @@ fn check_mo(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The mobile-originated messages that are asked for.
-fn mo(args: &Args) -> Option<MoOptions> {
+fn mo(args: &SimulateArgs) -> Option<MoOptions> {
     let (per_second, to) = args.mo.zip(args.mo_to.clone())?;
     Some(MoOptions {
         per_second,
@@ -247,7 +250,7 @@ fn mo(args: &Args) -> Option<MoOptions> {
     })
 }
 
-fn options(args: Args) -> anyhow::Result<SimulatorOptions> {
+fn options(args: SimulateArgs) -> anyhow::Result<SimulatorOptions> {
     check_mo(&args)?;
     let preset = SimulatorOptions {
         rate: args.rate,
@@ -301,7 +304,7 @@ async fn serve(options: SimulatorOptions, verbose: bool) -> anyhow::Result<()> {
 }
 
 /// Until their reader is gone.
-async fn print_lines(counters: Arc<Counters>) -> anyhow::Result<()> {
+async fn print_lines(counters: Arc<SimulatorCounters>) -> anyhow::Result<()> {
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     second.tick().await;

@@ -2,27 +2,27 @@
 
 use anyhow::Context as _;
 
-use super::client::{self, Cell, Listing, Page, Table};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
 use crate::api::{Sink, Sinks};
 
 /// Arguments of `smsc sink`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SinkArgs {
     #[command(subcommand)]
-    order: Order,
+    order: SinkCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum SinkCommand {
     /// Show what waits for each event sink.
-    List(List),
+    List(ListSinksArgs),
     /// Show one event sink.
     Show(Show),
 }
 
 /// Arguments of `smsc sink list`.
 #[derive(Debug, clap::Args)]
-struct List {
+struct ListSinksArgs {
     #[command(flatten)]
     listing: Listing,
 }
@@ -39,12 +39,12 @@ struct Show {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses; there is no such sink.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &SinkArgs) -> anyhow::Result<()> {
     match &args.order {
-        Order::List(List { listing }) => {
+        SinkCommand::List(ListSinksArgs { listing }) => {
             listing.show("/v1/sinks", |found: Sinks| table(&found.sinks).into())
         }
-        Order::Show(Show { name, listing }) => listing.show_all(
+        SinkCommand::Show(Show { name, listing }) => listing.show_all(
             |client| {
                 let found: Sinks = client::decode(client.get("/v1/sinks")?)?;
                 let sink = found.sinks.iter().find(|sink| sink.name == *name);
@@ -58,15 +58,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-fn table(sinks: &[Sink]) -> Table {
+fn table(sinks: &[Sink]) -> OutputTable {
     let titles = ["sink", "kind", "waiting", "oldest", "server", "last error"];
-    let mut table = Table::new(&titles).dropping(&["kind", "last error", "server"]);
+    let mut table = OutputTable::new(&titles).dropping(&["kind", "last error", "server"]);
     for sink in sinks {
         table.row([
-            Cell::from(sink.name.clone()),
+            TableCell::from(sink.name.clone()),
             sink.kind.clone().into(),
-            Cell::number(sink.waiting),
-            Cell::right(format!("{} s", sink.oldest_ms / 1000)),
+            TableCell::number(sink.waiting),
+            TableCell::right(format!("{} s", sink.oldest_ms / 1000)),
             server(sink).into(),
             sink.last_error.clone().into(),
         ]);
@@ -91,20 +91,20 @@ fn destination(sink: &Sink) -> &'static str {
     }
 }
 
-fn details(sink: &Sink) -> Page {
-    let at = |text: &Option<String>| Cell::from(text.as_deref().unwrap_or("never"));
-    Page::default().facts([
-        ("sink", Cell::from(sink.name.clone())),
+fn details(sink: &Sink) -> OutputPage {
+    let at = |text: &Option<String>| TableCell::from(text.as_deref().unwrap_or("never"));
+    OutputPage::default().facts([
+        ("sink", TableCell::from(sink.name.clone())),
         ("kind", sink.kind.clone().into()),
         ("events", sink.events.join(", ").into()),
         (destination(sink), sink.subject.clone().into()),
-        ("waiting", Cell::number(sink.waiting)),
+        ("waiting", TableCell::number(sink.waiting)),
         (
             "oldest",
-            Cell::right(format!("{} s", sink.oldest_ms / 1000)),
+            TableCell::right(format!("{} s", sink.oldest_ms / 1000)),
         ),
         ("server", server(sink).into()),
-        ("published", Cell::number(sink.published)),
+        ("published", TableCell::number(sink.published)),
         ("last published", at(&sink.published_at)),
         (
             "last error",
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn one_sink_or_all_are_shown() {
-        let read = |line: &[&str]| parsed(line).map(|args: Args| args.order);
-        assert!(matches!(read(&["x", "list"]), Ok(Order::List(_))));
-        let Ok(Order::Show(show)) = read(&["x", "show", "billing"]) else {
+        let read = |line: &[&str]| parsed(line).map(|args: SinkArgs| args.order);
+        assert!(matches!(read(&["x", "list"]), Ok(SinkCommand::List(_))));
+        let Ok(SinkCommand::Show(show)) = read(&["x", "show", "billing"]) else {
             panic!("not show");
         };
         assert_eq!(show.name, "billing");

@@ -1,11 +1,11 @@
 //! `smsc sources`: how the sources of commands on NATS stand.
 
-use super::client::{Cell, Listing, Page, Table};
+use super::client::{Listing, OutputPage, OutputTable, TableCell};
 use crate::api::{NatsSourceState, NatsSourceStates};
 
 /// Arguments of `smsc sources`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SourcesArgs {
     #[command(flatten)]
     listing: Listing,
 }
@@ -14,7 +14,7 @@ pub struct Args {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &SourcesArgs) -> anyhow::Result<()> {
     args.listing
         .show("/v1/nats-sources/state", |found: NatsSourceStates| {
             page(&found.sources)
@@ -22,29 +22,29 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// All sources, and the last commands that ended without a dead letter.
-fn page(sources: &[NatsSourceState]) -> Page {
-    let mut ended = Table::new(&["source", "at", "place in the stream", "ended because"]);
+fn page(sources: &[NatsSourceState]) -> OutputPage {
+    let mut ended = OutputTable::new(&["source", "at", "place in the stream", "ended because"]);
     for one in sources {
         for command in &one.ended {
             ended.row([
-                Cell::from(one.name.clone()),
-                Cell::time(command.at.as_deref()),
-                Cell::from(command.stream_sequence.to_string()),
-                Cell::from(command.reason.clone()),
+                TableCell::from(one.name.clone()),
+                TableCell::time(command.at.as_deref()),
+                TableCell::from(command.stream_sequence.to_string()),
+                TableCell::from(command.reason.clone()),
             ]);
         }
     }
-    let page = Page::from(table(sources));
-    match ended.rows().is_empty() {
-        true => page,
-        false => page
-            .text("Ended without a dead letter, which could not be published:")
-            .aside(ended),
+    let page = OutputPage::from(table(sources));
+    if ended.rows().is_empty() {
+        page
+    } else {
+        page.text("Ended without a dead letter, which could not be published:")
+            .aside(ended)
     }
 }
 
-fn table(sources: &[NatsSourceState]) -> Table {
-    let mut table = Table::new(&[
+fn table(sources: &[NatsSourceState]) -> OutputTable {
+    let mut table = OutputTable::new(&[
         "source",
         "state",
         "under way",
@@ -62,7 +62,7 @@ fn table(sources: &[NatsSourceState]) -> Table {
             (None, true) => "connected",
             (None, false) => "connecting",
         };
-        let mut row = vec![Cell::from(one.name.clone()), Cell::state(state)];
+        let mut row = vec![TableCell::from(one.name.clone()), TableCell::state(state)];
         let counts = [
             one.in_flight,
             one.waiting,
@@ -72,7 +72,7 @@ fn table(sources: &[NatsSourceState]) -> Table {
             one.dead,
             one.terminated,
         ];
-        row.extend(counts.map(Cell::number));
+        row.extend(counts.map(TableCell::number));
         table.row(row);
     }
     table

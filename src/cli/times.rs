@@ -2,7 +2,7 @@
 
 /// `--since`, `--until` and `--before`.
 #[derive(Debug, Default, clap::Args)]
-pub struct Times {
+pub struct TimeRangeArgs {
     /// Only messages accepted then or later: RFC 3339, a day, or Unix milliseconds.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
@@ -17,7 +17,7 @@ pub struct Times {
 /// What was given of these conditions and the times, by the names of the API.
 pub fn given<'a>(
     own: impl IntoIterator<Item = (&'static str, &'a Option<String>)>,
-    times: &'a Times,
+    times: &'a TimeRangeArgs,
 ) -> Vec<(&'static str, &'a str)> {
     let times = [
         ("since", &times.since),

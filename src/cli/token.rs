@@ -3,21 +3,21 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::client::{self, Cell, Listing, Table, Telling};
+use super::client::{self, CommandOutput, Listing, OutputTable, TableCell};
 use crate::api::{NewToken, Token, Tokens};
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 
 /// Arguments of `smsc token`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct TokenArgs {
     #[command(subcommand)]
-    order: Order,
+    order: TokenCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Order {
+enum TokenCommand {
     /// Create a token; it is printed once and not stored.
-    Add(Add),
+    Add(AddTokenArgs),
     /// Show all tokens except the configured one.
     List {
         #[command(flatten)]
@@ -28,41 +28,41 @@ enum Order {
         /// Its name.
         name: String,
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
 }
 
 /// Arguments of `smsc token add`.
 #[derive(Debug, clap::Args)]
-struct Add {
+struct AddTokenArgs {
     /// Letters, digits, dots, underscores and hyphens.
     name: String,
     /// What it allows: `read` looks, but sees no texts; `operate` commands, and sees texts; `admin`
     /// may do everything.
     #[arg(long, value_parser = role, value_name = "ROLE")]
-    role: Role,
+    role: AccessRole,
     /// Days until it ends; without it, it ends when it is removed.
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36500))]
     days: Option<u32>,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: TokenArgs) -> anyhow::Result<()> {
     match args.order {
-        Order::Add(args) => add(&args),
-        Order::List { listing } => {
+        TokenCommand::Add(args) => add(&args),
+        TokenCommand::List { listing } => {
             listing.show("/v1/tokens", |found: Tokens| table(&found.tokens).into())
         }
-        Order::Remove { name, telling } => remove(&telling, &name),
+        TokenCommand::Remove { name, telling } => remove(&telling, &name),
     }
 }
 
-fn add(args: &Add) -> anyhow::Result<()> {
+fn add(args: &AddTokenArgs) -> anyhow::Result<()> {
     let order = json!({
         "name": args.name,
         "role": args.role.as_str(),
@@ -73,23 +73,23 @@ fn add(args: &Add) -> anyhow::Result<()> {
     args.telling.done(json, |made: NewToken| made.secret)
 }
 
-fn remove(telling: &Telling, name: &str) -> anyhow::Result<()> {
+fn remove(telling: &CommandOutput, name: &str) -> anyhow::Result<()> {
     let path = format!("/v1/tokens/{}", client::segment(name));
     let json = telling.open()?.delete(&path)?;
     telling.done(json, |_: serde_json::Value| format!("{name} is removed"))
 }
 
-fn table(tokens: &[Token]) -> Table {
+fn table(tokens: &[Token]) -> OutputTable {
     let titles = ["token", "role", "made", "by", "ends", "last used"];
-    let mut table = Table::new(&titles).dropping(&["made", "by", "last used"]);
+    let mut table = OutputTable::new(&titles).dropping(&["made", "by", "last used"]);
     for token in tokens {
         table.row([
-            Cell::from(token.name.clone()),
+            TableCell::from(token.name.clone()),
             token.role.clone().into(),
-            Cell::time(token.created_at.as_deref()),
+            TableCell::time(token.created_at.as_deref()),
             token.created_by.clone().into(),
             ending(token.expires_at.as_deref()),
-            Cell::time(token.used_at.as_deref()),
+            TableCell::time(token.used_at.as_deref()),
         ]);
     }
     table
@@ -105,16 +105,16 @@ pub(super) fn end(days: Option<u32>) -> anyhow::Result<Option<String>> {
 }
 
 /// When a token or key ends, for a table.
-pub(super) fn ending(expires_at: Option<&str>) -> Cell {
+pub(super) fn ending(expires_at: Option<&str>) -> TableCell {
     match expires_at {
-        None => Cell::from("never"),
-        moment => Cell::time(moment),
+        None => TableCell::from("never"),
+        moment => TableCell::time(moment),
     }
 }
 
-fn role(text: &str) -> Result<Role, String> {
-    Role::from_name(text).ok_or_else(|| {
-        let names = Role::ALL.map(Role::as_str);
+fn role(text: &str) -> Result<AccessRole, String> {
+    AccessRole::from_name(text).ok_or_else(|| {
+        let names = AccessRole::ALL.map(AccessRole::as_str);
         format!("the roles are {}", names.join(", "))
     })
 }
@@ -126,12 +126,12 @@ mod tests {
 
     #[test]
     fn reads_a_role_and_an_end() {
-        let line = parsed::<Args>(&["token", "add", "ci", "--role", "read", "--days", "30"]);
-        let Order::Add(add) = line.unwrap().order else {
+        let line = parsed::<TokenArgs>(&["token", "add", "ci", "--role", "read", "--days", "30"]);
+        let TokenCommand::Add(add) = line.unwrap().order else {
             panic!("not add");
         };
-        assert_eq!((add.role, add.days), (Role::Read, Some(30)));
-        assert!(parsed::<Args>(&["token", "add", "ci"]).is_err());
-        assert!(parsed::<Args>(&["token", "add", "ci", "--role", "root"]).is_err());
+        assert_eq!((add.role, add.days), (AccessRole::Read, Some(30)));
+        assert!(parsed::<TokenArgs>(&["token", "add", "ci"]).is_err());
+        assert!(parsed::<TokenArgs>(&["token", "add", "ci", "--role", "root"]).is_err());
     }
 }

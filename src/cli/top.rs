@@ -19,7 +19,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use serde_json::json;
 
-use super::client::{self, Client, Connection};
+use super::client::{self, AdminClient, AdminConnection};
 use feed::News;
 use model::{Act, Model};
 
@@ -32,7 +32,7 @@ const ONCE_WITHIN: Duration = Duration::from_secs(20);
 
 /// Arguments of `smsc top`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct TopArgs {
     /// Print one frame as text and exit; with --json, its events as JSON.
     #[arg(long)]
     once: bool,
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, requires = "once")]
     json: bool,
     #[command(flatten)]
-    connection: Connection,
+    connection: AdminConnection,
 }
 
 /// Runs the command.
@@ -56,7 +56,7 @@ pub struct Args {
 /// # Errors
 /// There is no token or no terminal; with `--once`, also an SMSC that cannot be reached. Without it
 /// an SMSC that is away is shown as such and tried again.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: TopArgs) -> anyhow::Result<()> {
     let client = Arc::new(args.connection.open()?);
     let (sender, news) = mpsc::sync_channel(NEWS);
     let (_stop, stopped) = mpsc::sync_channel(0);
@@ -74,7 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 /// Draws and reads keys until `q`.
 fn watch(
     terminal: &mut ratatui::DefaultTerminal,
-    client: &Arc<Client>,
+    client: &Arc<AdminClient>,
     sender: &SyncSender<News>,
     news: &Receiver<News>,
 ) -> anyhow::Result<()> {
@@ -103,7 +103,7 @@ fn watch(
 }
 
 /// One frame, when the first events are there.
-fn once(args: &Args, news: &Receiver<News>) -> anyhow::Result<()> {
+fn once(args: &TopArgs, news: &Receiver<News>) -> anyhow::Result<()> {
     let mut model = Model::default();
     let started = Instant::now();
     while !model.is_complete() {

@@ -5,13 +5,13 @@ use std::time::Duration;
 use anyhow::bail;
 use serde_json::json;
 
-use super::client::{self, Connection};
+use super::client::{self, AdminConnection};
 use crate::api::{End, Step, Steps};
 use crate::config::{parse_duration, show_duration};
 
 /// Arguments of `smsc trace`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct TraceArgs {
     /// The number that messages are from or to.
     #[arg(
         long = "to",
@@ -34,7 +34,7 @@ pub struct Args {
           default_value = "table", hide_possible_values = true, help_heading = "Output")]
     output: String,
     #[command(flatten)]
-    connection: Connection,
+    connection: AdminConnection,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -45,7 +45,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// The SMSC cannot be reached, knows no such account or operator, or has ended the trace before its time.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &TraceArgs) -> anyhow::Result<()> {
     let client = args.connection.open()?;
     let mut order = json!({ "for": show_duration(args.r#for) });
     for (key, value) in [
@@ -63,9 +63,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             "steps" => {
                 let steps: Steps = client::decode(serde_json::from_str(data)?)?;
                 for step in &steps.steps {
-                    match args.output == "json" {
-                        true => client::print_line(&serde_json::to_string(step)?)?,
-                        false => client::print_line(&line(step))?,
+                    if args.output == "json" {
+                        client::print_line(&serde_json::to_string(step)?)?;
+                    } else {
+                        client::print_line(&line(step))?;
                     }
                 }
                 if steps.missed > 0 {
@@ -139,14 +140,14 @@ mod tests {
 
     #[test]
     fn one_is_traced_at_a_time() {
-        let args = parsed::<Args>(&["trace", "--to", "41"]).unwrap();
+        let args = parsed::<TraceArgs>(&["trace", "--to", "41"]).unwrap();
         assert_eq!(args.r#for, Duration::from_secs(300));
         for wrong in [
             &["trace"][..],
             &["trace", "--to", "41", "--account", "a"],
             &["trace", "--to", "41", "--for", "soon"],
         ] {
-            assert!(parsed::<Args>(wrong).is_err(), "{wrong:?}");
+            assert!(parsed::<TraceArgs>(wrong).is_err(), "{wrong:?}");
         }
     }
 }

@@ -1,11 +1,11 @@
 //! `smsc usage`: how many messages ended, and what they cost.
 
-use super::client::{self, Cell, Listing, Page, Table};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
 use crate::api::{UsageReport, UsageSum};
 
 /// Arguments of `smsc usage`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct UsageArgs {
     /// The first day (UTC), such as 2026-11-01; 29 days before the last one without it.
     #[arg(long, value_name = "DAY")]
     from: Option<String>,
@@ -27,7 +27,7 @@ pub struct Args {
     /// What sums are divided by: some of day, account, operator, country, state and kind.
     #[arg(long, value_name = "NAMES", default_value = "day,account")]
     by: String,
-    /// The same as -o csv.
+    /// Print a line of names and a line per sum: short for -o csv.
     #[arg(long, conflicts_with_all = ["json", "output"], hide = true)]
     csv: bool,
     #[command(flatten)]
@@ -38,17 +38,17 @@ pub struct Args {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: UsageArgs) -> anyhow::Result<()> {
     if args.csv {
         let json = args.listing.open()?.get(&path(&args))?;
         return client::print_line(client::decode::<UsageReport>(json)?.csv().trim_end());
     }
     args.listing.show(&path(&args), |usage: UsageReport| {
-        Page::from(table(&usage)).csv_as(usage.csv())
+        OutputPage::from(table(&usage)).csv_as(usage.csv())
     })
 }
 
-fn path(args: &Args) -> String {
+fn path(args: &UsageArgs) -> String {
     let mut path = format!("/v1/usage?by={}", client::segment(&args.by));
     for (key, value) in [
         ("from", &args.from),
@@ -66,7 +66,7 @@ fn path(args: &Args) -> String {
 }
 
 /// A column for each dimension that was asked for.
-fn table(usage: &UsageReport) -> Table {
+fn table(usage: &UsageReport) -> OutputTable {
     type Text = fn(&UsageSum) -> &Option<String>;
     let texts: [(&str, Text); 6] = [
         ("day", |sum| &sum.day),
@@ -83,16 +83,16 @@ fn table(usage: &UsageReport) -> Table {
         .collect();
     let mut titles: Vec<&str> = shown.iter().map(|(title, _)| *title).collect();
     titles.extend(["messages", "parts", "price", "currency"]);
-    let mut table = Table::new(&titles).dropping(&["currency", "parts"]);
+    let mut table = OutputTable::new(&titles).dropping(&["currency", "parts"]);
     for sum in &usage.usage {
-        let mut cells: Vec<Cell> = shown
+        let mut cells: Vec<TableCell> = shown
             .iter()
             .map(|(_, text)| text(sum).clone().into())
             .collect();
         cells.extend([
-            Cell::right(sum.messages),
-            Cell::right(sum.parts),
-            Cell::right(sum.price),
+            TableCell::right(sum.messages),
+            TableCell::right(sum.parts),
+            TableCell::right(sum.price),
             sum.currency.clone().into(),
         ]);
         table.row(cells);
@@ -108,10 +108,11 @@ mod tests {
 
     #[test]
     fn asks_for_what_was_named() {
-        let args = parsed::<Args>(&["usage", "--from", "2026-11-01", "--country", "GB"]).unwrap();
+        let args =
+            parsed::<UsageArgs>(&["usage", "--from", "2026-11-01", "--country", "GB"]).unwrap();
         let asked = path(&args);
         assert!(asked.ends_with("&from=2026-11-01&country=GB"), "{asked}");
-        assert!(parsed::<Args>(&["usage", "--csv", "--json"]).is_err());
+        assert!(parsed::<UsageArgs>(&["usage", "--csv", "--json"]).is_err());
     }
 
     #[test]
@@ -128,7 +129,7 @@ mod tests {
             parts: 4,
             price: 5,
         };
-        let page = Page::from(table(&UsageReport { usage: vec![sum] }));
+        let page = OutputPage::from(table(&UsageReport { usage: vec![sum] }));
         let text = page.render(Screen::default());
         assert!(text.contains("country") && text.contains("GB"), "{text}");
         assert!(!text.contains("operator"), "{text}");

@@ -3,19 +3,19 @@
 use clap::Subcommand;
 
 use super::ask::confirm;
-use super::client::{self, Cell, Listing, Page, Screen, Table, Telling};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, Screen, TableCell};
 use super::diff;
 use crate::api::{Changed, Difference, Done, Version, Versions};
 
 /// Arguments of `smsc config`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ConfigArgs {
     #[command(subcommand)]
-    command: Command,
+    command: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ConfigCommand {
     /// List who changed what, newest first.
     Versions {
         /// Versions to show.
@@ -45,7 +45,7 @@ enum Command {
     /// Seal every password in the store and its history with the first key of secrets.key_file.
     Reseal {
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
     /// Restore an earlier version, as a new one.
     Rollback {
@@ -61,7 +61,7 @@ enum Command {
         #[arg(long, short)]
         yes: bool,
         #[command(flatten)]
-        telling: Telling,
+        telling: CommandOutput,
     },
 }
 
@@ -69,9 +69,9 @@ enum Command {
 ///
 /// # Errors
 /// The SMSC cannot be reached or refuses, or the user declined.
-pub fn run(args: Args) -> anyhow::Result<()> {
+pub fn run(args: ConfigArgs) -> anyhow::Result<()> {
     match args.command {
-        Command::Versions {
+        ConfigCommand::Versions {
             limit,
             resource,
             listing,
@@ -80,20 +80,22 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             let path = format!("/v1/config/versions?limit={limit}{of}");
             listing.show(&path, |found: Versions| list(&found).into())
         }
-        Command::Show {
+        ConfigCommand::Show {
             version,
             since,
             listing,
         } => {
             let since = since.map_or_else(String::new, |since| format!("?since={since}"));
             let path = format!("/v1/config/versions/{version}{since}");
-            listing.show(&path, |found: Version| Page::default().text(show(&found)))
+            listing.show(&path, |found: Version| {
+                OutputPage::default().text(show(&found))
+            })
         }
-        Command::Diff { listing } => listing.show("/v1/config/diff", |found: Difference| {
-            Page::default().text(difference(&found))
+        ConfigCommand::Diff { listing } => listing.show("/v1/config/diff", |found: Difference| {
+            OutputPage::default().text(difference(&found))
         }),
-        Command::Reseal { telling } => reseal(&telling),
-        Command::Rollback {
+        ConfigCommand::Reseal { telling } => reseal(&telling),
+        ConfigCommand::Rollback {
             version,
             resource,
             dry_run,
@@ -119,7 +121,7 @@ struct Rollback {
     yes: bool,
 }
 
-fn rollback(order: &Rollback, telling: &Telling) -> anyhow::Result<()> {
+fn rollback(order: &Rollback, telling: &CommandOutput) -> anyhow::Result<()> {
     let client = telling.open()?;
     let version = order.version;
     let of = of_resource(order.resource.as_deref());
@@ -150,7 +152,7 @@ fn of_resource(resource: Option<&str>) -> String {
     })
 }
 
-fn reseal(telling: &Telling) -> anyhow::Result<()> {
+fn reseal(telling: &CommandOutput) -> anyhow::Result<()> {
     let answer = telling.open()?.post("/v1/config/reseal")?;
     telling.done(answer, |done: Done| match done.count {
         0 => "every password is sealed with the first key".to_owned(),
@@ -161,12 +163,12 @@ fn reseal(telling: &Telling) -> anyhow::Result<()> {
     })
 }
 
-fn list(versions: &Versions) -> Table {
-    let mut table = Table::new(&["version", "at", "who", "what"]).dropping(&["at", "who"]);
+fn list(versions: &Versions) -> OutputTable {
+    let mut table = OutputTable::new(&["version", "at", "who", "what"]).dropping(&["at", "who"]);
     for version in &versions.versions {
         table.row([
-            Cell::plain(version.version),
-            Cell::time(version.at.as_deref()),
+            TableCell::plain(version.version),
+            TableCell::time(version.at.as_deref()),
             version.who.clone().into(),
             version.what.clone().into(),
         ]);
@@ -187,18 +189,18 @@ fn show(version: &Version) -> String {
 
 fn difference(found: &Difference) -> String {
     let file = found.file.as_deref().unwrap_or("no file");
-    match found.compared {
-        false => format!(
+    if !found.compared {
+        format!(
             "version {} is in the store; {file} names no account, operator, route or policy",
             found.version
-        ),
-        true if found.changes.is_empty() => {
-            format!("{file} is what version {} in the store is", found.version)
-        }
-        true => format!(
+        )
+    } else if found.changes.is_empty() {
+        format!("{file} is what version {} in the store is", found.version)
+    } else {
+        format!(
             "applying {file} to version {} would change:\n{}",
             found.version,
             diff::render(&found.changes, Screen::of_stdout())
-        ),
+        )
     }
 }

@@ -83,9 +83,10 @@ pub fn serve(
     };
     let peers = Peers::new(&config.proxy_from, config.strangers).map_err(io::Error::other)?;
     let with_xml_rpc = config.xml_rpc;
-    let paths = match with_xml_rpc {
-        true => api::beginnings(&endpoints()).and(xml_rpc::PATH),
-        false => api::beginnings(&endpoints()),
+    let paths = if with_xml_rpc {
+        api::beginnings(&endpoints()).and(xml_rpc::PATH)
+    } else {
+        api::beginnings(&endpoints())
     };
     let paths = web::Data::new(paths);
     let arrivals = Arc::clone(&peers);

@@ -16,7 +16,7 @@ use utoipa::openapi::{HttpMethod, RefOr};
 
 use super::problem::Problem;
 use super::{account_api, auth, health, metrics, oidc, openapi, v1};
-use crate::domain::access::{KeyRole, Role};
+use crate::domain::access::{AccessRole, KeyRole};
 
 /// Prefix of the paths that require a token.
 pub(super) const GUARDED: &str = "/v1";
@@ -67,7 +67,7 @@ where
 }
 
 /// A row for those whose token has this role.
-pub(super) fn endpoint<P, F, Args>(role: Role, documented: P, handler: F) -> Endpoint
+pub(super) fn endpoint<P, F, Args>(role: AccessRole, documented: P, handler: F) -> Endpoint
 where
     P: utoipa::Path + SchemaReferences + for<'t> Tags<'t>,
     F: Handler<Args>,

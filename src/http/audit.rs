@@ -77,9 +77,10 @@ pub(super) async fn note(
         tell(&note);
         return answer;
     };
-    match status.is_client_error() {
-        true => write_refusal(&state, note).await,
-        false => write(&state, note).await,
+    if status.is_client_error() {
+        write_refusal(&state, note).await;
+    } else {
+        write(&state, note).await;
     }
     answer
 }

@@ -20,7 +20,7 @@ use crate::actors::control::access::{Access, Bearer, NotSaid};
 use crate::actors::ingress::account_api::AccountApi;
 use crate::api::Myself;
 use crate::clock;
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 
 const CHALLENGE: &str = "Bearer realm=\"smsc\"";
 const CHALLENGE_WRONG: &str = "Bearer realm=\"smsc\", error=\"invalid_token\"";
@@ -104,7 +104,7 @@ pub(super) async fn slowed(
 }
 
 /// Refuses a request whose token has not the role.
-pub(super) fn permit(request: &impl HttpMessage, needed: Role) -> Result<(), Problem> {
+pub(super) fn permit(request: &impl HttpMessage, needed: AccessRole) -> Result<(), Problem> {
     // Without a bearer nothing is permitted: no path of the table is reached around the check.
     let role = request
         .extensions()
@@ -169,7 +169,7 @@ async fn check<'n>(
     if bool::from(given.ct_eq(token.expose_secret().as_bytes())) {
         return Ok(Bearer {
             name: CONFIGURED.to_owned(),
-            role: Role::Admin,
+            role: AccessRole::Admin,
             hash: None,
         });
     }

@@ -89,9 +89,10 @@ impl BodyPool {
     ) -> Result<Result<ServiceResponse<BoxBody>, Error>, NoBodyRoom> {
         let client = peers::client(request.request());
         let address = client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let trust = match peers::is_familiar(request.request(), address) {
-            true => OwnerTrust::Familiar,
-            false => OwnerTrust::Stranger,
+        let trust = if peers::is_familiar(request.request(), address) {
+            OwnerTrust::Familiar
+        } else {
+            OwnerTrust::Stranger
         };
         let owner = BodyOwner::Address(Origin::from(address));
         self.serve(owner, trust, request, next).await
@@ -125,9 +126,10 @@ impl BodyPool {
             request.set_payload(room.counting(body, progress.unwrap_or_default()));
         }
         let answer = next.call(request).await;
-        match room.has_overflown.get() {
-            true => Err(NoBodyRoom),
-            false => Ok(answer),
+        if room.has_overflown.get() {
+            Err(NoBodyRoom)
+        } else {
+            Ok(answer)
         }
     }
 
@@ -207,9 +209,10 @@ impl RequestBodyRoom {
         let more = came.saturating_sub(self.taken.get());
         let most = self.trust.most(came);
         let has_room = more == 0 || lock(&self.pool.0).try_take(&self.owner, more, most);
-        match has_room {
-            true => self.taken.set(self.taken.get() + more),
-            false => self.has_overflown.set(true),
+        if has_room {
+            self.taken.set(self.taken.get() + more);
+        } else {
+            self.has_overflown.set(true);
         }
         has_room
     }

@@ -10,10 +10,10 @@ use crate::api::{
     MoExplanation, Planned, Resource, ResourceChange, Target, Version, findings, time,
 };
 use crate::config;
-use crate::domain::settings::{Change, Key, Kind};
+use crate::domain::settings::{ResourceKey, ResourceKind, ResourceUpdate};
 
 /// One resource.
-pub(super) fn resource(setting: &live::Setting) -> Resource {
+pub(super) fn resource(setting: &live::StoredSetting) -> Resource {
     Resource {
         name: setting.key.name.clone(),
         version: setting.version,
@@ -23,11 +23,11 @@ pub(super) fn resource(setting: &live::Setting) -> Resource {
 
 /// All resources, and how far this node is.
 pub(super) fn configuration(
-    settings: &live::Settings,
+    settings: &live::StoredSettings,
     applied: u64,
     trouble: Option<String>,
 ) -> Configuration {
-    let of = |kind: Kind| {
+    let of = |kind: ResourceKind| {
         let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
         of_kind
             .map(|one| config::shown(kind, &one.body))
@@ -37,22 +37,22 @@ pub(super) fn configuration(
         version: settings.version,
         applied,
         trouble,
-        accounts: of(Kind::Account),
-        operators: of(Kind::Operator),
-        routes: of(Kind::Route),
-        lists: of(Kind::List),
-        limits: of(Kind::Limit),
-        policies: of(Kind::Policy),
-        mo_rules: of(Kind::MoRule),
-        gsm: of(Kind::Gsm),
-        number_ranges: of(Kind::NumberRange),
-        event_sinks: of(Kind::EventSink),
-        nats_sources: of(Kind::NatsSource),
+        accounts: of(ResourceKind::Account),
+        operators: of(ResourceKind::Operator),
+        routes: of(ResourceKind::Route),
+        lists: of(ResourceKind::List),
+        limits: of(ResourceKind::Limit),
+        policies: of(ResourceKind::Policy),
+        mo_rules: of(ResourceKind::MoRule),
+        gsm: of(ResourceKind::Gsm),
+        number_ranges: of(ResourceKind::NumberRange),
+        event_sinks: of(ResourceKind::EventSink),
+        nats_sources: of(ResourceKind::NatsSource),
     }
 }
 
 /// `own`: the requested resource, whose keys are named without it.
-pub(super) fn changed(changed: live::Changed, own: Option<&Key>) -> Changed {
+pub(super) fn changed(changed: live::Changed, own: Option<&ResourceKey>) -> Changed {
     Changed {
         version: changed.version,
         changes: changed.changes.iter().map(ResourceChange::new).collect(),
@@ -64,7 +64,7 @@ pub(super) fn changed(changed: live::Changed, own: Option<&Key>) -> Changed {
 /// A version, with its changes as `change` shows each.
 pub(super) fn version(
     version: live::SettingsVersion,
-    change: fn(&Change) -> ResourceChange,
+    change: fn(&ResourceUpdate) -> ResourceChange,
 ) -> Version {
     Version {
         version: version.version,
@@ -86,9 +86,9 @@ impl From<live::Comparison> for Difference {
     }
 }
 
-impl From<explain::Explanation> for Explanation {
-    fn from(from: explain::Explanation) -> Self {
-        let considered = |list: Vec<explain::Considered>| {
+impl From<explain::RouteExplanation> for Explanation {
+    fn from(from: explain::RouteExplanation) -> Self {
+        let considered = |list: Vec<explain::ConsideredRoute>| {
             list.into_iter()
                 .map(|one| Considered {
                     name: one.key,
@@ -126,9 +126,9 @@ impl From<explain::Explanation> for Explanation {
             }),
             looked_up: from.looked_up,
             imsi: from.imsi.map(|state| match state {
-                explain::ImsiState::Known => ImsiState::Known,
-                explain::ImsiState::LookedUp => ImsiState::LookedUp,
-                explain::ImsiState::Unknown => ImsiState::Unknown,
+                explain::ImsiKnowledge::Known => ImsiState::Known,
+                explain::ImsiKnowledge::LookedUp => ImsiState::LookedUp,
+                explain::ImsiKnowledge::Unknown => ImsiState::Unknown,
             }),
             account_is_known: from.account_is_known,
             matching: considered(from.matching),
@@ -153,8 +153,8 @@ impl From<explain::Explanation> for Explanation {
     }
 }
 
-impl From<explain_mo::MoExplanation> for MoExplanation {
-    fn from(from: explain_mo::MoExplanation) -> Self {
+impl From<explain_mo::MoRuleExplanation> for MoExplanation {
+    fn from(from: explain_mo::MoRuleExplanation) -> Self {
         let asked = from.asked.into_iter().map(|one| AskedRule {
             name: one.name,
             order: one.order,

@@ -177,9 +177,10 @@ async fn page(request: HttpRequest) -> HttpResponse {
         .headers()
         .get(header::IF_NONE_MATCH)
         .is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let mut answer = match is_known {
-        true => HttpResponse::NotModified(),
-        false => HttpResponse::Ok(),
+    let mut answer = if is_known {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
     };
     answer
         .insert_header((header::CACHE_CONTROL, "no-cache"))
@@ -188,9 +189,10 @@ async fn page(request: HttpRequest) -> HttpResponse {
         .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .insert_header(("Cross-Origin-Opener-Policy", "same-origin"));
-    match is_known {
-        true => answer.finish(),
-        false => answer.content_type(ContentType::html()).body(PAGE.as_str()),
+    if is_known {
+        answer.finish()
+    } else {
+        answer.content_type(ContentType::html()).body(PAGE.as_str())
     }
 }
 
@@ -213,10 +215,7 @@ async fn file(path: web::Path<(String, String)>) -> Result<HttpResponse, Problem
         .iter()
         .find(|(known, _, _)| *known == name)
         .ok_or_else(|| Problem::not_found(format!("the console has no file {name:?}")))?;
-    let keep = match hash == *HASH {
-        true => FOR_EVER,
-        false => "no-store",
-    };
+    let keep = if hash == *HASH { FOR_EVER } else { "no-store" };
     Ok(HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, keep))
         .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))

@@ -23,6 +23,8 @@ use crate::actors::control::admin::{
 };
 use crate::api::{End, Hello, History, OperatorHistory};
 use crate::clock;
+use crate::domain::queue_name::QueueName;
+use crate::pb::BindDirection;
 
 pub(super) use events::Kind;
 use events::{Event, Latest};
@@ -315,19 +317,17 @@ impl Inner {
 /// How operators do now: the first of them, if there are very many.
 fn operators(node: &NodeSnapshot, measured: &rates::Measured) -> Vec<(String, QueueRates, f64)> {
     let mut all = Vec::new();
-    for queue in node
-        .queues
-        .iter()
-        .filter(|queue| queue.name.starts_with("operator:"))
-    {
+    for queue in &node.queues {
+        let Some(id) = QueueName::parse(&queue.name).operator() else {
+            continue;
+        };
         if all.len() == MOST_OPERATORS {
             break;
         }
-        let id = queue.name.trim_start_matches("operator:");
         let binds = node
             .binds
             .iter()
-            .filter(|bind| bind.direction == "out" && bind.name == id);
+            .filter(|bind| bind.direction() == BindDirection::Out && bind.name == id);
         let answers = binds
             .map(|bind| bind.answer_us)
             .filter(|answer| *answer > 0);
@@ -389,10 +389,11 @@ impl Subscription {
         for event in events.iter().filter(|event| wanted(event.kind)) {
             octets.extend_from_slice(&event.octets);
         }
-        match octets.is_empty() {
+        if octets.is_empty() {
             // A comment keeps the connection alive.
-            true => Bytes::from_static(b":\n\n"),
-            false => octets.into(),
+            Bytes::from_static(b":\n\n")
+        } else {
+            octets.into()
         }
     }
 }

@@ -22,6 +22,7 @@ use super::auth::authenticate;
 use super::problem::Problem;
 use crate::actors::control::admin::{Admin, AdminCall, figures};
 use crate::config::MetricsFor;
+use crate::domain::queue_name::QueueName;
 
 /// The exposition format that prometheus-client writes.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -51,15 +52,13 @@ pub(super) async fn scrape(
     let page = page(&state.registry, &state.admin)
         .await
         .map_err(|error| Problem::unavailable(format!("the metrics cannot be written: {error}")))?;
-    let page = match all {
-        true => page,
-        false => without_accounts(&page),
-    };
+    let page = if all { page } else { without_accounts(&page) };
     let accept = request.headers().get(ACCEPT);
     let is_plain = accept.is_some_and(|accept| accept.to_str().is_ok_and(plain::is_wanted));
-    let (kind, page) = match is_plain {
-        true => (plain::CONTENT_TYPE, plain::of_open_metrics(&page)),
-        false => (OPEN_METRICS, page),
+    let (kind, page) = if is_plain {
+        (plain::CONTENT_TYPE, plain::of_open_metrics(&page))
+    } else {
+        (OPEN_METRICS, page)
     };
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, kind))
@@ -69,12 +68,13 @@ pub(super) async fn scrape(
 
 /// A page without the series that name an account.
 fn without_accounts(page: &str) -> String {
+    let queue = |line: &str| {
+        let (_, rest) = line.split_once("queue=\"")?;
+        let (name, _) = rest.split_once('"')?;
+        Some(QueueName::parse(name).is_of_account())
+    };
     let names_one = |line: &&str| {
-        line.contains("{account=\"")
-            || line.contains(",account=\"")
-            || line.contains("queue=\"account:")
-            || line.contains("queue=\"callback:")
-            || line.contains("queue=\"callback-to:")
+        line.contains("{account=\"") || line.contains(",account=\"") || queue(line) == Some(true)
     };
     let kept = page.split_inclusive('\n').filter(|line| !names_one(line));
     kept.collect()

@@ -362,9 +362,10 @@ fn told(state: &State, oidc: &SignIn, refused: &Refused) -> HttpResponse {
 fn origin_of(url: &str) -> String {
     let origin = url.strip_suffix(OIDC_CALLBACK).unwrap_or(url);
     let origin = origin.to_ascii_lowercase();
-    let usual = match origin.starts_with("https:") {
-        true => ":443",
-        false => ":80",
+    let usual = if origin.starts_with("https:") {
+        ":443"
+    } else {
+        ":80"
     };
     origin.strip_suffix(usual).unwrap_or(&origin).to_owned()
 }

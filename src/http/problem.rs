@@ -15,8 +15,8 @@ use super::request_ids;
 use crate::actors::control::settings::SettingsError;
 use crate::api::{ProblemDetails, findings};
 use crate::config;
-use crate::domain::access::{KeyRole, Role};
-use crate::domain::settings::Key;
+use crate::domain::access::{AccessRole, KeyRole};
+use crate::domain::settings::ResourceKey;
 use crate::pb::Refusal;
 use crate::pb::refusal::Reason;
 
@@ -109,7 +109,7 @@ impl Problem {
     }
 
     /// The token is good, and its role too small.
-    pub(crate) fn forbidden(needed: Role, role: Role) -> Self {
+    pub(crate) fn forbidden(needed: AccessRole, role: AccessRole) -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
             ProblemType::Forbidden,
@@ -280,7 +280,7 @@ impl Problem {
 
     /// A configuration that cannot be used: everything that is wrong with it. `own` is the resource
     /// that was given, whose keys are named without it.
-    pub(crate) fn invalid(problems: &[config::Problem], own: Option<&Key>) -> Self {
+    pub(crate) fn invalid(problems: &[config::ConfigProblem], own: Option<&ResourceKey>) -> Self {
         let found = findings(problems, own);
         let said: Vec<String> = found
             .iter()
@@ -296,7 +296,7 @@ impl Problem {
     }
 
     /// Why the configuration was not changed.
-    pub(crate) fn settings(error: SettingsError, own: Option<&Key>) -> Self {
+    pub(crate) fn settings(error: SettingsError, own: Option<&ResourceKey>) -> Self {
         match error {
             SettingsError::Invalid(problems) => Self::invalid(&problems, own),
             SettingsError::NotFound(detail) => Self::not_found(detail),

@@ -144,12 +144,13 @@ impl Query {
         };
         let is_right = (1..=MAX_REASON).contains(&reason.chars().count())
             && !reason.chars().any(char::is_control);
-        match is_right {
-            true => Ok(Some(reason)),
-            false => Err(Problem::bad_value(
+        if is_right {
+            Ok(Some(reason))
+        } else {
+            Err(Problem::bad_value(
                 "reason",
                 format!("reason must be one line of 1 to {MAX_REASON} characters"),
-            )),
+            ))
         }
     }
 

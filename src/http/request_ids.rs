@@ -130,9 +130,10 @@ impl RefusalLines {
             *window = fresh();
         }
         let may = window.lines < MOST_LINES;
-        match may {
-            true => window.lines += 1,
-            false => window.left_out = window.left_out.saturating_add(1),
+        if may {
+            window.lines += 1;
+        } else {
+            window.left_out = window.left_out.saturating_add(1);
         }
         may
     }

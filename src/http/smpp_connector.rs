@@ -103,11 +103,10 @@ async fn ready(state: web::Data<State>) -> HttpResponse {
         .is_ok_and(|readiness| readiness.not_ready.is_empty());
     let node = if can_work { "ok" } else { "error" };
     let checks = json!({"smpp": smpp, "redis": redis, "node": node});
-    match [smpp, redis, node].contains(&"error") {
-        false => HttpResponse::Ok().json(json!({"status": "ok", "checks": checks})),
-        true => {
-            HttpResponse::ServiceUnavailable().json(json!({"status": "error", "checks": checks}))
-        }
+    if [smpp, redis, node].contains(&"error") {
+        HttpResponse::ServiceUnavailable().json(json!({"status": "error", "checks": checks}))
+    } else {
+        HttpResponse::Ok().json(json!({"status": "ok", "checks": checks}))
     }
 }
 

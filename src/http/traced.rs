@@ -42,9 +42,10 @@ pub(super) async fn trace_sampled(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let traceparent = request.headers().get(TRACEPARENT);
     let context = traceparent.and_then(|value| TraceContext::parse(value.to_str().ok()?));
-    match context.is_some_and(|context| context.is_sampled()) {
-        true => in_span(request, next).await,
-        false => next.call(request).await,
+    if context.is_some_and(|context| context.is_sampled()) {
+        in_span(request, next).await
+    } else {
+        next.call(request).await
     }
 }
 
@@ -79,9 +80,10 @@ fn span_of(request: &ServiceRequest) -> Span {
     let peer = request.peer_addr();
     let address = peer.map(|peer| peer.ip().to_string());
     let port = peer.map(|peer| i64::from(peer.port()));
-    let scheme = match request.app_config().secure() {
-        true => "https",
-        false => "http",
+    let scheme = if request.app_config().secure() {
+        "https"
+    } else {
+        "http"
     };
     let host = request.connection_info().host().to_owned();
     let (server, server_port) = match host.rsplit_once(':') {

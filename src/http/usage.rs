@@ -78,16 +78,17 @@ pub(super) fn answer(request: &HttpRequest, usage: &UsageReport) -> HttpResponse
         .query_string()
         .split('&')
         .find_map(|pair| pair.strip_prefix("format="));
-    match format.map_or(accepts_csv, |format| format == "csv") {
-        true => HttpResponse::Ok()
+    if format.map_or(accepts_csv, |format| format == "csv") {
+        HttpResponse::Ok()
             .insert_header(("content-type", "text/csv; charset=utf-8"))
             .insert_header((
                 header::CONTENT_DISPOSITION,
                 "attachment; filename=\"usage.csv\"",
             ))
-            .body(usage.csv()),
-        false => HttpResponse::Ok()
+            .body(usage.csv())
+    } else {
+        HttpResponse::Ok()
             .insert_header(ContentType::json())
-            .json(usage),
+            .json(usage)
     }
 }

@@ -47,7 +47,7 @@ use super::json;
 use super::problem::Problem;
 use crate::actors::control::admin::{AdminCall, AdminContext};
 use crate::api::{Done, Word};
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::pb::{Commanded, Refusal};
 
 /// The Admin actor and the store must answer by then; a search may read far.
@@ -70,7 +70,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// Queues, peers, nodes, and who may do what.
 fn of_work() -> Vec<Endpoint> {
-    use Role::{Admin, Operate, Read};
+    use AccessRole::{Admin, Operate, Read};
     vec![
         endpoint(Read, queues::__path_list, queues::list),
         endpoint(Read, queues::__path_one, queues::one),
@@ -134,7 +134,7 @@ fn of_work() -> Vec<Endpoint> {
 
 /// What belongs to one account.
 fn of_accounts() -> Vec<Endpoint> {
-    use Role::{Admin, Operate, Read};
+    use AccessRole::{Admin, Operate, Read};
     use resources::accounts;
     vec![
         endpoint(Read, accounts::__path_list, accounts::list),
@@ -162,7 +162,7 @@ fn of_accounts() -> Vec<Endpoint> {
 
 /// The configuration, and its resources that are not peers.
 fn of_settings() -> Vec<Endpoint> {
-    use Role::{Admin, Read};
+    use AccessRole::{Admin, Read};
     use resources::{event_sinks, limits, lists, number_ranges, policies, routes};
     vec![
         endpoint(Read, routes::__path_list, routes::list),
@@ -203,7 +203,7 @@ fn of_settings() -> Vec<Endpoint> {
 }
 
 fn of_mo_rules() -> Vec<Endpoint> {
-    use Role::{Admin, Read};
+    use AccessRole::{Admin, Read};
     use resources::mo_rules as rules;
     vec![
         endpoint(Read, rules::__path_list, rules::list),
@@ -218,7 +218,7 @@ fn of_mo_rules() -> Vec<Endpoint> {
 
 /// GSM networks.
 fn of_gsm() -> Vec<Endpoint> {
-    use Role::{Admin, Operate, Read};
+    use AccessRole::{Admin, Operate, Read};
     use resources::gsm as networks;
     vec![
         endpoint(Read, gsm::__path_list, gsm::list),
@@ -231,7 +231,7 @@ fn of_gsm() -> Vec<Endpoint> {
 
 /// Sources of commands on NATS.
 fn of_nats_sources() -> Vec<Endpoint> {
-    use Role::{Admin, Read};
+    use AccessRole::{Admin, Read};
     use resources::nats_sources as sources;
     vec![
         endpoint(Read, sources::__path_list, sources::list),
@@ -244,7 +244,7 @@ fn of_nats_sources() -> Vec<Endpoint> {
 }
 
 fn of_messages() -> Vec<Endpoint> {
-    use Role::{Operate, Read};
+    use AccessRole::{Operate, Read};
     vec![
         endpoint(Read, messages::__path_search, messages::search),
         // Before the pattern that would take it for an id.
@@ -270,7 +270,7 @@ fn of_messages() -> Vec<Endpoint> {
 
 /// Receipts of operators that match no message, and those of accounts that were given up.
 fn of_receipts() -> Vec<Endpoint> {
-    use Role::{Operate, Read};
+    use AccessRole::{Operate, Read};
     vec![
         endpoint(Read, receipts::__path_given_up, receipts::given_up),
         endpoint(Operate, receipts::__path_retell, receipts::retell),
@@ -298,18 +298,20 @@ fn body<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
 
 /// The JSON of a request body, or the default where there is no body.
 fn body_or_default<T: DeserializeOwned + Default>(octets: &[u8]) -> Result<T, Problem> {
-    match octets.is_empty() {
-        true => Ok(T::default()),
-        false => body(octets),
+    if octets.is_empty() {
+        Ok(T::default())
+    } else {
+        body(octets)
     }
 }
 
 /// 200, or 202 when the effect was not seen yet.
 pub(super) fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
     let Commanded { count, pending } = result?;
-    let mut answer = match pending {
-        true => HttpResponse::Accepted(),
-        false => HttpResponse::Ok(),
+    let mut answer = if pending {
+        HttpResponse::Accepted()
+    } else {
+        HttpResponse::Ok()
     };
     Ok(answer.json(Done { count, pending }))
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret;
 use smsc::config::{
-    BindKind, Config, ConfigError, OutcomePolicy, Protocol, ReceiptRequest, RetryClass, SendAs,
+    BindKind, Config, ConfigError, OperatorProtocol, OutcomePolicy, ReceiptRequest, RetryClass,
+    SendAs,
 };
 
 const EXAMPLE: &str = r#"
@@ -93,7 +94,7 @@ fn the_example_of_the_readme_loads() {
         panic!("one operator");
     };
     assert_eq!(operator.id, "up");
-    assert_eq!(operator.protocol, Protocol::Smpp);
+    assert_eq!(operator.protocol, OperatorProtocol::Smpp);
     assert_eq!(operator.address, "127.0.0.1:2776");
     assert_eq!(operator.bind, BindKind::Transceiver);
     assert_eq!((operator.binds, operator.window), (2, 500));

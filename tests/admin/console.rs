@@ -29,7 +29,7 @@ struct Scene {
     delivered: String,
     /// A message that waits for its next attempt.
     scheduled: String,
-    /// Another one, to be moved.
+    /// A message that waits for its next attempt, to be moved.
     moved: String,
     /// A message that was refused permanently.
     dead: String,

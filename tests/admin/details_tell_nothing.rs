@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 use serde_json::json;
 use smsc::cmpp::Cmpp;
-use smsc::smpp::{Bind, Body, CommandStatus, SubmitSm};
+use smsc::smpp::{BindRequest, Body, CommandStatus, SubmitSm};
 
 use self::networks::{IMSIS, NetworkAddresses, Networks};
 use crate::harness::carrier_client::{
@@ -67,7 +67,11 @@ fn text(way: &str) -> String {
 /// Brings a message by each entrance; how many there were.
 fn submit_by_all(smsc: &Smsc, api: &Admin, carrier: SocketAddr, dispatch: &Dispatch) -> usize {
     let mut wrong = Peer::connect(smsc.smpp());
-    let answer = wrong.bind_as(Body::BindTransceiver as fn(Bind) -> Body, "test", "s3cr-no");
+    let answer = wrong.bind_as(
+        Body::BindTransceiver as fn(BindRequest) -> Body,
+        "test",
+        "s3cr-no",
+    );
     assert_ne!(answer, CommandStatus::ESME_ROK);
     let mut esme = Peer::bind(smsc.smpp(), "test", "s3cr-tst");
     esme.submit(SubmitSm {

@@ -9,7 +9,7 @@ use smsc::smpp::SubmitSm;
 
 /// A method that no path has: the response lists the existing ones.
 const OTHER: &str = "PURGE";
-/// The same requests every time.
+/// By this seed each run makes the same requests.
 const SEED: &str = "20261121";
 /// Most requests generated for each operation.
 const EXAMPLES: &str = "25";

@@ -26,7 +26,7 @@ fn cluster(operator: std::net::SocketAddr) -> Cluster {
         .start()
 }
 
-fn bind(cluster: &Cluster, node: usize, kind: fn(smsc::smpp::Bind) -> Body) -> Peer {
+fn bind(cluster: &Cluster, node: usize, kind: fn(smsc::smpp::BindRequest) -> Body) -> Peer {
     let mut peer = Peer::connect(cluster.nodes[node].smpp());
     let status = peer.bind_as(kind, "test", "test");
     assert_eq!(status, CommandStatus::ESME_ROK);

@@ -297,10 +297,11 @@ fn a_node_stands_still_for_longer_than_its_lease() {
         let node = &scene.cluster.nodes[1];
         let stood_back = node.log_lines_with(LEASE_LOST);
         let had = scene.cluster.binds_of(1, 0);
-        match in_a_transaction {
-            false => node.freeze(),
+        if in_a_transaction {
             // Others wait for the rows that it has locked, until the server ends its session.
-            true => scene.cluster.freeze_in_a_transaction(1),
+            scene.cluster.freeze_in_a_transaction(1);
+        } else {
+            node.freeze();
         }
         // Binds move while their share is not even: it may have got one meanwhile.
         most_frozen = most_frozen.max(had).max(scene.cluster.binds_of(1, 0));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::harness::{self, Peer, PrivateRedis, Simulator, Smsc, submit, until};
 use fixture::{Outside, client, node, node_with_patience, three_nodes, wait};
 use futures_util::future::join_all;
-use smsc::domain::limit::Pace;
+use smsc::domain::limit::GcraParameters;
 use smsc::smpp::Body;
 use tokio::time::Instant;
 
@@ -67,7 +67,7 @@ async fn three_nodes_together_never_exceed_the_rate_in_a_second_of_the_clock() {
 #[actix::test]
 async fn strictly_no_second_sees_more_than_the_rate_however_late_tokens_are_used() {
     let server = PrivateRedis::start();
-    let pace = Pace::strict(RATE, u32::MAX);
+    let pace = GcraParameters::strict(RATE, u32::MAX);
     let started = Instant::now();
     let mut clients = Vec::new();
     for _ in 0..3 {

@@ -322,7 +322,7 @@ proptest! {
 }
 
 /// Every octet is in exactly one field, in order.
-fn assert_covered(octets: &Bytes, reports: &[smsc::cli::decode::report::Report]) {
+fn assert_covered(octets: &Bytes, reports: &[smsc::cli::decode::report::DecodeReport]) {
     let mut at = 0;
     for report in reports {
         assert_eq!(report.at, at);

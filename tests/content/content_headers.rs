@@ -15,11 +15,11 @@ use rusmpp::udhs::concatenation::{ConcatenatedShortMessage8Bit, ConcatenatedShor
 use rusmpp::udhs::{Udh, UdhValue};
 use serde_json::Value;
 use smsc::cli::decode::explain;
-use smsc::cli::decode::report::{Detail, UserData};
+use smsc::cli::decode::report::{DecodedUserData, FieldDetail};
 use smsc::smpp::{CommandId, DEFAULT_MAX_PDU, Header as PduHeader, next_frame};
 use smsc::sms::convert::{self, Alphabet};
-use smsc::sms::segment::{self, Form, Units};
-use smsc::sms::udh::{Concat, Header};
+use smsc::sms::segment::{self, PartNumbering, Units};
+use smsc::sms::udh::{Concat, UserDataHeader};
 use smsc::sms::{Language, Shifts, gsm7, ucs2};
 
 const TO: &str = "447700900123";
@@ -135,15 +135,16 @@ fn tshark_and_node_smpp_read_what_we_send() {
 }
 
 fn shifts_of(flags: &[&str]) -> Shifts {
-    match flags.contains(&"turkish") {
-        true => Shifts::locking(Language::Turkish),
-        false => Shifts::default(),
+    if flags.contains(&"turkish") {
+        Shifts::locking(Language::Turkish)
+    } else {
+        Shifts::default()
     }
 }
 
 /// Elements as node-smpp reports them: identifier, length, data.
-fn elements(user_data: &UserData) -> Vec<String> {
-    let element = |element: &Detail| {
+fn elements(user_data: &DecodedUserData) -> Vec<String> {
+    let element = |element: &FieldDetail| {
         let data = element.value.replace(' ', "").to_lowercase();
         let id = element.name[..2].to_lowercase();
         format!("{id}{:02x}{data}", data.len() / 2)
@@ -229,7 +230,13 @@ fn assert_cut(octets: Vec<u8>, units: Units, theirs: Concatenation) {
         Concatenation::Single(part) => vec![part],
         Concatenation::Concatenated(parts) => parts,
     };
-    let ours = segment::split(&octets, units, &Header::default(), Form::Eight).unwrap();
+    let ours = segment::split(
+        &octets,
+        units,
+        &UserDataHeader::default(),
+        PartNumbering::Eight,
+    )
+    .unwrap();
     assert_eq!(ours, theirs, "{units:?}");
 }
 
@@ -242,7 +249,7 @@ fn rusmpp_writes_and_reads_the_same_numbers() {
             } else {
                 reference
             };
-            let mut header = Header::default();
+            let mut header = UserDataHeader::default();
             header.set_concat(Some(Concat {
                 reference,
                 wide,
@@ -250,13 +257,14 @@ fn rusmpp_writes_and_reads_the_same_numbers() {
                 sequence,
             }));
             let octets = header.encode();
-            let expected = match wide {
-                false => ConcatenatedShortMessage8Bit::new(reference as u8, total, sequence)
-                    .map(UdhValue::ConcatenatedShortMessage8Bit)
-                    .unwrap(),
-                true => ConcatenatedShortMessage16Bit::new(reference, total, sequence)
+            let expected = if wide {
+                ConcatenatedShortMessage16Bit::new(reference, total, sequence)
                     .map(UdhValue::ConcatenatedShortMessage16Bit)
-                    .unwrap(),
+                    .unwrap()
+            } else {
+                ConcatenatedShortMessage8Bit::new(reference as u8, total, sequence)
+                    .map(UdhValue::ConcatenatedShortMessage8Bit)
+                    .unwrap()
             };
             assert_eq!(octets, written(&Udh::new(expected.clone())));
             let (read, _) = Udh::decode(&mut BytesMut::from(&octets[..])).unwrap();

@@ -4,10 +4,10 @@
 use crate::harness::Proxy;
 use crate::harness::gsm::{Answer, Bsc, GsmCore, Phone, ServiceCentre, assert_well_formed};
 use smsc::gsup::message::{ALERT_MEMORY, REFERENCE_UNKNOWN};
-use smsc::gsup::{Message, MessageType, SmRpAddress};
-use smsc::sms::segment::{self, Form, Units};
-use smsc::sms::tpdu::{Address, Deliver, Submit, TimeStamp, Tpdu, UserData};
-use smsc::sms::udh::{Concat, Header};
+use smsc::gsup::{GsupMessage, MessageType, SmRpAddress};
+use smsc::sms::segment::{self, PartNumbering, Units};
+use smsc::sms::tpdu::{Deliver, SmsSubmit, TimeStamp, Tpdu, TpduAddress, UserData};
+use smsc::sms::udh::{Concat, UserDataHeader};
 use smsc::sms::{Shifts, gsm7, ucs2};
 
 const NAME: &str = "SMSC-1";
@@ -44,9 +44,15 @@ fn messages_reach_a_phone_and_its_answers_the_service_centre() {
 
     let long = "Привет ".repeat(30);
     let octets = ucs2::encode(&long).into();
-    let parts = segment::split(&octets, Units::Ucs2, &Header::default(), Form::Eight).unwrap();
+    let parts = segment::split(
+        &octets,
+        Units::Ucs2,
+        &UserDataHeader::default(),
+        PartNumbering::Eight,
+    )
+    .unwrap();
     for (sequence, body) in (1..).zip(&parts) {
-        let mut header = Header::default();
+        let mut header = UserDataHeader::default();
         assert!(header.set_concat(Some(Concat {
             reference: 7,
             wide: false,
@@ -107,11 +113,11 @@ fn messages_of_a_phone_reach_the_service_centre_and_its_answer_the_phone() {
         (Ok(()), "taken"),
         (Err(CONGESTION), "refused for congestion"),
     ] {
-        let submit = Submit {
+        let submit = SmsSubmit {
             message_reference: 7,
-            destination_address: Address::international("447700900456"),
+            destination_address: TpduAddress::international("447700900456"),
             user_data: septets(said),
-            ..Submit::default()
+            ..SmsSubmit::default()
         };
         let sent = Tpdu::Submit(submit);
         let outcome = std::thread::scope(|scope| {
@@ -119,9 +125,9 @@ fn messages_of_a_phone_reach_the_service_centre_and_its_answer_the_phone() {
             let sending = scope.spawn(|| phone.send(CENTRE, &sent));
             let request = lab.centre.next(MessageType::MO_FORWARD_SM_REQUEST);
             assert_eq!(request.imsi, IMSI);
-            let from = SmRpAddress::Msisdn(Address::international(MSISDN));
+            let from = SmRpAddress::Msisdn(TpduAddress::international(MSISDN));
             assert_eq!(request.originator, Some(from));
-            let to = SmRpAddress::ServiceCentre(Address::international(CENTRE));
+            let to = SmRpAddress::ServiceCentre(TpduAddress::international(CENTRE));
             assert_eq!(request.destination, Some(to));
             let octets = sent.encode().unwrap();
             assert_eq!(request.user_information.as_deref(), Some(&octets[..]));
@@ -202,14 +208,16 @@ impl Lab {
     /// Sends an MT-forwardSM, and returns its number.
     fn send(&mut self, imsi: &str, deliver: &Deliver) -> usize {
         let tpdu = Tpdu::Deliver(deliver.clone()).encode().unwrap();
-        self.centre.send(&Message {
+        self.centre.send(&GsupMessage {
             reference: Some(REFERENCE_UNKNOWN),
             destination: Some(SmRpAddress::Imsi(imsi.to_owned())),
-            originator: Some(SmRpAddress::ServiceCentre(Address::international(CENTRE))),
+            originator: Some(SmRpAddress::ServiceCentre(TpduAddress::international(
+                CENTRE,
+            ))),
             user_information: Some(tpdu.into()),
             more_messages: Some(false),
             source_name: Some(self.centre.name()),
-            ..Message::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
+            ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
         })
     }
 
@@ -234,7 +242,7 @@ impl Lab {
 /// A message for a phone.
 fn text(text: &str) -> Deliver {
     Deliver {
-        originating_address: Address::international("447700900999"),
+        originating_address: TpduAddress::international("447700900999"),
         service_centre_time_stamp: TimeStamp {
             year: 26,
             month: 11,
@@ -248,7 +256,7 @@ fn text(text: &str) -> Deliver {
 
 fn septets(text: &str) -> UserData {
     UserData {
-        header: Header::default(),
+        header: UserDataHeader::default(),
         body: gsm7::encode(text, Shifts::default()).unwrap().into(),
     }
 }

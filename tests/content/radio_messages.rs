@@ -8,12 +8,12 @@ use std::process::Command;
 use crate::harness::{debian_tool, run};
 use smsc::gsup::ccm::Ccm;
 use smsc::gsup::session::frame_of;
-use smsc::gsup::{Message, MessageType, SmRpAddress, ipa};
+use smsc::gsup::{GsupMessage, MessageType, SmRpAddress, ipa};
 use smsc::sms::tpdu::{
-    Address, Command as SmsCommand, Deliver, DeliverReport, Enhanced, Parameters, Period,
-    StatusReport, Submit, SubmitReport, TimeStamp, Tpdu, UserData, Validity,
+    Deliver, DeliverReport, Enhanced, Parameters, Period, SmsCommand, SmsSubmit, StatusReport,
+    SubmitReport, TimeStamp, Tpdu, TpduAddress, UserData, Validity,
 };
-use smsc::sms::udh::{Concat, Header};
+use smsc::sms::udh::{Concat, UserDataHeader};
 use smsc::sms::{Language, Shifts, gsm7, ucs2};
 
 const IMSI: &str = "001010000000001";
@@ -140,14 +140,14 @@ fn messages() -> Vec<Sent> {
     let mut sent = Vec::new();
     for (text, data_coding, user_data) in texts() {
         for tpdu in [
-            Tpdu::Submit(Submit {
-                destination_address: Address::international(NUMBER),
+            Tpdu::Submit(SmsSubmit {
+                destination_address: TpduAddress::international(NUMBER),
                 data_coding,
                 user_data: user_data.clone(),
-                ..Submit::default()
+                ..SmsSubmit::default()
             }),
             Tpdu::Deliver(Deliver {
-                originating_address: Address::international(NUMBER),
+                originating_address: TpduAddress::international(NUMBER),
                 service_centre_time_stamp: stamp(-22),
                 data_coding,
                 user_data: user_data.clone(),
@@ -165,11 +165,11 @@ fn messages() -> Vec<Sent> {
             period: Period::Seconds(30),
         }),
     ] {
-        let tpdu = Tpdu::Submit(Submit {
+        let tpdu = Tpdu::Submit(SmsSubmit {
             validity,
-            destination_address: Address::international(NUMBER),
+            destination_address: TpduAddress::international(NUMBER),
             user_data: septets("Hello"),
-            ..Submit::default()
+            ..SmsSubmit::default()
         });
         sent.push(request(&tpdu, Some("Hello".to_owned())));
     }
@@ -180,7 +180,7 @@ fn messages() -> Vec<Sent> {
 /// A text as tshark shows it, TP-DCS, and the user data.
 fn texts() -> Vec<(Option<String>, u8, UserData)> {
     let numbered = |wide| {
-        let mut header = Header::default();
+        let mut header = UserDataHeader::default();
         // The only part: tshark shows the text of others only when it has all of them.
         assert!(header.set_concat(Some(Concat {
             reference: 0xCC,
@@ -190,11 +190,11 @@ fn texts() -> Vec<(Option<String>, u8, UserData)> {
         })));
         header
     };
-    let mut turkish = Header::default();
+    let mut turkish = UserDataHeader::default();
     assert!(turkish.set_shifts(Shifts::single(Language::Turkish)));
     let in_turkish = gsm7::encode("ığ", Shifts::single(Language::Turkish)).unwrap();
     let wide = |text: &str| UserData {
-        header: Header::default(),
+        header: UserDataHeader::default(),
         body: ucs2::encode(text).into(),
     };
     let some = |text: &str| Some(text.to_owned());
@@ -240,7 +240,7 @@ fn others() -> Vec<Sent> {
         data_coding: Some(0),
         user_data: Some(septets("why")),
     };
-    let number = Address::international(NUMBER);
+    let number = TpduAddress::international(NUMBER);
     let status_report = |parameters: &Parameters| {
         Tpdu::StatusReport(StatusReport {
             message_reference: 7,
@@ -257,7 +257,7 @@ fn others() -> Vec<Sent> {
         ..SmsCommand::default()
     });
     let named = Tpdu::Deliver(Deliver {
-        originating_address: Address::alphanumeric("Bank"),
+        originating_address: TpduAddress::alphanumeric("Bank"),
         service_centre_time_stamp: stamp(0),
         user_data: septets("hello"),
         ..Deliver::default()
@@ -294,12 +294,12 @@ fn others() -> Vec<Sent> {
         (MessageType::MT_FORWARD_SM_ERROR, deliver_report(cause)),
     ] {
         let is_error = message_type == message_type.error();
-        sent.push(framed(Message {
+        sent.push(framed(GsupMessage {
             reference: Some(7),
             rp_cause: is_error.then_some(22),
             // An error has the cause and no report.
             user_information: (!is_error).then(|| tpdu.encode().unwrap().into()),
-            ..Message::new(message_type, IMSI)
+            ..GsupMessage::new(message_type, IMSI)
         }));
     }
     for message_type in [
@@ -310,13 +310,13 @@ fn others() -> Vec<Sent> {
     ] {
         let is_request = message_type == MessageType::READY_FOR_SM_REQUEST;
         let is_error = message_type == MessageType::READY_FOR_SM_ERROR;
-        sent.push(framed(Message {
+        sent.push(framed(GsupMessage {
             reference: Some(7),
             alert_reason: is_request.then_some(2),
             cause: is_error.then_some(0x11),
             source_name: Some("MSC".into()),
             destination_name: Some("SMSC".into()),
-            ..Message::new(message_type, IMSI)
+            ..GsupMessage::new(message_type, IMSI)
         }));
     }
     sent
@@ -324,34 +324,31 @@ fn others() -> Vec<Sent> {
 
 /// The GSUP request of a TPDU: MT for what goes to a phone, MO for what comes from one.
 pub fn request(tpdu: &Tpdu, text: Option<String>) -> Sent {
-    let centre = SmRpAddress::ServiceCentre(Address::international("49170000"));
+    let centre = SmRpAddress::ServiceCentre(TpduAddress::international("49170000"));
     let is_to_phone = matches!(
         tpdu,
         Tpdu::Deliver(_) | Tpdu::StatusReport(_) | Tpdu::SubmitReport(_)
     );
-    let (message_type, destination, originator) = match is_to_phone {
-        true => {
-            let phone = SmRpAddress::Imsi(IMSI.to_owned());
-            (MessageType::MT_FORWARD_SM_REQUEST, phone, centre)
-        }
-        false => {
-            let phone = SmRpAddress::Msisdn(Address::international("49160001"));
-            (MessageType::MO_FORWARD_SM_REQUEST, centre, phone)
-        }
+    let (message_type, destination, originator) = if is_to_phone {
+        let phone = SmRpAddress::Imsi(IMSI.to_owned());
+        (MessageType::MT_FORWARD_SM_REQUEST, phone, centre)
+    } else {
+        let phone = SmRpAddress::Msisdn(TpduAddress::international("49160001"));
+        (MessageType::MO_FORWARD_SM_REQUEST, centre, phone)
     };
-    let sent = framed(Message {
+    let sent = framed(GsupMessage {
         reference: Some(1),
         destination: Some(destination),
         originator: Some(originator),
         user_information: Some(tpdu.encode().unwrap().into()),
         more_messages: is_to_phone.then_some(false),
         source_name: Some("SMSC-00-00-00-00-00-00".into()),
-        ..Message::new(message_type, IMSI)
+        ..GsupMessage::new(message_type, IMSI)
     });
     Sent { text, ..sent }
 }
 
-fn framed(message: Message) -> Sent {
+fn framed(message: GsupMessage) -> Sent {
     Sent {
         frame: frame_of(&message).unwrap().to_vec(),
         message_type: message.message_type,
@@ -361,7 +358,7 @@ fn framed(message: Message) -> Sent {
 
 fn septets(text: &str) -> UserData {
     UserData {
-        header: Header::default(),
+        header: UserDataHeader::default(),
         body: gsm7::encode(text, Shifts::default()).unwrap().into(),
     }
 }

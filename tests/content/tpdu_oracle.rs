@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::Value;
 use smsc::sms::tpdu::{
-    self, Address, Command, Deliver, DeliverReport, Enhanced, Kind, Parameters, Period,
-    StatusReport, Submit, SubmitReport, TimeStamp, Tpdu, UserData, Validity,
+    self, Deliver, DeliverReport, Enhanced, Parameters, Period, SmsCommand, SmsSubmit,
+    StatusReport, SubmitReport, TimeStamp, Tpdu, TpduAddress, TpduKind, UserData, Validity,
 };
-use smsc::sms::udh::{Concat, Element, Header};
+use smsc::sms::udh::{Concat, Element, UserDataHeader};
 use smsc::sms::{Shifts, gsm7, ucs2};
 
 use crate::radio_messages::{captured, request, tshark};
@@ -66,7 +66,7 @@ const FIELDS: &[&str] = &[
 
 #[test]
 fn tshark_reads_the_tpdus_of_others_as_we_do() {
-    let read = |(kind, hex, _): &(Kind, &str, &str)| {
+    let read = |(kind, hex, _): &(TpduKind, &str, &str)| {
         let octets: Vec<u8> = (0..hex.len() / 2)
             .map(|at| u8::from_str_radix(&hex[at * 2..at * 2 + 2], 16).unwrap())
             .collect();
@@ -131,7 +131,7 @@ fn compared(all: &[Tpdu]) -> usize {
 
 /// tshark 4.0 loses its place behind a relative period in the enhanced format (§9.2.3.12.3), and calls the rest malformed.
 fn is_misread(tpdu: &Tpdu) -> bool {
-    matches!(tpdu, Tpdu::Submit(Submit { validity: Validity::Enhanced(enhanced), .. })
+    matches!(tpdu, Tpdu::Submit(SmsSubmit { validity: Validity::Enhanced(enhanced), .. })
         if matches!(enhanced.period, Period::Relative(_)))
 }
 
@@ -214,7 +214,7 @@ fn flag(is_set: bool) -> String {
     u8::from(is_set).to_string()
 }
 
-fn address(add: &mut impl FnMut(&'static str, String), name: &'static str, address: &Address) {
+fn address(add: &mut impl FnMut(&'static str, String), name: &'static str, address: &TpduAddress) {
     add(name, address.text.clone());
     add("dis_field_addr.num_type", address.ton.to_string());
     add("dis_field_addr.num_plan", address.npi.to_string());
@@ -331,7 +331,7 @@ fn made(number: usize) -> Tpdu {
             service_centre_time_stamp: stamp(number),
             user_data,
         }),
-        1 => Tpdu::Submit(Submit {
+        1 => Tpdu::Submit(SmsSubmit {
             reject_duplicates: flags[0],
             status_report_request: flags[1],
             reply_path: flags[2],
@@ -354,7 +354,7 @@ fn made(number: usize) -> Tpdu {
             parameters: with(number, data_coding, user_data),
         }),
         _ => match number / 4 % 3 {
-            0 => Tpdu::Command(Command {
+            0 => Tpdu::Command(SmsCommand {
                 status_report_request: flags[0],
                 message_reference: octet,
                 protocol_identifier: octet,
@@ -404,7 +404,7 @@ fn content(number: usize) -> (u8, UserData) {
         9 => (0xD8, septets("voice")),
         _ => (0xE0, ucs2::encode("письмо")),
     };
-    let mut header = Header::default();
+    let mut header = UserDataHeader::default();
     let element = |id: u8, data: &[u8]| Element {
         id,
         data: Bytes::copy_from_slice(data),
@@ -424,8 +424,8 @@ fn content(number: usize) -> (u8, UserData) {
     (data_coding, UserData { header, body })
 }
 
-fn party(number: usize) -> Address {
-    let of = |ton, npi, text: &str| Address {
+fn party(number: usize) -> TpduAddress {
+    let of = |ton, npi, text: &str| TpduAddress {
         ton,
         npi,
         text: text.to_owned(),
@@ -437,11 +437,11 @@ fn party(number: usize) -> Address {
         3 => of(4, 8, "5551234"),
         4 => of(6, 0, "1"),
         5 => of(0, 1, "1a2b3c"),
-        6 => Address::alphanumeric("A"),
-        7 => Address::alphanumeric("Bank"),
-        8 => Address::alphanumeric("Hello World"),
-        9 => Address::alphanumeric("Ä€ §é"),
-        _ => Address::international(&"44770090012345678901"[..7 + number % 14]),
+        6 => TpduAddress::alphanumeric("A"),
+        7 => TpduAddress::alphanumeric("Bank"),
+        8 => TpduAddress::alphanumeric("Hello World"),
+        9 => TpduAddress::alphanumeric("Ä€ §é"),
+        _ => TpduAddress::international(&"44770090012345678901"[..7 + number % 14]),
     }
 }
 

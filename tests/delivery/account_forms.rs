@@ -4,8 +4,8 @@
 use crate::harness::{self, Peer, Simulator, Smsc, pdu, submit};
 use bytes::{Bytes, BytesMut};
 use smsc::smpp::{
-    Bind, Body, CancelSm, CommandStatus, DataSm, DestAddress, Pdu, QuerySm, ReplaceSm, SubmitMulti,
-    SubmitSm, Tlvs, receipt, tag,
+    BindRequest, Body, CancelSm, CommandStatus, DataSm, DestAddress, Pdu, QuerySm, ReplaceSm,
+    SubmitMulti, SubmitSm, Tlvs, receipt, tag,
 };
 
 const TO: &str = "447700900123";
@@ -211,11 +211,11 @@ fn receipts_have_the_form_of_their_account() {
 
     // A receipt for SMPP 3.3 has only the text.
     let mut old = Peer::connect(smsc.smpp());
-    let sequence = old.request(Body::BindTransceiver(Bind {
+    let sequence = old.request(Body::BindTransceiver(BindRequest {
         system_id: Bytes::from_static(b"tlvs"),
         password: Bytes::from_static(b"tlvs"),
         interface_version: 0x33,
-        ..Bind::default()
+        ..BindRequest::default()
     }));
     assert_eq!(old.answer_to(sequence).status, CommandStatus::ESME_ROK);
     tlvs.unbind();

@@ -174,9 +174,12 @@ fn a_receiver_that_fails_takes_nothing_from_the_bind_and_is_called_again_after_a
 fn what_is_given_up_on_one_way_is_among_the_failed_and_goes_again() {
     let takes = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&takes);
-    let hooks = Hooks::answering(move |_, _| match told.load(Ordering::Relaxed) {
-        true => Reply::ok(),
-        false => Reply::status(404),
+    let hooks = Hooks::answering(move |_, _| {
+        if told.load(Ordering::Relaxed) {
+            Reply::ok()
+        } else {
+            Reply::status(404)
+        }
     });
     let smsc = Smsc::new()
         .account_with(

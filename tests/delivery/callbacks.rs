@@ -13,7 +13,7 @@ use crate::harness::{
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
-use smsc::domain::callback::signature::Secrets;
+use smsc::domain::callback::signature::SigningSecrets;
 use smsc::smpp::{Body, CommandId, CommandStatus, SubmitSm};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -25,7 +25,7 @@ fn to(url: &str) -> String {
     format!("deliver_by = \"callback\"\ncallback_url = {url:?}\ncallback_secrets = \"{SECRET}\"\n")
 }
 
-/// The same with a receiver on this machine allowed.
+/// The keys of an account whose callbacks go to a receiver on this machine, which is allowed.
 fn to_local(hooks: &Hooks) -> String {
     format!(
         "{}callback_allow_private = [\"127.0.0.1\"]\n",
@@ -54,7 +54,7 @@ fn submit_some(smsc: &Smsc, count: usize) -> Vec<String> {
 
 fn assert_signed(hook: &Hook) {
     let timestamp = hook.header("webhook-timestamp").parse().unwrap();
-    let secrets = Secrets::parse(SECRET).unwrap();
+    let secrets = SigningSecrets::parse(SECRET).unwrap();
     let signature = secrets.sign(hook.id(), timestamp, &hook.octets);
     assert_eq!(hook.header("webhook-signature"), signature);
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandStatus, ReplaceSm, SubmitSm, Tlvs, tag};
-use smsc::sms::udh::Header;
+use smsc::sms::udh::UserDataHeader;
 
 use crate::harness::{
     Admin, FakeOperator, PATIENCE, Peer, Scene, Simulator, Smsc, accept, submit, taken, until,
@@ -117,7 +117,7 @@ fn body(sent: &SubmitSm) -> Vec<u8> {
     let octets = sent.payload();
     match sent.esm_class & UDHI {
         0 => octets.to_vec(),
-        _ => Header::split(&octets).unwrap().1.to_vec(),
+        _ => UserDataHeader::split(&octets).unwrap().1.to_vec(),
     }
 }
 

@@ -34,9 +34,12 @@ fn keys(version: Cmpp, more: &str) -> String {
         Cmpp::V20 => "2.0",
         Cmpp::V30 => "3.0",
     };
-    let own = |key: &str, line: &str| match more.contains(key) {
-        true => String::new(),
-        false => format!("{line}\n"),
+    let own = |key: &str, line: &str| {
+        if more.contains(key) {
+            String::new()
+        } else {
+            format!("{line}\n")
+        }
     };
     format!(
         "protocol = \"cmpp\"\nsystem_id = {SOURCE:?}\npassword = {SECRET:?}\n{}{more}{}",

@@ -116,9 +116,12 @@ fn receipts_that_were_given_up_are_listed_and_sent_again_from_postgresql() {
 fn until_given_up() -> (Hooks, SmscBuilder, Arc<AtomicBool>) {
     let takes = Arc::new(AtomicBool::new(false));
     let for_receiver = Arc::clone(&takes);
-    let hooks = Hooks::answering(move |_, _| match for_receiver.load(Ordering::Relaxed) {
-        true => Reply::ok(),
-        false => Reply::status(404),
+    let hooks = Hooks::answering(move |_, _| {
+        if for_receiver.load(Ordering::Relaxed) {
+            Reply::ok()
+        } else {
+            Reply::status(404)
+        }
     });
     let smsc = called(&hooks, "callback_retry_for = \"1s\"\n");
     (hooks, smsc, takes)

@@ -10,9 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 use smsc::smpp::{SubmitSm, tag};
-use smsc::sms::segment::{self, Form, Units};
-use smsc::sms::tpdu::{Address, Submit, Tpdu, UserData};
-use smsc::sms::udh::{Concat, Header};
+use smsc::sms::segment::{self, PartNumbering, Units};
+use smsc::sms::tpdu::{SmsSubmit, Tpdu, TpduAddress, UserData};
+use smsc::sms::udh::{Concat, UserDataHeader};
 use smsc::sms::{Shifts, gsm7, ucs2};
 
 use crate::harness::gsm::{Answer, Bsc, GsmCore, Phone, assert_well_formed};
@@ -117,9 +117,15 @@ fn from_phone(to: &str, text: &str) -> Vec<Tpdu> {
         Ok(septets) => (0, Units::Septets, Bytes::from(septets)),
         Err(_) => (8, Units::Ucs2, Bytes::from(ucs2::encode(text))),
     };
-    let parts = segment::split(&octets, units, &Header::default(), Form::Eight).unwrap();
+    let parts = segment::split(
+        &octets,
+        units,
+        &UserDataHeader::default(),
+        PartNumbering::Eight,
+    )
+    .unwrap();
     let message = |(sequence, body): (u8, &Bytes)| {
-        let mut header = Header::default();
+        let mut header = UserDataHeader::default();
         let concat = (parts.len() > 1).then_some(Concat {
             reference: 9,
             wide: false,
@@ -127,15 +133,15 @@ fn from_phone(to: &str, text: &str) -> Vec<Tpdu> {
             sequence,
         });
         assert!(header.set_concat(concat));
-        Tpdu::Submit(Submit {
+        Tpdu::Submit(SmsSubmit {
             message_reference: sequence,
-            destination_address: Address::international(to),
+            destination_address: TpduAddress::international(to),
             data_coding,
             user_data: UserData {
                 header,
                 body: body.clone(),
             },
-            ..Submit::default()
+            ..SmsSubmit::default()
         })
     };
     (1..).zip(&parts).map(message).collect()
@@ -144,8 +150,8 @@ fn from_phone(to: &str, text: &str) -> Vec<Tpdu> {
 /// The text of messages that came to an ESME.
 fn text_of(message: &SubmitSm) -> String {
     let (_, body) = match message.esm_class & 0x40 {
-        0 => (Header::default(), message.short_message.clone()),
-        _ => Header::split(&message.short_message).unwrap(),
+        0 => (UserDataHeader::default(), message.short_message.clone()),
+        _ => UserDataHeader::split(&message.short_message).unwrap(),
     };
     match message.data_coding {
         8 => ucs2::decode(&body),

@@ -20,9 +20,10 @@ fn scene(operator_keys: &str, account_keys: &str) -> Scene {
 }
 
 fn scene_with(operator_keys: &str, account_keys: &str, more: &str) -> Scene {
-    let keys = match operator_keys.contains("window") {
-        true => operator_keys.to_owned(),
-        false => format!("window = 50\n{operator_keys}"),
+    let keys = if operator_keys.contains("window") {
+        operator_keys.to_owned()
+    } else {
+        format!("window = 50\n{operator_keys}")
     };
     let account = format!("window = 50\naddresses = [\"12345\"]\n{account_keys}");
     Scene::of(&account, &keys, |builder| builder.toml(more))
@@ -181,9 +182,10 @@ fn parts_that_come_are_put_together_for_an_operator_that_wants_the_whole() {
     assert_eq!(arrived, expected);
     // Each part was acknowledged, and has its own receipt.
     let first_text = read(&whole[0].payload(), 8);
-    let (first, second) = match first_text == hindi.text {
-        true => (ids, again),
-        false => (again, ids),
+    let (first, second) = if first_text == hindi.text {
+        (ids, again)
+    } else {
+        (again, ids)
     };
     let mut told = vec![stat_of(&scene.esme.deliver())];
     assert_eq!(told[0], (repeated, 6), "the repeated part is ACCEPTED");

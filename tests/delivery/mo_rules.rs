@@ -30,7 +30,7 @@ fn mo(from: &str, to: &str, text: &str) -> SubmitSm {
     }
 }
 
-/// The same in UCS-2.
+/// A message of a subscriber in UCS-2, as an operator brings it.
 fn in_ucs2(from: &str, to: &str, text: &str) -> SubmitSm {
     let octets: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
     SubmitSm {

@@ -102,9 +102,10 @@ impl Counts {
             for _ in 0..WINDOW {
                 let answer = esme.try_expect(|pdu| pdu.command_id() == CommandId::SUBMIT_SM_RESP);
                 let Ok(answer) = answer else { return };
-                let count = match answer.status.is_ok() {
-                    true => &self.accepted,
-                    false => &self.refused,
+                let count = if answer.status.is_ok() {
+                    &self.accepted
+                } else {
+                    &self.refused
                 };
                 if !answer.status.is_ok() {
                     assert_eq!(answer.status, CommandStatus::ESME_RSUBMITFAIL);

@@ -29,7 +29,7 @@ fn headed(reference: u8, total: u8, number: u8, text: &[u8]) -> SubmitSm {
     }
 }
 
-/// The same with sar_ parameters.
+/// Part of a receipt, with sar_ parameters.
 fn sar(reference: u8, total: u8, number: u8, text: &[u8]) -> SubmitSm {
     let mut part = SubmitSm {
         short_message: Bytes::copy_from_slice(text),

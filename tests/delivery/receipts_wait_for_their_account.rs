@@ -19,7 +19,7 @@ fn delivering() -> SmscBuilder {
         .route("", "test:delivered")
 }
 
-fn bind_as(smsc: &Smsc, kind: fn(smsc::smpp::Bind) -> Body) -> Peer {
+fn bind_as(smsc: &Smsc, kind: fn(smsc::smpp::BindRequest) -> Body) -> Peer {
     let mut peer = Peer::connect(smsc.smpp());
     let answer = peer.bind_as(kind, "test", "test");
     assert_eq!(answer, CommandStatus::ESME_ROK);

@@ -41,9 +41,10 @@ fn keys(carrier: &str, more: &str) -> String {
         "" => String::new(),
         some => format!("{some},"),
     };
-    let window = match more.contains("window") {
-        true => "",
-        false => "window = 32\n",
+    let window = if more.contains("window") {
+        ""
+    } else {
+        "window = 32\n"
     };
     format!(
         "protocol = \"sgip\"\nsystem_id = {SOURCE:?}\npassword = {SECRET:?}\n{window}{more}\ncarrier = {{ {carrier} node = {NODE} }}"

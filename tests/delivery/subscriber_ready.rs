@@ -53,7 +53,7 @@ fn answers(link: &mut Peer, status: CommandStatus) -> usize {
     messages
 }
 
-/// The same on all binds; how many messages came on each.
+/// Answers what comes now on all binds; how many messages came on each.
 fn answer_all(links: &mut [Peer], status: CommandStatus) -> Vec<usize> {
     links.iter_mut().map(|link| answers(link, status)).collect()
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use smsc::config::{self, Config, Shape};
+use smsc::config::{self, Config, EntryShape};
 
 #[test]
 fn the_page_is_generated_from_the_structs() {
@@ -32,7 +32,7 @@ fn a_key_stands_under_the_heading_of_its_table() {
     let mut heading = String::new();
     for entry in config::reference() {
         let key = entry.key.replace("[]", "");
-        if entry.shape == Shape::Value {
+        if entry.shape == EntryShape::Value {
             let table = key.rsplit_once('.').map_or("", |(table, _)| table);
             assert_eq!(
                 table, heading,

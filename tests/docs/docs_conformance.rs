@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use smsc::domain::command_status::{self, Class};
+use smsc::domain::command_status::{self, RefusalClass};
 
 /// The cells of each table row, without heads and rulers.
 fn rows(page: &str) -> Vec<Vec<&str>> {
@@ -85,8 +85,8 @@ fn the_classes_of_statuses_are_those_of_the_code() {
     let page = fs::read_to_string(root.join("docs/smpp-conformance.md")).unwrap();
     let rows = rows(&page);
     for (word, class) in [
-        ("temporary", Class::Temporary),
-        ("throttled", Class::Throttled),
+        ("temporary", RefusalClass::Temporary),
+        ("throttled", RefusalClass::Throttled),
     ] {
         let row = rows.iter().find(|row| row[0] == word).expect(word);
         let documented: Vec<&str> = row[1].split('`').skip(1).step_by(2).collect();
@@ -103,7 +103,7 @@ fn the_classes_of_statuses_are_those_of_the_code() {
     for vendor in 0x400..=0x4FF {
         assert_eq!(
             command_status::class(vendor),
-            Class::Permanent,
+            RefusalClass::Permanent,
             "{vendor:#x}"
         );
     }

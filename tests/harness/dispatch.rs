@@ -37,7 +37,7 @@ impl Dispatch {
         Self::with(Login::Nobody)
     }
 
-    /// The same with a login that the server requires.
+    /// A server with a stream of commands, which requires this login.
     pub fn with(login: Login) -> Self {
         let dispatch = Self {
             nats: PrivateNats::of(&["sms.events.status"], login),
@@ -80,7 +80,7 @@ impl Dispatch {
         self.publish_with(&[], bodies);
     }
 
-    /// The same with headers.
+    /// Publishes these octets with headers, all of them before their acknowledgements are awaited.
     pub fn publish_with(&self, headers: &[(&str, &str)], bodies: &[Vec<u8>]) {
         let mut map = HeaderMap::new();
         headers

@@ -86,13 +86,13 @@ impl<P: Protocol> Line<P> {
         self.expect_of(what, |pdu| fits(&pdu.body))
     }
 
-    /// The same, by more than its body.
+    /// The next PDU that fits by more than its body; others are kept.
     pub fn expect_of(&mut self, what: &str, fits: impl Fn(&PduOf<P>) -> bool) -> PduOf<P> {
         self.try_expect(PATIENCE, fits)
             .unwrap_or_else(|| panic!("{what} did not come, but {:?}", self.kept))
     }
 
-    /// The same, if it comes within this time.
+    /// The next PDU that fits, if it comes within this time; others are kept.
     pub fn try_expect(
         &mut self,
         limit: Duration,
@@ -234,7 +234,7 @@ pub const AROUND_POISON: [&str; 7] = [
 ];
 /// Keys of an operator, with which what ends a connection is tried again soon.
 pub const TRIES_AGAIN_SOON: &str = "suspect_pause = \"300ms\"\n";
-/// The same for one that falls silent.
+/// Keys of an operator that falls silent, with which that is found out soon.
 pub const FINDS_SOON: &str = "response_timeout = \"1s\"\nenquire_link_interval = \"1s\"\nenquire_link_timeout = \"500ms\"\n\
     suspect_pause = \"300ms\"\n";
 

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use bytes::Bytes;
 use smsc::gsm_core::{Arrived, GsmCore, GsmCoreOptions, Phone, Phones};
 use smsc::simulator::Delay;
-use smsc::sms::tpdu::{Submit, Tpdu, UserData};
+use smsc::sms::tpdu::{SmsSubmit, Tpdu, UserData};
 use tokio::sync::oneshot;
 
 use super::{free_port, until};
@@ -27,12 +27,12 @@ struct Running {
 }
 
 /// An SMS-SUBMIT with a text of letters, digits and blanks, which are their own septets.
-pub fn saying(text: &str, submit: Submit) -> Bytes {
+pub fn saying(text: &str, submit: SmsSubmit) -> Bytes {
     let user_data = UserData {
         body: Bytes::copy_from_slice(text.as_bytes()),
         ..UserData::default()
     };
-    let submit = Submit {
+    let submit = SmsSubmit {
         user_data,
         ..submit
     };

@@ -22,9 +22,10 @@ impl Kannel {
     pub fn start(smsc: &Smsc, mo_url: &str, transceiver: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = smsc.smpp().port();
-        let links: String = match transceiver {
-            true => link(&format!("port = {port}\ntransceiver-mode = true")),
-            false => link(&format!("port = {port}")) + &link(&format!("receive-port = {port}")),
+        let links: String = if transceiver {
+            link(&format!("port = {port}\ntransceiver-mode = true"))
+        } else {
+            link(&format!("port = {port}")) + &link(&format!("receive-port = {port}"))
         };
         let (admin, boxes, sendsms) = (free_port(), free_port(), free_port());
         let config = format!(

@@ -44,7 +44,7 @@ impl Management {
         self.set_with(id, at, password, &json!({}));
     }
 
-    /// The same, with more fields of the answer, or others.
+    /// From now on the operator is at this address, with this password and more fields of the answer, or others.
     pub fn set_with(&self, id: &str, at: SocketAddr, password: &str, more: &Value) {
         let mut answer = json!({
             "operatorId": id, "host": at.ip().to_string(), "port": at.port(),

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use smsc::gsup::session::{Role, Session, SessionConfig, State};
+use smsc::gsup::session::{GsupRole, GsupSession, GsupSessionConfig, GsupSessionState};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -44,8 +44,8 @@ impl Namesake {
 /// Says its name, until the connection is closed.
 fn stay(mut socket: TcpStream, name: &'static str, ends: &AtomicBool) -> std::io::Result<()> {
     socket.set_read_timeout(Some(super::LOOK_AGAIN))?;
-    let config = SessionConfig {
-        role: Role::Client,
+    let config = GsupSessionConfig {
+        role: GsupRole::Client,
         name: Bytes::from_static(name.as_bytes()),
         ping_every: HOUR,
         patience: HOUR,
@@ -54,9 +54,9 @@ fn stay(mut socket: TcpStream, name: &'static str, ends: &AtomicBool) -> std::io
         window: 1,
     };
     let mut out = BytesMut::new();
-    let mut session: Session<()> = Session::new(config, Instant::now(), &mut out);
+    let mut session: GsupSession<()> = GsupSession::new(config, Instant::now(), &mut out);
     let mut read = [0; 4096];
-    while !ends.load(Ordering::Relaxed) && session.state() != State::Closed {
+    while !ends.load(Ordering::Relaxed) && session.state() != GsupSessionState::Closed {
         match socket.read(&mut read) {
             Ok(0) => break,
             Ok(count) => session.receive(&read[..count], Instant::now()),

@@ -50,7 +50,7 @@ impl PrivateNats {
         server
     }
 
-    /// The same by TLS only, with a certificate of this authority for `localhost`.
+    /// A server that is reached by TLS only, with a certificate of this authority for `localhost`.
     pub fn by_tls(subjects: &[&str], login: Login, authority: &Authority) -> Self {
         let mut server = Self::stopped(subjects, login);
         let folder = server.keeper.folder();

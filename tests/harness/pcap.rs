@@ -72,9 +72,10 @@ impl Capture {
         let sequence = *self.sequences.entry(key(segment.from_client)).or_insert(1);
         let acknowledged = *self.sequences.entry(key(!segment.from_client)).or_insert(1);
         let length = IP_HEADER + TCP_HEADER + payload.len();
-        let (from, to) = match segment.from_client {
-            true => (client, server),
-            false => (server, client),
+        let (from, to) = if segment.from_client {
+            (client, server)
+        } else {
+            (server, client)
         };
 
         let seconds = segment.at.as_secs() as u32;

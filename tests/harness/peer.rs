@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use smsc::smpp::{
-    Bind, Body, CommandId, CommandStatus, DEFAULT_MAX_PDU, Decoded, Leniency, Pdu, SubmitSm,
+    BindRequest, Body, CommandId, CommandStatus, DEFAULT_MAX_PDU, Decoded, Leniency, Pdu, SubmitSm,
     SubmitSmResp, decode, next_frame, tag,
 };
 
@@ -147,7 +147,12 @@ impl Peer {
         Self::bound(Body::BindTransmitter, address, system_id, password)
     }
 
-    fn bound(kind: fn(Bind) -> Body, address: SocketAddr, system_id: &str, password: &str) -> Self {
+    fn bound(
+        kind: fn(BindRequest) -> Body,
+        address: SocketAddr,
+        system_id: &str,
+        password: &str,
+    ) -> Self {
         let mut peer = Self::connect(address);
         let answer = peer.bind_as(kind, system_id, password);
         assert_eq!(answer, CommandStatus::ESME_ROK, "the bind of {system_id}");
@@ -157,15 +162,15 @@ impl Peer {
     /// Binds as `Body::BindTransmitter`, `Body::BindReceiver` or `Body::BindTransceiver`.
     pub fn bind_as(
         &mut self,
-        kind: fn(Bind) -> Body,
+        kind: fn(BindRequest) -> Body,
         system_id: &str,
         password: &str,
     ) -> CommandStatus {
-        let request = kind(Bind {
+        let request = kind(BindRequest {
             system_id: Bytes::copy_from_slice(system_id.as_bytes()),
             password: Bytes::copy_from_slice(password.as_bytes()),
             interface_version: 0x34,
-            ..Bind::default()
+            ..BindRequest::default()
         });
         let sequence = self.request(request);
         self.answer_to(sequence).status

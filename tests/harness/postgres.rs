@@ -249,7 +249,7 @@ impl PrivatePostgres {
         Self::start_as(&[], more, prepare)
     }
 
-    /// The same, made with these arguments.
+    /// A server that is made with these arguments, with more settings and what `prepare` puts into its data folder.
     fn start_as(made_with: &[&str], more: &str, prepare: impl FnOnce(&Path)) -> Self {
         let keeper = Self::keeper();
         let folder = keeper.folder();

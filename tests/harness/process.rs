@@ -128,7 +128,7 @@ pub fn run(command: &mut Command) -> Finished {
     finish(command.stdin(Stdio::null()))
 }
 
-/// The same for a program that reads this file as its standard input.
+/// Runs a command that reads this file as its standard input to its end.
 pub fn run_reading(command: &mut Command, input: &Path) -> Finished {
     let file = File::open(input).unwrap_or_else(|error| panic!("{}: {error}", input.display()));
     finish(command.stdin(file))

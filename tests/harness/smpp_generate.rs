@@ -62,7 +62,7 @@ fn octet() -> impl Strategy<Value = Bytes> {
     any::<u8>().prop_map(|octet| Bytes::copy_from_slice(&[octet]))
 }
 
-pub fn bind() -> impl Strategy<Value = Bind> {
+pub fn bind() -> impl Strategy<Value = BindRequest> {
     (
         c_string(16),
         c_string(9),
@@ -71,7 +71,7 @@ pub fn bind() -> impl Strategy<Value = Bind> {
         address(41),
     )
         .prop_map(
-            |(system_id, password, system_type, interface_version, addr)| Bind {
+            |(system_id, password, system_type, interface_version, addr)| BindRequest {
                 system_id,
                 password,
                 system_type,
@@ -318,7 +318,7 @@ fn query_broadcast_sm() -> impl Strategy<Value = QueryBroadcastSm> {
 
 /// Any body of 3.4 and 5.0.
 pub fn body() -> impl Strategy<Value = Body> {
-    let outbind = (c_string(16), c_string(9)).prop_map(|(system_id, password)| Outbind {
+    let outbind = (c_string(16), c_string(9)).prop_map(|(system_id, password)| OutbindRequest {
         system_id,
         password,
     });

@@ -68,9 +68,12 @@ impl SmscBuilder {
 
     /// Like [`Self::account`], with more keys, as TOML lines.
     pub fn account_with(mut self, system_id: &str, password: &str, keys: &str) -> Self {
-        let own = |key: &str, line: &str| match names_key(keys, key) {
-            true => String::new(),
-            false => format!("{line}\n"),
+        let own = |key: &str, line: &str| {
+            if names_key(keys, key) {
+                String::new()
+            } else {
+                format!("{line}\n")
+            }
         };
         write!(
             self.lists,
@@ -89,9 +92,12 @@ impl SmscBuilder {
 
     /// Like [`Self::operator`], with more keys, as TOML lines.
     pub fn operator_with(mut self, id: &str, address: SocketAddr, keys: &str) -> Self {
-        let own = |key: &str, line: &str| match names_key(keys, key) {
-            true => String::new(),
-            false => format!("{line}\n"),
+        let own = |key: &str, line: &str| {
+            if names_key(keys, key) {
+                String::new()
+            } else {
+                format!("{line}\n")
+            }
         };
         write!(
             self.lists,
@@ -497,7 +503,7 @@ impl Smsc {
             .current_dir(self.folder.path()))
     }
 
-    /// The same for one that reads the configuration of this SMSC.
+    /// Runs another subcommand of the binary in its folder, with the configuration of this SMSC.
     pub fn command(&self, arguments: &[&str]) -> Finished {
         self.run(&[arguments, &["--config", "smsc.toml"]].concat())
     }

@@ -7,7 +7,7 @@ use super::delivering;
 use crate::harness::{Simulator, Smsc, run, schemathesis};
 use serde_json::json;
 
-/// The same requests every time.
+/// By this seed each run makes the same requests.
 const SEED: &str = "20261124";
 /// Most requests generated for each operation.
 const EXAMPLES: &str = "40";

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use smsc::domain::callback::signature::Secrets;
+use smsc::domain::callback::signature::SigningSecrets;
 
 use crate::harness::hooks::{Hook, Hooks, Reply};
 use crate::harness::{Peer, PeerError, Smsc, SmscBuilder, database, migrate};
@@ -71,7 +71,7 @@ fn a_receipt_goes_where_its_message_says() {
         assert_eq!((about(hook), hook.path.as_str()), (id.clone(), path));
         assert_eq!(hook.json()["type"], "message.delivered");
         let timestamp = hook.header("webhook-timestamp").parse().unwrap();
-        let secrets = Secrets::parse(SECRET).unwrap();
+        let secrets = SigningSecrets::parse(SECRET).unwrap();
         let signature = secrets.sign(hook.id(), timestamp, &hook.octets);
         assert_eq!(hook.header("webhook-signature"), signature);
     }

@@ -204,9 +204,10 @@ fn crowds_whose_bodies_do_not_come_keep_nobody_out() {
             };
             let (path, kind) = ways[way];
             let mut stream = connect_from(number, smsc.api_address());
-            let body = match at % 100 < 90 {
-                true => format!("Content-Length: {length}\r\n\r\n<"),
-                false => "Transfer-Encoding: chunked\r\n\r\n1\r\n<\r\n".to_owned(),
+            let body = if at % 100 < 90 {
+                format!("Content-Length: {length}\r\n\r\n<")
+            } else {
+                "Transfer-Encoding: chunked\r\n\r\n1\r\n<\r\n".to_owned()
             };
             let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n{body}");
             stream.write_all(head.as_bytes()).unwrap();
@@ -225,7 +226,7 @@ fn crowds_whose_bodies_do_not_come_keep_nobody_out() {
     smsc.assert_no_panic();
 }
 
-/// The same crowd sends most of what it announces.
+/// A crowd that sends most of what it announces.
 #[test]
 fn crowds_whose_bodies_do_not_end_keep_nobody_out_that_is_known() {
     const MIB: u64 = 1_024;

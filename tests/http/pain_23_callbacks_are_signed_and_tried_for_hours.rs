@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::harness::hooks::{Hooks, Reply};
 use crate::harness::{Smsc, SmscBuilder, until};
 use serde_json::json;
-use smsc::domain::callback::signature::Secrets;
+use smsc::domain::callback::signature::SigningSecrets;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -48,7 +48,7 @@ fn five_failures_and_a_kill_later_it_is_taken_under_the_same_id() {
     smsc.fsck();
     smsc.start_again();
     let came = hooks.wait_for(6);
-    let secrets = Secrets::parse(SECRET).unwrap();
+    let secrets = SigningSecrets::parse(SECRET).unwrap();
     for hook in &came {
         assert_eq!((hook.id(), &hook.octets), (came[0].id(), &came[0].octets));
         let timestamp = hook.header("webhook-timestamp").parse().unwrap();

@@ -25,9 +25,12 @@ fn superseded(smsc: &Smsc) -> f64 {
 
 #[test]
 fn a_state_that_failed_does_not_come_behind_the_final_one() {
-    let hooks = Hooks::answering(|hook, _| match hook.json()["type"] == "message.sent" {
-        true => Reply::status(500),
-        false => Reply::ok(),
+    let hooks = Hooks::answering(|hook, _| {
+        if hook.json()["type"] == "message.sent" {
+            Reply::status(500)
+        } else {
+            Reply::ok()
+        }
     });
     let mut scene = scene(&keys("callback", &["sent"], &hooks));
     let id = scene.submit_as("A1");
@@ -68,9 +71,12 @@ fn until_all_is_done(smsc: &Smsc) {
 fn no_state_comes_behind_the_final_one_after_a_kill(more: impl FnOnce(SmscBuilder) -> SmscBuilder) {
     let works = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&works);
-    let hooks = Hooks::answering(move |_, _| match seen.load(Ordering::Relaxed) {
-        true => Reply::ok(),
-        false => Reply::status(500),
+    let hooks = Hooks::answering(move |_, _| {
+        if seen.load(Ordering::Relaxed) {
+            Reply::ok()
+        } else {
+            Reply::status(500)
+        }
     });
     let keys = keys("callback", &["queued", "sent"], &hooks);
     let mut scene = Scene::of(&keys, "", |builder| more(builder.with_api()));

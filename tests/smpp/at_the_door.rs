@@ -26,7 +26,7 @@ fn status(peer: &mut Peer, body: Body) -> CommandStatus {
     peer.answer_to(sequence).status
 }
 
-/// The same message in each operation that submits one.
+/// A message in each operation that submits one.
 fn in_every_operation(message: &SubmitSm) -> Vec<Body> {
     let mut as_data = tlvs(&[(tag::MESSAGE_PAYLOAD, &message.short_message)]);
     message

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::harness::{self, Peer, PeerError, Smsc, pdu, submit};
 use bytes::Bytes;
 use rand::{Rng as _, RngExt as _, SeedableRng as _, rngs::SmallRng};
-use smsc::smpp::{Bind, Body, CommandId, CommandStatus, SubmitSm};
+use smsc::smpp::{BindRequest, Body, CommandId, CommandStatus, SubmitSm};
 
 /// Time to bind, configured short so that tests reach its end.
 const SESSION_INIT: &str = "session_init_timeout = \"2s\"";
@@ -88,11 +88,11 @@ fn header(length: u32, command_id: u32, sequence: u32) -> Vec<u8> {
 }
 
 fn bind(system_id: &str, password: &str) -> Body {
-    Body::BindTransceiver(Bind {
+    Body::BindTransceiver(BindRequest {
         system_id: Bytes::copy_from_slice(system_id.as_bytes()),
         password: Bytes::copy_from_slice(password.as_bytes()),
         interface_version: 0x34,
-        ..Bind::default()
+        ..BindRequest::default()
     })
 }
 

@@ -10,8 +10,8 @@ use crate::harness::{
 use bytes::Bytes;
 use smsc::smpp::time::parse_time;
 use smsc::smpp::{
-    AlertNotification, Bind, Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp, ReplaceSm,
-    SubmitSm, Tlvs, tag,
+    AlertNotification, BindRequest, Body, CancelSm, CommandStatus, Pdu, QuerySm, QuerySmResp,
+    ReplaceSm, SubmitSm, Tlvs, tag,
 };
 
 const SCHEDULED: u8 = 0;
@@ -352,11 +352,11 @@ fn a_scheduled_message_is_scheduled_to_peers_of_5_0() {
     let smsc = waiting();
     for (interface_version, expected) in [(0x34, ENROUTE), (0x50, SCHEDULED)] {
         let mut esme = Peer::connect(smsc.smpp());
-        let bind = esme.request(Body::BindTransceiver(Bind {
+        let bind = esme.request(Body::BindTransceiver(BindRequest {
             system_id: text("test"),
             password: text("test"),
             interface_version,
-            ..Bind::default()
+            ..BindRequest::default()
         }));
         assert_eq!(esme.answer_to(bind).status, CommandStatus::ESME_ROK);
         let id = esme.submit(SubmitSm {

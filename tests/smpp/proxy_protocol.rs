@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 
 use crate::harness::{self, Authority, Peer, Smsc, SmscBuilder, free_port, pdu, submit, until};
-use smsc::smpp::{Bind, Body, CommandStatus};
+use smsc::smpp::{BindRequest, Body, CommandStatus};
 
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
@@ -133,11 +133,11 @@ fn whom_a_load_balancer_announces_has_so_many_connections_without_a_bind() {
     // All of them share the load balancer's address, which is not limited.
     let try_bind = |client: Ipv4Addr, system_id: &str| {
         let mut peer = silent(client, 2_000);
-        let bind = Body::BindTransceiver(Bind {
+        let bind = Body::BindTransceiver(BindRequest {
             system_id: system_id.to_owned().into(),
             password: system_id.to_owned().into(),
             interface_version: 0x34,
-            ..Bind::default()
+            ..BindRequest::default()
         });
         // The connection may be closed while others still come in.
         peer.try_send(&pdu(1, bind)).ok()?;

@@ -269,9 +269,10 @@ fn a_stop_refuses_nothing_of_an_esme_that_goes_on_submitting() {
             .flat_map(|number| pdu(number, Body::SubmitSm(submit("447700900123", "more"))));
         esme.send(&octets.collect::<Vec<u8>>());
         if let Ok(pdu) = esme.next(Duration::from_millis(20)) {
-            match pdu.body == Body::Unbind {
-                true => unbind = Some(pdu),
-                false => answers.push(pdu),
+            if pdu.body == Body::Unbind {
+                unbind = Some(pdu);
+            } else {
+                answers.push(pdu);
             }
         }
         if unbind.is_some() {

@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use crate::harness::{Peer, PeerError, Smsc, pdu, submit, until};
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use bytes::Bytes;
-use smsc::smpp::{Bind, Body, CommandId, CommandStatus, Pdu};
+use smsc::smpp::{BindRequest, Body, CommandId, CommandStatus, Pdu};
 use socket2::{Domain, Socket, Type};
 
 const WRONG: CommandStatus = CommandStatus::ESME_RINVPASWD;
 const MEMORY_KIB: u32 = 32 * 1024;
 
 fn bind(system_id: &str, password: &str) -> Body {
-    Body::BindTransceiver(Bind {
+    Body::BindTransceiver(BindRequest {
         system_id: Bytes::copy_from_slice(system_id.as_bytes()),
         password: Bytes::copy_from_slice(password.as_bytes()),
         interface_version: 0x34,
-        ..Bind::default()
+        ..BindRequest::default()
     })
 }
 

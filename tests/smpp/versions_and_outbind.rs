@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use crate::harness::{FakeOperator, Peer, Simulator, Smsc, submit, until};
 use bytes::Bytes;
 use smsc::smpp::{
-    AlertNotification, Bind, Body, BroadcastSm, CancelBroadcastSm, CancelSm, CommandId,
+    AlertNotification, BindRequest, Body, BroadcastSm, CancelBroadcastSm, CancelSm, CommandId,
     CommandStatus, Pdu, QueryBroadcastSm, QuerySm, SubmitSm, Tlvs, tag,
 };
 
@@ -21,11 +21,11 @@ fn bind_with(smsc: &Smsc, version: u8) -> (Peer, Option<u32>) {
     let mut peer = Peer::connect(smsc.smpp());
     let answer = answer(
         &mut peer,
-        Body::BindTransceiver(Bind {
+        Body::BindTransceiver(BindRequest {
             system_id: text("test"),
             password: text("test"),
             interface_version: version,
-            ..Bind::default()
+            ..BindRequest::default()
         }),
     );
     assert_eq!(answer.status, CommandStatus::ESME_ROK);

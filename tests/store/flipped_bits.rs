@@ -18,8 +18,8 @@ use smsc::store::damage::{DamageStore as _, DamagedRow};
 use smsc::store::sinks::SinkEvent;
 use smsc::store::sqlite::{Hooks, SqliteOptions, SqliteStore, backup, fsck};
 use smsc::store::{
-    Active, ChangeKind, ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, Stage, Store, Stored,
-    TryRow, WriteBatch,
+    Active, ChangeKind, ChangeRow, FinRow, MessageStage, ParkedRow, RetryRow, SentRow, Store,
+    Stored, TryRow, WriteBatch,
 };
 
 /// Flips in a run of all tests.
@@ -269,7 +269,7 @@ fn compare(
     }
     for (id, active) in &after.active {
         let Some(was) = before.active.get(id) else {
-            let told = matches!(active.stage, Stage::Untold { .. });
+            let told = matches!(active.stage, MessageStage::Untold { .. });
             match before.messages.get(id).map(|stored| &stored.fin) {
                 // `told` has no checksum: a receipt is told again rather than never.
                 Some(Some(fin)) if told && fin.tell != 0 => small = true,
@@ -285,7 +285,7 @@ fn compare(
         (is.due_at, is.attempts) = (was.due_at, was.attempts);
         small |= is != *active;
         // A try that is not known is one that was not made, and the other way round.
-        let tries = [Stage::Waiting, Stage::OutcomeUnknown];
+        let tries = [MessageStage::Waiting, MessageStage::OutcomeUnknown];
         if tries.contains(&is.stage) && tries.contains(&was.stage) && is.stage != was.stage {
             (is.stage, small) = (was.stage.clone(), true);
         }

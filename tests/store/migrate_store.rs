@@ -22,7 +22,7 @@ use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
 use smsc::store::usage::{Dimension, UsageQuestion};
-use smsc::store::{Active, History, Stage, Store, StoreError, WriteBatch};
+use smsc::store::{Active, MessageHistory, MessageStage, Store, StoreError, WriteBatch};
 use tempfile::TempDir;
 
 /// The embedded store with its configuration, and the database to move it into.
@@ -147,7 +147,7 @@ fn active(store: &dyn Store) -> Vec<Active> {
     all
 }
 
-fn histories(store: &dyn Store) -> Vec<History> {
+fn histories(store: &dyn Store) -> Vec<MessageHistory> {
     let ids: Vec<u64> = (1..=MESSAGES).map(id).collect();
     let mut all = Vec::new();
     for some in ids.chunks(100) {
@@ -248,7 +248,7 @@ fn everything_arrives_once_although_the_move_is_killed() {
     let waiting = active(&shared);
     let expected = count_stages(|stage| stage != 6 && stage != 7);
     assert_eq!(waiting.len(), expected, "all but told and cancelled");
-    for stage in [Stage::Waiting, Stage::OutcomeUnknown] {
+    for stage in [MessageStage::Waiting, MessageStage::OutcomeUnknown] {
         assert!(waiting.iter().any(|active| active.stage == stage));
     }
     assert!(setup.count("carry") > 0, "some are below the mark");
@@ -304,7 +304,7 @@ fn everything_arrives_once_although_the_move_is_killed() {
 }
 
 /// Receipts that come after the move find what was sent before it.
-fn check_correlations(store: &PgStore, moved: &[History], names: &Names) {
+fn check_correlations(store: &PgStore, moved: &[MessageHistory], names: &Names) {
     let mut keys = Vec::new();
     let mut expected = Vec::new();
     for attempt in moved.iter().flat_map(|history| &history.attempts) {
@@ -313,9 +313,10 @@ fn check_correlations(store: &PgStore, moved: &[History], names: &Names) {
         // Two of them share an id that is not text.
         if has_id && attempt.operator_message_id.starts_with(b"00AB") {
             let as_is = attempt.operator == names.as_is;
-            let theirs = match as_is {
-                true => attempt.operator_message_id.to_vec(),
-                false => attempt.operator_message_id[2..].to_ascii_lowercase(),
+            let theirs = if as_is {
+                attempt.operator_message_id.to_vec()
+            } else {
+                attempt.operator_message_id[2..].to_ascii_lowercase()
             };
             keys.push(correlation::key(attempt.operator, &theirs, as_is));
             expected.push(Some(attempt.id));

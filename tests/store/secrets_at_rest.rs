@@ -84,12 +84,13 @@ fn files_are_their_owners_alone_whatever_the_umask() {
 fn is_in_files(folder: &Path, octets: &str) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => is_in_files(&path, octets),
-            false => fs::read(&path)
+        if path.is_dir() {
+            is_in_files(&path, octets)
+        } else {
+            fs::read(&path)
                 .unwrap()
                 .windows(octets.len())
-                .any(|part| part == octets.as_bytes()),
+                .any(|part| part == octets.as_bytes())
         }
     })
 }

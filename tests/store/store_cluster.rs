@@ -21,15 +21,17 @@ use database::{Database, Node};
 use futures_util::FutureExt;
 use smsc::domain::partition;
 use smsc::pb::Message;
-use smsc::store::cluster::{ClusterStore, Held, NodeCard, Partition, Resource, View};
+use smsc::store::cluster::{
+    ClusterStore, LeasedResource, NodeCard, Partition, ResourceHolder, View,
+};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::{Store, StoreError, WriteBatch};
 
 /// Shorter than any test, and never renewed.
 const DEAD_SOON: Duration = Duration::from_millis(1);
 
-fn queue(queue: u32, part: u8) -> Resource {
-    Resource::Queue(Partition { queue, part })
+fn queue(queue: u32, part: u8) -> LeasedResource {
+    LeasedResource::Queue(Partition { queue, part })
 }
 
 fn id(n: u64) -> u64 {
@@ -141,10 +143,10 @@ fn a_dead_node_makes_room_for_whoever_wishes_its_number() {
 fn a_resource_has_one_holder() {
     let database = Database::new();
     let nodes = [database.node(), database.node()];
-    let all: Vec<Resource> = (0..31)
+    let all: Vec<LeasedResource> = (0..31)
         .map(|part| queue(5, part))
-        .chain((0..32).map(|slot| Resource::Bind { operator: 6, slot }))
-        .chain([Resource::Janitor])
+        .chain((0..32).map(|slot| LeasedResource::Bind { operator: 6, slot }))
+        .chain([LeasedResource::Janitor])
         .collect();
     nodes[0]
         .store
@@ -154,7 +156,7 @@ fn a_resource_has_one_holder() {
     nodes[1].store.declare(all.clone()).wait().expect("twice");
     for round in 0..20 {
         // Both claim all, one after the other, from opposite ends.
-        let claims: Vec<Vec<Resource>> = std::thread::scope(|scope| {
+        let claims: Vec<Vec<LeasedResource>> = std::thread::scope(|scope| {
             let claims = nodes.each_ref().map(|node| {
                 let mut wanted = all.clone();
                 if node.me.node == nodes[1].me.node {
@@ -169,18 +171,22 @@ fn a_resource_has_one_holder() {
             });
             claims.map(|claim| claim.join().expect("no panic")).into()
         });
-        let together: BTreeSet<Resource> = claims.iter().flatten().copied().collect();
+        let together: BTreeSet<LeasedResource> = claims.iter().flatten().copied().collect();
         assert_eq!(claims[0].len() + claims[1].len(), 64, "none twice");
         assert_eq!(together.len(), 64, "none left");
         let held = view(&nodes[0]).held;
         assert_eq!(held.len(), 64);
         for (node, claimed) in nodes.iter().zip(claims) {
             let (number, epoch) = (node.me.node, node.me.epoch);
-            assert!(claimed.iter().all(|resource| held.contains(&Held {
-                resource: *resource,
-                node: number,
-                epoch
-            })));
+            assert!(
+                claimed
+                    .iter()
+                    .all(|resource| held.contains(&ResourceHolder {
+                        resource: *resource,
+                        node: number,
+                        epoch
+                    }))
+            );
             let again = node.store.claim(claimed.clone()).wait().expect("claims");
             assert_eq!(again.len(), claimed.len(), "what is mine is answered again");
             // It releases nothing that the other node holds.
@@ -215,7 +221,7 @@ fn a_buried_node_writes_no_more() {
     let database = Database::new();
     let witness = database.node();
     let dead = database.node_for(DEAD_SOON);
-    let bind = Resource::Bind {
+    let bind = LeasedResource::Bind {
         operator: 1,
         slot: 0,
     };
@@ -308,7 +314,7 @@ fn a_node_that_stands_still_in_a_take_over_is_buried() {
 fn a_node_that_leaves_frees_everything() {
     let database = Database::new();
     let [stays, leaves] = [database.node(), database.node()];
-    let wanted = vec![queue(1, 0), queue(1, 1), Resource::Janitor];
+    let wanted = vec![queue(1, 0), queue(1, 1), LeasedResource::Janitor];
     leaves
         .store
         .declare(wanted.clone())

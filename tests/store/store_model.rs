@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use smsc::pb::{Message, MessageState};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore, fsck};
 use smsc::store::{
-    Active, ChangeKind, ChangeRow, FinRow, RetryRow, SentRow, Stage, Store, TryRow, WriteBatch,
+    Active, ChangeKind, ChangeRow, FinRow, MessageStage, RetryRow, SentRow, Store, TryRow,
+    WriteBatch,
 };
 
 /// An operation on the store; messages are chosen by number.
@@ -111,16 +112,16 @@ impl Known {
             .iter()
             .any(|number| !self.sent.contains_key(number));
         let stage = match self.fin {
-            Some(tell) => Stage::Untold {
+            Some(tell) => MessageStage::Untold {
                 tell,
                 at: fin_row(id, tell).at,
             },
-            None if !handed.is_empty() => Stage::Sent {
+            None if !handed.is_empty() => MessageStage::Sent {
                 at: handed.iter().map(|(at, _)| *at).max().unwrap_or(0),
                 ids: handed.into_iter().map(|(_, ids)| ids).collect(),
             },
-            None if unsure => Stage::OutcomeUnknown,
-            None => Stage::Waiting,
+            None if unsure => MessageStage::OutcomeUnknown,
+            None => MessageStage::Waiting,
         };
         let counted = self.retry.map_or(0, |(_, attempts)| attempts);
         let numbered = self.sent.keys().max().copied().unwrap_or(0);

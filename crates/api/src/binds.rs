@@ -75,10 +75,10 @@ impl From<pb::BindSnapshot> for Bind {
     fn from(bind: pb::BindSnapshot) -> Self {
         Self {
             state: bind_state(bind.state()).to_owned(),
+            direction: bind.direction().word().to_owned(),
             node: bind.node,
             session: bind.session,
             name: bind.name,
-            direction: bind.direction,
             bind_type: bind.bind_type,
             peer: bind.peer,
             since: time(bind.since),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use smsc_config::resource_schema;
-use smsc_domain::settings::Kind;
+use smsc_domain::settings::ResourceKind;
 
 /// `GET /v1/config/schema`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -47,7 +47,7 @@ impl ConfigSchema {
     /// That of this build.
     pub fn new() -> Self {
         Self {
-            kinds: Kind::ALL.into_iter().map(KindSchema::of).collect(),
+            kinds: ResourceKind::ALL.into_iter().map(KindSchema::of).collect(),
         }
     }
 }
@@ -61,7 +61,7 @@ impl Default for ConfigSchema {
 // === impl KindSchema ===
 
 impl KindSchema {
-    fn of(kind: Kind) -> Self {
+    fn of(kind: ResourceKind) -> Self {
         let found = resource_schema(kind);
         Self {
             kind: kind.as_str().to_owned(),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use smsc_config as config;
-use smsc_domain::settings::{Change, Key};
+use smsc_domain::settings::{ResourceKey, ResourceUpdate};
 
 /// `GET /v1/accounts`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -308,7 +308,7 @@ pub struct Target {
 // === conversions ===
 
 impl ResourceChange {
-    pub fn new(change: &Change) -> Self {
+    pub fn new(change: &ResourceUpdate) -> Self {
         Self {
             fields: config::fields(change)
                 .into_iter()
@@ -323,7 +323,7 @@ impl ResourceChange {
     }
 
     /// Without its fields.
-    pub fn head(change: &Change) -> Self {
+    pub fn head(change: &ResourceUpdate) -> Self {
         Self {
             resource: change.key.to_string(),
             action: change.action().to_owned(),
@@ -333,7 +333,7 @@ impl ResourceChange {
 }
 
 /// What is wrong, by key.
-pub fn findings(problems: &[config::Problem], own: Option<&Key>) -> Vec<Finding> {
+pub fn findings(problems: &[config::ConfigProblem], own: Option<&ResourceKey>) -> Vec<Finding> {
     let prefix = own.map(|key| format!("{key}."));
     problems
         .iter()

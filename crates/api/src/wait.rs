@@ -9,7 +9,7 @@ pub struct Wait {
     /// A word: `suspended`, `paused`, `no bind`, `failing`, `throttled`, `window`, `rate`, `turn`, `answer`, `receipt`,
     /// `retry`, `schedule`, `lookup`, `parts`, `outcome unknown`, `held`, `store`, `queue` or `no queue`.
     pub reason: String,
-    /// The same as a sentence.
+    /// Why it waits, as a sentence.
     pub text: String,
     /// Until when, if that is known.
     #[schema(format = DateTime)]

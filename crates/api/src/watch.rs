@@ -164,9 +164,10 @@ impl Step {
 }
 
 fn text_of(body: SubmitSm, with_text: bool) -> Option<String> {
-    match with_text {
-        true => text::of(&message_of(body, pb::Kind::Mt)).text,
-        false => None,
+    if with_text {
+        text::of(&message_of(body, pb::Kind::Mt)).text
+    } else {
+        None
     }
 }
 

@@ -1,7 +1,7 @@
 //! Words that the API takes in paths and queries: read here, documented from here.
 
 use serde::{Deserialize, Serialize};
-use smsc_domain::access::{KeyRole, Role};
+use smsc_domain::access::{AccessRole, KeyRole};
 use smsc_domain::state;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -104,7 +104,7 @@ macro_rules! documented {
 }
 
 documented! {
-    RoleName: Role::ALL.map(Role::as_str),
+    RoleName: AccessRole::ALL.map(AccessRole::as_str),
     "What a token allows; each role includes the ones before."
 }
 

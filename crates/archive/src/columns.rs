@@ -11,13 +11,13 @@ use smsc_domain::address::{mask, printable};
 use smsc_domain::state;
 use smsc_proto::{Kind, Message};
 use smsc_store::archive::Exported;
-use smsc_store::{History, SentRow, Stored};
+use smsc_store::{MessageHistory, SentRow, Stored};
 
 use super::details::{details, hex};
 
 /// How a column is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum ColumnKind {
     /// 64 bits: text in JSON, where numbers have 53.
     Id,
     Number,
@@ -32,7 +32,7 @@ pub enum Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     pub name: &'static str,
-    pub shape: Shape,
+    pub shape: ColumnKind,
 }
 
 /// One value.
@@ -43,36 +43,36 @@ pub enum Cell {
     Text(String),
 }
 
-const fn column(name: &'static str, shape: Shape) -> Column {
+const fn column(name: &'static str, shape: ColumnKind) -> Column {
     Column { name, shape }
 }
 
 /// In the order of the rows; the last two only with the text. An archive adds `details` behind them.
 const COLUMNS: [Column; 19] = [
-    column("id", Shape::Id),
-    column("accepted_at", Shape::Time),
-    column("kind", Shape::Text),
-    column("sender", Shape::Text),
-    column("source", Shape::Text),
-    column("destination", Shape::Text),
-    column("operator", Shape::Text),
-    column("part_reference", Shape::Number),
-    column("part", Shape::Number),
-    column("parts", Shape::Number),
-    column("state", Shape::Text),
-    column("error", Shape::Text),
-    column("final_at", Shape::Time),
-    column("attempts", Shape::Number),
-    column("operator_message_id", Shape::Text),
-    column("data_coding", Shape::Number),
-    column("done_at", Shape::Time),
-    column("text", Shape::Text),
-    column("octets", Shape::Text),
+    column("id", ColumnKind::Id),
+    column("accepted_at", ColumnKind::Time),
+    column("kind", ColumnKind::Text),
+    column("sender", ColumnKind::Text),
+    column("source", ColumnKind::Text),
+    column("destination", ColumnKind::Text),
+    column("operator", ColumnKind::Text),
+    column("part_reference", ColumnKind::Number),
+    column("part", ColumnKind::Number),
+    column("parts", ColumnKind::Number),
+    column("state", ColumnKind::Text),
+    column("error", ColumnKind::Text),
+    column("final_at", ColumnKind::Time),
+    column("attempts", ColumnKind::Number),
+    column("operator_message_id", ColumnKind::Text),
+    column("data_coding", ColumnKind::Number),
+    column("done_at", ColumnKind::Time),
+    column("text", ColumnKind::Text),
+    column("octets", ColumnKind::Text),
 ];
 const TEXT_COLUMNS: usize = 2;
 
 /// What [`details`] makes.
-const DETAILS: Column = column("details", Shape::Json);
+const DETAILS: Column = column("details", ColumnKind::Json);
 const WITH_DETAILS: [Column; COLUMNS.len() + 1] = with_details();
 const DETAILS_WITHOUT_TEXT: [Column; COLUMNS.len() + 1 - TEXT_COLUMNS] = with_details();
 
@@ -94,7 +94,7 @@ const fn with_details<const N: usize>() -> [Column; N] {
 
 /// Makes rows of messages.
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub struct RowMaker {
     names: HashMap<u32, String>,
     with_text: bool,
     with_details: bool,
@@ -102,9 +102,9 @@ pub struct Rows {
     masked: bool,
 }
 
-// === impl Rows ===
+// === impl RowMaker ===
 
-impl Rows {
+impl RowMaker {
     /// `names` are the interned ones of the store.
     pub fn new(names: Vec<(u32, String)>, with_text: bool) -> Self {
         Self {
@@ -134,8 +134,8 @@ impl Rows {
         }
     }
 
-    /// The row of a message with its history, as long as [`Rows::columns`]. Only of [`Rows::whole`].
-    pub fn whole_row(&self, history: &History) -> Vec<Cell> {
+    /// The row of a message with its history, as long as [`RowMaker::columns`]. Only of [`RowMaker::whole`].
+    pub fn whole_row(&self, history: &MessageHistory) -> Vec<Cell> {
         let named = |number: u32| self.names.get(&number).map(String::as_str);
         let details = details(history, &named, self.with_text, self.masked);
         let accepted = history.accepted_attempt();
@@ -144,7 +144,7 @@ impl Rows {
         row
     }
 
-    /// The row of a message, as long as [`Rows::columns`].
+    /// The row of a message, as long as [`RowMaker::columns`].
     pub fn row(&self, exported: &Exported) -> Vec<Cell> {
         self.of(&exported.stored, exported.attempt.as_ref())
     }
@@ -205,9 +205,10 @@ impl Rows {
     }
 
     fn address(&self, address: &[u8]) -> Cell {
-        match self.masked && !address.is_empty() {
-            true => Cell::Text(mask(address)),
-            false => Cell::octets(address),
+        if self.masked && !address.is_empty() {
+            Cell::Text(mask(address))
+        } else {
+            Cell::octets(address)
         }
     }
 

@@ -16,8 +16,8 @@ use smsc_store::StoreError;
 use smsc_store::postgres::Hosts;
 use smsc_tls::{client_config, platform_roots};
 
-use super::columns::{ALL, Cell, Column, Rows, Shape, WHOLE};
-use super::{ArchiveError, Sink};
+use super::columns::{ALL, Cell, Column, ColumnKind, RowMaker, WHOLE};
+use super::{ArchiveError, RowSink};
 
 /// Rows per transaction.
 const BATCH: usize = 1000;
@@ -40,7 +40,7 @@ pub struct Database {
 }
 
 /// A column's values for `unnest`.
-pub(super) enum Values {
+pub(super) enum ColumnValues {
     Numbers(Vec<Option<i64>>),
     Texts(Vec<Option<String>>),
 }
@@ -49,7 +49,7 @@ pub(super) enum Values {
 
 impl Database {
     /// Connects, makes the tables when they are missing, and reads the mark of this range. Blocks.
-    pub fn open(url: &str, rows: &Rows, range: Range<u64>) -> Result<Self, ArchiveError> {
+    pub fn open(url: &str, rows: &RowMaker, range: Range<u64>) -> Result<Self, ArchiveError> {
         let hosts = hosts(url, platform_roots(), PATIENCE)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -89,8 +89,9 @@ impl Database {
     }
 
     fn flush(&mut self, next: u64) -> Result<(), ArchiveError> {
-        let values = Values::of(self.columns, self.rows.drain(..));
-        let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(Values::parameter).collect();
+        let values = ColumnValues::of(self.columns, self.rows.drain(..));
+        let parameters: Vec<&(dyn ToSql + Sync)> =
+            values.iter().map(ColumnValues::parameter).collect();
         let mark = number(self.stop.map_or(next, |stop| stop.min(next)));
         let range = (number(self.range.start), number(self.range.end));
         let (client, insert, with_text) = (&mut self.client, &self.insert, self.with_text);
@@ -114,12 +115,13 @@ impl Database {
     }
 }
 
-impl Sink for Database {
+impl RowSink for Database {
     fn put(&mut self, id: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
         self.rows.push(row);
-        match self.rows.len() >= BATCH {
-            true => self.flush(id + 1),
-            false => Ok(()),
+        if self.rows.len() >= BATCH {
+            self.flush(id + 1)
+        } else {
+            Ok(())
         }
     }
 
@@ -133,13 +135,13 @@ impl Sink for Database {
     }
 }
 
-// === impl Values ===
+// === impl ColumnValues ===
 
-impl Values {
+impl ColumnValues {
     fn new(column: &Column) -> Self {
         match column.shape {
-            Shape::Text | Shape::Json => Self::Texts(Vec::new()),
-            Shape::Id | Shape::Number | Shape::Time => Self::Numbers(Vec::new()),
+            ColumnKind::Text | ColumnKind::Json => Self::Texts(Vec::new()),
+            ColumnKind::Id | ColumnKind::Number | ColumnKind::Time => Self::Numbers(Vec::new()),
         }
     }
 
@@ -180,11 +182,11 @@ pub(super) fn ddl() -> String {
         .iter()
         .map(|column| {
             let kind = match column.shape {
-                Shape::Id => "bigint PRIMARY KEY",
-                Shape::Number => "bigint",
-                Shape::Text => "text",
-                Shape::Time => "timestamptz",
-                Shape::Json => "jsonb",
+                ColumnKind::Id => "bigint PRIMARY KEY",
+                ColumnKind::Number => "bigint",
+                ColumnKind::Text => "text",
+                ColumnKind::Time => "timestamptz",
+                ColumnKind::Json => "jsonb",
             };
             format!("\"{}\" {kind}", column.name)
         })
@@ -211,15 +213,15 @@ pub(super) fn insert(columns: &[Column]) -> String {
     };
     let names = list(&|_, column| format!("\"{}\"", column.name));
     let values = list(&|_, column| match column.shape {
-        Shape::Time => format!(
+        ColumnKind::Time => format!(
             "timestamptz 'epoch' + u.\"{}\" * interval '1 millisecond'",
             column.name
         ),
-        Shape::Json => format!("u.\"{}\"::jsonb", column.name),
+        ColumnKind::Json => format!("u.\"{}\"::jsonb", column.name),
         _ => format!("u.\"{}\"", column.name),
     });
     let arrays = list(&|at, column| match column.shape {
-        Shape::Text | Shape::Json => format!("${}::text[]", at + 1),
+        ColumnKind::Text | ColumnKind::Json => format!("${}::text[]", at + 1),
         _ => format!("${}::bigint[]", at + 1),
     });
     let last_wins = list(&|_, column| format!("\"{0}\" = excluded.\"{0}\"", column.name));

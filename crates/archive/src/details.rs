@@ -11,15 +11,15 @@ use smsc_content as content;
 use smsc_domain::address::printable;
 use smsc_domain::{command_status, moment};
 use smsc_proto::Message;
-use smsc_store::{ChangeRow, History, SentRow};
+use smsc_store::{ChangeRow, MessageHistory, SentRow};
 
 /// Finds the interned name with a number.
-type Names<'n> = dyn Fn(u32) -> Option<&'n str> + 'n;
+type NameLookUp<'n> = dyn Fn(u32) -> Option<&'n str> + 'n;
 
 /// The object as text. `named` finds interned names.
 pub(super) fn details(
-    history: &History,
-    named: &Names<'_>,
+    history: &MessageHistory,
+    named: &NameLookUp<'_>,
     with_text: bool,
     masked: bool,
 ) -> String {
@@ -96,7 +96,7 @@ fn numbers(message: &Message) -> [(&'static str, u32); 10] {
     ]
 }
 
-fn attempt(attempt: &SentRow, named: &Names<'_>) -> Value {
+fn attempt(attempt: &SentRow, named: &NameLookUp<'_>) -> Value {
     let status = match attempt.status {
         SentRow::NO_ANSWER => "no answer".to_owned(),
         status => command_status::display(status),
@@ -111,7 +111,7 @@ fn attempt(attempt: &SentRow, named: &Names<'_>) -> Value {
     })
 }
 
-fn change(change: &ChangeRow, named: &Names<'_>) -> Value {
+fn change(change: &ChangeRow, named: &NameLookUp<'_>) -> Value {
     json!({
         "at": moment::text(change.at),
         "kind": change.name(),
@@ -141,7 +141,7 @@ mod tests {
     use smsc_proto::ClientData;
     use smsc_store::Stored;
 
-    fn history() -> History {
+    fn history() -> MessageHistory {
         let client = ClientData {
             reference: "their\0own 447700900123".to_owned(),
             ..ClientData::default()
@@ -165,7 +165,7 @@ mod tests {
             bind: 0,
             known_as: None,
         };
-        History {
+        MessageHistory {
             stored: Stored {
                 queue: 7,
                 fin: None,

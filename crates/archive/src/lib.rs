@@ -2,7 +2,7 @@
 //!
 //! Called by `smsc export`, beside a running server or without one, and by the archive of the server
 //! (`actors/control/export/archive.rs`), which writes whole messages. The store reads in id order in
-//! constant memory; [`columns`] makes a row of a message; a [`Sink`] writes it. Guarantees that every
+//! constant memory; [`columns`] makes a row of a message; a [`RowSink`] writes it. Guarantees that every
 //! format has the same columns, and that active messages are never exported as final.
 
 pub mod columns;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use self::lines::{Csv, Jsonl};
 #[cfg(feature = "parquet")]
 pub use self::parquet::Parquet;
-use columns::{Cell, Rows};
+use columns::{Cell, RowMaker};
 use smsc_store::StoreError;
 use smsc_store::archive::{Each, Exported};
 
@@ -40,7 +40,7 @@ pub enum ArchiveError {
 }
 
 /// Where rows go.
-pub trait Sink {
+pub trait RowSink {
     /// Writes one row.
     fn put(&mut self, id: u64, row: Vec<Cell>) -> Result<(), ArchiveError>;
 
@@ -53,7 +53,7 @@ pub trait Sink {
 
 /// What an export came to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Summary {
+pub struct ExportSummary {
     /// Rows written.
     pub rows: u64,
     /// Messages of the range that have not ended.
@@ -62,7 +62,7 @@ pub struct Summary {
 
 /// Formats of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum ArchiveFileFormat {
     Jsonl,
     Csv,
     #[cfg(feature = "parquet")]
@@ -71,15 +71,15 @@ pub enum Format {
 
 /// A sink that writes this format.
 pub fn file<W: Write + Send + 'static>(
-    format: Format,
-    rows: &Rows,
+    format: ArchiveFileFormat,
+    rows: &RowMaker,
     to: W,
-) -> Result<Box<dyn Sink>, ArchiveError> {
+) -> Result<Box<dyn RowSink>, ArchiveError> {
     Ok(match format {
-        Format::Jsonl => Box::new(Jsonl::new(rows, to)),
-        Format::Csv => Box::new(Csv::new(rows, to)?),
+        ArchiveFileFormat::Jsonl => Box::new(Jsonl::new(rows, to)),
+        ArchiveFileFormat::Csv => Box::new(Csv::new(rows, to)?),
         #[cfg(feature = "parquet")]
-        Format::Parquet => Box::new(Parquet::new(rows, to)?),
+        ArchiveFileFormat::Parquet => Box::new(Parquet::new(rows, to)?),
     })
 }
 
@@ -87,11 +87,11 @@ pub fn file<W: Write + Send + 'static>(
 /// ENROUTE only on request.
 pub fn pump(
     read: impl FnOnce(&mut Each<'_>) -> Result<(), StoreError>,
-    rows: &Rows,
-    mut sink: Box<dyn Sink>,
+    rows: &RowMaker,
+    mut sink: Box<dyn RowSink>,
     with_active: bool,
-) -> Result<Summary, ArchiveError> {
-    let mut summary = Summary::default();
+) -> Result<ExportSummary, ArchiveError> {
+    let mut summary = ExportSummary::default();
     let mut result = Ok(());
     read(&mut |exported: Exported| {
         let id = exported.stored.message.id;
@@ -119,8 +119,8 @@ pub fn pump(
 /// # Errors
 /// The format cannot be written.
 pub fn octets(
-    format: Format,
-    rows: &Rows,
+    format: ArchiveFileFormat,
+    rows: &RowMaker,
     all: impl IntoIterator<Item = (u64, Vec<Cell>)>,
 ) -> Result<Vec<u8>, ArchiveError> {
     let buffer = Buffer::default();

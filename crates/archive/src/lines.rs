@@ -2,8 +2,8 @@
 
 use std::io::{BufWriter, Write};
 
-use super::columns::{Cell, Column, Rows, Shape};
-use super::{ArchiveError, Sink};
+use super::columns::{Cell, Column, ColumnKind, RowMaker};
+use super::{ArchiveError, RowSink};
 use smsc_domain::{csv, moment};
 
 /// One JSON object per line.
@@ -21,7 +21,7 @@ pub struct Csv<W: Write> {
 // === impl Jsonl ===
 
 impl<W: Write> Jsonl<W> {
-    pub fn new(rows: &Rows, to: W) -> Self {
+    pub fn new(rows: &RowMaker, to: W) -> Self {
         Self {
             columns: rows.columns(),
             out: BufWriter::new(to),
@@ -29,14 +29,14 @@ impl<W: Write> Jsonl<W> {
     }
 }
 
-impl<W: Write> Sink for Jsonl<W> {
+impl<W: Write> RowSink for Jsonl<W> {
     fn put(&mut self, _: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
         for (at, (column, cell)) in self.columns.iter().zip(row).enumerate() {
             let before = if at == 0 { '{' } else { ',' };
             write!(self.out, "{before}\"{}\":", column.name)?;
             match (column.shape, cell) {
-                (Shape::Number, Cell::Number(number)) => write!(self.out, "{number}")?,
-                (Shape::Json, Cell::Text(json)) => self.out.write_all(json.as_bytes())?,
+                (ColumnKind::Number, Cell::Number(number)) => write!(self.out, "{number}")?,
+                (ColumnKind::Json, Cell::Text(json)) => self.out.write_all(json.as_bytes())?,
                 (shape, cell) => {
                     serde_json::to_writer(&mut self.out, &plain(shape, cell))
                         .map_err(std::io::Error::from)?;
@@ -54,7 +54,7 @@ impl<W: Write> Sink for Jsonl<W> {
 // === impl Csv ===
 
 impl<W: Write> Csv<W> {
-    pub fn new(rows: &Rows, to: W) -> Result<Self, ArchiveError> {
+    pub fn new(rows: &RowMaker, to: W) -> Result<Self, ArchiveError> {
         let mut out = BufWriter::new(to);
         let names: Vec<&str> = rows.columns().iter().map(|column| column.name).collect();
         write!(out, "{}\r\n", names.join(","))?;
@@ -65,7 +65,7 @@ impl<W: Write> Csv<W> {
     }
 }
 
-impl<W: Write> Sink for Csv<W> {
+impl<W: Write> RowSink for Csv<W> {
     fn put(&mut self, _: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
         for (at, (column, cell)) in self.columns.iter().zip(row).enumerate() {
             if at > 0 {
@@ -83,10 +83,10 @@ impl<W: Write> Sink for Csv<W> {
 }
 
 /// A value as text; `None` for null.
-fn plain(shape: Shape, cell: Cell) -> Option<String> {
+fn plain(shape: ColumnKind, cell: Cell) -> Option<String> {
     match (shape, cell) {
         (_, Cell::Null) => None,
-        (Shape::Time, Cell::Number(ms)) => moment::show(ms),
+        (ColumnKind::Time, Cell::Number(ms)) => moment::show(ms),
         (_, Cell::Number(number)) => Some(number.to_string()),
         (_, Cell::Text(text)) => Some(text),
     }

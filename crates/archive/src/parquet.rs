@@ -12,8 +12,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::columns::{Cell, Column, Rows, Shape};
-use super::{ArchiveError, Sink};
+use super::columns::{Cell, Column, ColumnKind, RowMaker};
+use super::{ArchiveError, RowSink};
 
 /// Rows kept until they are written column by column: some 10 MiB.
 const GROUP: usize = 20_000;
@@ -29,7 +29,7 @@ pub struct Parquet<W: Write + Send> {
 // === impl Parquet ===
 
 impl<W: Write + Send> Parquet<W> {
-    pub fn new(rows: &Rows, to: W) -> Result<Self, ArchiveError> {
+    pub fn new(rows: &RowMaker, to: W) -> Result<Self, ArchiveError> {
         let columns = rows.columns();
         let fields: Vec<String> = columns.iter().map(field).collect();
         let schema = format!("message smsc_messages {{ {} }}", fields.join(" "));
@@ -58,7 +58,7 @@ impl<W: Write + Send> Parquet<W> {
     }
 }
 
-impl<W: Write + Send> Sink for Parquet<W> {
+impl<W: Write + Send> RowSink for Parquet<W> {
     fn put(&mut self, _: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
         for (cells, cell) in self.cells.iter_mut().zip(row) {
             cells.push(cell);
@@ -81,16 +81,16 @@ impl<W: Write + Send> Sink for Parquet<W> {
 fn field(column: &Column) -> String {
     let name = column.name;
     match column.shape {
-        Shape::Id => format!("REQUIRED INT64 {name};"),
-        Shape::Number => format!("OPTIONAL INT64 {name};"),
-        Shape::Text | Shape::Json => format!("OPTIONAL BYTE_ARRAY {name} (UTF8);"),
-        Shape::Time => format!("OPTIONAL INT64 {name} (TIMESTAMP(MILLIS,true));"),
+        ColumnKind::Id => format!("REQUIRED INT64 {name};"),
+        ColumnKind::Number => format!("OPTIONAL INT64 {name};"),
+        ColumnKind::Text | ColumnKind::Json => format!("OPTIONAL BYTE_ARRAY {name} (UTF8);"),
+        ColumnKind::Time => format!("OPTIONAL INT64 {name} (TIMESTAMP(MILLIS,true));"),
     }
 }
 
 fn write_column<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    shape: Shape,
+    shape: ColumnKind,
     cells: Vec<Cell>,
 ) -> Result<(), ArchiveError> {
     let Some(mut column) = group.next_column()? else {
@@ -101,7 +101,7 @@ fn write_column<W: Write + Send>(
         .iter()
         .map(|cell| i16::from(*cell != Cell::Null))
         .collect();
-    let levels = (shape != Shape::Id).then_some(&levels[..]);
+    let levels = (shape != ColumnKind::Id).then_some(&levels[..]);
     let mut numbers = Vec::new();
     let mut texts = Vec::new();
     for cell in cells {
@@ -112,10 +112,10 @@ fn write_column<W: Write + Send>(
         }
     }
     match shape {
-        Shape::Text | Shape::Json => column
+        ColumnKind::Text | ColumnKind::Json => column
             .typed::<ByteArrayType>()
             .write_batch(&texts, levels, None)?,
-        Shape::Id | Shape::Number | Shape::Time => column
+        ColumnKind::Id | ColumnKind::Number | ColumnKind::Time => column
             .typed::<Int64Type>()
             .write_batch(&numbers, levels, None)?,
     };

@@ -16,7 +16,7 @@ use smsc_tls::{Named, platform_roots, roots};
 
 use super::ArchiveError;
 use super::columns::{Cell, Column};
-use super::database::{Values, ddl, hosts, insert, sql, unreached};
+use super::database::{ColumnValues, ddl, hosts, insert, sql, unreached};
 
 /// Rows of one statement.
 const ROWS: usize = 1000;
@@ -24,7 +24,7 @@ const ROWS: usize = 1000;
 const ERASED: &[u8] = smsc_store::archive::ERASED;
 
 /// A connection to the table.
-pub struct Table {
+pub struct ArchiveTable {
     client: Client,
     columns: &'static [Column],
     insert: String,
@@ -41,9 +41,9 @@ pub struct TableOptions {
     pub patience: Duration,
 }
 
-// === impl Table ===
+// === impl ArchiveTable ===
 
-impl Table {
+impl ArchiveTable {
     /// Connects, and makes the table when it is missing.
     ///
     /// # Errors
@@ -79,9 +79,9 @@ impl Table {
             let transaction = client.transaction().await?;
             let mut rows = rows.into_iter().peekable();
             while rows.peek().is_some() {
-                let values = Values::of(columns, rows.by_ref().take(ROWS));
+                let values = ColumnValues::of(columns, rows.by_ref().take(ROWS));
                 let parameters: Vec<&(dyn ToSql + Sync)> =
-                    values.iter().map(Values::parameter).collect();
+                    values.iter().map(ColumnValues::parameter).collect();
                 transaction.execute(insert.as_str(), &parameters).await?;
             }
             transaction.commit().await

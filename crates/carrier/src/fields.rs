@@ -224,10 +224,7 @@ impl<'a> Reader<'a> {
 }
 
 fn width(version: u8, old: usize, new: usize) -> usize {
-    match version >= NEW_VERSION {
-        true => new,
-        false => old,
-    }
+    if version >= NEW_VERSION { new } else { old }
 }
 
 // === impl Writer ===
@@ -362,9 +359,10 @@ impl<const OLD: usize, const NEW: usize> Field for Tail<OLD, NEW> {
 
 impl Field for Newer {
     fn read(reader: &mut Reader, name: &'static str) -> Result<Self, Malformed> {
-        match reader.version >= NEW_VERSION {
-            true => Ok(Self(u8::read(reader, name)?)),
-            false => Ok(Self(0)),
+        if reader.version >= NEW_VERSION {
+            Ok(Self(u8::read(reader, name)?))
+        } else {
+            Ok(Self(0))
         }
     }
 
@@ -386,9 +384,10 @@ impl Field for Newer {
 
 impl Field for Widened {
     fn read(reader: &mut Reader, name: &'static str) -> Result<Self, Malformed> {
-        match reader.version >= NEW_VERSION {
-            true => Ok(Self(u32::read(reader, name)?)),
-            false => Ok(Self(u8::read(reader, name)?.into())),
+        if reader.version >= NEW_VERSION {
+            Ok(Self(u32::read(reader, name)?))
+        } else {
+            Ok(Self(u8::read(reader, name)?.into()))
         }
     }
 

@@ -12,9 +12,10 @@ pub fn link_id(message: &SubmitSm) -> Bytes {
     let value = message.tlvs.get(tag::LINK_ID).unwrap_or_default();
     let end = value.iter().position(|octet| *octet == 0);
     let value = &value[..end.unwrap_or(value.len())];
-    match value.len() <= MOST {
-        true => Bytes::copy_from_slice(value),
-        false => Bytes::new(),
+    if value.len() <= MOST {
+        Bytes::copy_from_slice(value)
+    } else {
+        Bytes::new()
     }
 }
 

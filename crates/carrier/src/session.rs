@@ -242,7 +242,7 @@ impl<P: Protocol, T> Session<P, T> {
         if let Err(error) = self.protocol.encode(&Pdu { sequence, body }, out) {
             return Err(NotSent::Unwritable(token, error));
         }
-        let entry = smsc_smpp::window::Entry {
+        let entry = smsc_smpp::window::WindowEntry {
             command_id: 0,
             item: (sequence, token),
             sent_at: now,
@@ -313,9 +313,10 @@ impl<P: Protocol, T> Session<P, T> {
         let expired = self.window.expire(now).into_iter();
         let expired: Vec<T> = expired.map(|(_, (_, token))| token).collect();
         let is_dead = !expired.is_empty() && self.is_dead(now);
-        let closed = match is_dead {
-            true => Some(Closed::Silent),
-            false => self.overdue(now),
+        let closed = if is_dead {
+            Some(Closed::Silent)
+        } else {
+            self.overdue(now)
         };
         if closed.is_some() {
             self.state = State::Closed;

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use encoding_rs::GBK;
 use smsc_sms::ucs2;
-use smsc_sms::udh::Header;
+use smsc_sms::udh::UserDataHeader;
 
 /// Msg_Fmt, MessageCoding or MsgFormat: how the octets of a text are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +66,12 @@ pub fn decode(format: Format, octets: &[u8]) -> Option<String> {
         Format::Ascii => Some(
             octets
                 .iter()
-                .map(|octet| match octet.is_ascii() {
-                    true => char::from(*octet),
-                    false => char::REPLACEMENT_CHARACTER,
+                .map(|octet| {
+                    if octet.is_ascii() {
+                        char::from(*octet)
+                    } else {
+                        char::REPLACEMENT_CHARACTER
+                    }
                 })
                 .collect(),
         ),
@@ -130,7 +133,7 @@ pub fn part_in_gbk(format: u8, content: &Bytes, has_header: bool) -> Option<Byte
     if format != Format::Gbk as u8 || !has_header {
         return None;
     }
-    let (header, text) = Header::split(content).ok()?;
+    let (header, text) = UserDataHeader::split(content).ok()?;
     header.concat().filter(|part| part.total > 1)?;
     Some(text)
 }

@@ -1,7 +1,7 @@
 //! The commit that a program is built from, as a macro: after a commit only the file that uses it is
 //! compiled again, where a build script would have its whole package compiled.
 //!
-//! The same commit gives the same text: no date, no host, no user.
+//! One commit gives one text wherever it is built: no date, no host, no user.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

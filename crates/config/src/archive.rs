@@ -34,7 +34,7 @@ choice! {
 
 section! {
     /// `[archive]`: a copy of each finished message, with all that happened to it, made before it is deleted. The node that does the work for all nodes writes it: docs/archive.md.
-    pub struct Archive {
+    pub struct ArchiveConfig {
         /// Write it.
         enabled: bool = false,
         /// Where it goes.

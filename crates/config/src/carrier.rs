@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::listener::Listener;
-use super::peers::{Account, BindKind, Operator, Protocol};
+use super::listener::ListenerConfig;
+use super::peers::{Account, BindKind, OperatorConfig, OperatorProtocol};
 use super::section::{choice, section};
 
 choice! {
@@ -62,7 +62,7 @@ section! {
 
 section! {
     /// `[sgip]`: where gateways of operators with `protocol = "sgip"` connect to us, to bring reports and messages of handsets.
-    pub struct Sgip {
+    pub struct SgipConfig {
         /// Addresses to listen on, by convention with port 8801; empty does not listen. Reports come to any node that listens.
         listen: Vec<SocketAddr> = Vec::new(),
         /// Most connections of gateways, of which each address has a share: half of what the others leave.
@@ -96,19 +96,19 @@ section! {
     }
 }
 
-// === impl Sgip ===
+// === impl SgipConfig ===
 
-impl Sgip {
+impl SgipConfig {
     /// What a connection of a gateway passes before SGIP begins, as at any listener.
-    pub fn listener(&self) -> Listener {
-        Listener {
+    pub fn listener(&self) -> ListenerConfig {
+        ListenerConfig {
             listen: self.listen.clone(),
             name: Some("sgip".to_owned()),
             tls_cert: self.tls_cert.clone(),
             tls_key: self.tls_key.clone(),
             tls_client_ca: self.tls_client_ca.clone(),
             tls_client_crl: self.tls_client_crl.clone(),
-            ..Listener::default()
+            ..ListenerConfig::default()
         }
     }
 }
@@ -131,9 +131,9 @@ impl AccountCarrier {
     }
 }
 
-// === impl Operator ===
+// === impl OperatorConfig ===
 
-impl Operator {
+impl OperatorConfig {
     /// What an operator over a protocol of Chinese carriers is told with each message, or the defaults of that.
     pub fn carrier(&self) -> Carrier {
         self.carrier.clone().unwrap_or_default()
@@ -142,7 +142,7 @@ impl Operator {
     /// How we bind to it: in SGIP, our connections only send.
     pub fn bind_kind(&self) -> BindKind {
         match self.protocol {
-            Protocol::Sgip => BindKind::Transmitter,
+            OperatorProtocol::Sgip => BindKind::Transmitter,
             _ => self.bind,
         }
     }

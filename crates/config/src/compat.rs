@@ -16,7 +16,8 @@ use secrecy::SecretString;
 
 use super::section::section;
 use super::{
-    Account, Config, EventSink, NatsSource, Operator, SinkEvent, SinkMessageId, SourceMode,
+    Account, Config, EventSink, NatsSource, OperatorConfig, SinkEventKind, SinkMessageId,
+    SourceMode,
 };
 use smsc_domain::settings::Resources;
 
@@ -160,10 +161,10 @@ pub(super) fn stands_in() -> Option<SocketAddr> {
 impl SmppConnector {
     /// `known` with the operators of `operators` that it lacks, and what connects them to NATS.
     pub fn with_resources(&self, known: &Resources) -> Resources {
-        let operator = |id: &String| Operator {
+        let operator = |id: &String| OperatorConfig {
             id: id.clone(),
             managed: true,
-            ..Operator::default()
+            ..OperatorConfig::default()
         };
         let is_on_nats = !self.nats_servers.is_empty() && !self.operators.is_empty();
         let mut config = Config {
@@ -178,8 +179,8 @@ impl SmppConnector {
             });
             config.nats_source = self.operators.iter().map(|id| self.source(id)).collect();
             config.event_sink = vec![
-                self.sink("smpp-connector-receipts", SinkEvent::Dlr, RECEIPTS),
-                self.sink("smpp-connector-health", SinkEvent::Health, HEALTH),
+                self.sink("smpp-connector-receipts", SinkEventKind::Dlr, RECEIPTS),
+                self.sink("smpp-connector-health", SinkEventKind::Health, HEALTH),
             ];
         }
         let mut all = config.resources();
@@ -203,7 +204,7 @@ impl SmppConnector {
         }
     }
 
-    fn sink(&self, name: &str, event: SinkEvent, subject: &str) -> EventSink {
+    fn sink(&self, name: &str, event: SinkEventKind, subject: &str) -> EventSink {
         EventSink {
             name: name.to_owned(),
             servers: self.nats_servers.clone(),
@@ -219,7 +220,7 @@ impl SmppConnector {
 mod tests {
     use std::collections::HashMap;
 
-    use smsc_domain::settings::Kind;
+    use smsc_domain::settings::ResourceKind;
 
     use super::*;
 
@@ -290,13 +291,13 @@ mod tests {
             ..SmppConnector::default()
         };
         let all = connector.with_resources(&Resources::default());
-        let mut of = HashMap::<Kind, usize>::new();
+        let mut of = HashMap::<ResourceKind, usize>::new();
         all.keys()
             .for_each(|key| *of.entry(key.kind).or_default() += 1);
-        assert_eq!(of[&Kind::Operator], 2);
-        assert_eq!(of[&Kind::Account], 1);
-        assert_eq!(of[&Kind::NatsSource], 2);
-        assert_eq!(of[&Kind::EventSink], 2);
+        assert_eq!(of[&ResourceKind::Operator], 2);
+        assert_eq!(of[&ResourceKind::Account], 1);
+        assert_eq!(of[&ResourceKind::NatsSource], 2);
+        assert_eq!(of[&ResourceKind::EventSink], 2);
         assert_eq!(connector.with_resources(&all), all);
         // Without a broker, and without an operator, there is nothing of it.
         let without = SmppConnector {

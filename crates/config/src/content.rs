@@ -8,7 +8,7 @@ use smsc_sms::convert;
 
 choice! {
     /// What data_coding 0, the default alphabet, means to a peer.
-    pub enum Alphabet {
+    pub enum DefaultAlphabet {
         /// GSM 03.38, one septet per octet.
         Gsm = "gsm",
         /// GSM 03.38, eight septets in seven octets.
@@ -42,7 +42,7 @@ choice! {
 
 choice! {
     /// What happens to a character that a peer's default alphabet does not have.
-    pub enum Unrepresentable {
+    pub enum UnrepresentableRule {
         /// The whole text is sent in UCS-2.
         Ucs2 = "ucs2",
         /// The character is written with others, `é` as `e`; `?` where there is nothing alike.
@@ -68,7 +68,7 @@ choice! {
 
 section! {
     /// `[content]`: putting long messages together.
-    pub struct Content {
+    pub struct ContentConfig {
         /// Parts wait this long for the rest of their message; then they go on unchanged.
         reassembly_timeout: Duration = Duration::from_secs(600),
         /// Most parts that wait for the rest of their message, on one node. Beyond it and `reassembly_mib`, the oldest of the account or operator that has the most go on unchanged.
@@ -80,28 +80,28 @@ section! {
 
 // === impl Alphabet ===
 
-impl From<Alphabet> for convert::Alphabet {
-    fn from(alphabet: Alphabet) -> Self {
+impl From<DefaultAlphabet> for convert::Alphabet {
+    fn from(alphabet: DefaultAlphabet) -> Self {
         match alphabet {
-            Alphabet::Gsm => Self::Gsm,
-            Alphabet::GsmPacked => Self::GsmPacked,
-            Alphabet::Latin1 => Self::Latin1,
-            Alphabet::Ascii => Self::Ascii,
-            Alphabet::Utf8 => Self::Utf8,
-            Alphabet::Ucs2 => Self::Ucs2,
+            DefaultAlphabet::Gsm => Self::Gsm,
+            DefaultAlphabet::GsmPacked => Self::GsmPacked,
+            DefaultAlphabet::Latin1 => Self::Latin1,
+            DefaultAlphabet::Ascii => Self::Ascii,
+            DefaultAlphabet::Utf8 => Self::Utf8,
+            DefaultAlphabet::Ucs2 => Self::Ucs2,
         }
     }
 }
 
-// === impl Unrepresentable ===
+// === impl UnrepresentableRule ===
 
-impl From<Unrepresentable> for convert::Policy {
-    fn from(policy: Unrepresentable) -> Self {
+impl From<UnrepresentableRule> for convert::SubstitutionPolicy {
+    fn from(policy: UnrepresentableRule) -> Self {
         match policy {
-            Unrepresentable::Ucs2 => Self::Ucs2,
-            Unrepresentable::Transliterate => Self::Transliterate,
-            Unrepresentable::Replace => Self::Replace,
-            Unrepresentable::Refuse => Self::Refuse,
+            UnrepresentableRule::Ucs2 => Self::Ucs2,
+            UnrepresentableRule::Transliterate => Self::Transliterate,
+            UnrepresentableRule::Replace => Self::Replace,
+            UnrepresentableRule::Refuse => Self::Refuse,
         }
     }
 }

@@ -21,7 +21,7 @@ choice! {
 
 choice! {
     /// What has happened.
-    pub enum SinkEvent {
+    pub enum SinkEventKind {
         /// A message of an account is stored.
         Accepted = "accepted",
         /// A message that an operator brought is stored.
@@ -89,7 +89,7 @@ section! {
         /// File with the key (PEM) of `cert_file`.
         key_file: Option<PathBuf> = None,
         /// What it wants to hear of.
-        events: Vec<SinkEvent> = vec![SinkEvent::Ended],
+        events: Vec<SinkEventKind> = vec![SinkEventKind::Ended],
         /// Subject of an event on NATS; `{event}`, `{operator}` and `{account}` stand for its own, such as `"sms.events.{event}"`. A stream must take all of them in.
         subject: String = DEFAULT_SUBJECT.to_owned(),
         /// Topic of an event on Kafka, with the same words in braces. Topics must exist.
@@ -156,7 +156,7 @@ impl EventSink {
     }
 
     /// The subject or topic of an event about an operator and an account; each may be empty.
-    pub fn destination_for(&self, event: SinkEvent, operator: &str, account: &str) -> String {
+    pub fn destination_for(&self, event: SinkEventKind, operator: &str, account: &str) -> String {
         let template = self.destination();
         if !template.contains('{') {
             return template.to_owned();
@@ -194,7 +194,7 @@ mod tests {
                 topic: written.to_owned(),
                 ..EventSink::default()
             };
-            sink.destination_for(SinkEvent::Mo, "up.1 ä+", "")
+            sink.destination_for(SinkEventKind::Mo, "up.1 ä+", "")
         };
         let names = "a.{event}.{operator}.{account}";
         assert_eq!(said(SinkKind::Nats, "sms.dlr.inbound"), "sms.dlr.inbound");

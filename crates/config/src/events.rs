@@ -10,7 +10,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 section! {
     /// `[outbox]`: what has happened to messages, for those who read it: call detail records and usage.
-    pub struct Outbox {
+    pub struct OutboxConfig {
         /// How long events, and the finished messages that they are about, wait for a reader that does not read them; then they are dropped and counted.
         hold: Duration = 7 * DAY,
     }
@@ -30,7 +30,7 @@ choice! {
 
 section! {
     /// `[cdr]`: call detail records, one for each finished message. The node that does the work for all nodes writes them.
-    pub struct Cdr {
+    pub struct CdrConfig {
         /// Write them.
         enabled: bool = true,
         /// Where they go.
@@ -54,7 +54,7 @@ section! {
 
 section! {
     /// `[usage]`: sums of messages that ended, by day, account, operator, country and state.
-    pub struct Usage {
+    pub struct UsageConfig {
         /// Count them.
         enabled: bool = false,
         /// How long the sums of a day are kept; "0s" keeps them for ever.

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::content::{LongMessages, Unrepresentable};
+use super::content::{LongMessages, UnrepresentableRule};
 use super::local::LOCAL;
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
@@ -12,7 +12,7 @@ use super::section::section;
 use super::server::Retry;
 use super::words::{Words, classes_of};
 use smsc_domain::address;
-use smsc_domain::retry::Class;
+use smsc_domain::retry::RefusalClass;
 use smsc_sms::tpdu::time::zone_of;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -60,14 +60,14 @@ section! {
         causes: Words = Words::default(),
         /// After this many failures in a row, each of another subscriber (no answer in time, or a cause that is the network's), it gets no messages for `breaker_pause`; 0 disables this. What is wrong with a subscriber alone does not count.
         breaker_failures: u32 = 0,
-        /// The same for a share of failures among the answers of ten seconds, if there are at least twenty: 0.5 is half of them; 0 disables this.
+        /// When this share of the answers of ten seconds are failures as `breaker_failures` counts them, and there are at least twenty answers, it gets no messages for `breaker_pause`: 0.5 is half of them; 0 disables this.
         breaker_share: f64 = 0.0,
         /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
         breaker_pause: Duration = 30 * SECOND,
         /// What happens to a message whose answer never came: `resend` or `fail`.
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
         /// What happens to a character that the default alphabet of handsets (GSM 03.38) does not have.
-        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
+        unrepresentable: UnrepresentableRule = UnrepresentableRule::Ucs2,
         /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet, in preference to UCS-2: `turkish`, `hindi`, ….
         languages: Vec<String> = Vec::new(),
         /// How the parts of a long text are numbered: `udh` with an 8-bit reference, which every handset knows, or `udh16` with a 16-bit one.
@@ -93,9 +93,10 @@ impl Gsm {
 
     /// Host and port of the HLR.
     pub fn hlr(&self) -> String {
-        match self.is_local() || is_host_and_port(&self.address) {
-            true => self.address.clone(),
-            false => format!("{}:{PORT}", self.address),
+        if self.is_local() || is_host_and_port(&self.address) {
+            self.address.clone()
+        } else {
+            format!("{}:{PORT}", self.address)
         }
     }
 
@@ -121,7 +122,7 @@ impl Gsm {
     }
 
     /// `causes`, the narrowest range first.
-    pub fn classes(&self) -> Vec<(RangeInclusive<u32>, Class)> {
+    pub fn classes(&self) -> Vec<(RangeInclusive<u32>, RefusalClass)> {
         classes_of(&self.causes)
     }
 }

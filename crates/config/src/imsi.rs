@@ -23,7 +23,7 @@ choice! {
 
 section! {
     /// `[imsi]`: the IMSI of a number, for messages to GSM interfaces.
-    pub struct Imsi {
+    pub struct ImsiConfig {
         /// File with lines of `number,IMSI`, or `prefix*,IMSI*` for ranges: the digits after the prefix follow those of the IMSI. Asked before anybody else, and read again when it changes.
         table: Option<PathBuf> = None,
         /// Control interface of an OsmoHLR that knows the numbers, such as `127.0.0.1:4259`.
@@ -59,9 +59,9 @@ section! {
     }
 }
 
-// === impl Imsi ===
+// === impl ImsiConfig ===
 
-impl Imsi {
+impl ImsiConfig {
     /// Whether anybody can be asked, besides the table.
     pub fn has_service(&self) -> bool {
         self.ask.iter().any(|source| match source {

@@ -14,7 +14,7 @@ choice! {
         Plain = "PLAIN",
         /// A proof that the password is known (RFC 7677).
         ScramSha256 = "SCRAM-SHA-256",
-        /// The same by SHA-512.
+        /// A proof that the password is known, by SHA-512.
         ScramSha512 = "SCRAM-SHA-512",
     }
 }

@@ -12,6 +12,7 @@ mod compat;
 mod content;
 mod event_sink;
 mod events;
+mod former;
 mod gsm;
 mod imsi;
 mod kafka;
@@ -50,54 +51,58 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use section::section;
-use smsc_domain::retry::{Class, RetryPolicy};
+use smsc_domain::retry::{RefusalClass, RetryPolicy};
 
 pub use api::Api;
-pub use archive::{Archive, ArchiveFormat, ArchiveNumbers};
-pub use carrier::{AccountCarrier, Carrier, CmppVersion, Sgip};
+pub use archive::{ArchiveConfig, ArchiveFormat, ArchiveNumbers};
+pub use carrier::{AccountCarrier, Carrier, CmppVersion, SgipConfig};
 pub use compat::{
     Compat, SMPP_CONNECTOR, SmppConnector, smpp_connector_variables, stand_in_for_smpp_connector,
 };
-pub use content::{Alphabet, Content, LongMessages, PartReceipts, Unrepresentable};
-pub use event_sink::{EventSink, SinkEvent, SinkFormat, SinkKind, SinkMessageId};
-pub use events::{Cdr, CdrFormat, Outbox, Usage};
+pub use content::{
+    ContentConfig, DefaultAlphabet, LongMessages, PartReceipts, UnrepresentableRule,
+};
+pub use event_sink::{EventSink, SinkEventKind, SinkFormat, SinkKind, SinkMessageId};
+pub use events::{CdrConfig, CdrFormat, OutboxConfig, UsageConfig};
+pub use former::FORMER_NATS;
 pub use gsm::Gsm;
-pub use imsi::{Imsi, ImsiSource};
+pub use imsi::{ImsiConfig, ImsiSource};
 pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
-pub use listener::{Listener, ListenerProtocol};
+pub use listener::{ListenerConfig, ListenerProtocol};
 pub use local::{LOCAL, Local};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
-pub use nats::{Nats, NatsConnection};
+pub use nats::NatsConnection;
 pub use nats_source::{NatsSource, SourceMode, SourceStart};
 pub use number_range::{NumberClass, NumberRange, number_plan};
 pub use oidc::{OIDC_CALLBACK, Oidc};
 pub use outputs::{Statsd, SyslogFacility, SyslogTarget};
 pub use peers::{
     Account, BindKind, CallbackFormat, DeliverAs, DeliverBy, MessageIdForm, NumberCheck,
-    OnDuplicate, Operator, OutcomePolicy, Protocol, ReceiptDates, ReceiptForm, ReceiptRequest,
-    Route, RouteStep, SendAs, ShownIdForm, TwoTexts, WhenFull,
+    OnDuplicate, OperatorConfig, OperatorProtocol, OutcomePolicy, ReceiptDates, ReceiptForm,
+    ReceiptRequest, RouteConfig, RouteStep, SendAs, ShownIdForm, TwoTexts, WhenFull,
 };
-pub use policy::{Limit, LimitPer, List, Policies, Policy};
+pub use policy::{AddressList, CompiledPolicies, LimitConfig, LimitPer, PolicyConfig};
 pub use price::PriceList;
-pub use problem::{ConfigError, Problem};
+pub use problem::{ConfigError, ConfigProblem};
 pub use redis_platform::{PlatformRole, RedisPlatform, ReportForwarder};
 pub use reference::{annotated_toml, markdown, reference};
-pub use resolver::{LookupFailure, Resolver};
-pub use resource::{Candidate, FieldChange, accept, document, fields, name_of, shown};
+pub use resolver::{LookupFailure, ResolverConfig};
+pub use resource::{Candidate, ChangedKey, accept, document, fields, name_of, shown};
 pub use rewrite::{AddressField, RewriteRule, rules};
-pub use schema::{Group, ResourceSchema, resource_schema};
-pub use sealing::{Kept, Keyring, Secrets, Unopened, is_secret};
+pub use schema::{ResourceSchema, SchemaGroup, resource_schema};
+pub use sealing::{Keyring, SecretStorage, SecretsConfig, Unopened, is_secret};
 pub use secret_files::{SecretFile, SecretLook};
 pub use server::{
-    AfterStepBack, BindRefusals, Cluster, Correlation, Http, LimitMode, Log, LogFormat, MetricsFor,
-    NodeRole, NumberForm, Postgres, Queue, ReceiptMeaning, Redis, Retry, RetryClass, RetryStatus,
-    Runtime, Smpp, Store, Telemetry, Validity,
+    AfterStepBack, BindRefusals, ClusterConfig, CorrelationConfig, HttpConfig, LimitMode,
+    LogConfig, LogFormat, MetricsFor, NodeRole, NumberForm, Postgres, QueueConfig, ReceiptMeaning,
+    RedisConfig, Retry, RetryClass, RetryStatus, Runtime, Smpp, StoreConfig, Telemetry,
+    ValidityConfig,
 };
-pub use setting::{Entry, Shape};
-pub use sharing::{Costs, Sharing};
+pub use setting::{EntryShape, ReferenceEntry};
+pub use sharing::{Costs, StepSharing};
 pub use text::{is_default, page, read_page, typed};
-pub use value::{Hex, Lists, parse_duration, show_duration};
+pub use value::{DistributionLists, Hex, parse_duration, show_duration};
 pub use words::Words;
 
 /// Built-in targets of routes: every message is delivered, ends as accepted, is dropped, fails, or is unreachable.
@@ -117,61 +122,59 @@ section! {
         /// Number of this node, part of every message id: different on every node that shares a store.
         node: u8 = 0,
         /// Logging.
-        log: Log = Log::default(),
+        log: LogConfig = LogConfig::default(),
         /// Traces of messages, for a collector.
         telemetry: Telemetry = Telemetry::default(),
         /// Sessions with ESMEs and operators, and the plain listener for ESMEs.
         smpp: Smpp = Smpp::default(),
         /// Addresses for ESMEs with settings of their own, such as TLS.
-        listener: Vec<Listener> = Vec::new(),
+        listener: Vec<ListenerConfig> = Vec::new(),
         /// The admin API, health and metrics.
-        http: Http = Http::default(),
+        http: HttpConfig = HttpConfig::default(),
         /// The HTTP API for accounts.
         api: Api = Api::default(),
         /// A UNIX socket for programs on the same machine.
         local: Local = Local::default(),
         /// Where gateways of operators over SGIP connect to us.
-        sgip: Sgip = Sgip::default(),
+        sgip: SgipConfig = SgipConfig::default(),
         /// The embedded store in the data folder.
-        store: Store = Store::default(),
+        store: StoreConfig = StoreConfig::default(),
         /// How passwords are kept in the store.
-        secrets: Secrets = Secrets::default(),
+        secrets: SecretsConfig = SecretsConfig::default(),
         /// A store that many nodes share, instead of the embedded one.
         postgres: Postgres = Postgres::default(),
         /// Limits that all nodes share.
-        redis: Redis = Redis::default(),
+        redis: RedisConfig = RedisConfig::default(),
         /// This node among those that share a PostgreSQL store.
-        cluster: Cluster = Cluster::default(),
+        cluster: ClusterConfig = ClusterConfig::default(),
         /// The queue of every destination.
-        queue: Queue = Queue::default(),
+        queue: QueueConfig = QueueConfig::default(),
         /// How long messages live.
-        validity: Validity = Validity::default(),
+        validity: ValidityConfig = ValidityConfig::default(),
         /// When a refused message is tried again.
         retry: Retry = Retry::default(),
         /// Matching receipts with messages, by the operator's message id.
-        correlation: Correlation = Correlation::default(),
+        correlation: CorrelationConfig = CorrelationConfig::default(),
         /// What receipts of operators mean.
         receipts: ReceiptMeaning = ReceiptMeaning::default(),
         /// The network of a number (number portability).
-        resolver: Resolver = Resolver::default(),
+        resolver: ResolverConfig = ResolverConfig::default(),
         /// The IMSI of a number, for messages to GSM interfaces.
-        imsi: Imsi = Imsi::default(),
+        imsi: ImsiConfig = ImsiConfig::default(),
         /// Putting long messages together.
-        content: Content = Content::default(),
+        content: ContentConfig = ContentConfig::default(),
         /// Call detail records.
-        cdr: Cdr = Cdr::default(),
+        cdr: CdrConfig = CdrConfig::default(),
         /// Sums of messages, for invoices.
-        usage: Usage = Usage::default(),
-        /// Ends of messages as events on NATS JetStream.
-        nats: Nats = Nats::default(),
+        usage: UsageConfig = UsageConfig::default(),
         /// Finished messages, copied elsewhere.
-        archive: Archive = Archive::default(),
+        archive: ArchiveConfig = ArchiveConfig::default(),
         /// Ended messages in Redis, for programs of the Redis SMS platform.
         redis_platform: RedisPlatform = RedisPlatform::default(),
         /// The faces of other programs.
         compat: Compat = Compat::default(),
         /// Events of messages, for those who read them.
-        outbox: Outbox = Outbox::default(),
+        outbox: OutboxConfig = OutboxConfig::default(),
         /// Metrics pushed to a StatsD daemon.
         statsd: Statsd = Statsd::default(),
         /// Threads.
@@ -179,17 +182,17 @@ section! {
         /// ESMEs that may bind.
         account: Vec<Account> = Vec::new(),
         /// Upstreams that the SMSC binds to.
-        operator: Vec<Operator> = Vec::new(),
+        operator: Vec<OperatorConfig> = Vec::new(),
         /// GSM core networks that the SMSC connects to, to deliver to their handsets: docs/gsm.md.
         gsm: Vec<Gsm> = Vec::new(),
         /// Which messages go where.
-        route: Vec<Route> = Vec::new(),
+        route: Vec<RouteConfig> = Vec::new(),
         /// Who may send what to whom, for every account.
-        policy: Policy = Policy::default(),
+        policy: PolicyConfig = PolicyConfig::default(),
         /// Named lists of addresses.
-        list: Vec<List> = Vec::new(),
+        list: Vec<AddressList> = Vec::new(),
         /// Rate limits by sender and destination.
-        limit: Vec<Limit> = Vec::new(),
+        limit: Vec<LimitConfig> = Vec::new(),
         /// What becomes of messages that operators bring, before the `addresses` of accounts and routes with `mobile_originated` are asked: docs/mo-rules.md. A rule has one of `deliver_to`, `reply` and `drop`.
         mo_rule: Vec<MoRule> = Vec::new(),
         /// The number plan: which numbers are our own, which those of peers behind us, which short codes, and where they go. A message to a number of a range that does not exist is refused at once.
@@ -234,7 +237,7 @@ impl Config {
             problems.extend(
                 more.into_iter()
                     .filter(|one| !follows(&one.key))
-                    .map(|one| Problem {
+                    .map(|one| ConfigProblem {
                         origin: file.clone(),
                         ..one
                     }),
@@ -251,18 +254,18 @@ impl Config {
     ///
     /// # Errors
     /// [`ConfigError::Invalid`] with all problems.
-    pub fn validate(&self) -> Result<Vec<Problem>, ConfigError> {
+    pub fn validate(&self) -> Result<Vec<ConfigProblem>, ConfigError> {
         validate::validate(self)
     }
 
     /// Addresses where this node listens for ESMEs, each with its key: none without that role.
-    pub fn esme_listeners(&self) -> Vec<(String, Listener)> {
+    pub fn esme_listeners(&self) -> Vec<(String, ListenerConfig)> {
         if !self.cluster.roles.contains(&NodeRole::Smpp) {
             return Vec::new();
         }
-        let plain = Listener {
+        let plain = ListenerConfig {
             listen: self.smpp.listen.clone(),
-            ..Listener::default()
+            ..ListenerConfig::default()
         };
         let plain = Some(plain).filter(|plain| !plain.listen.is_empty());
         let plain = plain.map(|plain| ("smpp.listen".to_owned(), plain));
@@ -275,7 +278,7 @@ impl Config {
     pub fn own_retry(
         &self,
         retry: Option<&Retry>,
-        classes: Vec<(RangeInclusive<u32>, Class)>,
+        classes: Vec<(RangeInclusive<u32>, RefusalClass)>,
     ) -> Option<RetryPolicy> {
         if retry.is_none() && classes.is_empty() {
             return None;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::content::Alphabet;
+use super::content::DefaultAlphabet;
 use super::section::{choice, section};
 
 choice! {
@@ -18,7 +18,7 @@ choice! {
 
 section! {
     /// `[[listener]]`: addresses for ESMEs with settings of their own, beside the plain ones of `smpp.listen`.
-    pub struct Listener {
+    pub struct ListenerConfig {
         /// Addresses to listen on: one, or a list.
         @required listen: Vec<SocketAddr> = Vec::new(),
         /// Its name in logs and metrics; without it, its first address.
@@ -26,7 +26,7 @@ section! {
         /// What is spoken here. With `cmpp` the clients are accounts with a `carrier_secret`.
         protocol: ListenerProtocol = ListenerProtocol::Smpp,
         /// Meaning of data_coding 0 in messages that ESMEs submit here, for accounts without `alphabet`.
-        alphabet: Option<Alphabet> = None,
+        alphabet: Option<DefaultAlphabet> = None,
         /// File with the certificate chain (PEM); with it, ESMEs must use TLS. Read again when it changes; existing sessions stay.
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
@@ -40,9 +40,9 @@ section! {
     }
 }
 
-// === impl Listener ===
+// === impl ListenerConfig ===
 
-impl Listener {
+impl ListenerConfig {
     /// What logs and metrics call it.
     pub fn name(&self) -> String {
         self.name.clone().unwrap_or_else(|| {

@@ -50,7 +50,7 @@ impl Local {
         key_of(&self.users, uid, names)
     }
 
-    /// The same with the key of `roles`.
+    /// The key of `roles` that a user of this machine is meant by. `names`: asked only if some are configured by name.
     pub fn handler_of(&self, uid: u32, names: impl FnOnce() -> Vec<String>) -> Option<String> {
         key_of(&self.roles, uid, names)
     }

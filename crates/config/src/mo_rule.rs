@@ -1,15 +1,15 @@
 //! `[[mo_rule]]`: what becomes of messages that operators bring.
 //!
 //! [`mo_rules`] compiles the rules in their order; the validation calls it to report every error, the plan to use
-//! the result. Files of address lists are read by [`Policies`], which the caller has.
+//! the result. Files of address lists are read by [`CompiledPolicies`], which the caller has.
 
 use std::time::Duration;
 
-use super::policy::Policies;
-use super::problem::Problem;
+use super::policy::CompiledPolicies;
+use super::problem::ConfigProblem;
 use super::section::section;
 use super::{Config, show_duration};
-use smsc_domain::mo_rule::{Action, Keyword, Reply, Rule, Rules, Template};
+use smsc_domain::mo_rule::{Action, CompiledMoRule, CompiledMoRules, Keyword, MoReply, Template};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -57,16 +57,25 @@ fn in_order(rules: &[MoRule]) -> Vec<usize> {
 }
 
 /// Compiles the rules; what is wrong with them goes to `problems`, and such rules are left out.
-pub fn mo_rules(config: &Config, policies: &Policies, problems: &mut Vec<Problem>) -> Rules {
+pub fn mo_rules(
+    config: &Config,
+    policies: &CompiledPolicies,
+    problems: &mut Vec<ConfigProblem>,
+) -> CompiledMoRules {
     let order = in_order(&config.mo_rule).into_iter();
     let compile = |at: usize| config.mo_rule[at].compile(at, policies, problems);
-    Rules::new(order.filter_map(compile).collect())
+    CompiledMoRules::new(order.filter_map(compile).collect())
 }
 
 // === impl MoRule ===
 
 impl MoRule {
-    fn compile(&self, at: usize, policies: &Policies, problems: &mut Vec<Problem>) -> Option<Rule> {
+    fn compile(
+        &self,
+        at: usize,
+        policies: &CompiledPolicies,
+        problems: &mut Vec<ConfigProblem>,
+    ) -> Option<CompiledMoRule> {
         let key = |field: &str| format!("mo_rule[{at}].{field}");
         let before = problems.len();
         let to = policies.sets(&key("to"), &self.to, problems);
@@ -76,17 +85,17 @@ impl MoRule {
             let key = key(&format!("keywords[{place}]"));
             match Keyword::parse(word) {
                 Ok(word) if keywords.iter().any(|known| known.equals(&word)) => {
-                    problems.push(Problem::new(key, "is there twice; remove one"));
+                    problems.push(ConfigProblem::new(key, "is there twice; remove one"));
                 }
                 Ok(word) => keywords.push(word),
-                Err(message) => problems.push(Problem::new(key, message)),
+                Err(message) => problems.push(ConfigProblem::new(key, message)),
             }
         }
         let action = self.action(key, problems);
         if problems.len() > before {
             return None;
         }
-        Some(Rule {
+        Some(CompiledMoRule {
             name: self.name.clone(),
             to,
             from,
@@ -97,9 +106,13 @@ impl MoRule {
         })
     }
 
-    fn action(&self, key: impl Fn(&str) -> String, problems: &mut Vec<Problem>) -> Option<Action> {
+    fn action(
+        &self,
+        key: impl Fn(&str) -> String,
+        problems: &mut Vec<ConfigProblem>,
+    ) -> Option<Action> {
         let mut say = |field: &str, message: String| {
-            problems.push(Problem::new(key(field), message));
+            problems.push(ConfigProblem::new(key(field), message));
             None
         };
         let keys = "`deliver_to`, `reply` and `drop`";
@@ -152,7 +165,7 @@ impl MoRule {
             return say("reply_account", message);
         };
         match Template::parse(text) {
-            Ok(template) => Some(Action::Reply(Reply {
+            Ok(template) => Some(Action::Reply(MoReply {
                 template,
                 account: account.clone(),
                 from: self.reply_from.clone(),

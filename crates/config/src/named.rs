@@ -7,21 +7,21 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value as Json;
 
-use super::problem::Problem;
-use smsc_domain::settings::{Key, Kind, Resources};
+use super::problem::ConfigProblem;
+use smsc_domain::settings::{ResourceKey, ResourceKind, Resources};
 
 /// Which keys of a resource name a file.
-fn keys(kind: Kind) -> &'static [&'static str] {
+fn keys(kind: ResourceKind) -> &'static [&'static str] {
     match kind {
-        Kind::Account => &[
+        ResourceKind::Account => &[
             "password_file",
             "password_next_file",
             "carrier_secret_file",
             "carrier_secret_next_file",
         ],
-        Kind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
-        Kind::List => &["file"],
-        Kind::EventSink => &[
+        ResourceKind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
+        ResourceKind::List => &["file"],
+        ResourceKind::EventSink => &[
             "credentials_file",
             "password_file",
             "token_file",
@@ -29,10 +29,13 @@ fn keys(kind: Kind) -> &'static [&'static str] {
             "cert_file",
             "key_file",
         ],
-        Kind::Route | Kind::Limit | Kind::Policy | Kind::MoRule | Kind::Gsm | Kind::NumberRange => {
-            &[]
-        }
-        Kind::NatsSource => &["credentials_file", "password_file", "token_file", "ca_file"],
+        ResourceKind::Route
+        | ResourceKind::Limit
+        | ResourceKind::Policy
+        | ResourceKind::MoRule
+        | ResourceKind::Gsm
+        | ResourceKind::NumberRange => &[],
+        ResourceKind::NatsSource => &["credentials_file", "password_file", "token_file", "ca_file"],
     }
 }
 
@@ -48,7 +51,7 @@ pub fn files_out_of_reach(
     resources: &Resources,
     folder: Option<&Path>,
     known: &[&Resources],
-) -> Vec<Problem> {
+) -> Vec<ConfigProblem> {
     let mut found = Vec::new();
     for (key, body) in resources {
         for field in keys(key.kind) {
@@ -61,14 +64,14 @@ pub fn files_out_of_reach(
                 continue;
             }
             if let Err(message) = check(&file, folder) {
-                found.push(Problem::new(place(key, field), message));
+                found.push(ConfigProblem::new(place(key, field), message));
             }
         }
     }
     found
 }
 
-fn place(key: &Key, field: &str) -> String {
+fn place(key: &ResourceKey, field: &str) -> String {
     format!("{key}.{field}")
 }
 
@@ -124,7 +127,7 @@ mod tests {
 
     fn list(file: &Path) -> Resources {
         let body = serde_json::json!({ "file": file, "name": "a" }).to_string();
-        Resources::from([(Key::new(Kind::List, "a"), body)])
+        Resources::from([(ResourceKey::new(ResourceKind::List, "a"), body)])
     }
 
     #[test]
@@ -171,7 +174,7 @@ mod tests {
         let secret = list(&outer.path().join("secret"));
         assert!(files_out_of_reach(&secret, None, &[&secret]).is_empty());
         let elsewhere = Resources::from([(
-            Key::new(Kind::List, "b"),
+            ResourceKey::new(ResourceKind::List, "b"),
             secret.values().next().unwrap().clone(),
         )]);
         assert_eq!(files_out_of_reach(&secret, None, &[&elsewhere]).len(), 1);

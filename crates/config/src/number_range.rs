@@ -4,12 +4,12 @@
 //! the plan to use the result. What a range says in `to` becomes routes ([`NumberRange::routes`]), which stand
 //! behind those of `[[route]]`.
 
-use super::policy::Policies;
-use super::problem::Problem;
+use super::policy::CompiledPolicies;
+use super::problem::ConfigProblem;
 use super::section::{choice, section};
-use super::sharing::Sharing;
-use super::{Config, Route, RouteStep};
-use smsc_domain::number_plan::{Class, NumberPlan, Range};
+use super::sharing::StepSharing;
+use super::{Config, RouteConfig, RouteStep};
+use smsc_domain::number_plan::{DestinationClass, NumberPlan, NumberPlanRange};
 
 /// Most digits of an address (SMPP 3.4 §5.2.9).
 const MOST_DIGITS: u32 = 20;
@@ -51,15 +51,15 @@ section! {
 /// Compiles the ranges; what is wrong with them goes to `problems`.
 pub fn number_plan(
     config: &Config,
-    policies: &Policies,
-    problems: &mut Vec<Problem>,
+    policies: &CompiledPolicies,
+    problems: &mut Vec<ConfigProblem>,
 ) -> NumberPlan {
     let mut order: Vec<usize> = (0..config.number_range.len()).collect();
     order.sort_by_key(|at| &config.number_range[*at].name);
     let compile = |at: usize| {
         let range = &config.number_range[at];
         let key = format!("number_range[{at}].numbers");
-        let compiled = Range {
+        let compiled = NumberPlanRange {
             name: range.name.clone(),
             class: range.class.into(),
             digits: range
@@ -76,7 +76,7 @@ pub fn number_plan(
 
 impl Config {
     /// Every route: those of `[[route]]`, and behind them those of number ranges.
-    pub fn all_routes(&self) -> Vec<Route> {
+    pub fn all_routes(&self) -> Vec<RouteConfig> {
         let mut ranges: Vec<&NumberRange> = self.number_range.iter().collect();
         ranges.sort_by_key(|range| &range.name);
         let of_ranges = ranges.into_iter().flat_map(NumberRange::routes);
@@ -106,25 +106,25 @@ impl NumberRange {
 
     /// The routes that `to` stands for: for each prefix one for messages of accounts and one for those of
     /// operators. Their names cannot be those of others: no route may have a colon in its name.
-    pub(super) fn routes(&self) -> Vec<Route> {
+    pub(super) fn routes(&self) -> Vec<RouteConfig> {
         let prefixes = self.prefixes.iter().filter(|_| !self.to.is_empty());
         let both = prefixes.flat_map(|prefix| [(prefix, false), (prefix, true)]);
-        both.map(|(prefix, mobile_originated)| Route {
+        both.map(|(prefix, mobile_originated)| RouteConfig {
             name: Some(format!("range:{}:{prefix}", self.name)),
             prefix: prefix.clone(),
             matches: self
                 .counted()
                 .map(|(min, max)| format!("^[0-9]{{{min},{max}}}$")),
             to: self.to.clone(),
-            share: Sharing::Weight,
+            share: StepSharing::Weight,
             mobile_originated,
-            ..Route::default()
+            ..RouteConfig::default()
         })
         .collect()
     }
 }
 
-impl From<NumberClass> for Class {
+impl From<NumberClass> for DestinationClass {
     fn from(class: NumberClass) -> Self {
         match class {
             NumberClass::Local => Self::Local,

@@ -11,23 +11,23 @@ use secrecy::SecretString;
 pub use self::delivery::{CallbackFormat, DeliverAs, DeliverBy, ShownIdForm};
 pub use self::submission::{NumberCheck, OnDuplicate, TwoTexts};
 use super::carrier::{AccountCarrier, Carrier};
-use super::content::{Alphabet, LongMessages, PartReceipts, Unrepresentable};
+use super::content::{DefaultAlphabet, LongMessages, PartReceipts, UnrepresentableRule};
 use super::local::LOCAL;
 use super::price::PriceList;
 use super::rewrite::RewriteRule;
 use super::section::{choice, section};
 use super::server::{LimitMode, Retry};
-use super::sharing::{Costs, Sharing};
-use super::value::{Hex, Lists};
+use super::sharing::{Costs, StepSharing};
+use super::value::{DistributionLists, Hex};
 use super::words::Words;
-use smsc_domain::route::{Route as DomainRoute, Step};
+use smsc_domain::route::{Route as DomainRoute, RoutingStep};
 use smsc_numbers::{Check, Country, NotACountry, Numbers};
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// One step of a route: a target, or targets that share by weight.
-pub type RouteStep = Step<String>;
+pub type RouteStep = RoutingStep<String>;
 
 choice! {
     /// What happens to a bind beyond `max_binds`.
@@ -104,15 +104,15 @@ section! {
         /// Look up the network of its destinations, even if no route needs it; the network is in the message's history and in its CDR.
         resolve: bool = false,
         /// Meaning of data_coding 0, in messages from it and to it; without it, that of its listener, else `gsm`.
-        alphabet: Option<Alphabet> = None,
+        alphabet: Option<DefaultAlphabet> = None,
         /// The form in which long messages are sent to it.
         long_messages: LongMessages = LongMessages::AsIs,
         /// What happens to a character that its `alphabet` does not have.
-        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
+        unrepresentable: UnrepresentableRule = UnrepresentableRule::Ucs2,
         /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
         trace_ratio: Option<f64> = None,
         /// Distribution lists for its submit_multi, by name: `{ team = ["447700900001", "447700900002"] }`.
-        lists: Lists = Lists::default(),
+        lists: DistributionLists = DistributionLists::default(),
         /// What its source addresses may be: `ACME`, a prefix `4477*`, a regular expression `/^[A-Z]{3,11}$/`, or `list:NAME` for a `[[list]]`; any if empty. For others, the answer is ESME_RINVSRCADR.
         senders: Vec<String> = Vec::new(),
         /// Allowed destinations, notation as `senders`; any if empty. For others, the answer is ESME_RINVDSTADR.
@@ -214,7 +214,7 @@ choice! {
 
 choice! {
     /// How we talk to an operator.
-    pub enum Protocol {
+    pub enum OperatorProtocol {
         /// SMPP 3.4 or 5.0.
         Smpp = "smpp",
         /// CMPP 2.0 or 3.0 of China Mobile (docs/carriers.md).
@@ -292,13 +292,13 @@ choice! {
 
 section! {
     /// `[[operator]]`: an upstream that we bind to.
-    pub struct Operator {
+    pub struct OperatorConfig {
         /// Its name in routes, metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
         @required id: String = String::new(),
         /// Whether its address, credentials, kind of bind and rate are fetched before each bind from `compat.smpp_connector.management_url`, where it has the same id. Then `address`, `system_id` and `password` are not set here, and of both rates the lower one counts.
         managed: bool = false,
         /// Protocol of the connection.
-        protocol: Protocol = Protocol::Smpp,
+        protocol: OperatorProtocol = OperatorProtocol::Smpp,
         /// What an operator over a protocol of Chinese carriers is told with each message.
         carrier: Option<Carrier> = None,
         /// Host and port; or `local` for a program at `local.socket` with the role `operator:ID`, which gets one message at a time.
@@ -340,13 +340,13 @@ section! {
         /// When we ask for receipts.
         receipts: ReceiptRequest = ReceiptRequest::WhenAsked,
         /// Meaning of data_coding 0, in messages to it and from it.
-        alphabet: Alphabet = Alphabet::Gsm,
+        alphabet: DefaultAlphabet = DefaultAlphabet::Gsm,
         /// The form in which long messages are sent to it.
         long_messages: LongMessages = LongMessages::AsIs,
         /// How the receipts of the parts are combined into the one receipt of a long message.
         part_receipts: PartReceipts = PartReceipts::All,
         /// What happens to a character that its `alphabet` does not have.
-        unrepresentable: Unrepresentable = Unrepresentable::Ucs2,
+        unrepresentable: UnrepresentableRule = UnrepresentableRule::Ucs2,
         /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet, in preference to UCS-2: `turkish`, `hindi`, ….
         languages: Vec<String> = Vec::new(),
         /// How its message ids are compared.
@@ -383,7 +383,7 @@ section! {
         receipts_by_text: bool = false,
         /// Cost of a message there, in any unit: for routes with `share = "least_cost"`.
         cost: Option<f64> = None,
-        /// The same for destinations by prefix, the longest one wins: `{ "44" = 3, "4477" = 2.5 }`.
+        /// Cost of a message there by prefix of the destination, instead of `cost`; the longest one wins: `{ "44" = 3, "4477" = 2.5 }`.
         costs: Costs = Costs::default(),
         /// How long it may be without a bind before new messages use another target of their route.
         failover_after: Duration = Duration::ZERO,
@@ -391,7 +391,7 @@ section! {
         failback_after: Duration = Duration::ZERO,
         /// After this many failures in a row (no answer in time, or a temporary status) it gets no messages for `breaker_pause`; 0 disables this. Off by default, because some operators refuse single numbers this way: then a list of bad numbers would stop all others.
         breaker_failures: u32 = 0,
-        /// The same for a share of failures among the answers of ten seconds, if there are at least twenty: 0.5 is half of them; 0 disables this.
+        /// When this share of the answers of ten seconds are failures as `breaker_failures` counts them, and there are at least twenty answers, it gets no messages for `breaker_pause`: 0.5 is half of them; 0 disables this.
         breaker_share: f64 = 0.0,
         /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
         breaker_pause: Duration = 30 * SECOND,
@@ -406,9 +406,9 @@ section! {
     }
 }
 
-// === impl Operator ===
+// === impl OperatorConfig ===
 
-impl Operator {
+impl OperatorConfig {
     /// Whether a program at `local.socket` is this operator.
     pub fn is_local(&self) -> bool {
         self.address == LOCAL
@@ -425,16 +425,13 @@ impl Operator {
 
     /// Most unanswered messages on one bind; a program gets one at a time.
     pub fn most_unanswered(&self) -> u32 {
-        match self.is_local() {
-            true => 1,
-            false => self.window,
-        }
+        if self.is_local() { 1 } else { self.window }
     }
 }
 
 section! {
     /// `[[route]]`: which messages go where.
-    pub struct Route {
+    pub struct RouteConfig {
         /// Its name in the API and in `smsc route`; without it, it is named by its conditions: `44`, `default`, `44:from=ACME:account=bulk`.
         name: Option<String> = None,
         /// Destinations that start with these digits; empty is the default route. The longest one wins.
@@ -452,7 +449,7 @@ section! {
         /// Targets in order of failover: operators, accounts, `gsm:NAME` for the handsets of a `[[gsm]]`, or one of `test:delivered`, `test:accepted`, `test:dropped`, `test:failed` and `test:unreachable`, which send nothing: docs/messages.md, "Routes that send nothing". A table shares the traffic by weight: `{ a = 70, b = 30 }`.
         @required to: Vec<RouteStep> = Vec::new(),
         /// Which target of a table in `to` gets a message.
-        share: Sharing = Sharing::Weight,
+        share: StepSharing = StepSharing::Weight,
         /// Takes only messages from operators to an address that no account has: they are sent on like submitted messages, never to the operator that they came from. Without such a route these messages are refused with `smpp.no_route_status`. Routes without this take messages that accounts submit.
         mobile_originated: bool = false,
     }
@@ -477,9 +474,9 @@ impl Account {
     }
 }
 
-// === impl Route ===
+// === impl RouteConfig ===
 
-impl Route {
+impl RouteConfig {
     /// The route as the domain uses it.
     pub fn to_domain(&self) -> DomainRoute<String> {
         DomainRoute {

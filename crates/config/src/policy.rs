@@ -1,18 +1,18 @@
 //! `[policy]`, `[[list]]` and `[[limit]]`: who may send what to whom, and how fast.
 //!
-//! [`Policies::read`] compiles what they and the accounts say; the validation calls it to report
+//! [`CompiledPolicies::read`] compiles what they and the accounts say; the validation calls it to report
 //! every error, the plan to use the result. Files of lists are read there, so both block.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::problem::{Problem, did_you_mean};
+use super::problem::{ConfigProblem, did_you_mean};
 use super::section::{choice, section};
 use super::value::Status;
 use super::{Account, Config, PriceList};
 use smsc_domain::command_status;
-use smsc_domain::policy::{self, AddressSet, Entry};
+use smsc_domain::policy::{self, AddressEntry, AddressSet};
 use smsc_host::files;
 
 /// Lines of one file that are complained about; further ones are only counted.
@@ -20,7 +20,7 @@ const COMPLAINTS: usize = 5;
 
 section! {
     /// `[policy]`: what holds for every account. Addresses are compared after they have been rewritten.
-    pub struct Policy {
+    pub struct PolicyConfig {
         /// Source addresses that no account may use, notation as `senders` of an account; the answer is ESME_RINVSRCADR.
         blocked_senders: Vec<String> = Vec::new(),
         /// Destinations that no account may send to, notation as `senders` of an account; the answer is ESME_RINVDSTADR.
@@ -44,7 +44,7 @@ section! {
 
 section! {
     /// `[[list]]`: named addresses, for entries `list:NAME`. Read at start, on SIGHUP and with each change of the configuration.
-    pub struct List {
+    pub struct AddressList {
         /// Its name in `list:NAME`: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),
         /// Addresses, prefixes and regular expressions, notation as `senders` of an account.
@@ -68,7 +68,7 @@ choice! {
 
 section! {
     /// `[[limit]]`: rate limits by sender and destination; with `[redis]`, over all nodes. A message that several of them match needs tokens of each.
-    pub struct Limit {
+    pub struct LimitConfig {
         /// Its name, also in Redis: letters, digits, `-`, `_` and `.`.
         @required name: String = String::new(),
         /// Only messages of this account.
@@ -88,7 +88,7 @@ section! {
 
 /// Named lists and what is blocked for everybody, compiled.
 #[derive(Debug, Default)]
-pub struct Policies {
+pub struct CompiledPolicies {
     lists: HashMap<String, Arc<AddressSet>>,
     blocked_senders: Vec<Arc<AddressSet>>,
     blocked_destinations: Vec<Arc<AddressSet>>,
@@ -106,17 +106,17 @@ impl From<LimitPer> for policy::Per {
     }
 }
 
-// === impl Policies ===
+// === impl CompiledPolicies ===
 
-impl Policies {
+impl CompiledPolicies {
     /// Compiles lists and `[policy]`; what is wrong with them goes to `problems`. Blocks.
-    pub fn read(config: &Config, problems: &mut Vec<Problem>) -> Self {
+    pub fn read(config: &Config, problems: &mut Vec<ConfigProblem>) -> Self {
         let mut policies = Self::default();
         for (index, list) in config.list.iter().enumerate() {
             let set = list.read(&format!("list[{index}]"), problems);
             policies.lists.insert(list.name.clone(), Arc::new(set));
         }
-        let Policy {
+        let PolicyConfig {
             blocked_senders,
             blocked_destinations,
             ..
@@ -133,7 +133,7 @@ impl Policies {
         &self,
         base: &str,
         account: &Account,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<ConfigProblem>,
     ) -> Option<policy::Policy> {
         let mut own =
             |key: &str, entries: &[String]| self.sets(&format!("{base}.{key}"), entries, problems);
@@ -155,53 +155,57 @@ impl Policies {
         &self,
         key: &str,
         entries: &[String],
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<ConfigProblem>,
     ) -> Vec<Arc<AddressSet>> {
         let (mut sets, mut own) = (Vec::new(), Vec::new());
         for (at, text) in entries.iter().enumerate() {
             let key = || format!("{key}[{at}]");
-            match Entry::parse(text) {
-                Ok(Entry::List(name)) => match self.lists.get(&name) {
+            match AddressEntry::parse(text) {
+                Ok(AddressEntry::List(name)) => match self.lists.get(&name) {
                     Some(set) => sets.push(Arc::clone(set)),
                     None => {
                         let mut known: Vec<&str> = self.lists.keys().map(String::as_str).collect();
                         known.sort_unstable();
                         let hint = did_you_mean(&name, &known);
                         let message = format!("there is no [[list]] \"{name}\", {hint}");
-                        problems.push(Problem::new(key(), message));
+                        problems.push(ConfigProblem::new(key(), message));
                     }
                 },
                 Ok(entry) => own.push(entry),
-                Err(error) => problems.push(Problem::new(key(), error.to_string())),
+                Err(error) => problems.push(ConfigProblem::new(key(), error.to_string())),
             }
         }
         match AddressSet::build(own) {
             Ok(set) if set.is_empty() => {}
             Ok(set) => sets.push(Arc::new(set)),
-            Err(error) => problems.push(Problem::new(key, error.to_string())),
+            Err(error) => problems.push(ConfigProblem::new(key, error.to_string())),
         }
         sets
     }
 }
 
-// === impl List ===
+// === impl AddressList ===
 
-impl List {
-    fn read(&self, base: &str, problems: &mut Vec<Problem>) -> AddressSet {
+impl AddressList {
+    fn read(&self, base: &str, problems: &mut Vec<ConfigProblem>) -> AddressSet {
         let mut entries = Vec::new();
         for (at, text) in self.entries.iter().enumerate() {
             let added = add(&mut entries, text);
             let key = || format!("{base}.entries[{at}]");
-            problems.extend(added.err().map(|message| Problem::new(key(), message)));
+            problems.extend(
+                added
+                    .err()
+                    .map(|message| ConfigProblem::new(key(), message)),
+            );
         }
         if let Some(file) = &self.file
-            && let Err(message) = read_file(file, &mut entries, Telling::Everything)
+            && let Err(message) = read_file(file, &mut entries, ErrorDetail::Everything)
         {
             let message = format!("{}: {message}", file.display());
-            problems.push(Problem::new(format!("{base}.file"), message));
+            problems.push(ConfigProblem::new(format!("{base}.file"), message));
         }
         AddressSet::build(entries).unwrap_or_else(|error| {
-            problems.push(Problem::new(base, error.to_string()));
+            problems.push(ConfigProblem::new(base, error.to_string()));
             AddressSet::default()
         })
     }
@@ -211,8 +215,8 @@ impl List {
     pub(super) fn unusable_file(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         let mut entries = Vec::new();
-        let read = read_file(file, &mut entries, Telling::Places);
-        entries.retain(|entry| matches!(entry, Entry::Pattern(_)));
+        let read = read_file(file, &mut entries, ErrorDetail::Places);
+        entries.retain(|entry| matches!(entry, AddressEntry::Pattern(_)));
         let usable = read.and_then(|()| match AddressSet::build(entries) {
             Ok(_) => Ok(()),
             Err(_) => Err("a regular expression in it cannot be used".to_owned()),
@@ -224,14 +228,18 @@ impl List {
 
 /// Most errors reported for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Telling {
+enum ErrorDetail {
     /// With what stands there.
     Everything,
     /// Only where.
     Places,
 }
 
-fn read_file(file: &Path, entries: &mut Vec<Entry>, telling: Telling) -> Result<(), String> {
+fn read_file(
+    file: &Path,
+    entries: &mut Vec<AddressEntry>,
+    telling: ErrorDetail,
+) -> Result<(), String> {
     let text = files::read_text(file, files::LIST).map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -249,8 +257,8 @@ fn read_file(file: &Path, entries: &mut Vec<Entry>, telling: Telling) -> Result<
     let said = wrong.iter().take(COMPLAINTS);
     let mut said: Vec<String> = said
         .map(|(line, message)| match telling {
-            Telling::Everything => format!("line {line} {message}"),
-            Telling::Places => format!("line {line} is no address, prefix or expression"),
+            ErrorDetail::Everything => format!("line {line} {message}"),
+            ErrorDetail::Places => format!("line {line} is no address, prefix or expression"),
         })
         .collect();
     if wrong.len() > COMPLAINTS {
@@ -259,9 +267,9 @@ fn read_file(file: &Path, entries: &mut Vec<Entry>, telling: Telling) -> Result<
     Err(said.join("; "))
 }
 
-fn add(entries: &mut Vec<Entry>, text: &str) -> Result<(), String> {
-    match Entry::parse(text) {
-        Ok(Entry::List(_)) => {
+fn add(entries: &mut Vec<AddressEntry>, text: &str) -> Result<(), String> {
+    match AddressEntry::parse(text) {
+        Ok(AddressEntry::List(_)) => {
             Err("names a list inside a list; name both where they are used".into())
         }
         Ok(entry) => {

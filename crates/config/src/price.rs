@@ -45,12 +45,11 @@ impl Leaf for PriceList {
 
     fn show(&self) -> String {
         let price = |(prefix, price): (&String, &u32)| format!("{} = {price}", quoted(prefix));
-        match self.0.is_empty() {
-            true => "{}".to_owned(),
-            false => {
-                let prices: Vec<String> = self.0.iter().map(price).collect();
-                format!("{{ {} }}", prices.join(", "))
-            }
+        if self.0.is_empty() {
+            "{}".to_owned()
+        } else {
+            let prices: Vec<String> = self.0.iter().map(price).collect();
+            format!("{{ {} }}", prices.join(", "))
         }
     }
 

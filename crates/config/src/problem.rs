@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// One thing that is wrong (or, as a warning, odd).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// Full key: `operator[0].address`.
     pub key: String,
     /// What is wrong and what to write instead.
@@ -38,7 +38,7 @@ pub enum ConfigError {
     },
     /// Keys, types or values are wrong: all of them at once.
     #[error("{}", list(.0))]
-    Invalid(Vec<Problem>),
+    Invalid(Vec<ConfigProblem>),
 }
 
 // === impl ConfigError ===
@@ -48,7 +48,7 @@ impl ConfigError {
     pub const EXIT_CODE: u8 = 78;
 
     /// The single problems of [`ConfigError::Invalid`]; empty for the others.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ConfigProblem] {
         match self {
             Self::Invalid(problems) => problems,
             Self::Unreadable { .. } | Self::Syntax { .. } => &[],
@@ -56,9 +56,9 @@ impl ConfigError {
     }
 }
 
-// === impl Problem ===
+// === impl ConfigProblem ===
 
-impl Problem {
+impl ConfigProblem {
     /// A problem whose place is not known (yet).
     pub(super) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.key, self.message)?;
         match &self.origin {
@@ -104,7 +104,7 @@ pub(super) fn did_you_mean(word: &str, known: &[&str]) -> String {
     }
 }
 
-fn list(problems: &[Problem]) -> String {
+fn list(problems: &[ConfigProblem]) -> String {
     let plural = if problems.len() == 1 { "" } else { "s" };
     let mut text = format!("the configuration has {} problem{plural}:", problems.len());
     for problem in problems {
@@ -133,9 +133,10 @@ mod tests {
 
     #[test]
     fn lists_every_problem_with_its_place() {
-        let mut first = Problem::new("http.workers", "must be at least 1");
+        let mut first = ConfigProblem::new("http.workers", "must be at least 1");
         first.origin = Some("smsc.toml".to_owned());
-        let error = ConfigError::Invalid(vec![first, Problem::new("route[0].to", "is missing")]);
+        let error =
+            ConfigError::Invalid(vec![first, ConfigProblem::new("route[0].to", "is missing")]);
         assert_eq!(
             error.to_string(),
             "the configuration has 2 problems:\n  http.workers: must be at least 1 (in smsc.toml)\n  \

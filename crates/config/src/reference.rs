@@ -1,21 +1,21 @@
 //! The reference: every key with its type, default and meaning, as data, Markdown and TOML.
 
 use super::Config;
-use super::setting::{Entry, Setting, Shape, without_article};
+use super::setting::{EntryShape, ReferenceEntry, Setting, without_article};
 
 /// What stands above docs/configuration.md.
 const INTRODUCTION: &str = include_str!("introduction.md");
 
 /// Every key, in the order of the structs.
-pub fn reference() -> Vec<Entry> {
+pub fn reference() -> Vec<ReferenceEntry> {
     let mut entries = Vec::new();
-    let head = Entry {
+    let head = ReferenceEntry {
         key: String::new(),
         kind: String::new(),
         default: String::new(),
         doc: String::new(),
         required: false,
-        shape: Shape::Table,
+        shape: EntryShape::Table,
     };
     Config::default().describe(head, &mut entries);
     entries
@@ -27,21 +27,21 @@ pub fn markdown() -> String {
     let mut page = format!("{INTRODUCTION}\n## Top level\n{HEADER}");
     for entry in reference() {
         match entry.shape {
-            Shape::Table => {
+            EntryShape::Table => {
                 page.push_str(&format!(
                     "\n## `[{}]`\n\n{}\n{HEADER}",
                     plain(&entry.key),
                     entry.doc
                 ));
             }
-            Shape::Tables => {
+            EntryShape::Tables => {
                 page.push_str(&format!(
                     "\n## `[[{}]]`\n\n{}\n{HEADER}",
                     plain(&entry.key),
                     entry.doc
                 ));
             }
-            Shape::Value => {
+            EntryShape::Value => {
                 let default = match (entry.required, entry.default.as_str()) {
                     (true, _) => "required".to_owned(),
                     (false, "") => "none".to_owned(),
@@ -66,17 +66,17 @@ pub fn annotated_toml() -> String {
     for entry in reference() {
         text.push('\n');
         match entry.shape {
-            Shape::Table => {
+            EntryShape::Table => {
                 in_list = entry.key.contains("[]");
                 let mark = if in_list { "# " } else { "" };
                 let name = plain(&entry.key);
                 text.push_str(&format!("# {}\n{mark}[{name}]\n", entry.doc));
             }
-            Shape::Tables => {
+            EntryShape::Tables => {
                 in_list = true;
                 text.push_str(&format!("# {}\n# [[{}]]\n", entry.doc, plain(&entry.key)));
             }
-            Shape::Value => {
+            EntryShape::Value => {
                 let name = last(&entry.key);
                 text.push_str(&format!(
                     "# {} ({})\n",

@@ -22,7 +22,7 @@ choice! {
 
 section! {
     /// `[resolver]`: the network of a number, for routes with `network` and accounts with `resolve`.
-    pub struct Resolver {
+    pub struct ResolverConfig {
         /// File with lines of `prefix,network`: which network each range of numbers belongs to. Read again when it changes.
         table: Option<PathBuf> = None,
         /// Service that knows ported numbers and is asked for each number, such as `https://mnp.example/v1/{msisdn}`. Without it only the table is used.
@@ -62,9 +62,9 @@ section! {
     }
 }
 
-// === impl Resolver ===
+// === impl ResolverConfig ===
 
-impl Resolver {
+impl ResolverConfig {
     /// Whether anybody can be asked, besides the table.
     pub fn has_source(&self) -> bool {
         self.url.is_some() || !self.enum_servers.is_empty()

@@ -12,26 +12,26 @@ use figment::Figment;
 use figment::value::Value;
 use serde_json::Value as Json;
 
-pub use self::changed::{FieldChange, fields};
+pub use self::changed::{ChangedKey, fields};
 use self::secrets::{account_body, one_of, operator_body, with_ended_secrets, with_secrets_of};
 
-use super::problem::Problem;
+use super::problem::ConfigProblem;
 use super::secret_files;
-use super::setting::{Reader, Setting, Write};
+use super::setting::{Setting, SettingReader, Write};
 use super::{
-    Account, Config, EventSink, Gsm, Limit, List, MoRule, NatsSource, NumberRange, Operator,
-    Policy, Route,
+    Account, AddressList, Config, EventSink, Gsm, LimitConfig, MoRule, NatsSource, NumberRange,
+    OperatorConfig, PolicyConfig, RouteConfig,
 };
 use smsc_domain::address;
-use smsc_domain::settings::{Key, Kind, Resources, THE_POLICY};
+use smsc_domain::settings::{ResourceKey, ResourceKind, Resources, THE_POLICY};
 
 /// A configuration from a node's file and the resources of the store, with its errors.
 #[derive(Debug)]
 pub struct Candidate {
     pub config: Config,
     /// Keys name the resource: `routes/44.to[0]`.
-    pub problems: Vec<Problem>,
-    pub warnings: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
+    pub warnings: Vec<ConfigProblem>,
 }
 
 // === impl Config ===
@@ -40,39 +40,39 @@ impl Config {
     /// The stored form.
     pub fn resources(&self) -> Resources {
         let mut all = Vec::new();
-        let mut add = |kind, name: &str, body| all.push((Key::new(kind, name), body));
+        let mut add = |kind, name: &str, body| all.push((ResourceKey::new(kind, name), body));
         for one in &self.account {
-            add(Kind::Account, &one.system_id, account_body(one));
+            add(ResourceKind::Account, &one.system_id, account_body(one));
         }
         for one in &self.operator {
-            add(Kind::Operator, &one.id, operator_body(one));
+            add(ResourceKind::Operator, &one.id, operator_body(one));
         }
         for one in &self.route {
-            add(Kind::Route, &one.key(), kept(one));
+            add(ResourceKind::Route, &one.key(), kept(one));
         }
         for one in &self.list {
-            add(Kind::List, &one.name, kept(one));
+            add(ResourceKind::List, &one.name, kept(one));
         }
         for one in &self.limit {
-            add(Kind::Limit, &one.name, kept(one));
+            add(ResourceKind::Limit, &one.name, kept(one));
         }
-        if !self.policy.same(&Policy::default()) {
-            add(Kind::Policy, THE_POLICY, kept(&self.policy));
+        if !self.policy.same(&PolicyConfig::default()) {
+            add(ResourceKind::Policy, THE_POLICY, kept(&self.policy));
         }
         for one in &self.mo_rule {
-            add(Kind::MoRule, &one.name, kept(one));
+            add(ResourceKind::MoRule, &one.name, kept(one));
         }
         for one in &self.gsm {
-            add(Kind::Gsm, &one.name, kept(one));
+            add(ResourceKind::Gsm, &one.name, kept(one));
         }
         for one in &self.number_range {
-            add(Kind::NumberRange, &one.name, kept(one));
+            add(ResourceKind::NumberRange, &one.name, kept(one));
         }
         for one in &self.event_sink {
-            add(Kind::EventSink, &one.name, kept(one));
+            add(ResourceKind::EventSink, &one.name, kept(one));
         }
         for one in &self.nats_source {
-            add(Kind::NatsSource, &one.name, kept(one));
+            add(ResourceKind::NatsSource, &one.name, kept(one));
         }
         all.into_iter().collect()
     }
@@ -116,7 +116,7 @@ impl Config {
             && number_range.is_empty()
             && event_sink.is_empty()
             && nats_source.is_empty()
-            && policy.same(&Policy::default())
+            && policy.same(&PolicyConfig::default())
     }
 
     /// This configuration with other resources, checked. Reads the files that passwords and addresses
@@ -125,7 +125,8 @@ impl Config {
         self.with_resources_after(resources, None)
     }
 
-    /// The same after an `earlier` one, whose secrets stay where their files cannot be used now.
+    /// This configuration with other resources, checked, in the place of an `earlier` one, whose secrets stay where their
+    /// files cannot be used now. Reads the files that passwords and addresses stand in.
     pub fn with_resources_after(&self, resources: &Resources, earlier: Option<&Self>) -> Candidate {
         let mut config = Self {
             account: Vec::new(),
@@ -133,7 +134,7 @@ impl Config {
             route: Vec::new(),
             list: Vec::new(),
             limit: Vec::new(),
-            policy: Policy::default(),
+            policy: PolicyConfig::default(),
             mo_rule: Vec::new(),
             gsm: Vec::new(),
             number_range: Vec::new(),
@@ -144,27 +145,27 @@ impl Config {
         let mut problems = Vec::new();
         for (key, body) in resources {
             let read = match key.kind {
-                Kind::Account => read(body).map(|one| config.account.push(one)),
-                Kind::Operator => read(body).map(|one| config.operator.push(one)),
-                Kind::Route => read(body).map(|one| config.route.push(one)),
-                Kind::List => read(body).map(|one| config.list.push(one)),
-                Kind::Limit => read(body).map(|one| config.limit.push(one)),
-                Kind::Policy => read(body).map(|one| config.policy = one),
-                Kind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
-                Kind::Gsm => read(body).map(|one| config.gsm.push(one)),
-                Kind::NumberRange => read(body).map(|one| config.number_range.push(one)),
-                Kind::EventSink => read(body).map(|one| config.event_sink.push(one)),
-                Kind::NatsSource => read(body).map(|one| config.nats_source.push(one)),
+                ResourceKind::Account => read(body).map(|one| config.account.push(one)),
+                ResourceKind::Operator => read(body).map(|one| config.operator.push(one)),
+                ResourceKind::Route => read(body).map(|one| config.route.push(one)),
+                ResourceKind::List => read(body).map(|one| config.list.push(one)),
+                ResourceKind::Limit => read(body).map(|one| config.limit.push(one)),
+                ResourceKind::Policy => read(body).map(|one| config.policy = one),
+                ResourceKind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
+                ResourceKind::Gsm => read(body).map(|one| config.gsm.push(one)),
+                ResourceKind::NumberRange => read(body).map(|one| config.number_range.push(one)),
+                ResourceKind::EventSink => read(body).map(|one| config.event_sink.push(one)),
+                ResourceKind::NatsSource => read(body).map(|one| config.nats_source.push(one)),
             };
             for problem in read.err().unwrap_or_default() {
-                problems.push(Problem::new(join(key, &problem.key), problem.message));
+                problems.push(ConfigProblem::new(join(key, &problem.key), problem.message));
             }
         }
         let (mut found, mut stays) = (Vec::new(), Vec::new());
         secret_files::read_kept(&mut config, earlier, &mut found, &mut stays);
         for (index, list) in config.list.iter_mut().enumerate() {
             if let Some(message) = list.unusable_file() {
-                found.push(Problem::new(format!("list[{index}].file"), message));
+                found.push(ConfigProblem::new(format!("list[{index}].file"), message));
                 // Read once, and reported in these words.
                 list.file = None;
             }
@@ -176,7 +177,7 @@ impl Config {
                 Vec::new()
             }
         };
-        let name = |problem: Problem| Problem {
+        let name = |problem: ConfigProblem| ConfigProblem {
             key: config.with_names(&problem.key),
             message: config.with_names(&problem.message),
             origin: problem.origin,
@@ -194,13 +195,13 @@ impl Config {
     /// who sees resources.
     pub(super) fn with_names(&self, text: &str) -> String {
         if let Some(field) = text.strip_prefix("policy.") {
-            return join(&Key::new(Kind::Policy, THE_POLICY), field);
+            return join(&ResourceKey::new(ResourceKind::Policy, THE_POLICY), field);
         }
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         'next: while let Some(at) = rest.find('[') {
             let (before, after) = rest.split_at(at);
-            for kind in Kind::ALL {
+            for kind in ResourceKind::ALL {
                 let Some(head) = before.strip_suffix(kind.as_str()) else {
                     continue;
                 };
@@ -222,27 +223,27 @@ impl Config {
         out
     }
 
-    fn key_at(&self, kind: Kind, at: usize) -> Option<Key> {
+    fn key_at(&self, kind: ResourceKind, at: usize) -> Option<ResourceKey> {
         let name = match kind {
-            Kind::Account => self.account.get(at)?.system_id.clone(),
-            Kind::Operator => self.operator.get(at)?.id.clone(),
-            Kind::Route => self.route.get(at)?.key(),
-            Kind::List => self.list.get(at)?.name.clone(),
-            Kind::Limit => self.limit.get(at)?.name.clone(),
-            Kind::Policy => THE_POLICY.to_owned(),
-            Kind::MoRule => self.mo_rule.get(at)?.name.clone(),
-            Kind::Gsm => self.gsm.get(at)?.name.clone(),
-            Kind::NumberRange => self.number_range.get(at)?.name.clone(),
-            Kind::EventSink => self.event_sink.get(at)?.name.clone(),
-            Kind::NatsSource => self.nats_source.get(at)?.name.clone(),
+            ResourceKind::Account => self.account.get(at)?.system_id.clone(),
+            ResourceKind::Operator => self.operator.get(at)?.id.clone(),
+            ResourceKind::Route => self.route.get(at)?.key(),
+            ResourceKind::List => self.list.get(at)?.name.clone(),
+            ResourceKind::Limit => self.limit.get(at)?.name.clone(),
+            ResourceKind::Policy => THE_POLICY.to_owned(),
+            ResourceKind::MoRule => self.mo_rule.get(at)?.name.clone(),
+            ResourceKind::Gsm => self.gsm.get(at)?.name.clone(),
+            ResourceKind::NumberRange => self.number_range.get(at)?.name.clone(),
+            ResourceKind::EventSink => self.event_sink.get(at)?.name.clone(),
+            ResourceKind::NatsSource => self.nats_source.get(at)?.name.clone(),
         };
-        Some(Key::new(kind, name))
+        Some(ResourceKey::new(kind, name))
     }
 }
 
-// === impl Route ===
+// === impl RouteConfig ===
 
-impl Route {
+impl RouteConfig {
     /// What the route is called: its name, or else its conditions, such as `44`, `default` (an empty
     /// prefix) or `44:from=ACME:account=bulk`.
     pub fn key(&self) -> String {
@@ -281,50 +282,56 @@ impl Route {
 ///
 /// # Errors
 /// Everything that types and names can tell; the rest is found by [`Config::with_resources`].
-pub fn accept(key: &Key, given: &Json, old: Option<&str>) -> Result<String, Vec<Problem>> {
+pub fn accept(
+    key: &ResourceKey,
+    given: &Json,
+    old: Option<&str>,
+) -> Result<String, Vec<ConfigProblem>> {
     let given = &with_secrets_of(key.kind, given, old);
     match key.kind {
-        Kind::Account => {
+        ResourceKind::Account => {
             let mut one: Account = read_value(given)?;
             one.system_id = own_name("system_id", &key.name, Some(one.system_id))?;
             one_of(given, "password", one.password_file.is_some())?;
             one_of(given, "password_next", one.password_next_file.is_some())?;
             Ok(account_body(&one))
         }
-        Kind::Operator => {
-            let mut one: Operator = read_value(given)?;
+        ResourceKind::Operator => {
+            let mut one: OperatorConfig = read_value(given)?;
             one.id = own_name("id", &key.name, Some(one.id))?;
             one_of(given, "password", one.password_file.is_some())?;
             Ok(operator_body(&one))
         }
-        Kind::Route => {
-            let mut one: Route = read_value(given)?;
+        ResourceKind::Route => {
+            let mut one: RouteConfig = read_value(given)?;
             if one.name.is_some() || one.conditions() != key.name {
                 one.name = Some(own_name("name", &key.name, one.name)?);
             }
             Ok(kept(&one))
         }
-        Kind::List => accept_named(key, given, |one: &mut List| &mut one.name),
-        Kind::Limit => accept_named(key, given, |one: &mut Limit| &mut one.name),
-        Kind::MoRule => accept_named(key, given, |one: &mut MoRule| &mut one.name),
-        Kind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
-        Kind::NumberRange => accept_named(key, given, |one: &mut NumberRange| &mut one.name),
-        Kind::EventSink => accept_named(key, given, |one: &mut EventSink| &mut one.name),
-        Kind::NatsSource => accept_named(key, given, |one: &mut NatsSource| &mut one.name),
-        Kind::Policy if key.name != THE_POLICY => {
-            let message = format!("is not known: there is one policy, {THE_POLICY:?}");
-            Err(vec![Problem::new("", message)])
+        ResourceKind::List => accept_named(key, given, |one: &mut AddressList| &mut one.name),
+        ResourceKind::Limit => accept_named(key, given, |one: &mut LimitConfig| &mut one.name),
+        ResourceKind::MoRule => accept_named(key, given, |one: &mut MoRule| &mut one.name),
+        ResourceKind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
+        ResourceKind::NumberRange => {
+            accept_named(key, given, |one: &mut NumberRange| &mut one.name)
         }
-        Kind::Policy => Ok(kept(&read_value::<Policy>(given)?)),
+        ResourceKind::EventSink => accept_named(key, given, |one: &mut EventSink| &mut one.name),
+        ResourceKind::NatsSource => accept_named(key, given, |one: &mut NatsSource| &mut one.name),
+        ResourceKind::Policy if key.name != THE_POLICY => {
+            let message = format!("is not known: there is one policy, {THE_POLICY:?}");
+            Err(vec![ConfigProblem::new("", message)])
+        }
+        ResourceKind::Policy => Ok(kept(&read_value::<PolicyConfig>(given)?)),
     }
 }
 
-/// The same for what is called by its `name`.
+/// Reads a resource that is called by its `name`, as its history keeps it.
 fn accept_named<T: Setting + Default>(
-    key: &Key,
+    key: &ResourceKey,
     given: &Json,
     name: fn(&mut T) -> &mut String,
-) -> Result<String, Vec<Problem>> {
+) -> Result<String, Vec<ConfigProblem>> {
     let mut one: T = read_value(given)?;
     let own = name(&mut one);
     *own = own_name("name", &key.name, Some(std::mem::take(own)))?;
@@ -335,51 +342,52 @@ fn accept_named<T: Setting + Default>(
 ///
 /// # Errors
 /// It cannot be read, or has no name.
-pub fn name_of(kind: Kind, given: &Json) -> Result<String, Vec<Problem>> {
+pub fn name_of(kind: ResourceKind, given: &Json) -> Result<String, Vec<ConfigProblem>> {
     let (field, name) = match kind {
-        Kind::Account => ("system_id", read_value::<Account>(given)?.system_id),
-        Kind::Operator => ("id", read_value::<Operator>(given)?.id),
-        Kind::Route => ("name", read_value::<Route>(given)?.key()),
-        Kind::List => ("name", read_value::<List>(given)?.name),
-        Kind::Limit => ("name", read_value::<Limit>(given)?.name),
-        Kind::Policy => ("", THE_POLICY.to_owned()),
-        Kind::MoRule => ("name", read_value::<MoRule>(given)?.name),
-        Kind::Gsm => ("name", read_value::<Gsm>(given)?.name),
-        Kind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
-        Kind::EventSink => ("name", read_value::<EventSink>(given)?.name),
-        Kind::NatsSource => ("name", read_value::<NatsSource>(given)?.name),
+        ResourceKind::Account => ("system_id", read_value::<Account>(given)?.system_id),
+        ResourceKind::Operator => ("id", read_value::<OperatorConfig>(given)?.id),
+        ResourceKind::Route => ("name", read_value::<RouteConfig>(given)?.key()),
+        ResourceKind::List => ("name", read_value::<AddressList>(given)?.name),
+        ResourceKind::Limit => ("name", read_value::<LimitConfig>(given)?.name),
+        ResourceKind::Policy => ("", THE_POLICY.to_owned()),
+        ResourceKind::MoRule => ("name", read_value::<MoRule>(given)?.name),
+        ResourceKind::Gsm => ("name", read_value::<Gsm>(given)?.name),
+        ResourceKind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
+        ResourceKind::EventSink => ("name", read_value::<EventSink>(given)?.name),
+        ResourceKind::NatsSource => ("name", read_value::<NatsSource>(given)?.name),
     };
-    match name.is_empty() {
-        true => Err(vec![Problem::new(field, "is missing")]),
-        false => Ok(name),
+    if name.is_empty() {
+        Err(vec![ConfigProblem::new(field, "is missing")])
+    } else {
+        Ok(name)
     }
 }
 
 /// A kept body with every key, for people: without secrets, options that are not set as `null`.
-pub fn shown(kind: Kind, body: &str) -> Json {
+pub fn shown(kind: ResourceKind, body: &str) -> Json {
     fn written<T: Setting + Default>(body: &str) -> Option<Json> {
         read::<T>(body).ok()?.write(Write::SHOWN)
     }
     let shown = match kind {
-        Kind::Account => written::<Account>(body),
-        Kind::Operator => written::<Operator>(body),
-        Kind::Route => written::<Route>(body),
-        Kind::List => written::<List>(body),
-        Kind::Limit => written::<Limit>(body),
-        Kind::Policy => written::<Policy>(body),
-        Kind::MoRule => written::<MoRule>(body),
-        Kind::Gsm => written::<Gsm>(body),
-        Kind::NumberRange => written::<NumberRange>(body),
-        Kind::EventSink => written::<EventSink>(body),
-        Kind::NatsSource => written::<NatsSource>(body),
+        ResourceKind::Account => written::<Account>(body),
+        ResourceKind::Operator => written::<OperatorConfig>(body),
+        ResourceKind::Route => written::<RouteConfig>(body),
+        ResourceKind::List => written::<AddressList>(body),
+        ResourceKind::Limit => written::<LimitConfig>(body),
+        ResourceKind::Policy => written::<PolicyConfig>(body),
+        ResourceKind::MoRule => written::<MoRule>(body),
+        ResourceKind::Gsm => written::<Gsm>(body),
+        ResourceKind::NumberRange => written::<NumberRange>(body),
+        ResourceKind::EventSink => written::<EventSink>(body),
+        ResourceKind::NatsSource => written::<NatsSource>(body),
     };
     shown.unwrap_or(Json::Null)
 }
 
 /// All resources as one document, with their secrets: for the API, from somebody who has them. A secret that is left out
 /// would stay, so one that a resource has not is empty where it `ends` there.
-pub fn document(resources: &Resources, ends: impl Fn(&Key, &str) -> bool) -> Json {
-    let list = |kind: Kind| -> Json {
+pub fn document(resources: &Resources, ends: impl Fn(&ResourceKey, &str) -> bool) -> Json {
+    let list = |kind: ResourceKind| -> Json {
         resources
             .iter()
             .filter(|(key, _)| key.kind == kind)
@@ -390,8 +398,8 @@ pub fn document(resources: &Resources, ends: impl Fn(&Key, &str) -> bool) -> Jso
             .collect()
     };
     // Servers of earlier builds do not know all kinds: a document without any of those is also for them.
-    let has_some = |kind: &Kind| resources.keys().any(|key| key.kind == *kind);
-    Kind::ALL
+    let has_some = |kind: &ResourceKind| resources.keys().any(|key| key.kind == *kind);
+    ResourceKind::ALL
         .into_iter()
         .filter(|kind| !kind.is_optional() || has_some(kind))
         .map(|kind| (kind.plural().to_owned(), list(kind)))
@@ -399,11 +407,11 @@ pub fn document(resources: &Resources, ends: impl Fn(&Key, &str) -> bool) -> Jso
 }
 
 /// The name in the path, unless the body has another one.
-fn own_name(field: &str, path: &str, given: Option<String>) -> Result<String, Vec<Problem>> {
+fn own_name(field: &str, path: &str, given: Option<String>) -> Result<String, Vec<ConfigProblem>> {
     match given.filter(|given| !given.is_empty()) {
         Some(given) if given != path => {
             let message = format!("is {given:?}, but the path says {path:?}; leave it out");
-            Err(vec![Problem::new(field, message)])
+            Err(vec![ConfigProblem::new(field, message)])
         }
         _ => Ok(path.to_owned()),
     }
@@ -415,21 +423,22 @@ fn kept<T: Setting>(one: &T) -> String {
     json.to_string()
 }
 
-fn read<T: Setting + Default>(body: &str) -> Result<T, Vec<Problem>> {
+fn read<T: Setting + Default>(body: &str) -> Result<T, Vec<ConfigProblem>> {
     let given: Json = serde_json::from_str(body)
-        .map_err(|error| vec![Problem::new("", format!("is no JSON: {error}"))])?;
+        .map_err(|error| vec![ConfigProblem::new("", format!("is no JSON: {error}"))])?;
     read_value(&given)
 }
 
-fn read_value<T: Setting + Default>(given: &Json) -> Result<T, Vec<Problem>> {
+fn read_value<T: Setting + Default>(given: &Json) -> Result<T, Vec<ConfigProblem>> {
     let value = Value::serialize(without_nulls(given))
-        .map_err(|error| vec![Problem::new("", format!("cannot be read: {error}"))])?;
+        .map_err(|error| vec![ConfigProblem::new("", format!("cannot be read: {error}"))])?;
     let figment = Figment::new();
-    let mut reader = Reader::new(&figment);
+    let mut reader = SettingReader::new(&figment);
     let one = T::read(&value, "", &mut reader).unwrap_or_default();
-    match reader.problems.is_empty() {
-        true => Ok(one),
-        false => Err(reader.problems),
+    if reader.problems.is_empty() {
+        Ok(one)
+    } else {
+        Err(reader.problems)
     }
 }
 
@@ -446,10 +455,11 @@ fn without_nulls(json: &Json) -> Json {
     }
 }
 
-fn join(key: &Key, field: &str) -> String {
-    match field.is_empty() {
-        true => key.to_string(),
-        false => format!("{key}.{field}"),
+fn join(key: &ResourceKey, field: &str) -> String {
+    if field.is_empty() {
+        key.to_string()
+    } else {
+        format!("{key}.{field}")
     }
 }
 

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::section::{choice, section};
-use smsc_domain::rewrite::{Rule, Rules};
+use smsc_domain::rewrite::{CompiledRewriteRule, CompiledRewriteRules};
 
 choice! {
     /// Which address a rule is about.
@@ -50,9 +50,9 @@ section! {
 
 impl RewriteRule {
     /// The rule as the domain uses it.
-    pub fn to_domain(&self) -> Rule {
+    pub fn to_domain(&self) -> CompiledRewriteRule {
         let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-        Rule {
+        CompiledRewriteRule {
             ton: self.ton,
             npi: self.npi,
             prefix: octets(&self.prefix),
@@ -69,14 +69,14 @@ impl RewriteRule {
 }
 
 /// The rules of a list by the address that they are about, in their order.
-pub fn rules(list: &[RewriteRule]) -> Rules {
+pub fn rules(list: &[RewriteRule]) -> CompiledRewriteRules {
     let about = |field: AddressField| {
         list.iter()
             .filter(|rule| rule.field == Some(field))
             .map(RewriteRule::to_domain)
             .collect()
     };
-    Rules {
+    CompiledRewriteRules {
         source: about(AddressField::Source),
         destination: about(AddressField::Destination),
     }

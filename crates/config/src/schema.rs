@@ -11,9 +11,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::setting::Setting;
 use super::{
-    Account, EventSink, Gsm, Limit, List, MoRule, NatsSource, NumberRange, Operator, Policy, Route,
+    Account, AddressList, EventSink, Gsm, LimitConfig, MoRule, NatsSource, NumberRange,
+    OperatorConfig, PolicyConfig, RouteConfig,
 };
-use smsc_domain::settings::Kind;
+use smsc_domain::settings::ResourceKind;
 
 /// A resource: its keys, what they may be and what they mean.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,20 +22,20 @@ pub struct ResourceSchema {
     /// The key that is its name, which is also in its path; `None` for the policy, of which there is one.
     pub name_field: Option<&'static str>,
     /// Every key, in the order in which a form shows them; what is asked first is in the first group.
-    pub groups: Vec<Group>,
+    pub groups: Vec<SchemaGroup>,
     /// JSON Schema of the settings; a key that is `null` counts as absent.
     pub schema: Json,
 }
 
 /// Keys that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct SchemaGroup {
     pub title: &'static str,
     pub fields: Vec<String>,
 }
 
 /// One key of a table.
-pub(super) struct Field {
+pub(super) struct SchemaField {
     pub name: &'static str,
     pub schema: Json,
     pub doc: String,
@@ -42,19 +43,19 @@ pub(super) struct Field {
 }
 
 /// What `[[account]]`, `[[operator]]`, … take.
-pub fn resource_schema(kind: Kind) -> ResourceSchema {
+pub fn resource_schema(kind: ResourceKind) -> ResourceSchema {
     let mut schema = match kind {
-        Kind::Account => Account::schema(),
-        Kind::Operator => Operator::schema(),
-        Kind::Route => Route::schema(),
-        Kind::List => List::schema(),
-        Kind::Limit => Limit::schema(),
-        Kind::Policy => Policy::schema(),
-        Kind::MoRule => MoRule::schema(),
-        Kind::Gsm => Gsm::schema(),
-        Kind::NumberRange => NumberRange::schema(),
-        Kind::EventSink => EventSink::schema(),
-        Kind::NatsSource => NatsSource::schema(),
+        ResourceKind::Account => Account::schema(),
+        ResourceKind::Operator => OperatorConfig::schema(),
+        ResourceKind::Route => RouteConfig::schema(),
+        ResourceKind::List => AddressList::schema(),
+        ResourceKind::Limit => LimitConfig::schema(),
+        ResourceKind::Policy => PolicyConfig::schema(),
+        ResourceKind::MoRule => MoRule::schema(),
+        ResourceKind::Gsm => Gsm::schema(),
+        ResourceKind::NumberRange => NumberRange::schema(),
+        ResourceKind::EventSink => EventSink::schema(),
+        ResourceKind::NatsSource => NatsSource::schema(),
     };
     for (field, kinds) in groups::references(kind) {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
@@ -72,33 +73,33 @@ pub fn resource_schema(kind: Kind) -> ResourceSchema {
 }
 
 /// The key that is the name of a resource.
-fn name_field(kind: Kind) -> Option<&'static str> {
+fn name_field(kind: ResourceKind) -> Option<&'static str> {
     match kind {
-        Kind::Account => Some("system_id"),
-        Kind::Operator => Some("id"),
-        Kind::Policy => None,
-        Kind::Route
-        | Kind::List
-        | Kind::Limit
-        | Kind::MoRule
-        | Kind::Gsm
-        | Kind::NumberRange
-        | Kind::EventSink
-        | Kind::NatsSource => Some("name"),
+        ResourceKind::Account => Some("system_id"),
+        ResourceKind::Operator => Some("id"),
+        ResourceKind::Policy => None,
+        ResourceKind::Route
+        | ResourceKind::List
+        | ResourceKind::Limit
+        | ResourceKind::MoRule
+        | ResourceKind::Gsm
+        | ResourceKind::NumberRange
+        | ResourceKind::EventSink
+        | ResourceKind::NatsSource => Some("name"),
     }
 }
 
 /// The groups of a kind; keys that no group names come last, so that none is missing.
-fn grouped(kind: Kind, order: &Json) -> Vec<Group> {
+fn grouped(kind: ResourceKind, order: &Json) -> Vec<SchemaGroup> {
     let mut left: Vec<&str> = order
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(Json::as_str)
         .collect();
-    let mut all: Vec<Group> = groups::groups(kind)
+    let mut all: Vec<SchemaGroup> = groups::groups(kind)
         .iter()
-        .map(|(title, fields)| Group {
+        .map(|(title, fields)| SchemaGroup {
             title,
             fields: fields.iter().map(|&field| field.to_owned()).collect(),
         })
@@ -108,7 +109,7 @@ fn grouped(kind: Kind, order: &Json) -> Vec<Group> {
             .any(|group| group.fields.iter().any(|one| one == name))
     });
     if !left.is_empty() {
-        all.push(Group {
+        all.push(SchemaGroup {
             title: "More",
             fields: left.into_iter().map(str::to_owned).collect(),
         });
@@ -117,7 +118,7 @@ fn grouped(kind: Kind, order: &Json) -> Vec<Group> {
 }
 
 /// JSON Schema of a table, from its keys and its defaults.
-pub(super) fn table(doc: &str, fields: Vec<Field>, default: Option<Json>) -> Json {
+pub(super) fn table(doc: &str, fields: Vec<SchemaField>, default: Option<Json>) -> Json {
     let order: Vec<&str> = fields.iter().map(|field| field.name).collect();
     let required = fields.iter().filter(|field| field.required);
     let required: Vec<&str> = required.map(|field| field.name).collect();
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_key_is_in_one_group_and_no_group_names_another() {
-        for kind in Kind::ALL {
+        for kind in ResourceKind::ALL {
             let found = resource_schema(kind);
             let keys = found.schema["properties"].as_object().unwrap();
             let keys: BTreeSet<&str> = keys.keys().map(String::as_str).collect();
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_key_has_its_type_default_words_and_sentence() {
-        let account = resource_schema(Kind::Account).schema;
+        let account = resource_schema(ResourceKind::Account).schema;
         let keys = &account["properties"];
         assert_eq!(keys["max_binds"]["default"], 10);
         assert_eq!(keys["max_binds"]["type"], "integer");
@@ -219,7 +220,7 @@ mod tests {
             0
         );
         assert_eq!(keys["prices"]["additionalProperties"]["type"], "integer");
-        let route = resource_schema(Kind::Route).schema;
+        let route = resource_schema(ResourceKind::Route).schema;
         assert_eq!(
             route["properties"]["account"]["x-refers-to"],
             json!(["accounts"])

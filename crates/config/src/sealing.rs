@@ -17,11 +17,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::section::section;
 use smsc_domain::account;
-use smsc_domain::settings::{Key, Kind};
+use smsc_domain::settings::{ResourceKey, ResourceKind};
 
 section! {
     /// `[secrets]`: how passwords of accounts and operators are kept in the store and its history.
-    pub struct Secrets {
+    pub struct SecretsConfig {
         /// Keys, 64 hexadecimal digits each (`openssl rand -hex 32`), separated by blanks: the first one seals, all of them open. Without a key, passwords are kept in clear. For the environment; in a file use `key_file`.
         key: Option<SecretString> = None,
         /// File with the keys, one per line, the same for all nodes that share a store.
@@ -62,21 +62,21 @@ pub enum Unopened {
 
 /// How the secrets of a body are kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct SecretStorage {
     pub in_clear: usize,
     /// With another key than the first.
     pub with_older_key: usize,
 }
 
 /// Whether a key of a resource is a secret, which is not shown and stays where it is left out.
-pub fn is_secret(kind: Kind, key: &str) -> bool {
+pub fn is_secret(kind: ResourceKind, key: &str) -> bool {
     secrets(kind).contains(&key)
 }
 
 /// Which keys of a resource are secrets.
-pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
+pub(super) fn secrets(kind: ResourceKind) -> &'static [&'static str] {
     match kind {
-        Kind::Account => &[
+        ResourceKind::Account => &[
             "password",
             "password_next",
             "carrier_secret",
@@ -84,16 +84,16 @@ pub(super) fn secrets(kind: Kind) -> &'static [&'static str] {
             "outbind_password",
             "callback_secrets",
         ],
-        Kind::Operator => &["password"],
-        Kind::Route
-        | Kind::List
-        | Kind::Limit
-        | Kind::Policy
-        | Kind::MoRule
-        | Kind::Gsm
-        | Kind::NumberRange
-        | Kind::EventSink
-        | Kind::NatsSource => &[],
+        ResourceKind::Operator => &["password"],
+        ResourceKind::Route
+        | ResourceKind::List
+        | ResourceKind::Limit
+        | ResourceKind::Policy
+        | ResourceKind::MoRule
+        | ResourceKind::Gsm
+        | ResourceKind::NumberRange
+        | ResourceKind::EventSink
+        | ResourceKind::NatsSource => &[],
     }
 }
 
@@ -104,7 +104,7 @@ impl Keyring {
     ///
     /// # Errors
     /// One of them is none; the text does not say it.
-    pub fn new(secrets: &Secrets) -> Result<Self, String> {
+    pub fn new(secrets: &SecretsConfig) -> Result<Self, String> {
         let text = secrets.key.as_ref().map(ExposeSecret::expose_secret);
         let keys = text.unwrap_or_default().split_whitespace().enumerate();
         let keys = keys.map(|(at, digits)| {
@@ -127,7 +127,7 @@ impl Keyring {
     }
 
     /// A body with its secrets sealed; as it is when there is no key. A hash stays: it is no password.
-    pub fn seal(&self, of: &Key, body: &str) -> String {
+    pub fn seal(&self, of: &ResourceKey, body: &str) -> String {
         let Some(key) = self.keys.first() else {
             return body.to_owned();
         };
@@ -145,7 +145,7 @@ impl Keyring {
     ///
     /// # Errors
     /// [`Unopened`], for the first secret that cannot be opened.
-    pub fn open(&self, of: &Key, body: &str) -> Result<String, Unopened> {
+    pub fn open(&self, of: &ResourceKey, body: &str) -> Result<String, Unopened> {
         if !body.contains(SEALED) {
             return Ok(body.to_owned());
         }
@@ -165,9 +165,9 @@ impl Keyring {
     }
 
     /// How the secrets of a kept body are sealed.
-    pub fn look(&self, of: &Key, body: &str) -> Kept {
+    pub fn look(&self, of: &ResourceKey, body: &str) -> SecretStorage {
         let first = self.keys.first().map(|key| key.name.as_str());
-        let mut kept = Kept::default();
+        let mut kept = SecretStorage::default();
         let looked = with_secrets(of, body, |_, secret| {
             match secret
                 .strip_prefix(SEALED)
@@ -236,13 +236,13 @@ fn key(digits: &str) -> Option<SealingKey> {
 }
 
 /// What a secret is bound to.
-fn place(of: &Key, field: &str) -> String {
+fn place(of: &ResourceKey, field: &str) -> String {
     format!("{of}.{field}")
 }
 
 /// A body with those secrets changed for which `change` gives another one.
 fn with_secrets<E>(
-    of: &Key,
+    of: &ResourceKey,
     body: &str,
     mut change: impl FnMut(&str, &str) -> Result<Option<String>, E>,
 ) -> Result<String, E> {
@@ -262,9 +262,10 @@ fn with_secrets<E>(
             changed = true;
         }
     }
-    Ok(match changed {
-        true => Json::Object(map).to_string(),
-        false => body.to_owned(),
+    Ok(if changed {
+        Json::Object(map).to_string()
+    } else {
+        body.to_owned()
     })
 }
 
@@ -273,9 +274,9 @@ mod tests {
     use super::*;
 
     fn ring(keys: &[&str]) -> Keyring {
-        Keyring::new(&Secrets {
+        Keyring::new(&SecretsConfig {
             key: Some(keys.join("\n").into()),
-            ..Secrets::default()
+            ..SecretsConfig::default()
         })
         .unwrap()
     }
@@ -286,7 +287,7 @@ mod tests {
     fn what_is_sealed_opens_as_it_was_and_nowhere_else() {
         let (one, other) = ("0f".repeat(32), "A1".repeat(32));
         let (old, both) = (ring(&[&one]), ring(&[&other, &one]));
-        let up = Key::new(Kind::Operator, "up");
+        let up = ResourceKey::new(ResourceKind::Operator, "up");
         let sealed = old.seal(&up, BODY);
         assert!(
             !sealed.contains("pa55word") && sealed.contains("\"rate\":5"),
@@ -296,28 +297,28 @@ mod tests {
         assert_eq!(old.open(&up, &sealed).unwrap(), BODY);
         assert_eq!(both.open(&up, &sealed).unwrap(), BODY);
         assert_eq!(old.seal(&up, &sealed), sealed, "once is enough");
-        let moved = old.open(&Key::new(Kind::Operator, "down"), &sealed);
+        let moved = old.open(&ResourceKey::new(ResourceKind::Operator, "down"), &sealed);
         assert!(matches!(moved, Err(Unopened::Damaged(_))), "{moved:?}");
         let damaged = sealed.replace("\",\"rate", "A\",\"rate");
         assert!(matches!(old.open(&up, &damaged), Err(Unopened::Damaged(_))));
         let said = ring(&[&other]).open(&up, &sealed).unwrap_err().to_string();
         assert!(said.contains("operators/up.password") && said.contains("secrets.key_file"));
         assert_eq!(both.look(&up, &sealed).with_older_key, 1);
-        assert_eq!(old.look(&up, &sealed), Kept::default());
+        assert_eq!(old.look(&up, &sealed), SecretStorage::default());
         assert_eq!(old.look(&up, BODY).in_clear, 1);
     }
 
     #[test]
     fn what_is_in_clear_stays_readable() {
-        let up = Key::new(Kind::Operator, "up");
+        let up = ResourceKey::new(ResourceKind::Operator, "up");
         for ring in [Keyring::default(), ring(&[&"0f".repeat(32)])] {
             assert_eq!(ring.open(&up, BODY).unwrap(), BODY);
         }
         assert_eq!(Keyring::default().seal(&up, BODY), BODY);
-        let account = Key::new(Kind::Account, "a");
+        let account = ResourceKey::new(ResourceKind::Account, "a");
         let hash = r#"{"password":"$argon2id$v=19$x","system_id":"a"}"#;
         assert_eq!(ring(&[&"0f".repeat(32)]).seal(&account, hash), hash);
-        let route = Key::new(Kind::Route, "password");
+        let route = ResourceKey::new(ResourceKind::Route, "password");
         let body = r#"{"password":"x"}"#;
         assert_eq!(ring(&[&"0f".repeat(32)]).seal(&route, body), body);
     }
@@ -325,13 +326,13 @@ mod tests {
     #[test]
     fn a_key_that_is_none_is_not_said() {
         for wrong in ["0f", &"0g".repeat(32), &"é0".repeat(32), &"0f".repeat(33)] {
-            let secrets = Secrets {
+            let secrets = SecretsConfig {
                 key: Some(format!("{} {wrong}", "0f".repeat(32)).into()),
-                ..Secrets::default()
+                ..SecretsConfig::default()
             };
             let said = Keyring::new(&secrets).unwrap_err();
             assert!(said.starts_with("key 2") && !said.contains(wrong), "{said}");
         }
-        assert!(Keyring::new(&Secrets::default()).unwrap().is_empty());
+        assert!(Keyring::new(&SecretsConfig::default()).unwrap().is_empty());
     }
 }

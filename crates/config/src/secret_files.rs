@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Config;
-use super::problem::Problem;
-use super::sealing::{Keyring, Secrets};
+use super::problem::ConfigProblem;
+use super::sealing::{Keyring, SecretsConfig};
 use smsc_domain::account;
 use smsc_host::files;
 
@@ -18,7 +18,7 @@ use smsc_host::files;
 struct FromFile<'c> {
     /// Its key in the configuration, which ends with `_file`.
     key: String,
-    /// The same whatever else the configuration has.
+    /// Names the secret in the same way whatever else the configuration has.
     place: String,
     file: &'c Path,
     secret: SecretSlot<'c>,
@@ -48,7 +48,7 @@ pub enum SecretLook {
 }
 
 /// Reads every `…_file` of a file's configuration into the secret beside it.
-pub(super) fn read_all(config: &mut Config, problems: &mut Vec<Problem>) {
+pub(super) fn read_all(config: &mut Config, problems: &mut Vec<ConfigProblem>) {
     for secret in of_node(config) {
         read_into(secret, problems);
     }
@@ -62,8 +62,8 @@ pub(super) fn read_all(config: &mut Config, problems: &mut Vec<Problem>) {
 pub(super) fn read_kept(
     config: &mut Config,
     earlier: Option<&Config>,
-    problems: &mut Vec<Problem>,
-    warnings: &mut Vec<Problem>,
+    problems: &mut Vec<ConfigProblem>,
+    warnings: &mut Vec<ConfigProblem>,
 ) {
     let mut known: Option<HashMap<(String, PathBuf), SecretString>> = None;
     for secret in of_peers(config) {
@@ -82,7 +82,7 @@ pub(super) fn read_kept(
                 unread.set(before);
                 warnings.extend(found.drain(..).map(|problem| {
                     let message = format!("{}; what it said before stays valid", problem.message);
-                    Problem::new(key.clone(), message)
+                    ConfigProblem::new(key.clone(), message)
                 }));
             }
             None => problems.append(&mut found),
@@ -101,7 +101,10 @@ fn secrets_of(config: &Config) -> HashMap<(String, PathBuf), SecretString> {
 }
 
 /// Reads one; gives back where it belongs if its file cannot be used.
-fn read_into<'c>(secret: FromFile<'c>, problems: &mut Vec<Problem>) -> Option<SecretSlot<'c>> {
+fn read_into<'c>(
+    secret: FromFile<'c>,
+    problems: &mut Vec<ConfigProblem>,
+) -> Option<SecretSlot<'c>> {
     let FromFile {
         key, file, secret, ..
     } = secret;
@@ -111,14 +114,14 @@ fn read_into<'c>(secret: FromFile<'c>, problems: &mut Vec<Problem>) -> Option<Se
             "set either this or `{}`, not both",
             beside.unwrap_or_default()
         );
-        problems.push(Problem::new(key, message));
+        problems.push(ConfigProblem::new(key, message));
         return None;
     }
     match read(file).and_then(|now| check(&key, now)) {
         Ok(found) => secret.set(found),
         Err(why) => {
             let message = format!("cannot use {}: {why}", file.display());
-            problems.push(Problem::new(key, message));
+            problems.push(ConfigProblem::new(key, message));
             return Some(secret);
         }
     }
@@ -222,25 +225,27 @@ fn of_peers(config: &mut Config) -> Vec<FromFile<'_>> {
 fn read(file: &Path) -> Result<SecretString, String> {
     let text = files::read_text(file, files::SECRET).map_err(|error| error.to_string())?;
     let secret = text.trim_end_matches(['\r', '\n']);
-    match secret.is_empty() {
-        true => Err("it is empty".to_owned()),
-        false => Ok(SecretString::from(secret)),
+    if secret.is_empty() {
+        Err("it is empty".to_owned())
+    } else {
+        Ok(SecretString::from(secret))
     }
 }
 
 /// A secret that could not be used, so that what was used before stays.
 fn check(key: &str, secret: SecretString) -> Result<SecretString, String> {
     if key == "secrets.key_file" {
-        let keys = Secrets {
+        let keys = SecretsConfig {
             key: Some(secret.clone()),
-            ..Secrets::default()
+            ..SecretsConfig::default()
         };
         Keyring::new(&keys)?;
     }
     let of_account = key.starts_with("account") && key.contains(".password");
-    match of_account && !account::is_well_formed(secret.expose_secret()) {
-        true => Err("it starts like an argon2id hash but is none".to_owned()),
-        false => Ok(secret),
+    if of_account && !account::is_well_formed(secret.expose_secret()) {
+        Err("it starts like an argon2id hash but is none".to_owned())
+    } else {
+        Ok(secret)
     }
 }
 
@@ -306,11 +311,11 @@ impl Config {
     }
 
     /// What works but is probably not meant about secrets of these files.
-    pub fn warnings_about(&self, files: &[String]) -> Vec<Problem> {
+    pub fn warnings_about(&self, files: &[String]) -> Vec<ConfigProblem> {
         let warnings = self.validate().unwrap_or_default().into_iter();
-        let named =
-            warnings.map(|warning| Problem::new(self.with_names(&warning.key), warning.message));
-        let is_about = |warning: &Problem| {
+        let named = warnings
+            .map(|warning| ConfigProblem::new(self.with_names(&warning.key), warning.message));
+        let is_about = |warning: &ConfigProblem| {
             files
                 .iter()
                 .any(|file| file.strip_suffix("_file") == Some(&warning.key))
@@ -322,7 +327,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use secrecy::ExposeSecret as _;
-    use smsc_domain::settings::{Key, Kind, Resources};
+    use smsc_domain::settings::{ResourceKey, ResourceKind, Resources};
 
     use super::super::Config;
     use super::SecretLook;
@@ -391,7 +396,10 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let account = |name: &str| {
             let body = serde_json::json!({ "system_id": name, "password_file": at(name) });
-            (Key::new(Kind::Account, name), body.to_string())
+            (
+                ResourceKey::new(ResourceKind::Account, name),
+                body.to_string(),
+            )
         };
         let all = Resources::from([account("gone"), account("rotated")]);
         let node = Config::default();

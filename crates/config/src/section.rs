@@ -52,7 +52,7 @@ macro_rules! section {
             fn read(
                 value: &figment::value::Value,
                 key: &str,
-                reader: &mut $crate::setting::Reader<'_>,
+                reader: &mut $crate::setting::SettingReader<'_>,
             ) -> Option<Self> {
                 let table = reader.table(value, key, Self::KEYS)?;
                 let mut read = Self::default();
@@ -77,7 +77,7 @@ macro_rules! section {
                 $({
                     type Written = $crate::section::written!($kept $(, $written)?);
                     let marks: &[&str] = &[$( stringify!($mark) )?];
-                    fields.push($crate::schema::Field {
+                    fields.push($crate::schema::SchemaField {
                         name: stringify!($field),
                         schema: <Written as Setting>::schema(),
                         doc: [$( $doc.trim() ),+].join(" "),
@@ -121,14 +121,14 @@ macro_rules! section {
 
             fn describe(
                 &self,
-                mut entry: $crate::setting::Entry,
-                out: &mut Vec<$crate::setting::Entry>,
+                mut entry: $crate::setting::ReferenceEntry,
+                out: &mut Vec<$crate::setting::ReferenceEntry>,
             ) {
-                use $crate::setting::{Entry, Setting, Shape, join};
+                use $crate::setting::{EntryShape, ReferenceEntry, Setting, join};
                 let key = entry.key.clone();
                 if !key.is_empty() {
                     entry.kind = Self::kind();
-                    entry.shape = Shape::Table;
+                    entry.shape = EntryShape::Table;
                     out.push(entry);
                 }
                 // What follows the head of a table belongs to it: tables in this one come last.
@@ -136,32 +136,29 @@ macro_rules! section {
                 $({
                     type Written = $crate::section::written!($kept $(, $written)?);
                     let marks: &[&str] = &[$( stringify!($mark) )?];
-                    let entry = Entry {
+                    let entry = ReferenceEntry {
                         key: join(&key, stringify!($field)),
                         kind: String::new(),
                         default: String::new(),
                         doc: [$( $doc.trim() ),+].join(" "),
                         required: marks.contains(&"required"),
-                        shape: Shape::Value,
+                        shape: EntryShape::Value,
                     };
-                    let list = match <Written as Setting>::TABLE {
-                        true => &mut tables,
-                        false => &mut *out,
-                    };
+                    let list = if <Written as Setting>::TABLE { &mut tables } else { &mut *out };
                     <Written as Setting>::describe(&Written::from(self.$field.clone()), entry, list);
                 })+
                 out.append(&mut tables);
             }
 
-            fn describe_new(key: &str, out: &mut Vec<$crate::setting::Entry>) {
+            fn describe_new(key: &str, out: &mut Vec<$crate::setting::ReferenceEntry>) {
                 let mut own = Vec::new();
-                let head = $crate::setting::Entry {
+                let head = $crate::setting::ReferenceEntry {
                     key: key.to_owned(),
                     kind: String::new(),
                     default: String::new(),
                     doc: String::new(),
                     required: false,
-                    shape: $crate::setting::Shape::Table,
+                    shape: $crate::setting::EntryShape::Table,
                 };
                 Self::default().describe(head, &mut own);
                 // The head of a list of tables is already there.

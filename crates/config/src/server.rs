@@ -11,7 +11,7 @@ use super::outputs::{SyslogFacility, SyslogTarget};
 use super::section::{choice, section};
 use super::value::Status;
 use smsc_domain::command_status;
-use smsc_domain::retry::{Class, RetryPolicy, Rule};
+use smsc_domain::retry::{RefusalClass, RetryPolicy, RetryRule};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ choice! {
 
 section! {
     /// `[log]`
-    pub struct Log {
+    pub struct LogConfig {
         /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,smsc::smpp=debug`.
         level: String = "info".to_owned(),
         /// Text for people or JSON for machines.
@@ -146,7 +146,7 @@ section! {
 
 section! {
     /// `[http]`: the admin API, health and metrics.
-    pub struct Http {
+    pub struct HttpConfig {
         /// Address of the admin API.
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
         /// Additional address for `/health` only, with its own thread, so that probes are answered under any load.
@@ -182,7 +182,7 @@ section! {
 
 section! {
     /// `[store]`: the embedded store in the data folder.
-    pub struct Store {
+    pub struct StoreConfig {
         /// Pages (of 4 KiB) of the write-ahead log after which it is copied into the database, in parallel to commits. The log may grow to sixteen times as many.
         wal_autocheckpoint: u32 = 1_000,
         /// Most operations in one commit.
@@ -246,7 +246,7 @@ choice! {
 
 section! {
     /// `[redis]`: what all nodes share and may lose: limits, and answers of the resolver.
-    pub struct Redis {
+    pub struct RedisConfig {
         /// Such as `redis://:secret@redis.example:6379/0`, or `rediss://…` by TLS; without it each node enforces limits by itself.
         url: Option<SecretString> = None,
         /// File with the URL, instead of `url`.
@@ -292,7 +292,7 @@ choice! {
 
 section! {
     /// `[cluster]`: this node among those that share a PostgreSQL store.
-    pub struct Cluster {
+    pub struct ClusterConfig {
         /// What this node does.
         roles: Vec<NodeRole> = vec![NodeRole::Smpp, NodeRole::Delivery, NodeRole::Http, NodeRole::Janitor, NodeRole::Api],
         /// A node that has not renewed its lease for this time is dead.
@@ -308,7 +308,7 @@ section! {
 
 section! {
     /// `[queue]`: the queue of every destination.
-    pub struct Queue {
+    pub struct QueueConfig {
         /// Messages of a queue whose bodies are in RAM, ready to be sent, for each priority; each account may have four more, and up to half as
         /// many of the newest messages. While more wait for an operator without a rate that takes 10,000 a second and more, new messages wait for room, a second at most.
         page: usize = 4_096,
@@ -329,7 +329,7 @@ section! {
     }
 }
 
-impl Queue {
+impl QueueConfig {
     /// Most messages of one account that may wait in a queue that it shares with others.
     pub fn most_of_one(&self) -> u64 {
         let share = u128::from(self.max_waiting) * u128::from(self.account_share) / 100;
@@ -339,7 +339,7 @@ impl Queue {
 
 section! {
     /// `[validity]`: how long messages live.
-    pub struct Validity {
+    pub struct ValidityConfig {
         /// For messages without a validity_period.
         default: Duration = 10 * DAY,
         /// Longer validity periods are shortened to this.
@@ -349,7 +349,7 @@ section! {
     }
 }
 
-impl Validity {
+impl ValidityConfig {
     /// Until when a receipt is kept whose message ended then; Unix milliseconds.
     pub fn of_receipt(&self, ended_at: i64) -> i64 {
         match i64::try_from(self.receipts.as_millis()) {
@@ -399,7 +399,7 @@ section! {
 
 section! {
     /// `[correlation]`: matching receipts with messages, by the operator's message id.
-    pub struct Correlation {
+    pub struct CorrelationConfig {
         /// How long a sent message waits for its receipt before it ends UNKNOWN.
         ttl: Duration = 72 * HOUR,
         /// How often expired correlations and expired rows of `smpp.message_correlations` are removed.
@@ -470,11 +470,11 @@ impl RetryClass {
     }
 
     /// As the domain has it.
-    pub fn class(self) -> Class {
+    pub fn class(self) -> RefusalClass {
         match self {
-            Self::Temporary => Class::Temporary,
-            Self::Permanent => Class::Permanent,
-            Self::Throttled => Class::Throttled,
+            Self::Temporary => RefusalClass::Temporary,
+            Self::Permanent => RefusalClass::Permanent,
+            Self::Throttled => RefusalClass::Throttled,
         }
     }
 }
@@ -487,7 +487,7 @@ impl Retry {
         let rules = self.status.iter().map(|rule| {
             let class = rule.class.class();
             let delays = rule.delays.clone().unwrap_or_default();
-            (rule.status, Rule { class, delays })
+            (rule.status, RetryRule { class, delays })
         });
         RetryPolicy {
             delays: self.delays.clone(),

@@ -8,11 +8,11 @@ use figment::value::{Dict, Tag, Value};
 use figment::{Figment, Source};
 use serde_json::{Value as Json, json};
 
-use super::problem::{Problem, did_you_mean};
+use super::problem::{ConfigProblem, did_you_mean};
 
 /// One row of the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ReferenceEntry {
     /// Full key; lists of tables as `account[].window`.
     pub key: String,
     /// What to write: `duration`, `text`, `list of text`, …
@@ -24,12 +24,12 @@ pub struct Entry {
     /// Must be given.
     pub required: bool,
     /// Whether it is a value or the head of a table.
-    pub shape: Shape,
+    pub shape: EntryShape,
 }
 
-/// What an [`Entry`] stands for.
+/// What a [`ReferenceEntry`] stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum EntryShape {
     /// A value.
     Value,
     /// `[key]`; its entries follow.
@@ -82,7 +82,7 @@ pub(super) trait Setting: Sized {
     fn kind() -> String;
 
     /// Reads it; `None` when it cannot be used, with the reason in the reader.
-    fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self>;
+    fn read(value: &Value, key: &str, reader: &mut SettingReader<'_>) -> Option<Self>;
 
     /// What its JSON may be, as JSON Schema.
     fn schema() -> Json;
@@ -97,14 +97,14 @@ pub(super) trait Setting: Sized {
     fn same(&self, other: &Self) -> bool;
 
     /// Adds what stands under `key`; tables add their entries after themselves.
-    fn describe(&self, mut entry: Entry, out: &mut Vec<Entry>) {
+    fn describe(&self, mut entry: ReferenceEntry, out: &mut Vec<ReferenceEntry>) {
         entry.kind = Self::kind();
         entry.default = self.show();
         out.push(entry);
     }
 
     /// Adds the entries of a table with the defaults of a new one; values add nothing.
-    fn describe_new(_key: &str, _out: &mut Vec<Entry>) {}
+    fn describe_new(_key: &str, _out: &mut Vec<ReferenceEntry>) {}
 }
 
 /// How settings are written as JSON.
@@ -117,9 +117,9 @@ pub(super) struct Write {
 }
 
 /// Where values come from, and what was wrong with them.
-pub(super) struct Reader<'a> {
+pub(super) struct SettingReader<'a> {
     figment: &'a Figment,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ConfigProblem>,
 }
 
 /// Name of the environment as a source of values.
@@ -140,9 +140,9 @@ impl Write {
     };
 }
 
-// === impl Reader ===
+// === impl SettingReader ===
 
-impl<'a> Reader<'a> {
+impl<'a> SettingReader<'a> {
     pub(super) fn new(figment: &'a Figment) -> Self {
         Self {
             figment,
@@ -185,9 +185,9 @@ impl<'a> Reader<'a> {
                 )
             }
         });
-        self.problems.push(Problem {
+        self.problems.push(ConfigProblem {
             origin,
-            ..Problem::new(key, message)
+            ..ConfigProblem::new(key, message)
         });
     }
 
@@ -234,7 +234,7 @@ pub(super) fn found(value: &Value) -> String {
     }
 }
 
-/// The same without the content, for secrets.
+/// What kind of value was found, without its content, for secrets.
 fn found_secret(value: &Value) -> &'static str {
     match value {
         Value::String(..) | Value::Char(..) => "a text",
@@ -255,7 +255,7 @@ impl<T: Leaf> Setting for T {
         <T as Leaf>::kind()
     }
 
-    fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value, key: &str, reader: &mut SettingReader<'_>) -> Option<Self> {
         let spelled = || {
             let text = reader.environment_text(value)?;
             T::parse(&text.parse().ok()?)
@@ -299,7 +299,7 @@ impl<T: Setting> Setting for Option<T> {
         T::kind()
     }
 
-    fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value, key: &str, reader: &mut SettingReader<'_>) -> Option<Self> {
         T::read(value, key, reader).map(Some)
     }
 
@@ -323,12 +323,12 @@ impl<T: Setting> Setting for Option<T> {
         }
     }
 
-    fn describe(&self, mut entry: Entry, out: &mut Vec<Entry>) {
+    fn describe(&self, mut entry: ReferenceEntry, out: &mut Vec<ReferenceEntry>) {
         let key = entry.key.clone();
         entry.kind = Self::kind();
         entry.default = self.show();
         if T::TABLE {
-            entry.shape = Shape::Table;
+            entry.shape = EntryShape::Table;
         }
         out.push(entry);
         T::describe_new(&key, out);
@@ -342,7 +342,7 @@ impl<T: Setting> Setting for Vec<T> {
         format!("list: {}", without_article(&T::kind()))
     }
 
-    fn read(value: &Value, key: &str, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value, key: &str, reader: &mut SettingReader<'_>) -> Option<Self> {
         let from_environment;
         let elements = match value {
             Value::Array(_, elements) => elements,
@@ -395,12 +395,12 @@ impl<T: Setting> Setting for Vec<T> {
         self.len() == other.len() && self.iter().zip(other).all(|(own, other)| own.same(other))
     }
 
-    fn describe(&self, mut entry: Entry, out: &mut Vec<Entry>) {
+    fn describe(&self, mut entry: ReferenceEntry, out: &mut Vec<ReferenceEntry>) {
         let key = format!("{}[]", entry.key);
         entry.kind = Self::kind();
         entry.default = self.show();
         if T::TABLE {
-            entry.shape = Shape::Tables;
+            entry.shape = EntryShape::Tables;
         }
         out.push(entry);
         T::describe_new(&key, out);
@@ -415,7 +415,7 @@ pub(super) fn without_article(kind: &str) -> &str {
 }
 
 /// A single value where a list may stand; text from the environment may be `a,b` or `["a", "b"]`.
-fn split(value: &Value, reader: &Reader<'_>) -> Vec<Value> {
+fn split(value: &Value, reader: &SettingReader<'_>) -> Vec<Value> {
     let tag = value.tag();
     let Some(text) = reader.environment_text(value) else {
         return vec![value.clone()];

@@ -9,12 +9,12 @@ use serde_json::Value as Json;
 use super::section::choice;
 use super::setting::Leaf;
 use super::value::{quoted, table_of};
-use smsc_domain::cost::Tariff;
+use smsc_domain::cost::TargetTariff;
 use smsc_domain::route;
 
 choice! {
     /// Who of a step gets a message.
-    pub enum Sharing {
+    pub enum StepSharing {
         /// Each its part.
         Weight = "weight",
         /// Who has least to do for what it can take: waiting and unanswered messages for each of its `rate`, or of its windows. Equals share by weight.
@@ -30,12 +30,12 @@ pub struct Costs(BTreeMap<String, f64>);
 
 // === impl Sharing ===
 
-impl From<Sharing> for route::Sharing {
-    fn from(sharing: Sharing) -> Self {
+impl From<StepSharing> for route::Sharing {
+    fn from(sharing: StepSharing) -> Self {
         match sharing {
-            Sharing::Weight => Self::Weight,
-            Sharing::LeastBusy => Self::LeastBusy,
-            Sharing::LeastCost => Self::LeastCost,
+            StepSharing::Weight => Self::Weight,
+            StepSharing::LeastBusy => Self::LeastBusy,
+            StepSharing::LeastCost => Self::LeastCost,
         }
     }
 }
@@ -53,8 +53,8 @@ impl Costs {
     }
 
     /// The prices of a target; `base` where no prefix fits.
-    pub fn tariff(&self, base: Option<f64>) -> Tariff {
-        Tariff::new(base, self.iter())
+    pub fn tariff(&self, base: Option<f64>) -> TargetTariff {
+        TargetTariff::new(base, self.iter())
     }
 }
 
@@ -83,9 +83,10 @@ impl Leaf for Costs {
             .iter()
             .map(|(prefix, cost)| format!("{} = {cost}", quoted(prefix)))
             .collect();
-        match costs.is_empty() {
-            true => "{}".to_owned(),
-            false => format!("{{ {} }}", costs.join(", ")),
+        if costs.is_empty() {
+            "{}".to_owned()
+        } else {
+            format!("{{ {} }}", costs.join(", "))
         }
     }
 

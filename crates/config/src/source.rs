@@ -9,10 +9,11 @@ use figment::value::{Dict, Map, Value};
 use figment::{Error, Figment, Metadata, Profile, Provider};
 
 use super::Config;
-use super::problem::{ConfigError, Problem};
+use super::former;
+use super::problem::{ConfigError, ConfigProblem};
 use super::reference::reference;
 use super::secret_files;
-use super::setting::{ENVIRONMENT, Reader, Setting, Shape, variable};
+use super::setting::{ENVIRONMENT, EntryShape, Setting, SettingReader, variable};
 
 /// What our environment variables start with.
 const PREFIX: &str = "SMSC_";
@@ -24,7 +25,7 @@ const PREFIX: &str = "SMSC_";
 pub(super) fn read(
     path: Option<&Path>,
     variables: impl IntoIterator<Item = (String, String)>,
-) -> Result<(Config, Vec<Problem>), ConfigError> {
+) -> Result<(Config, Vec<ConfigProblem>), ConfigError> {
     let environment = Environment::from_variables(variables);
     let mut figment = Figment::new();
     if let Some(path) = path {
@@ -41,9 +42,10 @@ pub(super) fn read(
         path: path.unwrap_or(Path::new("the environment")).to_owned(),
         message: without_excerpt(&error.to_string()),
     })?;
-    let dict = data.get(&Profile::Default).cloned().unwrap_or_default();
+    let mut dict = data.get(&Profile::Default).cloned().unwrap_or_default();
 
-    let mut reader = Reader::new(&figment);
+    let mut reader = SettingReader::new(&figment);
+    former::refuse(&mut dict, &mut reader);
     let mut config = Config::read(&Value::from(dict), "", &mut reader).unwrap_or_default();
     problems.append(&mut reader.problems);
     secret_files::read_all(&mut config, &mut problems);
@@ -71,7 +73,7 @@ pub(super) fn without_excerpt(message: &str) -> String {
 /// decided by the key's type, so that a token of digits keeps its leading zeros.
 struct Environment {
     dict: Dict,
-    problems: Vec<Problem>,
+    problems: Vec<ConfigProblem>,
 }
 
 impl Provider for Environment {
@@ -91,7 +93,7 @@ impl Environment {
     fn from_variables(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let known: HashMap<String, String> = reference()
             .into_iter()
-            .filter(|entry| entry.shape == Shape::Value && !entry.key.contains("[]"))
+            .filter(|entry| entry.shape == EntryShape::Value && !entry.key.contains("[]"))
             .map(|entry| (letters(&entry.key), variable(&entry.key)))
             .collect();
         let mut dict = Dict::new();
@@ -104,12 +106,12 @@ impl Environment {
             let top = path[0].as_str();
             if ["listener", "account", "operator", "route", "list", "limit"].contains(&top) {
                 let message = format!("{top}s come from the file; remove the variable");
-                problems.push(Problem::new(name, message));
+                problems.push(ConfigProblem::new(name, message));
             } else if path.len() > 1 || Config::KEYS.contains(&top) {
                 insert(&mut dict, &path, value);
             } else if let Some(meant) = known.get(&letters(rest)) {
                 let message = format!("unknown variable, did you mean `{meant}`?");
-                problems.push(Problem::new(name, message));
+                problems.push(ConfigProblem::new(name, message));
             }
         }
         Self { dict, problems }

@@ -10,9 +10,9 @@ use figment::{Figment, Provider as _};
 use serde_json::{Map, Value as Json};
 
 use super::reference::reference;
-use super::setting::{Entry, Shape};
+use super::setting::{EntryShape, ReferenceEntry};
 use super::source::without_excerpt;
-use smsc_domain::settings::Kind;
+use smsc_domain::settings::ResourceKind;
 
 /// What stands in an editor above the keys.
 const HEAD: &str = "# Remove the # before a key to set it. Lines that begin with # are ignored.\n";
@@ -21,19 +21,19 @@ const HEAD: &str = "# Remove the # before a key to set it. Lines that begin with
 ///
 /// # Errors
 /// It is a list or a table, and no TOML.
-pub fn typed(kind: Kind, key: &str, text: &str) -> Result<Json, String> {
+pub fn typed(kind: ResourceKind, key: &str, text: &str) -> Result<Json, String> {
     let entry = entries(kind).into_iter().find(|(name, _)| name == key);
     let Some((_, entry)) = entry else {
         return Ok(toml_value(text).unwrap_or_else(|_| text.into()));
     };
     match entry.shape {
-        Shape::Value => of_kind(&entry.kind, text),
-        Shape::Table | Shape::Tables => toml_value(text),
+        EntryShape::Value => of_kind(&entry.kind, text),
+        EntryShape::Table | EntryShape::Tables => toml_value(text),
     }
 }
 
 /// Whether a key has the value that it has without being set.
-pub fn is_default(kind: Kind, key: &str, value: &Json) -> bool {
+pub fn is_default(kind: ResourceKind, key: &str, value: &Json) -> bool {
     let is_nothing = match value {
         Json::Null => true,
         Json::String(text) => text.is_empty(),
@@ -49,7 +49,7 @@ pub fn is_default(kind: Kind, key: &str, value: &Json) -> bool {
 }
 
 /// The table of a resource with every key, its meaning beside it: set ones as they are, others as comments.
-pub fn page(kind: Kind, settings: &Json) -> String {
+pub fn page(kind: ResourceKind, settings: &Json) -> String {
     let mut text = HEAD.to_owned();
     for (key, entry) in entries(kind) {
         // What is below is written in one line with its table.
@@ -58,9 +58,10 @@ pub fn page(kind: Kind, settings: &Json) -> String {
         }
         text.push_str(&format!("\n# {} ({})\n", entry.doc, entry.kind));
         let value = settings.get(&key).unwrap_or(&Json::Null);
-        let set = match is_default(kind, &key, value) {
-            true => None,
-            false => toml(value),
+        let set = if is_default(kind, &key, value) {
+            None
+        } else {
+            toml(value)
         };
         text.push_str(&match set {
             Some(value) => format!("{key} = {value}\n"),
@@ -74,10 +75,11 @@ pub fn page(kind: Kind, settings: &Json) -> String {
 ///
 /// # Errors
 /// It is neither.
-pub fn read_page(kind: Kind, text: &str) -> Result<Map<String, Json>, String> {
-    let json = match text.trim_start().starts_with('{') {
-        true => serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?,
-        false => toml_json(text)?,
+pub fn read_page(kind: ResourceKind, text: &str) -> Result<Map<String, Json>, String> {
+    let json = if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?
+    } else {
+        toml_json(text)?
     };
     let Json::Object(mut map) = json else {
         return Err("is no table".to_owned());
@@ -100,7 +102,7 @@ pub fn read_page(kind: Kind, text: &str) -> Result<Map<String, Json>, String> {
 }
 
 /// The keys of a kind without its name, in the order of the reference: `window`, `retry.delays`.
-fn entries(kind: Kind) -> Vec<(String, Entry)> {
+fn entries(kind: ResourceKind) -> Vec<(String, ReferenceEntry)> {
     let head = format!("{}[].", kind.as_str());
     let own = reference().into_iter().filter_map(|entry| {
         let key = entry.key.strip_prefix(&head)?.to_owned();
@@ -154,7 +156,7 @@ fn toml_json(text: &str) -> Result<Json, String> {
 }
 
 /// JSON as TOML, in one line; `None` for nothing.
-fn toml(value: &Json) -> Option<String> {
+pub(super) fn toml(value: &Json) -> Option<String> {
     Some(match value {
         Json::Null => return None,
         // JSON's escapes are TOML's, but for this one.
@@ -186,43 +188,58 @@ mod tests {
     #[test]
     fn a_value_has_the_type_of_its_key() {
         for (kind, key, text, json) in [
-            (Kind::Account, "password", "12345", json!("12345")),
-            (Kind::Account, "window", "50", json!(50)),
-            (Kind::Account, "rate", "0.5", json!(0.5)),
-            (Kind::Account, "prepaid", "true", json!(true)),
+            (ResourceKind::Account, "password", "12345", json!("12345")),
+            (ResourceKind::Account, "window", "50", json!(50)),
+            (ResourceKind::Account, "rate", "0.5", json!(0.5)),
+            (ResourceKind::Account, "prepaid", "true", json!(true)),
             (
-                Kind::Account,
+                ResourceKind::Account,
                 "addresses",
                 "12345, 4477*",
                 json!(["12345", "4477*"]),
             ),
-            (Kind::Account, "addresses", "", json!([])),
+            (ResourceKind::Account, "addresses", "", json!([])),
             (
-                Kind::Account,
+                ResourceKind::Account,
                 "prices",
                 "{ default = 1 }",
                 json!({"default": 1}),
             ),
-            (Kind::Account, "callback_retry_for", "1h", json!("1h")),
-            (Kind::Operator, "binds", "2", json!(2)),
-            (Kind::Operator, "reconnect", "1s,2s", json!(["1s", "2s"])),
-            (Kind::Operator, "retry.max_attempts", "3", json!(3)),
-            (Kind::Route, "to", "up,backup", json!(["up", "backup"])),
             (
-                Kind::Route,
+                ResourceKind::Account,
+                "callback_retry_for",
+                "1h",
+                json!("1h"),
+            ),
+            (ResourceKind::Operator, "binds", "2", json!(2)),
+            (
+                ResourceKind::Operator,
+                "reconnect",
+                "1s,2s",
+                json!(["1s", "2s"]),
+            ),
+            (ResourceKind::Operator, "retry.max_attempts", "3", json!(3)),
+            (
+                ResourceKind::Route,
+                "to",
+                "up,backup",
+                json!(["up", "backup"]),
+            ),
+            (
+                ResourceKind::Route,
                 "to",
                 "[{ a = 70, b = 30 }]",
                 json!([{"a": 70, "b": 30}]),
             ),
-            (Kind::Route, "prefix", "44", json!("44")),
+            (ResourceKind::Route, "prefix", "44", json!("44")),
             // Of the wrong type, or of a newer release: the server says so.
-            (Kind::Account, "window", "many", json!("many")),
-            (Kind::Account, "unheard_of", "3", json!(3)),
-            (Kind::Account, "unheard_of", "a b", json!("a b")),
+            (ResourceKind::Account, "window", "many", json!("many")),
+            (ResourceKind::Account, "unheard_of", "3", json!(3)),
+            (ResourceKind::Account, "unheard_of", "a b", json!("a b")),
         ] {
             assert_eq!(typed(kind, key, text), Ok(json), "{key}={text}");
         }
-        assert!(typed(Kind::Account, "prices", "{ default").is_err());
+        assert!(typed(ResourceKind::Account, "prices", "{ default").is_err());
     }
 
     #[test]
@@ -231,7 +248,7 @@ mod tests {
             "system_id": "shop", "password": "a\"b\\\u{7f}ü", "window": 10, "rate": 50.5, "addresses": ["1", "2"],
             "prices": {"default": 1, "4477": 2}, "callback_url": null,
         });
-        let text = page(Kind::Account, &settings);
+        let text = page(ResourceKind::Account, &settings);
         assert!(
             text.contains("\nrate = 50.5\n") && text.contains("\n# window = 10\n"),
             "{text}"
@@ -240,7 +257,7 @@ mod tests {
         // It is the default, and nothing.
         expected.remove("window");
         expected.remove("callback_url");
-        assert_eq!(read_page(Kind::Account, &text), Ok(expected));
+        assert_eq!(read_page(ResourceKind::Account, &text), Ok(expected));
     }
 
     #[test]
@@ -253,18 +270,22 @@ mod tests {
             "[[account]]\nrate = 5",
         ] {
             assert_eq!(
-                read_page(Kind::Account, text).as_ref(),
+                read_page(ResourceKind::Account, text).as_ref(),
                 Ok(&wanted),
                 "{text}"
             );
         }
-        let two = read_page(Kind::Account, "[[account]]\n[[account]]").unwrap_err();
+        let two = read_page(ResourceKind::Account, "[[account]]\n[[account]]").unwrap_err();
         assert_eq!(two, "has 2 of [[account]]: one is needed");
         assert!(
-            read_page(Kind::Account, "rate = ")
+            read_page(ResourceKind::Account, "rate = ")
                 .unwrap_err()
                 .contains("TOML")
         );
-        assert!(read_page(Kind::Account, "{").unwrap_err().contains("JSON"));
+        assert!(
+            read_page(ResourceKind::Account, "{")
+                .unwrap_err()
+                .contains("JSON")
+        );
     }
 }

@@ -37,9 +37,9 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::outputs::is_host_and_port;
-use super::problem::{ConfigError, Problem};
+use super::problem::{ConfigError, ConfigProblem};
 use super::setting::join;
-use super::{Config, Keyring, Queue, Retry, Smpp, Store, Telemetry, show_duration};
+use super::{Config, Keyring, QueueConfig, Retry, Smpp, StoreConfig, Telemetry, show_duration};
 
 /// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
 const MAX_SYSTEM_ID: usize = 15;
@@ -57,15 +57,15 @@ const MAX_WINDOW: u32 = 65_535;
 /// Problems and warnings while they are found.
 #[derive(Default)]
 struct Findings {
-    problems: Vec<Problem>,
-    warnings: Vec<Problem>,
+    problems: Vec<ConfigProblem>,
+    warnings: Vec<ConfigProblem>,
 }
 
 /// Checks everything.
 ///
 /// # Errors
 /// [`ConfigError::Invalid`] with all problems; the warnings otherwise.
-pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
+pub(super) fn validate(config: &Config) -> Result<Vec<ConfigProblem>, ConfigError> {
     let mut found = Findings::default();
     check_server(config, &mut found);
     listeners::check_listeners(config, &mut found);
@@ -73,7 +73,6 @@ pub(super) fn validate(config: &Config) -> Result<Vec<Problem>, ConfigError> {
     cluster::check_cluster(config, &mut found);
     redis::check_redis(config, &mut found);
     redis_platform::check_redis_platform(config, &mut found);
-    nats::check_nats(config, &mut found);
     carrier::check_listener(config, &mut found);
     event_sinks::check_event_sinks(config, &mut found);
     archive::check_archive(config, &mut found);
@@ -182,7 +181,7 @@ fn check_smpp(smpp: &Smpp, found: &mut Findings) {
     }
 }
 
-fn check_store(store: &Store, found: &mut Findings) {
+fn check_store(store: &StoreConfig, found: &mut Findings) {
     found.at_least_one(
         "store.wal_autocheckpoint",
         u64::from(store.wal_autocheckpoint),
@@ -216,7 +215,7 @@ fn check_store(store: &Store, found: &mut Findings) {
     }
 }
 
-fn check_queue(queue: &Queue, found: &mut Findings) {
+fn check_queue(queue: &QueueConfig, found: &mut Findings) {
     found.at_least_one("queue.page", queue.page as u64);
     found.at_least_one("queue.page_mib", queue.page_mib);
     found.at_least_one("queue.max_waiting", queue.max_waiting);
@@ -312,11 +311,11 @@ fn check_retry(retry: &Retry, key: &str, found: &mut Findings) {
 
 impl Findings {
     fn problem(&mut self, key: impl Into<String>, message: impl Into<String>) {
-        self.problems.push(Problem::new(key, message));
+        self.problems.push(ConfigProblem::new(key, message));
     }
 
     fn warn(&mut self, key: impl Into<String>, message: impl Into<String>) {
-        self.warnings.push(Problem::new(key, message));
+        self.warnings.push(ConfigProblem::new(key, message));
     }
 
     fn require(&mut self, key: &str, holds: bool, otherwise: &str) {

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::setting::{Leaf, Setting};
 use smsc_domain::command_status;
-use smsc_domain::route::{Share, Step};
+use smsc_domain::route::{RoutingStep, TargetShare};
 
 /// A command_status by name or number.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub struct Hex(u8);
 
 /// Distribution lists of an account, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lists(BTreeMap<String, Vec<String>>);
+pub struct DistributionLists(BTreeMap<String, Vec<String>>);
 
 /// Text as a TOML string.
 pub(super) fn quoted(text: &str) -> String {
@@ -365,7 +365,7 @@ impl Leaf for Hex {
 
 // === Step of a route ===
 
-impl Leaf for Step<String> {
+impl Leaf for RoutingStep<String> {
     const EXAMPLE: &'static str = "\"name\" or { name = 70, other = 30 }";
 
     fn kind() -> String {
@@ -384,7 +384,7 @@ impl Leaf for Step<String> {
             .as_dict()?
             .iter()
             .map(|(target, weight)| {
-                Some(Share {
+                Some(TargetShare {
                     target: target.clone(),
                     weight: <u32 as Leaf>::parse(weight)?,
                 })
@@ -409,14 +409,14 @@ impl Leaf for Step<String> {
         if let [only] = self.shares.as_slice() {
             return Json::from(only.target.as_str());
         }
-        let share = |share: &Share<String>| (share.target.clone(), Json::from(share.weight));
+        let share = |share: &TargetShare<String>| (share.target.clone(), Json::from(share.weight));
         self.shares.iter().map(share).collect()
     }
 }
 
 // === Lists ===
 
-impl Lists {
+impl DistributionLists {
     /// The addresses of a list.
     pub fn members(&self, name: &str) -> Option<&[String]> {
         self.0.get(name).map(Vec::as_slice)
@@ -430,7 +430,7 @@ impl Lists {
     }
 }
 
-impl Leaf for Lists {
+impl Leaf for DistributionLists {
     const EXAMPLE: &'static str = "{ name = [\"447700900001\", \"447700900002\"] }";
 
     fn kind() -> String {
@@ -461,12 +461,11 @@ impl Leaf for Lists {
             let members: Vec<String> = members.iter().map(|member| quoted(member)).collect();
             format!("{} = [{}]", quoted(name), members.join(", "))
         };
-        match self.0.is_empty() {
-            true => "{}".to_owned(),
-            false => {
-                let lists: Vec<String> = self.0.iter().map(list).collect();
-                format!("{{ {} }}", lists.join(", "))
-            }
+        if self.0.is_empty() {
+            "{}".to_owned()
+        } else {
+            let lists: Vec<String> = self.0.iter().map(list).collect();
+            format!("{{ {} }}", lists.join(", "))
         }
     }
 

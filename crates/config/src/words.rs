@@ -2,7 +2,7 @@
 //! network, `users` of the local socket.
 //!
 //! Read as it is written; what the words mean is checked in `validate/words.rs` and `validate/local.rs`, key by key, and
-//! used by the plan through `classes` of operators and GSM networks and [`Operator::own_states`].
+//! used by the plan through `classes` of operators and GSM networks and [`OperatorConfig::own_states`].
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,8 +12,8 @@ use serde_json::Value as Json;
 
 use super::setting::Leaf;
 use super::value::{quoted, table_of};
-use super::{Operator, RetryClass};
-use smsc_domain::command_status::{self, Class};
+use super::{OperatorConfig, RetryClass};
+use smsc_domain::command_status::{self, RefusalClass};
 use smsc_domain::receipt_states::ReceiptStates;
 use smsc_domain::state;
 
@@ -73,9 +73,10 @@ impl Leaf for Words {
             .iter()
             .map(|(key, word)| format!("{} = {}", quoted(key), quoted(word)))
             .collect();
-        match pairs.is_empty() {
-            true => "{}".to_owned(),
-            false => format!("{{ {} }}", pairs.join(", ")),
+        if pairs.is_empty() {
+            "{}".to_owned()
+        } else {
+            format!("{{ {} }}", pairs.join(", "))
         }
     }
 
@@ -87,7 +88,7 @@ impl Leaf for Words {
 }
 
 /// The classes of statuses that a table names, the narrowest range first.
-pub(super) fn classes_of(words: &Words) -> Vec<(RangeInclusive<u32>, Class)> {
+pub(super) fn classes_of(words: &Words) -> Vec<(RangeInclusive<u32>, RefusalClass)> {
     let mut classes: Vec<_> = words
         .iter()
         .filter_map(|(key, word)| {
@@ -101,11 +102,11 @@ pub(super) fn classes_of(words: &Words) -> Vec<(RangeInclusive<u32>, Class)> {
     classes
 }
 
-// === impl Operator ===
+// === impl OperatorConfig ===
 
-impl Operator {
+impl OperatorConfig {
     /// `statuses`, the narrowest range first.
-    pub fn classes(&self) -> Vec<(RangeInclusive<u32>, Class)> {
+    pub fn classes(&self) -> Vec<(RangeInclusive<u32>, RefusalClass)> {
         classes_of(&self.statuses)
     }
 

@@ -8,10 +8,10 @@ use crate::UDHI;
 use smsc_proto::Message;
 use smsc_smpp::time::{format_absolute, parse_time};
 use smsc_smpp::{Tlvs, tag};
-use smsc_sms::coding::{Coding, with_charset};
+use smsc_sms::coding::{DataCoding, with_charset};
 use smsc_sms::convert::{self, Choice, choose};
 use smsc_sms::language::Shifts;
-use smsc_sms::udh::Header;
+use smsc_sms::udh::UserDataHeader;
 use smsc_sms::{Unrepresentable, gsm7, ucs2};
 
 use crate::peer::SHORT_MESSAGE;
@@ -46,7 +46,7 @@ const ALPHANUMERIC: (u32, u32) = (5, 0);
 
 /// In which alphabet a text is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Alphabet {
+pub enum TextAlphabet {
     /// Whichever takes the fewest messages: GSM if it has all characters, else UCS-2.
     #[default]
     Auto,
@@ -61,7 +61,7 @@ pub enum Alphabet {
 
 /// A body, ready to be carried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Body {
+pub struct ComposedBody {
     /// The alphabet in words.
     pub alphabet: &'static str,
     /// data_coding (SMPP 3.4 §5.2.19).
@@ -73,7 +73,7 @@ pub struct Body {
 
 /// Why a text cannot be sent so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum ComposeRefusal {
     #[error("{alphabet} has no {:?} (U+{:04X}, character {} of the text)", .lacks.character, u32::from(.lacks.character), .lacks.at + 1)]
     Character {
         alphabet: &'static str,
@@ -105,17 +105,21 @@ pub struct NotAReference;
 ///
 /// # Errors
 /// The alphabet lacks a character, or the text is too long.
-pub fn text(text: &str, alphabet: Alphabet, flash: bool) -> Result<Body, Refused> {
+pub fn text(
+    text: &str,
+    alphabet: TextAlphabet,
+    flash: bool,
+) -> Result<ComposedBody, ComposeRefusal> {
     let body = match alphabet {
-        Alphabet::Auto => match choose(text, &[]) {
+        TextAlphabet::Auto => match choose(text, &[]) {
             Choice::Gsm(_) => in_gsm(text)?,
             Choice::Ucs2 => in_ucs2(text),
         },
-        Alphabet::Gsm => in_gsm(text)?,
-        Alphabet::GsmLossy => plain(GSM, 0, gsm7::encode_lossy(text, Shifts::default())),
-        Alphabet::Ucs2 => in_ucs2(text),
-        Alphabet::Latin1 if flash => return Err(Refused::ClassOfLatin1),
-        Alphabet::Latin1 => {
+        TextAlphabet::Gsm => in_gsm(text)?,
+        TextAlphabet::GsmLossy => plain(GSM, 0, gsm7::encode_lossy(text, Shifts::default())),
+        TextAlphabet::Ucs2 => in_ucs2(text),
+        TextAlphabet::Latin1 if flash => return Err(ComposeRefusal::ClassOfLatin1),
+        TextAlphabet::Latin1 => {
             let octets = convert::encode(text, convert::Alphabet::Latin1, Shifts::default());
             plain("Latin-1", 3, octets.map_err(lacked_by("Latin-1"))?)
         }
@@ -127,7 +131,7 @@ pub fn text(text: &str, alphabet: Alphabet, flash: bool) -> Result<Body, Refused
 ///
 /// # Errors
 /// The header is none, or the data is too long.
-pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<Body, Refused> {
+pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<ComposedBody, ComposeRefusal> {
     framed(flashing(plain("data", DATA, octets), flash), header)
 }
 
@@ -136,17 +140,21 @@ pub fn data(octets: Bytes, header: Bytes, flash: bool) -> Result<Body, Refused> 
 ///
 /// # Errors
 /// The data_coding is another one, the header is none, or the octets are too many or half a character.
-pub fn coded(octets: Bytes, header: Bytes, data_coding: u8) -> Result<Body, Refused> {
+pub fn coded(
+    octets: Bytes,
+    header: Bytes,
+    data_coding: u8,
+) -> Result<ComposedBody, ComposeRefusal> {
     let alphabet = match data_coding {
         0 | FLASH => GSM,
         3 => "Latin-1",
         DATA | FLASH_DATA => "data",
         8 | FLASH_UCS2 if octets.len() % 2 == 1 => {
             let octets = octets.len();
-            return Err(Refused::HalfCharacter { octets });
+            return Err(ComposeRefusal::HalfCharacter { octets });
         }
         8 | FLASH_UCS2 => "UCS-2",
-        other => return Err(Refused::DataCoding(other)),
+        other => return Err(ComposeRefusal::DataCoding(other)),
     };
     framed(plain(alphabet, data_coding, octets), header)
 }
@@ -155,34 +163,37 @@ pub fn coded(octets: Bytes, header: Bytes, data_coding: u8) -> Result<Body, Refu
 ///
 /// # Errors
 /// The header is none, or the octets are too many.
-pub fn encoded(data_coding: u8, header: Bytes, octets: Bytes) -> Result<Body, Refused> {
+pub fn encoded(
+    data_coding: u8,
+    header: Bytes,
+    octets: Bytes,
+) -> Result<ComposedBody, ComposeRefusal> {
     framed(plain("data", data_coding, octets), header)
 }
 
-fn framed(body: Body, header: Bytes) -> Result<Body, Refused> {
+fn framed(body: ComposedBody, header: Bytes) -> Result<ComposedBody, ComposeRefusal> {
     if !header.is_empty() {
-        let (_, rest) =
-            Header::split(&header).map_err(|error| Refused::Header(error.to_string()))?;
+        let (_, rest) = UserDataHeader::split(&header)
+            .map_err(|error| ComposeRefusal::Header(error.to_string()))?;
         if !rest.is_empty() {
             let said = format!("{} octets follow it", rest.len());
-            return Err(Refused::Header(said));
+            return Err(ComposeRefusal::Header(said));
         }
     }
-    sized(Body { header, ..body })
+    sized(ComposedBody { header, ..body })
 }
 
-// === impl Body ===
+// === impl ComposedBody ===
 
-impl Body {
+impl ComposedBody {
     /// Puts it into a message, which is divided when it is too long for one short message.
     pub fn carry(&self, message: &mut Message) {
         message.data_coding = u32::from(self.data_coding);
-        let octets = match self.header.is_empty() {
-            true => self.octets.clone(),
-            false => {
-                message.esm_class |= UDHI;
-                [&self.header[..], &self.octets].concat().into()
-            }
+        let octets = if self.header.is_empty() {
+            self.octets.clone()
+        } else {
+            message.esm_class |= UDHI;
+            [&self.header[..], &self.octets].concat().into()
         };
         message.divide = true;
         if octets.len() <= SHORT_MESSAGE {
@@ -203,15 +214,15 @@ pub fn sender(text: &str) -> Result<((u32, u32), Bytes), NotASender> {
     let text = text.trim();
     let digits = text.strip_prefix('+').unwrap_or(text);
     let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
-    let fits = match is_number {
-        true => digits.len() <= MAX_DIGITS,
-        false => {
-            text.len() <= MAX_LETTERS && text.bytes().all(|octet| (b' '..0x7F).contains(&octet))
-        }
+    let fits = if is_number {
+        digits.len() <= MAX_DIGITS
+    } else {
+        text.len() <= MAX_LETTERS && text.bytes().all(|octet| (b' '..0x7F).contains(&octet))
     };
-    match fits {
-        true => Ok(source(text)),
-        false => Err(NotASender(text.to_owned())),
+    if fits {
+        Ok(source(text))
+    } else {
+        Err(NotASender(text.to_owned()))
     }
 }
 
@@ -229,10 +240,12 @@ pub fn check_reference(text: &str) -> Result<(), NotAReference> {
 pub fn source(text: &str) -> ((u32, u32), Bytes) {
     let digits = text.strip_prefix('+').unwrap_or(text);
     let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
-    let (numbering, address) = match is_number {
-        false => (ALPHANUMERIC, text),
-        true if digits.len() > SHORT_CODE => (INTERNATIONAL, digits),
-        true => (UNKNOWN, digits),
+    let (numbering, address) = if !is_number {
+        (ALPHANUMERIC, text)
+    } else if digits.len() > SHORT_CODE {
+        (INTERNATIONAL, digits)
+    } else {
+        (UNKNOWN, digits)
     };
     (numbering, Bytes::copy_from_slice(address.as_bytes()))
 }
@@ -268,17 +281,17 @@ pub fn time_of(text: &str, now: i64) -> Option<i64> {
     parse_time(text.as_bytes(), now).ok().flatten()
 }
 
-fn in_gsm(text: &str) -> Result<Body, Refused> {
+fn in_gsm(text: &str) -> Result<ComposedBody, ComposeRefusal> {
     let octets = gsm7::encode(text, Shifts::default()).map_err(lacked_by("the GSM alphabet"))?;
     Ok(plain(GSM, 0, octets))
 }
 
-fn in_ucs2(text: &str) -> Body {
+fn in_ucs2(text: &str) -> ComposedBody {
     plain("UCS-2", 8, ucs2::encode(text))
 }
 
-fn plain(alphabet: &'static str, data_coding: u8, octets: impl Into<Bytes>) -> Body {
-    Body {
+fn plain(alphabet: &'static str, data_coding: u8, octets: impl Into<Bytes>) -> ComposedBody {
+    ComposedBody {
         alphabet,
         data_coding,
         header: Bytes::new(),
@@ -286,35 +299,35 @@ fn plain(alphabet: &'static str, data_coding: u8, octets: impl Into<Bytes>) -> B
     }
 }
 
-fn flashing(mut body: Body, flash: bool) -> Body {
+fn flashing(mut body: ComposedBody, flash: bool) -> ComposedBody {
     if flash {
         let coding = match body.data_coding {
-            0 => Coding::Default,
-            8 => Coding::Ucs2,
-            _ => Coding::Octets,
+            0 => DataCoding::Default,
+            8 => DataCoding::Ucs2,
+            _ => DataCoding::Octets,
         };
         body.data_coding = with_charset(FLASH, coding);
     }
     body
 }
 
-fn sized(body: Body) -> Result<Body, Refused> {
+fn sized(body: ComposedBody) -> Result<ComposedBody, ComposeRefusal> {
     match body.octets.len() + body.header.len() {
         ..=LONGEST => Ok(body),
-        octets => Err(Refused::TooLong { octets }),
+        octets => Err(ComposeRefusal::TooLong { octets }),
     }
 }
 
-fn lacked_by(alphabet: &'static str) -> impl Fn(Unrepresentable) -> Refused {
-    move |lacks| Refused::Character { alphabet, lacks }
+fn lacked_by(alphabet: &'static str) -> impl Fn(Unrepresentable) -> ComposeRefusal {
+    move |lacks| ComposeRefusal::Character { alphabet, lacks }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Content, segments, text_of};
+    use crate::{MessageContent, segments, text_of};
 
-    fn carried(body: &Body) -> Message {
+    fn carried(body: &ComposedBody) -> Message {
         let mut message = Message::default();
         body.carry(&mut message);
         message
@@ -333,7 +346,7 @@ mod tests {
             (&"я".repeat(71), "UCS-2", 8, 2),
             (&"a".repeat(1_000), "GSM 7-bit", 0, 7),
         ] {
-            let body = text(written, Alphabet::Auto, false).unwrap();
+            let body = text(written, TextAlphabet::Auto, false).unwrap();
             assert_eq!((body.alphabet, body.data_coding), (alphabet, data_coding));
             let message = carried(&body);
             assert_eq!(segments(&message), parts, "{written}");
@@ -343,28 +356,30 @@ mod tests {
 
     #[test]
     fn an_alphabet_without_a_character_says_which() {
-        let refused = text("ab€я", Alphabet::Gsm, false).unwrap_err().to_string();
+        let refused = text("ab€я", TextAlphabet::Gsm, false)
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             refused,
             "the GSM alphabet has no 'я' (U+044F, character 4 of the text)"
         );
-        let lossy = text("ab€яê", Alphabet::GsmLossy, false).unwrap();
+        let lossy = text("ab€яê", TextAlphabet::GsmLossy, false).unwrap();
         assert_eq!(
             (lossy.data_coding, &lossy.octets[..]),
             (0, &b"ab\x1be??"[..])
         );
-        assert!(text("é", Alphabet::Latin1, false).is_ok());
-        assert!(text("я", Alphabet::Latin1, false).is_err());
-        assert!(text(&"a".repeat(LONGEST + 1), Alphabet::Auto, false).is_err());
+        assert!(text("é", TextAlphabet::Latin1, false).is_ok());
+        assert!(text("я", TextAlphabet::Latin1, false).is_err());
+        assert!(text(&"a".repeat(LONGEST + 1), TextAlphabet::Auto, false).is_err());
     }
 
     #[test]
     fn flash_is_class_0() {
-        let coding = |written| text(written, Alphabet::Auto, true).unwrap().data_coding;
+        let coding = |written| text(written, TextAlphabet::Auto, true).unwrap().data_coding;
         assert_eq!((coding("hello"), coding("я")), (0x10, 0x18));
         assert_eq!(
-            text("a", Alphabet::Latin1, true),
-            Err(Refused::ClassOfLatin1)
+            text("a", TextAlphabet::Latin1, true),
+            Err(ComposeRefusal::ClassOfLatin1)
         );
     }
 
@@ -375,7 +390,7 @@ mod tests {
         let body = data(Bytes::from_static(&[1, 2, 3]), header.clone(), false).unwrap();
         let message = carried(&body);
         assert_eq!((message.data_coding, message.esm_class), (4, UDHI));
-        assert_eq!(&Content::read(&message).body[..], [1, 2, 3]);
+        assert_eq!(&MessageContent::read(&message).body[..], [1, 2, 3]);
         for wrong in [
             &[6, 5][..],
             &[1, 5, 4],
@@ -404,9 +419,9 @@ mod tests {
         }
         assert_eq!(
             coded(octets(b"a"), none(), 15),
-            Err(Refused::DataCoding(15))
+            Err(ComposeRefusal::DataCoding(15))
         );
-        let half = Refused::HalfCharacter { octets: 3 };
+        let half = ComposeRefusal::HalfCharacter { octets: 3 };
         assert_eq!(coded(octets(b"abc"), none(), 8), Err(half));
         // The second of two parts, in UCS-2.
         let header = octets(&[5, 0, 3, 7, 2, 2]);

@@ -134,13 +134,13 @@ fn fields(message: &mut Message, bringer: Bringer) -> Result<(), CommandStatus> 
             _ => return Err(status),
         }
     }
-    match is_service_type(&message.service_type) {
-        true => Ok(()),
-        false if is_operator => {
-            message.service_type.clear();
-            Ok(())
-        }
-        false => Err(CommandStatus::ESME_RINVSERTYP),
+    if is_service_type(&message.service_type) {
+        Ok(())
+    } else if is_operator {
+        message.service_type.clear();
+        Ok(())
+    } else {
+        Err(CommandStatus::ESME_RINVSERTYP)
     }
 }
 
@@ -172,9 +172,10 @@ pub fn write_times(message: &mut Message) {
         (&mut message.validity_period, message.expires_at),
     ] {
         if !field.is_empty() && !is_standard(field) {
-            *field = match is_said(field) {
-                true => format_absolute(at).into(),
-                false => Vec::new(),
+            *field = if is_said(field) {
+                format_absolute(at).into()
+            } else {
+                Vec::new()
             };
         }
     }

@@ -25,10 +25,10 @@ pub mod times;
 use crate::peer::PeerEncoding;
 use crate::peer::divide;
 use smsc_config::Gsm;
-use smsc_sms::tpdu::WriteError;
+use smsc_sms::tpdu::TpduWriteError;
 
-pub use command::{Order, is_about, order};
-pub use deliver::{Delivery, check, deliver};
+pub use command::{CommandType, is_about, order};
+pub use deliver::{HandsetDelivery, check, deliver};
 pub use incoming::{delivered, submitted};
 pub use status::{answer, repeated, report};
 
@@ -60,9 +60,9 @@ impl Handsets {
 
 /// Why a message cannot be sent to a handset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum HandsetRefusal {
     #[error(transparent)]
-    Text(#[from] divide::Refused),
+    Text(#[from] divide::DivideRefusal),
     /// A character set that TP-DCS does not have (3GPP TS 23.038 §4).
     #[error("handsets know no character set for data_coding {0:#04x}")]
     Coding(u8),
@@ -73,7 +73,7 @@ pub enum Refused {
     #[error("an address has the type {0}; the largest one is 7")]
     Numbering(u32),
     #[error(transparent)]
-    Field(#[from] WriteError),
+    Field(#[from] TpduWriteError),
 }
 
 #[cfg(test)]

@@ -17,44 +17,45 @@ use smsc_proto as pb;
 
 use smsc_proto::Message;
 use smsc_smpp::{Tlvs, tag};
-use smsc_sms::coding::{Coding, coding};
+use smsc_sms::coding::{DataCoding, coding};
 use smsc_sms::convert::{self, Alphabet};
 use smsc_sms::segment::{self, Units};
-use smsc_sms::udh::{Concat, Element, Header, PORTS_16};
+use smsc_sms::udh::{Concat, Element, PORTS_16, UserDataHeader};
 
 /// esm_class: the user data begins with a header (SMPP 3.4 §5.2.12).
 pub const UDHI: u32 = 0x40;
 
 /// The text of a message with what frames it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
+pub struct MessageContent {
     /// Without the concatenation element of a part.
-    pub header: Header,
+    pub header: UserDataHeader,
     /// Which of several parts it is, by header or by TLVs; what calls itself the only one is none.
     pub part: Option<Concat>,
     /// Whether the TLVs say so: its header has no such element yet.
     pub is_numbered_by_tlvs: bool,
     /// Without the header.
     pub body: Bytes,
-    pub coding: Coding,
+    pub coding: DataCoding,
     /// What the default alphabet means in `body`.
     pub alphabet: Alphabet,
 }
 
-// === impl Content ===
+// === impl MessageContent ===
 
-impl Content {
+impl MessageContent {
     /// Reads a message. A header that is none is text: what a peer sent is passed on, not judged.
     pub fn read(message: &Message) -> Self {
         let alphabet = alphabet_of(message);
         let coding = coding(message.data_coding.to_le_bytes()[0]);
         let octets = payload(message);
-        let framed = match message.esm_class & UDHI != 0 {
-            true => Header::split(&octets).ok(),
-            false => None,
+        let framed = if message.esm_class & UDHI != 0 {
+            UserDataHeader::split(&octets).ok()
+        } else {
+            None
         };
-        let (mut header, mut body) = framed.unwrap_or_else(|| (Header::default(), octets));
-        if coding == Coding::Default && alphabet == Alphabet::GsmPacked {
+        let (mut header, mut body) = framed.unwrap_or_else(|| (UserDataHeader::default(), octets));
+        if coding == DataCoding::Default && alphabet == Alphabet::GsmPacked {
             body = unpacked(&header, &body);
         }
         let by_header = header.concat();
@@ -79,26 +80,33 @@ impl Content {
     /// The characters, `None` for what is no text.
     pub fn text(&self) -> Option<String> {
         let alphabet = match self.coding {
-            Coding::Default => self.alphabet,
-            Coding::Ascii => Alphabet::Ascii,
-            Coding::Latin1 => Alphabet::Latin1,
-            Coding::Ucs2 => Alphabet::Ucs2,
-            Coding::Octets | Coding::Other(_) => return None,
+            DataCoding::Default => self.alphabet,
+            DataCoding::Ascii => Alphabet::Ascii,
+            DataCoding::Latin1 => Alphabet::Latin1,
+            DataCoding::Ucs2 => Alphabet::Ucs2,
+            DataCoding::Octets | DataCoding::Other(_) => return None,
         };
         Some(convert::decode(alphabet, &self.body, self.header.shifts()))
     }
 
     /// Into how many short messages a text goes that is so written. A part has the form of its number unless it gets
     /// another one that takes less room.
-    fn count(&self, octets: &[u8], units: Units, header: &Header, long: LongMessages) -> usize {
+    fn count(
+        &self,
+        octets: &[u8],
+        units: Units,
+        header: &UserDataHeader,
+        long: LongMessages,
+    ) -> usize {
         let Some(part) = self.part else {
             return segment::count(octets, units, header, peer::divide::form(long));
         };
         // The number that TLVs give it is in its header when it is sent.
         let is_eight = self.is_numbered_by_tlvs || peer::gets_eight(long);
-        let form = match part.wide && !is_eight {
-            true => segment::Form::Sixteen,
-            false => segment::Form::Eight,
+        let form = if part.wide && !is_eight {
+            segment::PartNumbering::Sixteen
+        } else {
+            segment::PartNumbering::Eight
         };
         segment::count_numbered(octets, units, header, form)
     }
@@ -107,9 +115,9 @@ impl Content {
     /// GSM alphabet nor in UCS-2 is counted as what it becomes.
     pub fn units(&self) -> (Bytes, Units) {
         match (self.coding, self.alphabet) {
-            (Coding::Default, Alphabet::Gsm) => (self.body.clone(), Units::Septets),
-            (Coding::Ucs2, _) => (self.body.clone(), Units::Ucs2),
-            (Coding::Octets | Coding::Other(_), _) => (self.body.clone(), Units::Octets),
+            (DataCoding::Default, Alphabet::Gsm) => (self.body.clone(), Units::Septets),
+            (DataCoding::Ucs2, _) => (self.body.clone(), Units::Ucs2),
+            (DataCoding::Octets | DataCoding::Other(_), _) => (self.body.clone(), Units::Octets),
             _ => {
                 let text = self.text().unwrap_or_default();
                 match convert::encode(&text, Alphabet::Gsm, self.header.shifts()) {
@@ -166,14 +174,15 @@ pub fn part_of(message: &Message) -> Option<Concat> {
     if message.esm_class & UDHI == 0 && message.tlvs.is_empty() {
         return None;
     }
-    Content::read(message).part
+    MessageContent::read(message).part
 }
 
 /// The characters of a message; `None` when its octets are no text, or were erased.
 pub fn text_of(message: &Message) -> Option<String> {
-    match message.text_erased {
-        true => None,
-        false => Content::read(message).text(),
+    if message.text_erased {
+        None
+    } else {
+        MessageContent::read(message).text()
     }
 }
 
@@ -239,7 +248,7 @@ fn by_octets_as(message: &Message, long: LongMessages) -> u32 {
     if message.short_message.len() <= segment::USER_DATA / 2 && message.tlvs.is_empty() {
         return 1;
     }
-    let content = Content::read(message);
+    let content = MessageContent::read(message);
     let (octets, units) = content.units();
     let count = content.count(&octets, units, &content.header, long);
     let count = match count {
@@ -258,7 +267,7 @@ fn unread_header(message: &Message, octets: &[u8], units: Units) -> usize {
         return 0;
     }
     let all = payload(message);
-    let Ok((elements, _)) = Header::split(&all) else {
+    let Ok((elements, _)) = UserDataHeader::split(&all) else {
         // It is text.
         return 0;
     };
@@ -319,7 +328,7 @@ fn sar(message: &Message) -> Option<Concat> {
 }
 
 /// Septets, one per octet, of a packed body behind its header.
-fn unpacked(header: &Header, body: &Bytes) -> Bytes {
+fn unpacked(header: &UserDataHeader, body: &Bytes) -> Bytes {
     use smsc_sms::pack;
     if header.is_empty() {
         return pack::unpack_text(body).into();

@@ -12,8 +12,10 @@ pub mod references;
 pub mod shape;
 pub mod together;
 
-use crate::{Content, UDHI, by_octets, by_octets_as, is_part};
-use smsc_config::{Account, Gsm, LongMessages, Operator, Protocol, Unrepresentable};
+use crate::{MessageContent, UDHI, by_octets, by_octets_as, is_part};
+use smsc_config::{
+    Account, Gsm, LongMessages, OperatorConfig, OperatorProtocol, UnrepresentableRule,
+};
 use smsc_proto::Message;
 use smsc_smpp::tag;
 use smsc_sms::Language;
@@ -38,7 +40,7 @@ pub struct PeerEncoding {
     /// What data_coding 0 means to it.
     pub alphabet: Alphabet,
     pub long: LongMessages,
-    pub policy: Unrepresentable,
+    pub policy: UnrepresentableRule,
     pub languages: Vec<Language>,
     /// It gets user data only, no TLVs: application ports are in the header.
     pub user_data_only: bool,
@@ -52,7 +54,7 @@ pub struct PeerEncoding {
 
 /// What has to be done with a message before it can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum PeerTreatment {
     /// It is sent as one message.
     Single,
     /// It is too long for one.
@@ -69,7 +71,7 @@ impl Default for PeerEncoding {
         Self {
             alphabet: Alphabet::Gsm,
             long: LongMessages::AsIs,
-            policy: Unrepresentable::Ucs2,
+            policy: UnrepresentableRule::Ucs2,
             languages: Vec::new(),
             user_data_only: false,
             keeps_headers: false,
@@ -81,18 +83,19 @@ impl Default for PeerEncoding {
 
 impl PeerEncoding {
     /// Of an operator.
-    pub fn of_operator(operator: &Operator) -> Self {
+    pub fn of_operator(operator: &OperatorConfig) -> Self {
         let encoding = Self {
             alphabet: operator.alphabet.into(),
             long: operator.long_messages,
             policy: operator.unrepresentable,
             languages: known(&operator.languages),
-            gbk: operator.protocol != Protocol::Smpp && operator.carrier().gbk,
+            gbk: operator.protocol != OperatorProtocol::Smpp && operator.carrier().gbk,
             ..Self::default()
         };
-        match operator.protocol == Protocol::Smpp {
-            true => encoding,
-            false => encoding.over_carrier(),
+        if operator.protocol == OperatorProtocol::Smpp {
+            encoding
+        } else {
+            encoding.over_carrier()
         }
     }
 
@@ -124,9 +127,10 @@ impl PeerEncoding {
     pub fn of_account(account: &Account) -> Self {
         Self {
             alphabet: account.alphabet.map_or(Alphabet::Gsm, Alphabet::from),
-            long: match account.has_carrier_secret() {
-                true => by_header(account.long_messages),
-                false => account.long_messages,
+            long: if account.has_carrier_secret() {
+                by_header(account.long_messages)
+            } else {
+                account.long_messages
             },
             policy: account.unrepresentable,
             may_be_carrier: account.has_carrier_secret(),
@@ -149,26 +153,28 @@ fn known(names: &[String]) -> Vec<Language> {
 }
 
 /// What to do with a message to a peer with this encoding.
-pub fn way(message: &Message, to: &PeerEncoding) -> Way {
+pub fn way(message: &Message, to: &PeerEncoding) -> PeerTreatment {
     let simple = message.esm_class & UDHI == 0 && message.tlvs.is_empty();
     let as_is = to.long == LongMessages::AsIs && !message.divide;
     // The common cases, without a look at the text.
     if is_part(message) || (as_is && (simple || !may_be_cut(message, to))) {
-        return Way::Single;
+        return PeerTreatment::Single;
     }
     if simple && message.short_message.len() <= always_one(to) {
-        return Way::Single;
+        return PeerTreatment::Single;
     }
-    let content = Content::read(message);
+    let content = MessageContent::read(message);
     if let Some(part) = content.part {
-        return match together::waits(message, part, to) {
-            true => Way::Gather,
-            false => Way::Single,
+        return if together::waits(message, part, to) {
+            PeerTreatment::Gather
+        } else {
+            PeerTreatment::Single
         };
     }
-    match as_is || to.long == LongMessages::Payload || parts_of(message, &content, to) <= 1 {
-        true => Way::Single,
-        false => Way::Divide,
+    if as_is || to.long == LongMessages::Payload || parts_of(message, &content, to) <= 1 {
+        PeerTreatment::Single
+    } else {
+        PeerTreatment::Divide
     }
 }
 
@@ -184,22 +190,22 @@ pub fn leaves_as(message: &Message, to: &PeerEncoding) -> u32 {
 }
 
 /// Notes what [`segments`] of a message says from now on, where its octets do not say it.
-pub fn note(message: &mut Message, way: Way, to: &PeerEncoding) {
+pub fn note(message: &mut Message, way: PeerTreatment, to: &PeerEncoding) {
     let noted = anew(message, way, to).filter(|count| *count != by_octets(message));
     message.note_short_messages(noted.unwrap_or(0));
 }
 
 /// How many short messages leave of a message that its peer gets otherwise than it came; `None` for any other.
-fn anew(message: &Message, way: Way, to: &PeerEncoding) -> Option<u32> {
+fn anew(message: &Message, way: PeerTreatment, to: &PeerEncoding) -> Option<u32> {
     let simple = message.esm_class & UDHI == 0 && message.tlvs.is_empty();
     if simple && message.short_message.len() <= ALWAYS_ONE {
         return None;
     }
-    let is_anew = way == Way::Divide
+    let is_anew = way == PeerTreatment::Divide
         || together::is_rewritten(message, to)
         || (to.user_data_only && !message.tlvs.is_empty());
     if is_anew {
-        let parts = parts_of(message, &Content::read(message), to);
+        let parts = parts_of(message, &MessageContent::read(message), to);
         return Some(u32::try_from(parts).unwrap_or(u32::MAX).max(1));
     }
     let is_renumbered = !simple && gets_eight(to.long) && !to.keeps_headers;
@@ -220,12 +226,13 @@ fn always_one(to: &PeerEncoding) -> usize {
 }
 
 /// How many parts a text becomes for a peer.
-fn parts_of(message: &Message, content: &Content, to: &PeerEncoding) -> usize {
+fn parts_of(message: &Message, content: &MessageContent, to: &PeerEncoding) -> usize {
     match divide::framed(message, content, to) {
         Ok(written) => {
-            let long = match to.keeps_headers {
-                true if content.part.is_some() => LongMessages::AsIs,
-                _ => to.long,
+            let long = if to.keeps_headers && content.part.is_some() {
+                LongMessages::AsIs
+            } else {
+                to.long
             };
             content.count(&written.octets, written.units, &written.header, long)
         }

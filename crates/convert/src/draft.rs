@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::routes::Rule;
-use super::{Notes, Place};
+use super::routes::ConvertedRule;
+use super::{ConversionNotes, SourcePlace};
 
 /// system_id: 16 octets with the closing NUL (SMPP 3.4 §5.2.1).
 const MAX_SYSTEM_ID: usize = 15;
@@ -19,7 +19,7 @@ const MAX_ID: usize = 64;
 
 /// One `[[table]]`, in the order in which it is written.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Table {
+pub(super) struct DraftTable {
     /// Where it comes from, for the comment above it.
     origin: String,
     keys: Vec<(&'static str, String)>,
@@ -27,13 +27,13 @@ pub(super) struct Table {
 
 /// A whole configuration.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct ConfigDraft {
     /// Keys of `[smpp]`.
-    pub smpp: Table,
+    pub smpp: DraftTable,
     /// Keys of `[retry]`.
-    pub retry: Table,
-    accounts: Vec<(String, Table)>,
-    operators: Vec<(String, Table)>,
+    pub retry: DraftTable,
+    accounts: Vec<(String, DraftTable)>,
+    operators: Vec<(String, DraftTable)>,
 }
 
 /// Text as a TOML string.
@@ -61,11 +61,11 @@ pub(super) fn list<S: AsRef<str>>(texts: &[S]) -> String {
     format!("[{}]", written.join(", "))
 }
 
-// === impl Table ===
+// === impl DraftTable ===
 
-impl Table {
+impl DraftTable {
     /// An empty one that comes from there.
-    pub fn of(place: &Place, what: &str) -> Self {
+    pub fn of(place: &SourcePlace, what: &str) -> Self {
         Self {
             origin: format!("{what}, {place}"),
             keys: Vec::new(),
@@ -91,7 +91,7 @@ impl Table {
     }
 
     /// Sets system_type, if it can be one.
-    pub fn system_type(&mut self, value: &str, place: &Place, notes: &mut Notes) {
+    pub fn system_type(&mut self, value: &str, place: &SourcePlace, notes: &mut ConversionNotes) {
         if value.len() > MAX_SYSTEM_TYPE {
             let what = format!("system_type {value:?} is longer than {MAX_SYSTEM_TYPE} octets");
             notes.add(place, what, "left out; agree on a shorter one");
@@ -115,17 +115,17 @@ impl Table {
     }
 }
 
-// === impl Draft ===
+// === impl ConfigDraft ===
 
-impl Draft {
+impl ConfigDraft {
     /// Adds an account; answers whether it could be one.
     pub fn account(
         &mut self,
         system_id: &str,
         password: &str,
-        mut table: Table,
-        place: &Place,
-        notes: &mut Notes,
+        mut table: DraftTable,
+        place: &SourcePlace,
+        notes: &mut ConversionNotes,
     ) -> bool {
         if system_id.is_empty() || system_id.len() > MAX_SYSTEM_ID || !system_id.is_ascii() {
             let what = format!(
@@ -150,7 +150,7 @@ impl Draft {
     }
 
     /// Changes an account that is there.
-    pub fn account_mut(&mut self, system_id: &str) -> Option<&mut Table> {
+    pub fn account_mut(&mut self, system_id: &str) -> Option<&mut DraftTable> {
         self.accounts
             .iter_mut()
             .find(|(name, _)| name == system_id)
@@ -160,9 +160,12 @@ impl Draft {
     /// A unique name for an operator, similar to the requested one. Call it when all accounts are
     /// known: an operator may not be named like one.
     pub fn operator_id(&self, wanted: &str) -> String {
-        let allowed = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
-            true => c,
-            false => '-',
+        let allowed = |c: char| {
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '-'
+            }
         };
         let mut base: String = wanted.chars().map(allowed).take(MAX_ID - 8).collect();
         if base.is_empty() {
@@ -189,9 +192,9 @@ impl Draft {
         id: &str,
         address: (&str, &str),
         system_id: &str,
-        mut table: Table,
-        place: &Place,
-        notes: &mut Notes,
+        mut table: DraftTable,
+        place: &SourcePlace,
+        notes: &mut ConversionNotes,
     ) -> bool {
         let (host, port) = address;
         if system_id.is_empty() || system_id.len() > MAX_SYSTEM_ID || !system_id.is_ascii() {
@@ -208,11 +211,12 @@ impl Draft {
             notes.add(place, what, "left out; write its host and port");
             return false;
         }
-        let host = match host.contains(':') {
-            true => format!("[{host}]"),
-            false => host.to_owned(),
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host.to_owned()
         };
-        let mut whole = Table {
+        let mut whole = DraftTable {
             origin: std::mem::take(&mut table.origin),
             keys: Vec::new(),
         };
@@ -225,7 +229,7 @@ impl Draft {
     }
 
     /// The file.
-    pub fn write(&self, product: &str, rules: &[Rule]) -> String {
+    pub fn write(&self, product: &str, rules: &[ConvertedRule]) -> String {
         let mut out = format!(
             "# From the configuration of {product} by `smsc convert`. Read its report, then\n\
              # `smsc check-config --config FILE`. Every other key: docs/configuration.md.\n\
@@ -234,7 +238,7 @@ impl Draft {
         self.smpp.write("[smpp]", &mut out);
         self.retry.write("[retry]", &mut out);
         for (name, table) in &self.accounts {
-            let mut whole = Table {
+            let mut whole = DraftTable {
                 origin: table.origin.clone(),
                 keys: vec![("system_id", quoted(name))],
             };

@@ -10,8 +10,8 @@ mod peers;
 mod read;
 mod routing;
 
-use super::draft::Draft;
-use super::{Converted, Notes, Refused, Source};
+use super::draft::ConfigDraft;
+use super::{ConversionNotes, ConversionRefused, Converted, SourceText};
 use read::{Captured, Record};
 
 /// How to get what can be converted.
@@ -23,12 +23,12 @@ const CAPTURE: &str = "capture what jcli shows instead: smppccm -l, smppccm -s C
 ///
 /// # Errors
 /// A file is one of Jasmin's own (pickled Python objects), or there is nothing of jcli in any.
-pub fn convert(sources: &[Source]) -> Result<Converted, Refused> {
+pub fn convert(sources: &[SourceText]) -> Result<Converted, ConversionRefused> {
     for source in sources {
         let is_pickle =
             source.text.starts_with("Persisted on ") || source.text.contains(['\u{0}', '\u{FFFD}']);
         if is_pickle {
-            return Err(Refused {
+            return Err(ConversionRefused {
                 file: source.name.clone(),
                 why: format!(
                     "this is a file of `persist`, made of Python objects that only Jasmin reads; {CAPTURE}"
@@ -36,20 +36,20 @@ pub fn convert(sources: &[Source]) -> Result<Converted, Refused> {
             });
         }
     }
-    let mut notes = Notes::default();
+    let mut notes = ConversionNotes::default();
     let mut captured = Captured::default();
     for source in sources {
         read::read(source, &mut captured);
     }
     if captured.is_empty() {
-        return Err(Refused {
+        return Err(ConversionRefused {
             file: sources
                 .first()
                 .map_or(String::new(), |source| source.name.clone()),
             why: format!("there is nothing of jcli in it; {CAPTURE}"),
         });
     }
-    let mut draft = Draft::default();
+    let mut draft = ConfigDraft::default();
     let users = peers::accounts(&captured, &mut draft, &mut notes);
     let connectors = peers::operators(&captured, &mut draft, &mut notes);
     let rules = routing::mobile_terminated(&captured, &users, &connectors, &mut notes);

@@ -10,9 +10,9 @@ mod routing;
 mod smsc;
 mod users;
 
-use super::draft::{Draft, list};
-use super::{Converted, Notes, Reader, Refused, Source};
-use groups::Group;
+use super::draft::{ConfigDraft, list};
+use super::{ConversionNotes, ConversionRefused, Converted, FileReader, SourceText};
+use groups::KannelGroup;
 
 /// Groups without a counterpart, and what to do instead.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -122,20 +122,23 @@ const CORE: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// There is no group in them, or a file that they include cannot be read.
-pub fn convert(sources: Vec<Source>, read: &mut Reader<'_>) -> Result<Converted, Refused> {
+pub fn convert(
+    sources: Vec<SourceText>,
+    read: &mut FileReader<'_>,
+) -> Result<Converted, ConversionRefused> {
     let first = sources.first().map(|source| source.name.clone());
-    let mut notes = Notes::default();
+    let mut notes = ConversionNotes::default();
     let mut groups = Vec::new();
     for source in sources {
         groups::read(source, read, &mut groups, &mut notes, 0)?;
     }
     if groups.is_empty() {
-        return Err(Refused {
+        return Err(ConversionRefused {
             file: first.unwrap_or_default(),
             why: "there is no `group = …` in it; give kannel.conf".to_owned(),
         });
     }
-    let mut draft = Draft::default();
+    let mut draft = ConfigDraft::default();
     let mut senders = Vec::new();
     for group in &groups {
         match group.kind.as_str() {
@@ -162,7 +165,7 @@ pub fn convert(sources: Vec<Source>, read: &mut Reader<'_>) -> Result<Converted,
     })
 }
 
-fn core(group: &Group, draft: &mut Draft, notes: &mut Notes) {
+fn core(group: &KannelGroup, draft: &mut ConfigDraft, notes: &mut ConversionNotes) {
     if let Some(value) = group.number("sms-resend-freq", notes) {
         draft
             .retry
@@ -177,7 +180,7 @@ fn core(group: &Group, draft: &mut Draft, notes: &mut Notes) {
     note_rest(group, &["sms-resend-freq", "sms-resend-retry"], CORE, notes);
 }
 
-fn elsewhere(group: &Group, kind: &str, notes: &mut Notes) {
+fn elsewhere(group: &KannelGroup, kind: &str, notes: &mut ConversionNotes) {
     let instead = ELSEWHERE
         .iter()
         .find(|(name, _)| *name == kind)
@@ -191,7 +194,12 @@ fn elsewhere(group: &Group, kind: &str, notes: &mut Notes) {
 }
 
 /// Notes every key that is not among the used ones.
-fn note_rest(group: &Group, used: &[&str], known: &[(&str, &str)], notes: &mut Notes) {
+fn note_rest(
+    group: &KannelGroup,
+    used: &[&str],
+    known: &[(&str, &str)],
+    notes: &mut ConversionNotes,
+) {
     for entry in &group.entries {
         if used.contains(&entry.key.as_str()) {
             continue;

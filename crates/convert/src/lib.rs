@@ -15,7 +15,7 @@ use std::io;
 
 /// Where something was found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourcePlace {
     /// The file as it was named.
     pub file: String,
     /// From 1.
@@ -26,7 +26,7 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePlace,
     /// What it is.
     pub what: String,
     /// What to do about it.
@@ -35,7 +35,7 @@ pub struct Note {
 
 /// A text to convert.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceText {
     /// How it is named in notes; also what included files are looked up beside.
     pub name: String,
     /// Its content.
@@ -52,19 +52,19 @@ pub struct Converted {
 }
 
 /// Reads a file that another one names; the second text is the file that names it.
-pub type Reader<'a> = dyn FnMut(&str, &str) -> io::Result<Source> + 'a;
+pub type FileReader<'a> = dyn FnMut(&str, &str) -> io::Result<SourceText> + 'a;
 
 /// Nothing could be converted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{file}: {why}")]
-pub struct Refused {
+pub struct ConversionRefused {
     /// The file.
     pub file: String,
     /// Why, and what to give instead.
     pub why: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
@@ -78,10 +78,10 @@ impl fmt::Display for Note {
 
 /// Notes while they are found.
 #[derive(Debug, Default)]
-struct Notes(Vec<Note>);
+struct ConversionNotes(Vec<Note>);
 
-impl Notes {
-    fn add(&mut self, place: &Place, what: impl Into<String>, instead: impl Into<String>) {
+impl ConversionNotes {
+    fn add(&mut self, place: &SourcePlace, what: impl Into<String>, instead: impl Into<String>) {
         self.0.push(Note {
             place: place.clone(),
             what: what.into(),

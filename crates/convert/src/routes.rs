@@ -7,33 +7,33 @@
 
 use std::collections::BTreeSet;
 
-use super::Place;
-use super::draft::{Table, list, quoted};
+use super::SourcePlace;
+use super::draft::{DraftTable, list, quoted};
 
 /// Targets in order of failover; those of one step share equally.
-pub(super) type Steps = Vec<Vec<String>>;
+pub(super) type FailoverSteps = Vec<Vec<String>>;
 
 /// A condition and where it leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct ConvertedRule {
     /// Destinations that start with it.
     pub prefix: String,
     /// Only messages of this account.
     pub account: Option<String>,
     /// No target when empty: such messages are refused.
-    pub to: Steps,
+    pub to: FailoverSteps,
     /// Where it comes from.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// Prefix and account.
-type Condition = (String, Option<String>);
+type RouteCondition = (String, Option<String>);
 
 /// Routes that lead every message where the first matching rule does, and the rules that no
 /// message reaches, by their index.
-pub(super) fn settle(rules: &[Rule]) -> (Vec<Rule>, Vec<usize>) {
+pub(super) fn settle(rules: &[ConvertedRule]) -> (Vec<ConvertedRule>, Vec<usize>) {
     let conditions = closed(rules.iter().map(condition).collect());
-    let reached = |wanted: &Condition| {
+    let reached = |wanted: &RouteCondition| {
         rules
             .iter()
             .position(|rule| covers(&condition(rule), wanted))
@@ -41,9 +41,9 @@ pub(super) fn settle(rules: &[Rule]) -> (Vec<Rule>, Vec<usize>) {
     let unreached = (0..rules.len())
         .filter(|index| reached(&condition(&rules[*index])) != Some(*index))
         .collect();
-    let mut ordered: Vec<Condition> = conditions.into_iter().collect();
+    let mut ordered: Vec<RouteCondition> = conditions.into_iter().collect();
     ordered.sort_by_key(|(prefix, account)| (prefix.len(), account.is_some()));
-    let mut kept: Vec<Rule> = Vec::new();
+    let mut kept: Vec<ConvertedRule> = Vec::new();
     for wanted in ordered {
         let Some(rule) = reached(&wanted).map(|index| &rules[index]) else {
             continue;
@@ -59,7 +59,7 @@ pub(super) fn settle(rules: &[Rule]) -> (Vec<Rule>, Vec<usize>) {
         };
         if needed {
             let (prefix, account) = wanted;
-            kept.push(Rule {
+            kept.push(ConvertedRule {
                 prefix,
                 account,
                 ..rule.clone()
@@ -71,10 +71,10 @@ pub(super) fn settle(rules: &[Rule]) -> (Vec<Rule>, Vec<usize>) {
 }
 
 /// With every pair of conditions also what fits both.
-fn closed(mut conditions: BTreeSet<Condition>) -> BTreeSet<Condition> {
-    let mut fresh: Vec<Condition> = conditions.iter().cloned().collect();
+fn closed(mut conditions: BTreeSet<RouteCondition>) -> BTreeSet<RouteCondition> {
+    let mut fresh: Vec<RouteCondition> = conditions.iter().cloned().collect();
     while let Some(one) = fresh.pop() {
-        let both: Vec<Condition> = conditions
+        let both: Vec<RouteCondition> = conditions
             .iter()
             .filter_map(|other| intersect(&one, other))
             .collect();
@@ -87,16 +87,16 @@ fn closed(mut conditions: BTreeSet<Condition>) -> BTreeSet<Condition> {
     conditions
 }
 
-fn condition(rule: &Rule) -> Condition {
+fn condition(rule: &ConvertedRule) -> RouteCondition {
     (rule.prefix.clone(), rule.account.clone())
 }
 
 /// Whether every message of `inner` is one of `outer`.
-fn covers(outer: &Condition, inner: &Condition) -> bool {
+fn covers(outer: &RouteCondition, inner: &RouteCondition) -> bool {
     inner.0.starts_with(&outer.0) && (outer.1.is_none() || outer.1 == inner.1)
 }
 
-fn intersect(a: &Condition, b: &Condition) -> Option<Condition> {
+fn intersect(a: &RouteCondition, b: &RouteCondition) -> Option<RouteCondition> {
     let prefix = match (a.0.starts_with(&b.0), b.0.starts_with(&a.0)) {
         (true, _) => &a.0,
         (_, true) => &b.0,
@@ -110,20 +110,21 @@ fn intersect(a: &Condition, b: &Condition) -> Option<Condition> {
     Some((prefix.clone(), account))
 }
 
-// === impl Rule ===
+// === impl ConvertedRule ===
 
-impl Rule {
+impl ConvertedRule {
     /// As `[[route]]`.
-    pub fn table(&self) -> Table {
-        let mut table = Table::of(&self.place, "route");
+    pub fn table(&self) -> DraftTable {
+        let mut table = DraftTable::of(&self.place, "route");
         table.text("prefix", &self.prefix);
         if let Some(account) = &self.account {
             table.text("account", account);
         }
         let steps: Vec<String> = self.to.iter().map(|step| written(step)).collect();
-        match steps.is_empty() {
-            true => table.set("to", list(&["test:failed"])),
-            false => table.set("to", format!("[{}]", steps.join(", "))),
+        if steps.is_empty() {
+            table.set("to", list(&["test:failed"]));
+        } else {
+            table.set("to", format!("[{}]", steps.join(", ")));
         }
         table
     }
@@ -144,23 +145,23 @@ fn written(step: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn rule(prefix: &str, account: Option<&str>, to: &str) -> Rule {
-        Rule {
+    fn rule(prefix: &str, account: Option<&str>, to: &str) -> ConvertedRule {
+        ConvertedRule {
             prefix: prefix.to_owned(),
             account: account.map(str::to_owned),
             to: match to {
                 "" => Vec::new(),
                 to => vec![vec![to.to_owned()]],
             },
-            place: Place {
+            place: SourcePlace {
                 file: "f".to_owned(),
                 line: 1,
             },
         }
     }
 
-    fn shown(rules: &[Rule]) -> Vec<String> {
-        let show = |rule: &Rule| {
+    fn shown(rules: &[ConvertedRule]) -> Vec<String> {
+        let show = |rule: &ConvertedRule| {
             format!(
                 "{}/{}/{}",
                 rule.prefix,

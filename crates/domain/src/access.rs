@@ -6,7 +6,7 @@ use std::fmt;
 
 /// What the bearer of a token may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum AccessRole {
     /// Reads everything except message texts. Numbers are shown, because support staff already have
     /// the customer's number; texts are private.
     Read,
@@ -29,9 +29,9 @@ pub enum KeyRole {
     Consent,
 }
 
-// === impl Role ===
+// === impl AccessRole ===
 
-impl Role {
+impl AccessRole {
     /// All of them, the least first.
     pub const ALL: [Self; 3] = [Self::Read, Self::Operate, Self::Admin];
 
@@ -55,7 +55,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for AccessRole {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.as_str())
     }
@@ -99,7 +99,7 @@ impl fmt::Display for KeyRole {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyRole, Role};
+    use super::{AccessRole, KeyRole};
 
     #[test]
     fn a_key_may_do_what_its_role_says() {
@@ -120,12 +120,12 @@ mod tests {
 
     #[test]
     fn each_role_includes_the_ones_before() {
-        for (at, role) in Role::ALL.into_iter().enumerate() {
-            assert_eq!(Role::from_name(role.as_str()), Some(role));
-            for (other_at, other) in Role::ALL.into_iter().enumerate() {
+        for (at, role) in AccessRole::ALL.into_iter().enumerate() {
+            assert_eq!(AccessRole::from_name(role.as_str()), Some(role));
+            for (other_at, other) in AccessRole::ALL.into_iter().enumerate() {
                 assert_eq!(role.allows(other), at >= other_at);
             }
         }
-        assert_eq!(Role::from_name("Admin"), None);
+        assert_eq!(AccessRole::from_name("Admin"), None);
     }
 }

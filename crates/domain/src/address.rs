@@ -78,23 +78,26 @@ fn mask_run(written: &str, known_by: &[u8]) -> String {
     if pieces().any(|piece| piece.as_bytes()[..digits_of(piece)].ends_with(known_by)) {
         let masked = pieces().map(|piece| {
             let (digits, end) = piece.split_at(digits_of(piece));
-            match digits.as_bytes().ends_with(known_by) {
-                true => mask(digits.as_bytes()) + end,
-                false => piece.to_owned(),
+            if digits.as_bytes().ends_with(known_by) {
+                mask(digits.as_bytes()) + end
+            } else {
+                piece.to_owned()
             }
         });
         return masked.collect();
     }
     let digits: Vec<u8> = written.bytes().filter(u8::is_ascii_digit).collect();
     let is_whole = known_by.len() < KNOWN_BY;
-    let is_in = match is_whole {
-        true => digits == known_by,
-        false => digits.windows(KNOWN_BY).any(|some| some == known_by),
+    let is_in = if is_whole {
+        digits == known_by
+    } else {
+        digits.windows(KNOWN_BY).any(|some| some == known_by)
     };
     let is_foreign = |sign: char| is_digit(sign) && !sign.is_ascii_digit();
-    match is_in || written.contains(is_foreign) {
-        true => written.replace(is_digit, "*"),
-        false => written.to_owned(),
+    if is_in || written.contains(is_foreign) {
+        written.replace(is_digit, "*")
+    } else {
+        written.to_owned()
     }
 }
 

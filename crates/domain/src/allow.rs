@@ -10,7 +10,7 @@ use thiserror::Error;
 /// IPv4 is kept as the mapped IPv6 address, so that a dual-stack listener, which shows IPv4 peers
 /// as `::ffff:a.b.c.d`, matches the same entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
+pub struct IpNetwork {
     bits: u128,
     mask: u128,
 }
@@ -18,7 +18,7 @@ pub struct Network {
 /// Addresses that may bind; empty means all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowList {
-    networks: Vec<Network>,
+    networks: Vec<IpNetwork>,
 }
 
 /// An entry that is neither an address nor a CIDR block.
@@ -26,9 +26,9 @@ pub struct AllowList {
 #[error("\"{0}\" is neither an IP address nor a CIDR block such as 192.0.2.0/24")]
 pub struct NotANetwork(pub String);
 
-// === impl Network ===
+// === impl IpNetwork ===
 
-impl FromStr for Network {
+impl FromStr for IpNetwork {
     type Err = NotANetwork;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -55,7 +55,7 @@ impl FromStr for Network {
     }
 }
 
-impl Network {
+impl IpNetwork {
     /// Whether the address lies in this network.
     pub fn contains(&self, address: IpAddr) -> bool {
         as_bits(address) & self.mask == self.bits

@@ -69,25 +69,25 @@ const MANY_DOUBTFUL: f64 = 0.1;
 /// The pace towards one operator.
 #[derive(Debug, Default)]
 pub struct Backoff {
-    limit: Option<Limit>,
+    limit: Option<ReducedRate>,
     /// What had been sent at which time, for the last second.
     samples: VecDeque<(Instant, u64)>,
     /// Refusals of the last second or so, and of the last ten.
-    recent: [Option<Window>; 2],
+    recent: [Option<RefusalWindow>; 2],
     /// Share of refusals that our rate does not change, and until when that is believed.
     own: Option<(f64, Instant)>,
 }
 
 /// Refusals since a moment, and what had been sent a second before it.
 #[derive(Debug, Clone, Copy)]
-struct Window {
+struct RefusalWindow {
     since: Instant,
     sent: u64,
     refusals: u32,
 }
 
 #[derive(Debug)]
-struct Limit {
+struct ReducedRate {
     /// Messages per second.
     rate: f64,
     /// The rate before it was halved for the first time.
@@ -96,7 +96,7 @@ struct Limit {
     refused: f64,
     /// When it was halved last.
     halved: Instant,
-    stage: Stage,
+    stage: BackoffStage,
     /// Share of refusals before it was halved last, where that was measured and is small.
     share: Option<f64>,
     /// The rate does not climb before.
@@ -108,7 +108,7 @@ struct Limit {
 
 /// What is known since the rate was halved last.
 #[derive(Debug)]
-enum Stage {
+enum BackoffStage {
     /// Old answers still come.
     Settling,
     /// Refusals since then are counted.
@@ -176,7 +176,7 @@ impl Backoff {
         refusal: Refusal,
     ) -> bool {
         if let Some(limit) = &mut self.limit
-            && matches!(limit.stage, Stage::Settling)
+            && matches!(limit.stage, BackoffStage::Settling)
         {
             limit.quiet_until = now + QUIET;
             return false;
@@ -196,12 +196,12 @@ impl Backoff {
         let most = configured.unwrap_or(f64::INFINITY);
         let start = measured.max(START).min(most);
         let is_first = self.limit.is_none();
-        let limit = self.limit.get_or_insert(Limit {
+        let limit = self.limit.get_or_insert(ReducedRate {
             rate: start,
             began: start,
             refused: start,
             halved: now,
-            stage: Stage::Helped,
+            stage: BackoffStage::Helped,
             share: None,
             quiet_until: now,
             climbed: now,
@@ -211,14 +211,15 @@ impl Backoff {
         let counts = limit.counts(now, sent_total, are_many, own);
         if counts {
             // A limit may be far above what there is to send.
-            let used = match is_first {
-                true => limit.rate,
-                false => limit.rate.min(measured.max(limit.rate / 2.0)),
+            let used = if is_first {
+                limit.rate
+            } else {
+                limit.rate.min(measured.max(limit.rate / 2.0))
             };
             limit.refused = used.max(floor);
             limit.rate = (limit.refused / 2.0).max(floor);
             limit.halved = now;
-            limit.stage = Stage::Settling;
+            limit.stage = BackoffStage::Settling;
             limit.tokens = limit.tokens.min(0.0);
             self.recent = Default::default();
         }
@@ -257,7 +258,7 @@ impl Backoff {
 
     /// Counts a refusal; whether there are more, lately, than chance makes of an expected share.
     fn are_many(&mut self, now: Instant, sent_total: u64, measured: f64, expected: f64) -> bool {
-        let fresh = Window {
+        let fresh = RefusalWindow {
             since: now,
             sent: sent_total.saturating_sub(measured as u64),
             refusals: 0,
@@ -283,9 +284,9 @@ fn exceeds(refusals: u32, share: f64, sent: f64) -> bool {
     f64::from(refusals) > expected + DEVIATIONS * expected.sqrt()
 }
 
-// === impl Limit ===
+// === impl ReducedRate ===
 
-impl Limit {
+impl ReducedRate {
     fn fill(&mut self, now: Instant) {
         let seconds = now.duration_since(self.filled).as_secs_f64();
         self.filled = now;
@@ -295,26 +296,26 @@ impl Limit {
     /// Begins and ends the time in which it is judged whether the last halving has helped.
     fn look(&mut self, now: Instant, sent_total: u64) {
         match self.stage {
-            Stage::Settling if now.duration_since(self.halved) >= SETTLES => {
-                self.stage = Stage::Judging {
+            BackoffStage::Settling if now.duration_since(self.halved) >= SETTLES => {
+                self.stage = BackoffStage::Judging {
                     sent: sent_total,
                     refusals: 0,
                 };
             }
-            Stage::Judging { sent, refusals } => {
+            BackoffStage::Judging { sent, refusals } => {
                 let sent = sent_total.saturating_sub(sent) as f64;
                 if refusals == 0 && self.is_judged(now, refusals, sent) {
-                    self.stage = Stage::Helped;
+                    self.stage = BackoffStage::Helped;
                 }
             }
-            Stage::Settling | Stage::Helped | Stage::Futile { .. } => {}
+            BackoffStage::Settling | BackoffStage::Helped | BackoffStage::Futile { .. } => {}
         }
     }
 
     /// The share of refusals since it is known that the rate does not change it.
     fn own_share(&self, sent_total: u64) -> Option<f64> {
         match self.stage {
-            Stage::Futile {
+            BackoffStage::Futile {
                 share,
                 sent,
                 refusals,
@@ -338,27 +339,27 @@ impl Limit {
 
     /// Takes note of a refusal; whether the rate is to be halved for it.
     fn counts(&mut self, now: Instant, sent_total: u64, are_many: bool, own: f64) -> bool {
-        if !matches!(self.stage, Stage::Futile { .. }) && (own == 0.0 || are_many) {
+        if !matches!(self.stage, BackoffStage::Futile { .. }) && (own == 0.0 || are_many) {
             self.quiet_until = now + QUIET;
         }
         let (sent, refusals) = match &mut self.stage {
             // Seen to by the caller.
-            Stage::Settling => return false,
-            Stage::Futile { refusals, .. } => {
+            BackoffStage::Settling => return false,
+            BackoffStage::Futile { refusals, .. } => {
                 *refusals += 1;
                 return false;
             }
-            Stage::Helped => {
+            BackoffStage::Helped => {
                 self.share = None;
                 if !are_many && self.rate < NEAR * self.refused {
-                    self.stage = Stage::Judging {
+                    self.stage = BackoffStage::Judging {
                         sent: sent_total,
                         refusals: 0,
                     };
                 }
                 return are_many;
             }
-            Stage::Judging { sent, refusals } => {
+            BackoffStage::Judging { sent, refusals } => {
                 *refusals += 1;
                 (sent_total.saturating_sub(*sent) as f64, *refusals)
             }
@@ -373,11 +374,11 @@ impl Limit {
         }
         let are_few = share < MANY || own > 0.0 && !exceeds(refusals, own, sent);
         if are_few {
-            self.stage = Stage::Helped;
+            self.stage = BackoffStage::Helped;
             return false;
         }
         if self.share.is_some_and(|before| share >= STEADY * before) {
-            self.stage = Stage::Futile {
+            self.stage = BackoffStage::Futile {
                 share,
                 sent: sent_total,
                 refusals: 0,
@@ -392,13 +393,15 @@ impl Limit {
     fn climb(&mut self, now: Instant) {
         let seconds = now.duration_since(self.climbed).as_secs_f64();
         self.climbed = now;
-        let part = match now < self.quiet_until {
-            false => 1.0,
-            true if now.duration_since(self.halved) >= HELD => CREEP,
-            true => return,
+        let part = if now >= self.quiet_until {
+            1.0
+        } else if now.duration_since(self.halved) >= HELD {
+            CREEP
+        } else {
+            return;
         };
         let step = match self.stage {
-            Stage::Futile { .. } => CLIMB_ABOVE * self.refused.max(self.rate),
+            BackoffStage::Futile { .. } => CLIMB_ABOVE * self.refused.max(self.rate),
             _ if self.rate < self.refused => CLIMB * self.refused,
             _ => CLIMB_ABOVE * self.rate,
         };

@@ -18,7 +18,7 @@ pub const LEAST_ANSWERS: u32 = 20;
 
 /// When a breaker opens and how it closes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct BreakerLimits {
     /// Failures in a row that open it; 0: a row never does.
     pub in_a_row: u32,
     /// Share of failures among the answers of [`WINDOW`] that opens it, if there were
@@ -32,7 +32,7 @@ pub struct Limits {
 
 /// The state of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stand {
+pub enum BreakerStatus {
     Closed,
     /// No calls.
     Open,
@@ -43,14 +43,14 @@ pub enum Stand {
 /// Whether calls may be made.
 #[derive(Debug)]
 pub struct Breaker {
-    limits: Limits,
+    limits: BreakerLimits,
     failures: u32,
-    recent: VecDeque<Slice>,
-    state: State,
+    recent: VecDeque<WindowSlice>,
+    state: BreakerState,
 }
 
 #[derive(Debug)]
-enum State {
+enum BreakerState {
     Closed,
     Open { since: Instant },
     HalfOpen { under_way: u32, succeeded: u32 },
@@ -58,15 +58,15 @@ enum State {
 
 /// Answers of one part of the window.
 #[derive(Debug)]
-struct Slice {
+struct WindowSlice {
     began: Instant,
     answers: u32,
     failures: u32,
 }
 
-// === impl Limits ===
+// === impl BreakerLimits ===
 
-impl Limits {
+impl BreakerLimits {
     /// Never opens.
     pub const OFF: Self = Self {
         in_a_row: 0,
@@ -94,17 +94,17 @@ impl Limits {
 
 impl Breaker {
     /// Closed.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: BreakerLimits) -> Self {
         Self {
             limits,
             failures: 0,
             recent: VecDeque::new(),
-            state: State::Closed,
+            state: BreakerState::Closed,
         }
     }
 
     /// Changes the limits. A breaker that can no longer open is closed.
-    pub fn configure(&mut self, limits: Limits) {
+    pub fn configure(&mut self, limits: BreakerLimits) {
         self.limits = limits;
         if !limits.is_on() {
             self.close();
@@ -122,10 +122,10 @@ impl Breaker {
             return false;
         }
         match &mut self.state {
-            State::Closed => {}
-            State::HalfOpen { under_way, .. } => *under_way += 1,
-            State::Open { .. } => {
-                self.state = State::HalfOpen {
+            BreakerState::Closed => {}
+            BreakerState::HalfOpen { under_way, .. } => *under_way += 1,
+            BreakerState::Open { .. } => {
+                self.state = BreakerState::HalfOpen {
                     under_way: 1,
                     succeeded: 0,
                 };
@@ -137,10 +137,10 @@ impl Breaker {
     /// Calls that would be admitted now.
     pub fn room(&self, now: Instant) -> u32 {
         match self.state {
-            State::Closed => u32::MAX,
-            State::Open { since } if now.duration_since(since) < self.limits.pause => 0,
-            State::Open { .. } => self.limits.probes.max(1),
-            State::HalfOpen {
+            BreakerState::Closed => u32::MAX,
+            BreakerState::Open { since } if now.duration_since(since) < self.limits.pause => 0,
+            BreakerState::Open { .. } => self.limits.probes.max(1),
+            BreakerState::HalfOpen {
                 under_way,
                 succeeded,
             } => {
@@ -153,12 +153,12 @@ impl Breaker {
     /// A call was answered. Calls that began before the breaker opened should not be reported.
     pub fn succeeded(&mut self, now: Instant) {
         match &mut self.state {
-            State::Closed => {
+            BreakerState::Closed => {
                 self.failures = 0;
                 self.count(now, 0);
             }
-            State::Open { .. } => {}
-            State::HalfOpen {
+            BreakerState::Open { .. } => {}
+            BreakerState::HalfOpen {
                 under_way,
                 succeeded,
             } => {
@@ -174,19 +174,19 @@ impl Breaker {
     /// A call failed. True when this has opened the breaker.
     pub fn failed(&mut self, now: Instant) -> bool {
         match self.state {
-            State::Closed => {
+            BreakerState::Closed => {
                 self.failures = self.failures.saturating_add(1);
                 self.count(now, 1);
                 let opens = self.is_too_much();
                 if opens {
-                    self.state = State::Open { since: now };
+                    self.state = BreakerState::Open { since: now };
                 }
                 opens
             }
             // A call that began earlier makes an open breaker no younger.
-            State::Open { .. } => false,
-            State::HalfOpen { .. } => {
-                self.state = State::Open { since: now };
+            BreakerState::Open { .. } => false,
+            BreakerState::HalfOpen { .. } => {
+                self.state = BreakerState::Open { since: now };
                 false
             }
         }
@@ -194,34 +194,34 @@ impl Breaker {
 
     /// An admitted call was not made, or its outcome does not count.
     pub fn abandoned(&mut self) {
-        if let State::HalfOpen { under_way, .. } = &mut self.state {
+        if let BreakerState::HalfOpen { under_way, .. } = &mut self.state {
             *under_way = under_way.saturating_sub(1);
         }
     }
 
     /// The outcomes of admitted calls will not be reported.
     pub fn forget_calls(&mut self) {
-        if let State::HalfOpen { under_way, .. } = &mut self.state {
+        if let BreakerState::HalfOpen { under_way, .. } = &mut self.state {
             *under_way = 0;
         }
     }
 
     /// The current state: an open breaker whose pause is over is half open.
-    pub fn stand(&self, now: Instant) -> Stand {
+    pub fn stand(&self, now: Instant) -> BreakerStatus {
         match self.state {
-            State::Closed => Stand::Closed,
-            State::Open { .. } if self.room(now) == 0 => Stand::Open,
-            State::Open { .. } | State::HalfOpen { .. } => Stand::HalfOpen,
+            BreakerState::Closed => BreakerStatus::Closed,
+            BreakerState::Open { .. } if self.room(now) == 0 => BreakerStatus::Open,
+            BreakerState::Open { .. } | BreakerState::HalfOpen { .. } => BreakerStatus::HalfOpen,
         }
     }
 
     /// Whether the service counts as away.
     pub fn is_open(&self) -> bool {
-        !matches!(self.state, State::Closed)
+        !matches!(self.state, BreakerState::Closed)
     }
 
     fn close(&mut self) {
-        self.state = State::Closed;
+        self.state = BreakerState::Closed;
         self.failures = 0;
         self.recent.clear();
     }
@@ -242,7 +242,7 @@ impl Breaker {
                 slice.answers += 1;
                 slice.failures += failures;
             }
-            _ => self.recent.push_back(Slice {
+            _ => self.recent.push_back(WindowSlice {
                 began: now,
                 answers: 1,
                 failures,
@@ -251,13 +251,13 @@ impl Breaker {
     }
 
     fn is_too_much(&self) -> bool {
-        let Limits {
+        let BreakerLimits {
             in_a_row, share, ..
         } = self.limits;
         if in_a_row > 0 && self.failures >= in_a_row {
             return true;
         }
-        let sum = |of: fn(&Slice) -> u32| self.recent.iter().map(of).sum::<u32>();
+        let sum = |of: fn(&WindowSlice) -> u32| self.recent.iter().map(of).sum::<u32>();
         let answers = sum(|slice| slice.answers);
         let failures = sum(|slice| slice.failures);
         share > 0.0 && answers >= LEAST_ANSWERS && f64::from(failures) >= share * f64::from(answers)
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn opens_after_failures_in_a_row_and_lets_one_try_after_the_pause() {
         let start = Instant::now();
-        let mut breaker = Breaker::new(Limits::in_a_row(3, PAUSE));
+        let mut breaker = Breaker::new(BreakerLimits::in_a_row(3, PAUSE));
         for _ in 0..2 {
             assert!(breaker.admit(start));
             assert!(!breaker.failed(start));
@@ -299,21 +299,21 @@ mod tests {
     #[test]
     fn calls_that_fail_late_do_not_prolong_the_pause() {
         let start = Instant::now();
-        let mut breaker = Breaker::new(Limits::in_a_row(1, PAUSE));
+        let mut breaker = Breaker::new(BreakerLimits::in_a_row(1, PAUSE));
         assert!(breaker.failed(start));
         assert!(!breaker.failed(start + PAUSE / 2));
         breaker.succeeded(start + PAUSE / 2);
-        assert_eq!(breaker.stand(start + PAUSE / 2), Stand::Open);
-        assert_eq!(breaker.stand(start + PAUSE), Stand::HalfOpen);
+        assert_eq!(breaker.stand(start + PAUSE / 2), BreakerStatus::Open);
+        assert_eq!(breaker.stand(start + PAUSE), BreakerStatus::HalfOpen);
         assert!(breaker.admit(start + PAUSE));
     }
 
     #[test]
     fn every_probe_must_succeed() {
         let start = Instant::now();
-        let mut breaker = Breaker::new(Limits {
+        let mut breaker = Breaker::new(BreakerLimits {
             probes: 3,
-            ..Limits::in_a_row(1, PAUSE)
+            ..BreakerLimits::in_a_row(1, PAUSE)
         });
         breaker.failed(start);
         let mut now = start + PAUSE;
@@ -324,22 +324,22 @@ mod tests {
         assert!(breaker.admit(now), "one was never made");
         breaker.succeeded(now);
         assert!(!breaker.failed(now));
-        assert_eq!(breaker.stand(now), Stand::Open);
+        assert_eq!(breaker.stand(now), BreakerStatus::Open);
         now += PAUSE;
         for _ in 0..3 {
             assert!(breaker.admit(now));
             breaker.succeeded(now);
         }
-        assert_eq!(breaker.stand(now), Stand::Closed);
+        assert_eq!(breaker.stand(now), BreakerStatus::Closed);
     }
 
     #[test]
     fn a_share_of_failures_opens_it_whatever_succeeds_between() {
         let start = Instant::now();
-        let limits = Limits {
+        let limits = BreakerLimits {
             share: 0.5,
             pause: PAUSE,
-            ..Limits::OFF
+            ..BreakerLimits::OFF
         };
         let mut breaker = Breaker::new(limits);
         for n in 0..LEAST_ANSWERS - 1 {
@@ -364,9 +364,9 @@ mod tests {
     #[test]
     fn one_that_is_switched_off_closes() {
         let start = Instant::now();
-        let mut breaker = Breaker::new(Limits::in_a_row(1, PAUSE));
+        let mut breaker = Breaker::new(BreakerLimits::in_a_row(1, PAUSE));
         breaker.failed(start);
-        breaker.configure(Limits::OFF);
+        breaker.configure(BreakerLimits::OFF);
         assert!(!breaker.is_open() && !breaker.failed(start));
     }
 
@@ -378,7 +378,7 @@ mod tests {
             probes in 1u32..5,
         ) {
             let mut now = Instant::now();
-            let limits = Limits { probes, ..Limits::in_a_row(3, PAUSE) };
+            let limits = BreakerLimits { probes, ..BreakerLimits::in_a_row(3, PAUSE) };
             let mut breaker = Breaker::new(limits);
             let mut under_way = 0u32;
             let mut opened = None;
@@ -386,17 +386,17 @@ mod tests {
                 now += Duration::from_millis(pause);
                 let before = breaker.stand(now);
                 match what {
-                    0 if breaker.admit(now) && before != Stand::Closed => {
+                    0 if breaker.admit(now) && before != BreakerStatus::Closed => {
                         under_way += 1;
                         prop_assert!(opened.is_some_and(|at| now.duration_since(at) >= PAUSE));
                     }
-                    1 if before == Stand::Closed || under_way > 0 => {
+                    1 if before == BreakerStatus::Closed || under_way > 0 => {
                         breaker.failed(now);
-                        if breaker.stand(now) == Stand::Open {
+                        if breaker.stand(now) == BreakerStatus::Open {
                             (opened, under_way) = (Some(now), 0);
                         }
                     }
-                    2 if before == Stand::Closed || under_way > 0 => {
+                    2 if before == BreakerStatus::Closed || under_way > 0 => {
                         breaker.succeeded(now);
                         under_way = under_way.saturating_sub(1);
                     }
@@ -407,7 +407,7 @@ mod tests {
                     _ => {}
                 }
                 prop_assert!(under_way <= probes);
-                if breaker.stand(now) == Stand::Closed {
+                if breaker.stand(now) == BreakerStatus::Closed {
                     under_way = 0;
                 }
             }

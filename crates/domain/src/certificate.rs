@@ -5,7 +5,7 @@ const FINGERPRINT: &str = "sha256:";
 
 /// A certificate that a client has shown, and that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownCertificate {
     /// SHA-256 of the whole certificate.
     pub fingerprint: [u8; 32],
     /// The common name, and the DNS names and mail addresses of subjectAltName.
@@ -15,26 +15,28 @@ pub struct Shown {
 /// A certificate as it is written in a configuration: `sha256:…` with or without colons between the
 /// octets, or one of its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedCertificate {
     Fingerprint([u8; 32]),
     Name(String),
 }
 
-// === impl Shown ===
+// === impl ShownCertificate ===
 
-impl Shown {
+impl ShownCertificate {
     /// Whether the certificate matches. Names are compared without regard to case.
-    pub fn is(&self, wanted: &Wanted) -> bool {
+    pub fn is(&self, wanted: &WantedCertificate) -> bool {
         match wanted {
-            Wanted::Fingerprint(fingerprint) => self.fingerprint == *fingerprint,
-            Wanted::Name(name) => self.names.iter().any(|own| own.eq_ignore_ascii_case(name)),
+            WantedCertificate::Fingerprint(fingerprint) => self.fingerprint == *fingerprint,
+            WantedCertificate::Name(name) => {
+                self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+            }
         }
     }
 }
 
-// === impl Wanted ===
+// === impl WantedCertificate ===
 
-impl Wanted {
+impl WantedCertificate {
     /// Reads what is written; `None` for a fingerprint that is none, and for nothing.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();

@@ -30,9 +30,10 @@ impl Circles {
         // A clock that was set back also resets the count.
         let age = now_ms.saturating_sub(self.since);
         if !(0..WINDOW_MS).contains(&age) || self.now.len() >= MOST {
-            self.before = match (0..2 * WINDOW_MS).contains(&age) {
-                true => std::mem::take(&mut self.now),
-                false => HashMap::new(),
+            self.before = if (0..2 * WINDOW_MS).contains(&age) {
+                std::mem::take(&mut self.now)
+            } else {
+                HashMap::new()
             };
             self.now.clear();
             self.since = now_ms;

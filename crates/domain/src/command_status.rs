@@ -113,7 +113,7 @@ const NAMES: &[(u32, &str)] = &[
 
 /// What kind of refusal a command_status is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum RefusalClass {
     /// Worth another attempt later; counts as an attempt.
     Temporary,
     /// Final: the message is REJECTED.
@@ -129,9 +129,9 @@ pub enum Class {
 /// and those that the standard describes as temporary. All others are permanent, vendor statuses
 /// (0x400-0x4FF) included: a message that can never be delivered must not be sent again for ten
 /// days.
-pub fn class(command_status: u32) -> Class {
+pub fn class(command_status: u32) -> RefusalClass {
     match command_status {
-        ESME_RTHROTTLED | ESME_RMSGQFUL => Class::Throttled,
+        ESME_RTHROTTLED | ESME_RMSGQFUL => RefusalClass::Throttled,
         ESME_RSYSERR
         | ESME_RSUBMITFAIL
         | ESME_RX_T_APPN
@@ -141,9 +141,9 @@ pub fn class(command_status: u32) -> Class {
         | ESME_RSERTYPUNAVAIL
         // The bind was lost or of the wrong kind: unrelated to the message.
         | ESME_RINVBNDSTS
-        | ESME_RBINDFAIL => Class::Temporary,
+        | ESME_RBINDFAIL => RefusalClass::Temporary,
         gsm if gsm_result::is_one(gsm) => gsm_result::class(gsm),
-        _ => Class::Permanent,
+        _ => RefusalClass::Permanent,
     }
 }
 
@@ -203,15 +203,15 @@ mod tests {
     #[test]
     fn classes_without_configuration() {
         for throttled in [0x58, 0x14] {
-            assert_eq!(class(throttled), Class::Throttled, "{throttled:#x}");
+            assert_eq!(class(throttled), RefusalClass::Throttled, "{throttled:#x}");
         }
         for temporary in [0x04, 0x08, 0x0D, 0x45, 0x67, 0xFE, 0xFF, 0x64, 0x102] {
-            assert_eq!(class(temporary), Class::Temporary, "{temporary:#x}");
+            assert_eq!(class(temporary), RefusalClass::Temporary, "{temporary:#x}");
         }
         for permanent in [
             0x01, 0x0A, 0x0B, 0x61, 0x65, 0x66, 0x101, 0x400, 0x4FF, 0xF0000,
         ] {
-            assert_eq!(class(permanent), Class::Permanent, "{permanent:#x}");
+            assert_eq!(class(permanent), RefusalClass::Permanent, "{permanent:#x}");
         }
     }
 

@@ -9,14 +9,14 @@ use std::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// 128 bits of a keyed hash: long enough that different ids are not taken for one another.
-pub type Key = u128;
+pub type CorrelationKey = u128;
 
 /// Part of the data: never change them.
 const KEYS: (u64, u64) = (0x736d_7363_6964_6b31, 0x736d_7363_6964_6b32);
 
 /// The key of an id from a submit_sm_resp. `operator` is the interned name of the operator's queue;
 /// unless `as_is`, case, leading zeros and spaces around it make no difference.
-pub fn key(operator: u32, id: &[u8], as_is: bool) -> Key {
+pub fn key(operator: u32, id: &[u8], as_is: bool) -> CorrelationKey {
     let mut hasher = SipHasher13::new_with_keys(KEYS.0, KEYS.1);
     hasher.write_u32(operator);
     if as_is {

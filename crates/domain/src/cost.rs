@@ -8,14 +8,14 @@ use super::route::Trie;
 
 /// The prices of one target.
 #[derive(Debug)]
-pub struct Tariff {
+pub struct TargetTariff {
     base: f64,
     by_prefix: Trie<f64>,
 }
 
-// === impl Tariff ===
+// === impl TargetTariff ===
 
-impl Tariff {
+impl TargetTariff {
     /// `base` is for destinations without a prefix of their own.
     pub fn new<'p>(base: Option<f64>, prefixes: impl IntoIterator<Item = (&'p str, f64)>) -> Self {
         let mut by_prefix = Trie::default();
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_has_the_price() {
-        let tariff = Tariff::new(Some(5.0), [("44", 3.0), ("4477", 4.0), ("+49", 2.5)]);
+        let tariff = TargetTariff::new(Some(5.0), [("44", 3.0), ("4477", 4.0), ("+49", 2.5)]);
         for (destination, wanted) in [
             ("447700900123", 4.0),
             ("+442079460123", 3.0),
@@ -51,7 +51,7 @@ mod tests {
         ] {
             assert_eq!(tariff.of(destination.as_bytes()), wanted, "{destination}");
         }
-        let narrow = Tariff::new(None, [("44", 3.0)]);
+        let narrow = TargetTariff::new(None, [("44", 3.0)]);
         assert_eq!(narrow.of(b"33123"), f64::INFINITY);
     }
 }

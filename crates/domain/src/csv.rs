@@ -8,13 +8,15 @@ use std::borrow::Cow;
 
 /// A text as a field.
 pub fn field(text: &str) -> Cow<'_, str> {
-    let shown = match is_formula(text) {
-        true => Cow::Owned(format!("'{text}")),
-        false => Cow::Borrowed(text),
+    let shown = if is_formula(text) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
     };
-    match shown.contains(['"', ',', '\r', '\n']) {
-        true => Cow::Owned(format!("\"{}\"", shown.replace('"', "\"\""))),
-        false => shown,
+    if shown.contains(['"', ',', '\r', '\n']) {
+        Cow::Owned(format!("\"{}\"", shown.replace('"', "\"\"")))
+    } else {
+        shown
     }
 }
 

@@ -1,6 +1,6 @@
 //! Recently accepted submissions, to detect duplicates.
 //!
-//! Called by `actors/ingress/duplicates.rs`. [`key`] says when two submissions are the same; [`Recent`] is a
+//! Called by `actors/ingress/duplicates.rs`. [`key`] says when two submissions are the same; [`RecentSubmissions`] is a
 //! ring of the last accepted submissions with a map over it. Guarantees that it never holds more
 //! than its limit, that the oldest are dropped first, and that nothing is found after its window.
 //! The caller passes the time, in milliseconds of any clock that does not step back.
@@ -11,14 +11,14 @@ use std::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 /// 128 bits of a hash: long enough that different submissions are not taken for one another.
-pub type Key = u128;
+pub type DuplicateKey = u128;
 
 /// Nodes compare keys through Redis, so all releases make the same ones.
 const KEYS: (u64, u64) = (0x736d_7363_6475_7031, 0x736d_7363_6475_7032);
 
 /// What makes two submissions the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Submission<'a> {
+pub struct SubmissionIdentity<'a> {
     /// The name of the account.
     pub sender: &'a str,
     /// source_addr, as it came.
@@ -35,9 +35,9 @@ pub struct Submission<'a> {
 /// The key of a submission. `parameters` are the optional parameters that count, in their order:
 /// references, ports and message_payload.
 pub fn key<'p>(
-    submission: &Submission<'_>,
+    submission: &SubmissionIdentity<'_>,
     parameters: impl IntoIterator<Item = (u16, &'p [u8])>,
-) -> Key {
+) -> DuplicateKey {
     let mut hasher = SipHasher24::new_with_keys(KEYS.0, KEYS.1);
     // Each with its length, so that octets of two fields cannot be confused.
     let mut field = |octets: &[u8]| {
@@ -58,25 +58,25 @@ pub fn key<'p>(
 
 /// The last accepted submissions.
 #[derive(Debug)]
-pub struct Recent {
-    entries: HashMap<Key, Entry, ahash::RandomState>,
+pub struct RecentSubmissions {
+    entries: HashMap<DuplicateKey, DuplicateEntry, ahash::RandomState>,
     /// In the order of acceptance, with the number that distinguishes an entry from an older one of
     /// its key.
-    order: VecDeque<(Key, u64)>,
+    order: VecDeque<(DuplicateKey, u64)>,
     next: u64,
     most: usize,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct DuplicateEntry {
     id: u64,
     until: i64,
     number: u64,
 }
 
-// === impl Recent ===
+// === impl RecentSubmissions ===
 
-impl Recent {
+impl RecentSubmissions {
     /// Room for `most` entries, taken as it is needed.
     pub fn new(most: usize) -> Self {
         Self {
@@ -97,18 +97,19 @@ impl Recent {
     }
 
     /// The id of an accepted submission whose window is not over.
-    pub fn find(&self, key: Key, now: i64) -> Option<u64> {
+    pub fn find(&self, key: DuplicateKey, now: i64) -> Option<u64> {
         let entry = self.entries.get(&key)?;
         (entry.until > now).then_some(entry.id)
     }
 
     /// Keeps an accepted submission until the end of its window. Returns how many others were
     /// dropped before the end of their window for lack of room.
-    pub fn keep(&mut self, key: Key, id: u64, until: i64, now: i64) -> usize {
+    pub fn keep(&mut self, key: DuplicateKey, id: u64, until: i64, now: i64) -> usize {
         self.forget_ended(now);
         let number = self.next;
         self.next += 1;
-        self.entries.insert(key, Entry { id, until, number });
+        self.entries
+            .insert(key, DuplicateEntry { id, until, number });
         self.order.push_back((key, number));
         self.cut(now)
     }
@@ -142,7 +143,7 @@ impl Recent {
     }
 
     /// Removes an entry, unless a newer one has its key.
-    fn remove(&mut self, key: Key, number: u64) -> Option<i64> {
+    fn remove(&mut self, key: DuplicateKey, number: u64) -> Option<i64> {
         let entry = self.entries.get(&key)?;
         if entry.number != number {
             return None;
@@ -157,13 +158,13 @@ mod tests {
 
     use super::*;
 
-    fn submission() -> Submission<'static> {
-        Submission {
+    fn submission() -> SubmissionIdentity<'static> {
+        SubmissionIdentity {
             sender: "account:test",
             source: b"12345",
             destination: b"447700900001",
             short_message: b"hello",
-            ..Submission::default()
+            ..SubmissionIdentity::default()
         }
     }
 
@@ -173,33 +174,33 @@ mod tests {
         let first = key(&submission(), [reference]);
         assert_eq!(first, key(&submission(), [reference]));
         let others = [
-            Submission {
+            SubmissionIdentity {
                 sender: "account:other",
                 ..submission()
             },
-            Submission {
+            SubmissionIdentity {
                 source: b"1234",
                 ..submission()
             },
-            Submission {
+            SubmissionIdentity {
                 destination: b"447700900002",
                 ..submission()
             },
             // The same octets, divided otherwise.
-            Submission {
+            SubmissionIdentity {
                 source: b"1234",
                 destination: b"5447700900001",
                 ..submission()
             },
-            Submission {
+            SubmissionIdentity {
                 data_coding: 8,
                 ..submission()
             },
-            Submission {
+            SubmissionIdentity {
                 udhi: true,
                 ..submission()
             },
-            Submission {
+            SubmissionIdentity {
                 short_message: b"hello!",
                 ..submission()
             },
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_is_accepted_is_found_until_its_window_ends() {
-        let mut recent = Recent::new(10);
+        let mut recent = RecentSubmissions::new(10);
         assert_eq!(recent.keep(1, 70, 1_000, 0), 0);
         assert_eq!(recent.find(1, 999), Some(70));
         assert_eq!(recent.find(1, 1_000), None);
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_oldest_go_first_and_are_counted_when_they_were_needed() {
-        let mut recent = Recent::new(2);
+        let mut recent = RecentSubmissions::new(2);
         assert_eq!(recent.keep(1, 1, 100, 0), 0);
         assert_eq!(recent.keep(2, 2, 5, 0), 0);
         assert_eq!(recent.keep(3, 3, 100, 10), 1, "1 was still needed");
@@ -238,12 +239,12 @@ mod tests {
 
     /// The last `most` acceptances, and nothing clever.
     struct Naive {
-        kept: Vec<(Key, u64, i64)>,
+        kept: Vec<(DuplicateKey, u64, i64)>,
         most: usize,
     }
 
     impl Naive {
-        fn keep(&mut self, key: Key, id: u64, until: i64, now: i64) -> usize {
+        fn keep(&mut self, key: DuplicateKey, id: u64, until: i64, now: i64) -> usize {
             self.kept.push((key, id, until));
             let mut lost = 0;
             while self.kept.len() > self.most {
@@ -254,7 +255,7 @@ mod tests {
             lost
         }
 
-        fn find(&self, key: Key, now: i64) -> Option<u64> {
+        fn find(&self, key: DuplicateKey, now: i64) -> Option<u64> {
             let last = self.kept.iter().rev().find(|(own, ..)| *own == key)?;
             (last.2 > now).then_some(last.1)
         }
@@ -266,7 +267,7 @@ mod tests {
             most in 1usize..8,
             steps in proptest::collection::vec((0u128..12, 0i64..20, 0i64..60, any::<bool>()), 1..300),
         ) {
-            let mut recent = Recent::new(most);
+            let mut recent = RecentSubmissions::new(most);
             let mut naive = Naive { kept: Vec::new(), most };
             let mut now = 0;
             for (id, (key, wait, window, keeps)) in (1u64..).zip(steps) {

@@ -102,9 +102,10 @@ pub fn parameter(uri: &str, name: &str) -> Option<String> {
         .chars()
         .filter(|sign| !"-.()".contains(*sign))
         .collect();
-    match address::is_digits(bare.as_bytes()) {
-        true => Some(bare),
-        false => Some(value.to_owned()),
+    if address::is_digits(bare.as_bytes()) {
+        Some(bare)
+    } else {
+        Some(value.to_owned())
     }
 }
 

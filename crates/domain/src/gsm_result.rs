@@ -5,7 +5,7 @@
 //! the answer to an attempt: these numbers lie in the range that SMPP reserves (3.4 §5.1.3), so that no answer of
 //! an operator can be one. Called through [`super::command_status`], which knows their names and classes.
 
-use super::command_status::Class;
+use super::command_status::RefusalClass;
 
 /// RP-causes are this and the cause.
 const RP: u32 = 0x0001_0000;
@@ -28,68 +28,128 @@ pub const GSUP_UNWRITABLE: u32 = OWN | 0x04;
 pub const GSUP_NO_CAUSE: u32 = OWN | 0x05;
 
 /// Every result with its name and its class.
-const RESULTS: &[(u32, &str, Class)] = &[
-    (RP | 1, "RP_UNASSIGNED_NUMBER", Class::Permanent),
-    (RP | 8, "RP_OPERATOR_DETERMINED_BARRING", Class::Permanent),
-    (RP | 10, "RP_CALL_BARRED", Class::Permanent),
-    (RP | 11, "RP_RESERVED", Class::Permanent),
+const RESULTS: &[(u32, &str, RefusalClass)] = &[
+    (RP | 1, "RP_UNASSIGNED_NUMBER", RefusalClass::Permanent),
+    (
+        RP | 8,
+        "RP_OPERATOR_DETERMINED_BARRING",
+        RefusalClass::Permanent,
+    ),
+    (RP | 10, "RP_CALL_BARRED", RefusalClass::Permanent),
+    (RP | 11, "RP_RESERVED", RefusalClass::Permanent),
     (
         RP | 21,
         "RP_SHORT_MESSAGE_TRANSFER_REJECTED",
-        Class::Permanent,
+        RefusalClass::Permanent,
     ),
-    (RP | 22, "RP_MEMORY_CAPACITY_EXCEEDED", Class::Temporary),
-    (RP | 27, "RP_DESTINATION_OUT_OF_ORDER", Class::Temporary),
-    (RP | 28, "RP_UNIDENTIFIED_SUBSCRIBER", Class::Permanent),
-    (RP | 29, "RP_FACILITY_REJECTED", Class::Permanent),
-    (RP | 30, "RP_UNKNOWN_SUBSCRIBER", Class::Permanent),
-    (RP | 38, "RP_NETWORK_OUT_OF_ORDER", Class::Temporary),
-    (RP | 41, "RP_TEMPORARY_FAILURE", Class::Temporary),
-    (RP | 42, "RP_CONGESTION", Class::Temporary),
-    (RP | 47, "RP_RESOURCES_UNAVAILABLE", Class::Temporary),
-    (RP | 50, "RP_FACILITY_NOT_SUBSCRIBED", Class::Permanent),
-    (RP | 69, "RP_FACILITY_NOT_IMPLEMENTED", Class::Permanent),
-    (RP | 81, "RP_INVALID_REFERENCE", Class::Temporary),
-    (RP | 95, "RP_SEMANTICALLY_INCORRECT", Class::Permanent),
+    (
+        RP | 22,
+        "RP_MEMORY_CAPACITY_EXCEEDED",
+        RefusalClass::Temporary,
+    ),
+    (
+        RP | 27,
+        "RP_DESTINATION_OUT_OF_ORDER",
+        RefusalClass::Temporary,
+    ),
+    (
+        RP | 28,
+        "RP_UNIDENTIFIED_SUBSCRIBER",
+        RefusalClass::Permanent,
+    ),
+    (RP | 29, "RP_FACILITY_REJECTED", RefusalClass::Permanent),
+    (RP | 30, "RP_UNKNOWN_SUBSCRIBER", RefusalClass::Permanent),
+    (RP | 38, "RP_NETWORK_OUT_OF_ORDER", RefusalClass::Temporary),
+    (RP | 41, "RP_TEMPORARY_FAILURE", RefusalClass::Temporary),
+    (RP | 42, "RP_CONGESTION", RefusalClass::Temporary),
+    (RP | 47, "RP_RESOURCES_UNAVAILABLE", RefusalClass::Temporary),
+    (
+        RP | 50,
+        "RP_FACILITY_NOT_SUBSCRIBED",
+        RefusalClass::Permanent,
+    ),
+    (
+        RP | 69,
+        "RP_FACILITY_NOT_IMPLEMENTED",
+        RefusalClass::Permanent,
+    ),
+    (RP | 81, "RP_INVALID_REFERENCE", RefusalClass::Temporary),
+    (
+        RP | 95,
+        "RP_SEMANTICALLY_INCORRECT",
+        RefusalClass::Permanent,
+    ),
     (
         RP | 96,
         "RP_INVALID_MANDATORY_INFORMATION",
-        Class::Permanent,
+        RefusalClass::Permanent,
     ),
-    (RP | 97, "RP_MESSAGE_TYPE_NOT_IMPLEMENTED", Class::Permanent),
-    (RP | 98, "RP_MESSAGE_NOT_COMPATIBLE", Class::Temporary),
-    (RP | 99, "RP_ELEMENT_NOT_IMPLEMENTED", Class::Permanent),
-    (RP | 111, "RP_PROTOCOL_ERROR", Class::Temporary),
-    (RP | 127, "RP_INTERWORKING", Class::Temporary),
+    (
+        RP | 97,
+        "RP_MESSAGE_TYPE_NOT_IMPLEMENTED",
+        RefusalClass::Permanent,
+    ),
+    (
+        RP | 98,
+        "RP_MESSAGE_NOT_COMPATIBLE",
+        RefusalClass::Temporary,
+    ),
+    (
+        RP | 99,
+        "RP_ELEMENT_NOT_IMPLEMENTED",
+        RefusalClass::Permanent,
+    ),
+    (RP | 111, "RP_PROTOCOL_ERROR", RefusalClass::Temporary),
+    (RP | 127, "RP_INTERWORKING", RefusalClass::Temporary),
     // An MSC says so of a subscriber that has detached, too; whether the HLR knows it, its look-up tells.
-    (GMM_IMSI_UNKNOWN, "GMM_IMSI_UNKNOWN", Class::Temporary),
-    (GMM | 0x03, "GMM_ILLEGAL_MS", Class::Permanent),
-    (GMM | 0x06, "GMM_ILLEGAL_ME", Class::Permanent),
+    (
+        GMM_IMSI_UNKNOWN,
+        "GMM_IMSI_UNKNOWN",
+        RefusalClass::Temporary,
+    ),
+    (GMM | 0x03, "GMM_ILLEGAL_MS", RefusalClass::Permanent),
+    (GMM | 0x06, "GMM_ILLEGAL_ME", RefusalClass::Permanent),
     // OsmoMSC without `sms-over-gsup`.
-    (GMM | 0x07, "GMM_SERVICE_NOT_ALLOWED", Class::Temporary),
-    (GMM | 0x0A, "GMM_IMPLICITLY_DETACHED", Class::Temporary),
-    (GMM | 0x10, "GMM_MSC_NOT_REACHABLE", Class::Temporary),
+    (
+        GMM | 0x07,
+        "GMM_SERVICE_NOT_ALLOWED",
+        RefusalClass::Temporary,
+    ),
+    (
+        GMM | 0x0A,
+        "GMM_IMPLICITLY_DETACHED",
+        RefusalClass::Temporary,
+    ),
+    (GMM | 0x10, "GMM_MSC_NOT_REACHABLE", RefusalClass::Temporary),
     // OsmoMSC from 1.14 on, after paging in vain.
-    (GMM | 0x11, "GMM_NETWORK_FAILURE", Class::Temporary),
-    (GMM | 0x16, "GMM_CONGESTION", Class::Temporary),
-    (GMM | 0x28, "GMM_NO_TRANSACTION", Class::Temporary),
-    (GMM | 0x5F, "GMM_SEMANTICALLY_INCORRECT", Class::Permanent),
+    (GMM | 0x11, "GMM_NETWORK_FAILURE", RefusalClass::Temporary),
+    (GMM | 0x16, "GMM_CONGESTION", RefusalClass::Temporary),
+    (GMM | 0x28, "GMM_NO_TRANSACTION", RefusalClass::Temporary),
+    (
+        GMM | 0x5F,
+        "GMM_SEMANTICALLY_INCORRECT",
+        RefusalClass::Permanent,
+    ),
     (
         GMM | 0x60,
         "GMM_INVALID_MANDATORY_INFORMATION",
-        Class::Permanent,
+        RefusalClass::Permanent,
     ),
     (
         GMM | 0x61,
         "GMM_MESSAGE_TYPE_NOT_IMPLEMENTED",
-        Class::Temporary,
+        RefusalClass::Temporary,
     ),
-    (GMM | 0x6F, "GMM_PROTOCOL_ERROR", Class::Temporary),
-    (GSUP_ROUTING_ERROR, "GSUP_ROUTING_ERROR", Class::Temporary),
-    (GSUP_NO_ANSWER, "GSUP_NO_ANSWER", Class::Temporary),
-    (GSUP_NO_IMSI, "GSUP_NO_IMSI", Class::Temporary),
-    (GSUP_UNWRITABLE, "GSUP_UNWRITABLE", Class::Permanent),
-    (GSUP_NO_CAUSE, "GSUP_NO_CAUSE", Class::Temporary),
+    (GMM | 0x6F, "GMM_PROTOCOL_ERROR", RefusalClass::Temporary),
+    (
+        GSUP_ROUTING_ERROR,
+        "GSUP_ROUTING_ERROR",
+        RefusalClass::Temporary,
+    ),
+    (GSUP_NO_ANSWER, "GSUP_NO_ANSWER", RefusalClass::Temporary),
+    (GSUP_NO_IMSI, "GSUP_NO_IMSI", RefusalClass::Temporary),
+    (GSUP_UNWRITABLE, "GSUP_UNWRITABLE", RefusalClass::Permanent),
+    (GSUP_NO_CAUSE, "GSUP_NO_CAUSE", RefusalClass::Temporary),
 ];
 
 /// The status of an RP-cause.
@@ -114,25 +174,25 @@ pub fn mo_cause(status: u32) -> u8 {
     match (status, super::command_status::class(status)) {
         (ESME_RINVDSTADR, _) => RP_UNASSIGNED_NUMBER,
         (ESME_RTHROTTLED | ESME_RMSGQFUL, _) => RP_CONGESTION,
-        (_, Class::Temporary | Class::Throttled) => RP_TEMPORARY_FAILURE,
-        (_, Class::Permanent) => RP_TRANSFER_REJECTED,
+        (_, RefusalClass::Temporary | RefusalClass::Throttled) => RP_TEMPORARY_FAILURE,
+        (_, RefusalClass::Permanent) => RP_TRANSFER_REJECTED,
     }
 }
 
-/// What a result says about the network, as far as a circuit breaker cares.
+/// What a result says about an operator or a GSM network, as far as its circuit breaker cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It works: it has reached the handset, or knows about the subscriber.
+pub enum BreakerVerdict {
+    /// It works: it has accepted the message, has refused it for good, or knows about the subscriber.
     Works,
     /// It fails, whoever the subscriber is.
     Fails,
-    /// The subscriber is not there, or nothing was sent.
+    /// Nothing: the subscriber is not there, or nothing was sent.
     Nothing,
 }
 
 /// What the result of a message says about the network. A cause without a name is unspecified, as
 /// in [`class`].
-pub fn verdict(status: u32) -> Verdict {
+pub fn verdict(status: u32) -> BreakerVerdict {
     const DETACHED: u32 = GMM | 0x0A;
     // OsmoMSC says so of a subscriber that it has paged in vain.
     const PAGED_IN_VAIN: u32 = GMM | 0x11;
@@ -148,10 +208,10 @@ pub fn verdict(status: u32) -> Verdict {
             GMM_IMSI_UNKNOWN | DETACHED | PAGED_IN_VAIN | NO_TRANSACTION | DESTINATION_OUT_OF_ORDER,
             _,
         )
-        | (GSUP_NO_IMSI | GSUP_UNWRITABLE, _) => Verdict::Nothing,
-        (MEMORY | REFERENCE | NOT_COMPATIBLE | PROTOCOL, _) => Verdict::Works,
-        (_, Some((_, _, Class::Permanent))) => Verdict::Works,
-        _ => Verdict::Fails,
+        | (GSUP_NO_IMSI | GSUP_UNWRITABLE, _) => BreakerVerdict::Nothing,
+        (MEMORY | REFERENCE | NOT_COMPATIBLE | PROTOCOL, _) => BreakerVerdict::Works,
+        (_, Some((_, _, RefusalClass::Permanent))) => BreakerVerdict::Works,
+        _ => BreakerVerdict::Fails,
     }
 }
 
@@ -162,8 +222,8 @@ pub fn is_one(status: u32) -> bool {
 
 /// The class of such a status; an RP-cause that the table lacks is unspecified (TS 24.011 §8.2.5.4), and so
 /// temporary, as any other cause without a name.
-pub fn class(status: u32) -> Class {
-    row(status).map_or(Class::Temporary, |(_, _, class)| *class)
+pub fn class(status: u32) -> RefusalClass {
+    row(status).map_or(RefusalClass::Temporary, |(_, _, class)| *class)
 }
 
 /// The name, if it has one.
@@ -173,7 +233,7 @@ pub fn name(status: u32) -> Option<&'static str> {
 
 /// The status of a name, in any case.
 pub fn parse(text: &str) -> Option<u32> {
-    let named = |(_, name, ..): &&(u32, &str, Class)| name.eq_ignore_ascii_case(text);
+    let named = |(_, name, ..): &&(u32, &str, RefusalClass)| name.eq_ignore_ascii_case(text);
     RESULTS.iter().find(named).map(|(status, ..)| *status)
 }
 
@@ -187,7 +247,7 @@ pub fn error_code(status: u32) -> String {
     format!("{:03}", status & 0xFF)
 }
 
-fn row(status: u32) -> Option<&'static (u32, &'static str, Class)> {
+fn row(status: u32) -> Option<&'static (u32, &'static str, RefusalClass)> {
     let at = RESULTS.binary_search_by_key(&status, |(value, ..)| *value);
     at.ok().map(|at| &RESULTS[at])
 }
@@ -225,23 +285,23 @@ mod tests {
     #[test]
     fn what_a_cause_means_for_the_message() {
         let cases = [
-            (of_rp(22), Class::Temporary),
-            (of_rp(27), Class::Temporary),
-            (of_rp(21), Class::Permanent),
-            (of_rp(30), Class::Permanent),
-            (of_rp(38), Class::Temporary),
-            (of_rp(42), Class::Temporary),
-            (of_rp(96), Class::Permanent),
+            (of_rp(22), RefusalClass::Temporary),
+            (of_rp(27), RefusalClass::Temporary),
+            (of_rp(21), RefusalClass::Permanent),
+            (of_rp(30), RefusalClass::Permanent),
+            (of_rp(38), RefusalClass::Temporary),
+            (of_rp(42), RefusalClass::Temporary),
+            (of_rp(96), RefusalClass::Permanent),
             // Unspecified ones.
-            (of_rp(0), Class::Temporary),
-            (of_rp(77), Class::Temporary),
-            (of_gmm(0x0A), Class::Temporary),
-            (of_gmm(0x02), Class::Temporary),
-            (of_gmm(0x11), Class::Temporary),
-            (of_gmm(0x60), Class::Permanent),
-            (of_gmm(0x7F), Class::Temporary),
-            (GSUP_ROUTING_ERROR, Class::Temporary),
-            (GSUP_NO_ANSWER, Class::Temporary),
+            (of_rp(0), RefusalClass::Temporary),
+            (of_rp(77), RefusalClass::Temporary),
+            (of_gmm(0x0A), RefusalClass::Temporary),
+            (of_gmm(0x02), RefusalClass::Temporary),
+            (of_gmm(0x11), RefusalClass::Temporary),
+            (of_gmm(0x60), RefusalClass::Permanent),
+            (of_gmm(0x7F), RefusalClass::Temporary),
+            (GSUP_ROUTING_ERROR, RefusalClass::Temporary),
+            (GSUP_NO_ANSWER, RefusalClass::Temporary),
         ];
         for (status, expected) in cases {
             assert_eq!(command_status::class(status), expected, "{status:#x}");
@@ -253,31 +313,31 @@ mod tests {
     fn what_is_wrong_with_one_subscriber_says_nothing_about_the_network() {
         for (status, expected) in [
             // The handset has answered, or the network knows why it cannot.
-            (of_rp(22), Verdict::Works),
-            (of_rp(111), Verdict::Works),
-            (of_rp(30), Verdict::Works),
-            (of_rp(21), Verdict::Works),
-            (of_gmm(0x60), Verdict::Works),
+            (of_rp(22), BreakerVerdict::Works),
+            (of_rp(111), BreakerVerdict::Works),
+            (of_rp(30), BreakerVerdict::Works),
+            (of_rp(21), BreakerVerdict::Works),
+            (of_gmm(0x60), BreakerVerdict::Works),
             // It is not there.
-            (of_rp(27), Verdict::Nothing),
-            (of_gmm(0x02), Verdict::Nothing),
-            (of_gmm(0x0A), Verdict::Nothing),
-            (of_gmm(0x11), Verdict::Nothing),
-            (GSUP_NO_IMSI, Verdict::Nothing),
-            (GSUP_UNWRITABLE, Verdict::Nothing),
+            (of_rp(27), BreakerVerdict::Nothing),
+            (of_gmm(0x02), BreakerVerdict::Nothing),
+            (of_gmm(0x0A), BreakerVerdict::Nothing),
+            (of_gmm(0x11), BreakerVerdict::Nothing),
+            (GSUP_NO_IMSI, BreakerVerdict::Nothing),
+            (GSUP_UNWRITABLE, BreakerVerdict::Nothing),
             // The network fails.
-            (of_rp(38), Verdict::Fails),
-            (of_rp(41), Verdict::Fails),
-            (of_rp(42), Verdict::Fails),
-            (of_rp(47), Verdict::Fails),
-            (of_rp(127), Verdict::Fails),
-            (of_gmm(0x10), Verdict::Fails),
-            (of_gmm(0x16), Verdict::Fails),
-            (GSUP_ROUTING_ERROR, Verdict::Fails),
-            (GSUP_NO_ANSWER, Verdict::Fails),
-            (GSUP_NO_CAUSE, Verdict::Fails),
+            (of_rp(38), BreakerVerdict::Fails),
+            (of_rp(41), BreakerVerdict::Fails),
+            (of_rp(42), BreakerVerdict::Fails),
+            (of_rp(47), BreakerVerdict::Fails),
+            (of_rp(127), BreakerVerdict::Fails),
+            (of_gmm(0x10), BreakerVerdict::Fails),
+            (of_gmm(0x16), BreakerVerdict::Fails),
+            (GSUP_ROUTING_ERROR, BreakerVerdict::Fails),
+            (GSUP_NO_ANSWER, BreakerVerdict::Fails),
+            (GSUP_NO_CAUSE, BreakerVerdict::Fails),
             // Unspecified ones are temporary failures.
-            (of_rp(77), Verdict::Fails),
+            (of_rp(77), BreakerVerdict::Fails),
         ] {
             assert_eq!(verdict(status), expected, "{status:#x}");
         }

@@ -27,7 +27,7 @@ pub const UNKNOWN_SUBSCRIBER: &str = "1";
 
 /// The IMSIs of numbers, and of ranges of numbers.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct ImsiTable {
     by_number: HashMap<Box<[u8]>, Box<str>>,
     /// What the IMSIs of a range begin with; the rest of the number follows.
     by_prefix: Trie<Box<str>>,
@@ -45,9 +45,9 @@ pub fn note(origin: &str) -> String {
     format!("{NOTE} ({origin})")
 }
 
-// === impl Table ===
+// === impl ImsiTable ===
 
-impl Table {
+impl ImsiTable {
     /// Reads lines of `number,IMSI`, or `prefix*,IMSI*`: there the digits that follow the prefix in a number
     /// follow the digits of the IMSI.
     ///
@@ -68,11 +68,12 @@ impl Table {
                     row.number
                 )));
             }
-            let imsi = match whole {
-                true => Some(row.value).filter(|imsi| is_imsi(imsi)),
-                false => row.value.strip_suffix(REST).filter(|start| {
+            let imsi = if whole {
+                Some(row.value).filter(|imsi| is_imsi(imsi))
+            } else {
+                row.value.strip_suffix(REST).filter(|start| {
                     start.len() < MAX_DIGITS && address::is_digits(start.as_bytes())
-                }),
+                })
             };
             // Not shown: it may be a subscriber's with a slip of the pen.
             let Some(imsi) = imsi else {
@@ -82,16 +83,13 @@ impl Table {
                     row.number
                 )));
             };
-            let is_other = match whole {
-                true => {
-                    let before = table.by_number.insert(digits.into(), imsi.into());
-                    before.is_some_and(|before| &*before != imsi)
-                }
-                false => {
-                    table.prefixes += 1;
-                    let before = table.by_prefix.entry(digits).replace(imsi.into());
-                    before.is_some_and(|before| &*before != imsi)
-                }
+            let is_other = if whole {
+                let before = table.by_number.insert(digits.into(), imsi.into());
+                before.is_some_and(|before| &*before != imsi)
+            } else {
+                table.prefixes += 1;
+                let before = table.by_prefix.entry(digits).replace(imsi.into());
+                before.is_some_and(|before| &*before != imsi)
             };
             if is_other {
                 return Err(row.wrong(format!(
@@ -144,7 +142,7 @@ mod tests {
 
     #[test]
     fn numbers_come_before_the_longest_range() {
-        let table = Table::parse(
+        let table = ImsiTable::parse(
             "number,imsi\n# the lab\n+49160001;001010000000001\n4916*,00101000*\n49161*,00102000*\n",
         )
         .unwrap();
@@ -170,7 +168,7 @@ mod tests {
             );
         }
         assert_eq!(table.len(), 3);
-        assert!(Table::parse("").unwrap().is_empty());
+        assert!(ImsiTable::parse("").unwrap().is_empty());
     }
 
     #[test]
@@ -183,14 +181,14 @@ mod tests {
             ("491,00101001\n491,00101002", "line 2: 491 has another IMSI"),
             ("491*,00101*\n491*,00102*", "line 2: 491* has another IMSI"),
         ] {
-            let error = Table::parse(text).unwrap_err().to_string();
+            let error = ImsiTable::parse(text).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
-        let error = Table::parse("491,0010100000000012")
+        let error = ImsiTable::parse("491,0010100000000012")
             .unwrap_err()
             .to_string();
         assert!(!error.contains("0010100000000012"), "{error}");
-        Table::parse("491,00101001\n491,00101001").unwrap();
+        ImsiTable::parse("491,00101001\n491,00101001").unwrap();
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub mod penalty;
 pub mod policy;
 pub mod presence;
 pub mod price;
+pub mod queue_name;
 pub mod receipt_states;
 pub mod retry;
 pub mod rewrite;

@@ -2,7 +2,7 @@
 //!
 //! The generic cell rate algorithm (ITU-T I.371 annex A) keeps only the *theoretical arrival time*
 //! of the next message; a batch is granted with one subtraction and one division. Used by Throttle
-//! for accounts and operators; never grants more than `rate * t + burst` in any span `t`. [`Pace`]
+//! for accounts and operators; never grants more than `rate * t + burst` in any span `t`. [`GcraParameters`]
 //! is the same for a limiter shared by nodes, where tokens are used later than they are granted.
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Gcra {
 
 /// What [`Gcra::take`] gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct GcraGrant {
     /// Messages that may go now.
     pub granted: u32,
     /// When the next one may go; zero when everything was granted.
@@ -33,7 +33,7 @@ pub struct Taken {
 
 /// A shared GCRA's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
+pub struct GcraParameters {
     /// Microseconds between two tokens.
     pub interval_us: f64,
     /// Tokens at once.
@@ -54,9 +54,9 @@ const STRICT_BATCHES: u32 = 50;
 const RESERVE: u32 = 100;
 const RESERVE_SECONDS: f64 = 0.1;
 
-// === impl Pace ===
+// === impl GcraParameters ===
 
-impl Pace {
+impl GcraParameters {
     /// A token bucket as it is: `rate` on average, `burst` at once.
     pub fn bucket(rate: f64, burst: u32) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Gcra {
     }
 
     /// The pace of a shared limiter for one that is not.
-    pub fn paced(pace: &Pace) -> Self {
+    pub fn paced(pace: &GcraParameters) -> Self {
         let interval = (pace.interval_us * 1e3).ceil() as u64;
         Self {
             interval,
@@ -134,13 +134,13 @@ impl Gcra {
     }
 
     /// Takes up to `wanted` tokens at `now_ns` (any monotonic nanoseconds, always the same clock).
-    pub fn take(&mut self, now_ns: u64, wanted: u32) -> Taken {
+    pub fn take(&mut self, now_ns: u64, wanted: u32) -> GcraGrant {
         self.take_at_least(now_ns, wanted, 0)
     }
 
     /// Takes up to `wanted` tokens, if fewer than `least` are of no use: a bucket with any token grants as many, and owes the
     /// rest.
-    pub fn take_at_least(&mut self, now_ns: u64, wanted: u32, least: u32) -> Taken {
+    pub fn take_at_least(&mut self, now_ns: u64, wanted: u32, least: u32) -> GcraGrant {
         let full_at = self.full_at.max(now_ns);
         let room = self.capacity.saturating_sub(full_at - now_ns);
         let mut granted = u64::from(wanted).min(room / self.interval);
@@ -155,7 +155,7 @@ impl Gcra {
             let until = (self.full_at - now_ns).saturating_add(self.interval);
             until.saturating_sub(self.capacity)
         };
-        Taken {
+        GcraGrant {
             granted: granted as u32,
             retry_in: Duration::from_nanos(retry_in),
         }
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_is_worth_nothing_in_parts_is_granted_whole_and_owed() {
-        let mut limit = Gcra::paced(&Pace::strict(10.0, 10));
+        let mut limit = Gcra::paced(&GcraParameters::strict(10.0, 10));
         let interval = Duration::from_nanos(limit.interval);
         let taken = limit.take_at_least(SECOND, 4, 3);
         assert_eq!(taken.granted, 3);
@@ -275,11 +275,11 @@ mod tests {
     #[test]
     fn strictness_costs_little() {
         for rate in [1.0, 2.0, 10.0, 100.0, 1_000.0, 20_000.0] {
-            let pace = Pace::strict(rate, u32::MAX);
+            let pace = GcraParameters::strict(rate, u32::MAX);
             let kept = 1e6 / pace.interval_us / rate;
             assert!((0.9..=1.0).contains(&kept), "{rate}: {kept}");
         }
-        assert!((Pace::strict(0.25, 1).interval_us - 4e6).abs() < 1e-3);
+        assert!((GcraParameters::strict(0.25, 1).interval_us - 4e6).abs() < 1e-3);
     }
 
     proptest! {
@@ -289,7 +289,7 @@ mod tests {
             rate in 1f64..400.0,
             steps in proptest::collection::vec((0u64..60_000, 0u32..40, any::<bool>()), 50..400),
         ) {
-            let pace = Pace::strict(rate, u32::MAX);
+            let pace = GcraParameters::strict(rate, u32::MAX);
             let slice = pace.slice.map_or(0, |slice| slice.as_micros() as u64);
             let (mut full, mut now) = (0f64, 0u64);
             let mut sent: Vec<u64> = Vec::new();

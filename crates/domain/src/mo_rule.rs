@@ -13,8 +13,8 @@ use std::time::Duration;
 use super::address::{is_digits, normalise};
 use super::policy::AddressSet;
 
-pub use keyword::{Keyword, Words, composed, words};
-pub use template::{Template, Values};
+pub use keyword::{Keyword, KeywordSplit, composed, words};
+pub use template::{Template, TemplateValues};
 
 /// Fewest digits of a number that may be answered; shorter ones are short codes.
 const FEWEST_DIGITS: usize = 7;
@@ -25,7 +25,7 @@ const TO: &str = " to callback ";
 
 /// One rule. Conditions that are empty fit every message.
 #[derive(Debug, Clone)]
-pub struct Rule {
+pub struct CompiledMoRule {
     pub name: String,
     /// Destinations.
     pub to: Vec<Arc<AddressSet>>,
@@ -49,14 +49,14 @@ pub enum Action {
         callback: Option<String>,
     },
     /// Its sender gets an answer.
-    Reply(Reply),
+    Reply(MoReply),
     /// Nobody gets it.
     Drop,
 }
 
 /// The answer of a rule.
 #[derive(Debug, Clone)]
-pub struct Reply {
+pub struct MoReply {
     pub template: Template,
     /// The account that sends and pays it.
     pub account: String,
@@ -69,13 +69,13 @@ pub struct Reply {
 
 /// All rules, in order.
 #[derive(Debug, Default)]
-pub struct Rules {
-    rules: Vec<Rule>,
+pub struct CompiledMoRules {
+    rules: Vec<CompiledMoRule>,
 }
 
 /// What rules compare of a message. A leading `+` of the addresses is ignored.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'m> {
+pub struct MoRuleInput<'m> {
     pub destination: &'m [u8],
     pub source: &'m [u8],
     /// The id of the operator that brings it.
@@ -86,7 +86,7 @@ pub struct Asked<'m> {
 
 /// The text of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Text<'m> {
+pub enum MoText<'m> {
     /// As [`composed`] gives it.
     Known(&'m str),
     /// It has none, or none that can be read.
@@ -97,8 +97,8 @@ pub enum Text<'m> {
 
 /// What became of the search for a rule.
 #[derive(Debug)]
-pub enum Found<'r> {
-    By(&'r Rule),
+pub enum MoRuleMatch<'r> {
+    By(&'r CompiledMoRule),
     /// No rule fits.
     Nothing,
     /// It depends on a text that is not here yet.
@@ -119,7 +119,7 @@ pub enum Miss {
 
 /// Why a message is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unanswered {
+pub enum NoReplyReason {
     /// Its sender is no number.
     NotANumber,
     /// Its sender is a short code.
@@ -144,11 +144,11 @@ pub fn noted(by: &str) -> Option<(&str, &str)> {
     Some(noted.split_once(TO).unwrap_or((noted, "")))
 }
 
-// === impl Rules ===
+// === impl CompiledMoRules ===
 
-impl Rules {
+impl CompiledMoRules {
     /// Rules in the order in which they are tried.
-    pub fn new(rules: Vec<Rule>) -> Self {
+    pub fn new(rules: Vec<CompiledMoRule>) -> Self {
         Self { rules }
     }
 
@@ -156,24 +156,28 @@ impl Rules {
         self.rules.is_empty()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+    pub fn iter(&self) -> impl Iterator<Item = &CompiledMoRule> {
         self.rules.iter()
     }
 
-    pub fn get(&self, name: &str) -> Option<&Rule> {
+    pub fn get(&self, name: &str) -> Option<&CompiledMoRule> {
         self.rules.iter().find(|rule| rule.name == name)
     }
 
     /// The rule that takes a message. `text` is asked for at most once for each rule with keywords.
-    pub fn find<'m>(&self, asked: &Asked<'_>, text: impl Fn() -> Text<'m>) -> Found<'_> {
+    pub fn find<'m>(
+        &self,
+        asked: &MoRuleInput<'_>,
+        text: impl Fn() -> MoText<'m>,
+    ) -> MoRuleMatch<'_> {
         for rule in &self.rules {
             match rule.misses(asked, &text) {
-                None => return Found::By(rule),
-                Some(Miss::Later) => return Found::Later,
+                None => return MoRuleMatch::By(rule),
+                Some(Miss::Later) => return MoRuleMatch::Later,
                 Some(_) => {}
             }
         }
-        Found::Nothing
+        MoRuleMatch::Nothing
     }
 
     /// Why a message must not be answered automatically: its type of number and address, whether it is marked as an
@@ -184,31 +188,36 @@ impl Rules {
         is_acknowledgement: bool,
         text: Option<&str>,
         owned: impl Fn(&[u8]) -> bool,
-    ) -> Option<Unanswered> {
+    ) -> Option<NoReplyReason> {
         let (source, destination) = (normalise(source), normalise(destination));
         if !is_digits(source) {
-            return Some(Unanswered::NotANumber);
+            return Some(NoReplyReason::NotANumber);
         }
         if source.len() < FEWEST_DIGITS {
-            return Some(Unanswered::ShortCode);
+            return Some(NoReplyReason::ShortCode);
         }
-        let is_ruled = |rule: &Rule| rule.to.iter().any(|set| set.contains(source));
+        let is_ruled = |rule: &CompiledMoRule| rule.to.iter().any(|set| set.contains(source));
         if source == destination || owned(source) || self.rules.iter().any(is_ruled) {
-            return Some(Unanswered::OwnAddress);
+            return Some(NoReplyReason::OwnAddress);
         }
-        let is_written = |rule: &Rule| match (&rule.action, text) {
+        let is_written = |rule: &CompiledMoRule| match (&rule.action, text) {
             (Action::Reply(reply), Some(text)) => reply.template.could_have_written(text),
             _ => false,
         };
-        (is_acknowledgement || self.rules.iter().any(is_written)).then_some(Unanswered::Automatic)
+        (is_acknowledgement || self.rules.iter().any(is_written))
+            .then_some(NoReplyReason::Automatic)
     }
 }
 
-// === impl Rule ===
+// === impl CompiledMoRule ===
 
-impl Rule {
+impl CompiledMoRule {
     /// The first condition that a message does not fulfil; `None` if it fulfils all.
-    pub fn misses<'m>(&self, asked: &Asked<'_>, text: impl Fn() -> Text<'m>) -> Option<Miss> {
+    pub fn misses<'m>(
+        &self,
+        asked: &MoRuleInput<'_>,
+        text: impl Fn() -> MoText<'m>,
+    ) -> Option<Miss> {
         let fits = |sets: &[Arc<AddressSet>], address: &[u8]| {
             let address = normalise(address);
             sets.is_empty() || sets.iter().any(|set| set.contains(address))
@@ -233,9 +242,9 @@ impl Rule {
             return None;
         }
         match text() {
-            Text::Later => Some(Miss::Later),
-            Text::Absent => Some(Miss::Keyword),
-            Text::Known(text) => {
+            MoText::Later => Some(Miss::Later),
+            MoText::Absent => Some(Miss::Keyword),
+            MoText::Known(text) => {
                 let begins = |keyword: &Keyword| keyword.begins(text).is_some();
                 (!self.keywords.iter().any(begins)).then_some(Miss::Keyword)
             }
@@ -256,9 +265,9 @@ impl Action {
     }
 }
 
-// === impl Unanswered ===
+// === impl NoReplyReason ===
 
-impl Unanswered {
+impl NoReplyReason {
     /// As in metrics and in the history of the message.
     pub fn as_str(self) -> &'static str {
         match self {

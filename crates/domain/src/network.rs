@@ -21,7 +21,7 @@ const UNKNOWN: &str = "resolver: network not known";
 
 /// Which network a range of numbers was given to.
 #[derive(Debug, Default)]
-pub struct Table {
+pub struct NetworkTable {
     by_prefix: Trie<Arc<str>>,
     len: usize,
 }
@@ -42,9 +42,10 @@ pub fn mcc_mnc(network: &str) -> Option<(&str, &str)> {
 /// The note of a move that was made because the network became known, or not: the store keeps it in
 /// place of who ordered the move. `origin` is the source of the answer, for people.
 pub fn note(network: &str, origin: &str) -> String {
-    match network.is_empty() {
-        true => format!("{UNKNOWN} ({origin})"),
-        false => format!("{NOTE}{network} ({origin})"),
+    if network.is_empty() {
+        format!("{UNKNOWN} ({origin})")
+    } else {
+        format!("{NOTE}{network} ({origin})")
     }
 }
 
@@ -57,9 +58,9 @@ pub fn noted(by: &str) -> Option<&str> {
     Some(network)
 }
 
-// === impl Table ===
+// === impl NetworkTable ===
 
-impl Table {
+impl NetworkTable {
     /// Reads lines of `prefix,network`.
     ///
     /// # Errors
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_of_a_number_tells_its_network() {
-        let table = Table::parse(
+        let table = NetworkTable::parse(
             "prefix,network\n# Ofcom\n4477,23410\n+447700;23415;Vodafone\n\n\"33\", orange-fr\r\n",
         )
         .unwrap();
@@ -140,7 +141,7 @@ mod tests {
             assert_eq!(table.network_of(number.as_bytes()), network, "{number}");
         }
         assert_eq!(table.len(), 3);
-        assert!(Table::parse("").unwrap().is_empty());
+        assert!(NetworkTable::parse("").unwrap().is_empty());
     }
 
     #[test]
@@ -151,10 +152,10 @@ mod tests {
             ("44,not a name", "\"not a name\" is no network"),
             ("44,a\n44,b", "line 2: 44 belongs to a by an earlier line"),
         ] {
-            let error = Table::parse(text).unwrap_err().to_string();
+            let error = NetworkTable::parse(text).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
-        Table::parse("44,a\n44,a").unwrap();
+        NetworkTable::parse("44,a\n44,a").unwrap();
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::route::Trie;
 
 /// What a number is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum DestinationClass {
     /// One of our own: of a handset of our core network, or of an account.
     Local,
     /// One of a peer behind us.
@@ -28,11 +28,11 @@ pub enum Class {
 
 /// One entry of the plan.
 #[derive(Debug, Clone)]
-pub struct Range {
+pub struct NumberPlanRange {
     /// Its name.
     pub name: String,
     /// What its numbers are.
-    pub class: Class,
+    pub class: DestinationClass,
     /// How many digits they have; `None` for any.
     pub digits: Option<RangeInclusive<usize>>,
     /// Those that exist; all if empty.
@@ -42,25 +42,25 @@ pub struct Range {
 /// All ranges, ready for look-ups.
 #[derive(Debug, Default)]
 pub struct NumberPlan {
-    ranges: Vec<Range>,
+    ranges: Vec<NumberPlanRange>,
     /// Indexes of ranges by prefix, in their order.
     by_prefix: Trie<Vec<usize>>,
 }
 
 /// What the plan says of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found<'p> {
-    /// What it is; [`Class::Outside`] in no range.
-    pub class: Class,
+pub struct NumberPlanResult<'p> {
+    /// What it is; [`DestinationClass::Outside`] in no range.
+    pub class: DestinationClass,
     /// The name of its range.
     pub range: Option<&'p str>,
     /// Whether the range has it. A number in no range may exist.
     pub exists: bool,
 }
 
-// === impl Class ===
+// === impl DestinationClass ===
 
-impl Class {
+impl DestinationClass {
     /// As it is configured.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -73,15 +73,15 @@ impl Class {
     }
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for DestinationClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-// === impl Range ===
+// === impl NumberPlanRange ===
 
-impl Range {
+impl NumberPlanRange {
     fn takes(&self, number: &[u8]) -> bool {
         let has_length =
             |digits: &RangeInclusive<usize>| digits.contains(&number.len()) && is_digits(number);
@@ -97,7 +97,7 @@ impl Range {
 
 impl NumberPlan {
     /// A plan of these ranges, each with its prefixes; the empty prefix begins every number.
-    pub fn build(entries: impl IntoIterator<Item = (Vec<String>, Range)>) -> Self {
+    pub fn build(entries: impl IntoIterator<Item = (Vec<String>, NumberPlanRange)>) -> Self {
         let mut plan = Self::default();
         for (prefixes, range) in entries {
             let index = plan.ranges.len();
@@ -118,12 +118,12 @@ impl NumberPlan {
 
     /// What a destination is. A leading `+` is ignored.
     #[must_use]
-    pub fn find(&self, destination: &[u8]) -> Found<'_> {
+    pub fn find(&self, destination: &[u8]) -> NumberPlanResult<'_> {
         let number = normalise(destination);
-        let mut best: Option<(bool, &Range)> = None;
+        let mut best: Option<(bool, &NumberPlanRange)> = None;
         // Longer prefixes come later and win over equals.
         self.by_prefix.walk(number, |_, indexes| {
-            let mut found: Option<(bool, &Range)> = None;
+            let mut found: Option<(bool, &NumberPlanRange)> = None;
             for range in indexes.iter().map(|index| &self.ranges[*index]) {
                 let rank = range.digits.is_some();
                 if range.takes(number) && found.is_none_or(|(other, _)| rank & !other) {
@@ -137,13 +137,13 @@ impl NumberPlan {
             }
         });
         match best {
-            Some((_, range)) => Found {
+            Some((_, range)) => NumberPlanResult {
                 class: range.class,
                 range: Some(&range.name),
                 exists: range.has(number),
             },
-            None => Found {
-                class: Class::Outside,
+            None => NumberPlanResult {
+                class: DestinationClass::Outside,
                 range: None,
                 exists: true,
             },
@@ -154,10 +154,10 @@ impl NumberPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Entry;
+    use crate::policy::AddressEntry;
 
-    fn range(name: &str, class: Class) -> Range {
-        Range {
+    fn range(name: &str, class: DestinationClass) -> NumberPlanRange {
+        NumberPlanRange {
             name: name.to_owned(),
             class,
             digits: None,
@@ -171,20 +171,20 @@ mod tests {
 
     fn plan() -> NumberPlan {
         let known = ["447700900123", "4477009002*"];
-        let known = known.map(|entry| Entry::parse(entry).unwrap());
-        let local = Range {
+        let known = known.map(|entry| AddressEntry::parse(entry).unwrap());
+        let local = NumberPlanRange {
             numbers: vec![Arc::new(AddressSet::build(known).unwrap())],
-            ..range("home", Class::Local)
+            ..range("home", DestinationClass::Local)
         };
-        let codes = Range {
+        let codes = NumberPlanRange {
             digits: Some(5..=6),
-            ..range("codes", Class::ShortCode)
+            ..range("codes", DestinationClass::ShortCode)
         };
         NumberPlan::build([
             (prefixes(&["4477009"]), local),
             (
                 prefixes(&["+4477", "4479"]),
-                range("partner", Class::Downstream),
+                range("partner", DestinationClass::Downstream),
             ),
             (prefixes(&["2", "4"]), codes),
         ])
@@ -194,22 +194,32 @@ mod tests {
     fn numbers_are_told_apart() {
         let plan = plan();
         for (number, class, name, exists) in [
-            ("447700900123", Class::Local, Some("home"), true),
-            ("+447700900200", Class::Local, Some("home"), true),
-            ("447700900999", Class::Local, Some("home"), false),
-            ("447712345678", Class::Downstream, Some("partner"), true),
-            ("+447912345678", Class::Downstream, Some("partner"), true),
-            ("441234567890", Class::Outside, None, true),
-            ("23456", Class::ShortCode, Some("codes"), true),
-            ("2345678", Class::Outside, None, true),
-            ("2345A", Class::Outside, None, true),
+            ("447700900123", DestinationClass::Local, Some("home"), true),
+            ("+447700900200", DestinationClass::Local, Some("home"), true),
+            ("447700900999", DestinationClass::Local, Some("home"), false),
+            (
+                "447712345678",
+                DestinationClass::Downstream,
+                Some("partner"),
+                true,
+            ),
+            (
+                "+447912345678",
+                DestinationClass::Downstream,
+                Some("partner"),
+                true,
+            ),
+            ("441234567890", DestinationClass::Outside, None, true),
+            ("23456", DestinationClass::ShortCode, Some("codes"), true),
+            ("2345678", DestinationClass::Outside, None, true),
+            ("2345A", DestinationClass::Outside, None, true),
             // As with routes, a range with a number of digits wins over a longer prefix.
-            ("447700", Class::ShortCode, Some("codes"), true),
-            ("ACME", Class::Outside, None, true),
-            ("", Class::Outside, None, true),
+            ("447700", DestinationClass::ShortCode, Some("codes"), true),
+            ("ACME", DestinationClass::Outside, None, true),
+            ("", DestinationClass::Outside, None, true),
         ] {
             let range = name;
-            let found = Found {
+            let found = NumberPlanResult {
                 class,
                 range,
                 exists,
@@ -221,9 +231,9 @@ mod tests {
     #[test]
     fn the_first_of_equals_wins_and_an_empty_prefix_has_every_number() {
         let plan = NumberPlan::build([
-            (prefixes(&[""]), range("world", Class::Outside)),
-            (prefixes(&[""]), range("never", Class::Local)),
-            (prefixes(&["44"]), range("uk", Class::Downstream)),
+            (prefixes(&[""]), range("world", DestinationClass::Outside)),
+            (prefixes(&[""]), range("never", DestinationClass::Local)),
+            (prefixes(&["44"]), range("uk", DestinationClass::Downstream)),
         ]);
         assert_eq!(plan.find(b"1").range, Some("world"));
         assert_eq!(plan.find(b"44").range, Some("uk"));

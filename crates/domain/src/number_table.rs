@@ -16,7 +16,7 @@ pub struct TableError {
 
 /// One line with its first two columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Row<'t> {
+pub(crate) struct NumberTableRow<'t> {
     /// From 1.
     line: usize,
     pub number: &'t str,
@@ -24,7 +24,7 @@ pub(crate) struct Row<'t> {
 }
 
 /// The lines that say something.
-pub(crate) fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
+pub(crate) fn rows(text: &str) -> impl Iterator<Item = NumberTableRow<'_>> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
     lines.filter_map(|(at, line)| {
         let line = line.trim().trim_start_matches('\u{feff}');
@@ -34,7 +34,7 @@ pub(crate) fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
         let mut columns = line
             .split([',', ';', '\t'])
             .map(|column| column.trim().trim_matches('"'));
-        Some(Row {
+        Some(NumberTableRow {
             line: at,
             number: columns.next().unwrap_or_default(),
             value: columns.next().unwrap_or_default(),
@@ -42,9 +42,9 @@ pub(crate) fn rows(text: &str) -> impl Iterator<Item = Row<'_>> {
     })
 }
 
-// === impl Row ===
+// === impl NumberTableRow ===
 
-impl Row<'_> {
+impl NumberTableRow<'_> {
     /// Whether it is the titles of the columns: the first line, with a word where a number would be.
     pub(crate) fn is_title(&self) -> bool {
         self.line == 1 && self.number.bytes().all(|octet| octet.is_ascii_alphabetic())

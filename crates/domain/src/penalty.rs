@@ -28,11 +28,11 @@ pub struct Origin(u128);
 
 /// What refusals are counted by: an origin, and an account (0 for all of them).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Key(Origin, u64);
+struct PenaltyKey(Origin, u64);
 
 /// Refusals, and when the last one was, by a clock that only goes forward.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct PenaltyEntry {
     refusals: u32,
     at: Duration,
 }
@@ -40,8 +40,8 @@ struct Entry {
 /// The refusals that are remembered.
 #[derive(Debug, Default)]
 pub struct Penalties {
-    young: HashMap<Key, Entry>,
-    old: HashMap<Key, Entry>,
+    young: HashMap<PenaltyKey, PenaltyEntry>,
+    old: HashMap<PenaltyKey, PenaltyEntry>,
 }
 
 // === impl Origin ===
@@ -67,15 +67,15 @@ impl Penalties {
         now: Duration,
         longest: Duration,
     ) -> Duration {
-        let by_origin = self.count(Key(origin, 0), now);
-        let by_account = self.count(Key(origin, account | 1), now);
+        let by_origin = self.count(PenaltyKey(origin, 0), now);
+        let by_account = self.count(PenaltyKey(origin, account | 1), now);
         let delay = delay(by_origin, FREE_BY_ORIGIN).max(delay(by_account, FREE_BY_ACCOUNT));
         delay.min(longest)
     }
 
     /// Whether an origin was refused lately.
     pub fn has_failed(&self, origin: Origin, now: Duration) -> bool {
-        let key = Key(origin, 0);
+        let key = PenaltyKey(origin, 0);
         let known = self.young.get(&key).or_else(|| self.old.get(&key));
         known.is_some_and(|entry| now.saturating_sub(entry.at) < FORGOTTEN)
     }
@@ -83,20 +83,20 @@ impl Penalties {
     /// There was no room to check what an origin has shown. Returns how long to delay that answer, at most `longest`: an
     /// origin that goes on asking waits longer and longer.
     pub fn no_room(&mut self, origin: Origin, now: Duration, longest: Duration) -> Duration {
-        delay(self.count(Key(origin, BUSY), now), 0).min(longest)
+        delay(self.count(PenaltyKey(origin, BUSY), now), 0).min(longest)
     }
 
     /// The account has bound from there: earlier failures were errors. The origin keeps its own count,
     /// otherwise one known account would allow guessing for all others.
     pub fn forgive(&mut self, origin: Origin, account: u64) {
-        for key in [Key(origin, account | 1), Key(origin, BUSY)] {
+        for key in [PenaltyKey(origin, account | 1), PenaltyKey(origin, BUSY)] {
             self.young.remove(&key);
             self.old.remove(&key);
         }
     }
 
     /// Refusals under a key, this one included.
-    fn count(&mut self, key: Key, now: Duration) -> u32 {
+    fn count(&mut self, key: PenaltyKey, now: Duration) -> u32 {
         let known = self.young.get(&key).or_else(|| self.old.get(&key));
         let before = match known {
             Some(entry) if now.saturating_sub(entry.at) < FORGOTTEN => entry.refusals,
@@ -106,7 +106,7 @@ impl Penalties {
         if self.young.len() >= GENERATION && !self.young.contains_key(&key) {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(key, Entry { refusals, at: now });
+        self.young.insert(key, PenaltyEntry { refusals, at: now });
         refusals
     }
 }

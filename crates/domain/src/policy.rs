@@ -15,7 +15,7 @@ use regex::bytes::{RegexSet, RegexSetBuilder};
 use super::address::normalise;
 
 pub use keyword::Keywords;
-pub use limit::{Limit, Per};
+pub use limit::{AddressLimit, Per};
 
 /// What compiled patterns of one set may take in memory.
 const PATTERN_OCTETS: usize = 32 << 20;
@@ -24,7 +24,7 @@ const LIST: &str = "list:";
 
 /// One line of a list. Addresses are compared octet by octet, without a leading plus.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum AddressEntry {
     /// `ACME`: this address.
     Exact(Box<[u8]>),
     /// `4477*`: every address that begins so.
@@ -60,7 +60,7 @@ pub struct Policy {
 
 /// Why a submission is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum PolicyRefusal {
     SenderBlocked,
     SenderNotAllowed,
     DestinationBlocked,
@@ -73,9 +73,9 @@ pub enum Reason {
     NeedsMobileOriginated,
 }
 
-// === impl Entry ===
+// === impl AddressEntry ===
 
-impl Entry {
+impl AddressEntry {
     /// Reads one entry.
     ///
     /// # Errors
@@ -83,9 +83,10 @@ impl Entry {
     pub fn parse(text: &str) -> Result<Self, EntryError> {
         let text = text.trim();
         if let Some(name) = text.strip_prefix(LIST) {
-            return match name.is_empty() {
-                true => Err(EntryError("names no list; write `list:NAME`".to_owned())),
-                false => Ok(Self::List(name.to_owned())),
+            return if name.is_empty() {
+                Err(EntryError("names no list; write `list:NAME`".to_owned()))
+            } else {
+                Ok(Self::List(name.to_owned()))
             };
         }
         if let Some(rest) = text.strip_prefix('/') {
@@ -119,21 +120,21 @@ impl Entry {
 // === impl AddressSet ===
 
 impl AddressSet {
-    /// A set of these; [`Entry::List`]s are the caller's to resolve and count for nothing here.
+    /// A set of these; [`AddressEntry::List`]s are the caller's to resolve and count for nothing here.
     ///
     /// # Errors
     /// A regular expression that is none, or expressions that are too large together.
-    pub fn build(entries: impl IntoIterator<Item = Entry>) -> Result<Self, EntryError> {
+    pub fn build(entries: impl IntoIterator<Item = AddressEntry>) -> Result<Self, EntryError> {
         let mut set = Self::default();
         let mut patterns = Vec::new();
         for entry in entries {
             match entry {
-                Entry::Exact(address) => {
+                AddressEntry::Exact(address) => {
                     set.exact.insert(address);
                 }
-                Entry::Prefix(prefix) => set.prefixes.push(prefix),
-                Entry::Pattern(pattern) => patterns.push(pattern),
-                Entry::List(_) => {}
+                AddressEntry::Prefix(prefix) => set.prefixes.push(prefix),
+                AddressEntry::Pattern(pattern) => patterns.push(pattern),
+                AddressEntry::List(_) => {}
             }
         }
         set.exact.shrink_to_fit();
@@ -201,27 +202,27 @@ impl Policy {
     ///
     /// # Errors
     /// The first reason against it; the sender's come first.
-    pub fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), Reason> {
+    pub fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), PolicyRefusal> {
         let (source, destination) = (normalise(source), normalise(destination));
         let has = |sets: &[Arc<AddressSet>], address| sets.iter().any(|set| set.contains(address));
         let allows = |sets: &[Arc<AddressSet>], address| sets.is_empty() || has(sets, address);
         if has(&self.blocked_senders, source) {
-            Err(Reason::SenderBlocked)
+            Err(PolicyRefusal::SenderBlocked)
         } else if !allows(&self.senders, source) {
-            Err(Reason::SenderNotAllowed)
+            Err(PolicyRefusal::SenderNotAllowed)
         } else if has(&self.blocked_destinations, destination) {
-            Err(Reason::DestinationBlocked)
+            Err(PolicyRefusal::DestinationBlocked)
         } else if !allows(&self.destinations, destination) {
-            Err(Reason::DestinationNotAllowed)
+            Err(PolicyRefusal::DestinationNotAllowed)
         } else {
             Ok(())
         }
     }
 }
 
-// === impl Reason ===
+// === impl PolicyRefusal ===
 
-impl Reason {
+impl PolicyRefusal {
     /// As in metrics and log lines.
     pub fn as_str(self) -> &'static str {
         match self {

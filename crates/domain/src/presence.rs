@@ -67,9 +67,10 @@ impl Presence {
         let Some(since) = self.since else {
             return false;
         };
-        let after = match self.is_there {
-            true => patience.failback_after,
-            false => patience.failover_after,
+        let after = if self.is_there {
+            patience.failback_after
+        } else {
+            patience.failover_after
         };
         if now.duration_since(since) >= after {
             return self.is_there;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-pub use super::command_status::Class;
+pub use super::command_status::RefusalClass;
 use super::command_status::class;
 
 /// What happens to the message now.
@@ -29,9 +29,9 @@ pub enum Decision {
 
 /// An override for one status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct RetryRule {
     /// Instead of the built-in class.
-    pub class: Class,
+    pub class: RefusalClass,
     /// Instead of the policy's delays, if not empty.
     pub delays: Vec<Duration>,
 }
@@ -41,14 +41,14 @@ pub struct Rule {
 pub struct RetryPolicy {
     /// Pauses after the first, second, … attempt; the last one repeats.
     pub delays: Vec<Duration>,
-    /// Pause after [`Class::Throttled`], unless a rule names another.
+    /// Pause after [`RefusalClass::Throttled`], unless a rule names another.
     pub throttled_delay: Duration,
     /// Attempts before a temporary refusal becomes permanent; `None`: until expiry.
     pub max_attempts: Option<u32>,
     /// Overrides by command_status.
-    pub rules: HashMap<u32, Rule>,
+    pub rules: HashMap<u32, RetryRule>,
     /// Classes of the operator, over those of `rules`; the first range that has a status counts.
-    pub classes: Vec<(RangeInclusive<u32>, Class)>,
+    pub classes: Vec<(RangeInclusive<u32>, RefusalClass)>,
 }
 
 /// Without a schedule: design default, 30 minutes.
@@ -72,8 +72,9 @@ impl Default for RetryPolicy {
 
 impl RetryPolicy {
     /// The class of a command_status under this policy.
-    pub fn class(&self, command_status: u32) -> Class {
-        let own = |(range, _): &&(RangeInclusive<u32>, Class)| range.contains(&command_status);
+    pub fn class(&self, command_status: u32) -> RefusalClass {
+        let own =
+            |(range, _): &&(RangeInclusive<u32>, RefusalClass)| range.contains(&command_status);
         let own = self.classes.iter().find(own).map(|(_, class)| *class);
         own.or_else(|| self.rules.get(&command_status).map(|rule| rule.class))
             .unwrap_or_else(|| class(command_status))
@@ -91,14 +92,14 @@ impl RetryPolicy {
         let rule = self.rules.get(&command_status);
         let own_delays = rule.map(|rule| rule.delays.as_slice()).unwrap_or_default();
         match self.class(command_status) {
-            Class::Permanent => Decision::Permanent,
-            Class::Throttled => Decision::Throttled {
+            RefusalClass::Permanent => Decision::Permanent,
+            RefusalClass::Throttled => Decision::Throttled {
                 after: own_delays.first().copied().unwrap_or(self.throttled_delay),
             },
-            Class::Temporary if self.max_attempts.is_some_and(|max| attempt >= max) => {
+            RefusalClass::Temporary if self.max_attempts.is_some_and(|max| attempt >= max) => {
                 Decision::Permanent
             }
-            Class::Temporary => {
+            RefusalClass::Temporary => {
                 let delays = if own_delays.is_empty() {
                     &self.delays
                 } else {
@@ -149,8 +150,8 @@ mod tests {
             ..RetryPolicy::default()
         };
         assert_eq!(policy.longest_delay(), Duration::from_secs(60));
-        let rule = Rule {
-            class: Class::Temporary,
+        let rule = RetryRule {
+            class: RefusalClass::Temporary,
             delays: seconds(&[5, 90, 7]),
         };
         let mut policy = RetryPolicy {
@@ -193,15 +194,15 @@ mod tests {
 
     #[test]
     fn rules_override_class_and_schedule() {
-        let rule = |class, delays: &[u64]| Rule {
+        let rule = |class, delays: &[u64]| RetryRule {
             class,
             delays: seconds(delays),
         };
         let policy = RetryPolicy {
             rules: HashMap::from([
-                (0x0B, rule(Class::Temporary, &[10, 20])),
-                (0x401, rule(Class::Throttled, &[2])),
-                (0x08, rule(Class::Permanent, &[])),
+                (0x0B, rule(RefusalClass::Temporary, &[10, 20])),
+                (0x401, rule(RefusalClass::Throttled, &[2])),
+                (0x08, rule(RefusalClass::Permanent, &[])),
             ]),
             ..RetryPolicy::default()
         };
@@ -222,23 +223,23 @@ mod tests {
         let policy = RetryPolicy {
             rules: HashMap::from([(
                 0x0B,
-                Rule {
-                    class: Class::Permanent,
+                RetryRule {
+                    class: RefusalClass::Permanent,
                     delays: seconds(&[7]),
                 },
             )]),
             classes: vec![
-                (0x0B..=0x0B, Class::Temporary),
-                (0x412..=0x412, Class::Permanent),
-                (0x410..=0x41F, Class::Throttled),
+                (0x0B..=0x0B, RefusalClass::Temporary),
+                (0x412..=0x412, RefusalClass::Permanent),
+                (0x410..=0x41F, RefusalClass::Throttled),
             ],
             ..RetryPolicy::default()
         };
         let after = Duration::from_secs(7);
         assert_eq!(policy.decide(0x0B, 1), Decision::Temporary { after });
-        assert_eq!(policy.class(0x412), Class::Permanent);
-        assert_eq!(policy.class(0x413), Class::Throttled);
-        assert_eq!(policy.class(0x420), Class::Permanent);
-        assert_eq!(policy.class(0x08), Class::Temporary);
+        assert_eq!(policy.class(0x412), RefusalClass::Permanent);
+        assert_eq!(policy.class(0x413), RefusalClass::Throttled);
+        assert_eq!(policy.class(0x420), RefusalClass::Permanent);
+        assert_eq!(policy.class(0x08), RefusalClass::Temporary);
     }
 }

@@ -14,7 +14,7 @@ pub const MAX_ADDRESS: usize = 20;
 
 /// An address as it stands in a PDU.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Number {
+pub struct TypedAddress {
     pub ton: u8,
     pub npi: u8,
     pub digits: Bytes,
@@ -23,12 +23,12 @@ pub struct Number {
 /// A rule made an address longer than [`MAX_ADDRESS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the rewritten address has {0} octets, more than {MAX_ADDRESS}")]
-pub struct TooLong(pub usize);
+pub struct AddressTooLong(pub usize);
 
 /// One rule: conditions that must all hold, and what happens then. Without conditions it is for every
 /// address, without actions it leaves the address alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rule {
+pub struct CompiledRewriteRule {
     pub ton: Option<u8>,
     pub npi: Option<u8>,
     /// What the address begins with, octet by octet: a plus is an octet.
@@ -50,14 +50,14 @@ pub struct Rule {
 
 /// The rules of one peer and one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rules {
-    pub source: Vec<Rule>,
-    pub destination: Vec<Rule>,
+pub struct CompiledRewriteRules {
+    pub source: Vec<CompiledRewriteRule>,
+    pub destination: Vec<CompiledRewriteRule>,
 }
 
-// === impl Rule ===
+// === impl CompiledRewriteRule ===
 
-impl Rule {
+impl CompiledRewriteRule {
     /// Whether it is for every address.
     pub fn is_unconditional(&self) -> bool {
         let conditions = (self.ton, self.npi, self.min_length, self.max_length);
@@ -66,7 +66,7 @@ impl Rule {
             && self.prefix.is_empty()
     }
 
-    fn matches(&self, number: &Number) -> bool {
+    fn matches(&self, number: &TypedAddress) -> bool {
         let length = number.digits.len();
         self.ton.is_none_or(|ton| ton == number.ton)
             && self.npi.is_none_or(|npi| npi == number.npi)
@@ -78,7 +78,7 @@ impl Rule {
                 .is_none_or(|wanted| wanted == is_alphanumeric(&number.digits))
     }
 
-    fn apply(&self, number: &Number) -> Result<Number, TooLong> {
+    fn apply(&self, number: &TypedAddress) -> Result<TypedAddress, AddressTooLong> {
         let digits = match &self.replace {
             Some(replace) => replace.clone(),
             None if self.strip == 0 && self.add.is_empty() => number.digits.clone(),
@@ -89,8 +89,8 @@ impl Rule {
         };
         match digits.len() {
             // One that was too long before the rule does not fit either.
-            length if length > MAX_ADDRESS => Err(TooLong(length)),
-            _ => Ok(Number {
+            length if length > MAX_ADDRESS => Err(AddressTooLong(length)),
+            _ => Ok(TypedAddress {
                 ton: self.set_ton.unwrap_or(number.ton),
                 npi: self.set_npi.unwrap_or(number.npi),
                 digits,
@@ -99,9 +99,9 @@ impl Rule {
     }
 }
 
-// === impl Rules ===
+// === impl CompiledRewriteRules ===
 
-impl Rules {
+impl CompiledRewriteRules {
     /// Whether nothing is ever rewritten.
     pub fn is_empty(&self) -> bool {
         self.source.is_empty() && self.destination.is_empty()
@@ -111,8 +111,11 @@ impl Rules {
 /// The address rewritten by the first matching rule; `None` when it does not change.
 ///
 /// # Errors
-/// [`TooLong`] when there would be no room for it in a PDU.
-pub fn rewrite(rules: &[Rule], number: &Number) -> Result<Option<Number>, TooLong> {
+/// [`AddressTooLong`] when there would be no room for it in a PDU.
+pub fn rewrite(
+    rules: &[CompiledRewriteRule],
+    number: &TypedAddress,
+) -> Result<Option<TypedAddress>, AddressTooLong> {
     let Some(rule) = rules.iter().find(|rule| rule.matches(number)) else {
         return Ok(None);
     };

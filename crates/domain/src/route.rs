@@ -23,9 +23,9 @@ use super::address;
 use expression::Expressions;
 pub(super) use trie::Trie;
 
-/// One target's part of a [`Step`].
+/// One target's part of a [`RoutingStep`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share<T> {
+pub struct TargetShare<T> {
     /// Where to.
     pub target: T,
     /// Relative to the other shares of the step; 0 takes nothing while another is available.
@@ -34,9 +34,9 @@ pub struct Share<T> {
 
 /// Targets of equal rank; the next step is for when none of them is available.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step<T> {
+pub struct RoutingStep<T> {
     /// At least one.
-    pub shares: Vec<Share<T>>,
+    pub shares: Vec<TargetShare<T>>,
 }
 
 /// Who of a step gets a message.
@@ -69,7 +69,7 @@ pub struct Route<T> {
     /// How the targets of a step share.
     pub sharing: Sharing,
     /// In order of failover.
-    pub steps: Vec<Step<T>>,
+    pub steps: Vec<RoutingStep<T>>,
 }
 
 /// All routes, ready for look-ups.
@@ -87,7 +87,7 @@ pub struct RouteTable<T> {
 
 /// The fields of a message that routes use. A leading `+` of the addresses is ignored.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'m> {
+pub struct RouteQuestion<'m> {
     pub destination: &'m [u8],
     pub source: &'m [u8],
     /// system_id of the sender.
@@ -133,10 +133,11 @@ impl<T> RouteTable<T> {
     }
 
     /// The best route, or `None`.
-    pub fn lookup(&self, message: &Question<'_>) -> Option<&Route<T>> {
-        let own = match message.network.is_empty() {
-            true => None,
-            false => self.by_network.get(message.network),
+    pub fn lookup(&self, message: &RouteQuestion<'_>) -> Option<&Route<T>> {
+        let own = if message.network.is_empty() {
+            None
+        } else {
+            self.by_network.get(message.network)
         };
         let by_expression = self.expressions.as_ref().and_then(|expressions| {
             let fits = |only: Option<&str>| only.is_none_or(|only| only == message.network);
@@ -157,7 +158,7 @@ impl<T> RouteTable<T> {
     }
 
     /// Whether a route with a network could take this message, if it is the right one.
-    pub fn asks_network(&self, message: &Question<'_>) -> bool {
+    pub fn asks_network(&self, message: &RouteQuestion<'_>) -> bool {
         self.has_networks
             && (best_of(&self.asking, message).is_some()
                 || self.expressions.as_ref().is_some_and(|expressions| {
@@ -168,7 +169,7 @@ impl<T> RouteTable<T> {
     }
 
     /// Every route that fits, the best one first: for "why did this go there".
-    pub fn explain(&self, message: &Question<'_>) -> Vec<&Route<T>> {
+    pub fn explain(&self, message: &RouteQuestion<'_>) -> Vec<&Route<T>> {
         let source = address::normalise(message.source);
         let mut found = Vec::new();
         let own = self.by_network.get(message.network);
@@ -206,7 +207,7 @@ fn add<T>(table: &mut Trie<BySource>, route: &Route<T>, index: usize) {
     sources.entry(source_prefix).get_or_insert(index);
 }
 
-fn best_of(table: &Trie<BySource>, message: &Question<'_>) -> Option<usize> {
+fn best_of(table: &Trie<BySource>, message: &RouteQuestion<'_>) -> Option<usize> {
     let source = address::normalise(message.source);
     let mut best = None;
     // Longer prefixes come later and win; one without a fitting source leaves `best` alone.
@@ -220,12 +221,12 @@ impl BySource {
     fn best(&self, source: &[u8], account: &str) -> Option<usize> {
         let for_all = self.for_all.longest(source);
         // Most tables have no routes by account; an empty map is not worth a hash.
-        let own = match self.by_account.is_empty() {
-            true => None,
-            false => self
-                .by_account
+        let own = if self.by_account.is_empty() {
+            None
+        } else {
+            self.by_account
                 .get(account)
-                .and_then(|own| own.longest(source)),
+                .and_then(|own| own.longest(source))
         };
         match (own, for_all) {
             (Some((own_length, _)), Some((length, index))) if length > own_length => Some(*index),
@@ -257,7 +258,7 @@ impl<T> Route<T> {
 
     fn best_of<'r>(
         &'r self,
-        step: &'r Step<T>,
+        step: &'r RoutingStep<T>,
         hash: u64,
         available: &dyn Fn(&T) -> bool,
         rank: &dyn Fn(&T) -> f64,
@@ -284,7 +285,7 @@ impl<T> Route<T> {
             .iter()
             .position(|step| step.shares.iter().any(|share| share.target == *current))
             .unwrap_or(0);
-        let usable = |share: &&Share<T>| share.target != *current && available(&share.target);
+        let usable = |share: &&TargetShare<T>| share.target != *current && available(&share.target);
         let (earlier, rest) = self.steps.split_at(own_step.min(self.steps.len()));
         rest.iter().chain(earlier).find_map(|step| {
             let others = step.shares.iter().filter(usable);
@@ -326,12 +327,12 @@ impl<T> Route<T> {
     /// The route with other targets; those unknown to `resolve` are left out, and so are steps
     /// without any.
     pub fn map<U>(&self, mut resolve: impl FnMut(&T) -> Option<U>) -> Route<U> {
-        let steps = self.steps.iter().map(|step| Step {
+        let steps = self.steps.iter().map(|step| RoutingStep {
             shares: step
                 .shares
                 .iter()
                 .filter_map(|share| {
-                    Some(Share {
+                    Some(TargetShare {
                         target: resolve(&share.target)?,
                         weight: share.weight,
                     })
@@ -347,7 +348,7 @@ impl<T> Route<T> {
             network: self.network.clone(),
             sharing: self.sharing,
             steps: steps
-                .filter(|step: &Step<U>| !step.shares.is_empty())
+                .filter(|step: &RoutingStep<U>| !step.shares.is_empty())
                 .collect(),
         }
     }
@@ -383,13 +384,13 @@ impl<T: fmt::Display> fmt::Display for Route<T> {
     }
 }
 
-// === impl Step ===
+// === impl RoutingStep ===
 
-impl<T> Step<T> {
+impl<T> RoutingStep<T> {
     /// A step with one target.
     pub fn single(target: T) -> Self {
         Self {
-            shares: vec![Share { target, weight: 1 }],
+            shares: vec![TargetShare { target, weight: 1 }],
         }
     }
 
@@ -409,7 +410,7 @@ impl<T> Step<T> {
         available: &dyn Fn(&T) -> bool,
         rank: &dyn Fn(&T) -> f64,
     ) -> Option<&T> {
-        let mut usable: Vec<&Share<T>> = self
+        let mut usable: Vec<&TargetShare<T>> = self
             .shares
             .iter()
             .filter(|share| available(&share.target))
@@ -433,7 +434,7 @@ impl<T> Step<T> {
 fn by_weight<'s, T>(
     hash: u64,
     total: u64,
-    shares: impl Iterator<Item = &'s Share<T>>,
+    shares: impl Iterator<Item = &'s TargetShare<T>>,
 ) -> Option<&'s T> {
     let mut point = scramble(hash).checked_rem(total)?;
     for share in shares {
@@ -446,7 +447,7 @@ fn by_weight<'s, T>(
     None
 }
 
-impl<T: fmt::Display> fmt::Display for Step<T> {
+impl<T: fmt::Display> fmt::Display for RoutingStep<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [only] = self.shares.as_slice() {
             return write!(f, "{}", only.target);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// A resource as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ResourceKind {
     /// An ESME that may bind to us.
     Account,
     /// An upstream that we bind to.
@@ -43,28 +43,28 @@ pub const THE_POLICY: &str = "all";
 
 /// The name of one resource; written `accounts/test`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Key {
-    pub kind: Kind,
+pub struct ResourceKey {
+    pub kind: ResourceKind,
     /// Of an account its system_id, of an operator its id, of a route its key, else its name.
     pub name: String,
 }
 
 /// All resources of a configuration with their bodies.
-pub type Resources = BTreeMap<Key, String>;
+pub type Resources = BTreeMap<ResourceKey, String>;
 
 /// The change of one resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    pub key: Key,
+pub struct ResourceUpdate {
+    pub key: ResourceKey,
     /// `None`: it is new.
     pub before: Option<String>,
     /// `None`: it is removed.
     pub after: Option<String>,
 }
 
-// === impl Kind ===
+// === impl ResourceKind ===
 
-impl Kind {
+impl ResourceKind {
     pub const ALL: [Self; 11] = [
         Self::Account,
         Self::Operator,
@@ -134,10 +134,10 @@ impl Kind {
     }
 }
 
-// === impl Key ===
+// === impl ResourceKey ===
 
-impl Key {
-    pub fn new(kind: Kind, name: impl Into<String>) -> Self {
+impl ResourceKey {
+    pub fn new(kind: ResourceKind, name: impl Into<String>) -> Self {
         Self {
             kind,
             name: name.into(),
@@ -145,32 +145,34 @@ impl Key {
     }
 }
 
-impl FromStr for Key {
+impl FromStr for ResourceKey {
     type Err = String;
 
     /// Reads `routes/44`, as it is written in the history.
     fn from_str(text: &str) -> Result<Self, String> {
         let (plural, name) = text.split_once('/').unwrap_or((text, ""));
-        let kind = Kind::ALL.into_iter().find(|kind| kind.plural() == plural);
+        let kind = ResourceKind::ALL
+            .into_iter()
+            .find(|kind| kind.plural() == plural);
         match kind.filter(|_| !name.is_empty()) {
             Some(kind) => Ok(Self::new(kind, name)),
             None => Err(format!(
                 "{text:?} names no resource; write a kind and a name, such as routes/44; the kinds are {}",
-                Kind::ALL.map(Kind::plural).join(", ")
+                ResourceKind::ALL.map(ResourceKind::plural).join(", ")
             )),
         }
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for ResourceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.kind.plural(), self.name)
     }
 }
 
-// === impl Change ===
+// === impl ResourceUpdate ===
 
-impl Change {
+impl ResourceUpdate {
     /// `added`, `changed` or `removed`.
     pub fn action(&self) -> &'static str {
         match (&self.before, &self.after) {
@@ -182,13 +184,13 @@ impl Change {
 }
 
 /// What has to be done to `before` so that it is `after`, in the order of the keys.
-pub fn difference(before: &Resources, after: &Resources) -> Vec<Change> {
-    let mut keys: Vec<&Key> = before.keys().chain(after.keys()).collect();
+pub fn difference(before: &Resources, after: &Resources) -> Vec<ResourceUpdate> {
+    let mut keys: Vec<&ResourceKey> = before.keys().chain(after.keys()).collect();
     keys.sort_unstable();
     keys.dedup();
     keys.into_iter()
         .filter(|key| before.get(key) != after.get(key))
-        .map(|key| Change {
+        .map(|key| ResourceUpdate {
             key: key.clone(),
             before: before.get(key).cloned(),
             after: after.get(key).cloned(),
@@ -197,7 +199,7 @@ pub fn difference(before: &Resources, after: &Resources) -> Vec<Change> {
 }
 
 /// Takes changes back.
-pub fn undo(resources: &mut Resources, changes: &[Change]) {
+pub fn undo(resources: &mut Resources, changes: &[ResourceUpdate]) {
     for change in changes {
         match &change.before {
             Some(body) => resources.insert(change.key.clone(), body.clone()),
@@ -207,8 +209,10 @@ pub fn undo(resources: &mut Resources, changes: &[Change]) {
 }
 
 /// What some versions, in the order in which they were made, have changed together.
-pub fn together<'a>(versions: impl IntoIterator<Item = &'a [Change]>) -> Vec<Change> {
-    let mut all: BTreeMap<Key, Change> = BTreeMap::new();
+pub fn together<'a>(
+    versions: impl IntoIterator<Item = &'a [ResourceUpdate]>,
+) -> Vec<ResourceUpdate> {
+    let mut all: BTreeMap<ResourceKey, ResourceUpdate> = BTreeMap::new();
     for change in versions.into_iter().flatten() {
         match all.get_mut(&change.key) {
             Some(known) => known.after.clone_from(&change.after),
@@ -220,8 +224,8 @@ pub fn together<'a>(versions: impl IntoIterator<Item = &'a [Change]>) -> Vec<Cha
 }
 
 /// The change that takes this one back.
-pub fn reversed(change: Change) -> Change {
-    Change {
+pub fn reversed(change: ResourceUpdate) -> ResourceUpdate {
+    ResourceUpdate {
         key: change.key,
         before: change.after,
         after: change.before,
@@ -229,10 +233,10 @@ pub fn reversed(change: Change) -> Change {
 }
 
 /// `3 operators changed, route 44 added`: changes in one line, for logs and the history.
-pub fn summary(changes: &[Change]) -> String {
+pub fn summary(changes: &[ResourceUpdate]) -> String {
     let mut parts = Vec::new();
     for action in ["added", "changed", "removed"] {
-        for kind in Kind::ALL {
+        for kind in ResourceKind::ALL {
             let mut of_kind = changes
                 .iter()
                 .filter(|change| change.key.kind == kind && change.action() == action);
@@ -245,9 +249,10 @@ pub fn summary(changes: &[Change]) -> String {
             }
         }
     }
-    match parts.is_empty() {
-        true => "nothing changed".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "nothing changed".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 
@@ -257,25 +262,25 @@ mod tests {
 
     use super::*;
 
-    fn resources(list: &[(Kind, &str, &str)]) -> Resources {
+    fn resources(list: &[(ResourceKind, &str, &str)]) -> Resources {
         list.iter()
-            .map(|(kind, name, body)| (Key::new(*kind, *name), (*body).to_owned()))
+            .map(|(kind, name, body)| (ResourceKey::new(*kind, *name), (*body).to_owned()))
             .collect()
     }
 
     #[test]
     fn says_in_a_line_what_changed() {
         let before = resources(&[
-            (Kind::Account, "goes", "1"),
-            (Kind::Operator, "up", "1"),
-            (Kind::Route, "44", "1"),
-            (Kind::Route, "45", "1"),
+            (ResourceKind::Account, "goes", "1"),
+            (ResourceKind::Operator, "up", "1"),
+            (ResourceKind::Route, "44", "1"),
+            (ResourceKind::Route, "45", "1"),
         ]);
         let after = resources(&[
-            (Kind::Account, "comes", "1"),
-            (Kind::Operator, "up", "1"),
-            (Kind::Route, "44", "2"),
-            (Kind::Route, "45", "2"),
+            (ResourceKind::Account, "comes", "1"),
+            (ResourceKind::Operator, "up", "1"),
+            (ResourceKind::Route, "44", "2"),
+            (ResourceKind::Route, "45", "2"),
         ]);
         let changes = difference(&before, &after);
         assert_eq!(
@@ -284,19 +289,19 @@ mod tests {
         );
         assert_eq!(summary(&[]), "nothing changed");
         assert_eq!(
-            Key::new(Kind::Route, "default").to_string(),
+            ResourceKey::new(ResourceKind::Route, "default").to_string(),
             "routes/default"
         );
     }
 
     #[test]
     fn a_key_is_read_as_it_is_written() {
-        for kind in Kind::ALL {
-            let key = Key::new(kind, "a/b");
+        for kind in ResourceKind::ALL {
+            let key = ResourceKey::new(kind, "a/b");
             assert_eq!(key.to_string().parse(), Ok(key));
         }
         for wrong in ["", "routes", "routes/", "route/44", "/44"] {
-            let said = wrong.parse::<Key>().unwrap_err();
+            let said = wrong.parse::<ResourceKey>().unwrap_err();
             assert!(said.contains("routes/44"), "{said}");
         }
     }
@@ -308,13 +313,13 @@ mod tests {
         ) {
             let all: Vec<Resources> = steps
                 .into_iter()
-                .map(|map| map.into_iter().map(|(name, body)| (Key::new(Kind::Route, name), body)).collect())
+                .map(|map| map.into_iter().map(|(name, body)| (ResourceKey::new(ResourceKind::Route, name), body)).collect())
                 .collect();
-            let changes: Vec<Vec<Change>> = all.windows(2).map(|pair| difference(&pair[0], &pair[1])).collect();
+            let changes: Vec<Vec<ResourceUpdate>> = all.windows(2).map(|pair| difference(&pair[0], &pair[1])).collect();
             let (first, last) = (&all[0], &all[all.len() - 1]);
             let found = together(changes.iter().map(Vec::as_slice));
             prop_assert_eq!(&found, &difference(first, last));
-            let back: Vec<Change> = found.into_iter().map(reversed).collect();
+            let back: Vec<ResourceUpdate> = found.into_iter().map(reversed).collect();
             prop_assert_eq!(back, difference(last, first));
         }
 
@@ -324,7 +329,7 @@ mod tests {
             after in proptest::collection::btree_map("[a-e]", "[xyz]", 0..5),
         ) {
             let all = |map: BTreeMap<String, String>| -> Resources {
-                map.into_iter().map(|(name, body)| (Key::new(Kind::Route, name), body)).collect()
+                map.into_iter().map(|(name, body)| (ResourceKey::new(ResourceKind::Route, name), body)).collect()
             };
             let (before, after) = (all(before), all(after));
             let changes = difference(&before, &after);

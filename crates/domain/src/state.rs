@@ -1,6 +1,6 @@
 //! Message states as numbers, with their names (SMPP 3.4 §5.2.28, SMPP 5.0 §4.7.15).
 //!
-//! The same numbers are in the store, in `proto/smsc/v1/message.proto` and on the wire; the names
+//! These numbers are in the store, in `proto/smsc/v1/message.proto` and on the wire; the names
 //! are those of the API, of CDRs and of receipts.
 
 /// On its way: stored, waiting, or handed over without a result yet.

@@ -34,7 +34,7 @@ pub struct TraceContext {
 
 /// The steps of a message whose spans have children or links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum TraceStep {
     /// Accepted from an account or an operator.
     Submit = 1,
     /// Sent to an operator or an account and answered with ESME_ROK.
@@ -142,7 +142,7 @@ impl TraceContext {
 
     /// Continues with a step of a message: in this trace, or, if that is `old`, in a new one.
     /// Backends look for the spans of a trace near its start and drop those that come days later.
-    pub fn go_on(self, message: u64, step: Step, old: bool) -> Continued {
+    pub fn go_on(self, message: u64, step: TraceStep, old: bool) -> Continued {
         if !old {
             return Continued {
                 context: self,
@@ -195,7 +195,7 @@ pub fn trace_of_failure(deployment: &str, message: u64) -> TraceId {
 }
 
 /// The span id of a step. `number` is that of the attempt, 0 for other steps.
-pub fn span_id(trace_id: TraceId, message: u64, step: Step, number: u32) -> SpanId {
+pub fn span_id(trace_id: TraceId, message: u64, step: TraceStep, number: u32) -> SpanId {
     let mut hasher = SipHasher24::new_with_key(&KEY);
     hasher.write(&trace_id);
     hasher.write_u64(message);
@@ -305,13 +305,13 @@ mod tests {
         assert_eq!(trace, trace_of_failure("smsc", 7));
         assert_ne!(trace, trace_of_failure("smsc staging", 7));
         let mut ids = vec![
-            span_id(trace, 7, Step::Submit, 0),
-            span_id(trace, 7, Step::Attempt, 1),
-            span_id(trace, 7, Step::Attempt, 2),
-            span_id(trace, 7, Step::End, 0),
-            span_id(trace, 8, Step::Submit, 0),
+            span_id(trace, 7, TraceStep::Submit, 0),
+            span_id(trace, 7, TraceStep::Attempt, 1),
+            span_id(trace, 7, TraceStep::Attempt, 2),
+            span_id(trace, 7, TraceStep::End, 0),
+            span_id(trace, 8, TraceStep::Submit, 0),
         ];
-        assert_eq!(ids[1], span_id(trace, 7, Step::Attempt, 1));
+        assert_eq!(ids[1], span_id(trace, 7, TraceStep::Attempt, 1));
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), 5);
@@ -320,9 +320,9 @@ mod tests {
     #[test]
     fn an_old_trace_is_linked() {
         let old = TraceContext::root(trace_of_failure("smsc", 7));
-        assert_eq!(old.go_on(7, Step::End, false).context, old);
-        let new = old.go_on(7, Step::End, true);
-        assert_eq!(new, old.go_on(7, Step::End, true));
+        assert_eq!(old.go_on(7, TraceStep::End, false).context, old);
+        let new = old.go_on(7, TraceStep::End, true);
+        assert_eq!(new, old.go_on(7, TraceStep::End, true));
         assert_ne!(new.context.trace_id, old.trace_id);
         assert_eq!(new.link, Some(old));
         assert!(new.context.is_sampled());

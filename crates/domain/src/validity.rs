@@ -25,7 +25,7 @@ pub struct Lifetime {
 
 /// The times of one accepted message, in Unix milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
+pub struct MessageTimes {
     /// Not handed over before; 0 for at once, whose clock ever looks.
     pub due_at: i64,
     /// Not handed over after.
@@ -34,7 +34,7 @@ pub struct Times {
 
 /// Why the times of a message are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum TimeError {
+pub enum ValidityError {
     /// The validity period ended before the message came.
     #[error("validity_period ends in the past")]
     ValidityInPast,
@@ -49,43 +49,43 @@ pub enum TimeError {
 /// Times for a message that came at `now_ms`.
 ///
 /// # Errors
-/// See [`TimeError`]; [`TimeError::command_status`] is the answer to the sender.
+/// See [`ValidityError`]; [`ValidityError::command_status`] is the answer to the sender.
 pub fn times(
     now_ms: i64,
     schedule_ms: Option<i64>,
     validity_ms: Option<i64>,
     lifetime: Lifetime,
-) -> Result<Times, TimeError> {
+) -> Result<MessageTimes, ValidityError> {
     let scheduled = schedule_ms.filter(|at| *at > now_ms);
     let begins = scheduled.unwrap_or(now_ms);
     if begins - now_ms > MAX_SCHEDULE_AHEAD_MS {
-        return Err(TimeError::ScheduleTooFar);
+        return Err(ValidityError::ScheduleTooFar);
     }
     // Another node may deliver it, whose clock is behind.
     let due_at = scheduled.unwrap_or(0);
     let latest = begins.saturating_add(millis(lifetime.max));
     let Some(wanted) = validity_ms else {
         let default = begins.saturating_add(millis(lifetime.default));
-        return Ok(Times {
+        return Ok(MessageTimes {
             due_at,
             expires_at: default.min(latest),
         });
     };
     if wanted <= now_ms {
-        return Err(TimeError::ValidityInPast);
+        return Err(ValidityError::ValidityInPast);
     }
     if wanted <= begins {
-        return Err(TimeError::ExpiresBeforeDue);
+        return Err(ValidityError::ExpiresBeforeDue);
     }
-    Ok(Times {
+    Ok(MessageTimes {
         due_at,
         expires_at: wanted.min(latest),
     })
 }
 
-// === impl TimeError ===
+// === impl ValidityError ===
 
-impl TimeError {
+impl ValidityError {
     /// The command_status for the sender (SMPP 3.4 §5.1.3).
     pub fn command_status(self) -> u32 {
         match self {
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn table() {
         let ok = |due: i64, expires: i64| {
-            Ok(Times {
+            Ok(MessageTimes {
                 due_at: if due == 0 { 0 } else { NOW + due * HOUR },
                 expires_at: NOW + expires * HOUR,
             })
@@ -135,21 +135,21 @@ mod tests {
                 "validity past",
                 None,
                 Some(-1),
-                Err(TimeError::ValidityInPast),
+                Err(ValidityError::ValidityInPast),
             ),
             (
                 "validity now",
                 None,
                 Some(0),
-                Err(TimeError::ValidityInPast),
+                Err(ValidityError::ValidityInPast),
             ),
             (
                 "before due",
                 Some(10),
                 Some(9),
-                Err(TimeError::ExpiresBeforeDue),
+                Err(ValidityError::ExpiresBeforeDue),
             ),
-            ("far", Some(9_000), None, Err(TimeError::ScheduleTooFar)),
+            ("far", Some(9_000), None, Err(ValidityError::ScheduleTooFar)),
         ];
         for (name, schedule, validity, wanted) in cases {
             let at = |hours: Option<i64>| hours.map(|h| NOW + h * HOUR);
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn answers_name_the_field() {
-        assert_eq!(TimeError::ValidityInPast.command_status(), 0x62);
-        assert_eq!(TimeError::ExpiresBeforeDue.command_status(), 0x62);
-        assert_eq!(TimeError::ScheduleTooFar.command_status(), 0x61);
+        assert_eq!(ValidityError::ValidityInPast.command_status(), 0x62);
+        assert_eq!(ValidityError::ExpiresBeforeDue.command_status(), 0x62);
+        assert_eq!(ValidityError::ScheduleTooFar.command_status(), 0x61);
     }
 }

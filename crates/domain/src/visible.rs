@@ -26,18 +26,20 @@ pub fn is_hidden(character: char) -> bool {
 
 /// A text with what is hidden in it written as `\n` or `\u{202e}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    match text.chars().any(is_hidden) {
-        false => Cow::Borrowed(text),
-        true => Cow::Owned(escaped(text, |_| false)),
+    if text.chars().any(is_hidden) {
+        Cow::Owned(escaped(text, |_| false))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
 /// A text of several lines with what is hidden in it written out: those after the first are indented, so that none of them can be
 /// taken for a line of somebody else.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    match text.chars().any(is_hidden) {
-        false => Cow::Borrowed(text),
-        true => Cow::Owned(escaped(text, |character| character == '\n').replace('\n', "\n    ")),
+    if text.chars().any(is_hidden) {
+        Cow::Owned(escaped(text, |character| character == '\n').replace('\n', "\n    "))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

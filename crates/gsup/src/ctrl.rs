@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use bytes::BytesMut;
 
-use crate::ipa::{OSMO, TooLong, write_frame};
+use crate::ipa::{FrameTooLong, OSMO, write_frame};
 
 /// The extension of [`OSMO`] that is CTRL.
 pub const CTRL: u8 = 0x00;
@@ -21,7 +21,7 @@ const NO_VARIABLE: &str = "Command not found";
 
 /// An answer to GET.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reply<'a> {
+pub enum CtrlReply<'a> {
     /// The variable has this value.
     Value {
         /// The number of the request.
@@ -42,7 +42,7 @@ pub enum Reply<'a> {
 
 /// Why a variable cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum CtrlRefusal {
     /// No subscriber has the number that the variable names.
     NoSubscriber,
     /// This program does not have the variable.
@@ -63,8 +63,8 @@ pub enum ImsiVariable {
 /// Appends `GET id variable`.
 ///
 /// # Errors
-/// [`TooLong`] when the name is longer than a frame; `out` is left as it is.
-pub fn write_get(id: u32, variable: &str, out: &mut BytesMut) -> Result<(), TooLong> {
+/// [`FrameTooLong`] when the name is longer than a frame; `out` is left as it is.
+pub fn write_get(id: u32, variable: &str, out: &mut BytesMut) -> Result<(), FrameTooLong> {
     let mut text = String::with_capacity(variable.len() + 16);
     // Writing to a String cannot fail.
     let _ = write!(text, "GET {id} {variable}");
@@ -72,7 +72,7 @@ pub fn write_get(id: u32, variable: &str, out: &mut BytesMut) -> Result<(), TooL
 }
 
 /// Reads an answer to GET from the payload of a frame; `None` for anything else, such as a TRAP.
-pub fn read(stream: u8, payload: &[u8]) -> Option<Reply<'_>> {
+pub fn read(stream: u8, payload: &[u8]) -> Option<CtrlReply<'_>> {
     let (CTRL, text) = payload.split_first().map(|(first, rest)| (*first, rest))? else {
         return None;
     };
@@ -85,13 +85,13 @@ pub fn read(stream: u8, payload: &[u8]) -> Option<Reply<'_>> {
         "GET_REPLY" => {
             let at = rest.find(char::is_whitespace).unwrap_or(rest.len());
             let (variable, value) = rest.split_at(at);
-            Some(Reply::Value {
+            Some(CtrlReply::Value {
                 id: id.parse().ok()?,
                 variable,
                 value: value.strip_prefix(' ').unwrap_or(value),
             })
         }
-        "ERROR" => Some(Reply::Error {
+        "ERROR" => Some(CtrlReply::Error {
             id: id.parse().ok(),
             reason: rest,
         }),
@@ -100,11 +100,11 @@ pub fn read(stream: u8, payload: &[u8]) -> Option<Reply<'_>> {
 }
 
 /// What the reason of an error means.
-pub fn refused(reason: &str) -> Refused {
+pub fn refused(reason: &str) -> CtrlRefusal {
     match reason {
-        _ if reason.starts_with(NO_SUBSCRIBER) => Refused::NoSubscriber,
-        _ if reason.starts_with(NO_VARIABLE) => Refused::NoVariable,
-        _ => Refused::Other,
+        _ if reason.starts_with(NO_SUBSCRIBER) => CtrlRefusal::NoSubscriber,
+        _ if reason.starts_with(NO_VARIABLE) => CtrlRefusal::NoVariable,
+        _ => CtrlRefusal::Other,
     }
 }
 
@@ -162,12 +162,12 @@ mod tests {
         let read = |text: &str| {
             let payload = [&[CTRL], text.as_bytes()].concat();
             match super::read(OSMO, &payload) {
-                Some(Reply::Value {
+                Some(CtrlReply::Value {
                     id,
                     variable,
                     value,
                 }) => format!("{id} {variable} = {value:?}"),
-                Some(Reply::Error { id, reason }) => format!("{id:?} {:?}", refused(reason)),
+                Some(CtrlReply::Error { id, reason }) => format!("{id:?} {:?}", refused(reason)),
                 None => "nothing".to_owned(),
             }
         };

@@ -11,7 +11,7 @@ pub struct Tag(pub u8);
 
 /// One element.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Element {
+pub struct GsupElement {
     /// Its first octet, from the message type, which is octet 0.
     pub at: usize,
     /// Its tag.
@@ -125,7 +125,7 @@ impl Elements {
 }
 
 impl Iterator for Elements {
-    type Item = Result<Element, CutShort>;
+    type Item = Result<GsupElement, CutShort>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.at;
@@ -141,6 +141,6 @@ impl Iterator for Elements {
         }
         self.at = end;
         let value = self.message.slice(value..end);
-        Some(Ok(Element { at, tag, value }))
+        Some(Ok(GsupElement { at, tag, value }))
     }
 }

@@ -30,7 +30,7 @@ pub struct Frame {
 /// A frame longer than what is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of {octets} octets is longer than {most}")]
-pub struct TooLong {
+pub struct FrameTooLong {
     /// Its octets, with its head.
     pub octets: usize,
     /// How many may be.
@@ -40,14 +40,14 @@ pub struct TooLong {
 /// Cuts the next frame off `buffer`, or nothing while it is not all there. No octets are copied.
 ///
 /// # Errors
-/// [`TooLong`] when it has more than `most` octets; `buffer` is left as it is.
-pub fn next_frame(buffer: &mut BytesMut, most: usize) -> Result<Option<Frame>, TooLong> {
+/// [`FrameTooLong`] when it has more than `most` octets; `buffer` is left as it is.
+pub fn next_frame(buffer: &mut BytesMut, most: usize) -> Result<Option<Frame>, FrameTooLong> {
     let Some([high, low, stream]) = buffer.first_chunk::<HEAD>().copied() else {
         return Ok(None);
     };
     let octets = HEAD + usize::from(u16::from_be_bytes([high, low]));
     if octets > most {
-        return Err(TooLong { octets, most });
+        return Err(FrameTooLong { octets, most });
     }
     if buffer.len() < octets {
         return Ok(None);
@@ -63,12 +63,12 @@ pub fn next_frame(buffer: &mut BytesMut, most: usize) -> Result<Option<Frame>, T
 /// Appends a frame whose payload is these pieces.
 ///
 /// # Errors
-/// [`TooLong`] when it would have more than [`FRAME_MAX`] octets; `out` is left as it is.
-pub fn write_frame(stream: u8, payload: &[&[u8]], out: &mut BytesMut) -> Result<(), TooLong> {
+/// [`FrameTooLong`] when it would have more than [`FRAME_MAX`] octets; `out` is left as it is.
+pub fn write_frame(stream: u8, payload: &[&[u8]], out: &mut BytesMut) -> Result<(), FrameTooLong> {
     let length: usize = payload.iter().map(|piece| piece.len()).sum();
     let (octets, most) = (HEAD + length, FRAME_MAX);
     if octets > most {
-        return Err(TooLong { octets, most });
+        return Err(FrameTooLong { octets, most });
     }
     out.reserve(octets);
     out.put_u16(length as u16);
@@ -111,7 +111,7 @@ mod tests {
         write_frame(OSMO, &[&payload], &mut out).unwrap();
         assert_eq!(out.len(), FRAME_MAX);
         assert!(next_frame(&mut out, FRAME_MAX).unwrap().is_some());
-        let too_long = TooLong {
+        let too_long = FrameTooLong {
             octets: FRAME_MAX + 1,
             most: FRAME_MAX,
         };

@@ -36,9 +36,9 @@ pub mod message_type;
 pub mod session;
 
 pub use element::{Elements, Tag};
-pub use message::{Malformed, Message, Problem, SmRpAddress, WriteError};
+pub use message::{ElementProblem, GsupMessage, GsupWriteError, MalformedGsup, SmRpAddress};
 pub use message_type::MessageType;
-pub use session::{Event, Role, Session, SessionConfig};
+pub use session::{GsupEvent, GsupRole, GsupSession, GsupSessionConfig};
 
 // The same for the tests of both crates.
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The GSUP messages that carry short messages: MO-forwardSM, MT-forwardSM and READY-FOR-SM with their
 //! errors and results, and ROUTING_ERROR.
 //!
-//! [`Message::encode`] refuses what the protocol cannot carry and what its message type needs and
-//! lacks. [`Message::decode`] keeps whatever it can read: other message types, elements in any order, a
+//! [`GsupMessage::encode`] refuses what the protocol cannot carry and what its message type needs and
+//! lacks. [`GsupMessage::decode`] keeps whatever it can read: other message types, elements in any order, a
 //! name with or without its NUL; of repeated elements the last one counts.
 
 use bytes::Bytes;
 use smsc_sms::tpdu::address::{bcd_digits, write_digits};
-use smsc_sms::tpdu::{self, Address, Field};
+use smsc_sms::tpdu::{self, TpduAddress, TpduField};
 
 use crate::element::{CutShort, Elements, Tag};
 use crate::message_type::MessageType;
@@ -39,16 +39,16 @@ pub enum SmRpAddress {
     /// A subscriber by IMSI; only as a destination.
     Imsi(String),
     /// A subscriber by number.
-    Msisdn(Address),
+    Msisdn(TpduAddress),
     /// A service centre.
-    ServiceCentre(Address),
+    ServiceCentre(TpduAddress),
     /// Explicitly none.
     Absent,
 }
 
 /// A message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct GsupMessage {
     /// What it is.
     pub message_type: MessageType,
     /// The subscriber, in digits.
@@ -80,20 +80,20 @@ pub struct Message {
 /// A message that cannot be read, with what was read of it: enough to answer it, most often.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} at octet {at}: {problem}", tag.name())]
-pub struct Malformed {
+pub struct MalformedGsup {
     /// What was read before the element.
-    pub message: Box<Message>,
+    pub message: Box<GsupMessage>,
     /// The element.
     pub tag: Tag,
     /// Its first octet, from the message type, which is octet 0.
     pub at: usize,
     /// What is wrong with it.
-    pub problem: Problem,
+    pub problem: ElementProblem,
 }
 
 /// What is wrong with an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum ElementProblem {
     /// It does not end within the message.
     #[error("it does not end within the message")]
     CutShort,
@@ -111,16 +111,16 @@ pub enum Problem {
 /// What cannot be written, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {reason}", tag.name())]
-pub struct WriteError {
+pub struct GsupWriteError {
     /// The element that would have to carry it.
     pub tag: Tag,
     /// Why it cannot.
-    pub reason: Reason,
+    pub reason: ElementWriteProblem,
 }
 
 /// Why an element cannot carry a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
+pub enum ElementWriteProblem {
     /// The message type needs it.
     #[error("the message needs it")]
     Missing,
@@ -132,7 +132,7 @@ pub enum Reason {
     Kind,
     /// A number that no semi-octets can carry.
     #[error(transparent)]
-    Number(#[from] tpdu::WriteError),
+    Number(#[from] tpdu::TpduWriteError),
     /// Longer than an element.
     #[error("{0} octets; 255 are possible")]
     Long(usize),
@@ -148,22 +148,22 @@ impl SmRpAddress {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn decode(value: &[u8]) -> Result<Self, Problem> {
-        let (kind, rest) = value.split_first().ok_or(Problem::Length(0))?;
-        let number = || Address::from_type_and_digits(rest).ok_or(Problem::Length(1));
+    pub fn decode(value: &[u8]) -> Result<Self, ElementProblem> {
+        let (kind, rest) = value.split_first().ok_or(ElementProblem::Length(0))?;
+        let number = || TpduAddress::from_type_and_digits(rest).ok_or(ElementProblem::Length(1));
         Ok(match *kind {
             IS_IMSI => SmRpAddress::Imsi(bcd_digits(rest)),
             IS_MSISDN => SmRpAddress::Msisdn(number()?),
             IS_SERVICE_CENTRE => SmRpAddress::ServiceCentre(number()?),
             IS_ABSENT => SmRpAddress::Absent,
-            other => return Err(Problem::Kind(other)),
+            other => return Err(ElementProblem::Kind(other)),
         })
     }
 
-    fn write(&self, field: Field, out: &mut Vec<u8>) -> Result<(), Reason> {
+    fn write(&self, field: TpduField, out: &mut Vec<u8>) -> Result<(), ElementWriteProblem> {
         match self {
-            SmRpAddress::Imsi(_) if field == Field::RpOriginatorAddress => {
-                return Err(Reason::Kind);
+            SmRpAddress::Imsi(_) if field == TpduField::RpOriginatorAddress => {
+                return Err(ElementWriteProblem::Kind);
             }
             SmRpAddress::Imsi(imsi) => {
                 out.push(IS_IMSI);
@@ -183,9 +183,9 @@ impl SmRpAddress {
     }
 }
 
-// === impl Message ===
+// === impl GsupMessage ===
 
-impl Message {
+impl GsupMessage {
     /// A message about a subscriber, of the class of short messages.
     #[must_use]
     pub fn new(message_type: MessageType, imsi: impl Into<String>) -> Self {
@@ -212,11 +212,11 @@ impl Message {
     /// Reads a message, whose first octet is its type.
     ///
     /// # Errors
-    /// [`Malformed`]: the first element of short messages that cannot be read, or no IMSI.
-    pub fn decode(octets: &Bytes) -> Result<Self, Malformed> {
-        let mut message = Message {
+    /// [`MalformedGsup`]: the first element of short messages that cannot be read, or no IMSI.
+    pub fn decode(octets: &Bytes) -> Result<Self, MalformedGsup> {
+        let mut message = GsupMessage {
             message_type: MessageType(octets.first().copied().unwrap_or_default()),
-            ..Message::default()
+            ..GsupMessage::default()
         };
         for element in Elements::of(octets) {
             let (at, tag, read) = match element {
@@ -224,14 +224,14 @@ impl Message {
                     let read = message.take(element.tag, element.value);
                     (element.at, element.tag, read)
                 }
-                Err(CutShort { at, tag }) => (at, tag, Err(Problem::CutShort)),
+                Err(CutShort { at, tag }) => (at, tag, Err(ElementProblem::CutShort)),
             };
             if let Err(problem) = read {
                 return Err(message.malformed(tag, at, problem));
             }
         }
         if message.imsi.is_empty() {
-            return Err(message.malformed(Tag::IMSI, octets.len(), Problem::Missing));
+            return Err(message.malformed(Tag::IMSI, octets.len(), ElementProblem::Missing));
         }
         Ok(message)
     }
@@ -240,10 +240,10 @@ impl Message {
     ///
     /// # Errors
     /// The first element that the message needs and lacks, or that cannot carry its value.
-    pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
+    pub fn encode(&self) -> Result<Vec<u8>, GsupWriteError> {
         if let Some(tag) = self.missing() {
-            let reason = Reason::Missing;
-            return Err(WriteError { tag, reason });
+            let reason = ElementWriteProblem::Missing;
+            return Err(GsupWriteError { tag, reason });
         }
         let mut out = Vec::with_capacity(crate::ipa::FRAME_MAX / 4);
         out.push(self.message_type.0);
@@ -254,9 +254,13 @@ impl Message {
             (
                 Tag::SM_RP_DA,
                 &self.destination,
-                Field::RpDestinationAddress,
+                TpduField::RpDestinationAddress,
             ),
-            (Tag::SM_RP_OA, &self.originator, Field::RpOriginatorAddress),
+            (
+                Tag::SM_RP_OA,
+                &self.originator,
+                TpduField::RpOriginatorAddress,
+            ),
         ] {
             if let Some(address) = address {
                 write(tag, &mut out, |out| address.write(field, out))?;
@@ -267,8 +271,8 @@ impl Message {
         }
         write_octet(Tag::SM_RP_MMS, self.more_messages.map(u8::from), &mut out);
         if let Some(large) = self.rp_cause.filter(|cause| *cause > RP_CAUSE_MAX) {
-            let (tag, reason) = (Tag::SM_RP_CAUSE, Reason::Large(large));
-            return Err(WriteError { tag, reason });
+            let (tag, reason) = (Tag::SM_RP_CAUSE, ElementWriteProblem::Large(large));
+            return Err(GsupWriteError { tag, reason });
         }
         write_octet(Tag::SM_RP_CAUSE, self.rp_cause, &mut out);
         write_octet(Tag::SM_ALERT_REASON, self.alert_reason, &mut out);
@@ -318,8 +322,8 @@ impl Message {
     }
 
     /// Makes a fault of what was read so far.
-    pub(crate) fn malformed(self, tag: Tag, at: usize, problem: Problem) -> Malformed {
-        Malformed {
+    pub(crate) fn malformed(self, tag: Tag, at: usize, problem: ElementProblem) -> MalformedGsup {
+        MalformedGsup {
             message: Box::new(self),
             tag,
             at,
@@ -327,7 +331,7 @@ impl Message {
         }
     }
 
-    fn take(&mut self, tag: Tag, value: Bytes) -> Result<(), Problem> {
+    fn take(&mut self, tag: Tag, value: Bytes) -> Result<(), ElementProblem> {
         match tag {
             Tag::IMSI => self.imsi = bcd_digits(&value),
             Tag::CAUSE => self.cause = Some(octet(&value)?),
@@ -347,10 +351,10 @@ impl Message {
     }
 }
 
-fn octet(value: &[u8]) -> Result<u8, Problem> {
+fn octet(value: &[u8]) -> Result<u8, ElementProblem> {
     match value {
         [octet] => Ok(*octet),
-        other => Err(Problem::Length(other.len())),
+        other => Err(ElementProblem::Length(other.len())),
     }
 }
 
@@ -361,33 +365,33 @@ fn without_nul(mut name: Bytes) -> Bytes {
     name
 }
 
-fn write_imsi(imsi: &str, out: &mut Vec<u8>) -> Result<(), Reason> {
+fn write_imsi(imsi: &str, out: &mut Vec<u8>) -> Result<(), ElementWriteProblem> {
     let is_imsi = IMSI_DIGITS.contains(&imsi.len()) && imsi.bytes().all(|c| c.is_ascii_digit());
     if !is_imsi {
-        return Err(Reason::Imsi);
+        return Err(ElementWriteProblem::Imsi);
     }
-    Ok(write_digits(imsi, Field::RpDestinationAddress, out)?)
+    Ok(write_digits(imsi, TpduField::RpDestinationAddress, out)?)
 }
 
 /// An element whose value the closure appends.
 fn write(
     tag: Tag,
     out: &mut Vec<u8>,
-    value: impl FnOnce(&mut Vec<u8>) -> Result<(), Reason>,
-) -> Result<(), WriteError> {
+    value: impl FnOnce(&mut Vec<u8>) -> Result<(), ElementWriteProblem>,
+) -> Result<(), GsupWriteError> {
     out.extend([tag.0, 0]);
     let start = out.len();
-    value(out).map_err(|reason| WriteError { tag, reason })?;
+    value(out).map_err(|reason| GsupWriteError { tag, reason })?;
     let length = out.len() - start;
     if length > VALUE_MAX {
-        let reason = Reason::Long(length);
-        return Err(WriteError { tag, reason });
+        let reason = ElementWriteProblem::Long(length);
+        return Err(GsupWriteError { tag, reason });
     }
     out[start - 1] = length as u8;
     Ok(())
 }
 
-fn write_octets(tag: Tag, pieces: &[&[u8]], out: &mut Vec<u8>) -> Result<(), WriteError> {
+fn write_octets(tag: Tag, pieces: &[&[u8]], out: &mut Vec<u8>) -> Result<(), GsupWriteError> {
     write(tag, out, |out| {
         pieces.iter().for_each(|piece| out.extend_from_slice(piece));
         Ok(())

@@ -1,7 +1,7 @@
 //! One connection: the handshake, the pings, and which answer is for which request.
 //!
-//! The caller hands in what it read ([`Session::receive`]), takes [`Event`]s until there is none
-//! ([`Session::next_event`]), writes what was appended to `out`, and calls [`Session::on_tick`] now and
+//! The caller hands in what it read ([`GsupSession::receive`]), takes [`GsupEvent`]s until there is none
+//! ([`GsupSession::next_event`]), writes what was appended to `out`, and calls [`GsupSession::on_tick`] now and
 //! then. A request comes with a token of the caller that comes back with its answer.
 //!
 //! Answers carry the subscriber and an SM-RP-MR, but an MSC answers MT-forwardSM with its own reference,
@@ -15,13 +15,13 @@ use ahash::AHashMap;
 use bytes::{Bytes, BytesMut};
 
 use crate::ccm::{ASKED, Ccm, SERIAL_NUMBER, UNIT_ID, UNIT_NAME};
-use crate::ipa::{self, CCM, Frame, GSUP, OSMO, TooLong, next_frame, write_frame};
-use crate::message::{Malformed, Message, Problem, WriteError};
+use crate::ipa::{self, CCM, Frame, FrameTooLong, GSUP, OSMO, next_frame, write_frame};
+use crate::message::{ElementProblem, GsupMessage, GsupWriteError, MalformedGsup};
 use crate::message_type::MessageType;
 
 /// Which end of the connection we are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum GsupRole {
     /// We connect: SMSC, MSC.
     Client,
     /// We are connected to: HLR.
@@ -30,9 +30,9 @@ pub enum Role {
 
 /// Settings of one session, fixed for its life.
 #[derive(Debug, Clone)]
-pub struct SessionConfig {
+pub struct GsupSessionConfig {
     /// Which end we are.
-    pub role: Role,
+    pub role: GsupRole,
     /// Our IPA name: what GSUP messages to us are routed by. One connection per name.
     pub name: Bytes,
     /// After how long a silence to ask whether the peer is there.
@@ -50,7 +50,7 @@ pub struct SessionConfig {
 
 /// Where a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum GsupSessionState {
     /// The handshake is under way.
     Identifying,
     /// Messages may be sent.
@@ -61,26 +61,26 @@ pub enum State {
 
 /// What came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event<T> {
+pub enum GsupEvent<T> {
     /// The handshake is over; on the server's side with the name of the peer.
     Ready(Option<Bytes>),
     /// A request, or any other message that nobody here waits for: see
     /// [`MessageType::is_request`].
-    Message(Box<Message>),
+    Message(Box<GsupMessage>),
     /// The answer to a request: a result, an error, or ROUTING_ERROR.
-    Answer(T, Box<Message>),
+    Answer(T, Box<GsupMessage>),
     /// A message that cannot be read, or a request that lacks something.
-    Malformed(Malformed),
+    Malformed(MalformedGsup),
     /// The connection is to be closed.
-    Closed(Closed),
+    Closed(GsupCloseReason),
 }
 
 /// Why a connection is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Closed {
+pub enum GsupCloseReason {
     /// Where the next frame begins is not known.
     #[error(transparent)]
-    TooLong(#[from] TooLong),
+    TooLong(#[from] FrameTooLong),
     /// The server does not take our name, or the client has none.
     #[error("the names were not accepted")]
     Refused,
@@ -91,7 +91,7 @@ pub enum Closed {
 
 /// Why a request was not sent; the token comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotSent<T> {
+pub enum GsupNotSent<T> {
     /// The session is not ready, or closed.
     #[error("the session is not ready")]
     NotReady(T),
@@ -103,26 +103,26 @@ pub enum NotSent<T> {
     Full(T),
     /// It cannot be written.
     #[error("{1}")]
-    Unwritable(T, WriteError),
+    Unwritable(T, GsupWriteError),
 }
 
 /// What became of requests as time went by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tick<T> {
+pub struct GsupTick<T> {
     /// Requests that were not answered in time.
     pub expired: Vec<T>,
     /// Set when the connection is to be closed.
-    pub closed: Option<Closed>,
+    pub closed: Option<GsupCloseReason>,
 }
 
 /// One connection.
 #[derive(Debug)]
-pub struct Session<T> {
-    config: SessionConfig,
-    state: State,
+pub struct GsupSession<T> {
+    config: GsupSessionConfig,
+    state: GsupSessionState,
     buffer: BytesMut,
     /// Requests by subscriber.
-    waiting: AHashMap<String, Vec<Waiting<T>>>,
+    waiting: AHashMap<String, Vec<PendingGsupRequest<T>>>,
     /// How many there are, with those that were given up.
     held: usize,
     /// When the connection was made, and when something was last read.
@@ -133,7 +133,7 @@ pub struct Session<T> {
 
 /// A request of ours.
 #[derive(Debug)]
-struct Waiting<T> {
+struct PendingGsupRequest<T> {
     request: MessageType,
     reference: Option<u8>,
     /// `None` when it was given up.
@@ -141,17 +141,17 @@ struct Waiting<T> {
     deadline: Instant,
 }
 
-// === impl Session ===
+// === impl GsupSession ===
 
-impl<T> Session<T> {
+impl<T> GsupSession<T> {
     /// A session on a new connection. A server asks for the names of its peer at once.
-    pub fn new(config: SessionConfig, now: Instant, out: &mut BytesMut) -> Self {
-        if config.role == Role::Server {
+    pub fn new(config: GsupSessionConfig, now: Instant, out: &mut BytesMut) -> Self {
+        if config.role == GsupRole::Server {
             write_ccm(&Ccm::IdGet(ASKED.to_vec()), out);
         }
         Self {
             config,
-            state: State::Identifying,
+            state: GsupSessionState::Identifying,
             buffer: BytesMut::new(),
             waiting: AHashMap::new(),
             held: 0,
@@ -162,7 +162,7 @@ impl<T> Session<T> {
     }
 
     /// Where it stands.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> GsupSessionState {
         self.state
     }
 
@@ -180,8 +180,8 @@ impl<T> Session<T> {
 
     /// What the octets so far bring next; `None` until more are read. Answers of the handshake and to
     /// pings are appended to `out`.
-    pub fn next_event(&mut self, out: &mut BytesMut) -> Option<Event<T>> {
-        while self.state != State::Closed {
+    pub fn next_event(&mut self, out: &mut BytesMut) -> Option<GsupEvent<T>> {
+        while self.state != GsupSessionState::Closed {
             let frame = match next_frame(&mut self.buffer, ipa::FRAME_MAX) {
                 Ok(frame) => frame?,
                 Err(too_long) => return Some(self.close(too_long.into())),
@@ -201,28 +201,28 @@ impl<T> Session<T> {
     /// Sends a request; the token comes back with its answer, or by [`Self::on_tick`].
     ///
     /// # Errors
-    /// [`NotSent`]; then nothing is appended to `out`.
+    /// [`GsupNotSent`]; then nothing is appended to `out`.
     pub fn send(
         &mut self,
-        message: &Message,
+        message: &GsupMessage,
         token: T,
         now: Instant,
         out: &mut BytesMut,
-    ) -> Result<(), NotSent<T>> {
-        if self.state != State::Ready {
-            return Err(NotSent::NotReady(token));
+    ) -> Result<(), GsupNotSent<T>> {
+        if self.state != GsupSessionState::Ready {
+            return Err(GsupNotSent::NotReady(token));
         }
         if self.is_busy(message) {
-            return Err(NotSent::Busy(token));
+            return Err(GsupNotSent::Busy(token));
         }
         if self.held >= self.config.window {
-            return Err(NotSent::Full(token));
+            return Err(GsupNotSent::Full(token));
         }
         match message.encode() {
             Ok(octets) => write_gsup(&octets, out),
-            Err(error) => return Err(NotSent::Unwritable(token, error)),
+            Err(error) => return Err(GsupNotSent::Unwritable(token, error)),
         }
-        let waiting = Waiting {
+        let waiting = PendingGsupRequest {
             request: message.message_type,
             reference: message.reference,
             token: Some(token),
@@ -237,30 +237,34 @@ impl<T> Session<T> {
     /// Sends an answer, or another message that nobody answers.
     ///
     /// # Errors
-    /// [`NotSent`] with nothing in the place of a token.
-    pub fn notify(&mut self, message: &Message, out: &mut BytesMut) -> Result<(), NotSent<()>> {
-        if self.state != State::Ready {
-            return Err(NotSent::NotReady(()));
+    /// [`GsupNotSent`] with nothing in the place of a token.
+    pub fn notify(
+        &mut self,
+        message: &GsupMessage,
+        out: &mut BytesMut,
+    ) -> Result<(), GsupNotSent<()>> {
+        if self.state != GsupSessionState::Ready {
+            return Err(GsupNotSent::NotReady(()));
         }
         let octets = message
             .encode()
-            .map_err(|error| NotSent::Unwritable((), error))?;
+            .map_err(|error| GsupNotSent::Unwritable((), error))?;
         write_gsup(&octets, out);
         Ok(())
     }
 
     /// Looks at the clock: gives up requests, pings, or closes the session.
-    pub fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<T> {
-        let mut tick = Tick {
+    pub fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> GsupTick<T> {
+        let mut tick = GsupTick {
             expired: self.expire(now),
             closed: None,
         };
         let since = |at: Instant| now.saturating_duration_since(at);
         let is_overdue = match (self.state, self.pinged_at) {
-            (State::Closed, _) => false,
-            (State::Identifying, _) => since(self.opened_at) >= self.config.patience,
-            (State::Ready, Some(pinged_at)) => since(pinged_at) >= self.config.patience,
-            (State::Ready, None) => {
+            (GsupSessionState::Closed, _) => false,
+            (GsupSessionState::Identifying, _) => since(self.opened_at) >= self.config.patience,
+            (GsupSessionState::Ready, Some(pinged_at)) => since(pinged_at) >= self.config.patience,
+            (GsupSessionState::Ready, None) => {
                 if since(self.heard_at) >= self.config.ping_every {
                     write_ccm(&Ccm::Ping, out);
                     self.pinged_at = Some(now);
@@ -269,15 +273,15 @@ impl<T> Session<T> {
             }
         };
         if is_overdue {
-            self.state = State::Closed;
-            tick.closed = Some(Closed::Silent);
+            self.state = GsupSessionState::Closed;
+            tick.closed = Some(GsupCloseReason::Silent);
         }
         tick
     }
 
     /// The tokens of all requests that wait, when the connection is gone.
     pub fn take_lost(&mut self) -> Vec<T> {
-        self.state = State::Closed;
+        self.state = GsupSessionState::Closed;
         self.held = 0;
         let all = self.waiting.drain().flat_map(|(_, waiting)| waiting);
         all.filter_map(|waiting| waiting.token).collect()
@@ -288,11 +292,11 @@ impl<T> Session<T> {
         self.held
     }
 
-    fn on_ccm(&mut self, payload: &Bytes, out: &mut BytesMut) -> Option<Event<T>> {
+    fn on_ccm(&mut self, payload: &Bytes, out: &mut BytesMut) -> Option<GsupEvent<T>> {
         // What cannot be read is ignored, as servers do.
         match (Ccm::decode(payload).ok()?, self.config.role) {
             (Ccm::Ping, _) => write_ccm(&Ccm::Pong, out),
-            (Ccm::IdGet(_), Role::Client) => {
+            (Ccm::IdGet(_), GsupRole::Client) => {
                 let name = self.config.name.clone();
                 let unit = Bytes::from_static(b"0/0/0");
                 let names = vec![
@@ -304,52 +308,56 @@ impl<T> Session<T> {
                 // A server never sends this one first.
                 write_ccm(&Ccm::IdAck, out);
             }
-            (Ccm::IdResponse(names), Role::Server) if self.state == State::Identifying => {
+            (Ccm::IdResponse(names), GsupRole::Server)
+                if self.state == GsupSessionState::Identifying =>
+            {
                 let name = names.into_iter().find(|(tag, _)| *tag == SERIAL_NUMBER);
                 let Some((_, name)) = name.filter(|(_, name)| !name.is_empty()) else {
                     write_ccm(&Ccm::IdNack, out);
-                    return Some(self.close(Closed::Refused));
+                    return Some(self.close(GsupCloseReason::Refused));
                 };
-                self.state = State::Ready;
-                return Some(Event::Ready(Some(name)));
+                self.state = GsupSessionState::Ready;
+                return Some(GsupEvent::Ready(Some(name)));
             }
-            (Ccm::IdAck, Role::Server) => write_ccm(&Ccm::IdAck, out),
-            (Ccm::IdAck, Role::Client) if self.state == State::Identifying => {
-                self.state = State::Ready;
-                return Some(Event::Ready(None));
+            (Ccm::IdAck, GsupRole::Server) => write_ccm(&Ccm::IdAck, out),
+            (Ccm::IdAck, GsupRole::Client) if self.state == GsupSessionState::Identifying => {
+                self.state = GsupSessionState::Ready;
+                return Some(GsupEvent::Ready(None));
             }
-            (Ccm::IdNack, _) => return Some(self.close(Closed::Refused)),
+            (Ccm::IdNack, _) => return Some(self.close(GsupCloseReason::Refused)),
             _ => {}
         }
         None
     }
 
-    fn on_osmo(&mut self, frame: &Frame) -> Option<Event<T>> {
+    fn on_osmo(&mut self, frame: &Frame) -> Option<GsupEvent<T>> {
         let is_gsup = frame.payload.first() == Some(&GSUP) && frame.payload.len() > 1;
-        if !is_gsup || self.state != State::Ready {
+        if !is_gsup || self.state != GsupSessionState::Ready {
             return None;
         }
-        let message = match Message::decode(&frame.payload.slice(1..)) {
+        let message = match GsupMessage::decode(&frame.payload.slice(1..)) {
             Ok(message) => message,
-            Err(malformed) => return Some(Event::Malformed(malformed)),
+            Err(malformed) => return Some(GsupEvent::Malformed(malformed)),
         };
         if message.message_type.is_request() {
             let end = frame.payload.len() - 1;
             return Some(match message.missing() {
-                None => Event::Message(Box::new(message)),
-                Some(tag) => Event::Malformed(message.malformed(tag, end, Problem::Missing)),
+                None => GsupEvent::Message(Box::new(message)),
+                Some(tag) => {
+                    GsupEvent::Malformed(message.malformed(tag, end, ElementProblem::Missing))
+                }
             });
         }
         Some(match self.take(&message) {
-            Some(token) => Event::Answer(token, Box::new(message)),
-            None => Event::Message(Box::new(message)),
+            Some(token) => GsupEvent::Answer(token, Box::new(message)),
+            None => GsupEvent::Message(Box::new(message)),
         })
     }
 
     /// Whether an answer could not be told from that of a request that waits.
-    fn is_busy(&self, message: &Message) -> bool {
+    fn is_busy(&self, message: &GsupMessage) -> bool {
         let is_mt = message.message_type == MessageType::MT_FORWARD_SM_REQUEST;
-        let same = |waiting: &Waiting<T>| {
+        let same = |waiting: &PendingGsupRequest<T>| {
             waiting.request == message.message_type
                 && (is_mt || waiting.reference == message.reference)
         };
@@ -360,16 +368,17 @@ impl<T> Session<T> {
     /// Whose answer this is: that of the request of the same reference, and an MT-forwardSM's whatever
     /// the reference is. ROUTING_ERROR, which repeats the reference, answers requests of any type. `None`
     /// too for a request that was given up: it waits no longer.
-    fn take(&mut self, answer: &Message) -> Option<T> {
+    fn take(&mut self, answer: &GsupMessage) -> Option<T> {
         let of_subscriber = self.waiting.get_mut(&answer.imsi)?;
         let is_routing = answer.message_type == MessageType::ROUTING_ERROR;
         let request = answer.message_type.request();
         let is_mt = request == MessageType::MT_FORWARD_SM_REQUEST;
         let place = of_subscriber.iter().position(|waiting| {
             let is_same = waiting.reference == answer.reference;
-            match is_routing {
-                true => is_same,
-                false => waiting.request == request && (is_mt || is_same),
+            if is_routing {
+                is_same
+            } else {
+                waiting.request == request && (is_mt || is_same)
             }
         })?;
         let waiting = of_subscriber.swap_remove(place);
@@ -400,9 +409,9 @@ impl<T> Session<T> {
         expired
     }
 
-    fn close(&mut self, why: Closed) -> Event<T> {
-        self.state = State::Closed;
-        Event::Closed(why)
+    fn close(&mut self, why: GsupCloseReason) -> GsupEvent<T> {
+        self.state = GsupSessionState::Closed;
+        GsupEvent::Closed(why)
     }
 }
 
@@ -423,7 +432,7 @@ fn write_gsup(octets: &[u8], out: &mut BytesMut) {
 ///
 /// # Errors
 /// The first element that the message needs and lacks, or that cannot carry its value.
-pub fn frame_of(message: &Message) -> Result<BytesMut, WriteError> {
+pub fn frame_of(message: &GsupMessage) -> Result<BytesMut, GsupWriteError> {
     let mut out = BytesMut::new();
     write_gsup(&message.encode()?, &mut out);
     Ok(out)

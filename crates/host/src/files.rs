@@ -41,9 +41,10 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::with_capacity(about.len() as usize);
     // It may grow meanwhile.
     file.by_ref().take(most + 1).read_to_end(&mut octets)?;
-    match octets.len() as u64 > most {
-        true => Err(too_long(most)),
-        false => Ok(octets),
+    if octets.len() as u64 > most {
+        Err(too_long(most))
+    } else {
+        Ok(octets)
     }
 }
 
@@ -59,9 +60,10 @@ fn check_kind(about: &Metadata, most: u64) -> io::Result<()> {
     if !about.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    match about.len() > most {
-        true => Err(too_long(most)),
-        false => Ok(()),
+    if about.len() > most {
+        Err(too_long(most))
+    } else {
+        Ok(())
     }
 }
 
@@ -116,12 +118,11 @@ pub fn tighten(path: &Path) -> io::Result<()> {
     let permissions = Permissions::from_mode(mode & 0o7777 & !OTHERS);
     if let Err(error) = fs::set_permissions(path, permissions) {
         let path = path.display();
-        match about.is_dir() && about.uid() == ROOT {
+        if about.is_dir() && about.uid() == ROOT {
             // A volume of Kubernetes or Docker; the files in it are for their owner alone.
-            true => tracing::info!(%path, %error, "this folder is root's, and stays as it is"),
-            false => {
-                tracing::warn!(%path, %error, "others may read this, and it is not ours to change")
-            }
+            tracing::info!(%path, %error, "this folder is root's, and stays as it is")
+        } else {
+            tracing::warn!(%path, %error, "others may read this, and it is not ours to change")
         }
     }
     Ok(())

@@ -130,9 +130,10 @@ impl Numbers {
         }
         let impossible = |why| NotANumber::Impossible(text.to_owned(), why);
         let parsed = international(number).map_err(impossible)?;
-        match self.check == Check::Valid && !PHONE_NUMBER_UTIL.is_valid_number(&parsed) {
-            true => Err(NotANumber::Unassigned(text.to_owned())),
-            false => Ok(()),
+        if self.check == Check::Valid && !PHONE_NUMBER_UTIL.is_valid_number(&parsed) {
+            Err(NotANumber::Unassigned(text.to_owned()))
+        } else {
+            Ok(())
         }
     }
 

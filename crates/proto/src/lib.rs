@@ -135,6 +135,21 @@ impl OperatorReceipt {
     }
 }
 
+impl BindDirection {
+    /// Its name in the API, in metrics and in Redis.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unspecified => "",
+            Self::In => "in",
+            Self::Out => "out",
+            Self::Gsm => "gsm",
+            Self::Callback => "callback",
+            Self::Gateway => "gateway",
+            Self::Local => "local",
+        }
+    }
+}
+
 impl BindSnapshot {
     /// The other side has answered: moves the mean towards this answer by a sixteenth.
     pub fn answered(&mut self, after: std::time::Duration) {

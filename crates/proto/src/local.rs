@@ -46,9 +46,10 @@ pub fn take_frame(octets: &mut BytesMut, most: usize) -> Result<Option<Bytes>, N
             return Ok(Some(octets.split_to(ends - begins).freeze()));
         }
     }
-    match octets.len() < LENGTH {
-        true => Ok(None),
-        false => Err(NoFrame::NoLength),
+    if octets.len() < LENGTH {
+        Ok(None)
+    } else {
+        Err(NoFrame::NoLength)
     }
 }
 

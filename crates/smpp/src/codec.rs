@@ -1,7 +1,7 @@
 //! Octets to PDUs: first the frame, then, inside it only, the body (SMPP 3.4 §3.2).
 //!
 //! Called by the socket loops ([`next_frame`]) and the session ([`decode`]). There are two kinds of
-//! errors: an implausible `command_length` ends the session, everything else is [`Malformed`],
+//! errors: an implausible `command_length` ends the session, everything else is [`MalformedPdu`],
 //! answered, and the next PDU is read normally.
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -21,7 +21,7 @@ pub const DEFAULT_MAX_PDU: usize = 64 * 1024;
 /// answer is generic_nack ESME_RINVCMDLEN and the end of the session (§4.3, §5.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("command_length {length} is out of bounds")]
-pub struct BadLength {
+pub struct BadCommandLength {
     /// The `command_length` as received.
     pub length: u32,
     /// The header, when all of its 16 octets had arrived.
@@ -36,12 +36,12 @@ pub enum Decoded {
     /// A PDU of which every field was read.
     Pdu(Pdu),
     /// The header was read, the body not.
-    Malformed(Malformed),
+    Malformed(MalformedPdu),
 }
 
 /// A PDU whose body could not be read; answer it with `status` on its `sequence_number`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed {
+pub struct MalformedPdu {
     /// The header as received.
     pub header: Header,
     /// The status that names the wrong field (§5.1.3).
@@ -54,15 +54,15 @@ pub struct Malformed {
 /// there. No octets are copied.
 ///
 /// # Errors
-/// [`BadLength`] when `command_length` is below 16 or above `max_len`; `buf` is left as it is.
-pub fn next_frame(buf: &mut BytesMut, max_len: usize) -> Result<Option<Bytes>, BadLength> {
+/// [`BadCommandLength`] when `command_length` is below 16 or above `max_len`; `buf` is left as it is.
+pub fn next_frame(buf: &mut BytesMut, max_len: usize) -> Result<Option<Bytes>, BadCommandLength> {
     let Some(length) = buf.first_chunk::<4>() else {
         return Ok(None);
     };
     let length = u32::from_be_bytes(*length);
     let wanted = length as usize;
     if wanted < HEADER_LEN || wanted > max_len {
-        return Err(BadLength {
+        return Err(BadCommandLength {
             length,
             header: Header::parse(buf),
         });
@@ -81,7 +81,7 @@ pub fn next_frame(buf: &mut BytesMut, max_len: usize) -> Result<Option<Bytes>, B
 /// [`Body::Unknown`], since nothing may be answered to it.
 pub fn decode(frame: &Bytes, leniency: &Leniency) -> Decoded {
     let Some(header) = Header::parse(frame) else {
-        return Decoded::Malformed(Malformed {
+        return Decoded::Malformed(MalformedPdu {
             header: Header::default(),
             status: CommandStatus::ESME_RINVCMDLEN,
             field: "command_length",
@@ -93,7 +93,7 @@ pub fn decode(frame: &Bytes, leniency: &Leniency) -> Decoded {
             sequence: header.sequence,
             body,
         }),
-        Err(error) => Decoded::Malformed(Malformed {
+        Err(error) => Decoded::Malformed(MalformedPdu {
             header,
             status: error.status,
             field: error.field,

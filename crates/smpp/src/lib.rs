@@ -32,7 +32,7 @@ pub mod timers;
 pub mod tlv;
 pub mod window;
 
-pub use codec::{BadLength, DEFAULT_MAX_PDU, Decoded, Malformed, decode, next_frame};
+pub use codec::{BadCommandLength, DEFAULT_MAX_PDU, Decoded, MalformedPdu, decode, next_frame};
 pub use command::CommandId;
 pub use encode::{
     SubmitRespTail, encode_data_sm, encode_deliver_sm, encode_deliver_sm_resp, encode_empty_resp,
@@ -42,10 +42,10 @@ pub use encode::{
 pub use header::{HEADER_LEN, Header};
 pub use leniency::Leniency;
 pub use pdu::{
-    AlertNotification, Bind, BindResp, Body, BroadcastSm, BroadcastSmResp, CancelBroadcastSm,
-    CancelSm, DataSm, DataSmResp, DeliverSm, DeliverSmResp, DestAddress, Outbind, Pdu,
-    QueryBroadcastSm, QueryBroadcastSmResp, QuerySm, QuerySmResp, ReplaceSm, SubmitMulti,
-    SubmitMultiResp, SubmitSm, SubmitSmResp, UnsuccessSme,
+    AlertNotification, BindRequest, BindResp, Body, BroadcastSm, BroadcastSmResp,
+    CancelBroadcastSm, CancelSm, DataSm, DataSmResp, DeliverSm, DeliverSmResp, DestAddress,
+    OutbindRequest, Pdu, QueryBroadcastSm, QueryBroadcastSmResp, QuerySm, QuerySmResp, ReplaceSm,
+    SubmitMulti, SubmitMultiResp, SubmitSm, SubmitSmResp, UnsuccessSme,
 };
 pub use session::{BindType, Session, SessionConfig};
 pub use status::CommandStatus;

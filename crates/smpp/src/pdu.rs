@@ -11,7 +11,7 @@ mod fields;
 mod manage;
 mod message;
 
-pub use bind::{AlertNotification, Bind, BindResp, Outbind};
+pub use bind::{AlertNotification, BindRequest, BindResp, OutbindRequest};
 pub use broadcast::{
     BroadcastSm, BroadcastSmResp, CancelBroadcastSm, QueryBroadcastSm, QueryBroadcastSmResp,
 };
@@ -118,13 +118,13 @@ macro_rules! bodies {
 
 bodies! {
     fields {
-        BindTransmitter(Bind) = BIND_TRANSMITTER;
+        BindTransmitter(BindRequest) = BIND_TRANSMITTER;
         BindTransmitterResp(BindResp) = BIND_TRANSMITTER_RESP;
-        BindReceiver(Bind) = BIND_RECEIVER;
+        BindReceiver(BindRequest) = BIND_RECEIVER;
         BindReceiverResp(BindResp) = BIND_RECEIVER_RESP;
-        BindTransceiver(Bind) = BIND_TRANSCEIVER;
+        BindTransceiver(BindRequest) = BIND_TRANSCEIVER;
         BindTransceiverResp(BindResp) = BIND_TRANSCEIVER_RESP;
-        Outbind(Outbind) = OUTBIND;
+        Outbind(OutbindRequest) = OUTBIND;
         SubmitSm(SubmitSm) = SUBMIT_SM;
         SubmitSmResp(SubmitSmResp) = SUBMIT_SM_RESP;
         DeliverSm(DeliverSm) = DELIVER_SM;

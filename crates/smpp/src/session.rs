@@ -21,13 +21,16 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 pub use types::{
-    BindType, CloseReason, Counters, Event, Role, SendError, SessionConfig, State, Tick,
+    BindType, CloseReason, Event, Role, SendError, SessionConfig, SessionCounters, SessionState,
+    Tick,
 };
 
 use super::encode::encode_empty_resp;
-use super::timers::{Due, Phase, Watch};
-use super::window::{Entry, Window};
-use super::{Bind, BindResp, Body, CommandId, CommandStatus, Leniency, Outbind, Pdu, Tlvs, tag};
+use super::timers::{Due, Phase, TimerWatch};
+use super::window::{Window, WindowEntry};
+use super::{
+    BindRequest, BindResp, Body, CommandId, CommandStatus, Leniency, OutbindRequest, Pdu, Tlvs, tag,
+};
 
 /// How long the answer to an expired request is still recognised.
 const LATE_MEMORY: Duration = Duration::from_secs(300);
@@ -48,19 +51,19 @@ fn negotiated(peer: u8, ours: u8) -> u8 {
 #[derive(Debug)]
 pub struct Session<T> {
     config: SessionConfig,
-    state: State,
-    watch: Watch,
+    state: SessionState,
+    watch: TimerWatch,
     window: Window<T>,
     /// Expired requests whose answer may still come.
     late: Window<T>,
     /// The bind or unbind (either side) that waits for its answer.
-    pending: Option<Pending>,
+    pending: Option<PendingRequest>,
     peer_version: u8,
-    counters: Counters,
+    counters: SessionCounters,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Pending {
+enum PendingRequest {
     Bind {
         sequence: u32,
         bind_type: BindType,
@@ -80,28 +83,34 @@ impl<T: Clone> Session<T> {
     /// A connection that was opened now.
     pub fn new(config: SessionConfig, now: Instant) -> Session<T> {
         Session {
-            state: State::Open,
-            watch: Watch::new(now),
+            state: SessionState::Open,
+            watch: TimerWatch::new(now),
             window: Window::new(config.window, config.response_timeout),
             late: Window::new(config.window, LATE_MEMORY),
             pending: None,
             peer_version: FIRST_VERSION_WITH_TLVS,
-            counters: Counters::default(),
+            counters: SessionCounters::default(),
             config,
         }
     }
 
     /// Client: sends a bind and waits for `Event::BindResult`. Does nothing unless open.
-    pub fn bind(&mut self, now: Instant, bind_type: BindType, bind: Bind, out: &mut BytesMut) {
-        if self.state != State::Open {
+    pub fn bind(
+        &mut self,
+        now: Instant,
+        bind_type: BindType,
+        bind: BindRequest,
+        out: &mut BytesMut,
+    ) {
+        if self.state != SessionState::Open {
             return;
         }
         let sequence = self.window.reserve_sequence();
-        self.pending = Some(Pending::Bind {
+        self.pending = Some(PendingRequest::Bind {
             sequence,
             bind_type,
         });
-        self.state = State::Binding;
+        self.state = SessionState::Binding;
         self.watch.enter(Phase::Binding, now);
         Pdu::request(sequence, bind_type.request(bind)).encode(out);
     }
@@ -122,7 +131,7 @@ impl<T: Clone> Session<T> {
             tlvs,
         };
         Pdu::response(CommandStatus::ESME_ROK, sequence, bind_type.response(resp)).encode(out);
-        self.state = State::Bound(bind_type);
+        self.state = SessionState::Bound(bind_type);
         self.watch.enter(Phase::Bound, now);
     }
 
@@ -133,7 +142,7 @@ impl<T: Clone> Session<T> {
             return;
         };
         encode_empty_resp(out, bind_type.command_id().response(), sequence, status);
-        self.state = State::Open;
+        self.state = SessionState::Open;
     }
 
     /// Sends a request: `write` appends the PDU with the sequence number it is given, `context` comes
@@ -174,8 +183,8 @@ impl<T: Clone> Session<T> {
 
     /// Server: sends outbind to the peer that we have connected to (§4.1.7). Does nothing unless
     /// open.
-    pub fn outbind(&mut self, outbind: Outbind, out: &mut BytesMut) {
-        if self.state == State::Open {
+    pub fn outbind(&mut self, outbind: OutbindRequest, out: &mut BytesMut) {
+        if self.state == SessionState::Open {
             let sequence = self.window.reserve_sequence();
             Pdu::request(sequence, Body::Outbind(outbind)).encode(out);
         }
@@ -185,12 +194,12 @@ impl<T: Clone> Session<T> {
     /// passes over those that crossed the unbind: without an answer an ESME submits them again elsewhere, while
     /// a refusal may be final for it. A client refuses them. Does nothing unless bound.
     pub fn unbind(&mut self, now: Instant, out: &mut BytesMut) {
-        if !matches!(self.state, State::Bound(_)) {
+        if !matches!(self.state, SessionState::Bound(_)) {
             return;
         }
         let sequence = self.window.reserve_sequence();
-        self.pending = Some(Pending::Unbind { sequence });
-        self.state = State::Unbinding;
+        self.pending = Some(PendingRequest::Unbind { sequence });
+        self.state = SessionState::Unbinding;
         self.watch.enter(Phase::Unbinding, now);
         encode_empty_resp(out, CommandId::UNBIND, sequence, CommandStatus::ESME_ROK);
     }
@@ -198,7 +207,7 @@ impl<T: Clone> Session<T> {
     /// Answers `Event::Unbind`, once everything that came before it is answered: flush, then close. Does
     /// nothing if no unbind waits.
     pub fn answer_unbind(&mut self, out: &mut BytesMut) {
-        if let Some(Pending::PeerUnbind { sequence }) = self.pending {
+        if let Some(PendingRequest::PeerUnbind { sequence }) = self.pending {
             let command_id = CommandId::UNBIND_RESP;
             encode_empty_resp(out, command_id, sequence, CommandStatus::ESME_ROK);
             self.close();
@@ -208,7 +217,7 @@ impl<T: Clone> Session<T> {
     /// The peer sends nothing more, so our requests can no longer be answered. Its own requests,
     /// unbind included, can still be answered.
     pub fn finish(&mut self) {
-        if self.state != State::Leaving {
+        if self.state != SessionState::Leaving {
             self.close();
         }
     }
@@ -216,7 +225,7 @@ impl<T: Clone> Session<T> {
     /// Sends enquire_link before its time (§4.11.1), unless one waits for its answer already. Does
     /// nothing unless bound.
     pub fn enquire(&mut self, now: Instant, out: &mut BytesMut) {
-        if matches!(self.state, State::Bound(_)) && !self.watch.is_enquiring() {
+        if matches!(self.state, SessionState::Bound(_)) && !self.watch.is_enquiring() {
             let sequence = self.window.reserve_sequence();
             encode_empty_resp(
                 out,
@@ -243,7 +252,7 @@ impl<T: Clone> Session<T> {
             && let Some((sequence, entry)) = self.window.pop_expired(now)
         {
             expired.push(entry.item.clone());
-            let entry = Entry {
+            let entry = WindowEntry {
                 deadline: now + LATE_MEMORY,
                 ..entry
             };
@@ -296,7 +305,7 @@ impl<T: Clone> Session<T> {
     }
 
     /// The state of the session.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> SessionState {
         self.state
     }
 
@@ -307,7 +316,7 @@ impl<T: Clone> Session<T> {
     }
 
     /// Counters for metrics.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> SessionCounters {
         self.counters
     }
 
@@ -342,7 +351,7 @@ impl<T: Clone> Session<T> {
 impl<T: Clone> Session<T> {
     fn take_pending_bind(&mut self, sequence: u32) -> Option<BindType> {
         match self.pending {
-            Some(Pending::Bind {
+            Some(PendingRequest::Bind {
                 sequence: waiting,
                 bind_type,
             }) if waiting == sequence => {
@@ -357,25 +366,25 @@ impl<T: Clone> Session<T> {
     fn is_overdue_in_silence(&self, now: Instant) -> bool {
         let timers = &self.config.timers;
         let may_ask = self.config.asks_before_expiry
-            && matches!(self.state, State::Bound(_))
+            && matches!(self.state, SessionState::Bound(_))
             && !timers.enquire_link.is_zero()
             && !timers.enquire_link_answer.is_zero();
         let is_silent =
-            |one: &Entry<T>| one.deadline <= now && !self.watch.has_heard_since(one.sent_at);
+            |one: &WindowEntry<T>| one.deadline <= now && !self.watch.has_heard_since(one.sent_at);
         may_ask && self.window.oldest().is_some_and(is_silent)
     }
 
     fn close(&mut self) {
         self.pending = None;
-        self.state = State::Closed;
+        self.state = SessionState::Closed;
         self.watch.stop();
     }
 
     /// Requests go from the ESME when it transmits, from the SMSC when the ESME receives (§2.3).
     fn may_send(&self) -> bool {
         match (self.state, self.config.role) {
-            (State::Bound(bind_type), Role::Client) => bind_type.transmits(),
-            (State::Bound(bind_type), Role::Server) => bind_type.receives(),
+            (SessionState::Bound(bind_type), Role::Client) => bind_type.transmits(),
+            (SessionState::Bound(bind_type), Role::Server) => bind_type.receives(),
             _ => false,
         }
     }
@@ -384,11 +393,11 @@ impl<T: Clone> Session<T> {
     /// a peer SMSC submits by deliver_sm as well as by submit_sm. Only outbind comes before a bind.
     fn may_receive(&self, command_id: CommandId) -> bool {
         if command_id == CommandId::OUTBIND {
-            return self.config.role == Role::Client && self.state == State::Open;
+            return self.config.role == Role::Client && self.state == SessionState::Open;
         }
         match (self.state, self.config.role) {
-            (State::Bound(bind_type), Role::Client) => bind_type.receives(),
-            (State::Bound(bind_type), Role::Server) => bind_type.transmits(),
+            (SessionState::Bound(bind_type), Role::Client) => bind_type.receives(),
+            (SessionState::Bound(bind_type), Role::Server) => bind_type.transmits(),
             _ => false,
         }
     }

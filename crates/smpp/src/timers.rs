@@ -1,6 +1,6 @@
 //! The timers of a session as pure values (SMPP 3.4 §2.8, §7.2).
 //!
-//! The session core keeps one [`Watch`] and asks it what is due; nothing here reads a clock. A
+//! The session core keeps one [`TimerWatch`] and asks it what is due; nothing here reads a clock. A
 //! timer of zero is off.
 
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ pub enum Due {
 
 /// The instants a session's timers count from.
 #[derive(Clone, Copy, Debug)]
-pub struct Watch {
+pub struct TimerWatch {
     opened_at: Instant,
     phase: Phase,
     phase_since: Instant,
@@ -76,12 +76,12 @@ impl Default for Timers {
     }
 }
 
-// === impl Watch ===
+// === impl TimerWatch ===
 
-impl Watch {
+impl TimerWatch {
     /// A connection opened now.
-    pub fn new(now: Instant) -> Watch {
-        Watch {
+    pub fn new(now: Instant) -> TimerWatch {
+        TimerWatch {
             opened_at: now,
             phase: Phase::Opening,
             phase_since: now,
@@ -184,7 +184,7 @@ mod tests {
         Duration::from_secs(count)
     }
 
-    fn next_deadline(watch: &Watch, timers: &Timers) -> Option<Instant> {
+    fn next_deadline(watch: &TimerWatch, timers: &Timers) -> Option<Instant> {
         watch.earliest(timers).map(|(deadline, _)| deadline)
     }
 
@@ -192,7 +192,7 @@ mod tests {
     fn enquire_link_then_its_answer_then_silence() {
         let start = Instant::now();
         let timers = Timers::default();
-        let mut watch = Watch::new(start);
+        let mut watch = TimerWatch::new(start);
         assert_eq!(next_deadline(&watch, &timers), Some(start + seconds(30)));
         watch.enter(Phase::Bound, start);
         assert_eq!(watch.due(&timers, start + seconds(29)), Due::Nothing);
@@ -214,7 +214,7 @@ mod tests {
             enquire_link: Duration::ZERO,
             ..Timers::default()
         };
-        let mut watch = Watch::new(start);
+        let mut watch = TimerWatch::new(start);
         watch.enter(Phase::Bound, start);
         assert_eq!(watch.due(&timers, start + seconds(149)), Due::Nothing);
         assert_eq!(

@@ -18,7 +18,7 @@ const SLACK: usize = 64;
 
 /// One outstanding request.
 #[derive(Clone, Debug)]
-pub struct Entry<T> {
+pub struct WindowEntry<T> {
     /// The caller's context, returned with the answer.
     pub item: T,
     /// When it was sent.
@@ -32,7 +32,7 @@ pub struct Entry<T> {
 /// Outstanding requests, at most `limit` of them.
 #[derive(Clone, Debug)]
 pub struct Window<T> {
-    entries: HashMap<u32, Entry<T>, ahash::RandomState>,
+    entries: HashMap<u32, WindowEntry<T>, ahash::RandomState>,
     /// Sequence numbers by deadline; answered ones stay until they reach the front.
     order: VecDeque<(u32, Instant)>,
     limit: usize,
@@ -106,7 +106,7 @@ impl<T> Window<T> {
         let deadline = now + self.timeout;
         self.put(
             sequence,
-            Entry {
+            WindowEntry {
                 item,
                 sent_at: now,
                 deadline,
@@ -116,7 +116,7 @@ impl<T> Window<T> {
     }
 
     /// Keeps an entry under a sequence number given out elsewhere; the oldest gives way when full.
-    pub fn remember(&mut self, sequence: u32, entry: Entry<T>) {
+    pub fn remember(&mut self, sequence: u32, entry: WindowEntry<T>) {
         self.take(sequence);
         if self.room() == 0 {
             self.pop_front();
@@ -125,12 +125,12 @@ impl<T> Window<T> {
     }
 
     /// A request that is outstanding.
-    pub fn get(&self, sequence: u32) -> Option<&Entry<T>> {
+    pub fn get(&self, sequence: u32) -> Option<&WindowEntry<T>> {
         self.entries.get(&sequence)
     }
 
     /// Removes the request that was answered; `None` if it is not outstanding.
-    pub fn take(&mut self, sequence: u32) -> Option<Entry<T>> {
+    pub fn take(&mut self, sequence: u32) -> Option<WindowEntry<T>> {
         let entry = self.entries.remove(&sequence)?;
         self.drop_stale_front();
         if self.order.len() > 2 * self.entries.len() + SLACK {
@@ -141,13 +141,13 @@ impl<T> Window<T> {
     }
 
     /// The request that expires next.
-    pub fn oldest(&self) -> Option<&Entry<T>> {
+    pub fn oldest(&self) -> Option<&WindowEntry<T>> {
         let (sequence, _) = self.order.front()?;
         self.entries.get(sequence)
     }
 
     /// Removes the oldest request whose deadline has come.
-    pub fn pop_expired(&mut self, now: Instant) -> Option<(u32, Entry<T>)> {
+    pub fn pop_expired(&mut self, now: Instant) -> Option<(u32, WindowEntry<T>)> {
         let (_, deadline) = self.order.front()?;
         if *deadline > now {
             return None;
@@ -170,18 +170,18 @@ impl<T> Window<T> {
     }
 
     /// What is outstanding, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Entry<T>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &WindowEntry<T>)> {
         self.entries
             .iter()
             .map(|(sequence, entry)| (*sequence, entry))
     }
 
-    fn put(&mut self, sequence: u32, entry: Entry<T>) {
+    fn put(&mut self, sequence: u32, entry: WindowEntry<T>) {
         self.order.push_back((sequence, entry.deadline));
         self.entries.insert(sequence, entry);
     }
 
-    fn pop_front(&mut self) -> Option<(u32, Entry<T>)> {
+    fn pop_front(&mut self) -> Option<(u32, WindowEntry<T>)> {
         let (sequence, _) = self.order.pop_front()?;
         let entry = self.entries.remove(&sequence)?;
         self.drop_stale_front();
@@ -201,7 +201,7 @@ impl<T> Window<T> {
 /// Whether a place in the order still belongs to an outstanding request, and not to an earlier one
 /// with the same number.
 fn is_live<T>(
-    entries: &HashMap<u32, Entry<T>, ahash::RandomState>,
+    entries: &HashMap<u32, WindowEntry<T>, ahash::RandomState>,
     (sequence, deadline): &(u32, Instant),
 ) -> bool {
     entries
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn remembering_forgets_the_oldest() {
         let now = Instant::now();
-        let entry = |item| Entry {
+        let entry = |item| WindowEntry {
             command_id: 0,
             item,
             sent_at: now,

@@ -1,4 +1,4 @@
-//! The meaning of a data coding scheme: 3GPP TS 23.038 §4 ([`Dcs`]), and the octet `data_coding` of
+//! The meaning of a data coding scheme: 3GPP TS 23.038 §4 ([`DataCodingScheme`]), and the octet `data_coding` of
 //! SMPP 3.4 §5.2.19, whose upper half means the same ([`fn@coding`]).
 //!
 //! Called wherever text is read, written or counted. Every one of the 256 values has an answer.
@@ -28,7 +28,7 @@ pub enum Indication {
 
 /// A message waiting indication (§4, groups 1100 to 1110).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Waiting {
+pub struct WaitingIndication {
     pub indication: Indication,
     /// Set the indicator; otherwise clear it.
     pub active: bool,
@@ -38,20 +38,20 @@ pub struct Waiting {
 
 /// A data coding scheme, taken apart (§4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Dcs {
+pub struct DataCodingScheme {
     pub charset: Charset,
     /// Message class 0 (flash) to 3, when one is given.
     pub class: Option<u8>,
     /// Compressed by §6.2.4 (3GPP TS 23.042): nothing in the octets can be read as it stands.
     pub compressed: bool,
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<WaitingIndication>,
     /// The handset may delete it after reading (group 01).
     pub auto_delete: bool,
 }
 
 /// How the octets of an SMPP `data_coding` are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Coding {
+pub enum DataCoding {
     /// Whatever the peer's default is: [`super::convert::Alphabet`].
     Default,
     /// IA5 (`data_coding` 1).
@@ -94,15 +94,15 @@ const CLASS_GROUP_OCTETS: u8 = 0x04;
 /// Values below 0x10 are SMPP's own; above, the groups of §4 count, less the reserved ones (0x80 to
 /// 0xBF), which are carried as they are.
 #[must_use]
-pub fn coding(data_coding: u8) -> Coding {
+pub fn coding(data_coding: u8) -> DataCoding {
     match data_coding {
-        0x00 => Coding::Default,
-        0x01 => Coding::Ascii,
-        OCTETS_TOO | OCTETS => Coding::Octets,
-        0x03 => Coding::Latin1,
-        UCS2 => Coding::Ucs2,
-        0x05..=0x0F | 0x80..=0xBF => Coding::Other(data_coding),
-        0x10..=0x7F | 0xC0..=0xFF => Dcs::parse(data_coding).coding(),
+        0x00 => DataCoding::Default,
+        0x01 => DataCoding::Ascii,
+        OCTETS_TOO | OCTETS => DataCoding::Octets,
+        0x03 => DataCoding::Latin1,
+        UCS2 => DataCoding::Ucs2,
+        0x05..=0x0F | 0x80..=0xBF => DataCoding::Other(data_coding),
+        0x10..=0x7F | 0xC0..=0xFF => DataCodingScheme::parse(data_coding).coding(),
     }
 }
 
@@ -113,23 +113,25 @@ pub fn coding(data_coding: u8) -> Coding {
 /// waiting indication whose text may be discarded exists only in the 7-bit alphabet: in UCS-2 it is
 /// one whose text is stored, as data it is lost.
 #[must_use]
-pub fn with_charset(data_coding: u8, to: Coding) -> u8 {
+pub fn with_charset(data_coding: u8, to: DataCoding) -> u8 {
     if coding(data_coding) == to {
         return data_coding;
     }
     let bits = match to {
-        Coding::Default => 0,
-        Coding::Octets => OCTETS,
-        Coding::Ucs2 => UCS2,
-        Coding::Ascii | Coding::Latin1 | Coding::Other(_) => return to.data_coding(),
+        DataCoding::Default => 0,
+        DataCoding::Octets => OCTETS,
+        DataCoding::Ucs2 => UCS2,
+        DataCoding::Ascii | DataCoding::Latin1 | DataCoding::Other(_) => return to.data_coding(),
     };
     match (data_coding & GROUP, to) {
         (0x10..=0x70, _) => in_general_group(data_coding, bits),
-        (DISCARD | STORE, Coding::Ucs2) => STORE_UCS2 | (data_coding & !GROUP),
-        (STORE_UCS2, Coding::Default) => STORE | (data_coding & !GROUP),
-        (CLASS_GROUP, Coding::Default) => CLASS_GROUP | (data_coding & CLASS),
-        (CLASS_GROUP, Coding::Octets) => CLASS_GROUP | CLASS_GROUP_OCTETS | (data_coding & CLASS),
-        (CLASS_GROUP, Coding::Ucs2) => HAS_CLASS | UCS2 | (data_coding & CLASS),
+        (DISCARD | STORE, DataCoding::Ucs2) => STORE_UCS2 | (data_coding & !GROUP),
+        (STORE_UCS2, DataCoding::Default) => STORE | (data_coding & !GROUP),
+        (CLASS_GROUP, DataCoding::Default) => CLASS_GROUP | (data_coding & CLASS),
+        (CLASS_GROUP, DataCoding::Octets) => {
+            CLASS_GROUP | CLASS_GROUP_OCTETS | (data_coding & CLASS)
+        }
+        (CLASS_GROUP, DataCoding::Ucs2) => HAS_CLASS | UCS2 | (data_coding & CLASS),
         _ => to.data_coding(),
     }
 }
@@ -146,9 +148,9 @@ fn in_general_group(data_coding: u8, charset: u8) -> u8 {
     kept | charset | class
 }
 
-// === impl Dcs ===
+// === impl DataCodingScheme ===
 
-impl Dcs {
+impl DataCodingScheme {
     /// Takes a data coding scheme apart. Reserved groups and character sets are the default
     /// alphabet, as §4 requires of a receiver.
     #[must_use]
@@ -171,7 +173,7 @@ impl Dcs {
                 } else {
                     Charset::Gsm7
                 },
-                waiting: Some(Waiting {
+                waiting: Some(WaitingIndication {
                     indication: match dcs & CLASS {
                         0 => Indication::Voicemail,
                         1 => Indication::Fax,
@@ -198,12 +200,12 @@ impl Dcs {
 
     /// How its octets are to be read; compressed text is data to us.
     #[must_use]
-    pub fn coding(self) -> Coding {
+    pub fn coding(self) -> DataCoding {
         match self.charset {
-            _ if self.compressed => Coding::Octets,
-            Charset::Gsm7 => Coding::Default,
-            Charset::Octets => Coding::Octets,
-            Charset::Ucs2 => Coding::Ucs2,
+            _ if self.compressed => DataCoding::Octets,
+            Charset::Gsm7 => DataCoding::Default,
+            Charset::Octets => DataCoding::Octets,
+            Charset::Ucs2 => DataCoding::Ucs2,
         }
     }
 
@@ -219,19 +221,19 @@ impl Dcs {
     }
 }
 
-// === impl Coding ===
+// === impl DataCoding ===
 
-impl Coding {
+impl DataCoding {
     /// The plain `data_coding`, without a class or an indication.
     #[must_use]
     pub fn data_coding(self) -> u8 {
         match self {
-            Coding::Default => 0x00,
-            Coding::Ascii => 0x01,
-            Coding::Latin1 => 0x03,
-            Coding::Octets => OCTETS,
-            Coding::Ucs2 => UCS2,
-            Coding::Other(data_coding) => data_coding,
+            DataCoding::Default => 0x00,
+            DataCoding::Ascii => 0x01,
+            DataCoding::Latin1 => 0x03,
+            DataCoding::Octets => OCTETS,
+            DataCoding::Ucs2 => UCS2,
+            DataCoding::Other(data_coding) => data_coding,
         }
     }
 }

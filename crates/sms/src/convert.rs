@@ -1,7 +1,7 @@
 //! Conversion from the alphabet of one peer to that of another.
 //!
 //! `data_coding` 0 means "your default", which differs between SMSCs and ESMEs: [`Alphabet`] says
-//! which it is. Called where text goes from one peer to another; [`Policy`] decides what happens to
+//! which it is. Called where text goes from one peer to another; [`SubstitutionPolicy`] decides what happens to
 //! characters that an alphabet lacks; text is never cut or dropped.
 
 use std::fmt;
@@ -36,7 +36,7 @@ pub enum Alphabet {
 
 /// What happens to characters that an alphabet does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Policy {
+pub enum SubstitutionPolicy {
     /// The whole text is sent as UCS-2.
     Ucs2,
     /// Each is written with others: `é` as `e`, `…` as `...`; what cannot be, as `?`.
@@ -56,9 +56,12 @@ pub fn decode(alphabet: Alphabet, octets: &[u8], shifts: Shifts) -> String {
         Alphabet::Latin1 => octets.iter().copied().map(char::from).collect(),
         Alphabet::Ascii => octets
             .iter()
-            .map(|octet| match octet.is_ascii() {
-                true => char::from(*octet),
-                false => char::REPLACEMENT_CHARACTER,
+            .map(|octet| {
+                if octet.is_ascii() {
+                    char::from(*octet)
+                } else {
+                    char::REPLACEMENT_CHARACTER
+                }
             })
             .collect(),
         Alphabet::Utf8 => String::from_utf8_lossy(octets).into_owned(),
@@ -72,7 +75,7 @@ pub fn decode(alphabet: Alphabet, octets: &[u8], shifts: Shifts) -> String {
 ///
 /// The first character that the alphabet does not have.
 pub fn encode(text: &str, alphabet: Alphabet, shifts: Shifts) -> Result<Vec<u8>, Unrepresentable> {
-    let mut writer = Writer::new(alphabet, shifts, text.len());
+    let mut writer = AlphabetWriter::new(alphabet, shifts, text.len());
     for (at, character) in text.chars().enumerate() {
         if !writer.push(character) {
             return Err(Unrepresentable { character, at });
@@ -82,15 +85,15 @@ pub fn encode(text: &str, alphabet: Alphabet, shifts: Shifts) -> Result<Vec<u8>,
 }
 
 /// Octets in the making.
-struct Writer {
+struct AlphabetWriter {
     alphabet: Alphabet,
     tables: Tables,
     octets: Vec<u8>,
 }
 
-// === impl Writer ===
+// === impl AlphabetWriter ===
 
-impl Writer {
+impl AlphabetWriter {
     fn new(alphabet: Alphabet, shifts: Shifts, capacity: usize) -> Self {
         Self {
             alphabet,
@@ -170,36 +173,36 @@ impl FromStr for Alphabet {
     }
 }
 
-// === impl Policy ===
+// === impl SubstitutionPolicy ===
 
-impl Policy {
+impl SubstitutionPolicy {
     /// All of them.
-    pub const ALL: [Policy; 4] = [
-        Policy::Ucs2,
-        Policy::Transliterate,
-        Policy::Replace,
-        Policy::Refuse,
+    pub const ALL: [SubstitutionPolicy; 4] = [
+        SubstitutionPolicy::Ucs2,
+        SubstitutionPolicy::Transliterate,
+        SubstitutionPolicy::Replace,
+        SubstitutionPolicy::Refuse,
     ];
 
     /// As it is written in a configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Policy::Ucs2 => "ucs2",
-            Policy::Transliterate => "transliterate",
-            Policy::Replace => "replace",
-            Policy::Refuse => "refuse",
+            SubstitutionPolicy::Ucs2 => "ucs2",
+            SubstitutionPolicy::Transliterate => "transliterate",
+            SubstitutionPolicy::Replace => "replace",
+            SubstitutionPolicy::Refuse => "refuse",
         }
     }
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for SubstitutionPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Policy {
+impl FromStr for SubstitutionPolicy {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {

@@ -45,7 +45,7 @@ pub mod tpdu;
 pub mod ucs2;
 pub mod udh;
 
-pub use coding::{Charset, Coding, Dcs, Waiting, coding, with_charset};
+pub use coding::{Charset, DataCoding, DataCodingScheme, WaitingIndication, coding, with_charset};
 pub use gsm7::Unrepresentable;
 pub use language::{Language, Shifts, UnknownName};
 

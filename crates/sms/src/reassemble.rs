@@ -16,7 +16,7 @@ use finished::Finished;
 
 /// One part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part<T> {
+pub struct TextPart<T> {
     /// How many parts the text has, from 1.
     pub total: u8,
     /// Which one this is, from 1 to `total`.
@@ -84,11 +84,11 @@ struct Set<T> {
     age: Age,
     holder: u32,
     /// Ascending by sequence.
-    parts: Vec<Kept<T>>,
+    parts: Vec<KeptPart<T>>,
 }
 
 #[derive(Debug)]
-struct Kept<T> {
+struct KeptPart<T> {
     sequence: u8,
     fingerprint: u64,
     /// The text last finished under this key had it too.
@@ -120,10 +120,10 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
     /// A part that equals one of the text that was last completed under this key waits like any
     /// other: it may begin another text with the same content there. It was a repetition only if
     /// nothing else comes until the timeout ([`Expired::repeated`]).
-    pub fn add(&mut self, now_ms: i64, key: K, part: Part<T>) -> Added<T> {
+    pub fn add(&mut self, now_ms: i64, key: K, part: TextPart<T>) -> Added<T> {
         self.finished
             .forget_until(now_ms.saturating_sub(self.timeout_ms));
-        let Part {
+        let TextPart {
             total,
             sequence,
             fingerprint,
@@ -133,7 +133,7 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
         if total <= 1 || sequence == 0 || sequence > total {
             return Added::Complete(vec![value]);
         }
-        let kept = Kept {
+        let kept = KeptPart {
             sequence,
             fingerprint,
             again: self.finished.has(&key, total, sequence, fingerprint),
@@ -144,13 +144,13 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             return Added::Waiting;
         };
         match set.place(total, sequence) {
-            Place::Taken(there) if there == fingerprint => Added::Repeated(kept.value),
-            Place::Taken(_) | Place::OtherTotal => {
+            PartPlace::Taken(there) if there == fingerprint => Added::Repeated(kept.value),
+            PartPlace::Taken(_) | PartPlace::OtherTotal => {
                 let given_up = self.take(&key);
                 self.begin(now_ms, key, (total, holder), kept);
                 Added::Replaced { given_up }
             }
-            Place::Free(at) => {
+            PartPlace::Free(at) => {
                 set.parts.insert(at, kept);
                 self.len += 1;
                 if set.parts.len() < usize::from(total) {
@@ -245,7 +245,7 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             .flat_map(|set| set.parts.iter().map(|part| &part.value))
     }
 
-    fn begin(&mut self, now_ms: i64, key: K, (total, holder): (u8, u32), first: Kept<T>) {
+    fn begin(&mut self, now_ms: i64, key: K, (total, holder): (u8, u32), first: KeptPart<T>) {
         self.serial += 1;
         let age = (now_ms, self.serial);
         self.by_age.insert(age, key.clone());
@@ -276,7 +276,7 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
 // === impl Set ===
 
 /// Where a part belongs in a set.
-enum Place {
+enum PartPlace {
     /// The set is of a text with another number of parts.
     OtherTotal,
     /// Something with this fingerprint is there.
@@ -286,16 +286,16 @@ enum Place {
 }
 
 impl<T> Set<T> {
-    fn place(&self, total: u8, sequence: u8) -> Place {
+    fn place(&self, total: u8, sequence: u8) -> PartPlace {
         if self.total != total {
-            return Place::OtherTotal;
+            return PartPlace::OtherTotal;
         }
         match self
             .parts
             .binary_search_by_key(&sequence, |part| part.sequence)
         {
-            Ok(at) => Place::Taken(self.parts[at].fingerprint),
-            Err(at) => Place::Free(at),
+            Ok(at) => PartPlace::Taken(self.parts[at].fingerprint),
+            Err(at) => PartPlace::Free(at),
         }
     }
 }

@@ -9,8 +9,8 @@
 
 use bytes::Bytes;
 
-use crate::tpdu::field::{Fault, Field, Problem, Reason, WriteError};
-use crate::tpdu::{Address, Direction, Notes, Reader};
+use crate::tpdu::field::{FieldFault, FieldProblem, TpduField, TpduWriteError, UnwritableReason};
+use crate::tpdu::{Direction, ReadNotes, TpduAddress, TpduReader};
 
 /// Most octets of RP-User Data in RP-DATA, and in RP-ACK and RP-ERROR (§7.3.1, §7.3.3, §7.3.4).
 const USER_DATA_MAX: usize = 233;
@@ -37,7 +37,7 @@ pub enum Rp {
         /// RP-MR: pairs it with its answer.
         reference: u8,
         /// The service centre: RP-OA towards the phone, RP-DA from it.
-        service_centre: Address,
+        service_centre: TpduAddress,
         /// The TPDU.
         tpdu: Bytes,
     },
@@ -72,11 +72,11 @@ pub enum Rp {
 
 /// A message with the places of its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Examined {
+pub struct ExaminedRp {
     /// Fields and oddities up to the end, or to the error.
-    pub notes: Notes,
+    pub notes: ReadNotes,
     /// The message, or the first field that cannot be read.
-    pub rp: Result<Rp, Fault>,
+    pub rp: Result<Rp, FieldFault>,
 }
 
 /// What a cause means (§8.2.5.4, Annex E).
@@ -115,21 +115,21 @@ pub fn cause_name(cause: u8) -> &'static str {
 ///
 /// # Errors
 /// The first field that cannot be read.
-pub fn decode(octets: &Bytes) -> Result<Rp, Fault> {
-    read(&mut Reader::new(octets, None))
+pub fn decode(octets: &Bytes) -> Result<Rp, FieldFault> {
+    read(&mut TpduReader::new(octets, None))
 }
 
 /// Reads a message as [`decode`] does, and notes where its fields are and what is odd.
 #[must_use]
-pub fn examine(octets: &Bytes) -> Examined {
-    let mut notes = Notes::default();
-    let rp = read(&mut Reader::new(octets, Some(&mut notes)));
-    Examined { notes, rp }
+pub fn examine(octets: &Bytes) -> ExaminedRp {
+    let mut notes = ReadNotes::default();
+    let rp = read(&mut TpduReader::new(octets, Some(&mut notes)));
+    ExaminedRp { notes, rp }
 }
 
-fn read(reader: &mut Reader) -> Result<Rp, Fault> {
-    let message_type = reader.octet(Field::RpMessageType)? & MESSAGE_TYPE;
-    let reference = reader.octet(Field::RpMessageReference)?;
+fn read(reader: &mut TpduReader) -> Result<Rp, FieldFault> {
+    let message_type = reader.octet(TpduField::RpMessageType)? & MESSAGE_TYPE;
+    let reference = reader.octet(TpduField::RpMessageReference)?;
     let direction = match message_type & 1 {
         0 => Direction::FromPhone,
         _ => Direction::ToPhone,
@@ -152,21 +152,25 @@ fn read(reader: &mut Reader) -> Result<Rp, Fault> {
             }
         }
         _ if message_type == MEMORY_AVAILABLE => Rp::MemoryAvailable { reference },
-        _ => return Err(Field::RpMessageType.fault(0, Problem::Reserved(message_type))),
+        _ => return Err(TpduField::RpMessageType.fault(0, FieldProblem::Reserved(message_type))),
     };
     reader.finish();
     Ok(rp)
 }
 
-fn read_data(reader: &mut Reader, direction: Direction, reference: u8) -> Result<Rp, Fault> {
-    let originator = read_address(reader, Field::RpOriginatorAddress)?;
-    let destination = read_address(reader, Field::RpDestinationAddress)?;
+fn read_data(
+    reader: &mut TpduReader,
+    direction: Direction,
+    reference: u8,
+) -> Result<Rp, FieldFault> {
+    let originator = read_address(reader, TpduField::RpOriginatorAddress)?;
+    let destination = read_address(reader, TpduField::RpDestinationAddress)?;
     let service_centre = match direction {
         Direction::ToPhone => originator,
         Direction::FromPhone => destination,
     };
-    let length = usize::from(reader.octet(Field::RpUserData)?);
-    let tpdu = reader.at_most(Field::RpUserData, length);
+    let length = usize::from(reader.octet(TpduField::RpUserData)?);
+    let tpdu = reader.at_most(TpduField::RpUserData, length);
     Ok(Rp::Data {
         direction,
         reference,
@@ -175,29 +179,32 @@ fn read_data(reader: &mut Reader, direction: Direction, reference: u8) -> Result
     })
 }
 
-fn read_address(reader: &mut Reader, field: Field) -> Result<Option<Address>, Fault> {
+fn read_address(
+    reader: &mut TpduReader,
+    field: TpduField,
+) -> Result<Option<TpduAddress>, FieldFault> {
     let length = usize::from(reader.octet(field)?);
     let octets = reader.take(field, length)?;
-    Ok(Address::from_type_and_digits(&octets))
+    Ok(TpduAddress::from_type_and_digits(&octets))
 }
 
-fn read_cause(reader: &mut Reader) -> Result<(u8, Option<u8>), Fault> {
+fn read_cause(reader: &mut TpduReader) -> Result<(u8, Option<u8>), FieldFault> {
     let at = reader.at();
-    let length = usize::from(reader.octet(Field::RpCause)?);
-    let octets = reader.take(Field::RpCause, length)?;
+    let length = usize::from(reader.octet(TpduField::RpCause)?);
+    let octets = reader.take(TpduField::RpCause, length)?;
     let cause = octets
         .first()
-        .ok_or(Field::RpCause.fault(at, Problem::Short { wanted: 1, left: 0 }))?;
+        .ok_or(TpduField::RpCause.fault(at, FieldProblem::Short { wanted: 1, left: 0 }))?;
     Ok((cause & CAUSE, octets.get(1).copied()))
 }
 
 /// The TPDU of an answer; elements that are not known are left over.
-fn optional_tpdu(reader: &mut Reader) -> Result<Option<Bytes>, Fault> {
+fn optional_tpdu(reader: &mut TpduReader) -> Result<Option<Bytes>, FieldFault> {
     if reader.peek() != Some(USER_DATA_ELEMENT) {
         return Ok(None);
     }
-    let [_, length] = reader.array(Field::RpUserData)?;
-    Ok(Some(reader.at_most(Field::RpUserData, length.into())))
+    let [_, length] = reader.array(TpduField::RpUserData)?;
+    Ok(Some(reader.at_most(TpduField::RpUserData, length.into())))
 }
 
 // === impl Rp ===
@@ -218,7 +225,7 @@ impl Rp {
     ///
     /// # Errors
     /// The first field that cannot carry its value.
-    pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
+    pub fn encode(&self) -> Result<Vec<u8>, TpduWriteError> {
         let mut out = Vec::new();
         match self {
             Rp::Data {
@@ -230,12 +237,12 @@ impl Rp {
                 out.extend([type_of(DATA, *direction), *reference]);
                 match direction {
                     Direction::ToPhone => {
-                        write_address(service_centre, Field::RpOriginatorAddress, &mut out)?;
+                        write_address(service_centre, TpduField::RpOriginatorAddress, &mut out)?;
                         out.push(0);
                     }
                     Direction::FromPhone => {
                         out.push(0);
-                        write_address(service_centre, Field::RpDestinationAddress, &mut out)?;
+                        write_address(service_centre, TpduField::RpDestinationAddress, &mut out)?;
                     }
                 }
                 write_tpdu(tpdu, USER_DATA_MAX, &mut out)?;
@@ -257,7 +264,7 @@ impl Rp {
             } => {
                 out.extend([type_of(ERROR, *direction), *reference]);
                 if *cause > CAUSE {
-                    return Err(Field::RpCause.refuses(Reason::Large {
+                    return Err(TpduField::RpCause.refuses(UnwritableReason::Large {
                         value: (*cause).into(),
                         most: CAUSE.into(),
                     }));
@@ -278,7 +285,11 @@ fn type_of(message_type: u8, direction: Direction) -> u8 {
     message_type + u8::from(direction == Direction::ToPhone)
 }
 
-fn write_address(address: &Address, field: Field, out: &mut Vec<u8>) -> Result<(), WriteError> {
+fn write_address(
+    address: &TpduAddress,
+    field: TpduField,
+    out: &mut Vec<u8>,
+) -> Result<(), TpduWriteError> {
     let length_at = out.len();
     out.push(0);
     address.write_type_and_digits(field, out)?;
@@ -287,18 +298,18 @@ fn write_address(address: &Address, field: Field, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-fn write_tpdu(tpdu: &Bytes, most: usize, out: &mut Vec<u8>) -> Result<(), WriteError> {
+fn write_tpdu(tpdu: &Bytes, most: usize, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
     let length = tpdu.len();
     if length > most {
         let unit = "octets";
-        return Err(Field::RpUserData.refuses(Reason::Long { length, unit, most }));
+        return Err(TpduField::RpUserData.refuses(UnwritableReason::Long { length, unit, most }));
     }
     out.push(length as u8);
     out.extend_from_slice(tpdu);
     Ok(())
 }
 
-fn write_optional(tpdu: Option<&Bytes>, out: &mut Vec<u8>) -> Result<(), WriteError> {
+fn write_optional(tpdu: Option<&Bytes>, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
     let Some(tpdu) = tpdu else {
         return Ok(());
     };

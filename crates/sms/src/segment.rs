@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 
-use super::udh::{Concat, Header};
+use super::udh::{Concat, UserDataHeader};
 
 /// Octets of user data in one short message, header included (§9.2.3.24).
 pub const USER_DATA: usize = 140;
@@ -30,7 +30,7 @@ pub enum Units {
 
 /// How the parts will be numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum PartNumbering {
     /// In the header, with an 8-bit reference.
     Eight,
     /// In the header, with a 16-bit reference.
@@ -42,7 +42,7 @@ pub enum Form {
 
 /// Why a text cannot be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum TooLong {
+pub enum TextTooLong {
     /// More parts than can be numbered.
     #[error("the text would need {parts} parts; 255 are possible")]
     Parts {
@@ -76,15 +76,21 @@ pub fn fits(length: usize, units: Units, header_octets: usize) -> bool {
 
 /// Into how many parts the text goes: 1 when it fits beside `header` as it is. `usize::MAX` when
 /// the header leaves no room at all.
-pub fn count(octets: &[u8], units: Units, header: &Header, form: Form) -> usize {
-    match fits(octets.len(), units, header.octets()) {
-        true => 1,
-        false => count_numbered(octets, units, header, form),
+pub fn count(octets: &[u8], units: Units, header: &UserDataHeader, form: PartNumbering) -> usize {
+    if fits(octets.len(), units, header.octets()) {
+        1
+    } else {
+        count_numbered(octets, units, header, form)
     }
 }
 
 /// How many messages it takes to send what has to be numbered even if it is a single one: a part of a longer text. At least 1.
-pub fn count_numbered(octets: &[u8], units: Units, header: &Header, form: Form) -> usize {
+pub fn count_numbered(
+    octets: &[u8],
+    units: Units,
+    header: &UserDataHeader,
+    form: PartNumbering,
+) -> usize {
     let room = room(units, header_of_parts(header, form));
     if octets.len() <= room {
         return 1;
@@ -105,23 +111,23 @@ pub fn count_numbered(octets: &[u8], units: Units, header: &Header, form: Form) 
 /// part, with another number of parts than it may have. Shares the buffer.
 ///
 /// # Errors
-/// [`TooLong`]: more than 255 parts, or no room.
+/// [`TextTooLong`]: more than 255 parts, or no room.
 pub fn split(
     octets: &Bytes,
     units: Units,
-    header: &Header,
-    form: Form,
-) -> Result<Vec<Bytes>, TooLong> {
+    header: &UserDataHeader,
+    form: PartNumbering,
+) -> Result<Vec<Bytes>, TextTooLong> {
     let needed = count(octets, units, header, form);
     let header_octets = header_of_parts(header, form);
     match needed {
         1 => return Ok(vec![octets.clone()]),
         usize::MAX => {
-            return Err(TooLong::Header {
+            return Err(TextTooLong::Header {
                 octets: header_octets,
             });
         }
-        parts if parts > PARTS_MAX => return Err(TooLong::Parts { parts }),
+        parts if parts > PARTS_MAX => return Err(TextTooLong::Parts { parts }),
         _ => {}
     }
     let room = room(units, header_octets);
@@ -135,8 +141,8 @@ pub fn split(
 }
 
 /// Octets of the header of each part once it is numbered, in place of any number that it has.
-fn header_of_parts(header: &Header, form: Form) -> usize {
-    header.octets_unnumbered().max(1) + Concat::octets(form == Form::Sixteen)
+fn header_of_parts(header: &UserDataHeader, form: PartNumbering) -> usize {
+    header.octets_unnumbered().max(1) + Concat::octets(form == PartNumbering::Sixteen)
 }
 
 /// Where the part that begins at `start` ends; `None` at the end of the text, or when not even its

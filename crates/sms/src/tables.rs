@@ -26,7 +26,7 @@ const SEPTETS: usize = 128;
 const LATIN_1: usize = 256;
 
 /// One table of 128 positions.
-pub(super) struct Table {
+pub(super) struct SeptetTable {
     /// Characters by code.
     characters: [char; SEPTETS],
     /// Codes of characters below U+0100, by character.
@@ -40,14 +40,14 @@ pub(super) struct Table {
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
     /// Characters of one septet.
-    pub basic: &'static Table,
+    pub basic: &'static SeptetTable,
     /// Characters after an escape.
-    pub extension: &'static Table,
+    pub extension: &'static SeptetTable,
 }
 
-// === impl Table ===
+// === impl SeptetTable ===
 
-impl Table {
+impl SeptetTable {
     /// A default alphabet or a locking shift table.
     const fn basic(characters: [char; SEPTETS]) -> Self {
         let mut table = Self {
@@ -149,7 +149,7 @@ const fn place(entries: &[(u8, char)], mut characters: [char; SEPTETS]) -> [char
     characters
 }
 
-fn basic(language: Language) -> &'static Table {
+fn basic(language: Language) -> &'static SeptetTable {
     match language {
         Language::Default | Language::Spanish => &latin::DEFAULT,
         Language::Turkish => &latin::TURKISH,
@@ -167,7 +167,7 @@ fn basic(language: Language) -> &'static Table {
     }
 }
 
-fn extension(language: Language) -> &'static Table {
+fn extension(language: Language) -> &'static SeptetTable {
     match language {
         Language::Default => &latin::DEFAULT_EXTENSION,
         Language::Turkish => &latin::TURKISH_EXTENSION,

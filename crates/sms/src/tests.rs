@@ -6,9 +6,9 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::convert::{Choice, choose};
-use super::reassemble::{Added, Assembler, Part};
-use super::segment::{self, Form, TooLong, USER_DATA, Units};
-use super::udh::{Concat, Header};
+use super::reassemble::{Added, Assembler, TextPart};
+use super::segment::{self, PartNumbering, TextTooLong, USER_DATA, Units};
+use super::udh::{Concat, UserDataHeader};
 use super::{Language, Shifts, gsm7, pack, ucs2};
 
 /// Texts of every kind, some of them long.
@@ -24,8 +24,12 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..10).prop_map(|pieces| pieces.concat())
 }
 
-fn form() -> impl Strategy<Value = Form> {
-    prop_oneof![Just(Form::Eight), Just(Form::Sixteen), Just(Form::Fields)]
+fn form() -> impl Strategy<Value = PartNumbering> {
+    prop_oneof![
+        Just(PartNumbering::Eight),
+        Just(PartNumbering::Sixteen),
+        Just(PartNumbering::Fields)
+    ]
 }
 
 fn units() -> impl Strategy<Value = Units> {
@@ -42,19 +46,19 @@ struct Aired {
     fields: Option<(u8, u8)>,
 }
 
-fn air(text: &str, form: Form, reference: u16) -> (Units, Vec<Aired>) {
+fn air(text: &str, form: PartNumbering, reference: u16) -> (Units, Vec<Aired>) {
     let (units, shifts, octets) = match choose(text, &[Language::Turkish, Language::Hindi]) {
         Choice::Gsm(shifts) => (Units::Septets, shifts, gsm7::encode(text, shifts).unwrap()),
         Choice::Ucs2 => (Units::Ucs2, Shifts::default(), ucs2::encode(text)),
     };
-    let mut header = Header::default();
+    let mut header = UserDataHeader::default();
     assert!(header.set_shifts(shifts));
     let bodies = segment::split(&octets.into(), units, &header, form).unwrap();
     let total = bodies.len() as u8;
     let number = |(body, sequence): (Bytes, u8)| {
         let mut header = header.clone();
-        if total > 1 && form != Form::Fields {
-            let wide = form == Form::Sixteen;
+        if total > 1 && form != PartNumbering::Fields {
+            let wide = form == PartNumbering::Sixteen;
             assert!(header.set_concat(Some(Concat {
                 reference: if wide { reference } else { reference & 0xFF },
                 wide,
@@ -70,7 +74,7 @@ fn air(text: &str, form: Form, reference: u16) -> (Units, Vec<Aired>) {
             has_header: !header.is_empty(),
             user_data: [header.encode(), packed].concat().into(),
             length: body.len(),
-            fields: (form == Form::Fields).then_some((total, sequence)),
+            fields: (form == PartNumbering::Fields).then_some((total, sequence)),
         }
     };
     (units, bodies.into_iter().zip(1..).map(number).collect())
@@ -78,9 +82,10 @@ fn air(text: &str, form: Form, reference: u16) -> (Units, Vec<Aired>) {
 
 /// What a phone reads: its place in the whole, its text.
 fn receive(aired: &Aired, units: Units) -> (u8, u8, String) {
-    let (header, rest) = match aired.has_header {
-        true => Header::split(&aired.user_data).unwrap(),
-        false => (Header::default(), aired.user_data.clone()),
+    let (header, rest) = if aired.has_header {
+        UserDataHeader::split(&aired.user_data).unwrap()
+    } else {
+        (UserDataHeader::default(), aired.user_data.clone())
     };
     let text = match units {
         Units::Septets => {
@@ -123,10 +128,7 @@ proptest! {
         let (other_units, others) = air(&other, form, reference);
         let mut arriving: Vec<(bool, &Aired)> = order
             .iter()
-            .map(|(index, ours)| match ours {
-                true => (true, index.get(&parts)),
-                false => (false, index.get(&others)),
-            })
+            .map(|(index, ours)| (*ours, index.get(if *ours { &parts } else { &others })))
             .collect();
         arriving.extend(parts.iter().map(|part| (true, part)));
         let mut assembler: Assembler<bool, String> = Assembler::new(1_000, 1_000);
@@ -135,7 +137,7 @@ proptest! {
             let units = if ours { units } else { other_units };
             let (total, sequence, value) = receive(aired, units);
             let fingerprint = u64::from(sequence);
-            let part = Part { total, sequence, fingerprint, holder: 0, value };
+            let part = TextPart { total, sequence, fingerprint, holder: 0, value };
             match assembler.add(0, ours, part) {
                 Added::Complete(texts) if ours => wholes.push(texts.concat()),
                 Added::Complete(texts) => prop_assert_eq!(texts.concat(), other.as_str()),
@@ -156,11 +158,11 @@ proptest! {
         header in prop::collection::vec(any::<u8>(), 0..60),
     ) {
         let octets = Bytes::from(octets);
-        let header = Header::split(&header.into()).map(|(header, _)| header).unwrap_or_default();
+        let header = UserDataHeader::split(&header.into()).map(|(header, _)| header).unwrap_or_default();
         let count = segment::count(&octets, units, &header, form);
         match segment::split(&octets, units, &header, form) {
-            Err(TooLong::Parts { parts }) => prop_assert_eq!(parts, count),
-            Err(TooLong::Header { .. }) => prop_assert_eq!(count, usize::MAX),
+            Err(TextTooLong::Parts { parts }) => prop_assert_eq!(parts, count),
+            Err(TextTooLong::Header { .. }) => prop_assert_eq!(count, usize::MAX),
             Ok(parts) => {
                 prop_assert_eq!(parts.len(), count);
                 prop_assert_eq!(parts.concat(), &octets[..]);
@@ -176,7 +178,7 @@ proptest! {
     #[test]
     fn a_header_of_any_octets_reads_back_or_is_refused(octets in prop::collection::vec(any::<u8>(), 0..300)) {
         let octets = Bytes::from(octets);
-        if let Ok((mut header, rest)) = Header::split(&octets) {
+        if let Ok((mut header, rest)) = UserDataHeader::split(&octets) {
             let written = header.encode();
             if header.is_empty() {
                 prop_assert_eq!(octets[0], 0);
@@ -210,7 +212,7 @@ proptest! {
                     serial += 1;
                     here.insert(serial);
                     let fingerprint = u64::from(content);
-                    let part = Part { total, sequence, fingerprint, holder: key.into(), value: serial };
+                    let part = TextPart { total, sequence, fingerprint, holder: key.into(), value: serial };
                     match assembler.add(now, key, part) {
                         Added::Waiting => Vec::new(),
                         Added::Complete(values) => {

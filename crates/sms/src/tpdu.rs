@@ -27,12 +27,12 @@ mod user_data;
 
 use bytes::Bytes;
 
-pub use address::Address;
-pub use field::{Fault, Field, Problem, Reason, WriteError};
-pub use message::{Deliver, Submit};
-pub(crate) use reader::Reader;
-pub use reader::{Notes, Span};
-pub use report::{Command, DeliverReport, StatusReport, SubmitReport};
+pub use address::TpduAddress;
+pub use field::{FieldFault, FieldProblem, TpduField, TpduWriteError, UnwritableReason};
+pub use message::{Deliver, SmsSubmit};
+pub(crate) use reader::TpduReader;
+pub use reader::{FieldSpan, ReadNotes};
+pub use report::{DeliverReport, SmsCommand, StatusReport, SubmitReport};
 pub use time::{Enhanced, Period, TimeStamp, Validity};
 pub use user_data::{Parameters, UserData};
 
@@ -56,7 +56,7 @@ pub enum Direction {
 
 /// The types of TPDUs. The reports in RP-ERROR have a field more than those in RP-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TpduKind {
     Deliver,
     Submit,
     StatusReport,
@@ -75,58 +75,58 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tpdu {
     Deliver(Deliver),
-    Submit(Submit),
+    Submit(SmsSubmit),
     StatusReport(StatusReport),
-    Command(Command),
+    Command(SmsCommand),
     DeliverReport(DeliverReport),
     SubmitReport(SubmitReport),
 }
 
 /// A TPDU with the places of its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Examined {
+pub struct ExaminedTpdu {
     /// Fields and oddities up to the end, or to the error.
-    pub notes: Notes,
+    pub notes: ReadNotes,
     /// The message, or the first field that cannot be read.
-    pub tpdu: Result<Tpdu, Fault>,
+    pub tpdu: Result<Tpdu, FieldFault>,
 }
 
 /// Reads a TPDU of a known kind.
 ///
 /// # Errors
 /// The first field that cannot be read: the octets end before it, or the message type is another.
-pub fn decode(kind: Kind, octets: &Bytes) -> Result<Tpdu, Fault> {
-    read(kind, &mut Reader::new(octets, None))
+pub fn decode(kind: TpduKind, octets: &Bytes) -> Result<Tpdu, FieldFault> {
+    read(kind, &mut TpduReader::new(octets, None))
 }
 
 /// Reads a TPDU as [`decode`] does, and notes where its fields are and what is odd.
 #[must_use]
-pub fn examine(kind: Kind, octets: &Bytes) -> Examined {
-    let mut notes = Notes::default();
-    let tpdu = read(kind, &mut Reader::new(octets, Some(&mut notes)));
-    Examined { notes, tpdu }
+pub fn examine(kind: TpduKind, octets: &Bytes) -> ExaminedTpdu {
+    let mut notes = ReadNotes::default();
+    let tpdu = read(kind, &mut TpduReader::new(octets, Some(&mut notes)));
+    ExaminedTpdu { notes, tpdu }
 }
 
-fn read(kind: Kind, reader: &mut Reader) -> Result<Tpdu, Fault> {
+fn read(kind: TpduKind, reader: &mut TpduReader) -> Result<Tpdu, FieldFault> {
     let first = reader.peek().unwrap_or(kind.message_type());
     let found = first & MESSAGE_TYPE;
-    let is_deliver = kind == Kind::Deliver && found == RESERVED_TYPE;
+    let is_deliver = kind == TpduKind::Deliver && found == RESERVED_TYPE;
     if found != kind.message_type() && !is_deliver {
         let wanted = kind.name();
-        return Err(Field::FirstOctet.fault(0, Problem::OtherType { wanted, found }));
+        return Err(TpduField::FirstOctet.fault(0, FieldProblem::OtherType { wanted, found }));
     }
     if is_deliver {
-        reader.odd(Field::FirstOctet, 0, Problem::Reserved(found));
+        reader.odd(TpduField::FirstOctet, 0, FieldProblem::Reserved(found));
     }
     let tpdu = match kind {
-        Kind::Deliver => Tpdu::Deliver(Deliver::read(reader)?),
-        Kind::Submit => Tpdu::Submit(Submit::read(reader)?),
-        Kind::StatusReport => Tpdu::StatusReport(StatusReport::read(reader)?),
-        Kind::Command => Tpdu::Command(Command::read(reader)?),
-        Kind::DeliverReport => Tpdu::DeliverReport(DeliverReport::read(reader, false)?),
-        Kind::DeliverReportError => Tpdu::DeliverReport(DeliverReport::read(reader, true)?),
-        Kind::SubmitReport => Tpdu::SubmitReport(SubmitReport::read(reader, false)?),
-        Kind::SubmitReportError => Tpdu::SubmitReport(SubmitReport::read(reader, true)?),
+        TpduKind::Deliver => Tpdu::Deliver(Deliver::read(reader)?),
+        TpduKind::Submit => Tpdu::Submit(SmsSubmit::read(reader)?),
+        TpduKind::StatusReport => Tpdu::StatusReport(StatusReport::read(reader)?),
+        TpduKind::Command => Tpdu::Command(SmsCommand::read(reader)?),
+        TpduKind::DeliverReport => Tpdu::DeliverReport(DeliverReport::read(reader, false)?),
+        TpduKind::DeliverReportError => Tpdu::DeliverReport(DeliverReport::read(reader, true)?),
+        TpduKind::SubmitReport => Tpdu::SubmitReport(SubmitReport::read(reader, false)?),
+        TpduKind::SubmitReportError => Tpdu::SubmitReport(SubmitReport::read(reader, true)?),
     };
     reader.finish();
     Ok(tpdu)
@@ -137,9 +137,9 @@ fn bit(is_set: bool, bit: u8) -> u8 {
     if is_set { bit } else { 0 }
 }
 
-// === impl Kind ===
+// === impl TpduKind ===
 
-impl Kind {
+impl TpduKind {
     /// Which TPDU begins with these octets, by TP-MTI (§9.2.3.1). Reports do not say whether they are
     /// in RP-ACK or RP-ERROR: one whose second octet is 0x80 or above is taken for one in RP-ERROR,
     /// because TP-FCS is, and TP-PI has never been extended to be. `None` for a reserved type from a
@@ -148,14 +148,14 @@ impl Kind {
     pub fn guess(direction: Direction, octets: &[u8]) -> Option<Self> {
         let is_error = octets.get(1).is_some_and(|second| *second >= 0x80);
         Some(match (direction, octets.first()? & MESSAGE_TYPE) {
-            (Direction::ToPhone, 1) if is_error => Kind::SubmitReportError,
-            (Direction::ToPhone, 1) => Kind::SubmitReport,
-            (Direction::ToPhone, 2) => Kind::StatusReport,
-            (Direction::ToPhone, _) => Kind::Deliver,
-            (Direction::FromPhone, 0) if is_error => Kind::DeliverReportError,
-            (Direction::FromPhone, 0) => Kind::DeliverReport,
-            (Direction::FromPhone, 1) => Kind::Submit,
-            (Direction::FromPhone, 2) => Kind::Command,
+            (Direction::ToPhone, 1) if is_error => TpduKind::SubmitReportError,
+            (Direction::ToPhone, 1) => TpduKind::SubmitReport,
+            (Direction::ToPhone, 2) => TpduKind::StatusReport,
+            (Direction::ToPhone, _) => TpduKind::Deliver,
+            (Direction::FromPhone, 0) if is_error => TpduKind::DeliverReportError,
+            (Direction::FromPhone, 0) => TpduKind::DeliverReport,
+            (Direction::FromPhone, 1) => TpduKind::Submit,
+            (Direction::FromPhone, 2) => TpduKind::Command,
             (Direction::FromPhone, _) => return None,
         })
     }
@@ -164,23 +164,23 @@ impl Kind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Deliver => "SMS-DELIVER",
-            Kind::Submit => "SMS-SUBMIT",
-            Kind::StatusReport => "SMS-STATUS-REPORT",
-            Kind::Command => "SMS-COMMAND",
-            Kind::DeliverReport => "SMS-DELIVER-REPORT in RP-ACK",
-            Kind::DeliverReportError => "SMS-DELIVER-REPORT in RP-ERROR",
-            Kind::SubmitReport => "SMS-SUBMIT-REPORT in RP-ACK",
-            Kind::SubmitReportError => "SMS-SUBMIT-REPORT in RP-ERROR",
+            TpduKind::Deliver => "SMS-DELIVER",
+            TpduKind::Submit => "SMS-SUBMIT",
+            TpduKind::StatusReport => "SMS-STATUS-REPORT",
+            TpduKind::Command => "SMS-COMMAND",
+            TpduKind::DeliverReport => "SMS-DELIVER-REPORT in RP-ACK",
+            TpduKind::DeliverReportError => "SMS-DELIVER-REPORT in RP-ERROR",
+            TpduKind::SubmitReport => "SMS-SUBMIT-REPORT in RP-ACK",
+            TpduKind::SubmitReportError => "SMS-SUBMIT-REPORT in RP-ERROR",
         }
     }
 
     /// TP-MTI.
     fn message_type(self) -> u8 {
         match self {
-            Kind::Deliver | Kind::DeliverReport | Kind::DeliverReportError => 0,
-            Kind::Submit | Kind::SubmitReport | Kind::SubmitReportError => 1,
-            Kind::StatusReport | Kind::Command => 2,
+            TpduKind::Deliver | TpduKind::DeliverReport | TpduKind::DeliverReportError => 0,
+            TpduKind::Submit | TpduKind::SubmitReport | TpduKind::SubmitReportError => 1,
+            TpduKind::StatusReport | TpduKind::Command => 2,
         }
     }
 }
@@ -192,7 +192,7 @@ impl Tpdu {
     ///
     /// # Errors
     /// The first field that cannot carry its value.
-    pub fn encode(&self) -> Result<Vec<u8>, WriteError> {
+    pub fn encode(&self) -> Result<Vec<u8>, TpduWriteError> {
         let mut out = Vec::with_capacity(TPDU_MAX);
         match self {
             Tpdu::Deliver(deliver) => deliver.write(&mut out)?,
@@ -207,18 +207,20 @@ impl Tpdu {
 
     /// What it is.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> TpduKind {
         match self {
-            Tpdu::Deliver(_) => Kind::Deliver,
-            Tpdu::Submit(_) => Kind::Submit,
-            Tpdu::StatusReport(_) => Kind::StatusReport,
-            Tpdu::Command(_) => Kind::Command,
+            Tpdu::Deliver(_) => TpduKind::Deliver,
+            Tpdu::Submit(_) => TpduKind::Submit,
+            Tpdu::StatusReport(_) => TpduKind::StatusReport,
+            Tpdu::Command(_) => TpduKind::Command,
             Tpdu::DeliverReport(report) if report.failure_cause.is_some() => {
-                Kind::DeliverReportError
+                TpduKind::DeliverReportError
             }
-            Tpdu::DeliverReport(_) => Kind::DeliverReport,
-            Tpdu::SubmitReport(report) if report.failure_cause.is_some() => Kind::SubmitReportError,
-            Tpdu::SubmitReport(_) => Kind::SubmitReport,
+            Tpdu::DeliverReport(_) => TpduKind::DeliverReport,
+            Tpdu::SubmitReport(report) if report.failure_cause.is_some() => {
+                TpduKind::SubmitReportError
+            }
+            Tpdu::SubmitReport(_) => TpduKind::SubmitReport,
         }
     }
 

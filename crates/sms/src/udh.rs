@@ -3,7 +3,7 @@
 //! Used where a message with UDHI set is split, put together or explained. Headers are read
 //! leniently, as the standard wants it (an element of a wrong length or an impossible value counts
 //! as absent), but nothing is dropped: unknown and repeated elements keep their octets and their
-//! order. Invariant: `Header::split` of what [`Header::encode`] wrote gives the same header.
+//! order. Invariant: `UserDataHeader::split` of what [`UserDataHeader::encode`] wrote gives the same header.
 
 use bytes::Bytes;
 
@@ -38,7 +38,7 @@ pub struct Element {
 
 /// A header; the default has no element and no octets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Header {
+pub struct UserDataHeader {
     elements: Vec<Element>,
 }
 
@@ -90,15 +90,15 @@ pub enum HeaderError {
     },
 }
 
-// === impl Header ===
+// === impl UserDataHeader ===
 
-impl Header {
+impl UserDataHeader {
     /// Takes the header off user data whose UDHI is set; the rest is the text, fill bits included.
     /// Shares the buffer.
     ///
     /// # Errors
     /// [`HeaderError`], when lengths do not fit.
-    pub fn split(user_data: &Bytes) -> Result<(Header, Bytes), HeaderError> {
+    pub fn split(user_data: &Bytes) -> Result<(UserDataHeader, Bytes), HeaderError> {
         let length = *user_data.first().ok_or(HeaderError::Absent)?;
         let end = 1 + usize::from(length);
         if end > user_data.len() {
@@ -125,7 +125,7 @@ impl Header {
             });
             at = after;
         }
-        Ok((Header { elements }, user_data.slice(end..)))
+        Ok((UserDataHeader { elements }, user_data.slice(end..)))
     }
 
     /// UDHL and the elements; nothing when there is no element.
@@ -144,9 +144,10 @@ impl Header {
 
     /// How many octets [`Self::encode`] gives.
     pub fn octets(&self) -> usize {
-        match self.elements.is_empty() {
-            true => 0,
-            false => 1 + self.elements.iter().map(Element::octets).sum::<usize>(),
+        if self.elements.is_empty() {
+            0
+        } else {
+            1 + self.elements.iter().map(Element::octets).sum::<usize>()
         }
     }
 
@@ -299,9 +300,10 @@ impl Element {
 impl Concat {
     /// Octets of its element in a header, identifier and length included.
     pub const fn octets(wide: bool) -> usize {
-        match wide {
-            false => ELEMENT_HEAD + 3,
-            true => ELEMENT_HEAD + 4,
+        if wide {
+            ELEMENT_HEAD + 4
+        } else {
+            ELEMENT_HEAD + 3
         }
     }
 
@@ -312,9 +314,10 @@ impl Concat {
 
     fn element(self) -> Element {
         let [high, low] = self.reference.to_be_bytes();
-        let (id, data) = match self.wide {
-            false => (CONCAT_8, vec![low, self.total, self.sequence]),
-            true => (CONCAT_16, vec![high, low, self.total, self.sequence]),
+        let (id, data) = if self.wide {
+            (CONCAT_16, vec![high, low, self.total, self.sequence])
+        } else {
+            (CONCAT_8, vec![low, self.total, self.sequence])
         };
         Element {
             id,

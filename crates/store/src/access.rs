@@ -4,7 +4,7 @@
 //! name is unique, and that audit entries are never changed, only removed when they are old.
 
 use super::Reply;
-use smsc_domain::access::Role;
+use smsc_domain::access::AccessRole;
 
 /// Octets of a token's hash (SHA-256).
 pub const HASH: usize = 32;
@@ -15,7 +15,7 @@ pub struct TokenRow {
     /// Unique.
     pub name: String,
     pub hash: [u8; HASH],
-    pub role: Role,
+    pub role: AccessRole,
     /// Unix milliseconds.
     pub created_at: i64,
     /// Who made it.

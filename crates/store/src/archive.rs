@@ -44,7 +44,7 @@ pub struct Erased {
 pub type Each<'a> = dyn FnMut(Exported) -> ControlFlow<()> + 'a;
 
 /// The archive part of a store.
-pub trait Archive {
+pub trait ArchiveStore {
     /// Calls `each` for every message of a range of ids in their order, in constant memory. Blocks.
     fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError>;
 

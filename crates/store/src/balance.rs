@@ -50,7 +50,7 @@ pub struct TopUpRow {
 
 /// What became of a top-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ToppedUp {
+pub enum TopUpOutcome {
     /// It is in the balance.
     Done,
     /// There is one with this reference already; nothing was changed.
@@ -96,7 +96,7 @@ pub trait BalanceStore {
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>>;
 
     /// Adds to a balance, or takes what no node has reserved, if at least `floor` is left then.
-    fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<ToppedUp>;
+    fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<TopUpOutcome>;
 
     /// Top-ups of an account below an id, newest first.
     fn top_ups(&self, account: u32, below: u64, limit: usize) -> Reply<Vec<TopUpRow>>;

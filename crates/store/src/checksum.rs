@@ -197,9 +197,10 @@ pub fn check_numbered<T>(
     sum: u32,
     written: Option<u32>,
 ) -> Result<T, DamagedRow> {
-    match written.is_none_or(|written| written == sum) {
-        true => Ok(row),
-        false => Err(DamagedRow::new(table, number, CHECKSUM)),
+    if written.is_none_or(|written| written == sum) {
+        Ok(row)
+    } else {
+        Err(DamagedRow::new(table, number, CHECKSUM))
     }
 }
 
@@ -327,10 +328,11 @@ pub fn close_change(change: &ChangeRow) -> (Bytes, Option<u32>) {
 /// A change as it was before [`close_change`].
 pub fn open_change(mut change: ChangeRow, checksum: Option<u32>) -> Result<ChangeRow, DamagedRow> {
     let (id, body) = (change.id, change.body.clone());
-    let (seal, content) = match body.is_empty() {
+    let (seal, content) = if body.is_empty() {
         // It has none, or was erased.
-        true => (Seal::None, &[][..]),
-        false => unseal(&body),
+        (Seal::None, &[][..])
+    } else {
+        unseal(&body)
     };
     let mut fits = |id| {
         change.id = id;

@@ -1,7 +1,7 @@
 //! The cluster port: what nodes that share a store ask of it beyond [`Store`](super::Store).
 //!
 //! A node is a row with a lease; its *epoch* is new at every join. Everything that only one node may
-//! own (a queue partition, a bind slot of an operator, the janitor's work) is a [`Resource`] that
+//! own (a queue partition, a bind slot of an operator, the janitor's work) is a [`LeasedResource`] that
 //! names its owner by node and epoch. A dead node owns nothing: to take a resource of a dead node,
 //! another node first [removes](ClusterStore::bury) it from the cluster, which waits for its writes
 //! under way and makes every later one fail with [`StoreError::Fenced`], and then
@@ -36,7 +36,7 @@ pub type IsWanted = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Something that one node at a time may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Resource {
+pub enum LeasedResource {
     Queue(Partition),
     /// One of the binds that an operator is configured with, or the one connection to a GSM network whose name all
     /// nodes have.
@@ -205,8 +205,8 @@ pub struct NodeView {
 
 /// A resource and who holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
-    pub resource: Resource,
+pub struct ResourceHolder {
+    pub resource: LeasedResource,
     pub node: u8,
     pub epoch: u64,
 }
@@ -217,7 +217,7 @@ pub struct View {
     /// Live nodes and dead ones that were not removed yet, by number.
     pub nodes: Vec<NodeView>,
     /// Resources that exist and are held by one of `nodes`.
-    pub held: Vec<Held>,
+    pub held: Vec<ResourceHolder>,
     /// The database's clock, Unix milliseconds.
     pub now: i64,
 }
@@ -268,7 +268,7 @@ impl View {
     /// Queues of which parts are held; one for each part.
     pub fn divided(&self) -> impl Iterator<Item = u32> {
         self.held.iter().filter_map(|held| match held.resource {
-            Resource::Queue(Partition { queue, part }) if part != WHOLE => Some(queue),
+            LeasedResource::Queue(Partition { queue, part }) if part != WHOLE => Some(queue),
             _ => None,
         })
     }
@@ -341,14 +341,14 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     fn bury(&self, node: u8, epoch: u64, margin: Duration) -> Reply<bool>;
 
     /// Registers resources, so that they can be claimed; existing ones do not change.
-    fn declare(&self, resources: Vec<Resource>) -> Reply<()>;
+    fn declare(&self, resources: Vec<LeasedResource>) -> Reply<()>;
 
     /// Takes those that no node of the cluster holds; answers the ones that are this node's now.
-    fn claim(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>>;
+    fn claim(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>>;
 
     /// Releases resources. Call [`ClusterStore::barrier`] first: afterwards nothing may be written
     /// in their name.
-    fn release(&self, resources: Vec<Resource>) -> Reply<()>;
+    fn release(&self, resources: Vec<LeasedResource>) -> Reply<()>;
 
     /// In whose name this node writes now; `None` before the first join, and from being fenced until the next.
     fn membership(&self) -> Option<Membership>;
@@ -379,7 +379,7 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
 
     /// Claims again what this node holds in memory and nobody else does, without reading it; returns what it holds then.
     /// What it holds but has not [taken over](ClusterStore::take_over) in the database counts as taken over.
-    fn keep(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>>;
+    fn keep(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>>;
 
     /// Whether rows of the hand-off table may have been taken out before: the database may have gone back in time a moment
     /// ago.

@@ -6,7 +6,9 @@
 
 use bytes::Bytes;
 
-use super::{ChangeKind, ChangeRow, Found, History, ParkedRow, Reply, Search, Stored};
+use super::{
+    ChangeKind, ChangeRow, FoundMessages, MessageHistory, ParkedRow, Reply, Search, Stored,
+};
 use smsc_domain::address::normalise;
 use smsc_proto::MessageState;
 
@@ -56,10 +58,10 @@ pub struct ParkedSearch {
 /// Failed messages and unmatched receipts of a store.
 pub trait FailedStore {
     /// Failed messages, newest accepted first.
-    fn failed(&self, search: FailedSearch) -> Reply<Found>;
+    fn failed(&self, search: FailedSearch) -> Reply<FoundMessages>;
 
     /// Messages with their history, in the order requested; `None` for an unknown id.
-    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>>;
+    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<MessageHistory>>>;
 
     /// Parked receipts, newest first.
     fn unmatched(&self, search: ParkedSearch) -> Reply<Vec<ParkedRow>>;
@@ -104,15 +106,16 @@ impl FailedSearch {
 
     /// The page built from the loaded messages, ids descending: `looked_upto` is the lowest id read,
     /// `None` when there is nothing below.
-    pub fn page(&self, mut found: Vec<Stored>, looked_upto: Option<u64>) -> Found {
-        let next_before = match found.len() > self.which.limit {
-            true => found
+    pub fn page(&self, mut found: Vec<Stored>, looked_upto: Option<u64>) -> FoundMessages {
+        let next_before = if found.len() > self.which.limit {
+            found
                 .get(self.which.limit.saturating_sub(1))
-                .map(|last| last.message.id),
-            false => looked_upto,
+                .map(|last| last.message.id)
+        } else {
+            looked_upto
         };
         found.truncate(self.which.limit);
-        Found {
+        FoundMessages {
             messages: found,
             next_before,
         }

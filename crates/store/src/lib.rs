@@ -55,11 +55,12 @@ use smsc_proto::{Message, Refusal};
 
 pub use self::gauges::{CommitHistograms, Histogram};
 pub use self::hand_off::hand_off_octets;
+pub(crate) use self::rows::RowFailurePolicy;
 pub use self::rows::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, Rejected, RemoteItem, RetryRow, SentRow, TryRow,
     WriteBatch, Written,
 };
-pub use self::search::{Found, Search};
+pub use self::search::{FoundMessages, Search};
 
 /// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -132,7 +133,7 @@ pub struct Active {
     pub attempts: u32,
     /// How often it has ended a session of the queue that owns it now, alone; see [`ChangeRow::ended_session`].
     pub ended: u32,
-    pub stage: Stage,
+    pub stage: MessageStage,
 }
 
 /// Some of the active messages.
@@ -145,7 +146,7 @@ pub struct ActivePage {
 
 /// How far an active message has come.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Stage {
+pub enum MessageStage {
     /// Waits in its queue.
     Waiting,
     /// A `try` row without a `sent` row: it may or may not have reached the operator.
@@ -167,7 +168,7 @@ pub enum Stage {
 
 /// Everything known about one message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct History {
+pub struct MessageHistory {
     pub stored: Stored,
     pub attempts: Vec<SentRow>,
     pub retry: Option<RetryRow>,
@@ -191,7 +192,7 @@ impl Stored {
     }
 }
 
-impl History {
+impl MessageHistory {
     /// The attempt that the destination took.
     pub fn accepted_attempt(&self) -> Option<&SentRow> {
         let mut latest_first = self.attempts.iter().rev();
@@ -251,7 +252,7 @@ pub struct StoreStats {
 /// Calls never block: work is done on the store's own threads. Exceptions are documented.
 pub trait Store:
     access::AccessStore
-    + archive::Archive
+    + archive::ArchiveStore
     + opt_out::OptOutStore
     + balance::BalanceStore
     + damage::DamageStore
@@ -304,11 +305,11 @@ pub trait Store:
     fn names(&self) -> Result<Vec<(u32, String)>, StoreError>;
 
     /// One message with its history.
-    fn history(&self, id: u64) -> Reply<Option<History>>;
+    fn history(&self, id: u64) -> Reply<Option<MessageHistory>>;
 
     /// Messages, newest first. One request reads a bounded number of rows: a page may be short, or
     /// empty, although there are more.
-    fn search(&self, search: Search) -> Reply<Found>;
+    fn search(&self, search: Search) -> Reply<FoundMessages>;
 
     /// Writes sorted `(key, id)` pairs to the derived correlation table of an hour.
     fn spill_correlations(&self, hour: i64, sorted: Vec<(u128, u64)>) -> Reply<()>;

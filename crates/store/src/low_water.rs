@@ -10,7 +10,7 @@ const CARRY_COST: usize = 8;
 
 /// A range of ids that starts where the one before ends.
 #[derive(Debug, Clone, Copy)]
-pub struct Slice {
+pub struct IdSlice {
     /// Without it.
     pub end: u64,
     pub messages: usize,
@@ -19,7 +19,7 @@ pub struct Slice {
 
 /// How many slices the mark passes, so that the sum of carried messages and of rows still read is
 /// minimal. A dense backlog stays above the mark, a sparse one is carried.
-pub fn best(slices: &[Slice]) -> usize {
+pub fn best(slices: &[IdSlice]) -> usize {
     let mut in_a_row: usize = slices.iter().map(|slice| slice.messages).sum();
     let (mut passed, mut least, mut carried) = (0, in_a_row, 0);
     for (index, slice) in slices.iter().enumerate() {
@@ -35,10 +35,10 @@ pub fn best(slices: &[Slice]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Slice, best};
+    use super::{IdSlice, best};
 
-    fn slices(actives: &[usize]) -> Vec<Slice> {
-        let slice = |(index, active): (usize, &usize)| Slice {
+    fn slices(actives: &[usize]) -> Vec<IdSlice> {
+        let slice = |(index, active): (usize, &usize)| IdSlice {
             end: index as u64 + 1,
             messages: 1000,
             active: *active,

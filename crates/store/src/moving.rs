@@ -1,7 +1,7 @@
 //! What moves from the embedded store to the shared one.
 //!
 //! Read by [`Source`](super::sqlite::Source), written by [`Import`](super::postgres::Import), driven
-//! by `smsc migrate-store`. Guarantees that a [`Page`] follows exactly on the one before it, so that
+//! by `smsc migrate-store`. Guarantees that a [`MovedPage`] follows exactly on the one before it, so that
 //! an interrupted move continues where it stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use super::damage::DamagedRow;
 use super::keys::ApiKeyRow;
 use super::opt_out::OptOutRow;
 use super::outbox::{CdrRow, EventRow};
-use super::settings::{Settings, SettingsVersion};
+use super::settings::{SettingsVersion, StoredSettings};
 use super::usage::UsageRow;
 use super::{FinRow, WriteBatch};
 
@@ -55,7 +55,7 @@ pub const END: u64 = i64::MAX as u64;
 
 /// The parts of the move, in order, each in the order of its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum MovePart {
     /// Messages, and the rows of every table that are about them.
     Messages,
     /// Active messages below the low-water mark.
@@ -82,7 +82,7 @@ pub struct Inventory {
     /// Interned names.
     pub names: Vec<(u32, String)>,
     /// Accounts, operators, routes and policy.
-    pub settings: Settings,
+    pub settings: StoredSettings,
     /// How they came to be.
     pub history: Vec<SettingsVersion>,
     /// Balances and quotas.
@@ -107,8 +107,8 @@ pub struct Inventory {
 
 /// Some rows, to be written in one transaction.
 #[derive(Debug, Clone)]
-pub struct Page {
-    pub part: Part,
+pub struct MovedPage {
+    pub part: MovePart,
     /// Keys of the page are above this one, which is where the page before ended.
     pub after: u64,
     /// The last key of the page; [`END`] for the last page.
@@ -143,9 +143,9 @@ pub struct DeadRow {
     pub row: Vec<u8>,
 }
 
-// === impl Part ===
+// === impl MovePart ===
 
-impl Part {
+impl MovePart {
     /// All of them, in the order in which they are moved.
     pub const ALL: [Self; 9] = [
         Self::Messages,
@@ -169,11 +169,11 @@ impl Inventory {
     }
 }
 
-// === impl Page ===
+// === impl MovedPage ===
 
-impl Page {
+impl MovedPage {
     /// An empty one.
-    pub fn new(part: Part, after: u64) -> Self {
+    pub fn new(part: MovePart, after: u64) -> Self {
         Self {
             part,
             after,

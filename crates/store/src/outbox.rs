@@ -1,6 +1,6 @@
 //! The outbox port: what has happened to messages, for whoever must hear of all of it.
 //!
-//! Used by `actors/control/export.rs`. While a [`Reader`] is configured, the transaction that ends messages also
+//! Used by `actors/control/export.rs`. While an [`EventReader`] is configured, the transaction that ends messages also
 //! writes a row with their ids for it: both are durable, or neither. A reader takes rows, and finishes them
 //! together with what it has made of them.
 //!
@@ -20,12 +20,12 @@ pub(crate) const MOST_COUNTED: i64 = 100_000;
 
 /// Who reads events. The numbers are those of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reader {
+pub enum EventReader {
     /// Call detail records.
     Cdr = 1,
     /// Sums of usage.
     Usage = 2,
-    /// Events on NATS JetStream.
+    /// The section `[nats]` of builds before: nothing is written for it any more.
     Nats = 3,
     /// The archive of whole messages.
     Archive = 8,
@@ -43,7 +43,7 @@ pub enum EventKind {
 /// A request for events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TakeEvents {
-    pub reader: Reader,
+    pub reader: EventReader,
     /// Names who takes them, the same after a restart.
     pub holder: String,
     /// Unix milliseconds.
@@ -69,7 +69,7 @@ pub struct TakenEvents {
 /// Rows and who has taken them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventClaim {
-    pub reader: Reader,
+    pub reader: EventReader,
     pub holder: String,
     /// Their numbers.
     pub rows: Vec<i64>,
@@ -77,7 +77,7 @@ pub struct EventClaim {
 
 /// What a reader has made of events, to be written in the transaction that finishes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ReaderOutcome {
     /// It is durable elsewhere.
     Elsewhere,
     /// For the table `cdr`.
@@ -89,7 +89,7 @@ pub enum Outcome {
 /// A row of events as it is, to be moved to another store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRow {
-    /// The numbers of [`Reader`] or a sink, and [`EventKind`].
+    /// The numbers of [`EventReader`] or a sink, and [`EventKind`].
     pub reader: i16,
     pub kind: i16,
     /// The earliest of the events, Unix milliseconds.
@@ -101,8 +101,8 @@ pub struct EventRow {
 
 /// What waits for a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Backlog {
-    pub reader: Reader,
+pub struct ReaderBacklog {
+    pub reader: EventReader,
     /// Messages in its rows; at least as many, where there are very many rows.
     pub events: u64,
     /// The earliest end of one of them, Unix milliseconds; 0 when nothing waits.
@@ -151,7 +151,7 @@ pub struct CdrRow {
 /// The outbox of a store. Calls never block.
 pub trait OutboxStore {
     /// From the next commit on, events are written for these readers and no others.
-    fn write_events_for(&self, readers: &[Reader]);
+    fn write_events_for(&self, readers: &[EventReader]);
 
     /// Takes events, the oldest first, also those that this holder has taken already and not finished; `None`
     /// when there are none.
@@ -163,10 +163,10 @@ pub trait OutboxStore {
 
     /// Ends events together with their outcome; false, and nothing is written, if they are not all the
     /// holder's any more.
-    fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool>;
+    fn finish_events(&self, claim: EventClaim, outcome: ReaderOutcome) -> Reply<bool>;
 
     /// What waits, of the readers for whom something does.
-    fn backlog(&self) -> Reply<Vec<Backlog>>;
+    fn backlog(&self) -> Reply<Vec<ReaderBacklog>>;
 
     /// Deletes those of the `limit` oldest rows that are of events before `before` (Unix milliseconds), whether they
     /// were taken or not; returns how many messages were in them.
@@ -181,9 +181,9 @@ pub trait OutboxStore {
     fn forget_records(&self, before: i64, limit: usize) -> Reply<u64>;
 }
 
-// === impl Reader ===
+// === impl EventReader ===
 
-impl Reader {
+impl EventReader {
     /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Cdr,
@@ -216,9 +216,6 @@ impl Reader {
 impl CdrRow {
     /// Mobile terminated or originated.
     pub fn kind(&self) -> &'static str {
-        match self.is_mo {
-            true => "MO",
-            false => "MT",
-        }
+        if self.is_mo { "MO" } else { "MT" }
     }
 }

@@ -71,16 +71,16 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use self::connect::{Connector, Object, Pool};
+use self::connect::{Object, Pool, PostgresConnector};
 use self::failure::failed;
-use self::write_queue::WriteQueue;
+use self::write_queue::PostgresWriteQueue;
 use super::cluster::Membership;
 use super::damage::DamageLog;
 use super::gauges::Gauges;
 use super::sinks::CurrentListeners;
 use super::{
-    Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
-    Stored, Ticket, WriteBatch,
+    Active, ActivePage, FoundMessages, MessageHistory, ParkedRow, Reply, Search, Store, StoreError,
+    StoreStats, Stored, Ticket, WriteBatch,
 };
 
 /// How often new messages that wait for the database are checked.
@@ -91,12 +91,12 @@ const UPKEEP: usize = 2;
 
 /// The shared store.
 pub struct PgStore {
-    shared: Arc<Shared>,
+    shared: Arc<PostgresShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// What the parts of the store share.
-pub(super) struct Shared {
+pub(super) struct PostgresShared {
     /// Readers, and the work of the cluster.
     pub pool: Pool,
     /// For maintenance, which may take long: nothing else waits for these.
@@ -106,13 +106,13 @@ pub(super) struct Shared {
     /// In whose name is written; `None` before joining and after having been fenced.
     pub membership: RwLock<Option<Membership>>,
     /// Makes dedicated connections.
-    pub connect: Connector,
-    cluster: cluster::Cluster,
+    pub connect: PostgresConnector,
+    cluster: cluster::MembershipState,
     options: PgOptions,
-    write_queue: WriteQueue,
-    carry: tokio::sync::Mutex<carry::Progress>,
-    waiting_days: retention::Waiting,
-    counts: Counts,
+    write_queue: PostgresWriteQueue,
+    carry: tokio::sync::Mutex<carry::CarryProgress>,
+    waiting_days: retention::DeferredDays,
+    counts: LaneCounts,
     /// Damaged rows that were found.
     damage: DamageLog,
     comparison: comparison::DatabaseComparison,
@@ -123,9 +123,9 @@ pub(super) struct Shared {
 
 /// What the lanes count.
 #[derive(Debug, Default)]
-struct Counts {
+struct LaneCounts {
     writes: Gauges,
-    correlations: correlations::Counts,
+    correlations: correlations::KeptCorrelationCounts,
     /// Messages that were refused although they were written.
     taken_back: AtomicU64,
 }
@@ -134,7 +134,7 @@ use smsc_domain::id::Aside;
 pub use self::asides::repair_ids;
 pub use self::correlations::known_as;
 pub use self::hosts::Hosts;
-pub use self::import::{Begun, Import};
+pub use self::import::{Import, MoveStart};
 pub use self::options::PgOptions;
 
 /// Applies the missing migrations; returns their names. Blocks.
@@ -142,7 +142,7 @@ pub use self::options::PgOptions;
 /// # Errors
 /// The database cannot be reached or changed, or is of a newer release.
 pub fn migrate(options: &PgOptions) -> Result<Vec<String>, StoreError> {
-    let connector = Connector::new(options)?;
+    let connector = PostgresConnector::new(options)?;
     runtime()?.block_on(schema::migrate(&connector))
 }
 
@@ -151,7 +151,7 @@ pub fn migrate(options: &PgOptions) -> Result<Vec<String>, StoreError> {
 /// # Errors
 /// The database cannot be reached, or is of a newer release.
 pub fn pending_migrations(options: &PgOptions) -> Result<Vec<String>, StoreError> {
-    let connector = Connector::new(options)?;
+    let connector = PostgresConnector::new(options)?;
     runtime()?.block_on(schema::pending(&connector))
 }
 
@@ -160,7 +160,7 @@ pub fn pending_migrations(options: &PgOptions) -> Result<Vec<String>, StoreError
 /// # Errors
 /// The database cannot be reached.
 pub fn server_warning(options: &PgOptions) -> Result<Option<&'static str>, StoreError> {
-    let connector = Connector::new(options)?;
+    let connector = PostgresConnector::new(options)?;
     runtime()?.block_on(async {
         let client = connector.driven().await?;
         let is_checked = schema::has_page_checksums(&client).await?;
@@ -175,9 +175,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
         .map_err(|error| failed(format!("cannot start a runtime: {error}")))
 }
 
-// === impl Shared ===
+// === impl PostgresShared ===
 
-impl Shared {
+impl PostgresShared {
     /// Runs something on the store's thread; its result is the answer.
     pub(super) fn ask<T: Send + 'static>(
         &self,
@@ -216,19 +216,19 @@ impl PgStore {
     /// The database cannot be reached, or its schema is older or newer.
     pub fn open(options: PgOptions) -> Result<Self, StoreError> {
         let runtime = runtime()?;
-        let connect = Connector::new(&options)?;
+        let connect = PostgresConnector::new(&options)?;
         let pool = |most| connect.pool(most, options.statement_timeout);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PostgresShared {
             pool: pool(options.readers.max(1))?,
             upkeep: pool(UPKEEP)?,
             runtime: runtime.handle().clone(),
             membership: RwLock::new(None),
             connect,
-            cluster: cluster::Cluster::default(),
-            write_queue: WriteQueue::new(options.writers.max(1)),
+            cluster: cluster::MembershipState::default(),
+            write_queue: PostgresWriteQueue::new(options.writers.max(1)),
             carry: tokio::sync::Mutex::default(),
-            waiting_days: retention::Waiting::default(),
-            counts: Counts::default(),
+            waiting_days: retention::DeferredDays::default(),
+            counts: LaneCounts::default(),
             damage: DamageLog::default(),
             comparison: comparison::DatabaseComparison::new(options.writers.max(1)),
             closed: AtomicBool::new(false),
@@ -268,7 +268,7 @@ impl PgStore {
 }
 
 /// The store's thread.
-async fn run(shared: Arc<Shared>, opened: &mpsc::SyncSender<Result<(), StoreError>>) {
+async fn run(shared: Arc<PostgresShared>, opened: &mpsc::SyncSender<Result<(), StoreError>>) {
     let ready = prepare::prepare(&shared).await;
     let failed = ready.is_err();
     let _ = opened.send(ready);
@@ -359,13 +359,13 @@ impl Store for PgStore {
             .wait()
     }
 
-    fn history(&self, id: u64) -> Reply<Option<History>> {
+    fn history(&self, id: u64) -> Reply<Option<MessageHistory>> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { reader::history(&shared.reader().await?, &shared.damage, id).await })
     }
 
-    fn search(&self, search: Search) -> Reply<Found> {
+    fn search(&self, search: Search) -> Reply<FoundMessages> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
             search::search(&shared.reader().await?, &shared.damage, &search).await

@@ -31,13 +31,13 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub use answers::KnownAnswer;
+pub use limits::RedisGrant;
 use limits::Scripts;
-pub use limits::Shared;
-pub use pending::{Pending, PendingFields, PendingIds, PendingMessage, SettledId};
+pub use pending::{PendingEntry, PendingFields, PendingIds, PendingMessage, SettledId};
 pub use platform::{
     Forwarding, PLATFORM_MOST, PlatformOptions, PlatformRow, RAISED_GID, SubmittedAs,
 };
-pub use registry::{OperatorHealth, SessionEntry};
+pub use registry::{OperatorBinds, SessionEntry};
 pub use submissions::Marked;
 
 /// Between two attempts to connect; also the least time between two calls that find out, at the
@@ -84,13 +84,13 @@ pub struct Redis {
     timeout: Duration,
     hash_tags: bool,
     scripts: Scripts,
-    link: Mutex<Link>,
+    link: Mutex<RedisLink>,
     /// The connection was closed.
     lost: Notify,
 }
 
 #[derive(Default)]
-struct Link {
+struct RedisLink {
     connection: Option<Connection>,
     /// Counts connections: a call that fails late must not end the next one.
     number: u64,
@@ -214,9 +214,10 @@ impl Redis {
         let mut link = self.link();
         link.connection = Some(connection);
         link.number += 1;
-        match std::mem::take(&mut link.told).is_empty() {
-            true => tracing::info!("Redis is connected, limits are shared"),
-            false => tracing::info!("Redis is back, limits are shared again"),
+        if std::mem::take(&mut link.told).is_empty() {
+            tracing::info!("Redis is connected, limits are shared");
+        } else {
+            tracing::info!("Redis is back, limits are shared again");
         }
     }
 
@@ -277,7 +278,7 @@ impl Redis {
         }
     }
 
-    fn link(&self) -> MutexGuard<'_, Link> {
+    fn link(&self) -> MutexGuard<'_, RedisLink> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -193,6 +193,15 @@ pub struct Rejected {
     pub reason: String,
 }
 
+/// Whether a row that fails ends its transaction, or is quarantined alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowFailurePolicy {
+    /// It ends its transaction.
+    Strict,
+    /// It is quarantined.
+    Isolating,
+}
+
 // === impl ChangeKind ===
 
 impl ChangeKind {

@@ -31,7 +31,7 @@ pub struct Search {
 
 /// A page of messages.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct FoundMessages {
     pub messages: Vec<Stored>,
     /// `before` of the next page, which may be empty; `None` when everything was read.
     pub next_before: Option<u64>,

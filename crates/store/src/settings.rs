@@ -6,12 +6,12 @@
 //! changed it, and that undoing the changes of the versions above `n` restores version `n`.
 
 use super::{Reply, StoreError};
-use smsc_domain::settings::{Change, Key, Resources};
+use smsc_domain::settings::{ResourceKey, ResourceUpdate, Resources};
 
 /// One resource as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    pub key: Key,
+pub struct StoredSetting {
+    pub key: ResourceKey,
     /// The version of the whole that brought this body.
     pub version: u64,
     pub body: String,
@@ -19,11 +19,11 @@ pub struct Setting {
 
 /// All resources, as of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct StoredSettings {
     /// 0 when nothing was ever written.
     pub version: u64,
     /// In the order of their keys.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<StoredSetting>,
 }
 
 /// Changes that become one version.
@@ -36,7 +36,7 @@ pub struct Edit {
     pub who: String,
     /// In words.
     pub what: String,
-    pub changes: Vec<Change>,
+    pub changes: Vec<ResourceUpdate>,
 }
 
 /// Bodies of resources and of the history with the same meaning in another form (sealed). This makes
@@ -46,9 +46,9 @@ pub struct Rewording {
     /// The version that there must be.
     pub expected: u64,
     /// Only their bodies change.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<StoredSetting>,
     /// The changes of versions.
-    pub history: Vec<(u64, Vec<Change>)>,
+    pub history: Vec<(u64, Vec<ResourceUpdate>)>,
 }
 
 /// One version in the history.
@@ -61,7 +61,7 @@ pub struct SettingsVersion {
     /// In words.
     pub what: String,
     /// From the version before.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ResourceUpdate>,
 }
 
 /// Which versions of the history are asked for.
@@ -73,13 +73,13 @@ pub struct VersionQuery {
     pub below: u64,
     pub limit: usize,
     /// Only versions that changed this resource.
-    pub of: Option<Key>,
+    pub of: Option<ResourceKey>,
 }
 
 /// The settings part of a store. Calls never block.
 pub trait SettingsStore {
     /// Everything, as of one moment.
-    fn settings(&self) -> Reply<Settings>;
+    fn settings(&self) -> Reply<StoredSettings>;
 
     /// The version of the whole: cheap enough to be read every second.
     fn settings_version(&self) -> Reply<u64>;
@@ -114,9 +114,9 @@ impl VersionQuery {
     }
 }
 
-// === impl Settings ===
+// === impl StoredSettings ===
 
-impl Settings {
+impl StoredSettings {
     /// Bodies by key.
     pub fn resources(&self) -> Resources {
         self.settings
@@ -126,7 +126,7 @@ impl Settings {
     }
 
     /// One of them.
-    pub fn get(&self, key: &Key) -> Option<&Setting> {
+    pub fn get(&self, key: &ResourceKey) -> Option<&StoredSetting> {
         let at = self
             .settings
             .binary_search_by(|setting| setting.key.cmp(key))
@@ -139,7 +139,7 @@ impl Settings {
 ///
 /// # Errors
 /// They cannot be written as JSON, which no text brings about.
-pub(super) fn encode(changes: &[Change]) -> Result<String, StoreError> {
+pub(super) fn encode(changes: &[ResourceUpdate]) -> Result<String, StoreError> {
     serde_json::to_string(changes).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
@@ -147,7 +147,7 @@ pub(super) fn encode(changes: &[Change]) -> Result<String, StoreError> {
 ///
 /// # Errors
 /// The row is damaged.
-pub(super) fn decode(version: u64, changes: &str) -> Result<Vec<Change>, StoreError> {
+pub(super) fn decode(version: u64, changes: &str) -> Result<Vec<ResourceUpdate>, StoreError> {
     serde_json::from_str(changes).map_err(|error| {
         StoreError::Failed(format!(
             "the changes of configuration version {version} cannot be read: {error}"

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::outbox::Reader;
+use super::outbox::EventReader;
 use super::{ParkedRow, Reply, SentRow, WriteBatch};
 use prost::Message as _;
 use smsc_proto::{EarlyEvent, EarlyEvents, EarlyKind, Kind, OperatorReceipt};
@@ -32,7 +32,7 @@ pub struct Wants {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listeners {
     /// Readers of ends alone.
-    pub readers: Vec<Reader>,
+    pub readers: Vec<EventReader>,
     pub sinks: Vec<Wants>,
 }
 

@@ -68,23 +68,23 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use self::checkpoint::Log;
-use self::correlate::Lookup;
+use self::checkpoint::WalState;
+use self::correlate::LookUpThread;
 use self::disk::Disk;
 use self::folder_lock::FolderLockKeeper;
-use self::idempotency::Keys;
-use self::index::Index;
+use self::idempotency::IdempotencyKeys;
+use self::index::IndexThread;
 use self::rows::Marks;
 use self::schema::{failed, open_reader, sql_failed};
 use self::upkeep::Upkeep;
-use self::worker::Worker;
-use self::write_queue::{WaitingBatch, WriteQueue};
+use self::worker::StoreWorker;
+use self::write_queue::{SqliteWriteQueue, WaitingBatch};
 use super::damage::DamageLog;
 use super::gauges::Gauges;
 use super::sinks::CurrentListeners;
 use super::{
-    Active, ActivePage, Found, History, ParkedRow, Reply, Search, Store, StoreError, StoreStats,
-    Stored, Ticket, WriteBatch,
+    Active, ActivePage, FoundMessages, MessageHistory, ParkedRow, Reply, Search, Store, StoreError,
+    StoreStats, Stored, Ticket, WriteBatch,
 };
 use smsc_domain::id::Aside;
 
@@ -92,7 +92,7 @@ pub use self::asides::repair_ids;
 pub use self::backup::backup;
 pub use self::export::ReadOnly;
 pub use self::fsck::{FsckReport, fsck};
-pub use self::moving::Source;
+pub use self::moving::StoreAtRest;
 pub use self::options::{CommitHook, FatalHook, Hooks, RowHook, SqliteOptions};
 pub use self::salvage::{MissingRows, SalvageReport, SalvagedTable, salvage};
 pub use self::schema::{INDEX_FILE, MAIN_FILE, SCHEMA_VERSION};
@@ -102,36 +102,36 @@ const READER_MAILBOX: usize = 1024;
 
 /// The embedded store.
 pub struct SqliteStore {
-    shared: Arc<Shared>,
-    loader: Worker<Connection>,
-    admin: Worker<Connection>,
-    upkeep: Worker<Upkeep>,
-    outbox: Worker<Connection>,
-    index: Arc<Worker<Index>>,
-    lookup: Worker<Lookup>,
+    shared: Arc<SqliteShared>,
+    loader: StoreWorker<Connection>,
+    admin: StoreWorker<Connection>,
+    upkeep: StoreWorker<Upkeep>,
+    outbox: StoreWorker<Connection>,
+    index: Arc<StoreWorker<IndexThread>>,
+    lookup: StoreWorker<LookUpThread>,
     search_index: bool,
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<StoreThreads>>,
 }
 
 /// What `close` ends last.
-struct Running {
+struct StoreThreads {
     writer: JoinHandle<Connection>,
     log: JoinHandle<()>,
-    keeper: Worker<FolderLockKeeper>,
+    keeper: StoreWorker<FolderLockKeeper>,
 }
 
 /// What the threads of one store share.
-struct Shared {
+struct SqliteShared {
     folder: PathBuf,
-    write_queue: WriteQueue,
-    log: Arc<Log>,
+    write_queue: SqliteWriteQueue,
+    log: Arc<WalState>,
     disk: Disk,
     gauges: Gauges,
     /// Damaged rows that were found.
     damage: Arc<DamageLog>,
     hooks: Hooks,
     /// Requests over HTTP that were answered.
-    keys: Keys,
+    keys: IdempotencyKeys,
     /// Who events are written for.
     listeners: CurrentListeners,
     /// Highest message id written.
@@ -148,22 +148,22 @@ struct Shared {
     /// Hours that have a correlation table, ascending.
     hours: Mutex<Vec<i64>>,
     /// Removes retired messages from the index; `None` until the index runs and after it stopped.
-    index: Mutex<Option<Arc<Worker<Index>>>>,
+    index: Mutex<Option<Arc<StoreWorker<IndexThread>>>>,
 }
 
-// === impl Shared ===
+// === impl SqliteShared ===
 
-impl Shared {
+impl SqliteShared {
     fn hours(&self) -> MutexGuard<'_, Vec<i64>> {
         self.hours.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn index_slot(&self) -> MutexGuard<'_, Option<Arc<Worker<Index>>>> {
+    fn index_slot(&self) -> MutexGuard<'_, Option<Arc<StoreWorker<IndexThread>>>> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Retired messages leave the search index when it has time; a missed one only costs space.
-    fn forget(&self, gone: Vec<entries::Entry>) {
+    fn forget(&self, gone: Vec<entries::SqliteEntry>) {
         let index = self.index_slot().clone();
         if let Some(index) = index {
             drop(index.ask(move |index| index.forget(gone)));
@@ -193,7 +193,7 @@ impl SqliteStore {
         wal::settle(&main, options.accept_loss)?;
         let mut connection = schema::open_main(&main, 0)?;
         schema_check::check(&connection, &main)?;
-        let log = Arc::new(Log::new(options.wal_autocheckpoint));
+        let log = Arc::new(WalState::new(options.wal_autocheckpoint));
         let theirs = Arc::clone(&log);
         let committed = move |_: &mut Wal, pages| {
             theirs.committed(u32::try_from(pages).unwrap_or(0));
@@ -202,14 +202,15 @@ impl SqliteStore {
         connection.wal_hook(Some(committed)).map_err(sql_failed)?;
         let marks = Marks::read(&connection).map_err(sql_failed)?;
         let low_water = marks.carry_below;
-        let shared = Arc::new(Shared {
-            write_queue: WriteQueue::new(options.results_linger),
+        let shared = Arc::new(SqliteShared {
+            write_queue: SqliteWriteQueue::new(options.results_linger),
             log,
             disk: Disk::new(&folder, options.min_free_mib),
             gauges: Gauges::default(),
             damage: Arc::default(),
             hooks,
-            keys: Keys::read(&connection, options.idempotency_keys).map_err(sql_failed)?,
+            keys: IdempotencyKeys::read(&connection, options.idempotency_keys)
+                .map_err(sql_failed)?,
             listeners: CurrentListeners::default(),
             highest: AtomicU64::new(marks.highest),
             accepted: AtomicU64::new(0),
@@ -225,22 +226,22 @@ impl SqliteStore {
         let dead = count_dead(&connection).map_err(sql_failed)?;
         shared.gauges.quarantined.store(dead, Ordering::Relaxed);
 
-        let index = Index::open(
+        let index = IndexThread::open(
             &shared.folder,
             open_reader(&main)?,
             Arc::clone(&shared),
             options.search_index,
         )?;
-        let index = Arc::new(Worker::start(
+        let index = Arc::new(StoreWorker::start(
             "store-index",
             READER_MAILBOX,
             index,
-            Some(Index::tick),
+            Some(IndexThread::tick),
         )?);
-        let reader = |name| Worker::start(name, READER_MAILBOX, open_reader(&main)?, None);
+        let reader = |name| StoreWorker::start(name, READER_MAILBOX, open_reader(&main)?, None);
         let asides = asides::read(&connection).map_err(sql_failed)?;
         let upkeep = Upkeep::new(open_reader(&main)?, &shared, asides);
-        let lookup = Lookup {
+        let lookup = LookUpThread {
             path: shared.folder.join(INDEX_FILE),
             shared: Arc::clone(&shared),
             connection: None,
@@ -251,12 +252,12 @@ impl SqliteStore {
         let store = Self {
             loader: reader("store-loader")?,
             admin: reader("store-admin")?,
-            upkeep: Worker::start("store-upkeep", READER_MAILBOX, upkeep, None)?,
+            upkeep: StoreWorker::start("store-upkeep", READER_MAILBOX, upkeep, None)?,
             outbox: reader("store-outbox")?,
-            lookup: Worker::start("store-lookup", READER_MAILBOX, lookup, None)?,
+            lookup: StoreWorker::start("store-lookup", READER_MAILBOX, lookup, None)?,
             index,
             search_index: options.search_index,
-            running: Mutex::new(Some(Running {
+            running: Mutex::new(Some(StoreThreads {
                 writer: std::thread::Builder::new()
                     .name("store-writer".to_owned())
                     .spawn(move || writer::run(connection, marks, theirs, batch_rows, linger))
@@ -266,7 +267,7 @@ impl SqliteStore {
                     .spawn(move || checkpoint::run(&for_log, &its))
                     .map_err(|error| failed(format!("cannot start the log's thread: {error}")))?,
                 // Until here the lock ends with this function.
-                keeper: Worker::start(
+                keeper: StoreWorker::start(
                     "store-lock",
                     1,
                     FolderLockKeeper::new(lock, Arc::clone(&shared)),
@@ -292,7 +293,7 @@ impl SqliteStore {
         Arc::clone(&self.shared.damage)
     }
 
-    fn lock_running(&self) -> MutexGuard<'_, Option<Running>> {
+    fn lock_running(&self) -> MutexGuard<'_, Option<StoreThreads>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -361,13 +362,13 @@ impl Store for SqliteStore {
         schema::names(&connection).map_err(sql_failed)
     }
 
-    fn history(&self, id: u64) -> Reply<Option<History>> {
+    fn history(&self, id: u64) -> Reply<Option<MessageHistory>> {
         let damage = self.damage();
         self.admin
             .ask(move |connection| reader::history(connection, &damage, id).map_err(sql_failed))
     }
 
-    fn search(&self, search: Search) -> Reply<Found> {
+    fn search(&self, search: Search) -> Reply<FoundMessages> {
         let index = self
             .search_index
             .then(|| self.shared.folder.join(INDEX_FILE));

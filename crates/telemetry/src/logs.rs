@@ -26,7 +26,7 @@ use self::json::JsonLines;
 use self::text::VisibleFields;
 use super::syslog::Syslog;
 use super::traces::requests;
-use smsc_config::{Log, LogFormat};
+use smsc_config::{LogConfig, LogFormat};
 
 /// Longest filter, in octets.
 const LONGEST: usize = 500;
@@ -63,7 +63,7 @@ pub fn set_node(node: u8) {
 }
 
 /// Installs the subscriber; `RUST_LOG` overrides the configured level.
-pub fn install(log: &Log) {
+pub fn install(log: &LogConfig) {
     let chosen = std::env::var(EnvFilter::DEFAULT_ENV).ok();
     let chosen = chosen.and_then(|level| filter(&level).ok());
     let filter = chosen.unwrap_or_else(|| usable(&log.level));
@@ -156,12 +156,12 @@ fn is_audit(part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::page::Page;
+    use super::page::LogPage;
     use super::*;
 
     /// Which of an audit line and two others pass a filter.
     fn passed(filter: EnvFilter) -> Vec<String> {
-        let page = Page::default();
+        let page = LogPage::default();
         let written = fmt::layer()
             .with_ansi(false)
             .without_time()
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn no_filter_shows_details_of_libraries() {
-        let page = Page::default();
+        let page = LogPage::default();
         let written = fmt::layer().with_ansi(false).with_writer(page.clone());
         let subscriber = tracing_subscriber::registry()
             .with(filter("trace,tokio_postgres=trace").unwrap())

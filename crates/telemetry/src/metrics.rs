@@ -14,7 +14,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use smsc_domain::policy::Reason;
+use smsc_domain::policy::PolicyRefusal;
 use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
@@ -25,7 +25,7 @@ pub use self::handles::{
 pub use self::labels::{
     ActorLabel, AnswerLabel, ApiLabel, AttemptLabel, LocalLabel, QueueLabel, ReaderLabel, SinkLabel,
 };
-pub use self::latency::Latency;
+pub use self::latency::LatencyHistogram;
 
 /// A command_status by name.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -101,12 +101,12 @@ fn outside() -> Histogram {
     Histogram::new(OUTSIDE)
 }
 
-fn traced() -> Latency {
-    Latency::new(OUTSIDE)
+fn traced() -> LatencyHistogram {
+    LatencyHistogram::new(OUTSIDE)
 }
 
-fn long() -> Latency {
-    Latency::new(LONG)
+fn long() -> LatencyHistogram {
+    LatencyHistogram::new(LONG)
 }
 
 /// Defines the struct, its registration and the reference in `docs/metrics.md` in one place.
@@ -210,7 +210,7 @@ metrics! {
     messages_held: Gauge = "messages_held", Gauge::default();
     /// Partitions of queues in which more such messages may be found; of all nodes.
     partitions_doubtful: Gauge = "partitions_doubtful", Gauge::default();
-    /// Messages whose end a reader of the outbox (cdr, usage, nats, archive or redis_platform) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
+    /// Messages whose end a reader of the outbox (cdr, usage, archive or redis_platform; nats: the section `[nats]` of a build before) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
     outbox_waiting: Family<ReaderLabel, Gauge> = "outbox_waiting", Family::default();
     /// Age of the oldest of them in seconds.
     outbox_oldest: Family<ReaderLabel, Gauge> = "outbox_oldest_seconds", Family::default();
@@ -339,7 +339,7 @@ metrics! {
     /// PDUs that could not be decoded, by the command_status of the answer.
     malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
     /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.
-    attempt_seconds: Family<QueueLabel, Latency> = "attempt_seconds", Family::new_with_constructor(traced as fn() -> Latency);
+    attempt_seconds: Family<QueueLabel, LatencyHistogram> = "attempt_seconds", Family::new_with_constructor(traced as fn() -> LatencyHistogram);
     /// Attempts, by queue and result: ok, temporary, permanent, throttled or unanswered.
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
     /// Messages and commands of handsets that were answered, by GSM network and RP-cause (3GPP TS 24.011 §8.2.5.4); 0 is RP-ACK.
@@ -347,11 +347,11 @@ metrics! {
     /// Answers of peers other than ESME_ROK, by queue and command_status; vendor statuses (0x400-0x4FF) in hexadecimal.
     attempts_refused: Family<AnswerLabel, Counter> = "attempts_refused", Family::default();
     /// Seconds from reading submissions until they are durable or refused; one observation per batch.
-    ingest_seconds: Latency = "ingest_seconds", traced();
+    ingest_seconds: LatencyHistogram = "ingest_seconds", traced();
     /// Seconds from the acceptance of a message until its final state, by state.
-    message_seconds: Family<StateLabel, Latency> = "message_seconds", Family::new_with_constructor(long as fn() -> Latency);
+    message_seconds: Family<StateLabel, LatencyHistogram> = "message_seconds", Family::new_with_constructor(long as fn() -> LatencyHistogram);
     /// Seconds from the final state of a message until its account has acknowledged the receipt.
-    receipt_seconds: Latency = "receipt_seconds", long();
+    receipt_seconds: LatencyHistogram = "receipt_seconds", long();
     /// Pauses of a queue because its operator's or account's rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
     /// Messages that waited for a subscriber and were tried at once because it was there again.
@@ -399,9 +399,10 @@ impl Metrics {
     /// Counts an answer other than ESME_ROK to an attempt of a queue. Vendor statuses are counted
     /// separately: there are few of them, and operators' support asks for them.
     pub fn attempt_refused(&self, queue: &str, status: u32) {
-        let status = match VENDOR_STATUSES.contains(&status) {
-            true => command_status::display(status),
-            false => status_label(status).status,
+        let status = if VENDOR_STATUSES.contains(&status) {
+            command_status::display(status)
+        } else {
+            status_label(status).status
         };
         let queue = queue.to_owned();
         let label = AnswerLabel { queue, status };
@@ -409,7 +410,7 @@ impl Metrics {
     }
 
     /// Counts a submission that policy refuses.
-    pub fn policy_refused(&self, account: &str, reason: Reason) {
+    pub fn policy_refused(&self, account: &str, reason: PolicyRefusal) {
         let label = PolicyLabel {
             account: account.to_owned(),
             reason: reason.as_str(),

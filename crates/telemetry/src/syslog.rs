@@ -18,7 +18,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 
-use smsc_config::{Log, SyslogFacility, SyslogTarget};
+use smsc_config::{LogConfig, SyslogFacility, SyslogTarget};
 use smsc_domain::visible::visible;
 use smsc_host::clock;
 
@@ -48,7 +48,7 @@ struct Head {
 }
 
 /// The sending side.
-struct Sender {
+struct SyslogSender {
     target: SyslogTarget,
     open: Option<Socket>,
     tried: Option<Instant>,
@@ -63,7 +63,7 @@ enum Socket {
 
 /// The text of an event: the message, then its fields.
 #[derive(Default)]
-struct Text {
+struct SyslogText {
     message: String,
     fields: String,
 }
@@ -72,7 +72,7 @@ struct Text {
 
 impl Syslog {
     /// The configured layer, if any.
-    pub fn configured(log: &Log) -> Option<Self> {
+    pub fn configured(log: &LogConfig) -> Option<Self> {
         let target = log.syslog.as_ref()?;
         Self::start(target, log.syslog_facility)
             .inspect_err(|error| eprintln!("log.syslog: {target}: {error}"))
@@ -95,7 +95,7 @@ impl Syslog {
                 .into_owned(),
             pid: std::process::id(),
         };
-        let sending = Sender {
+        let sending = SyslogSender {
             target: target.clone(),
             open: None,
             tried: None,
@@ -114,7 +114,7 @@ impl Syslog {
 
 impl<S: Subscriber> Layer<S> for Syslog {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let mut text = Text::default();
+        let mut text = SyslogText::default();
         event.record(&mut text);
         let metadata = event.metadata();
         let body = format!("{}: {}{}", metadata.target(), text.message, text.fields);
@@ -143,12 +143,11 @@ impl Head {
     /// One line stays one line wherever it is read.
     fn line(&self, severity: u8, at_ms: i64, body: &str) -> String {
         let priority = self.facility * 8 + severity;
-        let mut line = match self.local {
-            true => format!("<{priority}>smsc[{}]: ", self.pid),
-            false => {
-                let at = jiff::Timestamp::from_millisecond(at_ms).unwrap_or_default();
-                format!("<{priority}>1 {at:.3} {} smsc {} - - ", self.host, self.pid)
-            }
+        let mut line = if self.local {
+            format!("<{priority}>smsc[{}]: ", self.pid)
+        } else {
+            let at = jiff::Timestamp::from_millisecond(at_ms).unwrap_or_default();
+            format!("<{priority}>1 {at:.3} {} smsc {} - - ", self.host, self.pid)
         };
         let mut room = LONGEST.saturating_sub(line.len());
         for character in visible(body).chars() {
@@ -162,9 +161,9 @@ impl Head {
     }
 }
 
-// === impl Text ===
+// === impl SyslogText ===
 
-impl Visit for Text {
+impl Visit for SyslogText {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),
@@ -173,9 +172,9 @@ impl Visit for Text {
     }
 }
 
-// === impl Sender ===
+// === impl SyslogSender ===
 
-impl Sender {
+impl SyslogSender {
     fn run(mut self, lines: &Receiver<String>, head: &Head) {
         while let Ok(line) = lines.recv() {
             let lost = self.lost.swap(0, Ordering::Relaxed);

@@ -24,23 +24,23 @@ use prometheus_client::metrics::counter::Counter;
 use secrecy::ExposeSecret as _;
 use tokio::sync::{mpsc, oneshot};
 
-use self::environment::Settings;
-use self::queue::{Command, Queue, dropped};
+use self::environment::TraceSettings;
+use self::queue::{SpanCommand, SpanQueue, dropped};
 use super::metrics::{Metrics, ReasonLabel};
 use smsc_config::{NumberForm, Telemetry};
 use smsc_domain::address;
 use smsc_domain::trace::{TraceId, to_hex, trace_of_failure};
 
-pub use self::span::{Kind, Span, fresh_id};
+pub use self::span::{Span, SpanSide, fresh_id};
 
 /// How long the process waits at its end for the collector to accept the remaining spans.
 const LAST_EXPORT: Duration = Duration::from_secs(2);
 
 /// Where spans go. Cheap to query; one for the process.
 pub struct Traces {
-    commands: Option<mpsc::Sender<Command>>,
+    commands: Option<mpsc::Sender<SpanCommand>>,
     deployment: String,
-    numbers: ArcSwap<Numbers>,
+    numbers: ArcSwap<NumberDisplay>,
     scope: InstrumentationScope,
     metrics: Arc<Metrics>,
     full: Counter,
@@ -51,14 +51,14 @@ pub struct Traces {
 }
 
 /// How subscribers' numbers are shown.
-struct Numbers {
+struct NumberDisplay {
     form: NumberForm,
     key: [u8; 16],
 }
 
 /// Why a message is traced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum TraceReason {
     /// Picked by its id.
     Head,
     /// Its sender requested it.
@@ -80,12 +80,12 @@ impl Traces {
     /// # Errors
     /// A variable that cannot be understood; the text names it.
     pub fn start(node: u8, metrics: &Arc<Metrics>) -> anyhow::Result<Self> {
-        let Some(settings) = Settings::read(node, |name| std::env::var(name).ok())? else {
+        let Some(settings) = TraceSettings::read(node, |name| std::env::var(name).ok())? else {
             return Ok(Self::off(metrics));
         };
         let deployment = settings.deployment();
         let commands = export::start(settings, Arc::clone(metrics))?;
-        requests::attach(Queue {
+        requests::attach(SpanQueue {
             commands: commands.clone(),
             waiting: metrics.spans_waiting.clone(),
             full: dropped(metrics, "full"),
@@ -94,7 +94,7 @@ impl Traces {
     }
 
     fn new(
-        commands: Option<mpsc::Sender<Command>>,
+        commands: Option<mpsc::Sender<SpanCommand>>,
         deployment: String,
         metrics: &Arc<Metrics>,
     ) -> Self {
@@ -102,7 +102,7 @@ impl Traces {
         Self {
             commands,
             deployment,
-            numbers: ArcSwap::from_pointee(Numbers {
+            numbers: ArcSwap::from_pointee(NumberDisplay {
                 form: NumberForm::Masked,
                 key: rand::random(),
             }),
@@ -126,7 +126,7 @@ impl Traces {
     /// Applies a (new) configuration.
     pub fn configure(&self, telemetry: &Telemetry) {
         let key = telemetry.number_key.as_ref();
-        self.numbers.store(Arc::new(Numbers {
+        self.numbers.store(Arc::new(NumberDisplay {
             form: telemetry.numbers,
             key: key.map_or(self.numbers.load().key, |key| {
                 address::key_of(key.expose_secret())
@@ -135,11 +135,11 @@ impl Traces {
     }
 
     /// Counts a message that is traced from now on.
-    pub fn count(&self, reason: Reason) {
+    pub fn count(&self, reason: TraceReason) {
         match reason {
-            Reason::Head => self.head.inc(),
-            Reason::Parent => self.parent.inc(),
-            Reason::Failure => self.failure.inc(),
+            TraceReason::Head => self.head.inc(),
+            TraceReason::Parent => self.parent.inc(),
+            TraceReason::Failure => self.failure.inc(),
         };
     }
 
@@ -190,7 +190,7 @@ impl Traces {
             "step of a traced message"
         );
         let data = span.into_data(&self.scope);
-        match commands.try_send(Command::Span(Box::new(data))) {
+        match commands.try_send(SpanCommand::Span(Box::new(data))) {
             Ok(()) => drop(self.metrics.spans_waiting.inc()),
             Err(_) => drop(self.full.inc()),
         }
@@ -203,7 +203,7 @@ impl Traces {
         };
         let (done, flushed) = oneshot::channel();
         let flush = async {
-            if commands.send(Command::Flush(done)).await.is_ok() {
+            if commands.send(SpanCommand::Flush(done)).await.is_ok() {
                 let _ = flushed.await;
             }
         };
@@ -216,9 +216,9 @@ impl Traces {
 /// In place of the exporter, in a build without it.
 #[cfg(not(feature = "otlp"))]
 mod export {
-    use super::{Arc, Command, Metrics, Settings, mpsc};
+    use super::{Arc, Metrics, SpanCommand, TraceSettings, mpsc};
 
-    pub fn start(_: Settings, _: Arc<Metrics>) -> anyhow::Result<mpsc::Sender<Command>> {
+    pub fn start(_: TraceSettings, _: Arc<Metrics>) -> anyhow::Result<mpsc::Sender<SpanCommand>> {
         anyhow::bail!(
             "OTEL_EXPORTER_OTLP_ENDPOINT: this build cannot send traces: build with --features otlp, \
              or unset the variable"
@@ -237,7 +237,7 @@ mod tests {
 
     fn span() -> Span {
         let context = TraceContext::root([7; 16]);
-        Span::leaf(context, "attempt", Kind::Client, (2_000, 1_000))
+        Span::leaf(context, "attempt", SpanSide::Client, (2_000, 1_000))
     }
 
     #[test]

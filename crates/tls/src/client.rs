@@ -8,15 +8,15 @@ use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
-use smsc_domain::certificate::Shown;
+use smsc_domain::certificate::ShownCertificate;
 
 /// The common name of a subject (RFC 5280, appendix A.1).
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
 /// The names and fingerprint of a certificate; without names when it cannot be read.
-pub fn shown(certificate: &CertificateDer<'_>) -> Shown {
+pub fn shown(certificate: &CertificateDer<'_>) -> ShownCertificate {
     let read = Certificate::from_der(certificate);
-    Shown {
+    ShownCertificate {
         fingerprint: Sha256::digest(certificate).into(),
         names: read.map_or_else(|_| Vec::new(), |read| names(&read)),
     }
@@ -46,7 +46,7 @@ fn names(certificate: &Certificate) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smsc_domain::certificate::Wanted;
+    use smsc_domain::certificate::WantedCertificate;
 
     #[test]
     fn a_certificate_is_known_by_its_names_and_its_fingerprint() {
@@ -59,15 +59,21 @@ mod tests {
         let certificate = params.self_signed(&key).unwrap();
         let bank = shown(certificate.der());
         for name in ["Bank 1", "bank 1", "ESME.example"] {
-            assert!(bank.is(&Wanted::parse(name).unwrap()), "{name} {bank:?}");
+            assert!(
+                bank.is(&WantedCertificate::parse(name).unwrap()),
+                "{name} {bank:?}"
+            );
         }
         let octets = bank.fingerprint.map(|octet| format!("{octet:02X}"));
         for written in [octets.join(":"), octets.concat().to_lowercase()] {
-            let wanted = Wanted::parse(&format!("SHA256:{written}")).unwrap();
+            let wanted = WantedCertificate::parse(&format!("SHA256:{written}")).unwrap();
             assert!(bank.is(&wanted), "{written}");
         }
         for other in ["bank", "example", &format!("sha256:{}", "00".repeat(32))] {
-            assert!(!bank.is(&Wanted::parse(other).unwrap()), "{other}");
+            assert!(
+                !bank.is(&WantedCertificate::parse(other).unwrap()),
+                "{other}"
+            );
         }
         for wrong in [
             "",
@@ -76,7 +82,7 @@ mod tests {
             "sha256:00",
             &format!("sha256:{}", "0g".repeat(32)),
         ] {
-            assert_eq!(Wanted::parse(wrong), None, "{wrong}");
+            assert_eq!(WantedCertificate::parse(wrong), None, "{wrong}");
         }
         assert!(shown(&CertificateDer::from(vec![1, 2, 3])).names.is_empty());
     }

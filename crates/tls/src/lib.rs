@@ -121,9 +121,10 @@ fn chain(cert: &Named) -> Result<Vec<CertificateDer<'static>>, String> {
     let chain = CertificateDer::pem_slice_iter(&cert.read()?)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| cert.unusable(plain(&error)))?;
-    match chain.is_empty() {
-        true => Err(cert.unusable("there is no certificate in it")),
-        false => Ok(chain),
+    if chain.is_empty() {
+        Err(cert.unusable("there is no certificate in it"))
+    } else {
+        Ok(chain)
     }
 }
 
@@ -132,9 +133,10 @@ fn revoked(crl: &Named) -> Result<Vec<CertificateRevocationListDer<'static>>, St
     let lists = CertificateRevocationListDer::pem_slice_iter(&crl.read()?)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| crl.unusable(plain(&error)))?;
-    match lists.is_empty() {
-        true => Err(crl.unusable("there is no list of revoked certificates in it")),
-        false => Ok(lists),
+    if lists.is_empty() {
+        Err(crl.unusable("there is no list of revoked certificates in it"))
+    } else {
+        Ok(lists)
     }
 }
 

@@ -28,10 +28,10 @@ use smsc_smgp::Smgp;
 use smsc_smpp::CommandStatus;
 use tokio::net::TcpListener;
 
-use self::hub::Hub;
+use self::hub::GatewayHub;
 use crate::network;
 use crate::simulator::journal::Journal;
-use crate::simulator::{Delay, MoOptions, Receipts};
+use crate::simulator::{Delay, MoOptions, ReceiptBehaviour};
 
 /// What a gateway speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +66,8 @@ pub struct GatewayOptions {
     /// Share of messages that are never answered, in percent.
     pub silent_percent: f64,
     /// Which reports are sent for messages that ask for one.
-    pub receipts: Receipts,
-    /// Share of messages that fail with [`Receipts::Mixed`], in percent.
+    pub receipts: ReceiptBehaviour,
+    /// Share of messages that fail with [`ReceiptBehaviour::Mixed`], in percent.
     pub fail_percent: f64,
     /// Time between a response and its report.
     pub receipt_delay: Delay,
@@ -83,15 +83,15 @@ pub struct GatewayOptions {
 
 /// A simulated gateway that has its port and waits to be run.
 #[derive(Debug)]
-pub struct Gateway {
+pub struct SimulatedGateway {
     listener: TcpListener,
     address: SocketAddr,
-    hub: Arc<Hub>,
+    hub: Arc<GatewayHub>,
 }
 
-// === impl Gateway ===
+// === impl SimulatedGateway ===
 
-impl Gateway {
+impl SimulatedGateway {
     /// Takes the port and opens the journal. Connections queue up until [`Self::run`].
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Gateway {
         let listener = TcpListener::bind(&options.listen).await?;
         let address = listener.local_addr()?;
         let journal = options.journal.as_deref().map(Journal::create);
-        let hub = Arc::new(Hub::new(options, journal.transpose()?));
+        let hub = Arc::new(GatewayHub::new(options, journal.transpose()?));
         Ok(Self {
             listener,
             address,

@@ -5,7 +5,7 @@
 //! ```text
 //! run ─→ esme (one task per bind: window, batches) ─→ ledger (plan, books, meter; one for all)
 //!  │                                                     │
-//!  └─ pacer (wakes binds on time), progress, journal     └─→ summary ─→ table, JSON, report.html
+//!  └─ pacer (wakes binds on time), progress, journal     └─→ summary ─→ table, JSON
 //! ```
 //!
 //! Invariants: every message carries a reference that is unique in the run and in time; latency is
@@ -24,7 +24,6 @@ pub mod options;
 mod pacer;
 pub mod plan;
 pub mod reference;
-pub mod report;
 pub mod summary;
 #[cfg(test)]
 mod tests;
@@ -36,18 +35,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-pub use options::{BindType, Destinations, LoadOptions};
-pub use summary::Summary;
+pub use options::{Destinations, LoadBindType, LoadOptions};
+pub use summary::LoadSummary;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use self::bind::{BindError, Role};
+use self::bind::{BindError, LoadBindRole};
 use self::esme::Esme;
 use self::journal_lines::JournalLines;
-use self::ledger::Ledger;
+use self::ledger::LoadLedger;
 use self::pacer::Pacer;
-use self::plan::Plan;
+use self::plan::LoadPlan;
 use self::reference::RunTag;
 use crate::simulator::journal::{FLUSH_EVERY, Journal};
 
@@ -79,7 +78,7 @@ pub enum LoadError {
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum LoadPhase {
     Starting,
     Running,
     Finished,
@@ -87,10 +86,10 @@ enum Phase {
 
 /// What all binds of a run share.
 #[derive(Debug)]
-struct Shared {
+struct LoadShared {
     options: LoadOptions,
     tag: RunTag,
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<LoadLedger>,
     journal: Option<Journal>,
     start: OnceLock<Instant>,
 }
@@ -104,11 +103,11 @@ struct Shared {
 pub async fn run(
     options: LoadOptions,
     interrupted: impl Future<Output = ()>,
-) -> Result<Summary, LoadError> {
+) -> Result<LoadSummary, LoadError> {
     let cpu_before = cpu::seconds();
-    let shared = Arc::new(Shared::new(options)?);
+    let shared = Arc::new(LoadShared::new(options)?);
     let options = &shared.options;
-    let (phase, phase_seen) = watch::channel(Phase::Starting);
+    let (phase, phase_seen) = watch::channel(LoadPhase::Starting);
     let (bound, mut outcomes) = mpsc::channel(options.binds.max(1));
     let wakes: Vec<Arc<Notify>> = (0..options.binds).map(|_| Arc::default()).collect();
     let esmes = esmes(&shared, &wakes);
@@ -126,12 +125,12 @@ pub async fn run(
         .rate
         .map(|rate| Pacer::start(rate, start, wakes.clone()));
     // Binds are waiting for this; were they all gone, the run would end at once.
-    let _ = phase.send(Phase::Running);
+    let _ = phase.send(LoadPhase::Running);
 
     watch_over(&shared, &wakes, interrupted).await;
 
     drop(pacer);
-    let _ = phase.send(Phase::Finished);
+    let _ = phase.send(LoadPhase::Finished);
     let farewell = async { while tasks.join_next().await.is_some() {} };
     // A bind that cannot unbind is closed: the ledger is closed below either way.
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
@@ -139,18 +138,18 @@ pub async fn run(
 }
 
 /// The binds of a run, each with its role.
-fn esmes(shared: &Arc<Shared>, wakes: &[Arc<Notify>]) -> Vec<Esme> {
+fn esmes(shared: &Arc<LoadShared>, wakes: &[Arc<Notify>]) -> Vec<Esme> {
     let esme =
         |number, role, wake: &Arc<Notify>| Esme::new(shared.clone(), number, role, wake.clone());
     wakes
         .iter()
         .enumerate()
         .flat_map(|(number, wake)| match shared.options.bind_type {
-            BindType::Transceiver => vec![esme(number, Role::Transceiver, wake)],
-            BindType::Pair => vec![
+            LoadBindType::Transceiver => vec![esme(number, LoadBindRole::Transceiver, wake)],
+            LoadBindType::Pair => vec![
                 // Receipts may come as soon as a message is sent: the receiver is there first.
-                esme(number, Role::Receiver, &Arc::default()),
-                esme(number, Role::Transmitter, wake),
+                esme(number, LoadBindRole::Receiver, &Arc::default()),
+                esme(number, LoadBindRole::Transmitter, wake),
             ],
         })
         .collect()
@@ -161,7 +160,7 @@ fn start_binds(
     esmes: Vec<Esme>,
     threads: usize,
     bound: &mpsc::Sender<Result<(), BindError>>,
-    phase: &watch::Receiver<Phase>,
+    phase: &watch::Receiver<LoadPhase>,
     tasks: &mut JoinSet<()>,
 ) -> Result<(), LoadError> {
     if threads <= 1 {
@@ -203,7 +202,11 @@ fn start_binds(
 }
 
 /// Flushes, shows progress, and returns when the run has come to its end.
-async fn watch_over(shared: &Shared, wakes: &[Arc<Notify>], interrupted: impl Future<Output = ()>) {
+async fn watch_over(
+    shared: &LoadShared,
+    wakes: &[Arc<Notify>],
+    interrupted: impl Future<Output = ()>,
+) {
     let mut look = interval(LOOK_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let progress = progress_bar(&shared.options);
@@ -239,7 +242,7 @@ async fn watch_over(shared: &Shared, wakes: &[Arc<Notify>], interrupted: impl Fu
 fn show(
     progress: &ProgressBar,
     options: &LoadOptions,
-    ledger: &Ledger,
+    ledger: &LoadLedger,
     before: (u64, u64, u64),
     now_us: u64,
 ) -> (u64, u64, u64) {
@@ -282,9 +285,9 @@ fn progress_bar(options: &LoadOptions) -> ProgressBar {
     bar
 }
 
-// === impl Shared ===
+// === impl LoadShared ===
 
-impl Shared {
+impl LoadShared {
     fn new(options: LoadOptions) -> Result<Self, LoadError> {
         let journal_error = |source| LoadError::Journal {
             path: options.journal.clone().unwrap_or_default(),
@@ -297,9 +300,9 @@ impl Shared {
             Some(_) => JournalLines::new(tag, options.destinations.clone()),
             None => JournalLines::disabled(),
         };
-        let plan = Plan::new(options.rate, options.count, options.duration);
+        let plan = LoadPlan::new(options.rate, options.count, options.duration);
         Ok(Self {
-            ledger: Mutex::new(Ledger::new(tag, plan, options.receipts, lines)),
+            ledger: Mutex::new(LoadLedger::new(tag, plan, options.receipts, lines)),
             tag,
             journal,
             start: OnceLock::new(),
@@ -313,12 +316,12 @@ impl Shared {
         start.map_or(0, |start| start.elapsed().as_micros() as u64)
     }
 
-    fn ledger(&self) -> std::sync::MutexGuard<'_, Ledger> {
+    fn ledger(&self) -> std::sync::MutexGuard<'_, LoadLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Closes the books and makes the summary.
-    fn finish(&self, cpu_before: Option<f64>) -> Result<Summary, LoadError> {
+    fn finish(&self, cpu_before: Option<f64>) -> Result<LoadSummary, LoadError> {
         let mut ledger = self.ledger();
         ledger.close();
         if let Some(journal) = &self.journal {
@@ -331,6 +334,6 @@ impl Shared {
         let used = cpu::seconds()
             .zip(cpu_before)
             .map(|(now, before)| now - before);
-        Ok(Summary::new(&self.options, &ledger, used))
+        Ok(LoadSummary::new(&self.options, &ledger, used))
     }
 }

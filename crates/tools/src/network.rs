@@ -16,7 +16,7 @@ use crate::simulator::journal::FLUSH_EVERY;
 const MO_EVERY: Duration = Duration::from_millis(10);
 
 /// What all connections of a simulated network share.
-pub(crate) trait Network: Send + Sync + 'static {
+pub(crate) trait SimulatedNetwork: Send + Sync + 'static {
     /// Writes what the journal has gathered.
     fn flush(&self);
 
@@ -25,7 +25,7 @@ pub(crate) trait Network: Send + Sync + 'static {
 }
 
 /// Serves connections until it is dropped.
-pub(crate) async fn run<N: Network, F: Future<Output = ()> + Send + 'static>(
+pub(crate) async fn run<N: SimulatedNetwork, F: Future<Output = ()> + Send + 'static>(
     listener: TcpListener,
     network: Arc<N>,
     serve: fn(Arc<N>, TcpStream) -> F,

@@ -34,15 +34,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-pub use counters::{CounterSnapshot, Counters};
-pub use options::{Delay, Door, MoOptions, Profile, Receipts, SimulatorOptions};
+pub use counters::{CounterSnapshot, SimulatorCounters};
+pub use options::{Delay, MoOptions, Profile, ReceiptBehaviour, SimulatorOptions, TcpBehaviour};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use self::counters::add;
-use self::delivery::{Delivery, DeliveryKind, Mo};
-use self::hub::Hub;
+use self::delivery::{DeliveryKind, Mo, SimulatedDelivery};
+use self::hub::ReceiverHub;
 use self::journal::{FLUSH_EVERY, Journal};
 use smsc_domain::limit::Gcra;
 use smsc_host::clock;
@@ -61,15 +61,15 @@ pub struct Simulator {
     /// `None` for an operator that refuses connections.
     listener: Option<TcpListener>,
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SimulatorShared>,
 }
 
 /// What all connections of one simulator share.
 #[derive(Debug)]
-struct Shared {
+struct SimulatorShared {
     options: SimulatorOptions,
-    counters: Arc<Counters>,
-    hub: Hub,
+    counters: Arc<SimulatorCounters>,
+    hub: ReceiverHub,
     journal: Option<Journal>,
     limit: Option<Mutex<Gcra>>,
     next_id: AtomicU64,
@@ -91,17 +91,17 @@ impl Simulator {
             .as_deref()
             .map(Journal::create)
             .transpose()?;
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(SimulatorCounters::default());
         let seconds = u64::try_from(clock::now_ms() / 1000).unwrap_or(0);
         // A burst of a tenth of a second is what operators commonly grant.
         let limit = options
             .rate
             .map(|rate| Gcra::new(rate, (rate / 10.0).ceil() as u32));
         Ok(Self {
-            listener: (options.door != Door::Shut).then_some(listener),
+            listener: (options.door != TcpBehaviour::Shut).then_some(listener),
             address,
-            shared: Arc::new(Shared {
-                hub: Hub::new(counters.clone()),
+            shared: Arc::new(SimulatorShared {
+                hub: ReceiverHub::new(counters.clone()),
                 counters,
                 journal,
                 limit: limit.map(Mutex::new),
@@ -118,7 +118,7 @@ impl Simulator {
     }
 
     /// The counters, to be read while it runs and afterwards.
-    pub fn counters(&self) -> Arc<Counters> {
+    pub fn counters(&self) -> Arc<SimulatorCounters> {
         self.shared.counters.clone()
     }
 
@@ -135,7 +135,7 @@ impl Simulator {
                 accepted = accept(self.listener.as_ref()) => match accepted {
                     Ok(stream) => {
                         add(&self.shared.counters.connections, 1);
-                        if self.shared.options.door == Door::Open {
+                        if self.shared.options.door == TcpBehaviour::Open {
                             connections.spawn(connection::serve(self.shared.clone(), stream));
                         }
                     }
@@ -187,12 +187,12 @@ impl MoSource {
     }
 
     /// Sends what is due. The rate starts when a receiver binds: nothing is saved up before.
-    fn send(&mut self, hub: &Hub) {
+    fn send(&mut self, hub: &ReceiverHub) {
         let now = Instant::now();
         let due = (now - self.since).as_secs_f64() * self.options.per_second;
         let count = (due as u64).saturating_sub(self.sent);
-        let batch: Vec<Delivery> = (self.total..self.total + count)
-            .map(|number| Delivery {
+        let batch: Vec<SimulatedDelivery> = (self.total..self.total + count)
+            .map(|number| SimulatedDelivery {
                 due: now,
                 refusals: 0,
                 kind: DeliveryKind::Mo(self.message(number)),

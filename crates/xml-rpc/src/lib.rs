@@ -14,7 +14,7 @@ mod write;
 mod tests;
 
 pub use read::{Call, MAX_DEPTH, MAX_VALUES, read_call};
-pub use value::Value;
+pub use value::XmlRpcValue;
 pub use write::{fault, response};
 
 /// Why a document is no call.

@@ -6,7 +6,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesRef, Event};
 
-use crate::{Error, Value, charset, scalar};
+use crate::{Error, XmlRpcValue, charset, scalar};
 
 /// How deep values may be in each other.
 pub const MAX_DEPTH: usize = 16;
@@ -19,11 +19,11 @@ const MAX_NAME: usize = 255;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub method: String,
-    pub params: Vec<Value>,
+    pub params: Vec<XmlRpcValue>,
 }
 
 /// What the grammar looks at.
-enum Token<'d> {
+enum XmlToken<'d> {
     /// Of an element, by its name.
     Start(String),
     End,
@@ -76,13 +76,13 @@ impl<'d> Document<'d> {
             self.end("methodCall")?;
         }
         match self.between()? {
-            Token::Over => Ok(Call { method, params }),
+            XmlToken::Over => Ok(Call { method, params }),
             _ => self.grammar("something follows the call"),
         }
     }
 
     /// What is in an element `value` whose start was read, up to its end.
-    fn value(&mut self, depth: usize) -> Result<Value, Error> {
+    fn value(&mut self, depth: usize) -> Result<XmlRpcValue, Error> {
         if depth > MAX_DEPTH {
             return Err(Error::TooDeep);
         }
@@ -93,11 +93,11 @@ impl<'d> Document<'d> {
         let mut text = String::new();
         let name = loop {
             match self.token()? {
-                Token::Text(more) => text.push_str(&more),
+                XmlToken::Text(more) => text.push_str(&more),
                 // Without an element it is a string.
-                Token::End => return Ok(Value::String(text)),
-                Token::Start(name) => break name,
-                Token::Over => return self.grammar("the document ends within a value"),
+                XmlToken::End => return Ok(XmlRpcValue::String(text)),
+                XmlToken::Start(name) => break name,
+                XmlToken::Over => return self.grammar("the document ends within a value"),
             }
         };
         if !is_blank(&text) {
@@ -119,18 +119,18 @@ impl<'d> Document<'d> {
         Ok(value)
     }
 
-    fn array(&mut self, depth: usize) -> Result<Value, Error> {
+    fn array(&mut self, depth: usize) -> Result<XmlRpcValue, Error> {
         self.expect("data")?;
         let mut values = Vec::new();
         while self.next_element("value")? {
             values.push(self.value(depth + 1)?);
         }
         self.end("array")?;
-        Ok(Value::Array(values))
+        Ok(XmlRpcValue::Array(values))
     }
 
-    fn members(&mut self, depth: usize) -> Result<Value, Error> {
-        let mut members: Vec<(String, Value)> = Vec::new();
+    fn members(&mut self, depth: usize) -> Result<XmlRpcValue, Error> {
+        let mut members: Vec<(String, XmlRpcValue)> = Vec::new();
         while self.next_element("member")? {
             self.expect("name")?;
             let name = self.text_to_end("name")?;
@@ -146,15 +146,15 @@ impl<'d> Document<'d> {
         names.sort_unstable();
         match names.windows(2).find(|two| two[0] == two[1]) {
             Some(twice) => self.grammar(format!("a struct has two members {:?}", twice[0])),
-            None => Ok(Value::Struct(members)),
+            None => Ok(XmlRpcValue::Struct(members)),
         }
     }
 
     /// The start of this element comes next.
     fn expect(&mut self, name: &str) -> Result<(), Error> {
         match self.between()? {
-            Token::Start(found) if found == name => Ok(()),
-            Token::Start(found) => self.grammar(format!("{name} is expected, not {found}")),
+            XmlToken::Start(found) if found == name => Ok(()),
+            XmlToken::Start(found) => self.grammar(format!("{name} is expected, not {found}")),
             _ => self.grammar(format!("{name} is missing")),
         }
     }
@@ -162,9 +162,9 @@ impl<'d> Document<'d> {
     /// Whether the start of this element comes next, and not the end of the one around it.
     fn next_element(&mut self, name: &str) -> Result<bool, Error> {
         match self.between()? {
-            Token::Start(found) if found == name => Ok(true),
-            Token::End => Ok(false),
-            Token::Start(found) => self.grammar(format!("{name} is expected, not {found}")),
+            XmlToken::Start(found) if found == name => Ok(true),
+            XmlToken::End => Ok(false),
+            XmlToken::Start(found) => self.grammar(format!("{name} is expected, not {found}")),
             _ => self.grammar(format!("the document ends before {name}")),
         }
     }
@@ -172,17 +172,17 @@ impl<'d> Document<'d> {
     /// The end of this element comes next; the reader checks its name.
     fn end(&mut self, name: &str) -> Result<(), Error> {
         match self.between()? {
-            Token::End => Ok(()),
+            XmlToken::End => Ok(()),
             _ => self.grammar(format!("{name} should end here")),
         }
     }
 
     /// The next token that is not blank text.
-    fn between(&mut self) -> Result<Token<'d>, Error> {
+    fn between(&mut self) -> Result<XmlToken<'d>, Error> {
         loop {
             match self.token()? {
-                Token::Text(text) if is_blank(&text) => {}
-                Token::Text(_) => return self.grammar("there is text between elements"),
+                XmlToken::Text(text) if is_blank(&text) => {}
+                XmlToken::Text(_) => return self.grammar("there is text between elements"),
                 token => return Ok(token),
             }
         }
@@ -193,26 +193,26 @@ impl<'d> Document<'d> {
         let mut text = String::new();
         loop {
             match self.token()? {
-                Token::Text(more) => text.push_str(&more),
-                Token::End => return Ok(text),
+                XmlToken::Text(more) => text.push_str(&more),
+                XmlToken::End => return Ok(text),
                 _ => return self.grammar(format!("{name} has an element in it, or no end")),
             }
         }
     }
 
-    fn token(&mut self) -> Result<Token<'d>, Error> {
+    fn token(&mut self) -> Result<XmlToken<'d>, Error> {
         loop {
             let event = self.reader.read_event().map_err(|error| Error::Xml {
                 at: self.reader.error_position(),
                 what: error.to_string(),
             })?;
             return Ok(match event {
-                Event::Start(start) => Token::Start(start.name().as_ref().to_owned()),
-                Event::End(_) => Token::End,
-                Event::Text(text) => Token::Text(text.xml10_content()),
-                Event::CData(text) => Token::Text(text.xml10_content()),
-                Event::GeneralRef(reference) => Token::Text(resolve(&reference)?),
-                Event::Eof => Token::Over,
+                Event::Start(start) => XmlToken::Start(start.name().as_ref().to_owned()),
+                Event::End(_) => XmlToken::End,
+                Event::Text(text) => XmlToken::Text(text.xml10_content()),
+                Event::CData(text) => XmlToken::Text(text.xml10_content()),
+                Event::GeneralRef(reference) => XmlToken::Text(resolve(&reference)?),
+                Event::Eof => XmlToken::Over,
                 Event::DocType(_) => return Err(Error::DocType),
                 Event::Decl(_) | Event::PI(_) | Event::Comment(_) => continue,
                 // The reader gives a start and an end for it.

@@ -7,24 +7,27 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use crate::{Error, Value};
+use crate::{Error, XmlRpcValue};
 
 /// Characters of a wrong text that an error repeats.
 const SHOWN: usize = 40;
 
 /// The value in an element of this name; `None` if there is no such scalar.
-pub(crate) fn parse(name: &str, text: String) -> Option<Result<Value, Error>> {
+pub(crate) fn parse(name: &str, text: String) -> Option<Result<XmlRpcValue, Error>> {
     let (kind, value) = match name {
-        "string" => return Some(Ok(Value::String(text))),
+        "string" => return Some(Ok(XmlRpcValue::String(text))),
         "int" | "i4" => ("32-bit integer", int(&text)),
-        "i8" => ("64-bit integer", text.trim().parse().ok().map(Value::Int)),
+        "i8" => (
+            "64-bit integer",
+            text.trim().parse().ok().map(XmlRpcValue::Int),
+        ),
         "boolean" => ("boolean, 0 or 1", boolean(&text)),
         "double" => ("double", double(&text)),
         "dateTime.iso8601" => ("dateTime.iso8601 such as 20361121T09:00:00", time(&text)),
         "base64" => ("base64", base64(&text)),
         "nil" => (
             "nil, which is empty",
-            text.trim().is_empty().then_some(Value::Nil),
+            text.trim().is_empty().then_some(XmlRpcValue::Nil),
         ),
         _ => return None,
     };
@@ -44,39 +47,39 @@ pub(crate) fn base64_text(octets: &[u8]) -> String {
     STANDARD.encode(octets)
 }
 
-fn int(text: &str) -> Option<Value> {
+fn int(text: &str) -> Option<XmlRpcValue> {
     let number: i32 = text.trim().parse().ok()?;
-    Some(Value::Int(number.into()))
+    Some(XmlRpcValue::Int(number.into()))
 }
 
-fn boolean(text: &str) -> Option<Value> {
+fn boolean(text: &str) -> Option<XmlRpcValue> {
     match text.trim() {
-        "0" => Some(Value::Boolean(false)),
-        "1" => Some(Value::Boolean(true)),
+        "0" => Some(XmlRpcValue::Boolean(false)),
+        "1" => Some(XmlRpcValue::Boolean(true)),
         _ => None,
     }
 }
 
 /// No infinity and no NaN, which XML-RPC lacks.
-fn double(text: &str) -> Option<Value> {
+fn double(text: &str) -> Option<XmlRpcValue> {
     let number: f64 = text.trim().parse().ok()?;
-    number.is_finite().then_some(Value::Double(number))
+    number.is_finite().then_some(XmlRpcValue::Double(number))
 }
 
 /// With or without hyphens, and in UTC unless an offset follows.
-fn time(text: &str) -> Option<Value> {
+fn time(text: &str) -> Option<XmlRpcValue> {
     let text = text.trim();
     let local = || {
         let time: DateTime = text.contains(':').then_some(text)?.parse().ok()?;
         Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };
     let time: Timestamp = text.parse().ok().or_else(local)?;
-    Some(Value::DateTime(time.as_millisecond()))
+    Some(XmlRpcValue::DateTime(time.as_millisecond()))
 }
 
 /// Lines and blanks in it do not count.
-fn base64(text: &str) -> Option<Value> {
+fn base64(text: &str) -> Option<XmlRpcValue> {
     let text: String = text.split_ascii_whitespace().collect();
     let octets = STANDARD.decode(text).ok()?;
-    Some(Value::Base64(Bytes::from(octets)))
+    Some(XmlRpcValue::Base64(Bytes::from(octets)))
 }

@@ -17,7 +17,7 @@ fn read(text: &str) -> Result<Call, Error> {
     read_call(text.as_bytes(), None)
 }
 
-fn value(text: &str) -> Result<Value, Error> {
+fn value(text: &str) -> Result<XmlRpcValue, Error> {
     read(&document(text)).map(|mut call| call.params.remove(0))
 }
 
@@ -31,7 +31,7 @@ fn a_call_has_a_name_and_parameters() {
         "<?xml version=\"1.0\"?>\n<!-- a call -->\n<methodCall>\n <methodName> sms.status </methodName>\n <params>\n  \
          <param><value><i4>41</i4></value></param>\n  <param>\n<value>x</value></param>\n </params>\n</methodCall>\n",
     );
-    let params = vec![Value::Int(41), Value::from("x")];
+    let params = vec![XmlRpcValue::Int(41), XmlRpcValue::from("x")];
     assert_eq!(
         call,
         Ok(Call {
@@ -50,50 +50,53 @@ fn a_call_has_a_name_and_parameters() {
 #[test]
 fn every_type_is_read() {
     for (text, expected) in [
-        ("<int>-7</int>", Value::Int(-7)),
-        ("<i4> 2147483647 </i4>", Value::Int(2_147_483_647)),
-        ("<i8>447700900123</i8>", Value::Int(447_700_900_123)),
-        ("<ex:i8>5</ex:i8>", Value::Int(5)),
-        ("<boolean>1</boolean>", Value::Boolean(true)),
-        ("<double>-12.5</double>", Value::Double(-12.5)),
-        ("<string> a b </string>", Value::from(" a b ")),
-        (" as it is ", Value::from(" as it is ")),
-        ("", Value::from("")),
-        ("<string/>", Value::from("")),
+        ("<int>-7</int>", XmlRpcValue::Int(-7)),
+        ("<i4> 2147483647 </i4>", XmlRpcValue::Int(2_147_483_647)),
+        ("<i8>447700900123</i8>", XmlRpcValue::Int(447_700_900_123)),
+        ("<ex:i8>5</ex:i8>", XmlRpcValue::Int(5)),
+        ("<boolean>1</boolean>", XmlRpcValue::Boolean(true)),
+        ("<double>-12.5</double>", XmlRpcValue::Double(-12.5)),
+        ("<string> a b </string>", XmlRpcValue::from(" a b ")),
+        (" as it is ", XmlRpcValue::from(" as it is ")),
+        ("", XmlRpcValue::from("")),
+        ("<string/>", XmlRpcValue::from("")),
         (
             "<string>a &lt;&amp;&#8364;&#x20AC;</string>",
-            Value::from("a <&€€"),
+            XmlRpcValue::from("a <&€€"),
         ),
-        ("<string><![CDATA[<b>]]> c</string>", Value::from("<b> c")),
+        (
+            "<string><![CDATA[<b>]]> c</string>",
+            XmlRpcValue::from("<b> c"),
+        ),
         (
             "<base64>AQL/\n AA==</base64>",
-            Value::Base64(Bytes::from_static(&[1, 2, 255, 0])),
+            XmlRpcValue::Base64(Bytes::from_static(&[1, 2, 255, 0])),
         ),
-        ("<nil/>", Value::Nil),
+        ("<nil/>", XmlRpcValue::Nil),
         (
             "<dateTime.iso8601>20231114T22:13:20</dateTime.iso8601>",
-            Value::DateTime(1_700_000_000_000),
+            XmlRpcValue::DateTime(1_700_000_000_000),
         ),
         (
             "<dateTime.iso8601>2023-11-14T22:13:20</dateTime.iso8601>",
-            Value::DateTime(1_700_000_000_000),
+            XmlRpcValue::DateTime(1_700_000_000_000),
         ),
         (
             "<dateTime.iso8601>20231114T22:13:20Z</dateTime.iso8601>",
-            Value::DateTime(1_700_000_000_000),
+            XmlRpcValue::DateTime(1_700_000_000_000),
         ),
         (
             "<dateTime.iso8601>20231114T23:13:20+01:00</dateTime.iso8601>",
-            Value::DateTime(1_700_000_000_000),
+            XmlRpcValue::DateTime(1_700_000_000_000),
         ),
-        ("<array><data/></array>", Value::Array(vec![])),
+        ("<array><data/></array>", XmlRpcValue::Array(vec![])),
         (
             "<array> <data> <value><int>1</int></value> <value>x</value> </data> </array>",
-            Value::Array(vec![Value::Int(1), Value::from("x")]),
+            XmlRpcValue::Array(vec![XmlRpcValue::Int(1), XmlRpcValue::from("x")]),
         ),
         (
             "<struct><member><name>a&amp;b</name><value><boolean>0</boolean></value></member></struct>",
-            Value::Struct(vec![("a&b".to_owned(), Value::Boolean(false))]),
+            XmlRpcValue::Struct(vec![("a&b".to_owned(), XmlRpcValue::Boolean(false))]),
         ),
     ] {
         assert_eq!(
@@ -253,7 +256,7 @@ fn large_documents_take_time_in_proportion() {
     let text = "x".repeat(1_000_000);
     assert_eq!(
         value(&format!("<value>{text}</value>")),
-        Ok(Value::String(text.clone()))
+        Ok(XmlRpcValue::String(text.clone()))
     );
     assert!(value(&format!("<value>{}</value>", "&lt;".repeat(250_000))).is_ok());
     assert!(
@@ -333,15 +336,15 @@ fn the_encoding_is_that_of_the_header_or_of_the_declaration() {
 
 #[test]
 fn answers_are_documents() {
-    let fault = fault(&Value::Struct(vec![
-        ("faultCode".to_owned(), Value::Int(400)),
-        ("faultString".to_owned(), Value::from("a < b\r\u{1}")),
+    let fault = fault(&XmlRpcValue::Struct(vec![
+        ("faultCode".to_owned(), XmlRpcValue::Int(400)),
+        ("faultString".to_owned(), XmlRpcValue::from("a < b\r\u{1}")),
     ]));
     assert!(fault.contains(
         "<fault><value><struct><member><name>faultCode</name><value><int>400</int></value>"
     ));
     assert!(fault.contains("<string>a &lt; b&#13;\u{FFFD}</string>"));
-    let response = response(&Value::Int(3_000_000_000));
+    let response = response(&XmlRpcValue::Int(3_000_000_000));
     assert!(
         response.contains("<params><param><value><i8>3000000000</i8></value></param></params>")
     );
@@ -355,24 +358,26 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(String::from_iter)
 }
 
-fn any_value() -> impl Strategy<Value = Value> {
+fn any_value() -> impl Strategy<Value = XmlRpcValue> {
     let leaf = prop_oneof![
-        any::<i64>().prop_map(Value::Int),
-        any::<bool>().prop_map(Value::Boolean),
-        text().prop_map(Value::String),
+        any::<i64>().prop_map(XmlRpcValue::Int),
+        any::<bool>().prop_map(XmlRpcValue::Boolean),
+        text().prop_map(XmlRpcValue::String),
         any::<f64>()
             .prop_filter("finite", |n| n.is_finite())
-            .prop_map(Value::Double),
+            .prop_map(XmlRpcValue::Double),
         // Years 1 to 9999.
-        (-62_135_596_800_i64..253_402_207_200).prop_map(|seconds| Value::DateTime(seconds * 1_000)),
-        prop::collection::vec(any::<u8>(), 0..100).prop_map(|octets| Value::Base64(octets.into())),
-        Just(Value::Nil),
+        (-62_135_596_800_i64..253_402_207_200)
+            .prop_map(|seconds| XmlRpcValue::DateTime(seconds * 1_000)),
+        prop::collection::vec(any::<u8>(), 0..100)
+            .prop_map(|octets| XmlRpcValue::Base64(octets.into())),
+        Just(XmlRpcValue::Nil),
     ];
     leaf.prop_recursive(4, 64, 6, |inner| {
         let members = prop::collection::btree_map(text(), inner.clone(), 0..6);
         prop_oneof![
-            prop::collection::vec(inner, 0..6).prop_map(Value::Array),
-            members.prop_map(|members| Value::Struct(members.into_iter().collect())),
+            prop::collection::vec(inner, 0..6).prop_map(XmlRpcValue::Array),
+            members.prop_map(|members| XmlRpcValue::Struct(members.into_iter().collect())),
         ]
     })
 }

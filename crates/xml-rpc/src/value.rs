@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 /// A value. `int`, `i4` and `i8` are one kind here: what fits in 32 bits is written as `int`.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum XmlRpcValue {
     Int(i64),
     Boolean(bool),
     String(String),
@@ -13,15 +13,15 @@ pub enum Value {
     /// Unix milliseconds, at a whole second when it is written. XML-RPC says no time zone; here it is UTC.
     DateTime(i64),
     Base64(Bytes),
-    Array(Vec<Value>),
+    Array(Vec<XmlRpcValue>),
     /// In the order of the document; no name is there twice.
-    Struct(Vec<(String, Value)>),
+    Struct(Vec<(String, XmlRpcValue)>),
     Nil,
 }
 
-// === impl Value ===
+// === impl XmlRpcValue ===
 
-impl Value {
+impl XmlRpcValue {
     pub fn string(text: impl Into<String>) -> Self {
         Self::String(text.into())
     }
@@ -42,7 +42,7 @@ impl Value {
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for XmlRpcValue {
     fn from(text: &str) -> Self {
         Self::string(text)
     }

@@ -3,50 +3,50 @@
 use std::fmt::Write as _;
 
 use crate::read::is_allowed;
-use crate::{Value, scalar};
+use crate::{XmlRpcValue, scalar};
 
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<methodResponse>";
 const TAIL: &str = "</methodResponse>\n";
 
 /// The answer with a result.
-pub fn response(value: &Value) -> String {
+pub fn response(value: &XmlRpcValue) -> String {
     let mut out = format!("{HEAD}<params><param>");
     write(&mut out, value);
     out + "</param></params>" + TAIL
 }
 
 /// The answer that says why there is none.
-pub fn fault(value: &Value) -> String {
+pub fn fault(value: &XmlRpcValue) -> String {
     let mut out = format!("{HEAD}<fault>");
     write(&mut out, value);
     out + "</fault>" + TAIL
 }
 
 /// Appends the element `value`.
-pub(crate) fn write(out: &mut String, value: &Value) {
+pub(crate) fn write(out: &mut String, value: &XmlRpcValue) {
     out.push_str("<value>");
     match value {
-        Value::Int(number) => {
+        XmlRpcValue::Int(number) => {
             let name = i32::try_from(*number).map_or("i8", |_| "int");
             element(out, name, &number.to_string());
         }
-        Value::Boolean(is) => element(out, "boolean", if *is { "1" } else { "0" }),
-        Value::String(text) => element(out, "string", text),
+        XmlRpcValue::Boolean(is) => element(out, "boolean", if *is { "1" } else { "0" }),
+        XmlRpcValue::String(text) => element(out, "string", text),
         // Display writes no exponent, which XML-RPC has not.
-        Value::Double(number) => element(out, "double", &number.to_string()),
-        Value::DateTime(ms) => {
+        XmlRpcValue::Double(number) => element(out, "double", &number.to_string()),
+        XmlRpcValue::DateTime(ms) => {
             let text = scalar::time_text(*ms).unwrap_or_default();
             element(out, "dateTime.iso8601", &text);
         }
-        Value::Base64(octets) => element(out, "base64", &scalar::base64_text(octets)),
-        Value::Array(values) => {
+        XmlRpcValue::Base64(octets) => element(out, "base64", &scalar::base64_text(octets)),
+        XmlRpcValue::Array(values) => {
             out.push_str("<array><data>");
             for value in values {
                 write(out, value);
             }
             out.push_str("</data></array>");
         }
-        Value::Struct(members) => {
+        XmlRpcValue::Struct(members) => {
             out.push_str("<struct>");
             for (name, value) in members {
                 out.push_str("<member>");
@@ -56,7 +56,7 @@ pub(crate) fn write(out: &mut String, value: &Value) {
             }
             out.push_str("</struct>");
         }
-        Value::Nil => out.push_str("<nil/>"),
+        XmlRpcValue::Nil => out.push_str("<nil/>"),
     }
     out.push_str("</value>");
 }

@@ -25,7 +25,7 @@ pub use self::block_reclaimer::BlockReclaimer;
 pub use self::orders::{WantedTopUp, add, read, top_ups};
 pub use self::reservation::Reservation;
 
-use self::blocks::Ledger;
+use self::blocks::PurseBlock;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::clock;
@@ -35,8 +35,8 @@ use crate::store::balance::PurseRow;
 
 /// All purses that this node has used.
 #[derive(Default)]
-pub struct Balance {
-    purses: ArcSwap<HashMap<Purse, Arc<Held>>>,
+pub struct NodePurses {
+    purses: ArcSwap<HashMap<Purse, Arc<PurseShare>>>,
     /// The membership that the blocks belong to; 0 with the embedded store.
     epoch: AtomicU64,
     /// The rows last read from the store, for metrics and to decide how much of a block to keep.
@@ -45,7 +45,7 @@ pub struct Balance {
 
 /// What this node may spend of a purse.
 #[derive(Debug, Default)]
-struct Held {
+struct PurseShare {
     left: AtomicI64,
     /// Spent since the block reclaimer last ran.
     spent: AtomicI64,
@@ -53,12 +53,12 @@ struct Held {
     recent: AtomicI64,
     epoch: u64,
     /// The state of the block in the database.
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<PurseBlock>,
 }
 
-// === impl Held ===
+// === impl PurseShare ===
 
-impl Held {
+impl PurseShare {
     /// Takes an amount if at least `floor` is left.
     fn spend(&self, amount: i64, floor: i64) -> bool {
         let spend = |left: i64| left.checked_sub(amount).filter(|rest| *rest >= floor);
@@ -82,15 +82,15 @@ impl Held {
     }
 }
 
-// === impl Balance ===
+// === impl NodePurses ===
 
-impl Balance {
+impl NodePurses {
     /// Initialises the purses from the embedded store.
     pub fn load(&self, rows: &[PurseRow]) {
         let held = |row: &PurseRow| {
-            let held = Held {
+            let held = PurseShare {
                 left: AtomicI64::new(row.left),
-                ..Held::default()
+                ..PurseShare::default()
             };
             (row.purse, Arc::new(held))
         };
@@ -106,7 +106,7 @@ impl Balance {
         self.purses.store(Arc::default());
     }
 
-    fn held(&self, purse: Purse) -> Arc<Held> {
+    fn held(&self, purse: Purse) -> Arc<PurseShare> {
         if let Some(held) = self.purses.load().get(&purse) {
             return Arc::clone(held);
         }
@@ -115,9 +115,9 @@ impl Balance {
             // Read here: a purse with an older epoch must not get into the list of a newer membership.
             let epoch = self.epoch.load(Ordering::Relaxed);
             purses.entry(purse).or_insert_with(|| {
-                Arc::new(Held {
+                Arc::new(PurseShare {
                     epoch,
-                    ..Held::default()
+                    ..PurseShare::default()
                 })
             });
             purses
@@ -146,9 +146,10 @@ impl Balance {
         let plan = node.plan();
         let quota = plan.charging(account)?.quota?;
         let purse = Purse::quota(account, clock::now_ms());
-        let left = match node.cluster.is_some() {
-            true => self.on_all_nodes(purse),
-            false => self.held(purse).left(),
+        let left = if node.cluster.is_some() {
+            self.on_all_nodes(purse)
+        } else {
+            self.held(purse).left()
         };
         Some((quota, quota.saturating_add(left).clamp(0, quota)))
     }

@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::actors::receipts::{self, receipt, shown_id};
 use crate::actors::routing::rewrite;
-use crate::content::{self, Content, pdu};
+use crate::content::{self, MessageContent, pdu};
 use crate::domain::callback::states;
 use crate::domain::command_status;
 use crate::domain::moment;
-use crate::domain::rewrite::Rules;
+use crate::domain::rewrite::CompiledRewriteRules;
 use crate::domain::state;
 use crate::pb::{EarlyState, Kind, Message, StateReport};
 use crate::smpp::{Tlvs, tag};
@@ -22,7 +22,7 @@ use crate::store::{FinRow, SentRow};
 
 /// What identifies a callback, and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct CallbackDocument {
     /// Does not change between attempts (webhook-id).
     pub id: String,
     pub body: Bytes,
@@ -30,7 +30,7 @@ pub struct Document {
 
 /// The names that a body shows instead of numbers.
 #[derive(Debug, Clone, Copy)]
-pub struct Names<'a> {
+pub struct ShownNames<'a> {
     pub account: &'a str,
     /// Who delivered, or brought it; empty where nobody did.
     pub operator: &'a str,
@@ -38,7 +38,7 @@ pub struct Names<'a> {
 
 /// How a message ended, and its receipt for a bind.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended<'a> {
+pub struct EndedMessage<'a> {
     pub message: &'a Message,
     pub fin: &'a FinRow,
     pub deliver: &'a Message,
@@ -48,14 +48,14 @@ pub struct Ended<'a> {
 
 /// A state before the final one that a message has reached, and the same for a bind.
 #[derive(Debug, Clone, Copy)]
-pub struct Reached<'a> {
+pub struct ReachedState<'a> {
     pub message: &'a Message,
     pub report: &'a StateReport,
     pub deliver: &'a Message,
 }
 
 /// The parameters of a form.
-pub type Fields = Vec<(&'static str, Vec<u8>)>;
+pub type FormFields = Vec<(&'static str, Vec<u8>)>;
 
 /// What all callbacks have (Standard Webhooks, "Payload structure").
 #[derive(Serialize)]
@@ -68,7 +68,7 @@ struct Envelope<T> {
 
 /// A message that the account submitted.
 #[derive(Serialize)]
-struct Submitted<'a> {
+struct SubmittedMessage<'a> {
     message_id: String,
     account: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -94,9 +94,9 @@ struct Submitted<'a> {
 
 /// Its final state.
 #[derive(Serialize)]
-struct Receipt<'a> {
+struct FinalReceipt<'a> {
     #[serde(flatten)]
-    submitted: Submitted<'a>,
+    submitted: SubmittedMessage<'a>,
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -110,9 +110,9 @@ struct Receipt<'a> {
 
 /// A state before that.
 #[derive(Serialize)]
-struct Early<'a> {
+struct IntermediateState<'a> {
     #[serde(flatten)]
-    submitted: Submitted<'a>,
+    submitted: SubmittedMessage<'a>,
     state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     attempt: Option<u32>,
@@ -127,7 +127,7 @@ struct Early<'a> {
 
 /// A message for the account.
 #[derive(Serialize)]
-struct Incoming<'a> {
+struct IncomingMessage<'a> {
     message_id: String,
     account: &'a str,
     /// Whose subscriber sent it, or which account.
@@ -141,13 +141,13 @@ struct Incoming<'a> {
     udhi: bool,
     data_coding: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    part: Option<Part>,
+    part: Option<PartPosition>,
     accepted_at: Option<String>,
 }
 
 /// Which part of a longer text a message is.
 #[derive(Serialize)]
-struct Part {
+struct PartPosition {
     reference: u16,
     total: u8,
     sequence: u8,
@@ -173,8 +173,8 @@ fn word(report: &StateReport) -> &'static str {
 }
 
 /// How a message ended.
-pub fn receipt(ended: Ended<'_>, names: Names<'_>) -> Document {
-    let Ended {
+pub fn receipt(ended: EndedMessage<'_>, names: ShownNames<'_>) -> CallbackDocument {
+    let EndedMessage {
         message,
         fin,
         attempts,
@@ -182,7 +182,7 @@ pub fn receipt(ended: Ended<'_>, names: Names<'_>) -> Document {
     } = ended;
     let state = state::name(fin.state as i32 as u8);
     let accepted = attempts.iter().rev().find(|attempt| attempt.status == 0);
-    let data = Receipt {
+    let data = FinalReceipt {
         submitted: submitted(message, names),
         state,
         error: (!fin.error.is_empty()).then(|| text(&fin.error)),
@@ -190,7 +190,7 @@ pub fn receipt(ended: Ended<'_>, names: Names<'_>) -> Document {
         attempt: accepted.map(|attempt| attempt.attempt),
         done_at: moment::show(receipt::done_at(message.accepted_at, fin)),
     };
-    Document {
+    CallbackDocument {
         id: receipt_id(fin),
         body: json(Envelope {
             kind: format!("message.{}", state.to_ascii_lowercase()),
@@ -201,14 +201,14 @@ pub fn receipt(ended: Ended<'_>, names: Names<'_>) -> Document {
 }
 
 /// A state of a message before that.
-pub fn early(reached: Reached<'_>, names: Names<'_>) -> Document {
-    let Reached {
+pub fn early(reached: ReachedState<'_>, names: ShownNames<'_>) -> CallbackDocument {
+    let ReachedState {
         message, report, ..
     } = reached;
     let is_retrying = report.state() == EarlyState::Retrying;
     let has_answer = report.status != SentRow::NO_ANSWER;
     let theirs = &report.operator_message_id;
-    let data = Early {
+    let data = IntermediateState {
         submitted: submitted(message, names),
         state: word(report).to_ascii_uppercase(),
         attempt: (report.attempt != 0).then_some(report.attempt),
@@ -216,7 +216,7 @@ pub fn early(reached: Reached<'_>, names: Names<'_>) -> Document {
         error: (is_retrying && has_answer).then(|| command_status::display(report.status)),
         next_attempt_at: is_retrying.then(|| moment::show(report.due_at)).flatten(),
     };
-    Document {
+    CallbackDocument {
         id: state_id(message, report),
         body: json(Envelope {
             kind: format!("message.{}", word(report)),
@@ -226,12 +226,12 @@ pub fn early(reached: Reached<'_>, names: Names<'_>) -> Document {
     }
 }
 
-fn submitted<'a>(message: &'a Message, names: Names<'a>) -> Submitted<'a> {
+fn submitted<'a>(message: &'a Message, names: ShownNames<'a>) -> SubmittedMessage<'a> {
     let tlvs = Tlvs::from_raw(message.tlvs.clone());
     let reference = tlvs.get(tag::USER_MESSAGE_REFERENCE);
     let reference = reference.and_then(|octets| octets.try_into().ok());
     let client = message.client_data.as_deref();
-    Submitted {
+    SubmittedMessage {
         message_id: shown_id::of(message),
         account: names.account,
         operator: names.operator,
@@ -251,10 +251,14 @@ fn submitted<'a>(message: &'a Message, names: Names<'a>) -> Submitted<'a> {
 ///
 /// # Errors
 /// A rule made an address that cannot be: the number of its command_status.
-pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Document, u32> {
+pub fn incoming(
+    message: &Message,
+    rules: &CompiledRewriteRules,
+    names: ShownNames<'_>,
+) -> Result<CallbackDocument, u32> {
     let mut addressed = pdu::deliver_sm_of(message);
     rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
-    let part = Content::read(message).part.map(|part| Part {
+    let part = MessageContent::read(message).part.map(|part| PartPosition {
         reference: part.reference,
         total: part.total,
         sequence: part.sequence,
@@ -265,7 +269,7 @@ pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Do
         // It was routed to this account as to an operator.
         Kind::Mt => "message.submitted",
     };
-    let data = Incoming {
+    let data = IncomingMessage {
         message_id: message.id.to_string(),
         account: names.account,
         operator: names.operator,
@@ -278,7 +282,7 @@ pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Do
         part,
         accepted_at: moment::show(message.accepted_at),
     };
-    Ok(Document {
+    Ok(CallbackDocument {
         id: message_id(message),
         body: json(Envelope {
             kind: kind.to_owned(),
@@ -289,8 +293,8 @@ pub fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Do
 }
 
 /// What an administrator sends to see whether a receiver works; different each time.
-pub fn test(account: &str, at: i64) -> Document {
-    Document {
+pub fn test(account: &str, at: i64) -> CallbackDocument {
+    CallbackDocument {
         id: format!("test_{account}_{at}").replace('.', "_"),
         body: json(Envelope {
             kind: "test".to_owned(),
@@ -319,14 +323,14 @@ mod tests {
 
     const AT: i64 = 1_700_000_000_000;
 
-    fn names(operator: &str) -> Names<'_> {
-        Names {
+    fn names(operator: &str) -> ShownNames<'_> {
+        ShownNames {
             account: "acme",
             operator,
         }
     }
 
-    fn read(callback: &Document) -> Value {
+    fn read(callback: &CallbackDocument) -> Value {
         serde_json::from_slice(&callback.body).unwrap()
     }
 
@@ -353,7 +357,7 @@ mod tests {
             remote_item: Bytes::new(),
             remote_part: 0,
         };
-        let ended = Ended {
+        let ended = EndedMessage {
             message: &message,
             fin: &fin,
             deliver: &Message::default(),
@@ -402,7 +406,7 @@ mod tests {
             ..StateReport::default()
         };
         let say = |report: &StateReport| {
-            let reached = Reached {
+            let reached = ReachedState {
                 message: &message,
                 report,
                 deliver: &message,
@@ -458,7 +462,7 @@ mod tests {
             short_message: Bytes::from_static(b"\x05\x00\x03\x2a\x02\x01\x04\x1f"),
             ..Message::default()
         };
-        let callback = incoming(&message, &Rules::default(), names("up")).unwrap();
+        let callback = incoming(&message, &CompiledRewriteRules::default(), names("up")).unwrap();
         assert_eq!(callback.id, "message_78");
         let found = read(&callback);
         assert_eq!(found["type"], "message.received");
@@ -474,7 +478,7 @@ mod tests {
             esm_class: 0,
             ..message
         };
-        let callback = incoming(&binary, &Rules::default(), names("")).unwrap();
+        let callback = incoming(&binary, &CompiledRewriteRules::default(), names("")).unwrap();
         assert_eq!(read(&callback)["data"]["text"], Value::Null);
     }
 }

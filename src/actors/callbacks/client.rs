@@ -20,13 +20,13 @@ use secrecy::ExposeSecret;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 
-use super::connector::{Connector, DialError, Route};
+use super::connector::{CallbackConnector, CallbackRoute, DialError};
 use super::form::Callback;
 use crate::clock;
 use crate::config::Account;
 use crate::domain::callback::pace;
 use crate::domain::callback::reach::Reach;
-use crate::domain::callback::signature::Secrets;
+use crate::domain::callback::signature::SigningSecrets;
 use crate::tls::{self, Named};
 
 /// Octets of an answer that are read, and how many of them are kept.
@@ -36,15 +36,15 @@ const KEPT: usize = 200;
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Sends the callbacks of one account.
-pub struct Client {
-    pool: Pool<Connector, Full<Bytes>>,
-    secrets: Secrets,
+pub struct CallbackClient {
+    pool: Pool<CallbackConnector, Full<Bytes>>,
+    secrets: SigningSecrets,
     timeout: Duration,
 }
 
 /// How a receiver has answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct CallbackResponse {
     pub status: u16,
     /// Its `Retry-After`.
     pub retry_after: Option<Duration>,
@@ -69,20 +69,20 @@ pub enum NoAnswer {
     Broken(String),
 }
 
-// === impl Client ===
+// === impl CallbackClient ===
 
-impl Client {
+impl CallbackClient {
     /// For the callbacks of an account; connects later. Reads certificates: blocks.
     ///
     /// # Errors
     /// What of the configuration cannot be used.
     pub fn new(account: &Account) -> Result<Self, String> {
         let reach = Reach::parse(&account.callback_allow_private);
-        let secrets = Secrets::parse(account.callback_secrets.expose_secret());
+        let secrets = SigningSecrets::parse(account.callback_secrets.expose_secret());
         let tls = calls_by_https(account)
             .then(|| tls_for(account))
             .transpose()?;
-        let route = Route {
+        let route = CallbackRoute {
             reach: reach.map_err(|error| format!("callback_allow_private: {error}"))?,
             tls: tls.map(TlsConnector::from),
         };
@@ -90,7 +90,7 @@ impl Client {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(account.callback_concurrency as usize)
-            .build(Connector::new(route));
+            .build(CallbackConnector::new(route));
         Ok(Self {
             pool,
             secrets: secrets.map_err(|error| format!("callback_secrets: {error}"))?,
@@ -102,7 +102,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`NoAnswer`].
-    pub async fn send(&self, callback: &Callback) -> Result<Answer, NoAnswer> {
+    pub async fn send(&self, callback: &Callback) -> Result<CallbackResponse, NoAnswer> {
         let deadline = Instant::now() + self.timeout;
         let timestamp = clock::now_ms() / 1000;
         let (id, body) = (callback.id.as_str(), &callback.body);
@@ -138,7 +138,7 @@ impl Client {
         }
         let said = String::from_utf8_lossy(&said).into_owned();
         let expected = callback.acknowledgement;
-        Ok(Answer {
+        Ok(CallbackResponse {
             status,
             retry_after,
             lacks_acknowledgement: expected.is_some_and(|expected| said.trim() != expected),

@@ -24,7 +24,7 @@ use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use crate::domain::callback::reach::Reach;
-use crate::domain::callback::target::{NotATarget, Target};
+use crate::domain::callback::target::{CallbackTarget, NotATarget};
 
 /// Time for one address to take the connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -49,35 +49,35 @@ pub enum DialError {
 
 /// Dials the targets of one account.
 #[derive(Clone)]
-pub struct Connector(Arc<Route>);
+pub struct CallbackConnector(Arc<CallbackRoute>);
 
 /// By which rules.
-pub struct Route {
+pub struct CallbackRoute {
     pub reach: Reach,
     /// `None` if nothing is called by HTTPS.
     pub tls: Option<TlsConnector>,
 }
 
 /// A connection, plain or by TLS.
-pub struct Wire(TokioIo<Box<dyn Octets>>);
+pub struct CallbackConnection(TokioIo<Box<dyn CallbackStream>>);
 
 /// What HTTP needs of a connection.
-trait Octets: AsyncRead + AsyncWrite + Send + Unpin {}
+trait CallbackStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Octets for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> CallbackStream for T {}
 
-// === impl Connector ===
+// === impl CallbackConnector ===
 
-impl Connector {
-    pub fn new(route: Route) -> Self {
+impl CallbackConnector {
+    pub fn new(route: CallbackRoute) -> Self {
         Self(Arc::new(route))
     }
 }
 
-impl Service<Uri> for Connector {
-    type Response = Wire;
+impl Service<Uri> for CallbackConnector {
+    type Response = CallbackConnection;
     type Error = DialError;
-    type Future = Pin<Box<dyn Future<Output = Result<Wire, DialError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<CallbackConnection, DialError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), DialError>> {
         Poll::Ready(Ok(()))
@@ -86,21 +86,21 @@ impl Service<Uri> for Connector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let route = Arc::clone(&self.0);
         Box::pin(async move {
-            let target = Target::parse(&uri.to_string()).map_err(DialError::Target)?;
+            let target = CallbackTarget::parse(&uri.to_string()).map_err(DialError::Target)?;
             route.connect(&target).await
         })
     }
 }
 
-// === impl Route ===
+// === impl CallbackRoute ===
 
-impl Route {
-    async fn connect(&self, target: &Target) -> Result<Wire, DialError> {
+impl CallbackRoute {
+    async fn connect(&self, target: &CallbackTarget) -> Result<CallbackConnection, DialError> {
         if !target.is_https() && !self.reach.lists(target.host()) {
             return Err(DialError::Target(NotATarget::Scheme));
         }
         let socket = self.dial(self.addresses(target).await?).await?;
-        let octets: Box<dyn Octets> = match (&self.tls, target.is_https()) {
+        let octets: Box<dyn CallbackStream> = match (&self.tls, target.is_https()) {
             (_, false) => Box::new(socket),
             (None, true) => return Err(DialError::Tls(io::ErrorKind::Unsupported.into())),
             (Some(tls), true) => {
@@ -109,11 +109,11 @@ impl Route {
                 Box::new(tls.connect(name, socket).await.map_err(DialError::Tls)?)
             }
         };
-        Ok(Wire(TokioIo::new(octets)))
+        Ok(CallbackConnection(TokioIo::new(octets)))
     }
 
     /// The addresses of the target that may be dialled; at least one.
-    async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, DialError> {
+    async fn addresses(&self, target: &CallbackTarget) -> Result<Vec<SocketAddr>, DialError> {
         let (host, port) = (target.host(), target.port());
         let found: Vec<SocketAddr> = match target.address() {
             Some(address) => vec![SocketAddr::new(address, port)],
@@ -155,15 +155,15 @@ impl Route {
     }
 }
 
-// === impl Wire ===
+// === impl CallbackConnection ===
 
-impl Connection for Wire {
+impl Connection for CallbackConnection {
     fn connected(&self) -> Connected {
         Connected::new()
     }
 }
 
-impl Read for Wire {
+impl Read for CallbackConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -173,7 +173,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl Write for CallbackConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -195,12 +195,12 @@ impl Write for Wire {
 mod tests {
     use super::*;
 
-    async fn connect(url: &str, allowed: &[&str]) -> Result<Wire, DialError> {
-        let route = Route {
+    async fn connect(url: &str, allowed: &[&str]) -> Result<CallbackConnection, DialError> {
+        let route = CallbackRoute {
             reach: Reach::parse(allowed).unwrap(),
             tls: None,
         };
-        route.connect(&Target::parse(url).unwrap()).await
+        route.connect(&CallbackTarget::parse(url).unwrap()).await
     }
 
     #[actix::test]
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_name_that_resolves_to_something_else_the_next_time_is_looked_at_again() {
-        let route = Route {
+        let route = CallbackRoute {
             reach: Reach::parse(&["10.1.0.0/16"]).unwrap(),
             tls: None,
         };

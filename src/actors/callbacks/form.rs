@@ -8,12 +8,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::Method;
 
-use super::body::{self, Ended, Fields, Names, Reached};
+use super::body::{self, EndedMessage, FormFields, ReachedState, ShownNames};
 use super::{jasmin, kannel};
 use crate::domain::callback::kannel::encode;
-use crate::domain::callback::target::Target;
+use crate::domain::callback::target::CallbackTarget;
 use crate::domain::command_status;
-use crate::domain::rewrite::Rules;
+use crate::domain::rewrite::CompiledRewriteRules;
 use crate::pb::{CallbackForm, Message};
 
 const JSON: &str = "application/json";
@@ -26,7 +26,7 @@ const ACK: &str = "ACK/Jasmin";
 pub struct Callback {
     /// Does not change between attempts (webhook-id).
     pub id: String,
-    pub target: Target,
+    pub target: CallbackTarget,
     /// The path of its URL, as far as it is the same for each message.
     pub path: Arc<str>,
     pub method: Method,
@@ -39,20 +39,24 @@ pub struct Callback {
 
 /// How a receiver is called.
 #[derive(Debug, Clone, Copy)]
-pub struct Way<'a> {
+pub struct ReceiverInterface<'a> {
     pub form: CallbackForm,
     /// With escapes in Kannel's form.
     pub url: &'a str,
 }
 
-// === impl Way ===
+// === impl ReceiverInterface ===
 
-impl Way<'_> {
+impl ReceiverInterface<'_> {
     /// The callback about the end of a message.
     ///
     /// # Errors
     /// Why there is none: its URL is no URL.
-    pub fn receipt(&self, ended: Ended<'_>, names: Names<'_>) -> Result<Callback, String> {
+    pub fn receipt(
+        &self,
+        ended: EndedMessage<'_>,
+        names: ShownNames<'_>,
+    ) -> Result<Callback, String> {
         let id = body::receipt_id(ended.fin);
         match self.form {
             CallbackForm::Standard => self.json(body::receipt(ended, names)),
@@ -67,7 +71,11 @@ impl Way<'_> {
     ///
     /// # Errors
     /// Why there is none: its URL is no URL.
-    pub fn state(&self, reached: Reached<'_>, names: Names<'_>) -> Result<Callback, String> {
+    pub fn state(
+        &self,
+        reached: ReachedState<'_>,
+        names: ShownNames<'_>,
+    ) -> Result<Callback, String> {
         let id = body::state_id(reached.message, reached.report);
         match self.form {
             CallbackForm::Standard => self.json(body::early(reached, names)),
@@ -85,8 +93,8 @@ impl Way<'_> {
     pub fn incoming(
         &self,
         message: &Message,
-        rules: &Rules,
-        names: Names<'_>,
+        rules: &CompiledRewriteRules,
+        names: ShownNames<'_>,
     ) -> Result<Callback, String> {
         let id = body::message_id(message);
         match self.form {
@@ -121,7 +129,7 @@ impl Way<'_> {
         }
     }
 
-    fn json(&self, said: body::Document) -> Result<Callback, String> {
+    fn json(&self, said: body::CallbackDocument) -> Result<Callback, String> {
         let target = target(self.url)?;
         Ok(Callback {
             id: said.id,
@@ -151,7 +159,7 @@ impl Way<'_> {
         })
     }
 
-    fn fields(&self, id: String, fields: &Fields) -> Result<Callback, String> {
+    fn fields(&self, id: String, fields: &FormFields) -> Result<Callback, String> {
         let mut form = String::new();
         for (name, value) in fields {
             if !form.is_empty() {
@@ -184,7 +192,7 @@ impl Way<'_> {
 }
 
 /// The path that a URL with escapes has for each message: up to the first escape.
-fn fixed_path<'t>(url: &str, target: &'t Target) -> &'t str {
+fn fixed_path<'t>(url: &str, target: &'t CallbackTarget) -> &'t str {
     let path = target.uri().path();
     let before_query = url.split('?').next().unwrap_or(url);
     let Some(escape) = before_query.find('%') else {
@@ -197,8 +205,8 @@ fn fixed_path<'t>(url: &str, target: &'t Target) -> &'t str {
     path.get(..escape.saturating_sub(start)).unwrap_or(path)
 }
 
-fn target(url: &str) -> Result<Target, String> {
-    Target::parse(url).map_err(|error| format!("the URL of the callback {error}"))
+fn target(url: &str) -> Result<CallbackTarget, String> {
+    CallbackTarget::parse(url).map_err(|error| format!("the URL of the callback {error}"))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Callbacks as Jasmin makes them: the parameters of its HTTP connectors and of its delivery reports.
 
-use super::body::{Ended, Fields, Names};
+use super::body::{EndedMessage, FormFields, ShownNames};
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite;
 use crate::clock;
 use crate::content::{self, pdu};
 use crate::domain::command_status;
-use crate::domain::rewrite::Rules;
+use crate::domain::rewrite::CompiledRewriteRules;
 use crate::domain::state;
 use crate::pb::{Message, MessageState};
 use crate::smpp::time::format_receipt_date;
@@ -19,8 +19,8 @@ const HANDSET: &str = "2";
 
 /// The parameters of a delivery report of level 2; of level 1, if the message ended with the operator's answer and that
 /// was asked for.
-pub(super) fn receipt(ended: Ended<'_>, names: Names<'_>) -> Fields {
-    let Ended {
+pub(super) fn receipt(ended: EndedMessage<'_>, names: ShownNames<'_>) -> FormFields {
+    let EndedMessage {
         message,
         fin,
         deliver,
@@ -64,12 +64,12 @@ pub(super) fn receipt(ended: Ended<'_>, names: Names<'_>) -> Fields {
 }
 
 /// The parameters of a delivery report of level 1: an operator has accepted the message.
-pub(super) fn sent(message: &Message, names: Names<'_>) -> Fields {
+pub(super) fn sent(message: &Message, names: ShownNames<'_>) -> FormFields {
     answer(message, CommandStatus::ESME_ROK.0, names)
 }
 
 /// What the operator has answered.
-fn answer(message: &Message, status: u32, names: Names<'_>) -> Fields {
+fn answer(message: &Message, status: u32, names: ShownNames<'_>) -> FormFields {
     vec![
         ("id", shown_id::of(message).into_bytes()),
         ("level", OPERATOR.into()),
@@ -85,7 +85,11 @@ fn answer(message: &Message, status: u32, names: Names<'_>) -> Fields {
 ///
 /// # Errors
 /// A rule made an address that cannot be: the number of its command_status.
-pub(super) fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Result<Fields, u32> {
+pub(super) fn incoming(
+    message: &Message,
+    rules: &CompiledRewriteRules,
+    names: ShownNames<'_>,
+) -> Result<FormFields, u32> {
     let mut addressed = pdu::deliver_sm_of(message);
     rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
     let octets = content::payload(message);
@@ -108,7 +112,7 @@ pub(super) fn incoming(message: &Message, rules: &Rules, names: Names<'_>) -> Re
 }
 
 /// The parameters that try a receiver.
-pub(super) fn test(id: &str, account: &str) -> Fields {
+pub(super) fn test(id: &str, account: &str) -> FormFields {
     let status = receipt::state_word(state::DELIVERED);
     vec![
         ("id", id.as_bytes().to_vec()),

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 
-use super::body::{Ended, Names, Reached};
+use super::body::{EndedMessage, ReachedState, ShownNames};
 use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite;
-use crate::content::{self, Content, pdu};
-use crate::domain::callback::kannel::{self, Values, fill};
-use crate::domain::rewrite::Rules;
+use crate::content::{self, MessageContent, pdu};
+use crate::domain::callback::kannel::{self, EscapeValues, fill};
+use crate::domain::rewrite::CompiledRewriteRules;
 use crate::pb::{EarlyState, Message, MessageState};
 use crate::sms::segment::Units;
 
@@ -20,8 +20,8 @@ const UCS2: u8 = 2;
 const ACCEPTED: &[u8] = b"ACK/";
 
 /// The URL of a delivery report (`dlr-url`).
-pub(super) fn receipt(url: &str, ended: Ended<'_>, names: Names<'_>) -> String {
-    let Ended {
+pub(super) fn receipt(url: &str, ended: EndedMessage<'_>, names: ShownNames<'_>) -> String {
+    let EndedMessage {
         message,
         fin,
         deliver,
@@ -38,8 +38,8 @@ pub(super) fn receipt(url: &str, ended: Ended<'_>, names: Names<'_>) -> String {
 }
 
 /// The URL of a report about a state before the final one.
-pub(super) fn state(url: &str, reached: Reached<'_>, names: Names<'_>) -> String {
-    let Reached {
+pub(super) fn state(url: &str, reached: ReachedState<'_>, names: ShownNames<'_>) -> String {
+    let ReachedState {
         message,
         report: said,
         deliver,
@@ -56,14 +56,14 @@ fn report(
     url: &str,
     message: &Message,
     (mask, at, octets): (Option<u8>, i64, &[u8]),
-    names: Names<'_>,
+    names: ShownNames<'_>,
 ) -> String {
     let client = message.client_data.as_deref();
     let (from, to) = (
         rewrite::original_destination(message).digits,
         rewrite::original_source(message).digits,
     );
-    let values = Values {
+    let values = EscapeValues {
         from: &from,
         to: &to,
         octets,
@@ -75,7 +75,7 @@ fn report(
         service_type: &message.service_type,
         mask,
         url,
-        ..Values::default()
+        ..EscapeValues::default()
     };
     fill(url, &values)
 }
@@ -87,19 +87,19 @@ fn report(
 pub(super) fn incoming(
     url: &str,
     message: &Message,
-    rules: &Rules,
-    names: Names<'_>,
+    rules: &CompiledRewriteRules,
+    names: ShownNames<'_>,
 ) -> Result<String, u32> {
     let mut addressed = pdu::deliver_sm_of(message);
     rewrite::outgoing(rules, &mut addressed).map_err(|status| status.0)?;
     let data_coding = u8::try_from(message.data_coding).unwrap_or_default();
-    let (octets, units) = Content::read(message).units();
+    let (octets, units) = MessageContent::read(message).units();
     let (coding, octets) = match units {
         Units::Septets => (0, content::text_of(message).unwrap_or_default().into()),
         Units::Octets => (DATA, octets),
         Units::Ucs2 => (UCS2, octets),
     };
-    let values = Values {
+    let values = EscapeValues {
         from: &addressed.source_addr,
         to: &addressed.destination_addr,
         octets: &octets,
@@ -113,20 +113,20 @@ pub(super) fn incoming(
         class: class(data_coding),
         header: &header(message),
         url,
-        ..Values::default()
+        ..EscapeValues::default()
     };
     Ok(fill(url, &values))
 }
 
 /// The URL that tries a receiver.
 pub(super) fn test(url: &str, account: &str, at: i64) -> String {
-    let values = Values {
+    let values = EscapeValues {
         octets: b"test",
         at: at / 1000,
         id: "test",
         account,
         url,
-        ..Values::default()
+        ..EscapeValues::default()
     };
     fill(url, &values)
 }

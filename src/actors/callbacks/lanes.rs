@@ -7,16 +7,16 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 /// What waits to be sent, by subscriber.
-pub struct Lanes<K, T> {
+pub struct CallbackLanes<K, T> {
     /// The first one of each subscriber that has none under way, in the order in which they came.
     ready: VecDeque<(u64, K, T)>,
     /// What waits behind the first one, for subscribers with one that is ready or under way.
     behind: HashMap<K, VecDeque<(u64, T)>, ahash::RandomState>,
 }
 
-// === impl Lanes ===
+// === impl CallbackLanes ===
 
-impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
+impl<K: Clone + Eq + Hash, T> CallbackLanes<K, T> {
     /// Adds one behind all others of its subscriber. `came` is its place: the number of the last one and more.
     pub fn push(&mut self, came: u64, subscriber: K, item: T) {
         match self.behind.get_mut(&subscriber) {
@@ -86,7 +86,7 @@ impl<K: Clone + Eq + Hash, T> Lanes<K, T> {
     }
 }
 
-impl<K, T> Default for Lanes<K, T> {
+impl<K, T> Default for CallbackLanes<K, T> {
     fn default() -> Self {
         Self {
             ready: VecDeque::new(),
@@ -99,8 +99,8 @@ impl<K, T> Default for Lanes<K, T> {
 mod tests {
     use super::*;
 
-    fn lanes(items: &[(char, u32)]) -> Lanes<char, u32> {
-        let mut lanes = Lanes::default();
+    fn lanes(items: &[(char, u32)]) -> CallbackLanes<char, u32> {
+        let mut lanes = CallbackLanes::default();
         for (came, (subscriber, item)) in (1..).zip(items) {
             lanes.push(came, *subscriber, *item);
         }

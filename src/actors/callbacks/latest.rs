@@ -11,14 +11,14 @@ const MOST: usize = 4096;
 
 /// The highest rank of a state of each message, as `domain/callback/states.rs` counts them.
 #[derive(Debug, Default)]
-pub struct Latest {
+pub struct LatestStates {
     ranks: HashMap<u64, u64, ahash::RandomState>,
     order: VecDeque<u64>,
 }
 
-// === impl Latest ===
+// === impl LatestStates ===
 
-impl Latest {
+impl LatestStates {
     /// Notes that a state of this rank is about to be sent. False if a later one was: then it must not be.
     pub fn advance(&mut self, message: u64, rank: u64) -> bool {
         if let Some(highest) = self.ranks.get_mut(&message) {
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_state_may_come_again_but_not_behind_a_later_one() {
-        let mut latest = Latest::default();
+        let mut latest = LatestStates::default();
         assert!(latest.advance(7, 2));
         assert!(latest.advance(7, 2), "a repetition");
         assert!(latest.advance(7, 5));
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn its_memory_is_bounded() {
-        let mut latest = Latest::default();
+        let mut latest = LatestStates::default();
         for message in 0..2 * MOST as u64 {
             assert!(latest.advance(message, 1));
         }

@@ -23,9 +23,9 @@ use self::flow::{CallbackFlow, FailingUrl, FailingUrls, left};
 use self::key::HostKey;
 pub use self::key::LaneKey;
 use self::places::{CallbackPlaces, CallbackUnderWay, STUCK, UrlStanding};
-use super::lanes::Lanes;
-use crate::domain::callback::pace::Pace;
-use crate::domain::callback::target::Target;
+use super::lanes::CallbackLanes;
+use crate::domain::callback::pace::ReceiverPace;
+use crate::domain::callback::target::CallbackTarget;
 
 /// URLs with a lane.
 const MOST: usize = 512;
@@ -52,7 +52,7 @@ pub struct CallbackReceivers<T> {
 
 /// What goes to one URL.
 struct UrlLane<T> {
-    order: Lanes<Bytes, T>,
+    order: CallbackLanes<Bytes, T>,
     /// Whether it takes callbacks.
     flow: CallbackFlow,
     /// Whether it has answered anything but that it fails.
@@ -103,7 +103,7 @@ impl<T> CallbackReceivers<T> {
     /// It has none: for how long what goes there waits in the queue.
     pub fn lane_of(
         &mut self,
-        target: &Target,
+        target: &CallbackTarget,
         path: &Arc<str>,
         now: Instant,
     ) -> Result<LaneKey, Duration> {
@@ -120,7 +120,10 @@ impl<T> CallbackReceivers<T> {
         }
         let known = self.failing.remove(&key);
         let host = self.hosts.entry(key.host.clone()).or_insert_with(|| {
-            let flow = known.map_or_else(|| CallbackFlow::new(Pace::of_host()), |url| url.host);
+            let flow = known.map_or_else(
+                || CallbackFlow::new(ReceiverPace::of_host()),
+                |url| url.host,
+            );
             CallbackHost { flow, urls: 0 }
         });
         host.urls += 1;
@@ -207,9 +210,10 @@ impl<T> CallbackReceivers<T> {
                 continue;
             };
             for (at, (came, subscriber, item)) in lane.order.drain().into_iter().enumerate() {
-                match at < KEPT {
-                    true => lane.order.push(came, subscriber, item),
-                    false => all.push((came, item, rest)),
+                if at < KEPT {
+                    lane.order.push(came, subscriber, item);
+                } else {
+                    all.push((came, item, rest));
                 }
             }
         }
@@ -230,9 +234,10 @@ impl<T> CallbackReceivers<T> {
                 return None;
             }
             let at_host = self.hosts.get(&key.host)?.flow.pace.most(most);
-            let standing = match is_alone {
-                true => UrlStanding::Proven,
-                false => self.standing_of(key, lane),
+            let standing = if is_alone {
+                UrlStanding::Proven
+            } else {
+                self.standing_of(key, lane)
             };
             let most = match standing {
                 UrlStanding::Unknown => 1,
@@ -276,9 +281,10 @@ impl<T> CallbackReceivers<T> {
         if lane.flow.is_failing() || host.is_some_and(|host| host.flow.is_failing()) {
             return UrlStanding::Failing;
         }
-        match lane.flow.pace.is_proven() || lane.has_answered {
-            true => UrlStanding::Proven,
-            false => UrlStanding::Unknown,
+        if lane.flow.pace.is_proven() || lane.has_answered {
+            UrlStanding::Proven
+        } else {
+            UrlStanding::Unknown
         }
     }
 
@@ -298,9 +304,10 @@ impl<T> CallbackReceivers<T> {
         let host = self.hosts.get(&key.host);
         let rest = host.map_or(Duration::ZERO, |host| host.flow.rest(now));
         let rest = rest.max(lane.rest(now));
-        match lane.used + STUCK <= now && self.is_on_trial(key, lane) {
-            true => rest.max(STUCK),
-            false => rest,
+        if lane.used + STUCK <= now && self.is_on_trial(key, lane) {
+            rest.max(STUCK)
+        } else {
+            rest
         }
     }
 
@@ -313,9 +320,10 @@ impl<T> CallbackReceivers<T> {
         now: Instant,
     ) -> Duration {
         let rest = self.rest_of(key, lane, now);
-        match is_crowded && self.standing_of(key, lane) != UrlStanding::Proven {
-            true => rest.max(STUCK),
-            false => rest,
+        if is_crowded && self.standing_of(key, lane) != UrlStanding::Proven {
+            rest.max(STUCK)
+        } else {
+            rest
         }
     }
 
@@ -374,14 +382,14 @@ impl<T> CallbackReceivers<T> {
     /// Nothing is known of any URL any more.
     pub fn forget(&mut self, now: Instant) {
         for lane in self.urls.values_mut() {
-            lane.flow.forget(Pace::of_url());
+            lane.flow.forget(ReceiverPace::of_url());
             lane.has_answered = false;
             lane.asked_until = None;
             lane.used = now;
         }
         self.failing.clear();
         for host in self.hosts.values_mut() {
-            host.flow.forget(Pace::of_host());
+            host.flow.forget(ReceiverPace::of_host());
         }
     }
 
@@ -458,8 +466,8 @@ impl<T> Default for CallbackReceivers<T> {
 impl<T> UrlLane<T> {
     fn new(known: Option<FailingUrl>, now: Instant) -> Self {
         Self {
-            order: Lanes::default(),
-            flow: known.map_or_else(|| CallbackFlow::new(Pace::of_url()), |url| url.flow),
+            order: CallbackLanes::default(),
+            flow: known.map_or_else(|| CallbackFlow::new(ReceiverPace::of_url()), |url| url.flow),
             has_answered: false,
             asked_until: known.and_then(|url| url.asked_until),
             used: now,

@@ -15,7 +15,7 @@ mod state;
 mod told;
 
 pub use self::outcome::attempt;
-pub use self::state::Way;
+pub use self::state::CallbackScope;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
 use self::state::CallbackSession;
-use super::client::Client;
+use super::client::CallbackClient;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::AccountPlan;
@@ -44,7 +44,7 @@ use crate::actors::session::outgoing::Serving;
 use crate::clock;
 use crate::config::{Account, CallbackFormat, DeliverBy};
 use crate::domain::callback::kannel;
-use crate::domain::callback::target::Target;
+use crate::domain::callback::target::CallbackTarget;
 use crate::domain::limit::Gcra;
 use crate::pb::{BindState, CallbackUrls, DeliverBatch, ReportHeld};
 
@@ -52,17 +52,17 @@ use crate::pb::{BindState, CallbackUrls, DeliverBatch, ReportHeld};
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// What it takes to start the callbacks of an account.
-pub struct Options {
+pub struct CallbackOptions {
     pub node: Arc<NodeContext>,
     pub account: u32,
-    pub way: Way,
+    pub way: CallbackScope,
     pub queue: Arc<QueuePort>,
     pub escalate: Escalate,
 }
 
-// === impl Options ===
+// === impl CallbackOptions ===
 
-impl Options {
+impl CallbackOptions {
     /// Starts the actor on an arbiter; gives its session number.
     pub fn start(self, arbiter: &ArbiterHandle) -> u64 {
         let health = Health::new(format!("callbacks {}", self.queue.name));
@@ -87,9 +87,9 @@ impl CallbackSession {
     fn follow_plan(&mut self, ctx: &mut Context<Self>) -> bool {
         let newest = self.node.plan().account_by_id(self.account).cloned();
         let newest = newest.filter(|plan| match &self.way {
-            Way::Own => plan.config.deliver_by == DeliverBy::Callback,
-            Way::Second => plan.config.callback_url.is_some(),
-            Way::Host(host) => plan.callbacks.queues().any(|(known, _)| known == host),
+            CallbackScope::Own => plan.config.deliver_by == DeliverBy::Callback,
+            CallbackScope::Second => plan.config.callback_url.is_some(),
+            CallbackScope::Host(host) => plan.callbacks.queues().any(|(known, _)| known == host),
         });
         let Some(newest) = newest else { return false };
         let before = self.plan.replace(Arc::clone(&newest));
@@ -108,8 +108,8 @@ impl CallbackSession {
         self.snapshot.name.clone_from(&config.system_id);
         // The rest of the URL may be a secret of the receiver.
         self.snapshot.peer = match &self.way {
-            Way::Own | Way::Second => host_and_port(config),
-            Way::Host(host) => host.clone(),
+            CallbackScope::Own | CallbackScope::Second => host_and_port(config),
+            CallbackScope::Host(host) => host.clone(),
         };
         // Made anew, for another URL perhaps.
         self.give_back_waiting();
@@ -133,7 +133,7 @@ impl CallbackSession {
                 .paused()
                 .await
                 .map_err(|error| error.to_string())?;
-            let build = move || Client::new(&for_thread.config);
+            let build = move || CallbackClient::new(&for_thread.config);
             let built = tokio::task::spawn_blocking(build).await;
             let client = built.map_err(|error| error.to_string())??;
             Ok::<_, String>((client, paused.contains(&queue)))
@@ -282,8 +282,8 @@ impl CallbackSession {
 fn host_and_port(config: &Account) -> String {
     let url = config.callback_url.as_deref().unwrap_or_default();
     let target = match config.callback_format {
-        CallbackFormat::Kannel => Target::parse(&kannel::example(url)),
-        _ => Target::parse(url),
+        CallbackFormat::Kannel => CallbackTarget::parse(&kannel::example(url)),
+        _ => CallbackTarget::parse(url),
     };
     target.map_or_else(
         |_| String::new(),

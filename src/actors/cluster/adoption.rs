@@ -16,7 +16,7 @@ use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::queue::seeds::Seeds;
 use crate::store::StoreError;
-use crate::store::cluster::{ClusterStore, Partition, Resource};
+use crate::store::cluster::{ClusterStore, LeasedResource, Partition};
 
 /// Active messages that a group should have, but for a single partition that has more.
 const MANY: u64 = 100_000;
@@ -41,10 +41,10 @@ pub struct Adoptions {
 impl Adoptions {
     /// Whether a resource may be claimed: no partition that is being read, and none at all while `most`
     /// readings are under way.
-    pub fn allow(&self, resource: &Resource, most: usize) -> bool {
+    pub fn allow(&self, resource: &LeasedResource, most: usize) -> bool {
         match resource {
-            Resource::Queue(at) => self.count < most && !self.partitions.contains(at),
-            Resource::Bind { .. } | Resource::Janitor => true,
+            LeasedResource::Queue(at) => self.count < most && !self.partitions.contains(at),
+            LeasedResource::Bind { .. } | LeasedResource::Janitor => true,
         }
     }
 
@@ -106,7 +106,11 @@ pub fn pass_on(node: &NodeContext, partitions: &[Partition], mut seeds: Seeds, b
             Some((node.queue(queue)?, AdoptPartitions { parts, seeds }))
         })
         .collect();
-    let resources: Vec<Resource> = partitions.iter().copied().map(Resource::Queue).collect();
+    let resources: Vec<LeasedResource> = partitions
+        .iter()
+        .copied()
+        .map(LeasedResource::Queue)
+        .collect();
     let lease = &node.local_lease;
     lease.gain(lease.generation(), &resources, || {
         for (port, adoption) in adoptions {

@@ -15,7 +15,7 @@ use crate::actors::queue::unknown::unknown_to;
 use crate::pb::delivery::What;
 use crate::pb::{FlushCorrelation, QueueItem};
 use crate::store::cluster::ClusterStore;
-use crate::store::{Stage, StoreError};
+use crate::store::{MessageStage, StoreError};
 
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
@@ -81,11 +81,11 @@ async fn new_of(
     let is_active = |seed: &&Seed| {
         let mut active = active.iter().filter(|one| one.id == seed.item.id);
         active.any(|one| match one.stage {
-            Stage::Waiting | Stage::OutcomeUnknown => {
+            MessageStage::Waiting | MessageStage::OutcomeUnknown => {
                 seed.item.what == What::Message && one.queue == port.id
             }
-            Stage::Untold { tell, .. } => seed.item.what == What::Receipt && tell == port.id,
-            Stage::Sent { .. } => false,
+            MessageStage::Untold { tell, .. } => seed.item.what == What::Receipt && tell == port.id,
+            MessageStage::Sent { .. } => false,
         })
     };
     let new = unknown.iter().filter(is_active);

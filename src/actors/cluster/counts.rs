@@ -28,7 +28,7 @@ const BEATS: u32 = 3;
 
 /// The state of counting.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct CountExchange {
     exchanging: bool,
     recounting: bool,
     /// Accounts that were counted.
@@ -144,9 +144,10 @@ pub(super) async fn correct(
 
 /// The smaller of two differences with the same sign; otherwise 0.
 fn in_both(first: i64, second: i64) -> i64 {
-    match first.signum() == second.signum() {
-        true => first.signum() * first.abs().min(second.abs()),
-        false => 0,
+    if first.signum() == second.signum() {
+        first.signum() * first.abs().min(second.abs())
+    } else {
+        0
     }
 }
 

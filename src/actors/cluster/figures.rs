@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueueKind;
-use crate::pb::{BindState, QueueSnapshot};
+use crate::pb::{BindDirection, BindState, QueueSnapshot};
 use crate::store::cluster::{Figures, OperatorFigures, QueueFigures};
 
 /// Most queues in a card; beyond that, those with the fewest messages are left out. Operators' queues
@@ -22,13 +22,13 @@ pub fn of(node: &NodeContext) -> Figures {
     let mut esmes = 0;
     for port in &binds {
         let bind = port.snapshot.get();
-        match bind.direction.as_str() {
-            "in" => {
+        match bind.direction() {
+            BindDirection::In => {
                 esmes += u64::from(bind.state() == BindState::Bound);
                 continue;
             }
             // A program on the same machine is no bind of anybody, and what a gateway has made to us is none of ours.
-            "local" | "gateway" => continue,
+            BindDirection::Local | BindDirection::Gateway => continue,
             _ => {}
         }
         if bind.state() == BindState::Standby {

@@ -4,9 +4,9 @@
 //! operator's queue and of the account's, its receipts need no hand-off. Called by `shares`; a preference only:
 //! nothing moves for it.
 
-use super::spread::Row;
+use super::spread::SpreadRow;
 use crate::domain::partition::PARTITIONS;
-use crate::store::cluster::{Resource, View};
+use crate::store::cluster::{LeasedResource, View};
 
 /// Numbers of nodes.
 const NODES: usize = 1 << u8::BITS;
@@ -21,7 +21,7 @@ impl PartHolders {
         let mut counts = vec![0; usize::from(PARTITIONS) * NODES];
         for held in &view.held {
             // Not what is held as a whole.
-            if let Resource::Queue(partition) = held.resource
+            if let LeasedResource::Queue(partition) = held.resource
                 && partition.part < PARTITIONS
             {
                 counts[place(partition.part, held.node)] += 1;
@@ -31,7 +31,7 @@ impl PartHolders {
     }
 
     /// Prefers for each part of a queue the node that has it of the most other ones.
-    pub fn prefer(&self, row: &mut Row, nodes: &[u8]) {
+    pub fn prefer(&self, row: &mut SpreadRow, nodes: &[u8]) {
         // With more nodes than parts the same ones would have nothing of any queue.
         if nodes.len() > usize::from(PARTITIONS) {
             return;

@@ -34,9 +34,9 @@ impl Cluster {
         let work = async move {
             store.declare(held.clone()).await?;
             let kept = store.keep(held.clone()).await?;
-            let kept: HashSet<Resource> = kept.into_iter().collect();
+            let kept: HashSet<LeasedResource> = kept.into_iter().collect();
             let lost = held.into_iter().filter(|one| !kept.contains(one));
-            Ok::<Vec<Resource>, StoreError>(lost.collect())
+            Ok::<Vec<LeasedResource>, StoreError>(lost.collect())
         };
         ctx.spawn(work.into_actor(self).map(move |lost, cluster, ctx| {
             cluster.reconciling = false;

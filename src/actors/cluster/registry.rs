@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::context::managed::is_outbound;
 use crate::pb::{BindSnapshot, BindState};
-use crate::store::redis::{OperatorHealth, Redis, SessionEntry};
+use crate::store::redis::{OperatorBinds, Redis, SessionEntry};
 
 /// A third of the lifetime of an entry in Redis.
 const EVERY: Duration = Duration::from_secs(20);
@@ -35,7 +35,7 @@ pub struct Registry {
 struct Update {
     sessions: Vec<SessionEntry>,
     ended: Vec<u64>,
-    health: Vec<OperatorHealth>,
+    health: Vec<OperatorBinds>,
     all_sessions: HashSet<u64>,
     all_health: BTreeMap<String, u32>,
     whole: bool,
@@ -127,7 +127,7 @@ impl Registry {
         let health = all_health
             .iter()
             .filter(|(id, binds)| whole || self.health.get(*id) != Some(binds))
-            .map(|(operator, binds)| OperatorHealth {
+            .map(|(operator, binds)| OperatorBinds {
                 operator: operator.clone(),
                 binds: *binds,
             })
@@ -148,7 +148,7 @@ fn entry(bind: &BindSnapshot) -> SessionEntry {
     SessionEntry {
         session: bind.session,
         name: bind.name.clone(),
-        direction: bind.direction.clone(),
+        direction: bind.direction().word(),
         bind_type: bind.bind_type.clone(),
         peer: bind.peer.clone(),
         since: bind.since,

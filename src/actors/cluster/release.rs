@@ -28,8 +28,8 @@ impl Cluster {
         self.wanted.adopt.clear();
     }
 
-    pub(super) fn give_back(&mut self, resources: Vec<Resource>, ctx: &mut Context<Self>) {
-        let resources: Vec<Resource> = {
+    pub(super) fn give_back(&mut self, resources: Vec<LeasedResource>, ctx: &mut Context<Self>) {
+        let resources: Vec<LeasedResource> = {
             let ownership = self.node.local_lease.hold();
             resources
                 .into_iter()
@@ -62,22 +62,22 @@ impl Cluster {
 }
 
 /// Resources that were drained together, and whether the cluster has them back.
-type DrainedTogether = (Vec<Resource>, Result<(), StoreError>);
+type DrainedTogether = (Vec<LeasedResource>, Result<(), StoreError>);
 
 /// Drains resources that were given up here, and gives them back to the cluster: all that are drained together in one
 /// step.
 fn release(
     node: &Arc<NodeContext>,
     store: &Arc<dyn ClusterStore>,
-    resources: &[Resource],
+    resources: &[LeasedResource],
 ) -> impl Stream<Item = DrainedTogether> + use<> {
     let generation = node.local_lease.generation();
-    let mut by_queue: BTreeMap<Option<u32>, Vec<Resource>> = BTreeMap::new();
+    let mut by_queue: BTreeMap<Option<u32>, Vec<LeasedResource>> = BTreeMap::new();
     for resource in resources {
         let queue = match resource {
-            Resource::Queue(partition) => Some(partition.queue),
-            Resource::Bind { operator, .. } => Some(*operator),
-            Resource::Janitor => None,
+            LeasedResource::Queue(partition) => Some(partition.queue),
+            LeasedResource::Bind { operator, .. } => Some(*operator),
+            LeasedResource::Janitor => None,
         };
         by_queue.entry(queue).or_default().push(*resource);
     }
@@ -104,13 +104,13 @@ fn release(
 }
 
 /// Waits until no session here uses these slots of an operator, or holds a message of these partitions of its queue.
-async fn drain(node: &NodeContext, queue: u32, generation: u64, resources: &[Resource]) {
+async fn drain(node: &NodeContext, queue: u32, generation: u64, resources: &[LeasedResource]) {
     let (mut parts, mut slots) = (Vec::new(), Vec::new());
     for resource in resources {
         match *resource {
-            Resource::Queue(partition) => parts.push(u32::from(partition.part)),
-            Resource::Bind { slot, .. } => slots.push(slot),
-            Resource::Janitor => {}
+            LeasedResource::Queue(partition) => parts.push(u32::from(partition.part)),
+            LeasedResource::Bind { slot, .. } => slots.push(slot),
+            LeasedResource::Janitor => {}
         }
     }
     // Binds first: their responses settle messages that the queue holds.
@@ -134,7 +134,7 @@ async fn hand_in(
     node: &NodeContext,
     store: &dyn ClusterStore,
     generation: u64,
-    resources: &[Resource],
+    resources: &[LeasedResource],
 ) -> Result<(), StoreError> {
     settled(node, store).await?;
     // They were lost and regained meanwhile, so this release is obsolete.
@@ -169,7 +169,7 @@ async fn settled(node: &NodeContext, store: &dyn ClusterStore) -> Result<(), Sto
 
 /// Gives everything back and ends the membership; sessions have been drained before.
 pub(super) async fn leave(node: Arc<NodeContext>, store: Arc<dyn ClusterStore>) {
-    let mine: Vec<Resource> = {
+    let mine: Vec<LeasedResource> = {
         let ownership = node.local_lease.hold();
         let cluster_view = node.local_lease.cluster_view();
         cluster_view

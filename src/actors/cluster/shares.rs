@@ -13,9 +13,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::parts::PartHolders;
-use super::spread::{Row, spread};
+use super::spread::{SpreadRow, spread};
+use crate::config::NodeRole;
 use crate::domain::partition::{PARTITIONS, WHOLE};
-use crate::store::cluster::{Partition, Resource, View};
+use crate::store::cluster::{LeasedResource, Partition, View};
 
 /// What the rule needs to know of a queue.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +47,10 @@ pub struct BindNeed {
 /// What a node should do next.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Rebalance {
-    pub claim: Vec<Resource>,
-    pub release: Vec<Resource>,
+    pub claim: Vec<LeasedResource>,
+    pub release: Vec<LeasedResource>,
     /// What is free, and left to the node that should have it.
-    pub left: Vec<Resource>,
+    pub left: Vec<LeasedResource>,
 }
 
 /// All resources to share, and this node.
@@ -61,20 +62,20 @@ pub struct Shares<'a> {
     /// GSM networks whose name all nodes have.
     pub names: &'a [u32],
     /// What this node has left to others for [`WAIT_FOR_OTHERS`] and nobody has taken.
-    pub overdue: &'a HashSet<Resource>,
+    pub overdue: &'a HashSet<LeasedResource>,
 }
 
 /// Heartbeats that a free resource waits for the node that should have it.
 pub const WAIT_FOR_OTHERS: u32 = 3;
 
-fn whole_of(queue: u32) -> Resource {
-    Resource::Queue(Partition { queue, part: WHOLE })
+fn whole_of(queue: u32) -> LeasedResource {
+    LeasedResource::Queue(Partition { queue, part: WHOLE })
 }
 
-fn parts_of(queue: u32) -> Vec<Resource> {
+fn parts_of(queue: u32) -> Vec<LeasedResource> {
     let parts = 0..PARTITIONS;
     parts
-        .map(|part| Resource::Queue(Partition { queue, part }))
+        .map(|part| LeasedResource::Queue(Partition { queue, part }))
         .collect()
 }
 
@@ -83,9 +84,9 @@ fn parts_of(queue: u32) -> Vec<Resource> {
 impl Shares<'_> {
     /// All resources that nodes may claim as things are. The whole of a queue is known before its parts: a claim
     /// of parts locks it.
-    pub fn everything(&self) -> Vec<Resource> {
+    pub fn everything(&self) -> Vec<LeasedResource> {
         let divided: HashSet<u32> = self.view.divided().collect();
-        let mut all = vec![Resource::Janitor];
+        let mut all = vec![LeasedResource::Janitor];
         for need in self.queues {
             if need.split != Split::Always {
                 all.push(whole_of(need.queue));
@@ -115,7 +116,7 @@ impl Shares<'_> {
     /// What this node should claim and release.
     pub fn rebalance(&self) -> Rebalance {
         let mut rebalance = Rebalance::default();
-        let holders: HashMap<Resource, u8> = self
+        let holders: HashMap<LeasedResource, u8> = self
             .view
             .held
             .iter()
@@ -134,19 +135,24 @@ impl Shares<'_> {
     }
 
     /// Numbers of the live nodes with a role, ascending.
-    fn nodes_with(&self, role: &str) -> Vec<u8> {
+    fn nodes_with(&self, role: NodeRole) -> Vec<u8> {
         self.view
             .nodes
             .iter()
             .filter(|node| node.lives_for.is_some() && !node.card.draining)
-            .filter(|node| node.card.roles.iter().any(|has| has == role))
+            .filter(|node| node.card.roles.iter().any(|has| has == role.as_str()))
             .map(|node| node.node)
             .collect()
     }
 
     /// The nodes that may hold a queue, whether they serve it or not.
     fn able(&self, need: &QueueNeed) -> Vec<u8> {
-        self.nodes_with(if need.is_account { "smpp" } else { "delivery" })
+        let role = if need.is_account {
+            NodeRole::Smpp
+        } else {
+            NodeRole::Delivery
+        };
+        self.nodes_with(role)
     }
 
     fn serving(&self, need: &QueueNeed) -> Vec<u8> {
@@ -163,25 +169,27 @@ impl Shares<'_> {
         &self,
         need: &QueueNeed,
         is_split: bool,
-        holders: &HashMap<Resource, u8>,
+        holders: &HashMap<LeasedResource, u8>,
         part_holders: &PartHolders,
         rebalance: &mut Rebalance,
     ) {
         let serving = self.serving(need);
         // Messages must expire and fail over even while no node can deliver.
-        let eligible = match serving.is_empty() {
-            true => self.able(need),
-            false => serving,
+        let eligible = if serving.is_empty() {
+            self.able(need)
+        } else {
+            serving
         };
         if eligible.is_empty() {
             return;
         }
         let (whole, parts) = (vec![whole_of(need.queue)], parts_of(need.queue));
-        let (all, others) = match is_split {
-            true => (parts, whole),
-            false => (whole, parts),
+        let (all, others) = if is_split {
+            (parts, whole)
+        } else {
+            (whole, parts)
         };
-        let is_mine = |resource: &Resource| holders.get(resource) == Some(&self.me);
+        let is_mine = |resource: &LeasedResource| holders.get(resource) == Some(&self.me);
         let wrong = others.iter().filter(|other| is_mine(other));
         rebalance.release.extend(wrong);
         if !eligible.contains(&self.me) {
@@ -201,17 +209,17 @@ impl Shares<'_> {
         }
     }
 
-    fn share_binds(&self, holders: &HashMap<Resource, u8>, rebalance: &mut Rebalance) {
-        let able = self.nodes_with("delivery");
+    fn share_binds(&self, holders: &HashMap<LeasedResource, u8>, rebalance: &mut Rebalance) {
+        let able = self.nodes_with(NodeRole::Delivery);
         let is_able = able.contains(&self.me);
-        let slots: Vec<Vec<Resource>> = self
+        let slots: Vec<Vec<LeasedResource>> = self
             .binds
             .iter()
             .map(|need| slots_of(need).collect())
             .collect();
         if is_able {
             let needs = self.binds.iter().zip(&slots);
-            let rows: Vec<Row> = needs
+            let rows: Vec<SpreadRow> = needs
                 .map(|(need, slots)| row_of(need.operator, slots, holders))
                 .collect();
             for (slots, planned) in slots.iter().zip(spread(&rows, &able)) {
@@ -221,20 +229,20 @@ impl Shares<'_> {
             }
         }
         // Slots that this node should not have at all, and those that are no longer configured.
-        let names: Vec<Resource> = self.names.iter().copied().map(name_of).collect();
-        let configured: HashSet<&Resource> = slots.iter().flatten().chain(&names).collect();
+        let names: Vec<LeasedResource> = self.names.iter().copied().map(name_of).collect();
+        let configured: HashSet<&LeasedResource> = slots.iter().flatten().chain(&names).collect();
         rebalance
             .release
             .extend(self.view.held.iter().filter_map(|held| {
-                let is_bind = matches!(held.resource, Resource::Bind { .. });
+                let is_bind = matches!(held.resource, LeasedResource::Bind { .. });
                 let is_wanted = is_able && configured.contains(&held.resource);
                 (is_bind && held.node == self.me && !is_wanted).then_some(held.resource)
             }));
     }
 
     /// A name stays with a node that reaches the HLR. Where none does, it stays with whom it is.
-    fn share_names(&self, holders: &HashMap<Resource, u8>, rebalance: &mut Rebalance) {
-        let able = self.nodes_with("delivery");
+    fn share_names(&self, holders: &HashMap<LeasedResource, u8>, rebalance: &mut Rebalance) {
+        let able = self.nodes_with(NodeRole::Delivery);
         for name in self.names {
             let reaches = |node: &u8| {
                 let mut nodes = self.view.nodes.iter();
@@ -247,7 +255,7 @@ impl Shares<'_> {
             }
             let resources = [name_of(*name)];
             if !eligible.contains(&self.me) {
-                let is_mine = |resource: &Resource| holders.get(resource) == Some(&self.me);
+                let is_mine = |resource: &LeasedResource| holders.get(resource) == Some(&self.me);
                 // Who delivers no more has given it up with its binds.
                 if able.contains(&self.me) {
                     rebalance
@@ -267,11 +275,11 @@ impl Shares<'_> {
     /// Claims what is free and planned for this node; returns what it holds and should not.
     fn follow(
         &self,
-        resources: &[Resource],
+        resources: &[LeasedResource],
         planned: &[u8],
-        holders: &HashMap<Resource, u8>,
+        holders: &HashMap<LeasedResource, u8>,
         rebalance: &mut Rebalance,
-    ) -> Vec<Resource> {
+    ) -> Vec<LeasedResource> {
         let mut given_up = Vec::new();
         for (resource, node) in resources.iter().zip(planned) {
             let is_mine = *node == self.me;
@@ -287,34 +295,40 @@ impl Shares<'_> {
         given_up
     }
 
-    fn share_janitor(&self, holders: &HashMap<Resource, u8>, rebalance: &mut Rebalance) {
-        let able = self.nodes_with("janitor").contains(&self.me);
-        match holders.get(&Resource::Janitor) {
-            None if able => rebalance.claim.push(Resource::Janitor),
-            Some(node) if *node == self.me && !able => rebalance.release.push(Resource::Janitor),
+    fn share_janitor(&self, holders: &HashMap<LeasedResource, u8>, rebalance: &mut Rebalance) {
+        let able = self.nodes_with(NodeRole::Janitor).contains(&self.me);
+        match holders.get(&LeasedResource::Janitor) {
+            None if able => rebalance.claim.push(LeasedResource::Janitor),
+            Some(node) if *node == self.me && !able => {
+                rebalance.release.push(LeasedResource::Janitor)
+            }
             _ => {}
         }
     }
 }
 
-fn slots_of(need: &BindNeed) -> impl Iterator<Item = Resource> + use<> {
+fn slots_of(need: &BindNeed) -> impl Iterator<Item = LeasedResource> + use<> {
     let operator = need.operator;
-    (0..need.slots).map(move |slot| Resource::Bind { operator, slot })
+    (0..need.slots).map(move |slot| LeasedResource::Bind { operator, slot })
 }
 
 /// The one connection to a GSM network whose name all nodes have.
-fn name_of(gsm: u32) -> Resource {
-    Resource::Bind {
+fn name_of(gsm: u32) -> LeasedResource {
+    LeasedResource::Bind {
         operator: gsm,
         slot: 0,
     }
 }
 
-fn row_of(key: u32, resources: &[Resource], holders: &HashMap<Resource, u8>) -> Row {
+fn row_of(
+    key: u32,
+    resources: &[LeasedResource],
+    holders: &HashMap<LeasedResource, u8>,
+) -> SpreadRow {
     let holders = resources
         .iter()
         .map(|resource| holders.get(resource).copied());
-    Row {
+    SpreadRow {
         key,
         holders: holders.collect(),
         preferred: Vec::new(),

@@ -7,7 +7,7 @@
 
 /// Resources that are to be spread evenly: the slots of one operator, or the partitions of one queue.
 #[derive(Debug)]
-pub struct Row {
+pub struct SpreadRow {
     /// Decides between nodes that have equally many, so that these are not always the same ones.
     pub key: u32,
     /// Of each resource, the holder, if that is one of the nodes. All others are dealt, whether they are
@@ -18,8 +18,8 @@ pub struct Row {
 }
 
 /// The plan while it is made; nodes are meant by their place in the list of nodes.
-struct Plan<'a> {
-    rows: &'a [Row],
+struct SpreadPlan<'a> {
+    rows: &'a [SpreadRow],
     nodes: usize,
     /// Of each row, the node that has each resource.
     held: Vec<Vec<Option<usize>>>,
@@ -35,8 +35,8 @@ struct Plan<'a> {
 
 /// The node that each resource of each row should be with. `nodes`: those that share, ascending, at least
 /// one.
-pub fn spread(rows: &[Row], nodes: &[u8]) -> Vec<Vec<u8>> {
-    let mut plan = Plan::new(rows, nodes);
+pub fn spread(rows: &[SpreadRow], nodes: &[u8]) -> Vec<Vec<u8>> {
+    let mut plan = SpreadPlan::new(rows, nodes);
     plan.deal();
     (0..rows.len()).for_each(|row| plan.even_out(row));
     plan.even_out_totals();
@@ -46,10 +46,10 @@ pub fn spread(rows: &[Row], nodes: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-// === impl Plan ===
+// === impl SpreadPlan ===
 
-impl<'a> Plan<'a> {
-    fn new(rows: &'a [Row], nodes: &[u8]) -> Self {
+impl<'a> SpreadPlan<'a> {
+    fn new(rows: &'a [SpreadRow], nodes: &[u8]) -> Self {
         let place = |holder: Option<u8>| {
             let holder = holder?;
             nodes.iter().position(|node| *node == holder)
@@ -208,18 +208,19 @@ mod tests {
     use super::*;
 
     /// Rows of holders, and the nodes.
-    fn cases() -> impl Strategy<Value = (Vec<Row>, Vec<u8>)> {
+    fn cases() -> impl Strategy<Value = (Vec<SpreadRow>, Vec<u8>)> {
         (1usize..9).prop_flat_map(|nodes| {
             // Beyond the nodes: a holder that is none of them.
             let holder = proptest::option::of(0..=nodes as u8);
             let holders = proptest::collection::vec(holder, 0..40);
             let preferred = proptest::collection::vec(proptest::option::of(0..=nodes as u8), 0..40);
-            let row =
-                (any::<u32>(), holders, preferred).prop_map(|(key, holders, preferred)| Row {
+            let row = (any::<u32>(), holders, preferred).prop_map(|(key, holders, preferred)| {
+                SpreadRow {
                     key,
                     holders,
                     preferred,
-                });
+                }
+            });
             let rows = proptest::collection::vec(row, 0..8);
             rows.prop_map(move |rows| (rows, (0..nodes as u8).collect()))
         })
@@ -238,7 +239,7 @@ mod tests {
         most <= counts.iter().min().copied().unwrap_or_default() + 1
     }
 
-    fn moves(row: &Row, planned: &[u8], nodes: &[u8]) -> usize {
+    fn moves(row: &SpreadRow, planned: &[u8], nodes: &[u8]) -> usize {
         let both = row.holders.iter().zip(planned);
         both.filter(|(holder, planned)| {
             holder.is_some_and(|holder| nodes.contains(&holder) && holder != **planned)
@@ -247,7 +248,7 @@ mod tests {
     }
 
     /// The fewest resources of a row that must be taken from their holders.
-    fn fewest_moves(row: &Row, nodes: &[u8]) -> usize {
+    fn fewest_moves(row: &SpreadRow, nodes: &[u8]) -> usize {
         let (total, n) = (row.holders.len(), nodes.len());
         let held: Vec<u8> = row.holders.iter().copied().flatten().collect();
         let mut held = counts(held.iter().filter(|holder| nodes.contains(holder)), nodes);
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn slots_and_where_they_go() {
-        let row = |holders: &[i8]| Row {
+        let row = |holders: &[i8]| SpreadRow {
             key: 0,
             holders: holders
                 .iter()
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn what_moves_anyway_goes_where_it_is_preferred() {
         let plan = |holders: &[Option<u8>], preferred: &[u8], nodes: &[u8]| {
-            let row = Row {
+            let row = SpreadRow {
                 key: 3,
                 holders: holders.to_vec(),
                 preferred: preferred.iter().copied().map(Some).collect(),

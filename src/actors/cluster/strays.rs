@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::domain::partition::WHOLE;
-use crate::store::cluster::{NodeView, Partition, Resource, View};
+use crate::store::cluster::{LeasedResource, NodeView, Partition, View};
 
 /// How long to look after a change, in leases.
 const LEASES: u32 = 2;
@@ -48,8 +48,8 @@ impl Strays {
         for held in &view.held {
             // Of the parts the first one stands for all.
             let (queue, is_divided) = match held.resource {
-                Resource::Queue(Partition { queue, part: WHOLE }) => (queue, false),
-                Resource::Queue(Partition { queue, part: 0 }) => (queue, true),
+                LeasedResource::Queue(Partition { queue, part: WHOLE }) => (queue, false),
+                LeasedResource::Queue(Partition { queue, part: 0 }) => (queue, true),
                 _ => continue,
             };
             if !is_account(queue) {
@@ -100,7 +100,7 @@ impl Strays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::cluster::{Held, NodeCard};
+    use crate::store::cluster::{NodeCard, ResourceHolder};
 
     const LEASE: Duration = Duration::from_secs(15);
 
@@ -120,8 +120,8 @@ mod tests {
 
     /// Queue, part, node.
     fn view(nodes: &[NodeView], held: &[(u32, u8, u8)]) -> View {
-        let held = held.iter().map(|&(queue, part, node)| Held {
-            resource: Resource::Queue(Partition { queue, part }),
+        let held = held.iter().map(|&(queue, part, node)| ResourceHolder {
+            resource: LeasedResource::Queue(Partition { queue, part }),
             node,
             epoch: 1,
         });

@@ -21,7 +21,7 @@ use crate::actors::runtime::supervise::{self, Escalate, Health};
 use crate::actors::test_support::{self, TestNode, until};
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::balance::{BlockOrder, BlockStore};
-use crate::store::cluster::{Handed, Held, IsWanted, NodeView, Partition, Permit};
+use crate::store::cluster::{Handed, IsWanted, NodeView, Partition, Permit, ResourceHolder};
 use crate::store::{Active, Reply};
 
 const ME: Membership = Membership { node: 0, epoch: 1 };
@@ -43,7 +43,7 @@ type Late = Box<dyn FnOnce() + Send>;
 struct State {
     /// Whether the other node is a member.
     is_joined: bool,
-    held: BTreeMap<Resource, Membership>,
+    held: BTreeMap<LeasedResource, Membership>,
     /// Calls whose answers are delayed.
     slow: Vec<Call>,
     late: Vec<(Call, Late)>,
@@ -89,9 +89,10 @@ impl Shelf {
     fn answer<T: Send + 'static>(&self, state: &mut State, call: Call, answer: T) -> Reply<T> {
         let (sender, reply) = Reply::pair();
         let send = move || drop(sender.send(Ok(answer)));
-        match state.slow.contains(&call) {
-            true => state.late.push((call, Box::new(send))),
-            false => send(),
+        if state.slow.contains(&call) {
+            state.late.push((call, Box::new(send)));
+        } else {
+            send();
         }
         reply
     }
@@ -115,7 +116,7 @@ impl Shelf {
         }
     }
 
-    fn holder(&self, resource: Resource) -> Option<Membership> {
+    fn holder(&self, resource: LeasedResource) -> Option<Membership> {
         lock(&self.state).held.get(&resource).copied()
     }
 }
@@ -127,9 +128,10 @@ impl State {
             epoch: member.epoch,
             card: NodeCard {
                 roles: vec!["delivery".to_owned()],
-                cut_off: match member == ME {
-                    true => self.cut_off.clone(),
-                    false => Vec::new(),
+                cut_off: if member == ME {
+                    self.cut_off.clone()
+                } else {
+                    Vec::new()
                 },
                 ..NodeCard::default()
             },
@@ -140,7 +142,7 @@ impl State {
         let members = [ME, OTHER]
             .into_iter()
             .take(1 + usize::from(self.is_joined));
-        let held = self.held.iter().map(|(resource, holder)| Held {
+        let held = self.held.iter().map(|(resource, holder)| ResourceHolder {
             resource: *resource,
             node: holder.node,
             epoch: holder.epoch,
@@ -174,17 +176,17 @@ impl ClusterStore for Shelf {
         Reply::ready(Ok(true))
     }
 
-    fn declare(&self, _: Vec<Resource>) -> Reply<()> {
+    fn declare(&self, _: Vec<LeasedResource>) -> Reply<()> {
         Reply::ready(Ok(()))
     }
 
-    fn claim(&self, mut resources: Vec<Resource>) -> Reply<Vec<Resource>> {
+    fn claim(&self, mut resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>> {
         let mut state = lock(&self.state);
         resources.retain(|resource| *state.held.entry(*resource).or_insert(ME) == ME);
         self.answer(&mut state, Call::Claim, resources)
     }
 
-    fn release(&self, resources: Vec<Resource>) -> Reply<()> {
+    fn release(&self, resources: Vec<LeasedResource>) -> Reply<()> {
         let mut state = lock(&self.state);
         for resource in resources {
             state.held.insert(resource, OTHER);
@@ -227,7 +229,7 @@ impl ClusterStore for Shelf {
         Reply::ready(Ok(vec![Handed::new(partition, items.encode_to_vec())]))
     }
 
-    fn keep(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>> {
+    fn keep(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>> {
         Reply::ready(Ok(resources))
     }
 
@@ -291,19 +293,19 @@ impl BlockStore for Shelf {
 }
 
 /// A node, and the two bind slots of its operator, of which `first_held_by` may hold the first.
-async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [Resource; 2]) {
+async fn started(first_held_by: Option<Membership>) -> (Arc<Shelf>, TestNode, [LeasedResource; 2]) {
     started_with(first_held_by, |_| {}).await
 }
 
 async fn started_with(
     first_held_by: Option<Membership>,
     change: impl FnOnce(&mut Config),
-) -> (Arc<Shelf>, TestNode, [Resource; 2]) {
+) -> (Arc<Shelf>, TestNode, [LeasedResource; 2]) {
     let shelf = Arc::new(Shelf::default());
     let node = test_support::node_with(2, Some(Arc::<Shelf>::clone(&shelf)), change).await;
     tokio::time::pause();
     let operator = node.operator;
-    let slots = [0, 1].map(|slot| Resource::Bind { operator, slot });
+    let slots = [0, 1].map(|slot| LeasedResource::Bind { operator, slot });
     lock(&shelf.state)
         .held
         .extend(first_held_by.map(|holder| (slots[0], holder)));
@@ -331,13 +333,13 @@ async fn started_with(
 }
 
 impl TestNode {
-    fn has(&self, resource: Resource) -> bool {
+    fn has(&self, resource: LeasedResource) -> bool {
         self.context.local_lease.hold().has(&resource)
     }
 
     /// A session that uses a slot until it is removed.
-    fn bind(&self, resource: Resource) -> u64 {
-        let Resource::Bind { operator, slot } = resource else {
+    fn bind(&self, resource: LeasedResource) -> u64 {
+        let LeasedResource::Bind { operator, slot } = resource else {
             panic!("not a slot: {resource:?}");
         };
         let session = self.context.binds.next_session();
@@ -350,7 +352,7 @@ impl TestNode {
 }
 
 /// While time passes, the resource that was given back stays with the other node.
-async fn stays_away(node: &TestNode, shelf: &Shelf, given_back: Resource) {
+async fn stays_away(node: &TestNode, shelf: &Shelf, given_back: LeasedResource) {
     for _ in 0..1000 {
         assert!(!node.has(given_back), "taken up again");
         tokio::time::sleep(Duration::from_millis(10)).await;

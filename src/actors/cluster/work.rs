@@ -25,17 +25,17 @@ const MUCH: usize = 100;
 
 /// The work to do next.
 #[derive(Default)]
-pub(super) struct Wanted {
-    pub claim: Vec<Resource>,
+pub(super) struct WantedWork {
+    pub claim: Vec<LeasedResource>,
     /// Held in the database already, but not here.
-    pub adopt: Vec<Resource>,
+    pub adopt: Vec<LeasedResource>,
     pub collect: bool,
     pub orders: bool,
 }
 
-// === impl Wanted ===
+// === impl WantedWork ===
 
-impl Wanted {
+impl WantedWork {
     fn is_nothing(&self) -> bool {
         !self.collect && !self.orders && !self.has_claims()
     }
@@ -86,9 +86,10 @@ impl Cluster {
             return;
         }
         self.working = true;
-        match self.wanted.has_claims() {
-            true => self.claim(ctx),
-            false => self.collect(ctx),
+        if self.wanted.has_claims() {
+            self.claim(ctx);
+        } else {
+            self.collect(ctx);
         }
     }
 
@@ -119,7 +120,12 @@ impl Cluster {
         }));
     }
 
-    fn gained(&mut self, generation: u64, mut gained: Vec<Resource>, ctx: &mut Context<Self>) {
+    fn gained(
+        &mut self,
+        generation: u64,
+        mut gained: Vec<LeasedResource>,
+        ctx: &mut Context<Self>,
+    ) {
         {
             // Since the view was read, an earlier step may have brought them, or they are being given back.
             let ownership = self.node.local_lease.hold();
@@ -128,13 +134,13 @@ impl Cluster {
         if gained.is_empty() {
             return;
         }
-        let (partitions, others): (Vec<Resource>, Vec<Resource>) = gained
+        let (partitions, others): (Vec<LeasedResource>, Vec<LeasedResource>) = gained
             .into_iter()
-            .partition(|resource| matches!(resource, Resource::Queue(_)));
+            .partition(|resource| matches!(resource, LeasedResource::Queue(_)));
         if !self.node.local_lease.gain(generation, &others, || {}) {
             return;
         }
-        let is_bind = |resource: &Resource| matches!(resource, Resource::Bind { .. });
+        let is_bind = |resource: &LeasedResource| matches!(resource, LeasedResource::Bind { .. });
         if others.iter().any(is_bind) {
             self.slots_changed();
         }
@@ -144,14 +150,14 @@ impl Cluster {
     }
 
     /// Reads partitions beside everything else, and continues them.
-    fn adopt(&mut self, resources: Vec<Resource>, ctx: &mut Context<Self>) {
+    fn adopt(&mut self, resources: Vec<LeasedResource>, ctx: &mut Context<Self>) {
         if resources.is_empty() {
             return;
         }
         let partitions: Vec<Partition> = resources
             .iter()
             .filter_map(|resource| match resource {
-                Resource::Queue(partition) => Some(*partition),
+                LeasedResource::Queue(partition) => Some(*partition),
                 _ => None,
             })
             .collect();
@@ -290,7 +296,7 @@ struct Collected {
     /// Whether there may be more.
     more: bool,
     /// Partitions of which items are damaged.
-    damaged: Vec<Resource>,
+    damaged: Vec<LeasedResource>,
 }
 
 /// Passes orders of other nodes to Admin.
@@ -346,7 +352,7 @@ async fn collect(
                         legible,
                         ..DamagedRow::new("inbox", queue.into(), CHECKSUM)
                     }]);
-                    collected.damaged.push(Resource::Queue(partition));
+                    collected.damaged.push(LeasedResource::Queue(partition));
                 }
             }
         }

@@ -53,7 +53,7 @@ pub struct QueueLevel {
 }
 
 /// Messages that wait for room.
-struct Waiting<'a>(&'a Backpressure, usize);
+struct WaitingForRoom<'a>(&'a Backpressure, usize);
 
 // === impl Backpressure ===
 
@@ -77,7 +77,7 @@ impl Backpressure {
     /// Waits for room for so many.
     pub async fn wait(&self, messages: usize) {
         self.waiting.fetch_add(messages, Ordering::AcqRel);
-        let _waiting = Waiting(self, messages);
+        let _waiting = WaitingForRoom(self, messages);
         let wanted = messages.min(MOST) as u32;
         if let Ok(Ok(room)) = timeout(LONGEST, self.room.acquire_many(wanted)).await {
             room.forget();
@@ -122,9 +122,9 @@ impl Backpressure {
     }
 }
 
-// === impl Waiting ===
+// === impl WaitingForRoom ===
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingForRoom<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(self.1, Ordering::AcqRel);
     }

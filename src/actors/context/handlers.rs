@@ -31,8 +31,8 @@ pub struct Handler {
     pub role: String,
     /// Who it is, for people.
     pub peer: String,
-    pub questions: Recipient<Question>,
-    pub links: Recipient<Link>,
+    pub questions: Recipient<ImsiRequest>,
+    pub links: Recipient<PeerLink>,
     /// Whether a session has it.
     is_taken: AtomicBool,
 }
@@ -40,7 +40,7 @@ pub struct Handler {
 /// What is the IMSI of this number? Answered with an empty text if nobody has it.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
-pub struct Question {
+pub struct ImsiRequest {
     pub msisdn: String,
     /// Dropped if the program goes away.
     pub answer: oneshot::Sender<Result<String, String>>,
@@ -49,7 +49,7 @@ pub struct Question {
 /// The other end of the connection of a session, which speaks the protocol of its peer over it.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
-pub struct Link(pub UnixStream);
+pub struct PeerLink(pub UnixStream);
 
 // === impl Handler ===
 
@@ -58,8 +58,8 @@ impl Handler {
         session: u64,
         role: String,
         peer: String,
-        questions: Recipient<Question>,
-        links: Recipient<Link>,
+        questions: Recipient<ImsiRequest>,
+        links: Recipient<PeerLink>,
     ) -> Self {
         Self {
             session,
@@ -103,7 +103,7 @@ impl Handlers {
         let Some(handler) = self.take(role) else {
             return Err(format!("local: no program with the role {role} is up"));
         };
-        post_to(&handler.links, Link(theirs));
+        post_to(&handler.links, PeerLink(theirs));
         Ok((ours, handler.peer.clone()))
     }
 
@@ -126,7 +126,7 @@ impl Handlers {
             let Some(handler) = up.iter().find(|handler| handler.role == IMSI) else {
                 return Err("no program with the role imsi is up".to_owned());
             };
-            post_to(&handler.questions, Question { msisdn, answer });
+            post_to(&handler.questions, ImsiRequest { msisdn, answer });
         }
         let gone = |_| Err("the program has gone away".to_owned());
         answered.await.unwrap_or_else(gone)

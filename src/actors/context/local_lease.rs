@@ -16,7 +16,7 @@ use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
 use crate::domain::partition::WHOLE;
-use crate::store::cluster::{NodeView, Partition, Resource, View};
+use crate::store::cluster::{LeasedResource, NodeView, Partition, View};
 
 /// The rights of this node.
 pub struct LocalLease {
@@ -44,7 +44,7 @@ pub struct Ownership {
     binds: HashSet<(u32, u32)>,
     janitor: bool,
     /// Given up here, but perhaps still this node's in the database.
-    leaving: HashSet<Resource>,
+    leaving: HashSet<LeasedResource>,
 }
 
 /// The state of the whole cluster at the last heartbeat.
@@ -106,12 +106,16 @@ impl LocalLease {
     }
 
     /// All that this node holds of what nodes share.
-    pub fn held(&self) -> Vec<Resource> {
+    pub fn held(&self) -> Vec<LeasedResource> {
         let ownership = self.hold();
-        let partitions = ownership.partitions.keys().copied().map(Resource::Queue);
+        let partitions = ownership
+            .partitions
+            .keys()
+            .copied()
+            .map(LeasedResource::Queue);
         let binds = ownership.binds.iter();
-        let binds = binds.map(|&(operator, slot)| Resource::Bind { operator, slot });
-        let janitor = ownership.janitor.then_some(Resource::Janitor);
+        let binds = binds.map(|&(operator, slot)| LeasedResource::Bind { operator, slot });
+        let janitor = ownership.janitor.then_some(LeasedResource::Janitor);
         partitions.chain(binds).chain(janitor).collect()
     }
 
@@ -135,7 +139,7 @@ impl LocalLease {
 
     /// Takes over resources that were requested in `generation`; `then` runs before any actor can use
     /// them. Returns false if this node has lost everything since: another node may have them by now.
-    pub fn gain(&self, generation: u64, resources: &[Resource], then: impl FnOnce()) -> bool {
+    pub fn gain(&self, generation: u64, resources: &[LeasedResource], then: impl FnOnce()) -> bool {
         let mut ownership = self.change();
         if self.generation() != generation {
             return false;
@@ -143,13 +147,13 @@ impl LocalLease {
         let term = self.next_term();
         for resource in resources {
             match *resource {
-                Resource::Queue(partition) => {
+                LeasedResource::Queue(partition) => {
                     ownership.partitions.insert(partition, term);
                 }
-                Resource::Bind { operator, slot } => {
+                LeasedResource::Bind { operator, slot } => {
                     ownership.binds.insert((operator, slot));
                 }
-                Resource::Janitor => ownership.janitor = true,
+                LeasedResource::Janitor => ownership.janitor = true,
             }
         }
         then();
@@ -176,24 +180,24 @@ impl LocalLease {
 
     /// Gives resources up: from now on no actor of this node acts for them, and reports that this node
     /// owns them are obsolete until [`LocalLease::left`].
-    pub fn lose(&self, resources: &[Resource]) {
+    pub fn lose(&self, resources: &[LeasedResource]) {
         let mut ownership = self.change();
         ownership.leaving.extend(resources);
         for resource in resources {
             match *resource {
-                Resource::Queue(partition) => {
+                LeasedResource::Queue(partition) => {
                     ownership.partitions.remove(&partition);
                 }
-                Resource::Bind { operator, slot } => {
+                LeasedResource::Bind { operator, slot } => {
                     ownership.binds.remove(&(operator, slot));
                 }
-                Resource::Janitor => ownership.janitor = false,
+                LeasedResource::Janitor => ownership.janitor = false,
             }
         }
     }
 
     /// These resources may be gained again.
-    pub fn left(&self, resources: &[Resource]) {
+    pub fn left(&self, resources: &[LeasedResource]) {
         let mut ownership = self.change();
         for resource in resources {
             ownership.leaving.remove(resource);
@@ -252,9 +256,10 @@ impl Ownership {
         if !self.everything {
             return self.partitions.get(&Partition { queue, part }).copied();
         }
-        match self.terms.is_empty() {
-            true => Some(0),
-            false => Some(self.terms.get(&queue).copied().unwrap_or_default()),
+        if self.terms.is_empty() {
+            Some(0)
+        } else {
+            Some(self.terms.get(&queue).copied().unwrap_or_default())
         }
     }
 
@@ -264,17 +269,17 @@ impl Ownership {
         of(part).or_else(|| of(WHOLE))
     }
 
-    pub fn has(&self, resource: &Resource) -> bool {
+    pub fn has(&self, resource: &LeasedResource) -> bool {
         self.everything
             || match *resource {
-                Resource::Queue(partition) => self.partitions.contains_key(&partition),
-                Resource::Bind { operator, slot } => self.binds.contains(&(operator, slot)),
-                Resource::Janitor => self.janitor,
+                LeasedResource::Queue(partition) => self.partitions.contains_key(&partition),
+                LeasedResource::Bind { operator, slot } => self.binds.contains(&(operator, slot)),
+                LeasedResource::Janitor => self.janitor,
             }
     }
 
     /// Whether this node is giving the resource back.
-    pub fn is_leaving(&self, resource: &Resource) -> bool {
+    pub fn is_leaving(&self, resource: &LeasedResource) -> bool {
         self.leaving.contains(resource)
     }
 
@@ -296,7 +301,7 @@ impl ClusterView {
             .held
             .iter()
             .filter_map(|held| match held.resource {
-                Resource::Queue(partition) => Some((partition, held.node)),
+                LeasedResource::Queue(partition) => Some((partition, held.node)),
                 _ => None,
             })
             .collect();
@@ -311,7 +316,9 @@ impl ClusterView {
             nodes.any(|node| node.node == number && node.card.limits_alone)
         };
         let alone = view.held.iter().filter_map(|held| match held.resource {
-            Resource::Bind { operator, .. } if is_alone(held.node) => Some((operator, held.node)),
+            LeasedResource::Bind { operator, .. } if is_alone(held.node) => {
+                Some((operator, held.node))
+            }
             _ => None,
         });
         Self {
@@ -371,121 +378,4 @@ impl ClusterView {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-    use crate::store::cluster::NodeCard;
-
-    fn node(number: u8, lives: bool, card: NodeCard) -> NodeView {
-        NodeView {
-            node: number,
-            epoch: 1,
-            card,
-            lives_for: lives.then_some(Duration::from_secs(5)),
-            dead_for: Duration::ZERO,
-            since: 0,
-        }
-    }
-
-    #[test]
-    fn what_is_given_back_is_leaving_until_that_is_known() {
-        let slot = [Resource::Bind {
-            operator: 3,
-            slot: 1,
-        }];
-        let local_lease = LocalLease::member();
-        let stands = || {
-            let ownership = local_lease.hold();
-            (ownership.has(&slot[0]), ownership.is_leaving(&slot[0]))
-        };
-        assert!(local_lease.gain(local_lease.generation(), &slot, || {}));
-        assert_eq!(stands(), (true, false));
-        local_lease.lose(&slot);
-        assert_eq!(stands(), (false, true));
-        local_lease.left(&slot);
-        assert_eq!(stands(), (false, false));
-        local_lease.lose(&slot);
-        local_lease.lose_everything();
-        assert_eq!(
-            stands(),
-            (false, false),
-            "with the lease all of that is over"
-        );
-    }
-
-    #[test]
-    fn a_partition_has_another_term_whenever_it_is_read() {
-        let [one, other] = [1, 2].map(|part| Partition { queue: 7, part });
-        let local_lease = LocalLease::member();
-        let term = |at: Partition| local_lease.hold().term(at.queue, at.part);
-        let gain = |at| local_lease.gain(local_lease.generation(), &[Resource::Queue(at)], || {});
-        assert!(gain(one) && term(one).is_some() && term(other).is_none());
-        let first = term(one);
-        local_lease.lose(&[Resource::Queue(one)]);
-        assert_eq!(term(one), None);
-        assert!(gain(one) && gain(other));
-        let second = term(one);
-        assert!(second > first && second != term(other));
-        let third = Some(local_lease.begin_term(7));
-        assert_eq!((term(one), term(other)), (third, third));
-        local_lease.begin_term(8);
-        assert_eq!(term(one), third, "of another queue");
-        local_lease.lose_everything();
-        assert!(gain(one) && term(one) > third, "never one of before");
-
-        let alone = LocalLease::alone();
-        let term = |queue| alone.hold().term(queue, 0);
-        assert_eq!(term(7), Some(0));
-        let begun = Some(alone.begin_term(7));
-        assert_eq!((term(7), term(8)), (begun, Some(0)));
-        assert_ne!(begun, Some(0));
-    }
-
-    #[test]
-    fn a_part_is_at_home_in_itself_or_in_the_whole() {
-        let local_lease = LocalLease::member();
-        let at = |part| Resource::Queue(Partition { queue: 7, part });
-        let home = |part| local_lease.hold().home(7, part).map(|(part, _)| part);
-        let gain = |part| local_lease.gain(local_lease.generation(), &[at(part)], || {});
-        assert!(gain(3));
-        assert_eq!((home(3), home(4), home(WHOLE)), (Some(3), None, None));
-        local_lease.lose(&[at(3)]);
-        assert!(gain(WHOLE));
-        assert_eq!((home(3), home(WHOLE)), (Some(WHOLE), Some(WHOLE)));
-    }
-
-    #[test]
-    fn another_node_sends_when_it_is_bound_and_no_breaker_is_open() {
-        let card = |serving: &[u32], tripped: &[u32], draining| NodeCard {
-            serving: serving.to_vec(),
-            tripped: tripped.to_vec(),
-            to_do: vec![(7, 10), (8, 5)],
-            draining,
-            ..NodeCard::default()
-        };
-        let cluster_view = ClusterView::new(View {
-            nodes: vec![
-                node(0, true, card(&[7, 8], &[], false)),
-                node(1, true, card(&[7, 8, 9], &[8], false)),
-                node(2, true, card(&[9], &[], true)),
-                node(3, false, card(&[10], &[], false)),
-            ],
-            ..View::default()
-        });
-        for (queue, me, wanted) in [
-            (7, 0, true),
-            (7, 1, true),
-            (8, 0, false),
-            (8, 1, true),
-            (9, 0, true),
-            (9, 1, false),
-            (10, 0, false),
-        ] {
-            let lets = cluster_view.lets(queue, me);
-            assert_eq!(lets, wanted, "queue {queue} as node {me} sees it");
-        }
-        assert_eq!(cluster_view.to_do(7, 0), 20, "of the living ones");
-        assert_eq!(cluster_view.to_do(9, 0), 0);
-    }
-}
+mod tests;

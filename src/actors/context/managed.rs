@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::domain::ByQueue;
-use crate::pb::BindSnapshot;
+use crate::pb::{BindDirection, BindSnapshot};
 
 /// What was said about one operator.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -67,7 +67,7 @@ pub fn lower(planned: Option<(f64, u32)>, said: Option<f64>) -> Option<(f64, u32
 
 /// Whether a bind is one of ours to an operator.
 pub fn is_outbound(bind: &BindSnapshot) -> bool {
-    bind.direction == "out"
+    bind.direction() == BindDirection::Out
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ use crate::content::peer::references::References;
 use crate::domain::ByQueue;
 use crate::domain::id::{Ahead, IdGenerator};
 use crate::domain::partition;
+use crate::domain::queue_name::QueueName;
 use crate::pb::{CorrelationSnapshot, Enqueue, FinalBatch, QueueItem, SentBatch, ThrottleSnapshot};
 use crate::store::Store;
 use crate::store::cluster::{ClusterStore, Hint, Partition};
@@ -256,9 +257,10 @@ impl NodeContext {
     /// Most rows of one commit.
     pub fn commit_rows(&self) -> usize {
         let config = &self.plan.load().config;
-        match self.local_lease.is_shared() {
-            true => config.postgres.batch_rows,
-            false => config.store.batch_rows,
+        if self.local_lease.is_shared() {
+            config.postgres.batch_rows
+        } else {
+            config.store.batch_rows
         }
     }
 
@@ -302,9 +304,10 @@ impl NodeContext {
     /// The receipt of a message belongs to the partition of the message.
     pub fn part_of(&self, queue: u32, destination: &[u8]) -> u8 {
         let has_parts = || self.is_split(queue) || self.is_account(queue);
-        match self.local_lease.is_shared() && has_parts() {
-            true => partition::of(destination),
-            false => partition::WHOLE,
+        if self.local_lease.is_shared() && has_parts() {
+            partition::of(destination)
+        } else {
+            partition::WHOLE
         }
     }
 
@@ -323,10 +326,7 @@ impl NodeContext {
     /// a whole.
     pub fn held_as(&self, queue: u32, part: u8) -> u8 {
         let is_divided = self.local_lease.cluster_view().is_divided(queue) || self.is_split(queue);
-        match is_divided {
-            true => part,
-            false => partition::WHOLE,
-        }
+        if is_divided { part } else { partition::WHOLE }
     }
 
     /// Whether nodes may share the queue of an account. Callbacks keep an order of their own, and outbind is for one
@@ -368,13 +368,15 @@ impl NodeContext {
     }
 
     pub fn is_account(&self, id: u32) -> bool {
-        self.plan.load().name_of(id).starts_with("account:")
+        QueueName::parse(self.plan.load().name_of(id))
+            .account()
+            .is_some()
     }
 
     /// Whether a queue has partitions by destination at all times.
     pub fn is_split(&self, queue: u32) -> bool {
         let plan = self.plan.load();
-        plan::is_split(plan.name_of(queue))
+        QueueName::parse(plan.name_of(queue)).is_split()
     }
 
     /// Tokens per second and burst of an account or operator, if it has a limit.
@@ -452,12 +454,12 @@ impl Targets for NodeContext {
         let Some(port) = self.queue(queue) else {
             return f64::INFINITY;
         };
-        let elsewhere = match self.local_lease.is_shared() {
-            true => self
-                .local_lease
+        let elsewhere = if self.local_lease.is_shared() {
+            self.local_lease
                 .cluster_view()
-                .to_do(queue, self.ids.node()),
-            false => 0,
+                .to_do(queue, self.ids.node())
+        } else {
+            0
         };
         (port.to_do() + elsewhere) as f64 / port.target_health.capacity()
     }

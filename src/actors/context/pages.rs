@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::store::{Found, StoreError, Stored};
+use crate::store::{FoundMessages, StoreError, Stored};
 
 /// Messages that are read at once when the first ones did not fill the page.
 const READ_AT_ONCE: usize = 500;
@@ -21,9 +21,9 @@ const READ_FOR: Duration = Duration::from_secs(3);
 pub async fn full_page(
     mut before: Option<u64>,
     most: usize,
-    read: impl AsyncFn(Option<u64>, usize) -> Result<Found, StoreError>,
+    read: impl AsyncFn(Option<u64>, usize) -> Result<FoundMessages, StoreError>,
     fits: impl Fn(&Stored) -> bool,
-) -> Result<Found, StoreError> {
+) -> Result<FoundMessages, StoreError> {
     let started = Instant::now();
     let mut messages = Vec::new();
     let mut at_once = most;
@@ -44,7 +44,7 @@ pub async fn full_page(
                 at_once = most.max(READ_AT_ONCE);
             }
             next_before => {
-                return Ok(Found {
+                return Ok(FoundMessages {
                     messages,
                     next_before,
                 });
@@ -77,7 +77,7 @@ mod tests {
                 })
                 .collect();
             let last = messages.last().map(|stored| stored.message.id);
-            Ok(Found {
+            Ok(FoundMessages {
                 messages,
                 next_before: last.filter(|id| *id > 1),
             })

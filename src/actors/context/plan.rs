@@ -22,28 +22,29 @@ use secrecy::SecretString;
 
 pub use self::callbacks::{Callbacks, form_of, states_in};
 pub use self::charging::Charging;
-pub use self::mo::Said;
+pub use self::mo::TextSource;
 pub use self::names::{
-    ASSEMBLY, DIVIDED, IMSI, RESOLVE, RESPONDER, account_name, copies_name, gsm_name, is_connected,
-    is_handsets, is_of_account, is_split, operator_name, target_name, target_of,
+    ASSEMBLY, DIVIDED, IMSI, RESOLVE, RESPONDER, account_name, copies_name, gsm_name,
+    operator_name, target_name, target_of,
 };
 pub use self::sinks::SinkPlan;
 use crate::config::{
-    Account, Config, Gsm, LimitMode, MessageIdForm, Operator, OutcomePolicy, PartReceipts,
+    Account, Config, Gsm, LimitMode, MessageIdForm, OperatorConfig, OutcomePolicy, PartReceipts,
     ReceiptRequest, SendAs,
 };
 use crate::content::handset::Handsets;
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::allow::AllowList;
-use crate::domain::cost::Tariff;
+use crate::domain::cost::TargetTariff;
 use crate::domain::culprit;
 use crate::domain::mo_rule;
 use crate::domain::number_plan::NumberPlan;
-use crate::domain::policy::{Keywords, Limit, Policy};
+use crate::domain::policy::{AddressLimit, Keywords, Policy};
+use crate::domain::queue_name::QueueName;
 use crate::domain::receipt_states::ReceiptStates;
 use crate::domain::retry::RetryPolicy;
-use crate::domain::rewrite::Rules;
+use crate::domain::rewrite::CompiledRewriteRules;
 use crate::domain::route::{MoTable, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::domain::validity::Lifetime;
@@ -68,7 +69,7 @@ pub struct Plan {
     transit: RouteTable<u32>,
     mo: MoTable<u32>,
     /// Rules for messages that operators bring, before that.
-    mo_rules: mo_rule::Rules,
+    mo_rules: mo_rule::CompiledMoRules,
     number_plan: NumberPlan,
     sinks: Vec<Arc<SinkPlan>>,
     /// The mirror in Redis, as a sink.
@@ -78,9 +79,9 @@ pub struct Plan {
     pub longest_pause: Duration,
     rates: ByQueue<(f64, u32)>,
     /// Rules for messages that an account or operator brings.
-    rewrite_in: ByQueue<Rules>,
+    rewrite_in: ByQueue<CompiledRewriteRules>,
     /// Rates between addresses, from which a message takes tokens as well.
-    limits: Vec<Limit>,
+    limits: Vec<AddressLimit>,
     /// Texts to accounts that put their senders on opt-out lists or take them off.
     keywords: Keywords,
     /// Accounts with a quota or a balance.
@@ -160,7 +161,7 @@ pub struct AccountPlan {
     /// How it writes recipients over HTTP.
     pub numbers: Numbers,
     /// Rules for the addresses of messages that it is sent.
-    pub rewrite_out: Rules,
+    pub rewrite_out: CompiledRewriteRules,
     /// Where receipts of its messages may go instead.
     pub callbacks: Callbacks,
     /// States before the final one that callbacks report, unless a message chooses its own.
@@ -170,14 +171,14 @@ pub struct AccountPlan {
 /// An upstream that we bind to.
 pub struct OperatorPlan {
     pub id: u32,
-    pub config: Operator,
+    pub config: OperatorConfig,
     pub retry: Option<RetryPolicy>,
     /// The meaning of words and error codes in its receipts, where it differs from the standard.
     pub receipt_states: ReceiptStates,
     pub peer_encoding: PeerEncoding,
-    tariff: Tariff,
+    tariff: TargetTariff,
     /// Rules for the addresses of messages that it is sent.
-    pub rewrite_out: Rules,
+    pub rewrite_out: CompiledRewriteRules,
 }
 
 /// A GSM core network that we deliver to.
@@ -191,7 +192,7 @@ pub struct GsmPlan {
     /// Whose messages those of its handsets are; `None` refuses them.
     pub account: Option<u32>,
     /// Rules for the source addresses of messages to its handsets.
-    pub rewrite_out: Rules,
+    pub rewrite_out: CompiledRewriteRules,
 }
 
 // === impl Plan ===
@@ -224,11 +225,12 @@ impl Plan {
 
     /// Interned names of all destinations of messages, configured or not.
     pub fn destinations(&self) -> impl Iterator<Item = u32> {
-        let is_destination = |name: &str| is_of_account(name) || is_connected(name);
-        self.names
-            .iter()
-            .filter(move |(_, name)| is_destination(name))
-            .map(|(id, _)| *id)
+        let is_destination = |(_, name): &(_, &String)| {
+            let name = QueueName::parse(name);
+            name.is_of_account() || name.is_connected()
+        };
+        let destinations = self.names.iter().filter(is_destination);
+        destinations.map(|(id, _)| *id)
     }
 
     /// The id of an account or operator, written `account:x`, `operator:x`, or just `x`.
@@ -268,10 +270,10 @@ impl Plan {
         if let Some(account) = self.callback_queues.get(&queue) {
             return Some(*account);
         }
-        let name = self.name_of(queue);
-        match names::account_of_host(name) {
-            Some(system_id) => self.number_of(&account_name(system_id)),
-            None => name.starts_with("account:").then_some(queue),
+        match QueueName::parse(self.name_of(queue)) {
+            QueueName::Callbacks { account, .. } => self.number_of(&account_name(account)),
+            QueueName::Account(_) => Some(queue),
+            _ => None,
         }
     }
 
@@ -303,13 +305,13 @@ impl Plan {
     }
 
     /// The rules for addresses of messages that an account or operator brings, if any.
-    pub fn rewrite_in(&self, id: u32) -> Option<&Rules> {
+    pub fn rewrite_in(&self, id: u32) -> Option<&CompiledRewriteRules> {
         self.rewrite_in.get(&id)
     }
 
     /// The rules for addresses of what comes from a handset of this GSM network, 0 for none: the network's rules with those of its
     /// account behind them, where it has any.
-    pub fn rewrite_in_from(&self, sender: u32, network: u32) -> Option<&Rules> {
+    pub fn rewrite_in_from(&self, sender: u32, network: u32) -> Option<&CompiledRewriteRules> {
         let of_network = match network {
             0 => None,
             network => self.rewrite_in(network),
@@ -318,7 +320,7 @@ impl Plan {
     }
 
     /// Rates between addresses.
-    pub fn limits(&self) -> &[Limit] {
+    pub fn limits(&self) -> &[AddressLimit] {
         &self.limits
     }
 
@@ -388,9 +390,10 @@ impl Plan {
     /// written by a clock that was wrong.
     pub fn longest_pause_of(&self, queue: u32, ended: u8) -> Duration {
         let has_policy = self.operators.contains_key(&queue) || self.gsms.contains_key(&queue);
-        let longest = match has_policy {
-            true => self.retry_of(queue).longest_delay(),
-            false => self.longest_pause,
+        let longest = if has_policy {
+            self.retry_of(queue).longest_delay()
+        } else {
+            self.longest_pause
         };
         if ended == 0 {
             return longest;

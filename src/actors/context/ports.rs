@@ -77,7 +77,7 @@ pub struct QueuePort {
 }
 
 /// Attempts of a queue that count as unwritten until this is dropped.
-pub struct Counted {
+pub struct UnwrittenAttempts {
     port: Arc<QueuePort>,
     attempts: u64,
 }
@@ -291,9 +291,9 @@ impl QueuePort {
     }
 }
 
-// === impl Counted ===
+// === impl UnwrittenAttempts ===
 
-impl Counted {
+impl UnwrittenAttempts {
     /// Counts attempts whose rows the caller is about to write; `None` if there are none.
     pub fn new(port: &Arc<QueuePort>, attempts: usize) -> Option<Self> {
         port.unwritten.add(attempts);
@@ -309,7 +309,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for UnwrittenAttempts {
     fn drop(&mut self) {
         if self.port.unwritten.written(self.attempts) {
             // If the mailbox is full, the queue looks by itself, at the latest with its timer.

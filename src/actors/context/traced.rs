@@ -26,22 +26,23 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 
-pub use self::attempt::Attempt;
+pub use self::attempt::TracedAttempt;
 pub use self::lookup::{found_imsi, resolved};
 pub use self::watched::turned_away;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::content;
 use crate::domain::address::{mask_in, printable};
-use crate::domain::trace::{Ratio, SpanId, Step, TraceContext, TraceId, span_id};
+use crate::domain::queue_name::QueueName;
+use crate::domain::trace::{Ratio, SpanId, TraceContext, TraceId, TraceStep, span_id};
 use crate::domain::{command_status, state};
 use crate::pb::{Final, Message, MessageState};
 use crate::smpp::CommandStatus;
-use crate::telemetry::traces::{Kind, Reason, Span};
+use crate::telemetry::traces::{Span, SpanSide, TraceReason};
 
 /// When a batch of submissions was read, routed and durable, in Unix microseconds.
 #[derive(Debug, Clone, Copy)]
-pub struct Submitted {
+pub struct SubmissionTimes {
     pub read: i64,
     pub routed: i64,
     pub durable: i64,
@@ -49,14 +50,14 @@ pub struct Submitted {
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     Ok,
     Status(u32),
     Unanswered,
 }
 
 /// An answer that is being written to the store.
-pub struct Answer {
+pub struct TracedAnswer {
     context: TraceContext,
     message: u64,
     attempt: u32,
@@ -66,7 +67,7 @@ pub struct Answer {
 }
 
 /// The place of a message's end in its trace.
-pub struct End {
+pub struct TracedEnd {
     /// The trace, with the span that led to the end.
     context: TraceContext,
     id: SpanId,
@@ -86,20 +87,20 @@ pub fn context_of(message: &Message) -> Option<TraceContext> {
 
 /// The span of a message's submission.
 pub fn submit_span(context: &TraceContext, message: u64) -> SpanId {
-    span_id(context.trace_id, message, Step::Submit, 0)
+    span_id(context.trace_id, message, TraceStep::Submit, 0)
 }
 
 /// Decides whether to trace a new message, unless its sender has decided.
 pub fn pick(node: &NodeContext, ratio: Ratio, message: &mut Message) {
     if !message.trace_context.is_empty() {
         if context_of(message).is_some() {
-            node.traces.count(Reason::Parent);
+            node.traces.count(TraceReason::Parent);
         }
     } else if ratio.takes(message.id) {
         let trace_id = rand::random::<u128>().max(1).to_be_bytes();
         let context = TraceContext::root(trace_id);
         message.trace_context = context.to_octets().to_vec();
-        node.traces.count(Reason::Head);
+        node.traces.count(TraceReason::Head);
     }
 }
 
@@ -107,7 +108,7 @@ pub fn pick(node: &NodeContext, ratio: Ratio, message: &mut Message) {
 pub fn submitted(
     node: &NodeContext,
     message: &Message,
-    times: Submitted,
+    times: SubmissionTimes,
     peer: &str,
     refused: Option<u32>,
 ) {
@@ -117,12 +118,17 @@ pub fn submitted(
     };
     let root = submit_span(&context, message.id);
     let inside = context.below(root);
-    let route = Span::leaf(inside, "route", Kind::Internal, (times.read, times.routed))
-        .with("smsc.queue", node.name_of(message.queue));
+    let route = Span::leaf(
+        inside,
+        "route",
+        SpanSide::Internal,
+        (times.read, times.routed),
+    )
+    .with("smsc.queue", node.name_of(message.queue));
     let store = Span::leaf(
         inside,
         "store",
-        Kind::Internal,
+        SpanSide::Internal,
         (times.routed, times.durable),
     );
     let span = submit(node, &context, message, (times.read, times.durable));
@@ -152,12 +158,13 @@ fn submit(
     message: &Message,
     times: (i64, i64),
 ) -> Span {
-    let operation = match node.is_account(message.sender) {
-        true => "submit_sm",
-        false => "deliver_sm",
+    let operation = if node.is_account(message.sender) {
+        "submit_sm"
+    } else {
+        "deliver_sm"
     };
     let id = submit_span(context, message.id);
-    let span = Span::new(*context, id, "submit", Kind::Consumer, times);
+    let span = Span::new(*context, id, "submit", SpanSide::Consumer, times);
     described(node, span, message)
         .operation(operation, "process")
         .to(node.name_of(message.queue))
@@ -173,7 +180,7 @@ pub fn below_submission(message: &Message) -> Vec<u8> {
 }
 
 /// A part of a message has become durable with the message.
-pub fn divided(node: &NodeContext, part: &Message, times: Submitted) {
+pub fn divided(node: &NodeContext, part: &Message, times: SubmissionTimes) {
     carried(node, part, "part", (times.routed, times.durable));
 }
 
@@ -188,7 +195,7 @@ fn carried(node: &NodeContext, message: &Message, name: &'static str, times: (i6
         return;
     };
     let id = submit_span(&context, message.id);
-    let span = Span::new(context, id, name, Kind::Internal, times);
+    let span = Span::new(context, id, name, SpanSide::Internal, times);
     let span = described(node, span, message)
         .to(node.name_of(message.queue))
         .with("smsc.queue", node.name_of(message.queue));
@@ -196,9 +203,9 @@ fn carried(node: &NodeContext, message: &Message, name: &'static str, times: (i6
 }
 
 /// An operator's ESME_ROK is about to be written; `None` if the message is not traced.
-pub fn answer(message: Option<&Message>, attempt: u32, theirs: &Bytes) -> Option<Answer> {
+pub fn answer(message: Option<&Message>, attempt: u32, theirs: &Bytes) -> Option<TracedAnswer> {
     let message = message?;
-    Some(Answer {
+    Some(TracedAnswer {
         context: context_of(message)?,
         message: message.id,
         attempt,
@@ -214,18 +221,18 @@ fn without_numbers(theirs: &[u8], message: &Message) -> String {
 }
 
 /// The answer is written.
-pub fn answered(node: &NodeContext, answer: Answer) {
+pub fn answered(node: &NodeContext, answer: TracedAnswer) {
     let attempt = span_id(
         answer.context.trace_id,
         answer.message,
-        Step::Attempt,
+        TraceStep::Attempt,
         answer.attempt,
     );
     let times = (answer.started, clock::now_us());
     let span = Span::leaf(
         answer.context.below(attempt),
         "answer",
-        Kind::Internal,
+        SpanSide::Internal,
         times,
     )
     .with("messaging.system", "smpp")
@@ -258,7 +265,7 @@ fn waited(
     queue: u32,
 ) {
     let parent = submit_span(&context, message.id);
-    let span = Span::leaf(context.below(parent), "queue", Kind::Internal, times)
+    let span = Span::leaf(context.below(parent), "queue", SpanSide::Internal, times)
         .with("messaging.system", "smpp")
         .with("messaging.message.id", message.id.to_string())
         .to(node.name_of(queue))
@@ -286,12 +293,13 @@ fn end_span(
     node: &NodeContext,
     message: &Message,
     ended: &Final,
-    end: &End,
+    end: &TracedEnd,
     times: (i64, i64),
 ) -> Span {
-    let (name, kind) = match ended.by_receipt {
-        true => ("receipt", Kind::Consumer),
-        false => ("finish", Kind::Internal),
+    let (name, kind) = if ended.by_receipt {
+        ("receipt", SpanSide::Consumer)
+    } else {
+        ("finish", SpanSide::Internal)
     };
     let context = match end.link {
         // It is the root of a separate trace.
@@ -315,9 +323,10 @@ fn end_span(
     if !ended.error.is_empty() {
         span = span.with("smsc.error", without_numbers(&ended.error, message));
     }
-    match is_failure(ended.state()) {
-        true => span.failed(state_name),
-        false => span,
+    if is_failure(ended.state()) {
+        span.failed(state_name)
+    } else {
+        span
     }
 }
 
@@ -326,15 +335,26 @@ fn cause(context: &TraceContext, message: &Message, ended: &Final) -> SpanId {
     let carried = message.composition.as_ref();
     let attempted = carried.is_none_or(|composition| composition.sent_as.is_empty());
     let taken = attempted && (ended.by_receipt || !is_failure(ended.state()));
-    match taken && ended.attempts > 0 {
-        true => span_id(context.trace_id, message.id, Step::Attempt, ended.attempts),
-        false => submit_span(context, message.id),
+    if taken && ended.attempts > 0 {
+        span_id(
+            context.trace_id,
+            message.id,
+            TraceStep::Attempt,
+            ended.attempts,
+        )
+    } else {
+        submit_span(context, message.id)
     }
 }
 
 /// The place of a message's end in its trace, the same on every node and after every restart; `None` if
 /// the message is not traced.
-fn end_of(node: &NodeContext, message: &Message, state: MessageState, at: i64) -> Option<End> {
+fn end_of(
+    node: &NodeContext,
+    message: &Message,
+    state: MessageState,
+    at: i64,
+) -> Option<TracedEnd> {
     let (context, belated) = match context_of(message) {
         Some(context) => (context, false),
         None if is_failure(state) && node.traces.is_on() => {
@@ -345,9 +365,9 @@ fn end_of(node: &NodeContext, message: &Message, state: MessageState, at: i64) -
         None => return None,
     };
     let old = !belated && is_old(node, message.accepted_at, at);
-    let continued = context.go_on(message.id, Step::End, old);
-    Some(End {
-        id: span_id(continued.context.trace_id, message.id, Step::End, 0),
+    let continued = context.go_on(message.id, TraceStep::End, old);
+    Some(TracedEnd {
+        id: span_id(continued.context.trace_id, message.id, TraceStep::End, 0),
         context: continued.context,
         link: continued.link,
         belated,
@@ -407,9 +427,10 @@ fn is_old(node: &NodeContext, began: i64, now: i64) -> bool {
 /// Adds the attributes that every span of a message has.
 fn described(node: &NodeContext, span: Span, message: &Message) -> Span {
     let sender = node.name_of(message.sender);
-    let key = match sender.starts_with("account:") {
-        true => "smsc.account",
-        false => "smsc.operator",
+    let key = if QueueName::parse(&sender).account().is_some() {
+        "smsc.account"
+    } else {
+        "smsc.operator"
     };
     let span = span
         .with("messaging.system", "smpp")
@@ -459,14 +480,14 @@ fn status_name(status: u32) -> String {
     command_status::name(status).map_or_else(|| CommandStatus(status).to_string(), str::to_owned)
 }
 
-fn with_outcome(span: Span, outcome: Outcome) -> Span {
+fn with_outcome(span: Span, outcome: AttemptOutcome) -> Span {
     match outcome {
-        Outcome::Ok => span.with("smsc.command_status", "ESME_ROK"),
-        Outcome::Status(status) => {
+        AttemptOutcome::Ok => span.with("smsc.command_status", "ESME_ROK"),
+        AttemptOutcome::Status(status) => {
             let status = status_name(status);
             span.with("smsc.command_status", status.clone())
                 .failed(status)
         }
-        Outcome::Unanswered => span.failed("no_answer"),
+        AttemptOutcome::Unanswered => span.failed("no_answer"),
     }
 }

@@ -36,7 +36,7 @@ pub struct Unwritten {
 
 /// The rate at which attempts of a queue become durable.
 #[derive(Debug)]
-pub struct Pace {
+pub struct DurablePace {
     durable: u64,
     at: Instant,
     in_a_moment: u64,
@@ -70,9 +70,9 @@ impl Unwritten {
     }
 }
 
-// === impl Pace ===
+// === impl DurablePace ===
 
-impl Default for Pace {
+impl Default for DurablePace {
     fn default() -> Self {
         let now = Instant::now();
         Self {
@@ -84,7 +84,7 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl DurablePace {
     /// Measures how many have become durable since it measured last, if that was some time ago.
     pub fn look(&mut self, unwritten: &Unwritten) {
         let now = Instant::now();
@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_pace_is_that_of_the_last_moment() {
-        let (unwritten, mut pace) = (Unwritten::default(), Pace::default());
+        let (unwritten, mut pace) = (Unwritten::default(), DurablePace::default());
         unwritten.add(1_000);
         unwritten.written(1_000);
         pace.look(&unwritten);

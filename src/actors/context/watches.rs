@@ -33,11 +33,11 @@ const LONGEST_PDU: usize = 4096;
 #[derive(Default)]
 pub struct Watches {
     any: AtomicBool,
-    all: ArcSwap<Vec<Arc<Watch>>>,
+    all: ArcSwap<Vec<Arc<MessageWatch>>>,
     changing: Mutex<()>,
 }
 
-struct Watch {
+struct MessageWatch {
     id: u64,
     /// The name of its token; empty for a watch of another node.
     token: String,
@@ -75,7 +75,7 @@ impl Watches {
         elsewhere: bool,
     ) -> Result<mpsc::Receiver<WatchedStep>, TooMany> {
         let (sender, receiver) = mpsc::channel(ROOM);
-        let watch = Watch {
+        let watch = MessageWatch {
             id: order.id,
             token: token.to_owned(),
             whom: order.whom.clone().filter(|_| !elsewhere),
@@ -125,12 +125,12 @@ impl Watches {
         self.set(all);
     }
 
-    fn set(&self, all: Vec<Arc<Watch>>) {
+    fn set(&self, all: Vec<Arc<MessageWatch>>) {
         self.any.store(!all.is_empty(), Ordering::Relaxed);
         self.all.store(Arc::new(all));
     }
 
-    fn of(&self, id: u64) -> Option<Arc<Watch>> {
+    fn of(&self, id: u64) -> Option<Arc<MessageWatch>> {
         self.all.load().iter().find(|watch| watch.id == id).cloned()
     }
 
@@ -179,7 +179,7 @@ impl Watches {
         }
         let all = self.all.load();
         let watches = || {
-            let wanted = |watch: &&Arc<Watch>| watch.whom == Some(Whom::Session(session));
+            let wanted = |watch: &&Arc<MessageWatch>| watch.whom == Some(Whom::Session(session));
             all.iter().filter(wanted)
         };
         if watches().next().is_none() {
@@ -216,9 +216,9 @@ impl Watches {
     }
 }
 
-// === impl Watch ===
+// === impl MessageWatch ===
 
-impl Watch {
+impl MessageWatch {
     fn is_about(&self, message: &Message, queue: u32) -> bool {
         match &self.whom {
             Some(Whom::Number(number)) => {
@@ -258,9 +258,10 @@ fn shown(header: Header, pdu: &[u8]) -> Bytes {
         CommandId::OUTBIND,
     ]
     .contains(&header.command_id);
-    let most = match has_password || pdu.len() > LONGEST_PDU {
-        true => HEADER_LEN,
-        false => pdu.len(),
+    let most = if has_password || pdu.len() > LONGEST_PDU {
+        HEADER_LEN
+    } else {
+        pdu.len()
     };
     Bytes::copy_from_slice(pdu.get(..most).unwrap_or(pdu))
 }

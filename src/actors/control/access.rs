@@ -15,7 +15,7 @@ use self::keys::ApiKeys;
 pub use self::known::NotSaid;
 use self::known::{Known, Secret, new_secret};
 use crate::actors::context::NodeContext;
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::store::access::{HASH, TokenRow};
 use crate::store::{Store, StoreError};
 
@@ -29,7 +29,7 @@ const PREFIX: &str = "smsc_";
 pub struct Bearer {
     /// The name of the token.
     pub name: String,
-    pub role: Role,
+    pub role: AccessRole,
     /// Which token of this name; `None` for the configured one, which is not in the store.
     pub hash: Option<[u8; HASH]>,
 }
@@ -119,7 +119,7 @@ mod tests {
         TokenRow {
             name: name.to_owned(),
             hash,
-            role: Role::Operate,
+            role: AccessRole::Operate,
             created_at: 0,
             created_by: String::new(),
             expires_at,
@@ -138,7 +138,10 @@ mod tests {
         assert_eq!(ask(&token, 1).await, None);
         access.known.set([row("ci", hash, 1_000)]);
         let bearer = ask(&token, 999).await.unwrap();
-        assert_eq!((bearer.name.as_str(), bearer.role), ("ci", Role::Operate));
+        assert_eq!(
+            (bearer.name.as_str(), bearer.role),
+            ("ci", AccessRole::Operate)
+        );
         assert!(access.is_still_good(&bearer, 999) && !access.is_still_good(&bearer, 1_000));
         assert_eq!(ask(&token, 1_000).await, None);
         assert_eq!(ask("smsc_another", 1).await, None);

@@ -10,8 +10,6 @@
 //!   records, perhaps once more: the only case in which a record is there twice.
 //! - Records in the table, and usage: they are written in the transaction that finishes the events, so once in any
 //!   case.
-//!
-//! - Events on NATS: they are published again, with the same Nats-Msg-Id (`nats.rs`).
 //! - The archive: `archive.rs`. The mirror in Redis: it passes over what it has (`platform.rs`).
 //!
 //! - Events of sinks, on NATS or Kafka: `sinks.rs`.
@@ -23,7 +21,7 @@ mod archive_erase;
 mod archive_files;
 mod erase;
 mod files;
-mod nats;
+mod left_by_nats;
 mod platform;
 mod record;
 mod rewrite;
@@ -46,7 +44,6 @@ use tokio::sync::Mutex;
 pub use self::archive::{Archive, Archived};
 pub use self::erase::Records;
 use self::files::CdrFiles;
-use self::nats::Nats;
 pub(super) use self::platform::REFERENCE;
 use self::platform::{Before, Forwarder, Platform};
 pub use self::sinks::{SinkStates, sink_backlog};
@@ -58,7 +55,7 @@ use crate::actors::context::plan::Plan;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::config::{CdrFormat, Config};
-use crate::store::outbox::{Backlog, CdrRow, Outcome, Reader, TakenEvents};
+use crate::store::outbox::{CdrRow, EventReader, ReaderBacklog, ReaderOutcome, TakenEvents};
 use crate::store::redis::Redis;
 use crate::store::{Store, StoreError, Stored};
 
@@ -90,8 +87,6 @@ pub struct Export {
     cdr: Option<Arc<Mutex<Cdr>>>,
     /// `None` where usage is not counted. Locked by the work under way.
     usage: Option<Arc<Mutex<Usage>>>,
-    /// `None` where nothing is published over NATS. Locked by the work under way.
-    nats: Option<Arc<Mutex<Nats>>>,
     /// `None` where there is no archive. Locked by the work under way.
     archive: Option<Arc<Mutex<Archive>>>,
     /// The mirror in Redis of ends, and of what happens before; `None` where there is none. Locked by the work under way.
@@ -107,20 +102,29 @@ pub struct Export {
 }
 
 /// Who reads events, as configured.
-pub fn readers(config: &Config) -> Vec<Reader> {
-    let cdr = config.cdr.enabled.then_some(Reader::Cdr);
-    let usage = config.usage.enabled.then_some(Reader::Usage);
-    let nats = (!config.nats.servers.is_empty()).then_some(Reader::Nats);
-    let archive = config.archive.enabled.then_some(Reader::Archive);
-    let all = cdr.into_iter().chain(usage).chain(nats);
-    let platform = config.redis_platform.enabled.then_some(Reader::Platform);
+pub fn readers(config: &Config) -> Vec<EventReader> {
+    let cdr = config.cdr.enabled.then_some(EventReader::Cdr);
+    let usage = config.usage.enabled.then_some(EventReader::Usage);
+    let archive = config.archive.enabled.then_some(EventReader::Archive);
+    let all = cdr.into_iter().chain(usage);
+    let platform = config
+        .redis_platform
+        .enabled
+        .then_some(EventReader::Platform);
     all.chain(archive).chain(platform).collect()
+}
+
+/// The readers of which something may wait: also what the build before has left.
+fn waiting_readers(config: &Config) -> Vec<EventReader> {
+    let mut all = readers(config);
+    all.push(EventReader::Nats);
+    all
 }
 
 /// The earliest end (Unix milliseconds) of a message whose events a configured reader has not read; `None` when
 /// nothing waits. Such a message must stay in the store.
 pub async fn oldest_unread(node: &NodeContext) -> Result<Option<i64>, StoreError> {
-    let configured = readers(&node.config());
+    let configured = waiting_readers(&node.config());
     let waiting = node.store.backlog().await?;
     let waiting = waiting
         .iter()
@@ -132,7 +136,7 @@ pub async fn oldest_unread(node: &NodeContext) -> Result<Option<i64>, StoreError
 }
 
 /// What waits for each reader. That of the mirror in Redis is all of both.
-async fn backlog(node: &NodeContext) -> Result<Vec<Backlog>, StoreError> {
+async fn backlog(node: &NodeContext) -> Result<Vec<ReaderBacklog>, StoreError> {
     let mut waiting = node.store.backlog().await?;
     let Some(mirror) = node.plan().mirror() else {
         return Ok(waiting);
@@ -140,14 +144,14 @@ async fn backlog(node: &NodeContext) -> Result<Vec<Backlog>, StoreError> {
     for before in node.store.sink_backlog(vec![mirror.reader]).await? {
         match waiting
             .iter_mut()
-            .find(|one| one.reader == Reader::Platform)
+            .find(|one| one.reader == EventReader::Platform)
         {
             Some(one) => {
                 one.events += before.events;
                 one.oldest_at = one.oldest_at.min(before.oldest_at);
             }
-            None => waiting.push(Backlog {
-                reader: Reader::Platform,
+            None => waiting.push(ReaderBacklog {
+                reader: EventReader::Platform,
                 events: before.events,
                 oldest_at: before.oldest_at,
             }),
@@ -190,7 +194,7 @@ impl Cdr {
         };
         let cdr = Self {
             output,
-            events: Events::new(Reader::Cdr, holder, just_ended),
+            events: Events::new(EventReader::Cdr, holder, just_ended),
             busy,
             unsure: HashSet::new(),
             knows_tail: false,
@@ -236,7 +240,7 @@ impl Cdr {
         let TakenEvents { claim, ids, .. } = taken;
         let ended = self.events.messages(node, &ids).await?;
         let outcome = match &self.output {
-            Output::Table => Outcome::Records(self.records(&node.plan(), &ended).collect()),
+            Output::Table => ReaderOutcome::Records(self.records(&node.plan(), &ended).collect()),
             Output::Files(files, format) => {
                 let mut lines = Vec::with_capacity(ids.len() * 400);
                 // One at a time, so that their memory is used again and again.
@@ -249,7 +253,7 @@ impl Cdr {
                     return Err(error.into());
                 }
                 self.unsure.extend(&ids);
-                Outcome::Elsewhere
+                ReaderOutcome::Elsewhere
             }
         };
         if !self.events.finish(node, claim, outcome, &ended).await? {
@@ -289,14 +293,12 @@ impl Export {
         let config = node.config();
         let usage =
             (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
-        let nats = Nats::start(&config, &just_ended);
         let before = Before::start(&config, redis.clone());
         let forwarder = Forwarder::start(&config, redis.clone());
         let platform = Platform::start(&config, &just_ended, redis);
         Self {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
             usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
-            nats: nats.map(|nats| Arc::new(Mutex::new(nats))),
             sinks: Sinks::default(),
             states,
             watch: Arc::default(),
@@ -313,7 +315,7 @@ impl Export {
     /// have ended halfway, by a panic.
     fn read<R: 'static>(
         &self,
-        reader: Reader,
+        reader: EventReader,
         one: Option<&Arc<Mutex<R>>>,
         begin: fn(&mut R),
         step: impl AsyncFn(&mut R, &NodeContext) -> Result<bool, ExportError> + 'static,
@@ -349,14 +351,19 @@ impl Export {
     fn count(&self, ctx: &mut Context<Self>) {
         let node = Arc::clone(&self.node);
         let work = async move {
-            let waiting = match node.local_lease.is_janitor() {
-                true => backlog(&node).await,
-                false => Ok(Vec::new()),
+            let waiting = if node.local_lease.is_janitor() {
+                backlog(&node).await
+            } else {
+                Ok(Vec::new())
             };
             match waiting {
                 Ok(waiting) => {
-                    for reader in readers(&node.config()) {
+                    for reader in waiting_readers(&node.config()) {
                         let one = waiting.iter().find(|one| one.reader == reader);
+                        if one.is_none() && reader == EventReader::Nats {
+                            node.metrics.forget_reader(reader.name());
+                            continue;
+                        }
                         let age = one.map_or(0, |one| clock::now_ms() - one.oldest_at);
                         let events = one.map_or(0, |one| one.events);
                         node.metrics.events_waiting(reader.name(), events, age);
@@ -375,37 +382,42 @@ impl Actor for Export {
     fn started(&mut self, ctx: &mut Self::Context) {
         let (cdr, archive) = (self.cdr.as_ref(), self.archive.as_ref());
         self.read(
-            Reader::Cdr,
+            EventReader::Cdr,
             cdr,
             |cdr| cdr.knows_tail = false,
             Cdr::step,
             ctx,
         );
-        self.read(Reader::Usage, self.usage.as_ref(), |_| {}, Usage::step, ctx);
-        self.read(Reader::Nats, self.nats.as_ref(), |_| {}, Nats::step, ctx);
         self.read(
-            Reader::Archive,
+            EventReader::Usage,
+            self.usage.as_ref(),
+            |_| {},
+            Usage::step,
+            ctx,
+        );
+        self.read(
+            EventReader::Archive,
             archive,
             Archive::begin_anew,
             Archive::step,
             ctx,
         );
         self.read(
-            Reader::Platform,
+            EventReader::Platform,
             self.platform.as_ref(),
             |_| {},
             Platform::step,
             ctx,
         );
         self.read(
-            Reader::Platform,
+            EventReader::Platform,
             self.before.as_ref(),
             |_| {},
             Before::step,
             ctx,
         );
         self.read(
-            Reader::Platform,
+            EventReader::Platform,
             self.forwarder.as_ref(),
             |_| {},
             Forwarder::step,
@@ -414,6 +426,8 @@ impl Actor for Export {
         // The tasks of before a panic are gone.
         self.sinks = Sinks::default();
         self.adapt_sinks(ctx);
+        let announced = left_by_nats::announce(Arc::clone(&self.node));
+        ctx.spawn(announced.into_actor(self));
         ctx.run_interval(COUNT_EVERY, |export, ctx| {
             export.count(ctx);
             export.count_sinks(ctx);

@@ -24,9 +24,11 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{AccountApi, Command, Ids, NotOnce, Outcome, Reason};
 use crate::clock;
 use crate::config::PlatformRole;
-use crate::content::compose::{self, Alphabet};
+use crate::content::compose::{self, TextAlphabet};
 use crate::pb::{ClientData, Message};
-use crate::store::redis::{Pending, PendingFields, PendingMessage, Redis, RedisError, SettledId};
+use crate::store::redis::{
+    PendingEntry, PendingFields, PendingMessage, Redis, RedisError, SettledId,
+};
 
 /// Ids that are taken at once.
 const BATCH: usize = 256;
@@ -104,12 +106,11 @@ async fn step(
         }
     }
     let ids: Vec<String> = commands.iter().map(|one| one.id.clone()).collect();
-    let outcomes = match commands.is_empty() {
-        true => Vec::new(),
-        false => {
-            let taken = api.take_commands(&account, Ids::RedisPlatform, 0, PEER, commands);
-            taken.await
-        }
+    let outcomes = if commands.is_empty() {
+        Vec::new()
+    } else {
+        let taken = api.take_commands(&account, Ids::RedisPlatform, 0, PEER, commands);
+        taken.await
     };
     let known = ids.into_iter().zip(outcomes);
     settled.extend(known.filter_map(|(id, outcome)| {
@@ -149,7 +150,7 @@ fn is_passing(reason: Reason) -> bool {
 }
 
 /// What an entry of a list is.
-fn read<'p>(account: &AccountPlan, pending: &'p Pending) -> Entry<'p> {
+fn read<'p>(account: &AccountPlan, pending: &'p PendingEntry) -> Entry<'p> {
     let is_plain = |octet: &u8| octet.is_ascii_alphanumeric() || b"-_.".contains(octet);
     let id = &pending.id;
     let is_id = (1..=LONGEST_ID).contains(&id.len()) && id.iter().all(is_plain);
@@ -197,8 +198,8 @@ fn message(account: &AccountPlan, id: &str, fields: &PendingFields) -> Result<Me
     }
     let destination = (account.numbers.read(&to)).map_err(|wrong| format!("to {wrong}"))?;
     let source = compose::sender(&from).map_err(|wrong| format!("from {wrong}"))?;
-    let body =
-        compose::text(&text, Alphabet::Auto, false).map_err(|wrong| format!("text: {wrong}"))?;
+    let body = compose::text(&text, TextAlphabet::Auto, false)
+        .map_err(|wrong| format!("text: {wrong}"))?;
     let mut message = Message {
         client_data: Some(Box::new(ClientData {
             reference: format!("{REFERENCE}{id}"),

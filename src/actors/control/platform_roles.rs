@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::actors::context::NodeContext;
 use crate::config::{Config, PlatformRole, ReportForwarder};
-use crate::store::cluster::{NodeView, Resource, View};
+use crate::store::cluster::{LeasedResource, NodeView, View};
 use crate::store::redis::PlatformOptions;
 
 /// Whether this node does this part of the work now.
@@ -32,7 +32,7 @@ fn chosen(view: &View, role: PlatformRole) -> Option<u8> {
     let janitor = view
         .held
         .iter()
-        .find(|one| one.resource == Resource::Janitor);
+        .find(|one| one.resource == LeasedResource::Janitor);
     let janitor = janitor.and_then(|held| view.nodes.iter().find(|node| node.node == held.node));
     if let Some(janitor) = janitor.filter(|node| lives(node))
         && janitor.card.platform_roles.as_ref().is_none_or(has_role)
@@ -59,7 +59,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::cluster::{Held, NodeCard};
+    use crate::store::cluster::{NodeCard, ResourceHolder};
 
     fn node(number: u8, roles: Option<&str>) -> NodeView {
         let words = |roles: &str| roles.split_whitespace().map(str::to_owned).collect();
@@ -79,8 +79,8 @@ mod tests {
     fn view(nodes: Vec<NodeView>, janitor: u8) -> View {
         View {
             nodes,
-            held: vec![Held {
-                resource: Resource::Janitor,
+            held: vec![ResourceHolder {
+                resource: LeasedResource::Janitor,
                 node: janitor,
                 epoch: 1,
             }],

@@ -27,14 +27,14 @@ use crate::actors::context::plan::Plan;
 use crate::actors::context::remote_command;
 use crate::actors::routing::policy::PolicyState;
 use crate::clock;
-use crate::config::{Config, ConfigError, Keyring, Problem};
-use crate::domain::settings::{Change, Kind, Resources, difference, summary};
+use crate::config::{Config, ConfigError, ConfigProblem, Keyring};
+use crate::domain::settings::{ResourceKind, ResourceUpdate, Resources, difference, summary};
 use crate::pb::SettingsChanged;
 use crate::pb::order::What;
 use crate::store::settings::Edit;
 use crate::store::{Store, StoreError};
 
-pub use crate::store::settings::{Setting, Settings, SettingsVersion, VersionQuery};
+pub use crate::store::settings::{SettingsVersion, StoredSetting, StoredSettings, VersionQuery};
 pub use config_change::{Condition, ConfigChange};
 pub use error::SettingsError;
 use error::TRIES;
@@ -67,8 +67,8 @@ pub struct Changed {
     pub version: u64,
     /// The version of the changed resource, or of the whole configuration.
     pub tag: u64,
-    pub changes: Vec<Change>,
-    pub warnings: Vec<Problem>,
+    pub changes: Vec<ResourceUpdate>,
+    pub warnings: Vec<ConfigProblem>,
     /// Keys of files with secrets that were read again, because nothing else has changed.
     pub secrets: Vec<String>,
 }
@@ -82,7 +82,7 @@ pub struct Comparison {
     /// store.
     pub compared: bool,
     /// The changes that applying the file would make.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ResourceUpdate>,
 }
 
 // === start ===
@@ -94,7 +94,7 @@ pub struct Comparison {
 /// it.
 pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow::Result<Settled> {
     let keys = Keyring::new(&file.secrets).map_err(anyhow::Error::msg)?;
-    let read = || -> anyhow::Result<Settings> {
+    let read = || -> anyhow::Result<StoredSettings> {
         let settings = store.settings().wait()?;
         Ok(kept::open(&keys, settings)?)
     };
@@ -153,9 +153,9 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
 /// unless another node was faster, and reads what is there then.
 fn with_operators(
     file: &Config,
-    mut settings: Settings,
-    write: impl Fn(u64, Vec<Change>) -> anyhow::Result<Settings>,
-) -> anyhow::Result<Settings> {
+    mut settings: StoredSettings,
+    write: impl Fn(u64, Vec<ResourceUpdate>) -> anyhow::Result<StoredSettings>,
+) -> anyhow::Result<StoredSettings> {
     let compat = &file.compat.smpp_connector;
     for _ in 0..TRIES {
         let known = settings.resources();
@@ -177,7 +177,7 @@ fn write(
     store: &dyn Store,
     keys: &Keyring,
     expected: u64,
-    changes: Vec<Change>,
+    changes: Vec<ResourceUpdate>,
     who: &str,
     what: &str,
 ) -> Result<bool, StoreError> {
@@ -210,7 +210,7 @@ impl Configuration {
     ///
     /// # Errors
     /// See [`ConfigState::read`].
-    pub async fn read(&self) -> Result<Settings, SettingsError> {
+    pub async fn read(&self) -> Result<StoredSettings, SettingsError> {
         self.state.read(self.node.store.as_ref()).await
     }
 
@@ -268,9 +268,7 @@ impl Configuration {
             let earlier = node.config();
             move || {
                 let candidate = file.with_resources_after(&resources, Some(&earlier));
-                if !candidate.problems.is_empty() {
-                    return Err(SettingsError::Invalid(candidate.problems));
-                }
+                SettingsError::if_any(candidate.problems)?;
                 Ok(Plan::build(
                     Arc::new(candidate.config),
                     this.node.store.as_ref(),
@@ -356,10 +354,8 @@ impl Configuration {
                     let earlier = this.node.config();
                     let file = this.state.file.load();
                     let candidate = file.with_resources_after(&after, Some(&earlier));
-                    match candidate.problems.is_empty() {
-                        true => Ok((changes, candidate.warnings)),
-                        false => Err(SettingsError::Invalid(candidate.problems)),
-                    }
+                    SettingsError::if_any(candidate.problems)?;
+                    Ok((changes, candidate.warnings))
                 }
             });
             let (changes, warnings) = checked.await?;
@@ -397,7 +393,7 @@ impl Configuration {
                 tracing::warn!(reason = %refusal.detail, "other nodes could not be notified; they find the new version by themselves");
             }
             if let Err(error) = self.follow(false).await {
-                changed.warnings.push(Problem {
+                changed.warnings.push(ConfigProblem {
                     key: String::new(),
                     message: format!("written, but not applied on this node yet: {error}"),
                     origin: None,
@@ -421,7 +417,7 @@ impl Configuration {
                 let load = move || {
                     Config::load(Some(&path)).map_err(|error| match error {
                         ConfigError::Invalid(problems) => SettingsError::Invalid(problems),
-                        other => SettingsError::Invalid(vec![Problem {
+                        other => SettingsError::Invalid(vec![ConfigProblem {
                             key: path.display().to_string(),
                             message: other.to_string(),
                             origin: None,
@@ -437,9 +433,10 @@ impl Configuration {
             version: settings.version,
             file: path.map(|path| path.display().to_string()),
             compared,
-            changes: match compared {
-                true => difference(&known, &file.resources_over(&known)),
-                false => Vec::new(),
+            changes: if compared {
+                difference(&known, &file.resources_over(&known))
+            } else {
+                Vec::new()
             },
         })
     }
@@ -497,4 +494,4 @@ impl Actor for Follower {
 impl Supervised for Follower {}
 
 /// Body of a whole configuration: one list of resources of each kind.
-pub type Lists = Vec<(Kind, Vec<Value>)>;
+pub type Lists = Vec<(ResourceKind, Vec<Value>)>;

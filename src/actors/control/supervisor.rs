@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 
 use actix::{Actor, Addr, ArbiterHandle, Context, Handler, Supervised};
 
-use crate::actors::callbacks::session::{Options as CallbackOptions, Way};
+use crate::actors::callbacks::session::{CallbackOptions, CallbackScope};
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::Seed;
 use crate::actors::context::plan::{
-    ASSEMBLY, IMSI, MakeQueues, OperatorPlan, Plan, RESOLVE, RESPONDER, is_of_account,
+    ASSEMBLY, IMSI, MakeQueues, OperatorPlan, Plan, RESOLVE, RESPONDER,
 };
 use crate::actors::context::ports::{QueueKind, QueuePort};
 use crate::actors::egress::gsm_interface::GsmOptions;
@@ -22,7 +22,8 @@ use crate::actors::multipart::assembly::Assembly;
 use crate::actors::queue::{self, Queue};
 use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::supervise::{self, Escalate, Health};
-use crate::config::{BindKind, DeliverBy, NodeRole, Operator};
+use crate::config::{BindKind, DeliverBy, NodeRole, OperatorConfig};
+use crate::domain::queue_name::QueueName;
 use crate::pb::bind_command::Verb;
 use crate::pb::{BindCommand, BindState, PlanChanged, SlotsChanged};
 use crate::smpp::session::BindType;
@@ -145,9 +146,10 @@ impl Supervisor {
 
     fn ensure_orphan(&mut self, plan: &Plan, id: u32) {
         let name = plan.name_of(id).to_owned();
-        let kind = match is_of_account(&name) {
-            true => QueueKind::Account,
-            false => QueueKind::Operator,
+        let kind = if QueueName::parse(&name).is_of_account() {
+            QueueKind::Account
+        } else {
+            QueueKind::Operator
         };
         self.ensure_queue(id, &name, kind);
     }
@@ -208,21 +210,21 @@ impl Supervisor {
         }
         for account in plan.accounts() {
             if account.config.deliver_by == DeliverBy::Callback {
-                self.ensure_callbacks(account.id, account.id, Way::Own);
+                self.ensure_callbacks(account.id, account.id, CallbackScope::Own);
             }
             for (host, queue) in account.callbacks.queues() {
-                self.ensure_callbacks(account.id, queue, Way::Host(host.to_owned()));
+                self.ensure_callbacks(account.id, queue, CallbackScope::Host(host.to_owned()));
             }
         }
         for (id, queue) in plan.copy_queues() {
             let account = plan.account_by_id(id);
             if account.is_some_and(|account| account.config.callback_url.is_some()) {
-                self.ensure_callbacks(id, queue, Way::Second);
+                self.ensure_callbacks(id, queue, CallbackScope::Second);
             }
         }
     }
 
-    fn ensure_callbacks(&mut self, account: u32, queue: u32, way: Way) {
+    fn ensure_callbacks(&mut self, account: u32, queue: u32, way: CallbackScope) {
         let session = self.callbacks.get(&queue);
         if session.is_some_and(|session| self.node.binds.contains(*session)) {
             return;
@@ -349,8 +351,8 @@ impl Supervisor {
 
 /// Whether a bind has to be made again for this change. Everything else is read from the plan while the
 /// bind stays: the rate, the retry schedule, receipts, the number of binds.
-fn needs_rebind(before: &Operator, after: &Operator) -> bool {
-    let alike = Operator {
+fn needs_rebind(before: &OperatorConfig, after: &OperatorConfig) -> bool {
+    let alike = OperatorConfig {
         binds: after.binds,
         rate: after.rate,
         burst: after.burst,

@@ -46,7 +46,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::runtime::link::Wire;
 use crate::cmpp::Cmpp;
-use crate::config::{CmppVersion, Operator, Protocol};
+use crate::config::{CmppVersion, OperatorConfig, OperatorProtocol};
 use crate::sgip::{Sgip, Version};
 use crate::smgp::Smgp;
 
@@ -61,7 +61,7 @@ pub(super) fn translated(
     plan: &Arc<OperatorPlan>,
 ) -> Result<Wire, String> {
     let protocol = plan.config.protocol;
-    if protocol == Protocol::Smpp {
+    if protocol == OperatorProtocol::Smpp {
         return Ok(wire);
     }
     let pair = UnixStream::pair().map_err(|error| format!("a pair of sockets: {error}"))?;
@@ -69,11 +69,15 @@ pub(super) fn translated(
     let (node, plan) = (Arc::clone(node), Arc::clone(plan));
     actix::spawn(async move {
         match (protocol, plan.config.carrier().version) {
-            (Protocol::Smpp, _) => {}
-            (Protocol::Cmpp, CmppVersion::V2) => serve(Cmpp::V20, node, plan, theirs, wire).await,
-            (Protocol::Cmpp, CmppVersion::V3) => serve(Cmpp::V30, node, plan, theirs, wire).await,
-            (Protocol::Smgp, _) => serve(Smgp, node, plan, theirs, wire).await,
-            (Protocol::Sgip, _) => {
+            (OperatorProtocol::Smpp, _) => {}
+            (OperatorProtocol::Cmpp, CmppVersion::V2) => {
+                serve(Cmpp::V20, node, plan, theirs, wire).await
+            }
+            (OperatorProtocol::Cmpp, CmppVersion::V3) => {
+                serve(Cmpp::V30, node, plan, theirs, wire).await
+            }
+            (OperatorProtocol::Smgp, _) => serve(Smgp, node, plan, theirs, wire).await,
+            (OperatorProtocol::Sgip, _) => {
                 let sgip = sgip_of(&plan.config);
                 serve(sgip, node, plan, theirs, wire).await;
             }
@@ -94,13 +98,13 @@ async fn serve<G: Gateway>(
 
 /// For how long the session of this operator lets a gateway be silent that has been asked whether it is there: longer
 /// than the relay, which knows how its protocol asks.
-pub(super) fn longest_silence(operator: &Operator) -> Duration {
+pub(super) fn longest_silence(operator: &OperatorConfig) -> Duration {
     let far = gateway::session_of::<Cmpp>(operator);
     far.response + far.probe * far.probes
 }
 
 /// SGIP as this operator speaks it. The versions differ only in what a gateway answers to a Trace, which is not asked.
-fn sgip_of(operator: &Operator) -> Sgip {
+fn sgip_of(operator: &OperatorConfig) -> Sgip {
     Sgip {
         version: Version::V12,
         node: operator.carrier().node.unwrap_or_default(),

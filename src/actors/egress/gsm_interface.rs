@@ -52,7 +52,7 @@ use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::context::remote_command;
-use crate::actors::context::traced::Attempt;
+use crate::actors::context::traced::TracedAttempt;
 use crate::actors::egress::local_peer;
 use crate::actors::ingress::ingest::{Accepted, Ingest, Submit};
 use crate::actors::routing::resolver::Imsis;
@@ -66,19 +66,21 @@ use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content::handset;
-use crate::domain::gsm_result::{self, Verdict};
+use crate::domain::gsm_result::{self, BreakerVerdict};
 use crate::domain::retry::Decision;
-use crate::gsup::message::{Message as Gsup, REFERENCE_UNKNOWN, SmRpAddress};
+use crate::gsup::message::{GsupMessage, REFERENCE_UNKNOWN, SmRpAddress};
 use crate::gsup::message_type::MessageType;
-use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig, State};
+use crate::gsup::session::{
+    GsupEvent, GsupNotSent, GsupRole, GsupSession, GsupSessionConfig, GsupSessionState,
+};
 use crate::pb::bind_command::Verb;
 use crate::pb::delivery::What;
 use crate::pb::{
-    BindCommand, BindSnapshot, BindState, DeliverBatch, Delivery, Message, MessageState,
-    ReceiptReply, ReportHeld, ResultCount, Sent, SentBatch, Submission, SubmitBatch,
+    BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, Delivery, Message,
+    MessageState, ReceiptReply, ReportHeld, ResultCount, Sent, SentBatch, Submission, SubmitBatch,
     SubscriberReady,
 };
-use crate::sms::tpdu::Address;
+use crate::sms::tpdu::TpduAddress;
 
 /// Nobody has it: there is no mobile country code 000 (ITU-T E.212). An HLR says so to whom our name leads to.
 const NOBODY: &str = "000000000000000";
@@ -115,7 +117,7 @@ pub struct GsmInterface {
     port: Arc<BindPort>,
     snapshot: BindSnapshot,
     plan: Option<Arc<GsmPlan>>,
-    gsup: Session<Box<Sending>>,
+    gsup: GsupSession<Box<Sending>>,
     outbox: Option<Outbox>,
     serving: Option<Serving>,
     lines: Lines<Work>,
@@ -134,7 +136,7 @@ pub struct GsmInterface {
     /// Credit that the queue has and has not used.
     offered: u32,
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
-    submissions: Vec<(Submission, Gsup)>,
+    submissions: Vec<(Submission, GsupMessage)>,
     intake: usize,
     /// By subscriber, how many of its messages wait for their commit.
     storing: HashMap<String, u32>,
@@ -229,7 +231,7 @@ impl GsmInterface {
             name: plan
                 .as_ref()
                 .map_or_else(String::new, |plan| plan.config.name.clone()),
-            direction: "gsm".to_owned(),
+            direction: BindDirection::Gsm.into(),
             bind_type: "gsup".to_owned(),
             queue: node.name_of(options.gsm),
             ..BindSnapshot::default()
@@ -237,7 +239,7 @@ impl GsmInterface {
         let mut nowhere = BytesMut::new();
         let config = session_config(&node, plan.as_deref());
         Self {
-            gsup: Session::new(config, Instant::now().into_std(), &mut nowhere),
+            gsup: GsupSession::new(config, Instant::now().into_std(), &mut nowhere),
             options,
             node,
             health,
@@ -276,7 +278,7 @@ impl GsmInterface {
 
     /// Whether messages may be sent.
     fn is_ready(&self) -> bool {
-        self.outbox.is_some() && self.gsup.state() == State::Ready
+        self.outbox.is_some() && self.gsup.state() == GsupSessionState::Ready
     }
 
     fn publish(&mut self) {
@@ -307,10 +309,10 @@ fn count(counts: &mut Vec<ResultCount>, result: u32) {
 }
 
 /// The settings of a connection; the window is that of the interface, which counts what is under way itself.
-fn session_config(node: &NodeContext, plan: Option<&GsmPlan>) -> SessionConfig {
+fn session_config(node: &NodeContext, plan: Option<&GsmPlan>) -> GsupSessionConfig {
     let config = plan.map(|plan| plan.config.clone()).unwrap_or_default();
-    SessionConfig {
-        role: Role::Client,
+    GsupSessionConfig {
+        role: GsupRole::Client,
         name: config.ipa_name_of(node.ids.node()).into(),
         ping_every: config.ping_interval,
         patience: config.ping_timeout,

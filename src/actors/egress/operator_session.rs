@@ -42,18 +42,20 @@ use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::actors::session::server_end::{self, SENDER};
 use crate::clock;
-use crate::config::{BindKind, OutcomePolicy, Protocol, SendAs};
+use crate::config::{BindKind, OperatorProtocol, OutcomePolicy, SendAs};
 use crate::content::pdu;
 use crate::content::peer::shape::{self, LongForm};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
-    BindCommand, BindSnapshot, BindState, DeliverBatch, MessageState, OperatorReceipt,
-    ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, SubmitReply,
+    BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, MessageState,
+    OperatorReceipt, ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, SubmitReply,
 };
-use crate::smpp::session::{BindType, CloseReason, Event, Role, Session, SessionConfig, State};
+use crate::smpp::session::{
+    BindType, CloseReason, Event, Role, Session, SessionConfig, SessionState,
+};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    Bind, Body, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
+    BindRequest, Body, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
     encode_deliver_sm, encode_deliver_sm_resp, encode_message_resp, encode_submit_sm, receipt,
 };
 use crate::telemetry::metrics::OperatorMeter;
@@ -159,8 +161,8 @@ impl OperatorSession {
                 .as_ref()
                 .map_or_else(String::new, |plan| plan.config.id.clone()),
             direction: match options.given {
-                Some(_) => "gateway".to_owned(),
-                None => "out".to_owned(),
+                Some(_) => BindDirection::Gateway.into(),
+                None => BindDirection::Out.into(),
             },
             bind_type: options.bind_type.name().to_owned(),
             ..BindSnapshot::default()
@@ -270,7 +272,7 @@ fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
             bind_answer: config.bind_timeout,
             enquire_link: config.enquire_link_interval,
             enquire_link_answer: match config.protocol {
-                Protocol::Smpp => config.enquire_link_timeout,
+                OperatorProtocol::Smpp => config.enquire_link_timeout,
                 // What stands between asks the gateway, in its way and as often as its protocol says.
                 _ => carrier::longest_silence(config),
             },
@@ -401,7 +403,7 @@ impl Handler<DeliverBatch> for OperatorSession {
             if send_as == SendAs::DataSm {
                 data_sm::prepare(&mut pdu, message);
             }
-            if plan.config.protocol != Protocol::Smpp {
+            if plan.config.protocol != OperatorProtocol::Smpp {
                 pdu.validity_period = carrier::validity(message, now);
                 server_end::mark(&mut pdu, SENDER, &message.sender.to_be_bytes());
             }

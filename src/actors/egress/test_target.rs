@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
-use crate::actors::context::traced::{Attempt, Outcome};
+use crate::actors::context::traced::{AttemptOutcome, TracedAttempt};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::domain::command_status;
 use crate::pb::failed::Why;
@@ -71,7 +71,7 @@ impl TestTarget {
     /// Ends messages with their answer: a receipt that comes later would be lost with the process, for nobody else
     /// has it.
     fn complete(&self, batch: DeliverBatch, state: MessageState) {
-        self.note(&batch, Outcome::Ok);
+        self.note(&batch, AttemptOutcome::Ok);
         let theirs = |id: u64| Bytes::from(format!("test-{id}"));
         let done: Vec<u64> = batch
             .deliveries
@@ -108,16 +108,16 @@ impl TestTarget {
     }
 
     /// Counts the attempts, and emits their spans.
-    fn note(&self, batch: &DeliverBatch, outcome: Outcome) {
+    fn note(&self, batch: &DeliverBatch, outcome: AttemptOutcome) {
         for delivery in &batch.deliveries {
             let message = delivery.message.as_ref();
             let (what, number) = (delivery.what(), delivery.attempt);
             let attempt = message.and_then(|message| {
-                Attempt::begin(&self.node, self.queue.id, message, what, number)
+                TracedAttempt::begin(&self.node, self.queue.id, message, what, number)
             });
             let trace = attempt.as_ref().and_then(|attempt| attempt.trace_id());
             match outcome {
-                Outcome::Status(status) => {
+                AttemptOutcome::Status(status) => {
                     let class = command_status::class(status);
                     self.queue.attempts.refused(class, Duration::ZERO, trace);
                 }
@@ -131,7 +131,7 @@ impl TestTarget {
 
     fn unreachable(&self, batch: DeliverBatch) {
         let refused = CommandStatus::ESME_RDELIVERYFAILURE.0;
-        self.note(&batch, Outcome::Status(refused));
+        self.note(&batch, AttemptOutcome::Status(refused));
         let failed: Vec<Failed> = batch
             .deliveries
             .into_iter()

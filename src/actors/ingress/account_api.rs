@@ -45,7 +45,7 @@ use crate::pb::{
 };
 use crate::smpp::CommandStatus;
 use crate::store::redis::Redis;
-use crate::store::{History, Search, StoreError, Stored};
+use crate::store::{MessageHistory, Search, StoreError, Stored};
 
 pub use self::command::{Command, Ids, Outcome, SentCommands, Taken};
 pub use self::limits::LimitState;
@@ -320,12 +320,13 @@ impl AccountApi {
     }
 
     /// The rows of a message that the account has submitted and knows by this id.
-    async fn own(&self, account: &AccountPlan, id: u64) -> Result<History, Refusal> {
+    async fn own(&self, account: &AccountPlan, id: u64) -> Result<MessageHistory, Refusal> {
         let history = orders::history(self.node(), id).await?;
-        match has_submitted(account, &history.stored.message, id) {
-            true => Ok(history),
+        if has_submitted(account, &history.stored.message, id) {
+            Ok(history)
+        } else {
             // In the words for an id of no message: whether others have it is not the account's business.
-            false => Err(orders::no_such_message(id)),
+            Err(orders::no_such_message(id))
         }
     }
 
@@ -348,9 +349,10 @@ impl AccountApi {
         let plan = self.node().full_plan();
         let is_own = |stored: &Stored| {
             let message = &stored.message;
-            match filter.received {
-                true => came_to(account, message, &plan),
-                false => !content::is_internal(message),
+            if filter.received {
+                came_to(account, message, &plan)
+            } else {
+                !content::is_internal(message)
             }
         };
         let found = pages::full_page(filter.before, filter.limit, read, is_own).await?;

@@ -23,7 +23,7 @@ use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::OnDuplicate;
 use crate::content::{self, UDHI};
-use crate::domain::duplicate::{self, Key};
+use crate::domain::duplicate::{self, DuplicateKey};
 use crate::pb::{Message, SubmitResult};
 use crate::smpp::{CommandStatus, Tlvs, tag};
 use crate::store::{FinRow, Search, StoreError, Stored};
@@ -49,7 +49,7 @@ const COUNTS: &[u16] = &[
 /// was refused.
 pub struct Claim {
     duplicates: Arc<Duplicates>,
-    key: Key,
+    key: DuplicateKey,
     window: Duration,
     outcome: watch::Sender<Option<Outcome>>,
     /// Whether Redis has a mark of it.
@@ -100,7 +100,8 @@ impl Admitted {
                 status: plan.config.smpp.duplicate_status,
             };
             let name = plan.name_of(sender);
-            let keys: Vec<Key> = checked.iter().map(|(_, one)| key_of(name, one)).collect();
+            let keys: Vec<DuplicateKey> =
+                checked.iter().map(|(_, one)| key_of(name, one)).collect();
             (answer, look(duplicates, &keys, account.duplicate_window))
         };
         shared::ask(duplicates, &node.metrics, &mut found).await;
@@ -191,12 +192,12 @@ impl Answer {
 /// For each submission of a batch, the one that it repeats; a new one is claimed.
 fn look(
     duplicates: &Arc<Duplicates>,
-    keys: &[Key],
+    keys: &[DuplicateKey],
     window: Duration,
 ) -> Vec<Result<Box<Claim>, First>> {
     let now = duplicates.now();
     let mut state = lock(&duplicates.state);
-    let look = |&key: &Key| {
+    let look = |&key: &DuplicateKey| {
         if let Some(id) = state.recent.find(key, now) {
             return Err(First::Known(Ok(id)));
         }
@@ -297,7 +298,7 @@ pub fn restore(node: &NodeContext, duplicates: &Duplicates) -> Result<(), StoreE
         since: Some(wall - millis(longest)),
         ..Search::default()
     };
-    let mut found: Vec<(Key, u64, i64)> = Vec::new();
+    let mut found: Vec<(DuplicateKey, u64, i64)> = Vec::new();
     while left > 0 {
         search.limit = PAGE.min(left);
         let page = node.store.search(search.clone()).wait()?;
@@ -339,8 +340,8 @@ pub fn restore(node: &NodeContext, duplicates: &Duplicates) -> Result<(), StoreE
     Ok(())
 }
 
-fn key_of(sender: &str, message: &Message) -> Key {
-    let submission = duplicate::Submission {
+fn key_of(sender: &str, message: &Message) -> DuplicateKey {
+    let submission = duplicate::SubmissionIdentity {
         sender,
         source: &message.source,
         destination: &message.destination,

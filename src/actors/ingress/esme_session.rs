@@ -41,17 +41,17 @@ use crate::clock;
 use crate::config::DeliverAs;
 use crate::content::pdu;
 use crate::content::peer::shape;
-use crate::domain::certificate::Shown;
+use crate::domain::certificate::ShownCertificate;
 use crate::pb::delivery::What;
 use crate::pb::{
-    Alphabet, BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld, Submission,
-    SubmitBatch, SubmitReply,
+    Alphabet, BindDirection, BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld,
+    Submission, SubmitBatch, SubmitReply,
 };
 use crate::smpp::codec::decode;
-use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, State};
+use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, SessionState};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    Bind, Body, CommandId, CommandStatus, Decoded, Leniency, Outbind, Pdu, SubmitSm,
+    BindRequest, Body, CommandId, CommandStatus, Decoded, Leniency, OutbindRequest, Pdu, SubmitSm,
     encode_data_sm, encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp,
 };
 use crate::telemetry::metrics::status_label;
@@ -71,7 +71,7 @@ pub struct EsmeSession {
     /// The ESME, also behind a load balancer that announces it.
     peer: SocketAddr,
     /// What it has shown, where a listener demands a certificate.
-    certificate: Option<Shown>,
+    certificate: Option<ShownCertificate>,
     /// What its listener says about the default alphabet.
     alphabet: Option<Alphabet>,
     /// The login of a client that speaks another protocol, which a relay translates.
@@ -91,7 +91,7 @@ pub struct EsmeSession {
     /// Since when the node drains; its queue was told that it takes no more.
     draining_since: Option<Instant>,
     /// What is said first, on a connection that we have made.
-    outbind: Option<Outbind>,
+    outbind: Option<OutbindRequest>,
     /// `None` when we have called it.
     admitted: Option<Admitted>,
 }
@@ -133,7 +133,7 @@ impl EsmeSession {
         let port = BindPort::new(node.binds.next_session(), None);
         let snapshot = BindSnapshot {
             session: port.session,
-            direction: "in".to_owned(),
+            direction: BindDirection::In.into(),
             state: BindState::Connecting.into(),
             peer: peer.to_string(),
             since: clock::now_ms(),
@@ -182,7 +182,7 @@ impl EsmeSession {
         let system_id = Bytes::copy_from_slice(node.config().smpp.system_id.as_bytes());
         let password = Bytes::copy_from_slice(password.expose_secret().as_bytes());
         let mut session = Self::new(node, gate, ingest, Wire::Plain(socket), peer, None, None);
-        session.outbind = Some(Outbind {
+        session.outbind = Some(OutbindRequest {
             system_id,
             password,
         });
@@ -321,10 +321,12 @@ impl EsmeSession {
 
     fn publish(&mut self) {
         self.core.snapshot.state = match self.core.smpp.state() {
-            State::Open => BindState::Connecting,
-            State::Binding => BindState::Binding,
-            State::Bound(_) => BindState::Bound,
-            State::Unbinding | State::Leaving | State::Closed => BindState::Closed,
+            SessionState::Open => BindState::Connecting,
+            SessionState::Binding => BindState::Binding,
+            SessionState::Bound(_) => BindState::Bound,
+            SessionState::Unbinding | SessionState::Leaving | SessionState::Closed => {
+                BindState::Closed
+            }
         }
         .into();
         self.core.publish();
@@ -387,7 +389,7 @@ impl Linked for EsmeSession {
                 break;
             }
             // What follows a bind waits for the verdict; what follows an order about others, for that.
-            if self.core.smpp.state() == State::Binding || self.operations.is_full() {
+            if self.core.smpp.state() == SessionState::Binding || self.operations.is_full() {
                 break;
             }
         }
@@ -415,7 +417,7 @@ impl Linked for EsmeSession {
 
     fn is_busy(&self) -> bool {
         self.core.has_enough(INTAKE)
-            || self.core.smpp.state() == State::Binding
+            || self.core.smpp.state() == SessionState::Binding
             || self.operations.is_full()
             || self.is_about_to_unbind()
             || self.before_bind > UNBOUND

@@ -62,12 +62,13 @@ impl Gate {
         });
         // At the same time: how long it takes must not tell how many there are.
         let verdicts = join_all(checks).await;
-        match verdicts.contains(&Ok(true)) {
-            true => Ok(true),
-            false => verdicts
+        if verdicts.contains(&Ok(true)) {
+            Ok(true)
+        } else {
+            verdicts
                 .into_iter()
                 .find(Result::is_err)
-                .unwrap_or(Ok(false)),
+                .unwrap_or(Ok(false))
         }
     }
 

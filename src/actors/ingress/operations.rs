@@ -25,13 +25,13 @@ use crate::actors::orders;
 use crate::actors::receipts::receipt;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
-use crate::domain::rewrite::Number;
+use crate::domain::rewrite::TypedAddress;
 use crate::pb::queue_command::Verb;
 use crate::pb::{
     Alphabet, CommandMessage, MessageState, Refusal, Replacement, SubmitCause, TakeTokens, refusal,
 };
 use crate::smpp::{CancelSm, CommandStatus, QuerySm, QuerySmResp, time};
-use crate::store::{FinRow, History, SentRow};
+use crate::store::{FinRow, MessageHistory, SentRow};
 
 /// An order that is not executed by then is never executed (milliseconds).
 const PATIENCE_MS: i64 = 5_000;
@@ -118,12 +118,12 @@ pub async fn cancel_sm(asker: &Asker, cancel: &CancelSm) -> Result<(), CommandSt
         return Err(CommandStatus::ESME_RINVDSTADR);
     }
     let between = Between {
-        source: Number {
+        source: TypedAddress {
             ton: cancel.source_addr_ton,
             npi: cancel.source_addr_npi,
             digits: cancel.source_addr.clone(),
         },
-        destination: Number {
+        destination: TypedAddress {
             ton: cancel.dest_addr_ton,
             npi: cancel.dest_addr_npi,
             digits: cancel.destination_addr.clone(),
@@ -217,11 +217,12 @@ impl Asker {
     }
 
     /// message_state of a message that is not final.
-    fn open_state(&self, history: &History) -> u8 {
+    fn open_state(&self, history: &MessageHistory) -> u8 {
         let scheduled = history.stored.attempts == 0 && history.due_at() > clock::now_ms();
-        match scheduled && self.interface_version >= 0x50 {
-            true => SCHEDULED,
-            false => MessageState::Enroute as i32 as u8,
+        if scheduled && self.interface_version >= 0x50 {
+            SCHEDULED
+        } else {
+            MessageState::Enroute as i32 as u8
         }
     }
 }
@@ -251,7 +252,7 @@ fn trouble(refusal: &Refusal) -> Option<CommandStatus> {
 }
 
 /// Why the last attempt failed; 0 without one.
-fn last_error(history: &History) -> u8 {
+fn last_error(history: &MessageHistory) -> u8 {
     match history.attempts.last() {
         Some(attempt) if attempt.status == SentRow::NO_ANSWER => OTHER_ERROR,
         Some(attempt) => u8::try_from(attempt.status).unwrap_or(OTHER_ERROR),

@@ -149,9 +149,10 @@ impl Verifier {
             return Ok(Entry::Other(outcome.clone()));
         }
         let origin = from.origin;
-        let most = match from.has_failed {
-            true => self.most - self.most / KEPT,
-            false => self.most,
+        let most = if from.has_failed {
+            self.most - self.most / KEPT
+        } else {
+            self.most
         };
         if !queue.by_origin.try_take(&origin, 1, most) {
             return Err(Busy);

@@ -33,7 +33,7 @@ use crate::clock;
 use crate::pb::local::{
     Failure, FromSmsc, NoFrame, Pong, Reason, ToSmsc, from_smsc, put_frame, take_frame, to_smsc,
 };
-use crate::pb::{BindSnapshot, BindState};
+use crate::pb::{BindDirection, BindSnapshot, BindState};
 use crate::telemetry::metrics::LocalLabel;
 
 /// Octets that may wait for a handler that does not read; at a quarter of it, nothing is read from any program.
@@ -88,7 +88,7 @@ impl Connection {
         let now = Instant::now();
         let snapshot = BindSnapshot {
             session: port.session,
-            direction: "local".to_owned(),
+            direction: BindDirection::Local.into(),
             state: BindState::Connecting.into(),
             peer: user.shown(""),
             since: clock::now_ms(),

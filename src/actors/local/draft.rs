@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::content;
-use crate::content::compose::{self, Body, MAX_PRIORITY, YEAR_2100};
+use crate::content::compose::{self, ComposedBody, MAX_PRIORITY, YEAR_2100};
 use crate::numbers::Numbers;
 use crate::pb::local::draft::Content;
 use crate::pb::local::{Alphabet, Draft};
@@ -90,12 +90,12 @@ fn times(draft: &Draft, now: i64) -> Result<(Option<i64>, Option<i64>), String> 
     Ok((send_at, valid_until))
 }
 
-fn body(draft: &Draft) -> Result<Body, String> {
+fn body(draft: &Draft) -> Result<ComposedBody, String> {
     let alphabet = match Alphabet::try_from(draft.alphabet) {
-        Ok(Alphabet::Unspecified) => compose::Alphabet::Auto,
-        Ok(Alphabet::Gsm) => compose::Alphabet::Gsm,
-        Ok(Alphabet::Ucs2) => compose::Alphabet::Ucs2,
-        Ok(Alphabet::Latin1) => compose::Alphabet::Latin1,
+        Ok(Alphabet::Unspecified) => compose::TextAlphabet::Auto,
+        Ok(Alphabet::Gsm) => compose::TextAlphabet::Gsm,
+        Ok(Alphabet::Ucs2) => compose::TextAlphabet::Ucs2,
+        Ok(Alphabet::Latin1) => compose::TextAlphabet::Latin1,
         Err(_) => return Err(format!("alphabet {} is unknown", draft.alphabet)),
     };
     match &draft.content {
@@ -103,7 +103,7 @@ fn body(draft: &Draft) -> Result<Body, String> {
         Some(Content::Text(text)) => {
             compose::text(text, alphabet, draft.flash).map_err(|refused| format!("text: {refused}"))
         }
-        Some(Content::Data(_)) if alphabet != compose::Alphabet::Auto => {
+        Some(Content::Data(_)) if alphabet != compose::TextAlphabet::Auto => {
             Err("alphabet belongs to text; data has none".to_owned())
         }
         Some(Content::Data(data)) => {

@@ -11,6 +11,7 @@ use super::ends::{Brought, Handled};
 use crate::actors::context::NodeContext;
 use crate::actors::context::handlers::{Handler, IMSI};
 use crate::config::ImsiSource;
+use crate::domain::queue_name::QueueName;
 use crate::pb::local::to_smsc;
 
 /// The role of a program, and what it has under way.
@@ -72,34 +73,26 @@ impl HandlerSide {
                 self.key
             ));
         }
-        let (kind, name) = role.split_once(':').unwrap_or((role, ""));
-        let is_wanted = match kind {
-            IMSI => config.imsi.ask.contains(&ImsiSource::Local),
-            "operator" => config
-                .operator
-                .iter()
-                .any(|one| one.id == name && one.is_local()),
-            _ => config
-                .gsm
-                .iter()
-                .any(|one| one.name == name && one.is_local()),
+        let (mut operators, mut networks) = (config.operator.iter(), config.gsm.iter());
+        let is_wanted = match QueueName::parse(role) {
+            QueueName::Operator(id) => operators.any(|one| one.id == id && one.is_local()),
+            QueueName::Gsm(name) => networks.any(|one| one.name == name && one.is_local()),
+            _ => role == IMSI && config.imsi.ask.contains(&ImsiSource::Local),
         };
-        let cure = match kind {
-            IMSI => "write \"local\" into imsi.ask",
-            _ => "give it address = \"local\"",
+        let cure = if role == IMSI {
+            "write \"local\" into imsi.ask"
+        } else {
+            "give it address = \"local\""
         };
         (!is_wanted).then(|| format!("nobody asks a program for {role:?}; {cure}"))
     }
 
     /// Whether a program of its role may bring that.
     pub(super) fn may_bring(&self, what: &to_smsc::What) -> bool {
+        let role = QueueName::parse(&self.role);
         match what {
-            to_smsc::What::Report(_) | to_smsc::What::FromPeer(_) => {
-                self.role.starts_with("operator:")
-            }
-            to_smsc::What::FromHandset(_) | to_smsc::What::Ready(_) => {
-                self.role.starts_with("gsm:")
-            }
+            to_smsc::What::Report(_) | to_smsc::What::FromPeer(_) => role.operator().is_some(),
+            to_smsc::What::FromHandset(_) | to_smsc::What::Ready(_) => role.is_handsets(),
             _ => false,
         }
     }

@@ -15,13 +15,13 @@ use tokio::time::interval;
 use super::ends::{Brought, Ends, Handled};
 use crate::actors::session::server_end::{READ, TICK};
 use crate::domain::gsm_result::RP_TEMPORARY_FAILURE;
-use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, Message, RP_CAUSE_MAX, SmRpAddress};
+use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, GsupMessage, RP_CAUSE_MAX, SmRpAddress};
 use crate::gsup::message_type::MessageType;
-use crate::gsup::session::{Event, NotSent, Role, Session, SessionConfig};
+use crate::gsup::session::{GsupEvent, GsupNotSent, GsupRole, GsupSession, GsupSessionConfig};
 use crate::pb::local::{
     FromHandset, NotDelivered, Ready, Reason, ToHandset, from_smsc, not_delivered, to_smsc,
 };
-use crate::sms::tpdu::Address;
+use crate::sms::tpdu::TpduAddress;
 
 /// A silence on a pair of sockets means nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,10 +34,10 @@ const MAX_TPDU: usize = 255;
 struct Network<'e> {
     ends: &'e mut Ends,
     /// Requests to the interface have the number of the program's.
-    session: Session<u64>,
+    session: GsupSession<u64>,
     out: BytesMut,
     /// What the program has, by subscriber.
-    under_way: HashMap<String, Message>,
+    under_way: HashMap<String, GsupMessage>,
 }
 
 /// The answer for a subscriber; nothing when the program is gone.
@@ -45,8 +45,8 @@ type HandledFor = (String, Option<Handled>);
 
 /// Serves a connection until it is over.
 pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
-    let config = SessionConfig {
-        role: Role::Server,
+    let config = GsupSessionConfig {
+        role: GsupRole::Server,
         name: Bytes::from_static(NAME),
         ping_every: PATIENCE,
         patience: PATIENCE,
@@ -55,7 +55,7 @@ pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
         window: usize::MAX,
     };
     let mut out = BytesMut::new();
-    let session = Session::new(config, Instant::now(), &mut out);
+    let session = GsupSession::new(config, Instant::now(), &mut out);
     let mut network = Network {
         ends,
         session,
@@ -104,16 +104,16 @@ impl Network<'_> {
         self.session.receive(octets, Instant::now());
         while let Some(event) = self.session.next_event(&mut self.out) {
             match event {
-                Event::Message(message) => asked.extend(self.on_message(*message)),
-                Event::Answer(number, answer) => self.answered(number, &answer),
-                Event::Ready(_) | Event::Malformed(_) => {}
-                Event::Closed(_) => return (asked, false),
+                GsupEvent::Message(message) => asked.extend(self.on_message(*message)),
+                GsupEvent::Answer(number, answer) => self.answered(number, &answer),
+                GsupEvent::Ready(_) | GsupEvent::Malformed(_) => {}
+                GsupEvent::Closed(_) => return (asked, false),
             }
         }
         (asked, true)
     }
 
-    fn on_message(&mut self, request: Message) -> Option<(String, from_smsc::What)> {
+    fn on_message(&mut self, request: GsupMessage) -> Option<(String, from_smsc::What)> {
         if request.message_type != MessageType::MT_FORWARD_SM_REQUEST {
             return None;
         }
@@ -160,17 +160,17 @@ impl Network<'_> {
         true
     }
 
-    fn refuse(&mut self, request: &Message, rp_cause: Option<u8>, cause: Option<u8>) {
+    fn refuse(&mut self, request: &GsupMessage, rp_cause: Option<u8>, cause: Option<u8>) {
         let name = Bytes::from_static(NAME);
         let answer = request.answer(MessageType::MT_FORWARD_SM_ERROR, &name);
-        self.notify(&Message {
+        self.notify(&GsupMessage {
             rp_cause,
             cause,
             ..answer
         });
     }
 
-    fn notify(&mut self, message: &Message) {
+    fn notify(&mut self, message: &GsupMessage) {
         if let Err(error) = self.session.notify(message, &mut self.out) {
             tracing::warn!(%error, "an answer of a program cannot be written");
         }
@@ -186,7 +186,7 @@ impl Network<'_> {
                     return true;
                 }
             },
-            to_smsc::What::Ready(Ready { imsi, has_memory }) => Message {
+            to_smsc::What::Ready(Ready { imsi, has_memory }) => GsupMessage {
                 alert_reason: Some(if has_memory {
                     ALERT_MEMORY
                 } else {
@@ -194,7 +194,7 @@ impl Network<'_> {
                 }),
                 source_name: Some(Bytes::from_static(NAME)),
                 reference: Some(0),
-                ..Message::new(MessageType::READY_FOR_SM_REQUEST, imsi)
+                ..GsupMessage::new(MessageType::READY_FOR_SM_REQUEST, imsi)
             },
             _ => {
                 let detail = "a handler of this role has no such request";
@@ -207,14 +207,14 @@ impl Network<'_> {
             .send(&request, number, Instant::now(), &mut self.out);
         let (reason, detail) = match sent {
             Ok(()) => return true,
-            Err(NotSent::Busy(_)) => (
+            Err(GsupNotSent::Busy(_)) => (
                 Reason::Conflict,
                 "a request for this subscriber is under way",
             ),
-            Err(NotSent::Unwritable(..)) => {
+            Err(GsupNotSent::Unwritable(..)) => {
                 (Reason::BadValue, "imsi, msisdn or smsc are no numbers")
             }
-            Err(NotSent::NotReady(_) | NotSent::Full(_)) => {
+            Err(GsupNotSent::NotReady(_) | GsupNotSent::Full(_)) => {
                 (Reason::Unavailable, "the interface is not up yet")
             }
         };
@@ -223,7 +223,7 @@ impl Network<'_> {
     }
 
     /// The interface has answered what the program has brought.
-    fn answered(&mut self, number: u64, answer: &Message) {
+    fn answered(&mut self, number: u64, answer: &GsupMessage) {
         match answer.rp_cause {
             None if answer.message_type != MessageType::MO_FORWARD_SM_ERROR => {
                 self.ends.done(number);
@@ -262,7 +262,7 @@ fn causes(cause: Option<not_delivered::Cause>) -> (Option<u8>, Option<u8>) {
 }
 
 /// MO-forwardSM, or which field is wrong.
-fn of_handset(brought: FromHandset) -> Result<Message, &'static str> {
+fn of_handset(brought: FromHandset) -> Result<GsupMessage, &'static str> {
     let FromHandset {
         imsi,
         msisdn,
@@ -276,13 +276,13 @@ fn of_handset(brought: FromHandset) -> Result<Message, &'static str> {
     let Ok(reference) = u8::try_from(reference) else {
         return Err("reference is above 255");
     };
-    Ok(Message {
+    Ok(GsupMessage {
         reference: Some(reference),
-        destination: Some(SmRpAddress::ServiceCentre(Address::international(smsc))),
-        originator: Some(SmRpAddress::Msisdn(Address::international(msisdn))),
+        destination: Some(SmRpAddress::ServiceCentre(TpduAddress::international(smsc))),
+        originator: Some(SmRpAddress::Msisdn(TpduAddress::international(msisdn))),
         user_information: Some(tpdu),
         source_name: Some(Bytes::from_static(NAME)),
-        ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
+        ..GsupMessage::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
     })
 }
 

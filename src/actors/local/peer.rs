@@ -184,9 +184,10 @@ impl Peer<'_> {
 
     fn delivered(&mut self, one: &UnderWay, delivered: Delivered) {
         // An answer without an id is the end of a message: no report can name it.
-        let id = match delivered.later {
-            true => known_as(delivered.id),
-            false => String::new(),
+        let id = if delivered.later {
+            known_as(delivered.id)
+        } else {
+            String::new()
         };
         let status = CommandStatus::ESME_ROK;
         encode_submit_sm_resp(&mut self.out, one.sequence, status, id.as_bytes());
@@ -242,12 +243,11 @@ impl Peer<'_> {
 
     /// The session has answered a deliver_sm.
     fn answered(&mut self, number: u64, status: CommandStatus) {
-        match status.is_ok() {
-            true => self.ends.done(number),
-            false => {
-                let detail = status.to_string();
-                self.ends.fail(number, Reason::Refused, status.0, &detail);
-            }
+        if status.is_ok() {
+            self.ends.done(number);
+        } else {
+            let detail = status.to_string();
+            self.ends.fail(number, Reason::Refused, status.0, &detail);
         }
     }
 }
@@ -267,9 +267,10 @@ fn receipt_of(report: Report) -> Option<SubmitSm> {
     let mut error = report.error;
     error.retain(|one| one.is_ascii_graphic());
     error.truncate(MAX_ERROR);
-    let error = match error.is_empty() {
-        true => Bytes::from_static(b"000"),
-        false => Bytes::from(error),
+    let error = if error.is_empty() {
+        Bytes::from_static(b"000")
+    } else {
+        Bytes::from(error)
     };
     Some(receipt(&id, state, error, Bytes::new(), clock::now_ms()))
 }

@@ -11,14 +11,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 use super::connection::Connection;
 use super::user::User;
 use super::*;
-use crate::actors::billing::balance::Balance;
+use crate::actors::billing::balance::NodePurses;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Ingest, Intake};
 use crate::actors::routing::policy::PolicyState;
 use crate::actors::runtime::link::Wire;
-use crate::actors::runtime::supervise::{self, Health, Slot};
+use crate::actors::runtime::supervise::{self, ActorSlot, Health};
 use crate::actors::test_support::{self, TestNode, give_way, until};
 use crate::config::Config;
+use crate::pb::BindDirection;
 use crate::pb::local::draft::Content;
 use crate::pb::local::from_smsc::What as Said;
 use crate::pb::local::to_smsc::What as Asked;
@@ -36,7 +37,7 @@ struct Scene {
     door: Arc<Door>,
     intake: Arc<Intake>,
     /// The Ingest, until it is started.
-    slot: Option<Slot<Ingest>>,
+    slot: Option<ActorSlot<Ingest>>,
 }
 
 /// The other end of a connection.
@@ -60,7 +61,7 @@ impl Scene {
             Arc::clone(&node.context),
             policy,
             Arc::default(),
-            Arc::new(Balance::default()),
+            Arc::new(NodePurses::default()),
         ));
         let (ingest, slot) = supervise::slot(ingest::MAILBOX);
         let api = AccountApi::new(Arc::clone(&intake), Arc::new(Gate::default()), [ingest]);
@@ -220,7 +221,10 @@ async fn only_a_user_with_an_account_is_welcomed() {
     }
     let _client = scene.client().await;
     let bind = scene.node.context.binds.all()[0].snapshot.get();
-    assert_eq!((&*bind.name, &*bind.direction), ("test", "local"));
+    assert_eq!(
+        (&*bind.name, bind.direction()),
+        ("test", BindDirection::Local)
+    );
     assert_eq!(bind.peer, "uid 7, test");
 }
 

@@ -13,7 +13,7 @@
 mod pass;
 mod waiting;
 
-pub use self::pass::{Passed, move_on};
+pub use self::pass::{CommitOutcome, move_on};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::actors::runtime::timed_mailbox::measured;
 use crate::content;
 use crate::pb::failed::Why;
 use crate::pb::{DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch};
-use crate::sms::reassemble::{Added, Part};
+use crate::sms::reassemble::{Added, TextPart};
 
 const TICK: Duration = Duration::from_secs(1);
 
@@ -40,7 +40,7 @@ pub struct Assembly {
     session: u64,
     waiting: WaitingParts,
     /// Parts that are being written.
-    leaving: HashMap<u64, Leaving, ahash::RandomState>,
+    leaving: HashMap<u64, LeavingPart, ahash::RandomState>,
     /// Their octets.
     leaving_octets: u64,
     /// Parts that this session may hold.
@@ -54,7 +54,7 @@ pub struct Assembly {
 
 /// A part that is in a pending commit.
 #[derive(Debug, Clone, Copy)]
-struct Leaving {
+struct LeavingPart {
     /// The session in which the commit was begun.
     session: u64,
     /// The session to which the queue has granted it again meanwhile, where it takes room.
@@ -113,11 +113,12 @@ impl Assembly {
             return;
         }
         let Some(concat) = content::part_of(&message) else {
-            return match pass::is_too_long(&self.node, &message) {
+            return if pass::is_too_long(&self.node, &message) {
                 // It had to wait for its route; now it is divided for the peer.
-                true => self.put_together(vec![message], ctx),
+                self.put_together(vec![message], ctx)
+            } else {
                 // It came here because of an earlier configuration.
-                false => self.pass(vec![message], ctx),
+                self.pass(vec![message], ctx)
             };
         };
         let key = (
@@ -128,7 +129,7 @@ impl Assembly {
             concat.wide,
             concat.total,
         );
-        let part = Part {
+        let part = TextPart {
             total: concat.total,
             sequence: concat.sequence,
             fingerprint: self.fingerprint(&message),
@@ -174,7 +175,7 @@ impl Assembly {
     /// Runs work that ends in a commit, then settles these parts with their queue. It does not run
     /// inside the actor: it is finished, and its result reported here, even if the actor restarts. While as many octets
     /// are being written as may wait, because the store is slow, these parts go back to their queue instead.
-    fn work<F: Future<Output = Passed> + 'static>(
+    fn work<F: Future<Output = CommitOutcome> + 'static>(
         &mut self,
         parts: Vec<Message>,
         commit: impl FnOnce(Arc<NodeContext>, Vec<Message>) -> F,
@@ -185,7 +186,7 @@ impl Assembly {
         let has_room = self.leaving_octets <= self.waiting.most();
         for part in &parts {
             let octets = if has_room { part.weight() } else { 0 };
-            let leaving = Leaving {
+            let leaving = LeavingPart {
                 session,
                 again: None,
                 octets,
@@ -202,8 +203,8 @@ impl Assembly {
                 None => pass::no_room().await,
             };
             let result = match passed {
-                Passed::Done => settled(session, ids, Vec::new()),
-                Passed::Not => settled(session, Vec::new(), ids),
+                CommitOutcome::Done => settled(session, ids, Vec::new()),
+                CommitOutcome::Not => settled(session, Vec::new(), ids),
             };
             // The address is valid as long as the process.
             let _ = own.send(result).await;
@@ -227,9 +228,10 @@ impl Assembly {
             return self.join(ctx);
         }
         for set in self.waiting.expired(self.elapsed_ms()) {
-            match set.repeated {
-                true => self.end_repeated(set.parts, ctx),
-                false => self.give_up(set.parts, ctx),
+            if set.repeated {
+                self.end_repeated(set.parts, ctx);
+            } else {
+                self.give_up(set.parts, ctx);
             }
         }
     }

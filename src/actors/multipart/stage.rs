@@ -18,18 +18,18 @@ use crate::actors::receipts::states;
 use crate::actors::routing::rewrite;
 use crate::clock;
 use crate::config::LongMessages;
-use crate::content::handset::{self, Refused};
+use crate::content::handset::{self, HandsetRefusal};
 use crate::content::peer::divide;
-use crate::content::peer::{self, PeerEncoding, Way};
+use crate::content::peer::{self, PeerEncoding, PeerTreatment};
 use crate::pb::delivery::What;
 use crate::pb::{Composition, Copied, Final, Kind, Message, MessageState, QueueItem, SubmitCause};
 use crate::smpp::CommandStatus;
 use crate::store::{SentRow, WriteBatch};
 
 /// How a message is refused that cannot be staged.
-pub fn declined_for(refused: &Refused) -> Declined {
+pub fn declined_for(refused: &HandsetRefusal) -> Declined {
     let cause = match refused {
-        Refused::Text(divide::Refused::TooLong) => SubmitCause::TooLong,
+        HandsetRefusal::Text(divide::DivideRefusal::TooLong) => SubmitCause::TooLong,
         _ => SubmitCause::Unwritable,
     };
     Declined::by(cause, CommandStatus::ESME_RSUBMITFAIL)
@@ -39,7 +39,7 @@ pub fn declined_for(refused: &Refused) -> Declined {
 ///
 /// # Errors
 /// It cannot be encoded for its peer.
-pub fn check(node: &NodeContext, message: &Message) -> Result<(), Refused> {
+pub fn check(node: &NodeContext, message: &Message) -> Result<(), HandsetRefusal> {
     let plan = node.plan();
     let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
         return Ok(());
@@ -47,8 +47,8 @@ pub fn check(node: &NodeContext, message: &Message) -> Result<(), Refused> {
     let way = peer::way(message, peer_encoding);
     check_for(&plan, message, peer_encoding, way)?;
     match way {
-        Way::Divide => Ok(divide::divide(message, peer_encoding, 0).map(drop)?),
-        Way::Single | Way::Gather => Ok(()),
+        PeerTreatment::Divide => Ok(divide::divide(message, peer_encoding, 0).map(drop)?),
+        PeerTreatment::Single | PeerTreatment::Gather => Ok(()),
     }
 }
 
@@ -57,10 +57,10 @@ fn check_for(
     plan: &Plan,
     message: &Message,
     peer_encoding: &PeerEncoding,
-    way: Way,
-) -> Result<(), Refused> {
+    way: PeerTreatment,
+) -> Result<(), HandsetRefusal> {
     if let Some(gsm) = plan.gsm(message.queue)
-        && way != Way::Gather
+        && way != PeerTreatment::Gather
     {
         // One that no rule can rewrite is refused when it is its turn, as an operator would refuse it.
         if let Ok(message) = rewrite::to_handset(&gsm.rewrite_out, message) {
@@ -68,9 +68,9 @@ fn check_for(
         }
     }
     match way {
-        Way::Single => divide::check(message, peer_encoding)?,
-        Way::Gather => divide::check_part(message, peer_encoding)?,
-        Way::Divide => {}
+        PeerTreatment::Single => divide::check(message, peer_encoding)?,
+        PeerTreatment::Gather => divide::check_part(message, peer_encoding)?,
+        PeerTreatment::Divide => {}
     }
     Ok(())
 }
@@ -104,7 +104,7 @@ impl Staged {
     ///
     /// # Errors
     /// It cannot be encoded for that peer.
-    pub fn new(node: &NodeContext, message: Box<Message>) -> Result<Self, Refused> {
+    pub fn new(node: &NodeContext, message: Box<Message>) -> Result<Self, HandsetRefusal> {
         Self::copied(node, message, None)
     }
 
@@ -112,7 +112,7 @@ impl Staged {
         node: &NodeContext,
         message: Box<Message>,
         numbered: Option<LongMessages>,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, HandsetRefusal> {
         let original = copied_to(node, &message).map(|queue| (queue, message.clone()));
         let mut staged = Self::in_its_form(node, message, numbered)?;
         let is_gathered = |one: &Self| {
@@ -144,7 +144,7 @@ impl Staged {
         node: &NodeContext,
         message: Box<Message>,
         numbered: LongMessages,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, HandsetRefusal> {
         Self::copied(node, message, Some(numbered))
     }
 
@@ -171,7 +171,7 @@ impl Staged {
         node: &NodeContext,
         mut message: Box<Message>,
         numbered: Option<LongMessages>,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, HandsetRefusal> {
         let plan = node.plan();
         let Some(peer_encoding) = plan.peer_encoding_of(message.queue) else {
             return Ok(Self::single(node, message));
@@ -186,9 +186,9 @@ impl Staged {
         peer::note(&mut message, way, peer_encoding);
         check_for(&plan, &message, peer_encoding, way)?;
         match way {
-            Way::Single => {}
-            Way::Gather => message.queue = plan.assembly,
-            Way::Divide => {
+            PeerTreatment::Single => {}
+            PeerTreatment::Gather => message.queue = plan.assembly,
+            PeerTreatment::Divide => {
                 let now = clock::now_ms();
                 let reference = node.reference(&message.source, &message.destination, now);
                 let (parts, changed) = divide::divide(&message, peer_encoding, reference)?;
@@ -282,9 +282,10 @@ impl Staged {
 
     /// The dispatches to queues.
     pub fn dispatches_mut(&mut self) -> impl Iterator<Item = &mut Dispatch> {
-        let own = match self.parts.is_empty() {
-            true => std::slice::from_mut(&mut self.dispatch).iter_mut(),
-            false => self.parts.iter_mut(),
+        let own = if self.parts.is_empty() {
+            std::slice::from_mut(&mut self.dispatch).iter_mut()
+        } else {
+            self.parts.iter_mut()
         };
         own.chain(self.copy.as_deref_mut())
             .chain(self.queued.as_deref_mut())

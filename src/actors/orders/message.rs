@@ -19,7 +19,7 @@ use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{
     CommandMessage, Commanded, MessageState, QueueCommand, Refusal, Replacement, queue_command,
 };
-use crate::store::{ChangeKind, History};
+use crate::store::{ChangeKind, MessageHistory};
 
 /// How long to wait for the DELETED row of a cancelled message, and how often to look for it.
 const EFFECT_WITHIN: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ enum Effect {
 }
 
 /// What a queue answered to an order.
-struct Passed {
+struct QueueAnswer {
     outcome: Outcome,
     queue: String,
     /// Whether another node owns the message; its answer is not waited for.
@@ -153,8 +153,8 @@ async fn parts_ordered(
 async fn pass_to_queue(
     node: &NodeContext,
     order: &CommandMessage,
-    history: &History,
-) -> Result<Passed, Refusal> {
+    history: &MessageHistory,
+) -> Result<QueueAnswer, Refusal> {
     let id = order.id;
     let queue = history.stored.queue;
     let port = node.queue(queue).ok_or_else(|| {
@@ -169,7 +169,7 @@ async fn pass_to_queue(
     };
     if let Some(owner) = remote_command::owner_of(node, queue, &history.stored.message) {
         remote_command::to_node(node, owner, What::Message(order.clone())).await?;
-        return Ok(Passed {
+        return Ok(QueueAnswer {
             outcome: Outcome::Done,
             queue: port.name.clone(),
             away: true,
@@ -185,7 +185,7 @@ async fn pass_to_queue(
         ..QueueCommand::default()
     };
     let reply = ask(&port, command).await?;
-    Ok(Passed {
+    Ok(QueueAnswer {
         outcome: reply.outcome(),
         queue: port.name.clone(),
         away: false,
@@ -196,7 +196,7 @@ async fn pass_to_queue(
 ///
 /// # Errors
 /// It is so.
-pub fn refuse_when_over(node: &NodeContext, history: &History) -> Result<(), Refusal> {
+pub fn refuse_when_over(node: &NodeContext, history: &MessageHistory) -> Result<(), Refusal> {
     let id = history.stored.message.id;
     if let Some(fin) = &history.stored.fin {
         let name = state::name(i32::from(fin.state) as u8);
@@ -250,7 +250,7 @@ async fn wait_for_effect(
 }
 
 /// What the rows of a message say about an order.
-fn effect(order: &CommandMessage, history: &History) -> Effect {
+fn effect(order: &CommandMessage, history: &MessageHistory) -> Effect {
     let is_over = history.stored.fin.is_some() || history.accepted_attempt().is_some();
     let is_done = match order.verb() {
         queue_command::Verb::Cancel => history

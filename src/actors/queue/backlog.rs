@@ -22,17 +22,17 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub(super) use self::blocks::Waiter;
-pub(super) use self::level::{Level, Ready, Withdrawn};
-pub(super) use self::paging::Page;
-pub(super) use self::subscribers::Key;
-pub(super) use self::waiting::Taken;
+pub(super) use self::blocks::BlockWaiter;
+pub(super) use self::level::{Level, ReadyItem, Withdrawn};
+pub(super) use self::paging::BacklogPage;
+pub(super) use self::subscribers::SubscriberKey;
+pub(super) use self::waiting::TakenItem;
 pub use self::waiting::items_of;
 
 use self::blocks::Blocks;
-use self::lists::Lists;
+use self::lists::BacklogLists;
 use self::scheduled::Scheduled;
-use super::partition_set::Parts;
+use super::partition_set::PartitionSet;
 use crate::actors::context::item::{Item, PRIORITIES};
 use crate::actors::context::plan::Plan;
 use crate::clock;
@@ -42,7 +42,7 @@ use crate::store::Stored;
 
 /// Messages waiting for one destination.
 pub(super) struct Backlog {
-    lists: Lists,
+    lists: BacklogLists,
     /// Messages that are not due yet.
     scheduled: Scheduled,
     blocks: Blocks,
@@ -54,7 +54,7 @@ pub(super) struct Backlog {
     /// Items that were taken out while they were out of memory; skipped when their turn comes.
     gone: HashSet<u64, ahash::RandomState>,
     /// Items that were replaced while they were out of memory, with their new times.
-    replaced_afar: HashMap<u64, Times, ahash::RandomState>,
+    replaced_afar: HashMap<u64, ItemTimes, ahash::RandomState>,
     /// The second (Unix) up to which expiry has looked.
     expired_upto: u32,
     /// Whether what was taken out for a moment goes back to its place.
@@ -62,18 +62,18 @@ pub(super) struct Backlog {
 }
 
 /// When a message is due (Unix ms) and when it expires (Unix s).
-pub(super) type Times = (i64, u32);
+pub(super) type ItemTimes = (i64, u32);
 
 /// A block that is out of memory: its level and its number.
-pub(super) type Block = (usize, u64);
+pub(super) type BlockAddress = (usize, u64);
 
 /// Messages taken out for other queues.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct MovedBatch {
     /// In their order, with those bodies that are in memory.
     pub(super) items: Vec<Withdrawn>,
     /// Blocks that must be read back before more can be taken.
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<BlockAddress>,
 }
 
 // === impl Backlog ===
@@ -82,11 +82,14 @@ impl Backlog {
     /// `takes_turns`: whether accounts share the queue in turns. `is_in_order`: whether messages go strictly in
     /// the order of acceptance, whoever sent them and whatever their priority is.
     pub(super) fn new(takes_turns: bool, is_in_order: bool, plan: &Plan) -> Self {
-        Self::over(Lists::new(takes_turns, is_in_order, plan), is_in_order)
+        Self::over(
+            BacklogLists::new(takes_turns, is_in_order, plan),
+            is_in_order,
+        )
     }
 
     /// Nothing waits yet but what is in `lists`.
-    fn over(lists: Lists, keeps_places: bool) -> Self {
+    fn over(lists: BacklogLists, keeps_places: bool) -> Self {
         Self {
             lists,
             scheduled: Scheduled::new(),
@@ -261,7 +264,7 @@ impl Backlog {
     }
 
     /// The messages that wait for a subscriber, in no order.
-    pub(super) fn of_subscriber(&mut self, key: Key) -> Vec<u64> {
+    pub(super) fn of_subscriber(&mut self, key: SubscriberKey) -> Vec<u64> {
         self.scheduled.subscribers.of(key)
     }
 
@@ -281,7 +284,7 @@ impl Backlog {
         for (id, stored) in ids.iter().zip(read) {
             let attempts = self.scheduled.attempts_of(*id).unwrap_or_default();
             let message = stored.as_ref().map(|stored| &stored.message);
-            let key = message.and_then(|message| Key::of_message(message, attempts));
+            let key = message.and_then(|message| SubscriberKey::of_message(message, attempts));
             self.scheduled.subscribers.read(*id, key);
         }
     }
@@ -301,12 +304,12 @@ impl Backlog {
     // --- out, in turn
 
     /// The next message to go.
-    pub(super) fn front(&mut self) -> Option<&Ready> {
+    pub(super) fn front(&mut self) -> Option<&ReadyItem> {
         self.lists.front()
     }
 
     /// Takes the next message and charges its cost to the current turn of its account.
-    pub(super) fn pop(&mut self, cost: u32) -> Option<Ready> {
+    pub(super) fn pop(&mut self, cost: u32) -> Option<ReadyItem> {
         self.lists.pop(cost)
     }
 
@@ -324,9 +327,9 @@ impl Backlog {
 
     /// Takes out one waiting or scheduled item, wherever it is in memory. The cost does not depend on how
     /// many wait. Without its sender, the lists of all accounts are searched.
-    pub(super) fn remove(&mut self, id: u64, sender: Option<u32>) -> Taken {
+    pub(super) fn remove(&mut self, id: u64, sender: Option<u32>) -> TakenItem {
         match self.scheduled.take(id) {
-            Some(item) => Taken::Item(item),
+            Some(item) => TakenItem::Item(item),
             None => self.lists.take(id, sender),
         }
     }
@@ -340,14 +343,14 @@ impl Backlog {
     }
 
     /// Forgets the items of these partitions; the store has them all.
-    pub(super) fn forget(&mut self, parts: Parts) {
+    pub(super) fn forget(&mut self, parts: PartitionSet) {
         self.lists.take_if(|item| parts.has(item.part));
         self.scheduled.take_if(|item| parts.has(item.part));
     }
 
     /// Takes up to `most` items in no particular order; also returns blocks that must be read back to
     /// take more.
-    pub(super) fn take_some(&mut self, most: usize) -> (Vec<Item>, Vec<Block>) {
+    pub(super) fn take_some(&mut self, most: usize) -> (Vec<Item>, Vec<BlockAddress>) {
         let mut items = Vec::with_capacity(most);
         let mut in_the_way = Vec::new();
         for level in 0..PRIORITIES {
@@ -365,8 +368,8 @@ impl Backlog {
 
     /// Takes up to `most` messages that may go elsewhere. Receipts have only one destination: they stay
     /// in front, in order.
-    pub(super) fn take_batch(&mut self, most: usize) -> Batch {
-        let mut batch = Batch::default();
+    pub(super) fn take_batch(&mut self, most: usize) -> MovedBatch {
+        let mut batch = MovedBatch::default();
         let mut receipts = Vec::new();
         for level in (0..PRIORITIES).rev() {
             loop {
@@ -398,8 +401,8 @@ impl Backlog {
     }
 
     /// Takes late items in memory out; also returns blocks that hold more. Expiry looks again when
-    /// these are in memory ([`Waiter::Expiry`]).
-    pub(super) fn take_late(&mut self, second: u32) -> (Vec<Withdrawn>, Vec<Block>) {
+    /// these are in memory ([`BlockWaiter::Expiry`]).
+    pub(super) fn take_late(&mut self, second: u32) -> (Vec<Withdrawn>, Vec<BlockAddress>) {
         let is_late = |item: &Item| item.expires <= second;
         let mut late = self.lists.take_if(is_late);
         let scheduled = self.scheduled.take_if(is_late);
@@ -419,24 +422,26 @@ impl Backlog {
     // --- other times
 
     /// Puts an item that was taken out back, with other times.
-    pub(super) fn set_times(&mut self, item: Item, (due_at, expires): Times) {
+    pub(super) fn set_times(&mut self, item: Item, (due_at, expires): ItemTimes) {
         let item = Item { expires, ..item };
-        match due_at > clock::now_ms() {
-            true => self.scheduled.schedule(item, due_at),
-            false => self.put_back(item),
+        if due_at > clock::now_ms() {
+            self.scheduled.schedule(item, due_at);
+        } else {
+            self.put_back(item);
         }
     }
 
     /// Puts an item back that was taken out for a moment.
     pub(super) fn put_back(&mut self, item: Item) {
-        match self.keeps_places {
-            true => self.lists.put_in_place(item),
-            false => self.lists.push_front(item),
+        if self.keeps_places {
+            self.lists.put_in_place(item);
+        } else {
+            self.lists.push_front(item);
         }
     }
 
     /// Sets the times of an item that is out of memory; it gets them when it comes back.
-    pub(super) fn set_times_afar(&mut self, id: u64, times: Times) {
+    pub(super) fn set_times_afar(&mut self, id: u64, times: ItemTimes) {
         self.replaced_afar.insert(id, times);
     }
 }

@@ -18,10 +18,10 @@ use crate::actors::context::ports::QueuePort;
 use crate::actors::context::target_health::Availability;
 use crate::clock;
 use crate::domain::backoff::{Backoff, Refusal};
-use crate::domain::breaker::{Breaker, Limits, Stand};
-use crate::domain::gsm_result::{self, Verdict};
+use crate::domain::breaker::{Breaker, BreakerLimits, BreakerStatus};
+use crate::domain::gsm_result::{self, BreakerVerdict};
 use crate::domain::presence::{Patience, Presence};
-use crate::domain::retry::{Class, RetryPolicy};
+use crate::domain::retry::{RefusalClass, RetryPolicy};
 use crate::pb::Failed;
 use crate::pb::failed::Why;
 use crate::smpp::CommandStatus;
@@ -35,7 +35,7 @@ pub(super) struct Guard {
     breaker: Breaker,
     backoff: Backoff,
     /// The breaker's state when it was last logged.
-    stand: Stand,
+    stand: BreakerStatus,
     /// How often the breaker has opened.
     opened: u64,
     /// It is bound again, and new messages do not use it yet.
@@ -56,19 +56,9 @@ pub(super) struct Load {
     pub(super) granted: u64,
 }
 
-/// The result of an attempt, as far as a breaker cares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Went {
-    /// The operator works: it has accepted the message or refused it permanently.
-    Well,
-    Badly,
-    /// It says nothing about the operator.
-    Unseen,
-}
-
 /// What is configured about the operator or GSM network of a queue.
-struct Target {
-    limits: Limits,
+struct GuardedTarget {
+    limits: BreakerLimits,
     patience: Patience,
     adaptive: bool,
     /// Messages that one session has under way at most.
@@ -88,9 +78,9 @@ impl Guard {
     pub(super) fn new() -> Self {
         Self {
             presence: Presence::new(),
-            breaker: Breaker::new(Limits::OFF),
+            breaker: Breaker::new(BreakerLimits::OFF),
             backoff: Backoff::default(),
-            stand: Stand::Closed,
+            stand: BreakerStatus::Closed,
             opened: 0,
             returning: false,
             failback_at: 0,
@@ -108,9 +98,9 @@ impl Guard {
     pub(super) fn breaker_state(&self) -> &'static str {
         match self.stand {
             _ if !self.breaker.is_on() => "",
-            Stand::Closed => "closed",
-            Stand::Open => "open",
-            Stand::HalfOpen => "half open",
+            BreakerStatus::Closed => "closed",
+            BreakerStatus::Open => "open",
+            BreakerStatus::HalfOpen => "half open",
         }
     }
 
@@ -142,7 +132,7 @@ impl Guard {
         let plan = node.plan();
         let bound = f64::from(port.bound.load(Ordering::Relaxed).max(1));
         let health = &port.target_health;
-        let Some(target) = Target::of(&plan, port.id) else {
+        let Some(target) = GuardedTarget::of(&plan, port.id) else {
             let account = plan.account_by_id(port.id);
             let capacity = account.map_or(f64::INFINITY, |account| {
                 f64::from(account.config.window) * bound
@@ -177,17 +167,18 @@ impl Guard {
             return;
         }
         let lets = match self.stand {
-            Stand::Closed => true,
-            Stand::Open => false,
+            BreakerStatus::Closed => true,
+            BreakerStatus::Open => false,
             // Waiting messages probe first.
-            Stand::HalfOpen => !load.is_busy,
+            BreakerStatus::HalfOpen => !load.is_busy,
         };
         let bound_here = port.is_bound();
         let elsewhere = node.local_lease.is_shared()
             && (node.local_lease.cluster_view()).lets(port.id, node.ids.node());
-        let availability = match there && (!served || (bound_here && lets) || elsewhere) {
-            true => Availability::Available,
-            false => Availability::Unavailable,
+        let availability = if there && (!served || (bound_here && lets) || elsewhere) {
+            Availability::Available
+        } else {
+            Availability::Unavailable
         };
         health.set(availability, bound_here && !lets);
     }
@@ -211,14 +202,16 @@ impl Guard {
             return;
         }
         match stand {
-            Stand::Open => {
+            BreakerStatus::Open => {
                 self.opened += 1;
                 tracing::warn!(%queue, "the breaker opens: the other side fails and gets no messages for a while");
             }
-            Stand::HalfOpen => {
+            BreakerStatus::HalfOpen => {
                 tracing::info!(%queue, "the breaker is half open: a few messages probe the other side")
             }
-            Stand::Closed => tracing::info!(%queue, "the breaker closes: the other side works"),
+            BreakerStatus::Closed => {
+                tracing::info!(%queue, "the breaker closes: the other side works")
+            }
         }
         self.stand = stand;
     }
@@ -284,7 +277,7 @@ impl Guard {
     }
 
     /// An attempt of this queue has ended. `probe`: whether it was a probe.
-    pub(super) fn went(&mut self, probe: bool, how: Went, queue: &str) {
+    pub(super) fn note_attempt(&mut self, probe: bool, verdict: BreakerVerdict, queue: &str) {
         if !self.breaker.is_on() {
             return;
         }
@@ -293,10 +286,10 @@ impl Guard {
             return;
         }
         let now = Instant::now().into_std();
-        match how {
-            Went::Well => self.breaker.succeeded(now),
-            Went::Badly => drop(self.breaker.failed(now)),
-            Went::Unseen => self.breaker.abandoned(),
+        match verdict {
+            BreakerVerdict::Works => self.breaker.succeeded(now),
+            BreakerVerdict::Fails => drop(self.breaker.failed(now)),
+            BreakerVerdict::Nothing => self.breaker.abandoned(),
         }
         self.tell_breaker(now, queue);
     }
@@ -330,9 +323,9 @@ impl Guard {
     }
 }
 
-// === impl Target ===
+// === impl GuardedTarget ===
 
-impl Target {
+impl GuardedTarget {
     fn of(plan: &Plan, queue: u32) -> Option<Self> {
         if let Some(operator) = plan.operator(queue) {
             let config = &operator.config;
@@ -362,8 +355,8 @@ impl Target {
     }
 }
 
-fn limits((in_a_row, share): (u32, f64), pause: Duration) -> Limits {
-    Limits {
+fn limits((in_a_row, share): (u32, f64), pause: Duration) -> BreakerLimits {
+    BreakerLimits {
         in_a_row,
         share,
         pause: pause.max(Duration::from_millis(1)),
@@ -371,34 +364,30 @@ fn limits((in_a_row, share): (u32, f64), pause: Duration) -> Limits {
     }
 }
 
-// === impl Went ===
-
-impl Went {
-    /// What a failure says about the operator or network; `retry` interprets the statuses of operators. `probe`: whether
-    /// the message was a probe.
-    pub(super) fn by(failure: &Failed, retry: &RetryPolicy, probe: bool) -> Self {
-        let went = match failure.why() {
-            Why::NotSent | Why::Waits | Why::HeldUp => Self::Unseen,
-            // Presence deals with lost binds.
-            Why::Unknown if failure.lost => Self::Unseen,
-            Why::Status | Why::GivenUp if gsm_result::is_one(failure.status) => {
-                match gsm_result::verdict(failure.status) {
-                    Verdict::Works => Self::Well,
-                    Verdict::Fails => Self::Badly,
-                    Verdict::Nothing => Self::Unseen,
-                }
-            }
-            Why::Unknown | Why::Later | Why::GivenUp => Self::Badly,
-            Why::Status => match retry.class(failure.status) {
-                Class::Temporary => Self::Badly,
-                Class::Permanent => Self::Well,
-                Class::Throttled => Self::Unseen,
-            },
-        };
-        match went {
-            // One subscriber that fails again and again is no network that fails; but a probe decides by itself.
-            Self::Badly if failure.repeated && !probe => Self::Unseen,
-            went => went,
+/// What a failure says about the operator or network; `retry` interprets the statuses of operators. `probe`: whether
+/// the message was a probe.
+pub(super) fn breaker_verdict(
+    failure: &Failed,
+    retry: &RetryPolicy,
+    probe: bool,
+) -> BreakerVerdict {
+    let verdict = match failure.why() {
+        Why::NotSent | Why::Waits | Why::HeldUp => BreakerVerdict::Nothing,
+        // Presence deals with lost binds.
+        Why::Unknown if failure.lost => BreakerVerdict::Nothing,
+        Why::Status | Why::GivenUp if gsm_result::is_one(failure.status) => {
+            gsm_result::verdict(failure.status)
         }
+        Why::Unknown | Why::Later | Why::GivenUp => BreakerVerdict::Fails,
+        Why::Status => match retry.class(failure.status) {
+            RefusalClass::Temporary => BreakerVerdict::Fails,
+            RefusalClass::Permanent => BreakerVerdict::Works,
+            RefusalClass::Throttled => BreakerVerdict::Nothing,
+        },
+    };
+    match verdict {
+        // One subscriber that fails again and again is no network that fails; but a probe decides by itself.
+        BreakerVerdict::Fails if failure.repeated && !probe => BreakerVerdict::Nothing,
+        verdict => verdict,
     }
 }

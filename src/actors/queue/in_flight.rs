@@ -2,20 +2,20 @@
 //! again after an attempt that may still be answered late.
 //!
 //! Used by the actions that grant and settle. Invariants: a message is with one session at a time, and only
-//! that session can settle it; a crash repeats no more attempts than [`InFlight::room`] allows.
+//! that session can settle it; a crash repeats no more attempts than [`QueueInFlight::room`] allows.
 
 use std::collections::HashMap;
 
-use super::partition_set::Parts;
+use super::partition_set::PartitionSet;
 use crate::actors::context::item::Item;
-use crate::actors::context::unwritten::{Pace, Unwritten};
+use crate::actors::context::unwritten::{DurablePace, Unwritten};
 use crate::pb::{Delivery, Message};
 
 /// Most unanswered attempts whose sender is remembered.
 const TIMED_OUT: usize = 65_536;
 
 #[derive(Default)]
-pub(super) struct InFlight {
+pub(super) struct QueueInFlight {
     held: HashMap<u64, HeldItem, ahash::RandomState>,
     /// Outcome unknown, policy `wait`: until when (Unix ms) a receipt may still come.
     unsure: HashMap<u64, (i64, Item), ahash::RandomState>,
@@ -23,7 +23,7 @@ pub(super) struct InFlight {
     /// late.
     timed_out: HashMap<u64, u32, ahash::RandomState>,
     /// The rate at which attempts become durable.
-    pace: Pace,
+    pace: DurablePace,
 }
 
 /// An item that a session holds.
@@ -34,9 +34,9 @@ pub(super) struct HeldItem {
     pub(super) probe: bool,
 }
 
-// === impl InFlight ===
+// === impl QueueInFlight ===
 
-impl InFlight {
+impl QueueInFlight {
     /// Messages with sessions or of unknown outcome.
     pub(super) fn len(&self) -> usize {
         self.held.len() + self.unsure.len()
@@ -58,8 +58,8 @@ impl InFlight {
     }
 
     /// The partitions of messages that sessions hold.
-    pub(super) fn held_parts(&self) -> Parts {
-        Parts::of(self.held.values().map(|held| held.item.part))
+    pub(super) fn held_parts(&self) -> PartitionSet {
+        PartitionSet::of(self.held.values().map(|held| held.item.part))
     }
 
     // --- with a session
@@ -103,9 +103,10 @@ impl InFlight {
     /// Takes back an item from this session; `None` if another session holds it now.
     pub(super) fn take_back(&mut self, session: u64, id: u64) -> Option<HeldItem> {
         let held = self.held.get(&id)?;
-        match held.session == session {
-            true => self.held.remove(&id),
-            false => None,
+        if held.session == session {
+            self.held.remove(&id)
+        } else {
+            None
         }
     }
 
@@ -165,7 +166,7 @@ impl InFlight {
     }
 
     /// Forgets items of unknown outcome in these partitions; the store has them all.
-    pub(super) fn forget_unsure(&mut self, parts: Parts) {
+    pub(super) fn forget_unsure(&mut self, parts: PartitionSet) {
         self.unsure.retain(|_, (_, item)| !parts.has(item.part));
     }
 
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn only_the_session_that_has_it_gives_it_back() {
-        let mut in_flight = InFlight::default();
+        let mut in_flight = QueueInFlight::default();
         in_flight.hold_reported(1, item(7, 0));
         in_flight.hold_reported(2, item(7, 0));
         assert!(in_flight.take_back(1, 7).is_none(), "given to another one");
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_late_answer_belongs_to_the_attempt_before() {
-        let mut in_flight = InFlight::default();
+        let mut in_flight = QueueInFlight::default();
         in_flight.remember_timed_out(&item(7, 0));
         in_flight.remember_timed_out(&item(8, 0));
         assert_eq!(in_flight.take_timed_out(8), Some(9));
@@ -251,11 +252,11 @@ mod tests {
 
     #[test]
     fn what_is_unanswered_ends_in_its_time_and_leaves_with_its_partition() {
-        let mut in_flight = InFlight::default();
+        let mut in_flight = QueueInFlight::default();
         in_flight.wait_for_receipt(item(1, 0), 100);
         in_flight.wait_for_receipt(item(2, 0), 200);
         in_flight.wait_for_receipt(item(3, 5), 100);
-        in_flight.forget_unsure(Parts::of([5]));
+        in_flight.forget_unsure(PartitionSet::of([5]));
         assert_eq!(in_flight.take_unanswered(100), [item(1, 0)]);
         assert_eq!(in_flight.take_unsure(2), Some(item(2, 0)));
         assert!(!in_flight.has_unsure());
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn attempts_stay_within_windows_and_one_commit() {
-        let mut in_flight = InFlight::default();
+        let mut in_flight = QueueInFlight::default();
         let unwritten = Unwritten::default();
         assert_eq!(in_flight.room(3, 5, in_flight.held_len(), &unwritten), 8);
         in_flight.hold_reported(1, item(7, 0));
@@ -275,14 +276,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_became_durable_before_the_lists_were_discarded_is_no_pace() {
-        let (unwritten, mut before) = (Unwritten::default(), InFlight::default());
+        let (unwritten, mut before) = (Unwritten::default(), QueueInFlight::default());
         unwritten.add(1_000);
         unwritten.written(1_000);
         let time = std::time::Duration::from_millis(100);
         tokio::time::advance(time).await;
         before.look(&unwritten);
         assert_eq!(before.room(3, 5, before.held_len(), &unwritten), 208);
-        let mut after = InFlight::default();
+        let mut after = QueueInFlight::default();
         after.keep_pace(&mut before);
         tokio::time::advance(time).await;
         after.look(&unwritten);

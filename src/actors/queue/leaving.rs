@@ -6,12 +6,12 @@
 
 use tokio::sync::oneshot;
 
-use super::partition_set::Parts;
+use super::partition_set::PartitionSet;
 
 #[derive(Default)]
 pub(super) struct Leaving {
-    parts: Parts,
-    waiters: Vec<(Parts, oneshot::Sender<()>)>,
+    parts: PartitionSet,
+    waiters: Vec<(PartitionSet, oneshot::Sender<()>)>,
 }
 
 // === impl Leaving ===
@@ -22,7 +22,7 @@ impl Leaving {
     }
 
     /// All leaving partitions.
-    pub(super) fn parts(&self) -> Parts {
+    pub(super) fn parts(&self) -> PartitionSet {
         self.parts
     }
 
@@ -32,7 +32,7 @@ impl Leaving {
     }
 
     /// These partitions leave; the answer comes when nothing of them is under way.
-    pub(super) fn leave(&mut self, parts: Parts) -> oneshot::Receiver<()> {
+    pub(super) fn leave(&mut self, parts: PartitionSet) -> oneshot::Receiver<()> {
         self.parts.add(parts);
         let (waiter, released) = oneshot::channel();
         self.waiters.push((parts, waiter));
@@ -40,12 +40,12 @@ impl Leaving {
     }
 
     /// These partitions have come back.
-    pub(super) fn stay(&mut self, parts: Parts) {
+    pub(super) fn stay(&mut self, parts: PartitionSet) {
         self.parts.remove(parts);
     }
 
     /// The requests whose partitions no session holds messages of any more.
-    pub(super) fn take_free(&mut self, held: Parts) -> Vec<oneshot::Sender<()>> {
+    pub(super) fn take_free(&mut self, held: PartitionSet) -> Vec<oneshot::Sender<()>> {
         let free = self.waiters.extract_if(.., |(parts, _)| !parts.meets(held));
         free.map(|(_, waiter)| waiter).collect()
     }
@@ -58,13 +58,13 @@ mod tests {
     #[test]
     fn a_partition_is_free_when_no_session_holds_anything_of_it() {
         let mut leaving = Leaving::default();
-        let _one = leaving.leave(Parts::of([1]));
-        let _two = leaving.leave(Parts::of([2, 3]));
-        assert_eq!(leaving.take_free(Parts::of([3, 4])).len(), 1);
+        let _one = leaving.leave(PartitionSet::of([1]));
+        let _two = leaving.leave(PartitionSet::of([2, 3]));
+        assert_eq!(leaving.take_free(PartitionSet::of([3, 4])).len(), 1);
         assert!(!leaving.is_settled() && leaving.has(1));
-        assert_eq!(leaving.take_free(Parts::default()).len(), 1);
+        assert_eq!(leaving.take_free(PartitionSet::default()).len(), 1);
         assert!(leaving.is_settled());
-        leaving.stay(Parts::of([1]));
+        leaving.stay(PartitionSet::of([1]));
         assert!(!leaving.has(1) && leaving.has(2));
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::partition_set::Parts;
+use super::partition_set::PartitionSet;
 use crate::pb::QueueItem;
 use crate::pb::delivery::What;
 
@@ -26,7 +26,7 @@ pub(super) struct Overlap {
     /// The ids that were read.
     known: HashSet<(u64, What), ahash::RandomState>,
     /// Partitions that were read once more since.
-    closed: Parts,
+    closed: PartitionSet,
     until: Instant,
 }
 
@@ -38,7 +38,7 @@ impl Overlap {
         Self {
             term,
             known,
-            closed: Parts::default(),
+            closed: PartitionSet::default(),
             until: Instant::now() + LONGEST_DISPATCH,
         }
     }
@@ -51,7 +51,7 @@ impl Overlap {
     }
 
     /// These partitions were read separately.
-    pub(super) fn close(&mut self, parts: Parts) {
+    pub(super) fn close(&mut self, parts: PartitionSet) {
         self.closed.add(parts);
     }
 

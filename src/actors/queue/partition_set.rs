@@ -5,11 +5,11 @@
 use crate::domain::partition::bit;
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parts(u64);
+pub(super) struct PartitionSet(u64);
 
-// === impl Parts ===
+// === impl PartitionSet ===
 
-impl Parts {
+impl PartitionSet {
     pub(super) fn of(parts: impl IntoIterator<Item = u8>) -> Self {
         Self(parts.into_iter().fold(0, |all, part| all | bit(part)))
     }

@@ -9,17 +9,17 @@ use std::collections::{HashMap, HashSet};
 
 use super::misses::Misses;
 use super::overlap::Overlap;
-use super::partition_set::Parts;
+use super::partition_set::PartitionSet;
 use crate::actors::context::item::{Item, Seed};
 use crate::pb::delivery::What;
 use crate::pb::{QueueItem, SettleBatch};
 
 /// Ids of items that were read.
-pub(super) type Known = HashSet<(u64, What), ahash::RandomState>;
+pub(super) type RecoveredItems = HashSet<(u64, What), ahash::RandomState>;
 
 #[derive(Default)]
 pub(super) struct Recovery {
-    phase: Phase,
+    phase: RecoveryPhase,
     /// The store is to be read once more: partitions came while it was being read, or the lists are wrong and
     /// attempts are being noted.
     read_again: bool,
@@ -31,16 +31,16 @@ pub(super) struct Recovery {
 
 /// Whether a queue may grant.
 #[derive(Default)]
-enum Phase {
+enum RecoveryPhase {
     #[default]
     Running,
     /// Restarted; the lists are empty. Holds earlier settlements that are not processed yet.
     Wanted(Vec<SettleBatch>),
-    Reading(Reading),
+    Reading(StoreReading),
 }
 
 /// The store is being read and sessions are being asked; what arrives meanwhile is kept.
-struct Reading {
+struct StoreReading {
     /// Items dispatched in this term may be in what is read.
     term: u64,
     /// Whether the store has been asked.
@@ -69,32 +69,31 @@ pub(super) struct Recovered {
 
 impl Recovery {
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.phase, Phase::Running)
+        matches!(self.phase, RecoveryPhase::Running)
     }
 
     /// The lists have been discarded and must be read. Keeps settlements that `earlier` had kept.
     pub(super) fn want(&mut self, earlier: &mut Self) {
-        self.phase = Phase::Wanted(match &mut earlier.phase {
-            Phase::Running => Vec::new(),
-            Phase::Wanted(settled) | Phase::Reading(Reading { settled, .. }) => {
-                std::mem::take(settled)
-            }
+        self.phase = RecoveryPhase::Wanted(match &mut earlier.phase {
+            RecoveryPhase::Running => Vec::new(),
+            RecoveryPhase::Wanted(settled)
+            | RecoveryPhase::Reading(StoreReading { settled, .. }) => std::mem::take(settled),
         });
     }
 
     pub(super) fn is_wanted(&self) -> bool {
-        matches!(self.phase, Phase::Wanted(_))
+        matches!(self.phase, RecoveryPhase::Wanted(_))
     }
 
     /// A reading begins in this term; these sessions are asked what they hold.
     pub(super) fn begin(&mut self, term: u64, sessions: HashSet<u64>) {
-        let Phase::Wanted(settled) = &mut self.phase else {
+        let RecoveryPhase::Wanted(settled) = &mut self.phase else {
             return;
         };
         let mut settled = std::mem::take(settled);
         // The reports of the sessions include their whole room, so that of settlements is dropped.
         settled.iter_mut().for_each(|batch| batch.room = 0);
-        self.phase = Phase::Reading(Reading {
+        self.phase = RecoveryPhase::Reading(StoreReading {
             term,
             asked: false,
             waiting_for: sessions,
@@ -105,9 +104,9 @@ impl Recovery {
         });
     }
 
-    fn reading(&mut self) -> Option<&mut Reading> {
+    fn reading(&mut self) -> Option<&mut StoreReading> {
         match &mut self.phase {
-            Phase::Reading(reading) => Some(reading),
+            RecoveryPhase::Reading(reading) => Some(reading),
             _ => None,
         }
     }
@@ -184,12 +183,12 @@ impl Recovery {
             arrived: std::mem::take(&mut reading.arrived),
             settled,
         };
-        self.phase = Phase::Running;
+        self.phase = RecoveryPhase::Running;
         Some(recovered)
     }
 
     /// The lists have what the reading that began with `term` found.
-    pub(super) fn remember(&mut self, term: u64, known: Known) {
+    pub(super) fn remember(&mut self, term: u64, known: RecoveredItems) {
         self.overlap = Some(Overlap::new(term, known));
     }
 
@@ -204,7 +203,7 @@ impl Recovery {
 
     /// Partitions came, with their waiting items. Returns false while the store is being read: that
     /// reading may lack them, so another one follows.
-    pub(super) fn adopts(&mut self, parts: Parts) -> bool {
+    pub(super) fn adopts(&mut self, parts: PartitionSet) -> bool {
         if !self.is_running() {
             self.read_again = true;
             return false;

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use crate::actors::context::item::{Item, PRIORITIES, Seed, expiry_second};
 use crate::actors::receipts::correlation::Awaited;
-use crate::config::{Config, Validity};
+use crate::config::{Config, ValidityConfig};
 use crate::pb::delivery::What;
-use crate::store::{Active, Stage, Store, StoreError};
+use crate::store::{Active, MessageStage, Store, StoreError};
 
 #[derive(Debug, Default)]
 pub struct Seeds {
@@ -21,7 +21,7 @@ pub struct Seeds {
     pub unfinished: HashMap<u32, u64>,
     pub active: u64,
     /// How long messages wait for receipts.
-    validity: Validity,
+    validity: ValidityConfig,
 }
 
 // === impl Seeds ===
@@ -45,20 +45,20 @@ impl Seeds {
     /// Sorts one active message in.
     pub fn add(&mut self, active: Active) {
         self.active += 1;
-        if !matches!(active.stage, Stage::Untold { .. }) {
+        if !matches!(active.stage, MessageStage::Untold { .. }) {
             *self.unfinished.entry(active.sender).or_default() += 1;
         }
-        if let Stage::Sent { at, ids } = active.stage {
+        if let MessageStage::Sent { at, ids } = active.stage {
             self.sent.extend(Awaited::of(active.id, at, ids));
             return;
         }
         let (queue, what, unsure) = match active.stage {
-            Stage::Untold { tell, .. } => (tell, What::Receipt, false),
-            Stage::OutcomeUnknown => (active.queue, What::Message, true),
+            MessageStage::Untold { tell, .. } => (tell, What::Receipt, false),
+            MessageStage::OutcomeUnknown => (active.queue, What::Message, true),
             _ => (active.queue, What::Message, false),
         };
         let expires_at = match active.stage {
-            Stage::Untold { at, .. } => self.validity.of_receipt(at),
+            MessageStage::Untold { at, .. } => self.validity.of_receipt(at),
             _ => active.expires_at,
         };
         self.queues.entry(queue).or_default().push(Seed {

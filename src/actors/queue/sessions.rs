@@ -11,14 +11,14 @@ use crate::actors::context::ports::QueuePort;
 
 #[derive(Default)]
 pub(super) struct Sessions {
-    slots: Vec<Slot>,
+    slots: Vec<SessionSlot>,
     /// Where the next grant begins, so that sessions share evenly.
     turn: usize,
     /// The session that serves nothing but tries of suspects, and since when.
     apart: Option<(u64, Instant)>,
 }
 
-struct Slot {
+struct SessionSlot {
     session: u64,
     room: u32,
     /// The most room that it has had.
@@ -27,7 +27,7 @@ struct Slot {
 
 /// The session that is served next, and how many messages it can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct SessionTurn {
     pub(super) session: u64,
     pub(super) room: u32,
     at: usize,
@@ -40,7 +40,7 @@ pub(super) enum Apart {
     Nobody,
     /// It has something under way, since it was set apart for so long.
     Busy(Duration),
-    Free(Turn),
+    Free(SessionTurn),
 }
 
 // === impl Sessions ===
@@ -61,7 +61,7 @@ impl Sessions {
             slot.room += room;
             slot.window = slot.window.max(slot.room);
         } else if port.session(session).is_some_and(|port| !port.retiring) {
-            self.slots.push(Slot {
+            self.slots.push(SessionSlot {
                 session,
                 room,
                 window: room,
@@ -83,13 +83,13 @@ impl Sessions {
     }
 
     /// The next session with room.
-    pub(super) fn next(&self) -> Option<Turn> {
+    pub(super) fn next(&self) -> Option<SessionTurn> {
         let count = self.slots.len();
         let mut places = (0..count).map(|step| (self.turn + step) % count);
         let at = places
             .find(|at| self.slots[*at].room > 0 && !self.is_apart(self.slots[*at].session))?;
-        let Slot { session, room, .. } = self.slots[at];
-        Some(Turn { session, room, at })
+        let SessionSlot { session, room, .. } = self.slots[at];
+        Some(SessionTurn { session, room, at })
     }
 
     /// Whether the session gets nothing but tries.
@@ -112,14 +112,15 @@ impl Sessions {
             self.apart = None;
             return Apart::Nobody;
         };
-        let Slot {
+        let SessionSlot {
             session,
             room,
             window,
         } = self.slots[at];
-        match room > 0 && room == window {
-            true => Apart::Free(Turn { session, room, at }),
-            false => Apart::Busy(now.duration_since(since)),
+        if room > 0 && room == window {
+            Apart::Free(SessionTurn { session, room, at })
+        } else {
+            Apart::Busy(now.duration_since(since))
         }
     }
 
@@ -139,7 +140,7 @@ impl Sessions {
     }
 
     /// The session has been given `granted` messages; the next session follows.
-    pub(super) fn granted(&mut self, turn: &Turn, granted: u32) {
+    pub(super) fn granted(&mut self, turn: &SessionTurn, granted: u32) {
         self.slots[turn.at].room -= granted;
         self.turn = turn.at + 1;
     }
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     fn sessions(rooms: &[u32]) -> Sessions {
-        let slots = (1..).zip(rooms).map(|(session, room)| Slot {
+        let slots = (1..).zip(rooms).map(|(session, room)| SessionSlot {
             session,
             room: *room,
             window: *room,

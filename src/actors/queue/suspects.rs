@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use self::passed_over::PassedOver;
 use super::caution::Caution;
-use super::partition_set::Parts;
+use super::partition_set::PartitionSet;
 use crate::actors::context::item::Item;
 use crate::domain::culprit;
 use crate::pb::Message;
@@ -143,7 +143,7 @@ impl Suspects {
     }
 
     /// These partitions go to another node, which reads what is durable.
-    pub(super) fn forget(&mut self, parts: Parts) {
+    pub(super) fn forget(&mut self, parts: PartitionSet) {
         self.all.retain(|_, one| !parts.has(one.part));
     }
 
@@ -169,9 +169,10 @@ impl Suspects {
 
     /// How many messages may be with sessions, where that is less than their windows.
     pub(super) fn most_under_way(&self) -> Option<u32> {
-        match self.doubts_peer() {
-            true => Some(1),
-            false => self.caution.map(|caution| caution.most()),
+        if self.doubts_peer() {
+            Some(1)
+        } else {
+            self.caution.map(|caution| caution.most())
         }
     }
 

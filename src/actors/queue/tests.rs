@@ -12,7 +12,7 @@ use actix::{Addr, Recipient};
 use super::*;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::messages::AdoptPartitions;
-use crate::actors::context::ports::{Counted, SessionPort};
+use crate::actors::context::ports::{SessionPort, UnwrittenAttempts};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, Escalate};
 use crate::actors::runtime::timed_mailbox::Timed;

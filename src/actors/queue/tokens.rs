@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::pb::TakenTokens;
 
 #[derive(Default)]
-pub(super) struct Tokens {
+pub(super) struct QueueTokens {
     /// Granted and not used yet.
     count: u32,
     /// When they expire: a limit that nodes share grants them for this moment only.
@@ -21,9 +21,9 @@ pub(super) struct Tokens {
     hold_until: Option<Instant>,
 }
 
-// === impl Tokens ===
+// === impl QueueTokens ===
 
-impl Tokens {
+impl QueueTokens {
     /// Tokens that can be used now.
     pub(super) fn count(&self) -> u32 {
         self.count
@@ -44,7 +44,7 @@ impl Tokens {
     }
 
     /// Throttle has answered. Without tokens it says when to ask again: the caller then calls
-    /// [`Tokens::may_ask`].
+    /// [`QueueTokens::may_ask`].
     pub(super) fn answered(&mut self, taken: &TakenTokens) -> Option<Duration> {
         self.is_asking = taken.granted == 0;
         self.add(taken.granted, taken.valid_ms);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn tokens_that_live_in_time_are_lost_with_it() {
-        let mut tokens = Tokens::default();
+        let mut tokens = QueueTokens::default();
         tokens.add(5, 0);
         tokens.drop_dead();
         assert_eq!((tokens.count, tokens.until), (5, None), "kept");
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn throttle_is_asked_once_at_a_time_for_what_is_missing() {
-        let mut tokens = Tokens::default();
+        let mut tokens = QueueTokens::default();
         let answer = |granted| TakenTokens {
             granted,
             retry_in_ms: 7,

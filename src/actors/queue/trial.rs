@@ -22,7 +22,7 @@ struct OnTrial {
 
 /// What came of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum TrialVerdict {
     /// It is the message: it has ended so many sessions.
     Guilty { ended: u32 },
     /// Nothing is known: the message goes before the others again, after this pause.
@@ -54,11 +54,11 @@ impl Trial {
     }
 
     /// What came of it, once that is known. `ended`: how many sessions it has ended, if others were answered since.
-    pub(super) fn verdict(&mut self, ended: Option<u32>, now: Instant) -> Option<Verdict> {
+    pub(super) fn verdict(&mut self, ended: Option<u32>, now: Instant) -> Option<TrialVerdict> {
         let one = self.0?;
         let verdict = match ended {
-            Some(ended) => Verdict::Guilty { ended },
-            None if one.has_failed || now >= one.until => Verdict::Open {
+            Some(ended) => TrialVerdict::Guilty { ended },
+            None if one.has_failed || now >= one.until => TrialVerdict::Open {
                 pause: one.until.saturating_duration_since(now),
             },
             None => return None,
@@ -78,15 +78,15 @@ mod tests {
         let mut trial = Trial::default();
         trial.begin(7, now + pause);
         assert_eq!((trial.id(), trial.verdict(None, now)), (Some(7), None));
-        let guilty = Verdict::Guilty { ended: 3 };
+        let guilty = TrialVerdict::Guilty { ended: 3 };
         assert_eq!(trial.verdict(Some(3), now), Some(guilty));
         assert_eq!(trial.id(), None);
         trial.begin(7, now + pause);
         trial.another_ended();
-        assert_eq!(trial.verdict(None, now), Some(Verdict::Open { pause }));
+        assert_eq!(trial.verdict(None, now), Some(TrialVerdict::Open { pause }));
         trial.begin(7, now + pause);
         let pause = Duration::ZERO;
         let over = trial.verdict(None, now + Duration::from_secs(6));
-        assert_eq!(over, Some(Verdict::Open { pause }));
+        assert_eq!(over, Some(TrialVerdict::Open { pause }));
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 pub(super) struct TheseLists(Weak<()>);
 
 #[derive(Debug, Default)]
-pub(super) struct UnderWay {
+pub(super) struct StoreRequests {
     /// Goes when the lists are discarded.
     lists: Arc<()>,
     /// The generation of the local lease in which the lists were filled.
@@ -31,9 +31,9 @@ impl TheseLists {
     }
 }
 
-// === impl UnderWay ===
+// === impl StoreRequests ===
 
-impl UnderWay {
+impl StoreRequests {
     /// Nothing pending, for lists that are filled in this generation of the local lease.
     pub(super) fn new(lease: u64) -> Self {
         Self {
@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn new_lists_wait_for_the_writes_of_the_old_ones() {
-        let mut before = UnderWay::new(3);
+        let mut before = StoreRequests::new(3);
         before.begin_write();
         let lists = before.lists();
-        let mut after = UnderWay::new(4);
+        let mut after = StoreRequests::new(4);
         after.begin_after(&before);
         assert!(lists.are_there());
         drop(before);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_write_that_went_with_the_actor_is_not_waited_for() {
-        let mut under_way = UnderWay::new(1);
+        let mut under_way = StoreRequests::new(1);
         under_way.begin_write();
         under_way.drop_writes();
         under_way.end_write();

@@ -7,7 +7,7 @@
 use crate::actors::context::NodeContext;
 use crate::actors::context::local_lease::Ownership;
 use crate::actors::receipts::receipt;
-use crate::actors::receipts::states::{self, Reached};
+use crate::actors::receipts::states::{self, MessageReached};
 use crate::domain::partition;
 use crate::pb::delivery::What;
 use crate::pb::{Copied, Message, QueueItem, StateReport};
@@ -48,7 +48,7 @@ impl Copies {
         node: &NodeContext,
         ownership: &Ownership,
         batch: &mut WriteBatch,
-        Reached { message, report }: &Reached,
+        MessageReached { message, report }: &MessageReached,
     ) {
         let Some(queue) = states::queue_for(node, message, report.state()) else {
             return;

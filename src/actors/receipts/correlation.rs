@@ -36,10 +36,10 @@ use tokio::time::Instant;
 pub use self::awaited::Awaited;
 pub(in crate::actors) use self::forget::final_of;
 use self::forms::Learned;
-use self::index::{Form, Index, Key};
+use self::index::{CorrelationIndex, CorrelationKey, IdForm};
 use self::parked::{Late, Parked};
 use crate::actors::context::NodeContext;
-use crate::actors::context::ports::Counted;
+use crate::actors::context::ports::UnwrittenAttempts;
 use crate::actors::context::traced;
 use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
@@ -56,7 +56,7 @@ use crate::pb::{
 };
 use crate::smpp::CommandStatus;
 use crate::store::postgres::known_as;
-use crate::store::{ParkedRow, SentRow, Stage, Stored, WriteBatch};
+use crate::store::{MessageStage, ParkedRow, SentRow, Stored, WriteBatch};
 
 /// One batch per socket read of any operator.
 pub const MAILBOX: usize = 8192;
@@ -72,12 +72,12 @@ const EARLY: u64 = 4 << 20;
 pub struct Correlation {
     node: Arc<NodeContext>,
     health: Arc<Health>,
-    index: Index,
+    index: CorrelationIndex,
     /// Messages sent lately, so that their receipts need no read; the oldest are dropped first.
-    recent: HashMap<u64, Recent, ahash::RandomState>,
+    recent: HashMap<u64, SentAttempt, ahash::RandomState>,
     recent_order: VecDeque<u64>,
     recent_octets: u64,
-    early: Vec<Early>,
+    early: Vec<EarlyReceipt>,
     parked: Parked,
     /// Rows of parked receipts that found no room at the start; dropped with the next sweep.
     beyond: Vec<u64>,
@@ -92,7 +92,7 @@ pub struct Correlation {
     /// Messages whose final state is being written, with repeated receipts, which are answered like the
     /// first one: before that commit no operator may be told that its receipt is stored.
     settling: HashMap<u64, Vec<Repeat>, ahash::RandomState>,
-    counters: Counters,
+    counters: CorrelationCounters,
     /// States that may not be the last ones.
     waiting: last_heard::HeardStates,
     /// Receipts that come in several messages.
@@ -105,14 +105,14 @@ pub struct Correlation {
 type Repeat = (u64, ReceiptResult);
 
 /// A message that was sent, and in which attempt.
-struct Recent {
+struct SentAttempt {
     message: Box<Message>,
     attempt: u32,
     /// When its answer came, Unix milliseconds.
     at: i64,
 }
 
-struct Early {
+struct EarlyReceipt {
     until: Instant,
     operator: u32,
     session: u64,
@@ -120,7 +120,7 @@ struct Early {
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct CorrelationCounters {
     matched: u64,
     unmatched: u64,
     repeated: u64,
@@ -136,19 +136,19 @@ struct Match {
     /// The parked row that it settles; 0 for none.
     parked: u64,
     /// Its place in the index; `None` if it came from the spilled hours.
-    key: Option<Key>,
+    key: Option<CorrelationKey>,
 }
 
 /// A receipt that matches no unfinished message in memory.
-struct Unmatched {
+struct UncorrelatedReceipt {
     receipt: OperatorReceipt,
     /// The id of a final message that it matches.
     known: Option<u64>,
 }
 
-enum Found {
+enum FoundMessage {
     /// Not final yet.
-    Open(u64, Key),
+    Open(u64, CorrelationKey),
     /// This message is final.
     Repeated(u64),
     Nothing,
@@ -170,7 +170,7 @@ impl Correlation {
         sent.sort_by_key(|awaited| awaited.id);
         let config = node.config();
         let mut correlation = Self {
-            index: Index::new(config.correlation.memory),
+            index: CorrelationIndex::new(config.correlation.memory),
             recent: HashMap::default(),
             recent_order: VecDeque::new(),
             recent_octets: 0,
@@ -183,7 +183,7 @@ impl Correlation {
             next_retry: Instant::now(),
             retries: 0,
             settling: HashMap::default(),
-            counters: Counters::default(),
+            counters: CorrelationCounters::default(),
             waiting: last_heard::HeardStates::default(),
             gathered: gathered::Gathered::default(),
             complete: Vec::new(),
@@ -216,7 +216,7 @@ impl Correlation {
     }
 
     /// The keys under which the answer to this receipt's message may be stored.
-    fn keys(&self, operator: u32, id: &[u8]) -> Vec<(Form, Key)> {
+    fn keys(&self, operator: u32, id: &[u8]) -> Vec<(IdForm, CorrelationKey)> {
         let own = self.form_of(operator);
         self.forms_of(operator)
             .into_iter()
@@ -246,7 +246,7 @@ impl Correlation {
         let is_shared = self.node.local_lease.is_shared();
         for receipt in batch.receipts {
             match self.find(batch.operator, &receipt) {
-                Found::Open(id, key) => matches.push(Match {
+                FoundMessage::Open(id, key) => matches.push(Match {
                     id,
                     receipt,
                     operator: batch.operator,
@@ -255,21 +255,23 @@ impl Correlation {
                     key: Some(key),
                 }),
                 // Its message has ended or is about to, so the intermediate state is obsolete.
-                Found::Repeated(_) if !is_final(receipt.state()) => answered.push(ok(&receipt)),
+                FoundMessage::Repeated(_) if !is_final(receipt.state()) => {
+                    answered.push(ok(&receipt))
+                }
                 // Another node may have been given the same id for a newer message.
-                Found::Repeated(known) if is_shared => unmatched.push(Unmatched {
+                FoundMessage::Repeated(known) if is_shared => unmatched.push(UncorrelatedReceipt {
                     receipt,
                     known: Some(known),
                 }),
-                Found::Repeated(known) => {
+                FoundMessage::Repeated(known) => {
                     self.repeated(1);
                     repeats.push((known, ok(&receipt)));
                 }
-                Found::Nothing => unmatched.push(Unmatched {
+                FoundMessage::Nothing => unmatched.push(UncorrelatedReceipt {
                     receipt,
                     known: None,
                 }),
-                Found::Unclear => {
+                FoundMessage::Unclear => {
                     unclear.push(self.early_of(batch.operator, batch.session, receipt))
                 }
             }
@@ -345,10 +347,11 @@ fn earliest(id: u64, message: Option<&Message>, now: i64) -> i64 {
     let accepted_at = message.map_or(id::millis(id) - id::MAX_LEAD_MS, |message| {
         message.accepted_at
     });
-    match accepted_at <= now {
-        true => accepted_at - CLOCKS_MS,
+    if accepted_at <= now {
+        accepted_at - CLOCKS_MS
+    } else {
         // The clock was wrong at that time, so nothing can be compared with it.
-        false => i64::MIN,
+        i64::MIN
     }
 }
 

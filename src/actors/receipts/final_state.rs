@@ -18,7 +18,7 @@ use crate::actors::receipts::copies::Copies;
 use crate::actors::receipts::damaged;
 use crate::actors::receipts::parts;
 use crate::actors::receipts::receipt;
-use crate::actors::receipts::states::Reached;
+use crate::actors::receipts::states::MessageReached;
 use crate::actors::receipts::wanted::{receipt_queue, wants_receipt};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::timed_mailbox::Timed;
@@ -34,7 +34,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Writes `finals` together with `batch` and passes those that were first on to Receipts. Resolves when
 /// they are durable, or when this process will write nothing any more.
 pub async fn write(node: &Arc<NodeContext>, batch: WriteBatch, finals: Vec<Final>) {
-    until_written(node, None, batch, finals, &[]).await;
+    write_with_retries(node, None, batch, finals, &[]).await;
 }
 
 /// Like [`write`], for rows from which states before the final one follow as well.
@@ -42,9 +42,9 @@ pub async fn write_reached(
     node: &Arc<NodeContext>,
     batch: WriteBatch,
     finals: Vec<Final>,
-    reached: Vec<Reached>,
+    reached: Vec<MessageReached>,
 ) {
-    until_written(node, None, batch, finals, &reached).await;
+    write_with_retries(node, None, batch, finals, &reached).await;
 }
 
 /// Like [`write_reached`], for final states of this generation of the local lease: after its end, the next
@@ -54,23 +54,23 @@ pub async fn write_in(
     generation: u64,
     batch: WriteBatch,
     finals: Vec<Final>,
-    reached: Vec<Reached>,
+    reached: Vec<MessageReached>,
 ) {
-    until_written(node, Some(generation), batch, finals, &reached).await;
+    write_with_retries(node, Some(generation), batch, finals, &reached).await;
 }
 
-async fn until_written(
+async fn write_with_retries(
     node: &Arc<NodeContext>,
     generation: Option<u64>,
     mut batch: WriteBatch,
     mut finals: Vec<Final>,
-    reached: &[Reached],
+    reached: &[MessageReached],
 ) {
     // These messages are in no list any more, so nobody else would retry: wait for an unreachable
     // database, and retry rows that it refuses.
-    wait_for_missing(node, &mut finals).await;
-    if add_what_they_are_made_of(&mut finals) {
-        wait_for_missing(node, &mut finals).await;
+    load_missing_with_retries(node, &mut finals).await;
+    if add_parts(&mut finals) {
+        load_missing_with_retries(node, &mut finals).await;
     }
     let mut pause = FIRST_PAUSE;
     let mut attempts = 0_u32;
@@ -78,7 +78,7 @@ async fn until_written(
         // Receipts that are given up are in no list either.
         let ends = !finals.is_empty() || !batch.told.is_empty();
         let again = ends.then(|| batch.clone());
-        let error = match attempt(node, generation, &mut batch, &mut finals, reached).await {
+        let error = match write_once(node, generation, &mut batch, &mut finals, reached).await {
             Ok(_) => return,
             Err(error) => error,
         };
@@ -104,15 +104,15 @@ pub async fn try_write(
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
 ) -> Result<Vec<u64>, StoreError> {
-    attempt(node, None, batch, finals, &[]).await
+    write_once(node, None, batch, finals, &[]).await
 }
 
-async fn attempt(
+async fn write_once(
     node: &Arc<NodeContext>,
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut Vec<Final>,
-    reached: &[Reached],
+    reached: &[MessageReached],
 ) -> Result<Vec<u64>, StoreError> {
     let started = clock::now_us();
     complete(node, finals).await?;
@@ -131,7 +131,7 @@ async fn attempt(
                 part: part as u8,
             }),
     );
-    turn.end(conclude(node, finals, &written, started));
+    turn.end(finals_to_notify(node, finals, &written, started));
     Ok(written.fin_lost)
 }
 
@@ -142,7 +142,7 @@ async fn attempt(
 /// The store does not answer.
 pub async fn complete(node: &Arc<NodeContext>, finals: &mut Vec<Final>) -> Result<(), StoreError> {
     load_missing(node, finals).await?;
-    if add_what_they_are_made_of(finals) {
+    if add_parts(finals) {
         load_missing(node, finals).await?;
     }
     keep_first_of_each(finals);
@@ -157,13 +157,13 @@ pub fn concluded(
     written: &Written,
     started: i64,
 ) {
-    if let Some(ended) = conclude(node, finals, written, started) {
-        tell_receipts(node, ended);
+    if let Some(ended) = finals_to_notify(node, finals, written, started) {
+        notify_receipts(node, ended);
     }
 }
 
 /// What Receipts is to be told.
-fn conclude(
+fn finals_to_notify(
     node: &Arc<NodeContext>,
     finals: &mut Vec<Final>,
     written: &Written,
@@ -190,7 +190,7 @@ fn conclude(
     })
 }
 
-fn tell_receipts(node: &NodeContext, ended: FinalBatch) {
+fn notify_receipts(node: &NodeContext, ended: FinalBatch) {
     post_to(
         node.receipts.recipient(),
         Timed::new(ended, &node.mailboxes.receipts),
@@ -199,15 +199,15 @@ fn tell_receipts(node: &NodeContext, ended: FinalBatch) {
 
 /// The place of final states among those that are written at the same time: one commit ends many, and the futures that
 /// wait for it go on in any order, while receipts of one subscriber keep theirs.
-struct Turn {
+struct FinalStateTurn {
     node: Arc<NodeContext>,
     /// `None` once it has ended.
     number: Option<u64>,
 }
 
-// === impl Turn ===
+// === impl FinalStateTurn ===
 
-impl Turn {
+impl FinalStateTurn {
     fn begin(node: &Arc<NodeContext>) -> Self {
         Self {
             node: Arc::clone(node),
@@ -226,12 +226,12 @@ impl Turn {
         // Told under the lock, else another thread could tell later ones before.
         let mut ending = lock(&self.node.ending);
         for batch in ending.end(number, ended) {
-            tell_receipts(&self.node, batch);
+            notify_receipts(&self.node, batch);
         }
     }
 }
 
-impl Drop for Turn {
+impl Drop for FinalStateTurn {
     /// It was not written, or nobody waits for that any more.
     fn drop(&mut self) {
         self.pass_on(None);
@@ -256,8 +256,8 @@ fn submit(
     generation: Option<u64>,
     batch: &mut WriteBatch,
     finals: &mut [Final],
-    reached: &[Reached],
-) -> Result<Option<(Ticket, Copies, Turn)>, StoreError> {
+    reached: &[MessageReached],
+) -> Result<Option<(Ticket, Copies, FinalStateTurn)>, StoreError> {
     // Held until the store has the batch; see `local_lease`.
     let ownership = node.local_lease.hold();
     // Under the next epoch these rows would overrule the new owner of the messages.
@@ -296,7 +296,7 @@ fn submit(
     if batch.is_empty() {
         return Ok(None);
     }
-    let turn = Turn::begin(node);
+    let turn = FinalStateTurn::begin(node);
     let ticket = node.store.write(std::mem::take(batch));
     Ok(Some((ticket, copies, turn)))
 }
@@ -318,15 +318,15 @@ pub fn row(ended: &Final, tell: u32) -> FinRow {
 
 /// When a message assembled from parts ends, its parts end with the same state in the same commit.
 /// Returns false when none was added, also when they were added before.
-fn add_what_they_are_made_of(finals: &mut Vec<Final>) -> bool {
-    if finals.iter().all(|ended| made_of(ended).is_empty()) {
+fn add_parts(finals: &mut Vec<Final>) -> bool {
+    if finals.iter().all(|ended| parts_of(ended).is_empty()) {
         return false;
     }
     let known: HashSet<u64> = finals.iter().map(|ended| ended.id).collect();
     let more: Vec<Final> = finals
         .iter()
         .flat_map(|whole| {
-            let new = made_of(whole).iter().filter(|id| !known.contains(id));
+            let new = parts_of(whole).iter().filter(|id| !known.contains(id));
             new.map(|id| Final {
                 id: *id,
                 message: None,
@@ -341,7 +341,7 @@ fn add_what_they_are_made_of(finals: &mut Vec<Final>) -> bool {
     any
 }
 
-fn made_of(ended: &Final) -> &[u64] {
+fn parts_of(ended: &Final) -> &[u64] {
     let message = ended.message.as_ref();
     let composition = message.and_then(|message| message.composition.as_ref());
     composition.map_or(&[], |composition| &composition.made_of)
@@ -354,12 +354,12 @@ pub fn not_before(ended: &mut Final, sent_at: i64) {
     }
 }
 
-async fn wait_for_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) {
+async fn load_missing_with_retries(node: &Arc<NodeContext>, finals: &mut Vec<Final>) {
     let missing = ids_without_message(finals);
     if !missing.is_empty()
         && let Some(loaded) = load(node, missing).await
     {
-        fill_in(node, finals, loaded).await;
+        fill_messages(node, finals, loaded).await;
     }
 }
 
@@ -367,7 +367,7 @@ async fn load_missing(node: &Arc<NodeContext>, finals: &mut Vec<Final>) -> Resul
     let missing = ids_without_message(finals);
     if !missing.is_empty() {
         let loaded = node.store.load(missing).await?;
-        fill_in(node, finals, loaded).await;
+        fill_messages(node, finals, loaded).await;
     }
     Ok(())
 }
@@ -382,7 +382,7 @@ fn ids_without_message(finals: &[Final]) -> Vec<u64> {
 
 /// Adds the message to final states that lack it; drops ids that the store does not know. If a message is damaged, that is
 /// listed and its end before anybody is answered.
-async fn fill_in(node: &NodeContext, finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
+async fn fill_messages(node: &NodeContext, finals: &mut Vec<Final>, loaded: Vec<Option<Stored>>) {
     if loaded.iter().any(Option::is_none) {
         damaged::settle(node).await;
     }
@@ -421,13 +421,13 @@ mod tests {
     async fn final_states_wait_for_those_before_them_until_these_have_ended_or_nobody_waits() {
         let node = test_support::node(1, None).await.context;
         let waiting = || std::mem::take(&mut *lock(&node.ending)).rest().count();
-        let [first, second, third] = [(); 3].map(|()| Turn::begin(&node));
+        let [first, second, third] = [(); 3].map(|()| FinalStateTurn::begin(&node));
         third.end(Some(FinalBatch::default()));
         second.end(None);
         assert_eq!(waiting(), 1, "the first one has not ended");
         drop(first);
 
-        let [first, second] = [(); 2].map(|()| Turn::begin(&node));
+        let [first, second] = [(); 2].map(|()| FinalStateTurn::begin(&node));
         second.end(Some(FinalBatch::default()));
         drop(first);
         assert_eq!(waiting(), 0);

@@ -15,7 +15,7 @@ use crate::actors::receipts::final_state;
 use crate::clock;
 use crate::pb::{Final, Kind};
 use crate::store::Stored;
-use crate::store::outbox::Reader;
+use crate::store::outbox::EventReader;
 
 /// Most messages kept, of some 700 octets each. When there are more, the newest are not kept: they are read last.
 const ROOM: usize = 8192;
@@ -29,13 +29,13 @@ const KEPT_FOR: Duration = Duration::from_secs(10);
 /// What has just ended.
 pub struct JustEnded {
     /// With what wakes them.
-    readers: Vec<(Reader, Notify)>,
-    kept: Mutex<Kept>,
+    readers: Vec<(EventReader, Notify)>,
+    kept: Mutex<KeptMessages>,
 }
 
 #[derive(Default)]
-struct Kept {
-    messages: HashMap<u64, One, ahash::RandomState>,
+struct KeptMessages {
+    messages: HashMap<u64, KeptMessage, ahash::RandomState>,
     /// Who asked for a message the last time, and did not find it: its event was faster.
     early: HashMap<u64, u32, ahash::RandomState>,
     looked_at: Option<Instant>,
@@ -44,7 +44,7 @@ struct Kept {
     octets: u64,
 }
 
-struct One {
+struct KeptMessage {
     stored: Arc<Stored>,
     since: Instant,
     /// Who has not taken it.
@@ -56,10 +56,10 @@ struct One {
 impl JustEnded {
     /// For these readers; without any, nothing is kept. The archive and
     /// the mirror in Redis read more than is kept here.
-    pub fn new(readers: &[Reader]) -> Self {
+    pub fn new(readers: &[EventReader]) -> Self {
         let readers = readers
             .iter()
-            .filter(|reader| !matches!(reader, Reader::Archive | Reader::Platform));
+            .filter(|reader| !matches!(reader, EventReader::Archive | EventReader::Platform));
         let readers = readers.map(|reader| (*reader, Notify::new()));
         Self {
             readers: readers.collect(),
@@ -75,7 +75,7 @@ impl JustEnded {
         }
         let now = Instant::now();
         let readers = self.readers.iter().map(|(reader, _)| *reader);
-        let readers = Reader::bits(readers);
+        let readers = EventReader::bits(readers);
         let mut kept = self.lock();
         kept.forget_old(now);
         let had = kept.messages.len();
@@ -88,7 +88,7 @@ impl JustEnded {
                 && readers != 0
                 && let Some(stored) = as_stored(ended)
             {
-                let one = One {
+                let one = KeptMessage {
                     since: now,
                     readers,
                     stored: Arc::new(stored),
@@ -104,9 +104,9 @@ impl JustEnded {
     }
 
     /// Those of these messages that are here.
-    pub fn take(&self, reader: Reader, ids: &[u64]) -> Vec<Option<Arc<Stored>>> {
+    pub fn take(&self, reader: EventReader, ids: &[u64]) -> Vec<Option<Arc<Stored>>> {
         let mut kept = self.lock();
-        let reader = Reader::bits([reader]);
+        let reader = EventReader::bits([reader]);
         kept.early.retain(|_, readers| {
             *readers &= !reader;
             *readers != 0
@@ -123,21 +123,21 @@ impl JustEnded {
     }
 
     /// Resolves when there are many for this reader.
-    pub async fn many(&self, reader: Reader) {
+    pub async fn many(&self, reader: EventReader) {
         match self.readers.iter().find(|(known, _)| *known == reader) {
             Some((_, wake)) => wake.notified().await,
             None => std::future::pending().await,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, KeptMessages> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-// === impl Kept ===
+// === impl KeptMessages ===
 
-impl Kept {
+impl KeptMessages {
     fn take(&mut self, reader: u32, id: u64) -> Option<Arc<Stored>> {
         let Some(one) = self.messages.get_mut(&id) else {
             *self.early.entry(id).or_default() |= reader;
@@ -204,24 +204,27 @@ mod tests {
         }
     }
 
-    fn is_there(ended: &JustEnded, reader: Reader, ids: &[u64]) -> Vec<bool> {
+    fn is_there(ended: &JustEnded, reader: EventReader, ids: &[u64]) -> Vec<bool> {
         let taken = ended.take(reader, ids);
         taken.iter().map(Option::is_some).collect()
     }
 
     #[test]
     fn each_reader_takes_a_message_once() {
-        let just_ended = JustEnded::new(&[Reader::Cdr, Reader::Usage]);
+        let just_ended = JustEnded::new(&[EventReader::Cdr, EventReader::Usage]);
         just_ended.keep(vec![ended(1, Message::default())]);
-        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1, 2]), [true, false]);
-        assert_eq!(is_there(&just_ended, Reader::Usage, &[1]), [true]);
-        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1]), [false]);
+        assert_eq!(
+            is_there(&just_ended, EventReader::Cdr, &[1, 2]),
+            [true, false]
+        );
+        assert_eq!(is_there(&just_ended, EventReader::Usage, &[1]), [true]);
+        assert_eq!(is_there(&just_ended, EventReader::Cdr, &[1]), [false]);
         assert_eq!(just_ended.lock().messages.len(), 0);
     }
 
     #[test]
     fn what_the_store_knows_better_is_not_kept() {
-        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        let just_ended = JustEnded::new(&[EventReader::Cdr]);
         let mo = Message {
             kind: Kind::Mo.into(),
             ..Message::default()
@@ -240,7 +243,7 @@ mod tests {
 
     #[test]
     fn there_is_room_for_so_many_and_an_erasure_leaves_none() {
-        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        let just_ended = JustEnded::new(&[EventReader::Cdr]);
         let all = (1..=ROOM as u64 + 1).map(|id| ended(id, Message::default()));
         just_ended.keep(all.collect());
         assert_eq!(just_ended.lock().messages.len(), ROOM);
@@ -251,23 +254,29 @@ mod tests {
             ..ended(1, Message::default())
         };
         just_ended.keep(vec![before, ended(2, Message::default())]);
-        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1, 2]), [false, true]);
+        assert_eq!(
+            is_there(&just_ended, EventReader::Cdr, &[1, 2]),
+            [false, true]
+        );
     }
 
     #[test]
     fn what_was_asked_for_too_early_is_not_kept_for_that_reader() {
-        let just_ended = JustEnded::new(&[Reader::Cdr, Reader::Usage]);
-        assert_eq!(is_there(&just_ended, Reader::Cdr, &[1, 2]), [false, false]);
-        assert_eq!(is_there(&just_ended, Reader::Usage, &[2]), [false]);
+        let just_ended = JustEnded::new(&[EventReader::Cdr, EventReader::Usage]);
+        assert_eq!(
+            is_there(&just_ended, EventReader::Cdr, &[1, 2]),
+            [false, false]
+        );
+        assert_eq!(is_there(&just_ended, EventReader::Usage, &[2]), [false]);
         let both = [1, 2].map(|id| ended(id, Message::default()));
         just_ended.keep(both.to_vec());
-        assert_eq!(is_there(&just_ended, Reader::Usage, &[1]), [true]);
+        assert_eq!(is_there(&just_ended, EventReader::Usage, &[1]), [true]);
         assert_eq!(just_ended.lock().messages.len(), 0);
     }
 
     #[test]
     fn what_nobody_takes_is_forgotten() {
-        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        let just_ended = JustEnded::new(&[EventReader::Cdr]);
         just_ended.keep(vec![ended(1, Message::default())]);
         let mut kept = just_ended.lock();
         kept.forget_old(Instant::now() + KEPT_FOR);
@@ -276,7 +285,7 @@ mod tests {
 
     #[test]
     fn large_ones_are_counted_by_their_octets() {
-        let just_ended = JustEnded::new(&[Reader::Cdr]);
+        let just_ended = JustEnded::new(&[EventReader::Cdr]);
         let large = |id| {
             let short_message = vec![b'x'; 60_000].into();
             let message = Message {
@@ -289,7 +298,7 @@ mod tests {
         let kept = just_ended.lock().messages.len();
         assert!((400..600).contains(&kept), "{kept}");
         let all: Vec<u64> = (1..2_000).collect();
-        just_ended.take(Reader::Cdr, &all);
+        just_ended.take(EventReader::Cdr, &all);
         assert_eq!(just_ended.lock().octets, 0);
     }
 }

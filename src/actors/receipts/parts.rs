@@ -30,7 +30,7 @@ const FROM_GOOD_TO_BAD: [MessageState; 7] = [
 
 /// The result for a message, given the states of its parts.
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
+enum PartsVerdict {
     /// The message is not decided yet.
     Open,
     /// The message ends like this part.
@@ -78,7 +78,7 @@ pub async fn conclude(node: &Arc<NodeContext>, parents: Vec<u64>) {
             call_back(node, &parts);
         }
         let policy = node.plan().part_receipts(whole.queue);
-        if let Verdict::Ends(fin) = verdict(&parts, policy) {
+        if let PartsVerdict::Ends(fin) = verdict(&parts, policy) {
             finals.push(ended(whole, &fin, &parts));
         }
     }
@@ -92,7 +92,7 @@ fn sent_as(message: &Message) -> &[u64] {
     message.composition.as_ref().map_or(&[], |one| &one.sent_as)
 }
 
-fn verdict(parts: &[Stored], policy: PartReceipts) -> Verdict {
+fn verdict(parts: &[Stored], policy: PartReceipts) -> PartsVerdict {
     let ends = || parts.iter().filter_map(|part| part.fin.as_ref());
     let is_over = ends().count() == parts.len();
     let badness = |fin: &FinRow| {
@@ -107,7 +107,7 @@ fn verdict(parts: &[Stored], policy: PartReceipts) -> Verdict {
         PartReceipts::Worst => worst.filter(|fin| is_over || !is_good(fin.state)),
         PartReceipts::First => ends().min_by_key(|fin| fin.at),
     };
-    decides.map_or(Verdict::Open, |fin| Verdict::Ends(fin.clone()))
+    decides.map_or(PartsVerdict::Open, |fin| PartsVerdict::Ends(fin.clone()))
 }
 
 fn is_good(state: MessageState) -> bool {
@@ -192,8 +192,8 @@ mod tests {
 
     fn says(parts: &[Stored], policy: PartReceipts) -> Option<(MessageState, i64)> {
         match verdict(parts, policy) {
-            Verdict::Open => None,
-            Verdict::Ends(fin) => Some((fin.state, fin.at)),
+            PartsVerdict::Open => None,
+            PartsVerdict::Ends(fin) => Some((fin.state, fin.at)),
         }
     }
 

@@ -19,7 +19,7 @@ const LONGEST: usize = 64;
 
 /// How an id is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Form {
+pub struct IdNotation {
     /// Eight hexadecimal digits, for SMPP 3.3; overrides the other fields.
     pub short: bool,
     pub hex: bool,
@@ -30,9 +30,9 @@ pub struct Form {
 /// A buffer for the digits of an id, so that writing one needs no allocation.
 pub struct Digits([u8; LONGEST]);
 
-// === impl Form ===
+// === impl IdNotation ===
 
-impl Form {
+impl IdNotation {
     /// The form for an account on a bind; `short`: its ids have eight digits.
     pub fn of_account(account: &Account, short: bool) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Default for Digits {
 
 /// The id of a message as its sender knows it.
 pub fn of(message: &Message) -> String {
-    Form::of(message).text(number(message))
+    IdNotation::of(message).text(number(message))
 }
 
 /// The number behind the id of a message.
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_short_form_reads_back() {
-        let form = Form {
+        let form = IdNotation {
             short: true,
             hex: true,
             length: 20,
@@ -213,7 +213,7 @@ mod tests {
             (true, 1_000, &format!("{ID:064X}")),
         ];
         for (hex, length, text) in cases {
-            let form = Form {
+            let form = IdNotation {
                 short: false,
                 hex,
                 length,
@@ -224,7 +224,10 @@ mod tests {
                 ..Message::default()
             };
             form.mark(&mut message);
-            assert_eq!((Form::of(&message), of(&message)), (form, text.to_owned()));
+            assert_eq!(
+                (IdNotation::of(&message), of(&message)),
+                (form, text.to_owned())
+            );
         }
     }
 
@@ -249,7 +252,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_form_reads_back(id in 1u64 << 60.., hex in any::<bool>(), length in 0..=64u32) {
-            let form = Form { short: false, hex, length };
+            let form = IdNotation { short: false, hex, length };
             let text = form.text(id);
             prop_assert!(text.len() >= length as usize && text.len() <= LONGEST);
             prop_assert_eq!(parse(text.as_bytes()), Some(id));

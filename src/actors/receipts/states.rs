@@ -18,7 +18,7 @@ use crate::pb::{Copied, EarlyState, Kind, Message, MessageState, Sent, StateRepo
 
 /// A message has reached a state before its final one.
 #[derive(Debug, Clone)]
-pub struct Reached {
+pub struct MessageReached {
     pub message: Box<Message>,
     pub report: StateReport,
 }
@@ -59,7 +59,7 @@ pub fn queue_for(node: &NodeContext, message: &Message, state: EarlyState) -> Op
 }
 
 /// An operator has accepted a message; `None` if its sender does not hear of it.
-pub fn sent(node: &NodeContext, operator: u32, sent: &Sent, at: i64) -> Option<Reached> {
+pub fn sent(node: &NodeContext, operator: u32, sent: &Sent, at: i64) -> Option<MessageReached> {
     let message = sent.message.as_ref()?;
     if message.report_states & SENT == 0 {
         return None;
@@ -78,7 +78,7 @@ pub fn sent(node: &NodeContext, operator: u32, sent: &Sent, at: i64) -> Option<R
         ..StateReport::default()
     };
     let message = message.clone();
-    Some(Reached { message, report })
+    Some(MessageReached { message, report })
 }
 
 /// The copy that says that a message waits for its first attempt; `None` if its sender does not hear of it.
@@ -136,9 +136,10 @@ pub fn copy(
     };
     let content = receipt::enroute_for(node, &shown, clock::now_ms());
     Message {
-        sender: match queue == message.sender {
-            true => message.queue,
-            false => queue,
+        sender: if queue == message.sender {
+            message.queue
+        } else {
+            queue
         },
         trace_context: traced::below_submission(message),
         ..bringing(node, queue, copied, content)

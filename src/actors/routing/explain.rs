@@ -9,10 +9,11 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{Plan, Targets};
 use crate::actors::context::target_health::Availability;
 use crate::actors::routing::resolver::{Imsis, Networks};
-use crate::config::{Route, Sharing};
+use crate::config::{RouteConfig, StepSharing};
 use crate::domain::address;
-use crate::domain::route::{Question, RouteTable, expression_matches};
-use crate::domain::settings::Kind;
+use crate::domain::queue_name::QueueName;
+use crate::domain::route::{RouteQuestion, RouteTable, expression_matches};
+use crate::domain::settings::ResourceKind;
 use crate::pb::Message;
 
 /// Non-matching routes are listed up to this many; the others are counted.
@@ -32,7 +33,7 @@ pub struct ExplainRoute {
 
 /// The decision for one message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explanation {
+pub struct RouteExplanation {
     /// As it is compared: without a leading plus.
     pub to: String,
     pub from: String,
@@ -42,21 +43,21 @@ pub struct Explanation {
     /// The network of the destination, as given or as this node knows it; empty if unknown.
     pub network: String,
     /// What the number plan says of the destination; `None` without a number plan.
-    pub number_plan: Option<Planned>,
+    pub number_plan: Option<PlannedNumber>,
     /// Whether a message's network would be looked up before it is routed.
     pub looked_up: bool,
     /// What is known about the IMSI of the destination, if a target needs it.
-    pub imsi: Option<ImsiState>,
+    pub imsi: Option<ImsiKnowledge>,
     /// Whether there is such an account that may bind, or such an operator.
     pub account_is_known: bool,
     /// Matching routes; the first one is used.
-    pub matching: Vec<Considered>,
+    pub matching: Vec<ConsideredRoute>,
     /// Routes for the destination that do not match for another reason.
-    pub not_matching: Vec<Considered>,
+    pub not_matching: Vec<ConsideredRoute>,
     /// How many routes are for other destinations or were too many to list.
     pub others: usize,
     /// Targets of the first route, in order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<ExplainedTarget>,
     /// The account that a mobile-originated message to this number would go to, before any route.
     pub mobile_originated_to: Option<String>,
     /// command_status of the response if no route matches.
@@ -65,7 +66,7 @@ pub struct Explanation {
 
 /// The place of a destination in the number plan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Planned {
+pub struct PlannedNumber {
     /// `local`, `downstream`, `short_code` or `outside`.
     pub class: &'static str,
     /// Its range; empty for a number in none.
@@ -76,7 +77,7 @@ pub struct Planned {
 
 /// What this node knows about the IMSI of a number. The IMSI itself is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImsiState {
+pub enum ImsiKnowledge {
     Known,
     /// A message would wait for the look-up.
     LookedUp,
@@ -86,7 +87,7 @@ pub enum ImsiState {
 
 /// One route, and why it matches or does not.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Considered {
+pub struct ConsideredRoute {
     pub key: String,
     /// In words: `to "44*" from "ACME*": up, then down`.
     pub route: String,
@@ -95,7 +96,7 @@ pub struct Considered {
 
 /// One target of the route that is used.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Target {
+pub struct ExplainedTarget {
     /// From 1; targets of one step share by weight.
     pub step: usize,
     pub target: String,
@@ -112,7 +113,7 @@ pub fn explain(
     node: &NodeContext,
     (networks, imsis): (&Networks, &Imsis),
     ask: &ExplainRoute,
-) -> Explanation {
+) -> RouteExplanation {
     let ExplainRoute {
         to,
         from,
@@ -126,14 +127,14 @@ pub fn explain(
         address::normalise(from.as_bytes()),
     );
     let is_transit = !operator.is_empty();
-    let sender = match is_transit {
-        true => plan
-            .queue_of(operator)
-            .filter(|id| plan.operator(*id).is_some()),
-        false => plan.account(account).map(|account| account.id),
+    let sender = if is_transit {
+        plan.queue_of(operator)
+            .filter(|id| plan.operator(*id).is_some())
+    } else {
+        plan.account(account).map(|account| account.id)
     };
     let (network, looked_up) = network_of(networks, &plan, (to, from, sender), network);
-    let asked = Question {
+    let asked = RouteQuestion {
         destination,
         source,
         account: if is_transit { operator } else { account },
@@ -170,7 +171,7 @@ pub fn explain(
             )
         })
         .collect();
-    let mut against: Vec<Considered> = routes
+    let mut against: Vec<ConsideredRoute> = routes
         .iter()
         .enumerate()
         .filter(|(at, _)| !fitting.contains(at))
@@ -189,7 +190,7 @@ pub fn explain(
         let source = sender.filter(|_| is_transit);
         targets(node, &plan, route, destination, source)
     });
-    Explanation {
+    RouteExplanation {
         account_is_known: sender.is_some(),
         others: routes.len() - fitting.len() - against.len(),
         imsi: imsi_state(imsis, &plan, &targets, destination),
@@ -211,10 +212,10 @@ pub fn explain(
     }
 }
 
-fn planned(plan: &Plan, destination: &[u8]) -> Option<Planned> {
+fn planned(plan: &Plan, destination: &[u8]) -> Option<PlannedNumber> {
     let numbers = plan.number_plan();
     let found = numbers.find(destination);
-    (!numbers.is_empty()).then(|| Planned {
+    (!numbers.is_empty()).then(|| PlannedNumber {
         class: found.class.as_str(),
         range: found.range.unwrap_or_default().to_owned(),
         exists: plan.range_without(destination).is_none(),
@@ -225,8 +226,8 @@ fn prefix(text: &str) -> &[u8] {
     address::normalise(text.as_bytes())
 }
 
-fn considered(route: &Route, why: String) -> Considered {
-    Considered {
+fn considered(route: &RouteConfig, why: String) -> ConsideredRoute {
+    ConsideredRoute {
         key: route.key(),
         route: route.to_domain().to_string(),
         why,
@@ -234,8 +235,9 @@ fn considered(route: &Route, why: String) -> Considered {
 }
 
 /// Why a matching route is used or not: it is the most specific one, or another one has precedence.
-fn why(route: &Route, best: &Route) -> String {
-    let source = |route: &Route| prefix(route.source_prefix.as_deref().unwrap_or_default()).len();
+fn why(route: &RouteConfig, best: &RouteConfig) -> String {
+    let source =
+        |route: &RouteConfig| prefix(route.source_prefix.as_deref().unwrap_or_default()).len();
     if route.key() == best.key() {
         return "used: it fits, and none that fits is more specific".to_owned();
     }
@@ -277,11 +279,11 @@ fn network_of(
 fn imsi_state(
     imsis: &Imsis,
     plan: &Plan,
-    targets: &[Target],
+    targets: &[ExplainedTarget],
     destination: &[u8],
-) -> Option<ImsiState> {
+) -> Option<ImsiKnowledge> {
     let bare = Message::default();
-    let needs = |target: &Target| {
+    let needs = |target: &ExplainedTarget| {
         let queue = plan.queue_of(&target.target);
         queue.is_some_and(|queue| plan.wants_imsi(queue, &bare))
     };
@@ -289,13 +291,13 @@ fn imsi_state(
         .iter()
         .any(needs)
         .then(|| match imsis.look(plan, destination).as_deref() {
-            None => ImsiState::LookedUp,
-            Some("") => ImsiState::Unknown,
-            Some(_) => ImsiState::Known,
+            None => ImsiKnowledge::LookedUp,
+            Some("") => ImsiKnowledge::Unknown,
+            Some(_) => ImsiKnowledge::Known,
         })
 }
 
-fn why_not(route: &Route, asked: &Question<'_>) -> String {
+fn why_not(route: &RouteConfig, asked: &RouteQuestion<'_>) -> String {
     let wanted = route.source_prefix.as_deref().unwrap_or_default();
     if let Some(only) = route
         .network
@@ -331,16 +333,16 @@ fn why_not(route: &Route, asked: &Question<'_>) -> String {
 fn targets(
     node: &NodeContext,
     plan: &Plan,
-    route: &Route,
+    route: &RouteConfig,
     destination: &[u8],
     source: Option<u32>,
-) -> Vec<Target> {
-    let mut found: Vec<Target> = Vec::new();
+) -> Vec<ExplainedTarget> {
+    let mut found: Vec<ExplainedTarget> = Vec::new();
     // The value by which the targets of a step are compared, and its name.
-    let rank = |target: &Target| match (route.share, plan.queue_of(&target.target)) {
-        (Sharing::LeastBusy, Some(queue)) => node.load(queue),
-        (Sharing::LeastCost, Some(queue)) => plan.cost_of(queue, destination),
-        (Sharing::Weight, _) | (_, None) => 0.0,
+    let rank = |target: &ExplainedTarget| match (route.share, plan.queue_of(&target.target)) {
+        (StepSharing::LeastBusy, Some(queue)) => node.load(queue),
+        (StepSharing::LeastCost, Some(queue)) => plan.cost_of(queue, destination),
+        (StepSharing::Weight, _) | (_, None) => 0.0,
     };
     let mut is_taken = false;
     for (at, step) in route.to.iter().enumerate() {
@@ -348,14 +350,15 @@ fn targets(
         for share in &step.shares {
             let id = plan.queue_of(&share.target);
             let is_source = id.is_some() && id == source;
-            found.push(Target {
+            found.push(ExplainedTarget {
                 step: at + 1,
                 target: share.target.clone(),
                 weight: share.weight,
                 available: !is_source && id.is_some_and(|id| node.available(id)),
-                state: match is_source {
-                    true => "brought the message: it does not get it back".to_owned(),
-                    false => state(node, plan, &share.target, id),
+                state: if is_source {
+                    "brought the message: it does not get it back".to_owned()
+                } else {
+                    state(node, plan, &share.target, id)
                 },
                 chance: 0.0,
             });
@@ -368,19 +371,19 @@ fn targets(
     }
     if !is_taken {
         // No target is available: the message waits at the first step that exists.
-        let exists = |target: &Target| {
+        let exists = |target: &ExplainedTarget| {
             let id = plan.queue_of(&target.target);
             id.is_some() && id != source
         };
         if let Some(step) = found.iter().find(|one| exists(one)).map(|one| one.step) {
-            let may = |target: &Target| target.step == step && exists(target);
+            let may = |target: &ExplainedTarget| target.step == step && exists(target);
             share_out(&mut found, may, rank);
         }
     }
-    if route.share != Sharing::Weight {
+    if route.share != StepSharing::Weight {
         for target in &mut found {
             let what = match (route.share, rank(target)) {
-                (Sharing::LeastBusy, load) => format!("load {load:.2}"),
+                (StepSharing::LeastBusy, load) => format!("load {load:.2}"),
                 (_, cost) if cost.is_infinite() => "without a cost".to_owned(),
                 (_, cost) => format!("cost {cost}"),
             };
@@ -391,8 +394,12 @@ fn targets(
 }
 
 /// Divides the chances of one step, by weight, among the eligible targets with the lowest rank.
-fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool, rank: impl Fn(&Target) -> f64) {
-    let weighs = |target: &Target| may(target) && target.weight > 0;
+fn share_out(
+    targets: &mut [ExplainedTarget],
+    may: impl Fn(&ExplainedTarget) -> bool,
+    rank: impl Fn(&ExplainedTarget) -> f64,
+) {
+    let weighs = |target: &ExplainedTarget| may(target) && target.weight > 0;
     let any_weighs = targets.iter().any(weighs);
     let least = targets
         .iter()
@@ -400,7 +407,7 @@ fn share_out(targets: &mut [Target], may: impl Fn(&Target) -> bool, rank: impl F
         .map(&rank)
         .min_by(f64::total_cmp)
         .unwrap_or(f64::INFINITY);
-    let mut chosen: Vec<&mut Target> = targets
+    let mut chosen: Vec<&mut ExplainedTarget> = targets
         .iter_mut()
         .filter(|target| weighs(target) || (!any_weighs && may(target)))
         .filter(|target| rank(target) <= least)
@@ -425,15 +432,15 @@ fn state(node: &NodeContext, plan: &Plan, name: &str, id: Option<u32>) -> String
     let bound = port.bound.load(Ordering::Relaxed);
     let waiting = port.depth.load(Ordering::Relaxed);
     let kind = match plan.operator(id) {
-        Some(_) => Kind::Operator.as_str(),
-        None if name.starts_with("test:") => "built in",
+        Some(_) => ResourceKind::Operator.as_str(),
+        None if QueueName::parse(name).is_test() => "built in",
         None if plan.gsm(id).is_some() => "GSM network",
-        None => Kind::Account.as_str(),
+        None => ResourceKind::Account.as_str(),
     };
-    let elsewhere = match node.local_lease.is_shared() && node.local_lease.cluster_view().serves(id)
-    {
-        true => ", bound on other nodes",
-        false => "",
+    let elsewhere = if node.local_lease.is_shared() && node.local_lease.cluster_view().serves(id) {
+        ", bound on other nodes"
+    } else {
+        ""
     };
     let governed = match (
         port.target_health.availability(),
@@ -444,9 +451,10 @@ fn state(node: &NodeContext, plan: &Plan, name: &str, id: Option<u32>) -> String
         (Availability::Available, _) if !node.is_served(&port) => ", away for a moment only",
         _ => "",
     };
-    let suspended = match port.suspended.load(Ordering::Relaxed) {
-        true => ", its queue is suspended",
-        false => "",
+    let suspended = if port.suspended.load(Ordering::Relaxed) {
+        ", its queue is suspended"
+    } else {
+        ""
     };
     format!(
         "{kind}, {bound} sessions here{elsewhere}, {waiting} messages in its queue{governed}{suspended}"

@@ -4,11 +4,11 @@
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
-use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
+use crate::actors::routing::explain::{ExplainRoute, RouteExplanation, explain};
 use crate::actors::routing::resolver::{Imsis, Networks};
 use crate::config::MoRule;
 use crate::domain::address;
-use crate::domain::mo_rule::{Action, Asked, Miss, Text, composed, words};
+use crate::domain::mo_rule::{Action, Miss, MoRuleInput, MoText, composed, words};
 
 /// A question about a message that an operator brings.
 pub struct ExplainMo {
@@ -21,7 +21,7 @@ pub struct ExplainMo {
 
 /// The decision for one message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MoExplanation {
+pub struct MoRuleExplanation {
     /// As it is compared: without a leading plus.
     pub to: String,
     pub from: String,
@@ -38,16 +38,16 @@ pub struct MoExplanation {
     /// In words.
     pub outcome: String,
     /// Rules in order, up to the one that takes the message.
-    pub asked: Vec<AskedRule>,
+    pub asked: Vec<ConsideredMoRule>,
     /// Rules after that one.
     pub others: usize,
     /// Where it goes without a rule.
-    pub otherwise: Option<Explanation>,
+    pub otherwise: Option<RouteExplanation>,
 }
 
 /// One rule, and why it takes the message or not.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AskedRule {
+pub struct ConsideredMoRule {
     pub name: String,
     pub order: u32,
     /// In words.
@@ -60,7 +60,7 @@ pub fn explain_mo(
     node: &NodeContext,
     known: (&Networks, &Imsis),
     ask: &ExplainMo,
-) -> MoExplanation {
+) -> MoRuleExplanation {
     let plan = node.plan();
     let to = address::normalise(ask.to.as_bytes());
     let from = address::normalise(ask.from.as_bytes());
@@ -68,20 +68,20 @@ pub fn explain_mo(
     let owner = plan.owner(to);
     let is_opt_out = owner.is_some()
         && (text.as_deref()).is_some_and(|text| plan.keywords().choice(text).is_some());
-    let question = Asked {
+    let question = MoRuleInput {
         destination: to,
         source: from,
         operator: &ask.operator,
         owner,
     };
-    let said = || text.as_deref().map_or(Text::Absent, Text::Known);
+    let said = || text.as_deref().map_or(MoText::Absent, MoText::Known);
     let mut rules: Vec<&MoRule> = plan.config.mo_rule.iter().collect();
     rules.sort_by_key(|rule| (rule.order, &rule.name));
     let (mut asked, mut taken) = (Vec::new(), None);
     for configured in rules.iter().filter(|_| !is_opt_out) {
         let rule = plan.mo_rules().get(&configured.name);
         let miss = rule.map(|rule| rule.misses(&question, said));
-        asked.push(AskedRule {
+        asked.push(ConsideredMoRule {
             name: configured.name.clone(),
             order: configured.order,
             rule: in_words(configured),
@@ -107,7 +107,7 @@ pub fn explain_mo(
         explain(node, known, &route)
     });
     let plain = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
-    MoExplanation {
+    MoRuleExplanation {
         to: plain(to),
         from: plain(from),
         operator: ask.operator.clone(),
@@ -131,9 +131,10 @@ pub fn explain_mo(
             None if is_opt_out => "is a keyword for opt-outs: no rule is asked".to_owned(),
             None => "no rule takes it".to_owned(),
         },
-        others: match is_opt_out {
-            true => 0,
-            false => rules.len() - asked.len(),
+        others: if is_opt_out {
+            0
+        } else {
+            rules.len() - asked.len()
         },
         asked,
         otherwise,

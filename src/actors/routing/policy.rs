@@ -19,15 +19,15 @@ use crate::clock;
 use crate::config;
 use crate::content;
 use crate::domain::address::{mask, plain};
-use crate::domain::policy::Reason;
+use crate::domain::policy::PolicyRefusal;
 use crate::pb::{Kind, Message, SubmitCause};
 use crate::smpp::CommandStatus;
 use crate::store::StoreError;
 use crate::store::opt_out::OptOutRow;
 
-pub use limiter::{Bucket, Limiter};
+pub use limiter::{BucketRequest, Limiter};
 pub use listed::list_opt_outs;
-pub use opt_outs::OptOuts;
+pub use opt_outs::OptOutLists;
 
 /// Refusals are logged at most this often, in milliseconds; the metric counts each of them.
 const SAY_EVERY: i64 = 10_000;
@@ -36,7 +36,7 @@ const SAY_EVERY: i64 = 10_000;
 #[derive(Default)]
 pub struct PolicyState {
     pub limiter: Limiter,
-    pub opt_outs: OptOuts,
+    pub opt_outs: OptOutLists,
     /// When a refusal was last logged, and how many were not logged since.
     said_at: AtomicI64,
     unsaid: AtomicU64,
@@ -45,14 +45,14 @@ pub struct PolicyState {
 // === impl PolicyState ===
 
 impl PolicyState {
-    pub fn new(config: &config::Policy) -> Self {
+    pub fn new(config: &config::PolicyConfig) -> Self {
         let state = Self::default();
         state.configure(config);
         state
     }
 
     /// Adapts to the configuration; called for each plan that is applied.
-    pub fn configure(&self, config: &config::Policy) {
+    pub fn configure(&self, config: &config::PolicyConfig) {
         self.limiter.resize(config.limit_addresses);
     }
 
@@ -74,14 +74,15 @@ impl PolicyState {
     ///
     /// # Errors
     /// The reason.
-    pub fn verdict(&self, account: &AccountPlan, message: &Message) -> Result<(), Reason> {
+    pub fn verdict(&self, account: &AccountPlan, message: &Message) -> Result<(), PolicyRefusal> {
         if let Some(policy) = &account.policy {
             policy.check(&message.source, &message.destination)?;
         }
         let name = &account.config.system_id;
-        match self.opt_outs.has(name, &message.destination) {
-            true => Err(Reason::OptedOut),
-            false => Ok(()),
+        if self.opt_outs.has(name, &message.destination) {
+            Err(PolicyRefusal::OptedOut)
+        } else {
+            Ok(())
         }
     }
 
@@ -195,7 +196,7 @@ impl PolicyState {
             Some(account) if !plan.limits().is_empty() => account,
             _ => return Vec::new(),
         };
-        let mut buckets: Vec<Bucket> = Vec::new();
+        let mut buckets: Vec<BucketRequest> = Vec::new();
         let mut places: HashMap<(usize, Box<[u8]>), usize> = HashMap::new();
         // For each message, its buckets and how many tokens of each it needs.
         let mut needs: Vec<Vec<(usize, u32)>> = Vec::with_capacity(checked.len());
@@ -207,7 +208,7 @@ impl PolicyState {
                     continue;
                 };
                 let place = *places.entry((rule, address.into())).or_insert_with(|| {
-                    buckets.push(Bucket::new(limit, address));
+                    buckets.push(BucketRequest::new(limit, address));
                     buckets.len() - 1
                 });
                 // A text with more parts than the bucket holds tokens costs the whole bucket.
@@ -245,7 +246,7 @@ impl PolicyState {
                 None => own.iter().for_each(|&(place, price)| left[place] -= price),
                 Some(declined) => {
                     node.release(sender);
-                    self.refuse(node, account, message, Reason::OverLimit);
+                    self.refuse(node, account, message, PolicyRefusal::OverLimit);
                     refused.push((*sequence, declined));
                 }
             }
@@ -267,7 +268,7 @@ impl PolicyState {
         node: &NodeContext,
         account: &AccountPlan,
         message: &Message,
-        reason: Reason,
+        reason: PolicyRefusal,
     ) -> Declined {
         let name = &account.config.system_id;
         node.metrics.policy_refused(name, reason);
@@ -295,16 +296,20 @@ impl PolicyState {
 }
 
 /// A refusal for this reason.
-pub fn declined_for(node: &NodeContext, reason: Reason) -> Declined {
+pub fn declined_for(node: &NodeContext, reason: PolicyRefusal) -> Declined {
     match reason {
-        Reason::SenderBlocked | Reason::SenderNotAllowed => CommandStatus::ESME_RINVSRCADR.into(),
-        Reason::DestinationBlocked
-        | Reason::DestinationNotAllowed
-        | Reason::NeedsMobileOriginated => {
+        PolicyRefusal::SenderBlocked | PolicyRefusal::SenderNotAllowed => {
+            CommandStatus::ESME_RINVSRCADR.into()
+        }
+        PolicyRefusal::DestinationBlocked
+        | PolicyRefusal::DestinationNotAllowed
+        | PolicyRefusal::NeedsMobileOriginated => {
             Declined::by(SubmitCause::NotAllowed, CommandStatus::ESME_RINVDSTADR)
         }
-        Reason::OverLimit => Declined::by(SubmitCause::Policy, CommandStatus::ESME_RTHROTTLED),
-        Reason::OptedOut => {
+        PolicyRefusal::OverLimit => {
+            Declined::by(SubmitCause::Policy, CommandStatus::ESME_RTHROTTLED)
+        }
+        PolicyRefusal::OptedOut => {
             let status = node.plan().config.policy.opt_out_status;
             Declined::by(SubmitCause::OptedOut, CommandStatus(status))
         }

@@ -33,11 +33,11 @@ use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
 
-pub use self::known::{Imsis, Known, Networks};
-use self::question::{Failure, Settings};
-pub use self::question::{Imsi, Network, Question};
-use self::source::Source;
-pub use self::sources::Asked;
+pub use self::known::{Imsis, KnownAnswers, Networks};
+pub use self::question::{ImsiQuestion, LookUpQuestion, NetworkQuestion};
+use self::question::{LookUpFailure, LookUpSettings};
+use self::source::LookUpSource;
+pub use self::sources::SourcedQuestion;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::runtime::timed_mailbox::Timed;
@@ -63,11 +63,11 @@ const LOOK_EVERY: u32 = 20;
 const RESULTS: usize = 256;
 
 /// A number without its plus.
-type Number = Box<[u8]>;
+type BareNumber = Box<[u8]>;
 
-pub struct Resolver<Q: Asked> {
+pub struct Resolver<Q: SourcedQuestion> {
     node: Arc<NodeContext>,
-    known: Arc<Known<Q>>,
+    known: Arc<KnownAnswers<Q>>,
     /// Our session number at the queue.
     session: u64,
     queue: Option<Arc<QueuePort>>,
@@ -75,17 +75,17 @@ pub struct Resolver<Q: Asked> {
     window: u32,
     /// The configuration from which the sources were built, and what follows from it.
     section: Q::Section,
-    settings: Settings,
+    settings: LookUpSettings,
     sources: Vec<Guarded>,
     /// How often the sources were built: what an earlier one answers counts for no breaker.
     generation: u32,
-    waiting: HashMap<Number, Waiting>,
+    waiting: HashMap<BareNumber, WaitingNumber>,
     /// Numbers to be looked up, in order.
-    line: VecDeque<Number>,
+    line: VecDeque<BareNumber>,
     /// Numbers that are being asked for.
-    asking: HashSet<Number>,
+    asking: HashSet<BareNumber>,
     /// Numbers that are looked up although no message may wait for them.
-    renewing: HashSet<Number>,
+    renewing: HashSet<BareNumber>,
     /// For the queue, soon.
     results: Vec<Resolved>,
     ticks: u32,
@@ -96,21 +96,21 @@ pub struct Resolver<Q: Asked> {
 
 /// A source, and whether it is asked.
 struct Guarded {
-    source: Rc<dyn Source>,
+    source: Rc<dyn LookUpSource>,
     breaker: Breaker,
 }
 
 /// The messages to one number.
 #[derive(Default)]
-struct Waiting {
+struct WaitingNumber {
     messages: Vec<Message>,
     failures: usize,
 }
 
 // === impl Resolver ===
 
-impl<Q: Asked> Resolver<Q> {
-    pub fn new(node: Arc<NodeContext>, known: Arc<Known<Q>>) -> Self {
+impl<Q: SourcedQuestion> Resolver<Q> {
+    pub fn new(node: Arc<NodeContext>, known: Arc<KnownAnswers<Q>>) -> Self {
         let section = Q::section(&node.config()).clone();
         let mut resolver = Self {
             session: node.binds.next_session(),
@@ -145,9 +145,11 @@ impl<Q: Asked> Resolver<Q> {
         self.take_sources(sources);
     }
 
-    fn take_sources(&mut self, sources: Vec<Rc<dyn Source>>) {
-        let limits =
-            breaker::Limits::in_a_row(self.settings.breaker_failures, self.settings.breaker_pause);
+    fn take_sources(&mut self, sources: Vec<Rc<dyn LookUpSource>>) {
+        let limits = breaker::BreakerLimits::in_a_row(
+            self.settings.breaker_failures,
+            self.settings.breaker_pause,
+        );
         let guarded = |source| Guarded {
             source,
             breaker: Breaker::new(limits),
@@ -174,7 +176,7 @@ impl<Q: Asked> Resolver<Q> {
         } else {
             self.adapt_window(ctx);
         }
-        if self.settings.failure == Failure::Wait {
+        if self.settings.failure == LookUpFailure::Wait {
             // Only its queue ends a message.
             let now = clock::now_ms();
             self.give_back(true, |message| {
@@ -227,9 +229,10 @@ impl<Q: Asked> Resolver<Q> {
     /// Where messages wait for an answer, however long it takes, they wait in their queue while nobody can be
     /// asked.
     fn adapt_window(&mut self, ctx: &mut Context<Self>) {
-        let window = match self.settings.failure == Failure::Wait && self.is_away() {
-            true => WINDOW_AWAY,
-            false => WINDOW,
+        let window = if self.settings.failure == LookUpFailure::Wait && self.is_away() {
+            WINDOW_AWAY
+        } else {
+            WINDOW
         };
         if window == self.window {
             return;
@@ -305,7 +308,7 @@ impl<Q: Asked> Resolver<Q> {
 
 // === messages ===
 
-impl<Q: Asked> Actor for Resolver<Q> {
+impl<Q: SourcedQuestion> Actor for Resolver<Q> {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
@@ -315,7 +318,7 @@ impl<Q: Asked> Actor for Resolver<Q> {
     }
 }
 
-impl<Q: Asked> Supervised for Resolver<Q> {
+impl<Q: SourcedQuestion> Supervised for Resolver<Q> {
     /// The queue owns the messages that it had handed out.
     fn restarting(&mut self, _: &mut Self::Context) {
         if let Some(queue) = &self.queue {
@@ -328,7 +331,7 @@ impl<Q: Asked> Supervised for Resolver<Q> {
     }
 }
 
-impl<Q: Asked> Handler<Timed<DeliverBatch>> for Resolver<Q> {
+impl<Q: SourcedQuestion> Handler<Timed<DeliverBatch>> for Resolver<Q> {
     type Result = ();
 
     fn handle(&mut self, timed: Timed<DeliverBatch>, ctx: &mut Self::Context) {
@@ -345,7 +348,7 @@ impl<Q: Asked> Handler<Timed<DeliverBatch>> for Resolver<Q> {
     }
 }
 
-impl<Q: Asked> Handler<ReportHeld> for Resolver<Q> {
+impl<Q: SourcedQuestion> Handler<ReportHeld> for Resolver<Q> {
     type Result = ();
 
     /// Gives back the messages of leaving partitions; otherwise reports what is here.

@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use crate::actors::context::plan::Plan;
-use crate::domain::rewrite::{Number, Rule, Rules, TooLong, rewrite};
+use crate::domain::rewrite::{
+    AddressTooLong, CompiledRewriteRule, CompiledRewriteRules, TypedAddress, rewrite,
+};
 use crate::pb::{Address, Message, Original};
 use crate::smpp::{AlertNotification, CommandStatus, SubmitSm};
 
@@ -25,7 +27,10 @@ pub fn incoming(plan: &Plan, sender: u32, message: &mut Message) -> Result<(), C
     }
 }
 
-fn rewrite_message(rules: &Rules, message: &mut Message) -> Result<(), CommandStatus> {
+fn rewrite_message(
+    rules: &CompiledRewriteRules,
+    message: &mut Message,
+) -> Result<(), CommandStatus> {
     let source = number(message.source_ton, message.source_npi, &message.source);
     let destination = number(message.dest_ton, message.dest_npi, &message.destination);
     let new_source = rewrite(&rules.source, &source).map_err(invalid_source)?;
@@ -45,9 +50,10 @@ fn rewrite_message(rules: &Rules, message: &mut Message) -> Result<(), CommandSt
         (message.dest_ton, message.dest_npi) = (new.ton.into(), new.npi.into());
         message.destination = new.digits;
     }
-    match message.destination.is_empty() {
-        true => Err(CommandStatus::ESME_RINVDSTADR),
-        false => Ok(()),
+    if message.destination.is_empty() {
+        Err(CommandStatus::ESME_RINVDSTADR)
+    } else {
+        Ok(())
     }
 }
 
@@ -55,7 +61,7 @@ fn rewrite_message(rules: &Rules, message: &mut Message) -> Result<(), CommandSt
 ///
 /// # Errors
 /// As [`incoming`].
-pub fn outgoing(rules: &Rules, pdu: &mut SubmitSm) -> Result<(), CommandStatus> {
+pub fn outgoing(rules: &CompiledRewriteRules, pdu: &mut SubmitSm) -> Result<(), CommandStatus> {
     if rules.is_empty() {
         return Ok(());
     }
@@ -77,7 +83,7 @@ pub fn outgoing(rules: &Rules, pdu: &mut SubmitSm) -> Result<(), CommandStatus> 
 /// # Errors
 /// As [`incoming`].
 pub fn to_handset<'a>(
-    rules: &Rules,
+    rules: &CompiledRewriteRules,
     message: &'a Message,
 ) -> Result<Cow<'a, Message>, CommandStatus> {
     if rules.source.is_empty() {
@@ -98,8 +104,8 @@ pub fn to_handset<'a>(
 
 /// Applies rules to an alert, from a subscriber to an ESME. An address that would not fit stays as it
 /// is.
-pub fn alert(rules: &Rules, alert: &mut AlertNotification) {
-    let subscriber = Number {
+pub fn alert(rules: &CompiledRewriteRules, alert: &mut AlertNotification) {
+    let subscriber = TypedAddress {
         ton: alert.source_addr_ton,
         npi: alert.source_addr_npi,
         digits: alert.source_addr.clone(),
@@ -107,7 +113,7 @@ pub fn alert(rules: &Rules, alert: &mut AlertNotification) {
     if let Ok(Some(new)) = rewrite(&rules.source, &subscriber) {
         name_subscriber(alert, new);
     }
-    let esme = Number {
+    let esme = TypedAddress {
         ton: alert.esme_addr_ton,
         npi: alert.esme_addr_npi,
         digits: alert.esme_addr.clone(),
@@ -131,12 +137,12 @@ pub fn alert_about(message: &Message, alert: &mut AlertNotification) {
     }
 }
 
-fn name_subscriber(alert: &mut AlertNotification, number: Number) {
+fn name_subscriber(alert: &mut AlertNotification, number: TypedAddress) {
     (alert.source_addr_ton, alert.source_addr_npi) = (number.ton, number.npi);
     alert.source_addr = number.digits;
 }
 
-fn name_esme(alert: &mut AlertNotification, number: Number) {
+fn name_esme(alert: &mut AlertNotification, number: TypedAddress) {
     (alert.esme_addr_ton, alert.esme_addr_npi) = (number.ton, number.npi);
     alert.esme_addr = number.digits;
 }
@@ -163,8 +169,8 @@ pub fn destination_of(plan: &Plan, sender: u32, message: &Message) -> Bytes {
 pub fn stored_as(
     plan: &Plan,
     (sender, gsm): (u32, u32),
-    source: Number,
-    destination: Number,
+    source: TypedAddress,
+    destination: TypedAddress,
 ) -> (Bytes, Bytes) {
     let Some(rules) = plan.rewrite_in_from(sender, gsm) else {
         return (source.digits, destination.digits);
@@ -176,7 +182,7 @@ pub fn stored_as(
 }
 
 /// An address that does not fit stays as it is here: Ingest refuses it.
-fn digits_after(rules: &[Rule], given: Number) -> Bytes {
+fn digits_after(rules: &[CompiledRewriteRule], given: TypedAddress) -> Bytes {
     match rewrite(rules, &given) {
         Ok(Some(new)) => new.digits,
         Ok(None) | Err(_) => given.digits,
@@ -184,7 +190,7 @@ fn digits_after(rules: &[Rule], given: Number) -> Bytes {
 }
 
 /// The source as its sender wrote it.
-pub fn original_source(message: &Message) -> Number {
+pub fn original_source(message: &Message) -> TypedAddress {
     let rewritten = message.original.as_ref();
     match rewritten.and_then(|original| original.source.as_ref()) {
         Some(address) => number(address.ton, address.npi, &address.digits),
@@ -193,7 +199,7 @@ pub fn original_source(message: &Message) -> Number {
 }
 
 /// The destination as its sender wrote it.
-pub fn original_destination(message: &Message) -> Number {
+pub fn original_destination(message: &Message) -> TypedAddress {
     let rewritten = message.original.as_ref();
     match rewritten.and_then(|original| original.destination.as_ref()) {
         Some(address) => number(address.ton, address.npi, &address.digits),
@@ -201,31 +207,31 @@ pub fn original_destination(message: &Message) -> Number {
     }
 }
 
-fn source_in(pdu: &SubmitSm) -> Number {
-    Number {
+fn source_in(pdu: &SubmitSm) -> TypedAddress {
+    TypedAddress {
         ton: pdu.source_addr_ton,
         npi: pdu.source_addr_npi,
         digits: pdu.source_addr.clone(),
     }
 }
 
-fn destination_in(pdu: &SubmitSm) -> Number {
-    Number {
+fn destination_in(pdu: &SubmitSm) -> TypedAddress {
+    TypedAddress {
         ton: pdu.dest_addr_ton,
         npi: pdu.dest_addr_npi,
         digits: pdu.destination_addr.clone(),
     }
 }
 
-fn number(ton: u32, npi: u32, digits: &Bytes) -> Number {
-    Number {
+fn number(ton: u32, npi: u32, digits: &Bytes) -> TypedAddress {
+    TypedAddress {
         ton: ton.to_le_bytes()[0],
         npi: npi.to_le_bytes()[0],
         digits: digits.clone(),
     }
 }
 
-fn address(number: Number) -> Address {
+fn address(number: TypedAddress) -> Address {
     Address {
         ton: number.ton.into(),
         npi: number.npi.into(),
@@ -233,11 +239,11 @@ fn address(number: Number) -> Address {
     }
 }
 
-fn invalid_source(_: TooLong) -> CommandStatus {
+fn invalid_source(_: AddressTooLong) -> CommandStatus {
     CommandStatus::ESME_RINVSRCADR
 }
 
-fn invalid_destination(_: TooLong) -> CommandStatus {
+fn invalid_destination(_: AddressTooLong) -> CommandStatus {
     CommandStatus::ESME_RINVDSTADR
 }
 
@@ -250,20 +256,20 @@ mod tests {
     }
 
     /// Turns national destinations into international ones, and names into a number.
-    fn rules() -> Rules {
-        Rules {
-            source: vec![Rule {
+    fn rules() -> CompiledRewriteRules {
+        CompiledRewriteRules {
+            source: vec![CompiledRewriteRule {
                 alphanumeric: Some(true),
                 replace: Some(octets("447700900000")),
                 set_ton: Some(1),
-                ..Rule::default()
+                ..CompiledRewriteRule::default()
             }],
-            destination: vec![Rule {
+            destination: vec![CompiledRewriteRule {
                 prefix: octets("0"),
                 strip: 1,
                 add: octets("44"),
                 set_ton: Some(1),
-                ..Rule::default()
+                ..CompiledRewriteRule::default()
             }],
         }
     }
@@ -322,10 +328,10 @@ mod tests {
 
     #[test]
     fn what_has_no_room_is_refused_by_the_field() {
-        let long = Rules {
-            source: vec![Rule {
+        let long = CompiledRewriteRules {
+            source: vec![CompiledRewriteRule {
                 add: octets("00000000000000000000"),
-                ..Rule::default()
+                ..CompiledRewriteRule::default()
             }],
             ..rules()
         };
@@ -333,12 +339,12 @@ mod tests {
         assert_eq!(refused, Err(CommandStatus::ESME_RINVSRCADR));
         let refused = rewrite_message(&rules(), &mut message("1", "00000000000000000000"));
         assert_eq!(refused, Err(CommandStatus::ESME_RINVDSTADR));
-        let nothing = Rules {
-            destination: vec![Rule {
+        let nothing = CompiledRewriteRules {
+            destination: vec![CompiledRewriteRule {
                 strip: 20,
-                ..Rule::default()
+                ..CompiledRewriteRule::default()
             }],
-            ..Rules::default()
+            ..CompiledRewriteRules::default()
         };
         let refused = rewrite_message(&nothing, &mut message("1", "0770"));
         assert_eq!(refused, Err(CommandStatus::ESME_RINVDSTADR));

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject as _;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig, TlsProvider};
 
 /// A file, and the key of the configuration that names it.
-pub struct Named<'a> {
+pub struct NamedFile<'a> {
     pub key: &'a str,
     pub file: &'a Path,
 }
@@ -25,14 +25,14 @@ pub fn tls(
     url: &str,
     ca_key: &str,
     ca: Option<&Path>,
-    identity: Option<(Named<'_>, Named<'_>)>,
+    identity: Option<(NamedFile<'_>, NamedFile<'_>)>,
 ) -> Result<TlsConfig, String> {
     let mut roots: Vec<Certificate<'static>> = Vec::new();
     let mut shown = None;
     if url.starts_with("https://") {
         let certificates = match ca {
             None => rustls_native_certs::load_native_certs().certs,
-            Some(file) => chain(&Named { key: ca_key, file })?,
+            Some(file) => chain(&NamedFile { key: ca_key, file })?,
         };
         roots = owned(&certificates);
         if roots.is_empty() {
@@ -53,7 +53,7 @@ pub fn tls(
         .build())
 }
 
-fn client(cert: &Named<'_>, key: &Named<'_>) -> Result<ClientCert, String> {
+fn client(cert: &NamedFile<'_>, key: &NamedFile<'_>) -> Result<ClientCert, String> {
     // Its error may quote the file, so it is not repeated.
     let read = std::fs::read(key.file).map_err(|error| error.to_string());
     let read = read.and_then(|pem| {
@@ -63,7 +63,7 @@ fn client(cert: &Named<'_>, key: &Named<'_>) -> Result<ClientCert, String> {
     Ok(ClientCert::new_with_certs(&owned(&chain(cert)?), private))
 }
 
-fn chain(named: &Named<'_>) -> Result<Vec<CertificateDer<'static>>, String> {
+fn chain(named: &NamedFile<'_>) -> Result<Vec<CertificateDer<'static>>, String> {
     CertificateDer::pem_file_iter(named.file)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| format!("{}: {}: {error}", named.key, named.file.display()))

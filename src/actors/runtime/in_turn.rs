@@ -12,11 +12,11 @@ pub struct InTurn<T> {
     /// The turn of the first entry.
     first: u64,
     /// `None` while the work is under way.
-    turns: VecDeque<Option<Ended<T>>>,
+    turns: VecDeque<Option<TurnResult<T>>>,
 }
 
 /// A result, or that there is none.
-type Ended<T> = Option<T>;
+type TurnResult<T> = Option<T>;
 
 // === impl InTurn ===
 

@@ -55,17 +55,17 @@ pub trait Linked: Actor<Context = Context<Self>> {
 
 /// Octets to be written, and the wakers of both halves.
 #[derive(Clone)]
-pub struct Outbox(Rc<RefCell<Inner>>);
+pub struct Outbox(Rc<RefCell<OutboxState>>);
 
 /// One half of a socket, which [`Outbox::cut`] can drop.
-type Half<S> = Rc<RefCell<Option<S>>>;
+type SocketHalf<S> = Rc<RefCell<Option<S>>>;
 
 /// A half of any type.
 trait Severed {
     fn sever(&self);
 }
 
-struct Inner {
+struct OutboxState {
     halves: [Rc<dyn Severed>; 2],
     octets: BytesMut,
     limit: usize,
@@ -77,8 +77,8 @@ struct Inner {
     closing: bool,
 }
 
-struct Reader<R> {
-    half: Half<R>,
+struct SocketReader<R> {
+    half: SocketHalf<R>,
     octets: BytesMut,
     outbox: Outbox,
     /// Size of the next read; adapts to the traffic.
@@ -87,8 +87,8 @@ struct Reader<R> {
     paused: bool,
 }
 
-struct Writer<W> {
-    half: Half<W>,
+struct SocketWriter<W> {
+    half: SocketHalf<W>,
     outbox: Outbox,
 }
 
@@ -99,9 +99,9 @@ where
     R: AsyncRead + Unpin + 'static,
     W: AsyncWrite + Unpin + 'static,
 {
-    let reader: Half<R> = Rc::new(RefCell::new(Some(reader)));
-    let writer: Half<W> = Rc::new(RefCell::new(Some(writer)));
-    let outbox = Outbox(Rc::new(RefCell::new(Inner {
+    let reader: SocketHalf<R> = Rc::new(RefCell::new(Some(reader)));
+    let writer: SocketHalf<W> = Rc::new(RefCell::new(Some(writer)));
+    let outbox = Outbox(Rc::new(RefCell::new(OutboxState {
         halves: [Rc::clone(&reader) as _, Rc::clone(&writer) as _],
         octets: BytesMut::new(),
         limit,
@@ -110,14 +110,14 @@ where
         reader: None,
         closing: false,
     })));
-    ctx.spawn(Reader {
+    ctx.spawn(SocketReader {
         half: reader,
         octets: BytesMut::new(),
         outbox: outbox.clone(),
         room: READ_LEAST,
         paused: false,
     });
-    ctx.spawn(Writer {
+    ctx.spawn(SocketWriter {
         half: writer,
         outbox: outbox.clone(),
     });
@@ -195,7 +195,7 @@ impl<S> Severed for RefCell<Option<S>> {
 
 // === the two halves ===
 
-impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
+impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for SocketReader<R> {
     type Output = ();
 
     fn poll(
@@ -259,7 +259,7 @@ impl<A: Linked, R: AsyncRead + Unpin> ActorFuture<A> for Reader<R> {
     }
 }
 
-impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for Writer<W> {
+impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for SocketWriter<W> {
     type Output = ();
 
     fn poll(

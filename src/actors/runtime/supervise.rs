@@ -64,7 +64,7 @@ pub struct Health {
 pub type Escalate = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The receiving end of an address whose actor is started later, on its arbiter.
-pub struct Slot<A: Actor<Context = Context<A>>> {
+pub struct ActorSlot<A: Actor<Context = Context<A>>> {
     receiver: AddressReceiver<A>,
 }
 
@@ -77,10 +77,10 @@ struct Supervise<A: Actor<Context = Context<A>> + Supervised> {
     escalate: Escalate,
 }
 
-/// An address and the slot that [`Slot::start`] fills.
-pub fn slot<A: Actor<Context = Context<A>>>(capacity: usize) -> (Addr<A>, Slot<A>) {
+/// An address and the slot that [`ActorSlot::start`] fills.
+pub fn slot<A: Actor<Context = Context<A>>>(capacity: usize) -> (Addr<A>, ActorSlot<A>) {
     let (sender, receiver) = channel::channel(capacity);
-    (Addr::new(sender), Slot { receiver })
+    (Addr::new(sender), ActorSlot { receiver })
 }
 
 // === impl Budget ===
@@ -96,9 +96,9 @@ impl Default for Budget {
     }
 }
 
-// === impl Slot ===
+// === impl ActorSlot ===
 
-impl<A: Actor<Context = Context<A>> + Supervised> Slot<A> {
+impl<A: Actor<Context = Context<A>> + Supervised> ActorSlot<A> {
     /// Starts the actor that `make` builds, on `arbiter`.
     pub fn start(
         self,

@@ -22,11 +22,11 @@ pub struct Mailboxes {
 /// A message in a mailbox; it has the same result as the message itself.
 pub struct Timed<M> {
     message: M,
-    waiting: Waiting,
+    waiting: QueuedMessage,
 }
 
 /// A message that waits; counted until this is dropped.
-struct Waiting {
+struct QueuedMessage {
     mailbox: Mailbox,
     since: Instant,
 }
@@ -64,7 +64,7 @@ impl<M> Timed<M> {
         mailbox.depth.inc();
         Self {
             message,
-            waiting: Waiting {
+            waiting: QueuedMessage {
                 mailbox: Mailbox::clone(mailbox),
                 since: Instant::now(),
             },
@@ -88,7 +88,7 @@ impl<M> Timed<M> {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for QueuedMessage {
     fn drop(&mut self) {
         self.mailbox.depth.dec();
     }

@@ -20,8 +20,8 @@ use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
 use crate::content::door;
 use crate::pb::delivery::What;
 use crate::pb::{BindSnapshot, DeliverBatch, Message, ReportHeld, Submission, SubmitBatch};
-use crate::smpp::codec::{BadLength, next_frame};
-use crate::smpp::session::{CloseReason, Event, Session, State};
+use crate::smpp::codec::{BadCommandLength, next_frame};
+use crate::smpp::session::{CloseReason, Event, Session, SessionState};
 use crate::smpp::{CommandId, CommandStatus, DataSm, SubmitSm, encode_error_resp};
 
 /// Interval of [`SessionCore::tick`].
@@ -129,8 +129,8 @@ impl SessionCore {
         &mut self,
         octets: &mut BytesMut,
         now: Instant,
-    ) -> Result<Option<Event<InFlight>>, BadLength> {
-        if self.smpp.state() == State::Closed {
+    ) -> Result<Option<Event<InFlight>>, BadCommandLength> {
+        if self.smpp.state() == SessionState::Closed {
             // The session is over: what the peer still sends means nothing.
             octets.clear();
             return Ok(None);

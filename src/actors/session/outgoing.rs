@@ -11,11 +11,11 @@ use bytes::BytesMut;
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::has_expired;
 use crate::actors::context::ports::{QueuePort, SessionPort};
-use crate::actors::context::traced::{Attempt, Outcome};
+use crate::actors::context::traced::{AttemptOutcome, TracedAttempt};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::domain::callback::states::RETRYING;
-use crate::domain::command_status::Class;
+use crate::domain::command_status::RefusalClass;
 use crate::domain::trace::TraceId;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
@@ -41,7 +41,7 @@ pub struct InFlight {
     /// Since when a receipt waited to be delivered: the final state (Unix milliseconds).
     pub since: i64,
     /// Present when the message is traced or watched.
-    pub traced: Option<Box<Attempt>>,
+    pub traced: Option<Box<TracedAttempt>>,
 }
 
 impl InFlight {
@@ -150,7 +150,8 @@ impl Serving {
                 continue;
             }
             let since = message.waits_since();
-            let traced = Attempt::begin(&self.node, self.port.id, &message, what, delivery.attempt);
+            let traced =
+                TracedAttempt::begin(&self.node, self.port.id, &message, what, delivery.attempt);
             let context = InFlight {
                 id: delivery.id,
                 attempt: delivery.attempt,
@@ -173,7 +174,7 @@ impl Serving {
     /// Answered with ESME_ROK after this time; `room`: whether the window slot is free now.
     pub fn done(&mut self, context: &InFlight, after: Duration, room: bool) {
         self.port.attempts.succeeded(after, context.trace_id());
-        self.trace(context, Outcome::Ok);
+        self.trace(context, AttemptOutcome::Ok);
         self.batch.done.push(context.id);
         self.batch.room += u32::from(room);
     }
@@ -183,7 +184,7 @@ impl Serving {
         let class = self.node.plan().retry_of(self.port.id).class(status);
         self.port.attempts.refused(class, after, context.trace_id());
         self.node.metrics.attempt_refused(&self.port.name, status);
-        self.trace(context, Outcome::Status(status));
+        self.trace(context, AttemptOutcome::Status(status));
         let latency_ms = after.as_millis() as u32;
         self.failed(context.id, context.attempt, Why::Status, status, latency_ms);
         self.tell_of(context);
@@ -206,7 +207,7 @@ impl Serving {
     /// No answer came, or can come any more.
     pub fn unanswered(&mut self, context: &InFlight) {
         self.port.attempts.unanswered();
-        self.trace(context, Outcome::Unanswered);
+        self.trace(context, AttemptOutcome::Unanswered);
         self.failed(context.id, context.attempt, Why::Unknown, 0, 0);
         self.tell_of(context);
     }
@@ -267,7 +268,7 @@ impl Serving {
         after: Duration,
         pause: Duration,
     ) {
-        self.note_failure(context, status, Class::Temporary, after);
+        self.note_failure(context, status, RefusalClass::Temporary, after);
         self.batch.failed.push(Failed {
             id: context.id,
             why: Why::Later.into(),
@@ -287,7 +288,7 @@ impl Serving {
         after: Duration,
         (reason, error): (String, String),
     ) {
-        self.note_failure(context, status, Class::Permanent, after);
+        self.note_failure(context, status, RefusalClass::Permanent, after);
         self.batch.failed.push(Failed {
             id: context.id,
             why: Why::GivenUp.into(),
@@ -300,15 +301,21 @@ impl Serving {
         });
     }
 
-    fn note_failure(&self, context: &InFlight, status: Option<u32>, class: Class, after: Duration) {
+    fn note_failure(
+        &self,
+        context: &InFlight,
+        status: Option<u32>,
+        class: RefusalClass,
+        after: Duration,
+    ) {
         match status {
             Some(status) => {
                 self.port.attempts.refused(class, after, context.trace_id());
-                self.trace(context, Outcome::Status(status));
+                self.trace(context, AttemptOutcome::Status(status));
             }
             None => {
                 self.port.attempts.unanswered();
-                self.trace(context, Outcome::Unanswered);
+                self.trace(context, AttemptOutcome::Unanswered);
             }
         }
     }
@@ -363,7 +370,7 @@ impl Serving {
         });
     }
 
-    fn trace(&self, context: &InFlight, outcome: Outcome) {
+    fn trace(&self, context: &InFlight, outcome: AttemptOutcome) {
         if let Some(attempt) = &context.traced {
             attempt.end(&self.node, self.port.id, self.operation, self.peer, outcome);
         }

@@ -84,17 +84,15 @@ pub fn wants_receipt(message: &SubmitSm) -> bool {
 
 /// The esm_class of what begins with a user data header, or does not (§5.2.12).
 pub fn esm_class(has_header: bool) -> u8 {
-    match has_header {
-        true => UDHI as u8,
-        false => 0,
-    }
+    if has_header { UDHI as u8 } else { 0 }
 }
 
 /// A message with this content, wherever it fits.
 pub fn carrying(mut message: SubmitSm, octets: Bytes) -> SubmitSm {
-    match octets.len() <= SHORT_MESSAGE {
-        true => message.short_message = octets,
-        false => message.tlvs.push(tag::MESSAGE_PAYLOAD, &octets),
+    if octets.len() <= SHORT_MESSAGE {
+        message.short_message = octets;
+    } else {
+        message.tlvs.push(tag::MESSAGE_PAYLOAD, &octets);
     }
     message
 }

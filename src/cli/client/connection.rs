@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use secrecy::SecretString;
 
-use super::{Client, DEFAULT_DATA_DIR, DEFAULT_URL, TIMEOUT, host_and_port, trust, url_of};
+use super::{AdminClient, DEFAULT_DATA_DIR, DEFAULT_URL, TIMEOUT, host_and_port, trust, url_of};
 use crate::cli::context::{self, Context};
 use crate::config::Config;
 
 /// Where the SMSC is, and what opens its admin API.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which SMSC")]
-pub struct Connection {
+pub struct AdminConnection {
     /// Address of the admin API [default: http://127.0.0.1:8080].
     #[arg(long, value_name = "URL")]
     url: Option<String>,
@@ -39,9 +39,9 @@ pub struct Connection {
     data_dir: Option<PathBuf>,
 }
 
-// === impl Connection ===
+// === impl AdminConnection ===
 
-impl Connection {
+impl AdminConnection {
     /// Takes a configuration file for what nothing else was given.
     pub fn or_config(mut self, file: &Path) -> Self {
         if self.config.is_none() {
@@ -54,7 +54,7 @@ impl Connection {
     ///
     /// # Errors
     /// The configuration is wrong, or there is no token, or no such context.
-    pub fn open(&self) -> anyhow::Result<Client> {
+    pub fn open(&self) -> anyhow::Result<AdminClient> {
         if let Some(context) = self.find_context()? {
             return self.open_context(&context);
         }
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    fn open_context(&self, context: &Context) -> anyhow::Result<Client> {
+    fn open_context(&self, context: &Context) -> anyhow::Result<AdminClient> {
         let (token, from) = match (&self.token, &context.token, &context.token_file) {
             (Some(token), _, _) => (
                 token.clone(),
@@ -141,7 +141,7 @@ fn client<'a>(
     token: SecretString,
     token_from: String,
     authorities: impl Iterator<Item = &'a PathBuf>,
-) -> anyhow::Result<Client> {
+) -> anyhow::Result<AdminClient> {
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(TIMEOUT))
         // Errors of the API carry a body with more detail than the status.
@@ -149,7 +149,7 @@ fn client<'a>(
         .tls_config(trust(&url, authorities)?)
         .build()
         .into();
-    Ok(Client {
+    Ok(AdminClient {
         agent,
         address: host_and_port(&url),
         url,
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn says_where_the_token_was_looked_for() {
         let dir = tempfile::tempdir().unwrap();
-        let connection = Connection {
+        let connection = AdminConnection {
             url: None,
             context: None,
             token: None,

@@ -7,21 +7,21 @@ use anyhow::Context as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::page::Page;
+use super::page::OutputPage;
 use super::screen::{Screen, Tone};
-use super::{Client, Connection, decode, print_line};
+use super::{AdminClient, AdminConnection, decode, print_line};
 use crate::cli::said;
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     /// For people.
     Table,
     /// What the admin API answers, as it is.
     Json,
     /// A line of names and a line per entry.
     Csv,
-    /// The same as json, as YAML.
+    /// What the admin API answers, as YAML.
     Yaml,
 }
 
@@ -29,7 +29,7 @@ pub enum Format {
 #[derive(Debug, clap::Args)]
 pub struct Listing {
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
     /// Show it again and again, every two seconds or every so many.
     #[arg(
         long,
@@ -42,12 +42,12 @@ pub struct Listing {
     )]
     watch: Option<u32>,
     #[command(flatten)]
-    connection: Connection,
+    connection: AdminConnection,
 }
 
 /// Which SMSC is told to do something, and how its answer is printed.
 #[derive(Debug, clap::Args)]
-pub struct Telling {
+pub struct CommandOutput {
     /// How to print the answer: `table` says it in words.
     #[arg(
         short,
@@ -58,16 +58,16 @@ pub struct Telling {
         help_heading = "Output"
     )]
     output: String,
-    /// The same as -o json.
+    /// Print what the admin API answers: short for -o json.
     #[arg(long, conflicts_with = "output", hide = true)]
     json: bool,
     #[command(flatten)]
-    connection: Connection,
+    connection: AdminConnection,
 }
 
 /// How something is printed that is a list.
 #[derive(Debug, clap::Args)]
-pub struct Output {
+pub struct ListOutput {
     /// How to print it.
     #[arg(
         short,
@@ -79,8 +79,8 @@ pub struct Output {
         help = "How to print it: table, json (what the admin API answers), csv or yaml",
         help_heading = "Output"
     )]
-    output: Format,
-    /// The same as -o json.
+    output: OutputFormat,
+    /// Print what the admin API answers: short for -o json.
     #[arg(long, conflicts_with = "output", hide = true)]
     json: bool,
 }
@@ -91,14 +91,14 @@ impl Listing {
     /// Finds address and token.
     ///
     /// # Errors
-    /// As [`Connection::open`].
-    pub fn open(&self) -> anyhow::Result<Client> {
+    /// As [`AdminConnection::open`].
+    pub fn open(&self) -> anyhow::Result<AdminClient> {
         self.connection.open()
     }
 
     /// Whether something else than words is wanted.
     pub fn is_for_programs(&self) -> bool {
-        self.output.format() != Format::Table
+        self.output.format() != OutputFormat::Table
     }
 
     /// Prints what is at a path.
@@ -108,7 +108,7 @@ impl Listing {
     pub fn show<T: DeserializeOwned>(
         &self,
         path: &str,
-        page: impl Fn(T) -> Page,
+        page: impl Fn(T) -> OutputPage,
     ) -> anyhow::Result<()> {
         self.show_all(|client| client.get(path), |json| Ok(page(decode(json)?)))
     }
@@ -123,9 +123,9 @@ impl Listing {
         words: impl FnOnce(T) -> String,
     ) -> anyhow::Result<()> {
         match self.output.format() {
-            Format::Json => print_line(&as_json(&json)?),
-            Format::Yaml => print_line(&as_yaml(&json)?),
-            Format::Table | Format::Csv => print_line(&words(decode(json)?)),
+            OutputFormat::Json => print_line(&as_json(&json)?),
+            OutputFormat::Yaml => print_line(&as_yaml(&json)?),
+            OutputFormat::Table | OutputFormat::Csv => print_line(&words(decode(json)?)),
         }
     }
 
@@ -135,8 +135,8 @@ impl Listing {
     /// The SMSC cannot be reached, or it refuses; with `--watch` only the first time.
     pub fn show_all(
         &self,
-        ask: impl Fn(&Client) -> anyhow::Result<Value>,
-        page: impl Fn(Value) -> anyhow::Result<Page>,
+        ask: impl Fn(&AdminClient) -> anyhow::Result<Value>,
+        page: impl Fn(Value) -> anyhow::Result<OutputPage>,
     ) -> anyhow::Result<()> {
         let client = self.open()?;
         let text = |screen| {
@@ -183,14 +183,14 @@ fn redraw(text: &str, seconds: u32, screen: Screen) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-// === impl Telling ===
+// === impl CommandOutput ===
 
-impl Telling {
+impl CommandOutput {
     /// Finds address and token.
     ///
     /// # Errors
-    /// As [`Connection::open`].
-    pub fn open(&self) -> anyhow::Result<Client> {
+    /// As [`AdminConnection::open`].
+    pub fn open(&self) -> anyhow::Result<AdminClient> {
         self.connection.open()
     }
 
@@ -223,18 +223,22 @@ impl Telling {
     }
 }
 
-// === impl Output ===
+// === impl ListOutput ===
 
-impl Output {
-    fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.output }
+impl ListOutput {
+    fn format(&self) -> OutputFormat {
+        if self.json {
+            OutputFormat::Json
+        } else {
+            self.output
+        }
     }
 
     /// Prints something that was not asked of an SMSC.
     ///
     /// # Errors
     /// Standard output is closed.
-    pub fn print(&self, json: &Value, page: impl FnOnce() -> Page) -> anyhow::Result<()> {
+    pub fn print(&self, json: &Value, page: impl FnOnce() -> OutputPage) -> anyhow::Result<()> {
         print_line(&self.text(json, Screen::of_stdout(), || Ok(page()))?)
     }
 
@@ -242,17 +246,17 @@ impl Output {
         &self,
         json: &Value,
         screen: Screen,
-        page: impl FnOnce() -> anyhow::Result<Page>,
+        page: impl FnOnce() -> anyhow::Result<OutputPage>,
     ) -> anyhow::Result<String> {
         match self.format() {
-            Format::Table => Ok(page()?.render(screen)),
-            Format::Csv => {
+            OutputFormat::Table => Ok(page()?.render(screen)),
+            OutputFormat::Csv => {
                 let csv = page()?.csv();
                 let csv = csv.context("-o csv: this is no list; use -o json or -o yaml")?;
                 Ok(csv.trim_end().to_owned())
             }
-            Format::Json => as_json(json),
-            Format::Yaml => as_yaml(json),
+            OutputFormat::Json => as_json(json),
+            OutputFormat::Yaml => as_yaml(json),
         }
     }
 }
@@ -274,14 +278,14 @@ mod tests {
 
     #[test]
     fn the_format_is_chosen_once() {
-        let format = |line: &[&str]| parsed::<Output>(line).map(|output| output.format());
-        assert_eq!(format(&["x"]).unwrap(), Format::Table);
-        assert_eq!(format(&["x", "--json"]).unwrap(), Format::Json);
-        assert_eq!(format(&["x", "-o", "csv"]).unwrap(), Format::Csv);
+        let format = |line: &[&str]| parsed::<ListOutput>(line).map(|output| output.format());
+        assert_eq!(format(&["x"]).unwrap(), OutputFormat::Table);
+        assert_eq!(format(&["x", "--json"]).unwrap(), OutputFormat::Json);
+        assert_eq!(format(&["x", "-o", "csv"]).unwrap(), OutputFormat::Csv);
         assert!(format(&["x", "-o", "xml"]).is_err());
         assert!(format(&["x", "-o", "csv", "--json"]).is_err());
         // What is told to do something answers with no list.
-        assert!(parsed::<Telling>(&["x", "-o", "csv"]).is_err());
+        assert!(parsed::<CommandOutput>(&["x", "-o", "csv"]).is_err());
         let watch = |line: &[&str]| parsed::<Listing>(line).map(|listing| listing.watch);
         assert_eq!(watch(&["x", "--watch"]).unwrap(), Some(2));
         assert_eq!(watch(&["x", "--watch=9"]).unwrap(), Some(9));

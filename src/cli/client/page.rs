@@ -3,58 +3,61 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use super::screen::{Screen, Tone};
-use super::table::{BETWEEN, Cell, Table, csv_line};
+use super::table::{BETWEEN, OutputTable, TableCell, csv_line};
 
 /// Everything that a command shows.
 #[derive(Debug, Clone, Default)]
-pub struct Page(Vec<Part>);
+pub struct OutputPage(Vec<OutputPart>);
 
 #[derive(Debug, Clone)]
-enum Part {
+enum OutputPart {
     Text(String),
-    Facts(Vec<(String, Cell)>),
-    Table(Table),
+    Facts(Vec<(String, TableCell)>),
+    Table(OutputTable),
     /// A table that is not what CSV has.
-    Aside(Table),
+    Aside(OutputTable),
     /// What CSV has.
     Csv(String),
 }
 
-// === impl Page ===
+// === impl OutputPage ===
 
-impl Page {
+impl OutputPage {
     /// One sentence or several.
     pub fn text(mut self, text: impl Into<String>) -> Self {
-        self.0.push(Part::Text(text.into()));
+        self.0.push(OutputPart::Text(text.into()));
         self
     }
 
     /// Names with their values; those without a value are left out.
-    pub fn facts<N: Into<String>>(mut self, facts: impl IntoIterator<Item = (N, Cell)>) -> Self {
+    pub fn facts<N: Into<String>>(
+        mut self,
+        facts: impl IntoIterator<Item = (N, TableCell)>,
+    ) -> Self {
         let facts = facts.into_iter().map(|(name, cell)| (name.into(), cell));
-        self.0.push(Part::Facts(facts.collect()));
+        self.0.push(OutputPart::Facts(facts.collect()));
         self
     }
 
-    pub fn table(mut self, table: Table) -> Self {
-        self.0.push(Part::Table(table));
+    pub fn table(mut self, table: OutputTable) -> Self {
+        self.0.push(OutputPart::Table(table));
         self
     }
 
     /// A table that CSV leaves out.
-    pub fn aside(mut self, table: Table) -> Self {
-        self.0.push(Part::Aside(table));
+    pub fn aside(mut self, table: OutputTable) -> Self {
+        self.0.push(OutputPart::Aside(table));
         self
     }
 
     /// What the admin API gives as CSV, in the place of what is shown.
     pub fn csv_as(mut self, csv: String) -> Self {
-        self.0.push(Part::Csv(csv));
+        self.0.push(OutputPart::Csv(csv));
         self
     }
 
     /// A sentence for people in place of a table without rows; programs get its titles.
-    pub fn nothing(table: &Table, said: impl Into<String>) -> Self {
+    pub fn nothing(table: &OutputTable, said: impl Into<String>) -> Self {
         Self::default().text(said).csv_as(table.csv())
     }
 
@@ -63,11 +66,11 @@ impl Page {
         let mut lines = Vec::new();
         for part in &self.0 {
             match part {
-                Part::Text(text) if text.is_empty() => {}
-                Part::Csv(_) => {}
-                Part::Text(text) => lines.push(text.clone()),
-                Part::Facts(facts) => lines.extend(fact_lines(facts, screen)),
-                Part::Table(table) | Part::Aside(table) => {
+                OutputPart::Text(text) if text.is_empty() => {}
+                OutputPart::Csv(_) => {}
+                OutputPart::Text(text) => lines.push(text.clone()),
+                OutputPart::Facts(facts) => lines.extend(fact_lines(facts, screen)),
+                OutputPart::Table(table) | OutputPart::Aside(table) => {
                     let (more, dropped) = table.lines(screen);
                     lines.extend(more);
                     if !dropped.is_empty() {
@@ -87,18 +90,18 @@ impl Page {
     /// is said in sentences alone.
     pub fn csv(&self) -> Option<String> {
         let own = self.0.iter().find_map(|part| match part {
-            Part::Csv(csv) => Some(csv.clone()),
+            OutputPart::Csv(csv) => Some(csv.clone()),
             _ => None,
         });
         let table = || {
             self.0.iter().find_map(|part| match part {
-                Part::Table(table) => Some(table.csv()),
+                OutputPart::Table(table) => Some(table.csv()),
                 _ => None,
             })
         };
         let facts = || {
             self.0.iter().find_map(|part| match part {
-                Part::Facts(facts) => {
+                OutputPart::Facts(facts) => {
                     let names = facts.iter().map(|(name, _)| name.replace(' ', "_"));
                     let values = facts.iter().map(|(_, cell)| cell.raw.clone());
                     Some(csv_line(names) + &csv_line(values))
@@ -110,14 +113,14 @@ impl Page {
     }
 }
 
-impl From<Table> for Page {
-    fn from(table: Table) -> Self {
+impl From<OutputTable> for OutputPage {
+    fn from(table: OutputTable) -> Self {
         Self::default().table(table)
     }
 }
 
 /// A name and a value in each line; further lines of a value stand below it.
-fn fact_lines(facts: &[(String, Cell)], screen: Screen) -> Vec<String> {
+fn fact_lines(facts: &[(String, TableCell)], screen: Screen) -> Vec<String> {
     let names = facts.iter().map(|(name, _)| name.width());
     let width = names.max().unwrap_or(0) + BETWEEN;
     let mut lines = Vec::new();
@@ -136,14 +139,14 @@ fn fact_lines(facts: &[(String, Cell)], screen: Screen) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let mut table =
-            Table::new(&["queue", "state", "waiting", "failed"]).dropping(&["failed", "waiting"]);
+    fn table() -> OutputTable {
+        let mut table = OutputTable::new(&["queue", "state", "waiting", "failed"])
+            .dropping(&["failed", "waiting"]);
         table.row([
             "operator:up".into(),
-            Cell::state("served"),
-            Cell::number(1_234_567u64),
-            Cell::number(3u64),
+            TableCell::state("served"),
+            TableCell::number(1_234_567u64),
+            TableCell::number(3u64),
         ]);
         table
     }
@@ -157,7 +160,7 @@ mod tests {
 
     #[test]
     fn columns_go_where_there_is_no_room_and_no_value_is_cut() {
-        let page = Page::from(table());
+        let page = OutputPage::from(table());
         let all = page.render(Screen::default());
         assert_eq!(
             all,
@@ -181,24 +184,24 @@ mod tests {
         table.row([
             "a \"b\", c".into(),
             "x".into(),
-            Cell::number(0u64),
+            TableCell::number(0u64),
             "".into(),
         ]);
         assert_eq!(
-            Page::default()
-                .aside(Table::new(&["none"]))
+            OutputPage::default()
+                .aside(OutputTable::new(&["none"]))
                 .table(table)
                 .csv()
                 .unwrap(),
             "queue,state,waiting,failed\noperator:up,served,1234567,3\n\"a \"\"b\"\", c\",x,0,\n"
         );
         let facts = [
-            ("last used", Cell::time(Some("2023-11-14T22:13:20Z"))),
+            ("last used", TableCell::time(Some("2023-11-14T22:13:20Z"))),
             ("x", "".into()),
         ];
-        let page = Page::default().facts(facts);
+        let page = OutputPage::default().facts(facts);
         assert_eq!(page.csv().unwrap(), "last_used,x\n2023-11-14T22:13:20Z,\n");
-        assert_eq!(Page::default().text("a sentence").csv(), None);
+        assert_eq!(OutputPage::default().text("a sentence").csv(), None);
         assert_eq!(
             page.render(Screen::default()),
             "last used  2023-11-14 22:13:20 UTC"
@@ -207,9 +210,9 @@ mod tests {
 
     #[test]
     fn what_a_peer_has_chosen_cannot_command_the_terminal() {
-        let mut table = Table::new(&["error"]);
+        let mut table = OutputTable::new(&["error"]);
         table.row(["bad\u{1b}[2J\nline".into()]);
-        let text = Page::from(table).render(Screen::default());
+        let text = OutputPage::from(table).render(Screen::default());
         assert!(text.ends_with("bad\u{FFFD}[2J line"), "{text:?}");
     }
 }

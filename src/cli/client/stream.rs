@@ -6,14 +6,14 @@ use anyhow::{anyhow, bail};
 use serde_json::Value;
 use ureq::http::Response;
 
-use super::Client;
+use super::AdminClient;
 
 /// Longest line: an event is one line of JSON, with at most a few hundred entries.
 const MAX_LINE: u64 = 4 << 20;
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct StreamEvent {
     pub kind: String,
     /// JSON.
     pub data: String,
@@ -22,7 +22,7 @@ pub struct Event {
 }
 
 /// The events of one connection.
-pub struct Events {
+pub struct EventStream {
     lines: BufReader<Box<dyn Read>>,
     parser: Parser,
     has_heard: bool,
@@ -30,17 +30,17 @@ pub struct Events {
 
 /// Puts lines of `text/event-stream` together (HTML Standard §9.2.6).
 #[derive(Debug, Default)]
-struct Parser(Event);
+struct Parser(StreamEvent);
 
-// === impl Client ===
+// === impl AdminClient ===
 
-impl Client {
+impl AdminClient {
     /// `GET /v1/events`: the stream, which ends by itself after a while so that one that hangs is
     /// noticed; `kinds` as the API has them, `last` is the id of the last event that was read, or empty.
     ///
     /// # Errors
-    /// As [`Client::get`].
-    pub fn events(&self, kinds: &str, last: &str) -> anyhow::Result<Events> {
+    /// As [`AdminClient::get`].
+    pub fn events(&self, kinds: &str, last: &str) -> anyhow::Result<EventStream> {
         let path = format!("{}/v1/events?kinds={}", self.url, super::segment(kinds));
         let answer = self
             .agent
@@ -55,7 +55,7 @@ impl Client {
     /// or `take` gives false.
     ///
     /// # Errors
-    /// As [`Client::get`], and what `take` gives.
+    /// As [`AdminClient::get`], and what `take` gives.
     pub fn follow(
         &self,
         path: &str,
@@ -80,9 +80,12 @@ impl Client {
         Err(anyhow!("{} has ended the stream", self.url))
     }
 
-    fn stream(&self, answer: Result<Response<ureq::Body>, ureq::Error>) -> anyhow::Result<Events> {
+    fn stream(
+        &self,
+        answer: Result<Response<ureq::Body>, ureq::Error>,
+    ) -> anyhow::Result<EventStream> {
         match answer {
-            Ok(answer) if answer.status().as_u16() == 200 => Ok(Events {
+            Ok(answer) if answer.status().as_u16() == 200 => Ok(EventStream {
                 lines: BufReader::new(Box::new(answer.into_body().into_reader())),
                 parser: Parser::default(),
                 has_heard: false,
@@ -95,14 +98,14 @@ impl Client {
     }
 }
 
-// === impl Events ===
+// === impl EventStream ===
 
-impl Events {
+impl EventStream {
     /// The next event; `None` when the stream has had its time and another one goes on where it ended.
     ///
     /// # Errors
     /// The stream ends without any event.
-    pub fn next_event(&mut self) -> anyhow::Result<Option<Event>> {
+    pub fn next_event(&mut self) -> anyhow::Result<Option<StreamEvent>> {
         loop {
             let mut line = Vec::new();
             let read = Read::take(&mut self.lines, MAX_LINE).read_until(b'\n', &mut line);
@@ -128,14 +131,14 @@ impl Events {
 
 impl Parser {
     /// Takes a line; the event that it completes.
-    fn line(&mut self, line: &str) -> Option<Event> {
+    fn line(&mut self, line: &str) -> Option<StreamEvent> {
         if line.is_empty() {
             let id = self.0.id.clone();
             let event = std::mem::replace(
                 &mut self.0,
-                Event {
+                StreamEvent {
                     id,
-                    ..Event::default()
+                    ..StreamEvent::default()
                 },
             );
             return (!event.data.is_empty()).then_some(event);
@@ -176,7 +179,7 @@ mod tests {
         ] {
             events.extend(parser.line(line));
         }
-        let event = |kind: &str, data: &str| Event {
+        let event = |kind: &str, data: &str| StreamEvent {
             kind: kind.to_owned(),
             data: data.to_owned(),
             id: "1700".to_owned(),

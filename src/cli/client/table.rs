@@ -17,7 +17,7 @@ pub const BETWEEN: usize = 2;
 
 /// One value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cell {
+pub struct TableCell {
     /// For people.
     pub(super) shown: String,
     /// For programs.
@@ -28,11 +28,11 @@ pub struct Cell {
 
 /// Rows below one line of titles.
 #[derive(Debug, Clone, Default)]
-pub struct Table {
+pub struct OutputTable {
     titles: Vec<String>,
     /// Titles of columns in the order in which they are left out where there is no room; others stay.
     dispensable: Vec<String>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TableCell>>,
 }
 
 /// Which columns of a table there is room for.
@@ -46,9 +46,9 @@ pub struct Fitting {
     pub dropped: Vec<String>,
 }
 
-// === impl Cell ===
+// === impl TableCell ===
 
-impl Cell {
+impl TableCell {
     fn new(shown: impl Into<String>, raw: impl Into<String>) -> Self {
         Self {
             shown: visible(&shown.into()),
@@ -119,27 +119,27 @@ impl Cell {
     }
 }
 
-impl From<String> for Cell {
+impl From<String> for TableCell {
     fn from(text: String) -> Self {
         Self::new(text.clone(), text)
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
         Self::new(text, text)
     }
 }
 
-impl From<Option<String>> for Cell {
+impl From<Option<String>> for TableCell {
     fn from(text: Option<String>) -> Self {
         Self::from(text.unwrap_or_default())
     }
 }
 
-// === impl Table ===
+// === impl OutputTable ===
 
-impl Table {
+impl OutputTable {
     /// An empty one with these titles.
     pub fn new(titles: &[&str]) -> Self {
         Self {
@@ -160,7 +160,7 @@ impl Table {
         self
     }
 
-    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = TableCell>) {
         self.rows.push(cells.into_iter().collect());
     }
 
@@ -191,7 +191,7 @@ impl Table {
         &self.titles
     }
 
-    pub fn rows(&self) -> &[Vec<Cell>] {
+    pub fn rows(&self) -> &[Vec<TableCell>] {
         &self.rows
     }
 
@@ -238,7 +238,7 @@ impl Table {
         cells.max().unwrap_or(0).max(self.titles[at].width())
     }
 
-    /// As [`super::Page::csv`].
+    /// As [`super::OutputPage::csv`].
     pub(super) fn csv(&self) -> String {
         let titles = self.titles.iter().map(|title| title.replace(' ', "_"));
         let mut text = csv_line(titles);

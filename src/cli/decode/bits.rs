@@ -2,15 +2,15 @@
 //!
 //! Called for every integer field of a PDU, and for those of a TPDU that mean the same.
 
-use super::report::Detail;
-use crate::sms::coding::{Charset, Dcs, Indication, Waiting};
+use super::report::FieldDetail;
+use crate::sms::coding::{Charset, DataCodingScheme, Indication, WaitingIndication};
 
 /// What a value is, and its groups of bits where it has some.
-pub type Meaning = (String, Vec<Detail>);
+pub type ValueMeaning = (String, Vec<FieldDetail>);
 
 /// How an octet is explained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Explain {
+pub enum OctetMeaning {
     /// A number that is only a number.
     Number,
     Ton,
@@ -28,40 +28,40 @@ pub enum Explain {
     MessageState,
 }
 
-// === impl Explain ===
+// === impl OctetMeaning ===
 
-impl Explain {
+impl OctetMeaning {
     /// What the octet means.
-    pub fn octet(self, octet: u8) -> Meaning {
+    pub fn octet(self, octet: u8) -> ValueMeaning {
         let plain = |name: &str| (name.to_owned(), Vec::new());
         match self {
-            Explain::Number => plain(""),
-            Explain::Ton => plain(ton(octet)),
-            Explain::Npi => plain(npi(octet)),
-            Explain::EsmClass => esm_class(octet, false),
-            Explain::EsmClassDelivered => esm_class(octet, true),
-            Explain::ProtocolId => plain(protocol_id(octet)),
-            Explain::Priority => plain(match octet {
+            OctetMeaning::Number => plain(""),
+            OctetMeaning::Ton => plain(ton(octet)),
+            OctetMeaning::Npi => plain(npi(octet)),
+            OctetMeaning::EsmClass => esm_class(octet, false),
+            OctetMeaning::EsmClassDelivered => esm_class(octet, true),
+            OctetMeaning::ProtocolId => plain(protocol_id(octet)),
+            OctetMeaning::Priority => plain(match octet {
                 0 => "lowest, not a priority message",
                 1 => "priority",
                 2 => "urgent",
                 3 => "highest",
                 _ => "reserved",
             }),
-            Explain::RegisteredDelivery => registered_delivery(octet),
-            Explain::Replace => plain(match octet {
+            OctetMeaning::RegisteredDelivery => registered_delivery(octet),
+            OctetMeaning::Replace => plain(match octet {
                 0 => "a message of its own",
                 1 => "replaces a waiting one of the same addresses and service_type",
                 _ => "reserved",
             }),
-            Explain::DataCoding => data_coding(octet),
-            Explain::InterfaceVersion => plain(match octet {
+            OctetMeaning::DataCoding => data_coding(octet),
+            OctetMeaning::InterfaceVersion => plain(match octet {
                 0x00..=0x33 => "SMPP 3.3 or older",
                 0x34 => "SMPP 3.4",
                 0x50 => "SMPP 5.0",
                 _ => "no version known",
             }),
-            Explain::MessageState => plain(message_state(octet)),
+            OctetMeaning::MessageState => plain(message_state(octet)),
         }
     }
 
@@ -69,12 +69,12 @@ impl Explain {
     pub fn is_hexadecimal(self) -> bool {
         matches!(
             self,
-            Explain::EsmClass
-                | Explain::EsmClassDelivered
-                | Explain::ProtocolId
-                | Explain::RegisteredDelivery
-                | Explain::DataCoding
-                | Explain::InterfaceVersion
+            OctetMeaning::EsmClass
+                | OctetMeaning::EsmClassDelivered
+                | OctetMeaning::ProtocolId
+                | OctetMeaning::RegisteredDelivery
+                | OctetMeaning::DataCoding
+                | OctetMeaning::InterfaceVersion
         )
     }
 }
@@ -128,17 +128,18 @@ pub fn message_state(octet: u8) -> &'static str {
 }
 
 /// `bits 3-2`, `01`, what that means.
-pub fn bits(octet: u8, high: u8, low: u8, meaning: &str) -> Detail {
+pub fn bits(octet: u8, high: u8, low: u8, meaning: &str) -> FieldDetail {
     let width = usize::from(high - low) + 1;
     let value = (octet >> low) & (0xFF >> (7 - (high - low)));
-    let name = match high == low {
-        true => format!("bit {high}"),
-        false => format!("bits {high}-{low}"),
+    let name = if high == low {
+        format!("bit {high}")
+    } else {
+        format!("bits {high}-{low}")
     };
-    Detail::new(name, format!("{value:0width$b}"), meaning)
+    FieldDetail::new(name, format!("{value:0width$b}"), meaning)
 }
 
-fn esm_class(octet: u8, delivered: bool) -> Meaning {
+fn esm_class(octet: u8, delivered: bool) -> ValueMeaning {
     let mode = match (delivered, octet & 0x03) {
         (true, _) => "not used towards an ESME",
         (false, 0) => "default mode of the SMSC",
@@ -178,7 +179,7 @@ fn esm_class(octet: u8, delivered: bool) -> Meaning {
     (summary, details)
 }
 
-fn registered_delivery(octet: u8) -> Meaning {
+fn registered_delivery(octet: u8) -> ValueMeaning {
     let receipt = match octet & 0x03 {
         0 => "no receipt",
         1 => "a receipt of success or failure",
@@ -227,7 +228,7 @@ pub fn protocol_id(octet: u8) -> &'static str {
 }
 
 /// Below 0x10 the values are SMPP's (§5.2.19), above the groups of 3GPP TS 23.038 §4.
-fn data_coding(octet: u8) -> Meaning {
+fn data_coding(octet: u8) -> ValueMeaning {
     let own = match octet {
         0 => "the SMSC's default alphabet",
         1 => "ASCII (IA5)",
@@ -249,8 +250,8 @@ fn data_coding(octet: u8) -> Meaning {
 }
 
 /// A data coding scheme of 3GPP TS 23.038 §4.
-pub fn group(octet: u8) -> Meaning {
-    let dcs = Dcs::parse(octet);
+pub fn group(octet: u8) -> ValueMeaning {
+    let dcs = DataCodingScheme::parse(octet);
     let charset = match dcs.charset {
         Charset::Gsm7 => "the default alphabet",
         Charset::Octets => "8-bit data",
@@ -292,7 +293,12 @@ pub fn group(octet: u8) -> Meaning {
     (summary.join(", "), details)
 }
 
-fn general_group(octet: u8, dcs: &Dcs, charset: &str, class: &str) -> Vec<Detail> {
+fn general_group(
+    octet: u8,
+    dcs: &DataCodingScheme,
+    charset: &str,
+    class: &str,
+) -> Vec<FieldDetail> {
     vec![
         bits(
             octet,
@@ -335,20 +341,21 @@ fn general_group(octet: u8, dcs: &Dcs, charset: &str, class: &str) -> Vec<Detail
     ]
 }
 
-fn what_waits(waiting: Waiting) -> String {
+fn what_waits(waiting: WaitingIndication) -> String {
     let what = match waiting.indication {
         Indication::Voicemail => "voice mail",
         Indication::Fax => "a fax",
         Indication::Email => "e-mail",
         Indication::Other => "something else",
     };
-    match waiting.active {
-        true => format!("{what} waits"),
-        false => format!("no {what} waits any more").replace("no a ", "no "),
+    if waiting.active {
+        format!("{what} waits")
+    } else {
+        format!("no {what} waits any more").replace("no a ", "no ")
     }
 }
 
-fn waiting_group(octet: u8, waiting: &str) -> Vec<Detail> {
+fn waiting_group(octet: u8, waiting: &str) -> Vec<FieldDetail> {
     let kind = match octet >> 4 {
         0xC => "message waiting, the text may be discarded",
         0xD => "message waiting, the text is stored",

@@ -6,18 +6,18 @@
 use bytes::{Bytes, BytesMut};
 
 use super::hex;
-use super::report::{Detail, Field, Problem, Report};
+use super::report::{DecodeProblem, DecodeReport, DecodedField, FieldDetail};
 use crate::carrier::fields::{Malformed, Reader, Seen, Value};
 use crate::carrier::text::{self, Format};
 use crate::carrier::{Pdu, Protocol, pdu};
 use crate::cmpp::{self, Cmpp};
 use crate::sgip::{self, Sgip};
 use crate::smgp::{self, Smgp};
-use crate::sms::udh::Header;
+use crate::sms::udh::UserDataHeader;
 
 /// Which protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum CarrierProtocol {
     /// China Mobile's.
     Cmpp,
     /// China Unicom's.
@@ -30,25 +30,25 @@ pub enum Which {
 const LENGTH: usize = 4;
 
 /// A PDU that was read in one version.
-struct Examined {
+struct ExaminedPdu {
     version: &'static str,
     seen: Vec<Seen>,
     problem: Option<Malformed>,
     /// Whether it is written with the same octets.
     is_exact: bool,
-    receipt: Vec<Detail>,
+    receipt: Vec<FieldDetail>,
 }
 
 /// Explains one PDU after the other.
-pub fn explain(octets: &Bytes, which: Which) -> Vec<Report> {
+pub fn explain(octets: &Bytes, which: CarrierProtocol) -> Vec<DecodeReport> {
     let mut reports = Vec::new();
     let mut left = BytesMut::from(&octets[..]);
     while !left.is_empty() {
         let at = octets.len() - left.len();
         let frame = match which {
-            Which::Cmpp => pdu::next_frame::<Cmpp>(&mut left),
-            Which::Sgip => pdu::next_frame::<Sgip>(&mut left),
-            Which::Smgp => pdu::next_frame::<Smgp>(&mut left),
+            CarrierProtocol::Cmpp => pdu::next_frame::<Cmpp>(&mut left),
+            CarrierProtocol::Sgip => pdu::next_frame::<Sgip>(&mut left),
+            CarrierProtocol::Smgp => pdu::next_frame::<Smgp>(&mut left),
         };
         match frame {
             Ok(Some(frame)) => reports.push(whole(&frame, at, which)),
@@ -68,10 +68,10 @@ pub fn explain(octets: &Bytes, which: Which) -> Vec<Report> {
 }
 
 /// What is no whole PDU.
-fn part(octets: &Bytes, at: usize, which: Which, text: String) -> Report {
+fn part(octets: &Bytes, at: usize, which: CarrierProtocol, text: String) -> DecodeReport {
     let mut report = new_report("part of a PDU".to_owned(), octets, at, which);
     report.fields.push(as_hex(at, "(not read)", octets));
-    report.problems.push(Problem {
+    report.problems.push(DecodeProblem {
         at,
         field: "length".to_owned(),
         text,
@@ -79,19 +79,19 @@ fn part(octets: &Bytes, at: usize, which: Which, text: String) -> Report {
     report
 }
 
-fn whole(frame: &Bytes, base: usize, which: Which) -> Report {
+fn whole(frame: &Bytes, base: usize, which: CarrierProtocol) -> DecodeReport {
     let all = match which {
-        Which::Cmpp => vec![of_cmpp(frame, Cmpp::V30), of_cmpp(frame, Cmpp::V20)],
-        Which::Sgip => vec![
+        CarrierProtocol::Cmpp => vec![of_cmpp(frame, Cmpp::V30), of_cmpp(frame, Cmpp::V20)],
+        CarrierProtocol::Sgip => vec![
             of_sgip(frame, sgip::Version::V12),
             of_sgip(frame, sgip::Version::V13),
         ],
-        Which::Smgp => vec![of_smgp(frame)],
+        CarrierProtocol::Smgp => vec![of_smgp(frame)],
     };
     // Most PDUs are the same in all versions.
     let fits_several = all.iter().filter(|examined| examined.is_exact).count() > 1;
     // The first of the best.
-    let rank = |examined: &Examined| (!examined.is_exact, examined.problem.is_some());
+    let rank = |examined: &ExaminedPdu| (!examined.is_exact, examined.problem.is_some());
     let best = all.into_iter().min_by_key(rank);
     let Some(examined) = best else {
         return part(frame, base, which, String::new());
@@ -100,14 +100,14 @@ fn whole(frame: &Bytes, base: usize, which: Which) -> Report {
         .first_chunk::<4>()
         .map_or(0, |octets| u32::from_be_bytes(*octets));
     let name = match which {
-        Which::Cmpp => cmpp::Body::name_of(command),
-        Which::Sgip => sgip::Body::name_of(command),
-        Which::Smgp => smgp::Body::name_of(command),
+        CarrierProtocol::Cmpp => cmpp::Body::name_of(command),
+        CarrierProtocol::Sgip => sgip::Body::name_of(command),
+        CarrierProtocol::Smgp => smgp::Body::name_of(command),
     };
     let name = name.unwrap_or("an unknown command");
     let protocol = match which {
-        Which::Cmpp if fits_several => "CMPP",
-        Which::Sgip if fits_several => "SGIP",
+        CarrierProtocol::Cmpp if fits_several => "CMPP",
+        CarrierProtocol::Sgip if fits_several => "SGIP",
         _ => examined.version,
     };
     let mut report = new_report(format!("{protocol} {name}"), frame, base, which);
@@ -122,7 +122,7 @@ fn whole(frame: &Bytes, base: usize, which: Which) -> Report {
     }
     report.receipt = examined.receipt;
     if let Some(malformed) = examined.problem {
-        report.problems.push(Problem {
+        report.problems.push(DecodeProblem {
             at: base + malformed.at,
             field: malformed.field.to_owned(),
             text: malformed.problem.to_owned(),
@@ -137,8 +137,8 @@ fn examined<P: Protocol>(
     version: (&'static str, u8),
     frame: &Bytes,
     read: impl Fn(&mut Reader, usize) -> Result<Pdu<P::Sequence, P::Body>, Malformed>,
-    receipt: impl Fn(&P::Body) -> Option<Vec<Detail>>,
-) -> Examined {
+    receipt: impl Fn(&P::Body) -> Option<Vec<FieldDetail>>,
+) -> ExaminedPdu {
     let (version, number) = version;
     let mut reader = Reader::watched(frame, 0, number);
     let read = read(&mut reader, frame.len());
@@ -146,7 +146,7 @@ fn examined<P: Protocol>(
     let is_exact = (read.as_ref()).is_ok_and(|pdu| protocol.encode(pdu, &mut again).is_ok())
         && again[..] == frame[..];
     let receipt = read.as_ref().ok().and_then(|pdu| receipt(&pdu.body));
-    Examined {
+    ExaminedPdu {
         version,
         seen: reader.into_seen(),
         problem: read.err(),
@@ -155,7 +155,7 @@ fn examined<P: Protocol>(
     }
 }
 
-fn of_cmpp(frame: &Bytes, version: Cmpp) -> Examined {
+fn of_cmpp(frame: &Bytes, version: Cmpp) -> ExaminedPdu {
     let name = match version {
         Cmpp::V20 => "CMPP 2.0",
         Cmpp::V30 => "CMPP 3.0",
@@ -170,21 +170,21 @@ fn of_cmpp(frame: &Bytes, version: Cmpp) -> Examined {
     examined(version, (name, version as u8), frame, cmpp::read, receipt)
 }
 
-fn receipt_of_cmpp(report: &cmpp::Report) -> Vec<Detail> {
+fn receipt_of_cmpp(report: &cmpp::Report) -> Vec<FieldDetail> {
     let shown = |octets: &Bytes| String::from_utf8_lossy(octets).into_owned();
     let outcome = report.outcome();
     let state = outcome.map_or(String::new(), |outcome| format!("{outcome:?}"));
     vec![
-        Detail::new("Msg_Id", format!("{:016X}", report.msg_id), ""),
-        Detail::new("Stat", shown(&report.stat.0), state),
-        Detail::new("Submit_time", shown(&report.submit_time.0), ""),
-        Detail::new("Done_time", shown(&report.done_time.0), ""),
-        Detail::new("Dest_terminal_Id", shown(&report.dest_terminal_id.0), ""),
-        Detail::new("SMSC_sequence", report.smsc_sequence.to_string(), ""),
+        FieldDetail::new("Msg_Id", format!("{:016X}", report.msg_id), ""),
+        FieldDetail::new("Stat", shown(&report.stat.0), state),
+        FieldDetail::new("Submit_time", shown(&report.submit_time.0), ""),
+        FieldDetail::new("Done_time", shown(&report.done_time.0), ""),
+        FieldDetail::new("Dest_terminal_Id", shown(&report.dest_terminal_id.0), ""),
+        FieldDetail::new("SMSC_sequence", report.smsc_sequence.to_string(), ""),
     ]
 }
 
-fn of_sgip(frame: &Bytes, version: sgip::Version) -> Examined {
+fn of_sgip(frame: &Bytes, version: sgip::Version) -> ExaminedPdu {
     let protocol = Sgip {
         version,
         node: 0,
@@ -197,7 +197,7 @@ fn of_sgip(frame: &Bytes, version: sgip::Version) -> Examined {
     examined(protocol, (name, version as u8), frame, sgip::read, |_| None)
 }
 
-fn of_smgp(frame: &Bytes) -> Examined {
+fn of_smgp(frame: &Bytes) -> ExaminedPdu {
     let receipt = |body: &smgp::Body| match body {
         smgp::Body::Deliver(deliver) if deliver.is_report == 1 => {
             smgp::Report::decode(&deliver.msg_content.0).map(|report| receipt_of_smgp(&report))
@@ -208,21 +208,21 @@ fn of_smgp(frame: &Bytes) -> Examined {
     examined(Smgp, version, frame, smgp::read, receipt)
 }
 
-fn receipt_of_smgp(report: &smgp::Report) -> Vec<Detail> {
+fn receipt_of_smgp(report: &smgp::Report) -> Vec<FieldDetail> {
     let shown = |octets: &Bytes| String::from_utf8_lossy(octets).into_owned();
     let outcome = report.outcome();
     let state = outcome.map_or(String::new(), |outcome| format!("{outcome:?}"));
     vec![
-        Detail::new("MsgID", hex::spaced(&report.msg_id).replace(' ', ""), ""),
-        Detail::new("stat", shown(&report.stat), state),
-        Detail::new("err", shown(&report.err), ""),
-        Detail::new("submit date", shown(&report.submit_date), ""),
-        Detail::new("done date", shown(&report.done_date), ""),
+        FieldDetail::new("MsgID", hex::spaced(&report.msg_id).replace(' ', ""), ""),
+        FieldDetail::new("stat", shown(&report.stat), state),
+        FieldDetail::new("err", shown(&report.err), ""),
+        FieldDetail::new("submit date", shown(&report.submit_date), ""),
+        FieldDetail::new("done date", shown(&report.done_date), ""),
     ]
 }
 
 /// What a value means, where a table says it.
-fn meaning(seen: &Seen, all: &[Seen], which: Which, command: u32) -> String {
+fn meaning(seen: &Seen, all: &[Seen], which: CarrierProtocol, command: u32) -> String {
     let number = match &seen.value {
         Value::Number(number) => *number,
         Value::Octets(octets) if seen.name.ends_with("Content") => {
@@ -232,14 +232,14 @@ fn meaning(seen: &Seen, all: &[Seen], which: Which, command: u32) -> String {
     };
     let code = u32::try_from(number).unwrap_or(u32::MAX);
     let known = match (which, seen.name) {
-        (Which::Cmpp, "Status") => cmpp::status::meaning(&cmpp::status::CONNECT, code),
-        (Which::Cmpp, "Result") => cmpp::status::meaning(&cmpp::status::SUBMIT, code),
-        (Which::Sgip, "Result" | "ErrorCode") => u8::try_from(code)
+        (CarrierProtocol::Cmpp, "Status") => cmpp::status::meaning(&cmpp::status::CONNECT, code),
+        (CarrierProtocol::Cmpp, "Result") => cmpp::status::meaning(&cmpp::status::SUBMIT, code),
+        (CarrierProtocol::Sgip, "Result" | "ErrorCode") => u8::try_from(code)
             .ok()
             // In a Trace_Resp it is something else.
             .filter(|_| command != 0x8000_1000)
             .and_then(sgip::status::meaning),
-        (Which::Smgp, "Status") => smgp::status::meaning(code),
+        (CarrierProtocol::Smgp, "Status") => smgp::status::meaning(code),
         (_, "Msg_Fmt" | "MessageCoding" | "MsgFormat") => {
             let format = u8::try_from(code).ok().and_then(Format::of);
             format.map(Format::name)
@@ -265,7 +265,7 @@ fn content(octets: &Bytes, all: &[Seen]) -> String {
         return String::new();
     };
     let has_header = number(&["TP_udhi"]) == Some(1);
-    let body = match Header::split(octets) {
+    let body = match UserDataHeader::split(octets) {
         Ok((_, body)) if has_header => body,
         _ => octets.clone(),
     };
@@ -275,19 +275,19 @@ fn content(octets: &Bytes, all: &[Seen]) -> String {
     }
 }
 
-fn field_of(seen: &Seen, base: usize, meaning: String) -> Field {
+fn field_of(seen: &Seen, base: usize, meaning: String) -> DecodedField {
     let at = base + seen.at;
     let field = match &seen.value {
         Value::Number(number) => match u32::try_from(*number) {
-            Ok(number) => Field::number(at, seen.octets, seen.name, number),
+            Ok(number) => DecodedField::number(at, seen.octets, seen.name, number),
             Err(_) => {
                 let digits = format!("{number:016X}");
-                Field::string(at, seen.octets, seen.name, &digits)
+                DecodedField::string(at, seen.octets, seen.name, &digits)
             }
         },
         Value::Text(text) => {
             let text = String::from_utf8_lossy(text);
-            Field::string(at, seen.octets, seen.name, &text)
+            DecodedField::string(at, seen.octets, seen.name, &text)
         }
         Value::Octets(octets) => {
             let mut field = as_hex(at, seen.name, octets);
@@ -298,23 +298,23 @@ fn field_of(seen: &Seen, base: usize, meaning: String) -> Field {
     field.meaning(meaning)
 }
 
-fn as_hex(at: usize, name: &str, octets: &[u8]) -> Field {
-    let mut field = Field::string(at, octets.len(), name, &hex::spaced(octets));
+fn as_hex(at: usize, name: &str, octets: &[u8]) -> DecodedField {
+    let mut field = DecodedField::string(at, octets.len(), name, &hex::spaced(octets));
     field.shown = hex::spaced(octets);
     field
 }
 
-fn new_report(title: String, octets: &Bytes, at: usize, which: Which) -> Report {
-    Report {
+fn new_report(title: String, octets: &Bytes, at: usize, which: CarrierProtocol) -> DecodeReport {
+    DecodeReport {
         kind: match which {
-            Which::Cmpp => "cmpp",
-            Which::Sgip => "sgip",
-            Which::Smgp => "smgp",
+            CarrierProtocol::Cmpp => "cmpp",
+            CarrierProtocol::Sgip => "sgip",
+            CarrierProtocol::Smgp => "smgp",
         },
         title,
         at,
         octets: octets.len(),
-        ..Report::default()
+        ..DecodeReport::default()
     }
 }
 

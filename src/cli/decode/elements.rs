@@ -1,16 +1,16 @@
 //! Elements of a user data header by name (3GPP TS 23.040 §9.2.3.24).
 
 use super::hex;
-use super::report::Detail;
+use super::report::FieldDetail;
 use crate::sms::language::Language;
 use crate::sms::udh::{
-    CONCAT_8, CONCAT_16, Element, Header, LOCKING_SHIFT, PORTS_8, PORTS_16, SINGLE_SHIFT,
+    CONCAT_8, CONCAT_16, Element, LOCKING_SHIFT, PORTS_8, PORTS_16, SINGLE_SHIFT, UserDataHeader,
 };
 
 /// Each element: its name, its octets, its meaning.
-pub fn explain(header: &Header) -> Vec<Detail> {
+pub fn explain(header: &UserDataHeader) -> Vec<FieldDetail> {
     let element = |element: &Element| {
-        Detail::new(
+        FieldDetail::new(
             format!("{:02X} {}", element.id, name(element.id)),
             hex::spaced(&element.data),
             meaning(element),
@@ -92,9 +92,10 @@ fn meaning(element: &Element) -> String {
 }
 
 fn part(reference: u16, total: u8, sequence: u8) -> String {
-    match (1..=total).contains(&sequence) {
-        true => format!("part {sequence} of {total}, reference {reference}"),
-        false => format!("part {sequence} of {total} cannot be, ignored"),
+    if (1..=total).contains(&sequence) {
+        format!("part {sequence} of {total}, reference {reference}")
+    } else {
+        format!("part {sequence} of {total} cannot be, ignored")
     }
 }
 

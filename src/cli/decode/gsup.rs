@@ -5,23 +5,23 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::report::{Detail, Field, Problem, Report};
-use super::tpdu::{self, Which};
+use super::report::{DecodeProblem, DecodeReport, DecodedField, FieldDetail};
+use super::tpdu::{self, ExpectedTpdu};
 use super::{causes, hex, reader};
 use crate::gsup::ccm::{self, Ccm};
-use crate::gsup::element::{CutShort, Element, Elements, Tag};
+use crate::gsup::element::{CutShort, Elements, GsupElement, Tag};
 use crate::gsup::ipa::{self, CCM, GSUP, HEAD, OSMO};
 use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, CLASS_SMS};
-use crate::gsup::{Malformed, Message, MessageType, SmRpAddress};
+use crate::gsup::{GsupMessage, MalformedGsup, MessageType, SmRpAddress};
 use crate::sms::rp;
 use crate::sms::tpdu::address::bcd_digits;
-use crate::sms::tpdu::{Direction, Kind};
+use crate::sms::tpdu::{Direction, TpduKind};
 
 /// Octets before the message of a GSUP frame: length, stream, extension.
 const BEFORE_MESSAGE: usize = HEAD + 1;
 
 /// Explains one frame after the other; the TPDU of a frame has a report of its own behind it.
-pub fn explain(octets: &Bytes) -> Vec<Report> {
+pub fn explain(octets: &Bytes) -> Vec<DecodeReport> {
     let mut reports = Vec::new();
     let mut left = BytesMut::from(&octets[..]);
     while !left.is_empty() {
@@ -41,7 +41,7 @@ pub fn explain(octets: &Bytes) -> Vec<Report> {
 }
 
 /// What is no whole frame.
-fn part(octets: &Bytes, at: usize) -> Report {
+fn part(octets: &Bytes, at: usize) -> DecodeReport {
     let mut report = new_report("part of a frame", octets, at);
     report.fields.push(as_hex(at, "(not read)", octets));
     let text = match octets.first_chunk::<2>() {
@@ -56,11 +56,12 @@ fn part(octets: &Bytes, at: usize) -> Report {
     report
 }
 
-fn frame(octets: &Bytes, base: usize) -> Vec<Report> {
+fn frame(octets: &Bytes, base: usize) -> Vec<DecodeReport> {
     let mut report = new_report("IPA frame", octets, base);
     let payload = octets.slice(HEAD..);
     report.fields.push(
-        Field::number(base, 2, "length", payload.len() as u32).meaning("octets behind the stream"),
+        DecodedField::number(base, 2, "length", payload.len() as u32)
+            .meaning("octets behind the stream"),
     );
     if octets.len() > ipa::FRAME_MAX {
         let text = format!("{} octets; peers take {}", octets.len(), ipa::FRAME_MAX);
@@ -97,7 +98,7 @@ fn frame(octets: &Bytes, base: usize) -> Vec<Report> {
     vec![report]
 }
 
-fn handshake(report: &mut Report, payload: &Bytes, at: usize) {
+fn handshake(report: &mut DecodeReport, payload: &Bytes, at: usize) {
     match Ccm::decode(payload) {
         Ok(read) => {
             report.title = read.name().to_owned();
@@ -120,9 +121,9 @@ fn handshake(report: &mut Report, payload: &Bytes, at: usize) {
     }
 }
 
-fn names_of(ccm: &Ccm) -> Vec<Detail> {
+fn names_of(ccm: &Ccm) -> Vec<FieldDetail> {
     let detail =
-        |tag: u8, value: String| Detail::new(format!("{tag:02X}"), value, ccm::tag_name(tag));
+        |tag: u8, value: String| FieldDetail::new(format!("{tag:02X}"), value, ccm::tag_name(tag));
     match ccm {
         Ccm::IdGet(tags) => tags.iter().map(|tag| detail(*tag, String::new())).collect(),
         Ccm::IdResponse(names) => {
@@ -136,7 +137,7 @@ fn names_of(ccm: &Ccm) -> Vec<Detail> {
 }
 
 /// The elements of a message whose type is octet `base` of what was given.
-fn message(mut report: Report, octets: &Bytes, base: usize) -> Vec<Report> {
+fn message(mut report: DecodeReport, octets: &Bytes, base: usize) -> Vec<DecodeReport> {
     let Some(first) = octets.first() else {
         let text = "the frame ends before it".to_owned();
         report.problems.push(wrong(base, "message type", text));
@@ -174,15 +175,15 @@ fn message(mut report: Report, octets: &Bytes, base: usize) -> Vec<Report> {
 }
 
 /// What the codec cannot read, and what a message of short messages lacks.
-fn problems(report: &mut Report, octets: &Bytes, base: usize) {
-    match Message::decode(octets) {
+fn problems(report: &mut DecodeReport, octets: &Bytes, base: usize) {
+    match GsupMessage::decode(octets) {
         Ok(message) => {
             if let Some(tag) = message.missing() {
                 let text = "the message needs it and lacks it".to_owned();
                 report.problems.push(wrong(base, tag.name(), text));
             }
         }
-        Err(Malformed {
+        Err(MalformedGsup {
             tag, at, problem, ..
         }) => report
             .problems
@@ -191,20 +192,20 @@ fn problems(report: &mut Report, octets: &Bytes, base: usize) {
 }
 
 /// Which TPDU a message carries.
-fn carried(message_type: MessageType) -> Option<Which> {
+fn carried(message_type: MessageType) -> Option<ExpectedTpdu> {
     Some(match message_type {
-        MessageType::MO_FORWARD_SM_REQUEST => Which::Any(Direction::FromPhone),
-        MessageType::MO_FORWARD_SM_RESULT => Which::One(Kind::SubmitReport),
-        MessageType::MO_FORWARD_SM_ERROR => Which::One(Kind::SubmitReportError),
-        MessageType::MT_FORWARD_SM_REQUEST => Which::Any(Direction::ToPhone),
-        MessageType::MT_FORWARD_SM_RESULT => Which::One(Kind::DeliverReport),
-        MessageType::MT_FORWARD_SM_ERROR => Which::One(Kind::DeliverReportError),
+        MessageType::MO_FORWARD_SM_REQUEST => ExpectedTpdu::Any(Direction::FromPhone),
+        MessageType::MO_FORWARD_SM_RESULT => ExpectedTpdu::One(TpduKind::SubmitReport),
+        MessageType::MO_FORWARD_SM_ERROR => ExpectedTpdu::One(TpduKind::SubmitReportError),
+        MessageType::MT_FORWARD_SM_REQUEST => ExpectedTpdu::Any(Direction::ToPhone),
+        MessageType::MT_FORWARD_SM_RESULT => ExpectedTpdu::One(TpduKind::DeliverReport),
+        MessageType::MT_FORWARD_SM_ERROR => ExpectedTpdu::One(TpduKind::DeliverReportError),
         _ => return None,
     })
 }
 
-fn explained(element: &Element, base: usize) -> Field {
-    let Element { at, tag, value } = element;
+fn explained(element: &GsupElement, base: usize) -> DecodedField {
+    let GsupElement { at, tag, value } = element;
     let mut field = as_hex(base + at, &name(*tag), value);
     field.octets += 2;
     section(*tag).clone_into(&mut field.section);
@@ -231,7 +232,7 @@ fn explained(element: &Element, base: usize) -> Field {
     field
 }
 
-fn addressed(mut field: Field, octets: &[u8]) -> Field {
+fn addressed(mut field: DecodedField, octets: &[u8]) -> DecodedField {
     let (what, address) = match SmRpAddress::decode(octets) {
         Ok(SmRpAddress::Msisdn(address)) => ("MSISDN", address),
         Ok(SmRpAddress::ServiceCentre(address)) => ("service centre", address),
@@ -294,36 +295,36 @@ fn name(tag: Tag) -> String {
     }
 }
 
-fn new_report(title: &str, octets: &Bytes, at: usize) -> Report {
-    Report {
+fn new_report(title: &str, octets: &Bytes, at: usize) -> DecodeReport {
+    DecodeReport {
         kind: "gsup",
         title: title.to_owned(),
         at,
         octets: octets.len(),
-        ..Report::default()
+        ..DecodeReport::default()
     }
 }
 
-fn rest(report: &mut Report, octets: &[u8], at: usize) {
+fn rest(report: &mut DecodeReport, octets: &[u8], at: usize) {
     if !octets.is_empty() {
         report.fields.push(as_hex(at, "payload", octets));
     }
 }
 
-fn as_hex(at: usize, name: &str, octets: &[u8]) -> Field {
-    let mut field = Field::string(at, octets.len(), name, &hex::spaced(octets));
+fn as_hex(at: usize, name: &str, octets: &[u8]) -> DecodedField {
+    let mut field = DecodedField::string(at, octets.len(), name, &hex::spaced(octets));
     field.shown = hex::spaced(octets);
     field
 }
 
-fn code(at: usize, name: &str, octet: u8, meaning: &str) -> Field {
-    let mut field = Field::number(at, 1, name, octet.into()).meaning(meaning);
+fn code(at: usize, name: &str, octet: u8, meaning: &str) -> DecodedField {
+    let mut field = DecodedField::number(at, 1, name, octet.into()).meaning(meaning);
     field.shown = format!("0x{octet:02X}");
     field
 }
 
-fn wrong(at: usize, field: &str, text: String) -> Problem {
-    Problem {
+fn wrong(at: usize, field: &str, text: String) -> DecodeProblem {
+    DecodeProblem {
         at,
         field: field.to_owned(),
         text,

@@ -100,9 +100,10 @@ pub fn parse(text: &str) -> Result<Bytes, HexError> {
             octet: octets.len(),
         });
     }
-    match octets.is_empty() {
-        true => Err(HexError::Empty),
-        false => Ok(octets.into()),
+    if octets.is_empty() {
+        Err(HexError::Empty)
+    } else {
+        Ok(octets.into())
     }
 }
 

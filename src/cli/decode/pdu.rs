@@ -6,18 +6,18 @@
 
 use bytes::Bytes;
 
-use super::bits::Explain::{self, *};
-use super::reader::{Reader, Stop};
-use super::report::Report;
+use super::bits::OctetMeaning::{self, *};
+use super::reader::{PduReader, Stop};
+use super::report::DecodeReport;
 use super::{receipts, text, tlvs};
 use crate::smpp::codec::{Decoded, decode};
 use crate::smpp::{Body, CommandId, CommandStatus, HEADER_LEN, Leniency};
 
 /// How a field is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FieldKind {
     /// One octet.
-    Octet(Explain),
+    Octet(OctetMeaning),
     /// A C-octet string of at most so many octets, its NUL included.
     CString(usize),
     /// A C-octet string with a time (§7.1.1).
@@ -32,38 +32,38 @@ enum Kind {
     Tlvs,
 }
 
-use Kind::{CString, Destinations, Failures, Octet, ShortMessage, Time, Tlvs};
+use FieldKind::{CString, Destinations, Failures, Octet, ShortMessage, Time, Tlvs};
 
 /// esm_class: the text begins with a header (§5.2.12).
 const UDHI: u8 = 0x40;
 
 /// A line of a table.
-type Row = (&'static str, Kind);
+type FieldRow = (&'static str, FieldKind);
 
-const SERVICE_TYPE: Row = ("service_type", CString(6));
-const SOURCE_TON: Row = ("source_addr_ton", Octet(Ton));
-const SOURCE_NPI: Row = ("source_addr_npi", Octet(Npi));
-const SOURCE: Row = ("source_addr", CString(21));
-const LONG_SOURCE: Row = ("source_addr", CString(65));
-const DEST_TON: Row = ("dest_addr_ton", Octet(Ton));
-const DEST_NPI: Row = ("dest_addr_npi", Octet(Npi));
-const DEST: Row = ("destination_addr", CString(21));
-const LONG_DEST: Row = ("destination_addr", CString(65));
-const ESM_CLASS: Row = ("esm_class", Octet(EsmClass));
-const PROTOCOL: Row = ("protocol_id", Octet(ProtocolId));
-const PRIORITY: Row = ("priority_flag", Octet(Priority));
-const SCHEDULE: Row = ("schedule_delivery_time", Time);
-const VALIDITY: Row = ("validity_period", Time);
-const REGISTERED: Row = ("registered_delivery", Octet(RegisteredDelivery));
-const REPLACE: Row = ("replace_if_present_flag", Octet(Replace));
-const CODING: Row = ("data_coding", Octet(DataCoding));
-const DEFAULT_ID: Row = ("sm_default_msg_id", Octet(Number));
-const MESSAGE: Row = ("short_message", ShortMessage);
-const MESSAGE_ID: Row = ("message_id", CString(65));
-const SYSTEM_ID: Row = ("system_id", CString(16));
-const TLVS: Row = ("tlvs", Tlvs);
+const SERVICE_TYPE: FieldRow = ("service_type", CString(6));
+const SOURCE_TON: FieldRow = ("source_addr_ton", Octet(Ton));
+const SOURCE_NPI: FieldRow = ("source_addr_npi", Octet(Npi));
+const SOURCE: FieldRow = ("source_addr", CString(21));
+const LONG_SOURCE: FieldRow = ("source_addr", CString(65));
+const DEST_TON: FieldRow = ("dest_addr_ton", Octet(Ton));
+const DEST_NPI: FieldRow = ("dest_addr_npi", Octet(Npi));
+const DEST: FieldRow = ("destination_addr", CString(21));
+const LONG_DEST: FieldRow = ("destination_addr", CString(65));
+const ESM_CLASS: FieldRow = ("esm_class", Octet(EsmClass));
+const PROTOCOL: FieldRow = ("protocol_id", Octet(ProtocolId));
+const PRIORITY: FieldRow = ("priority_flag", Octet(Priority));
+const SCHEDULE: FieldRow = ("schedule_delivery_time", Time);
+const VALIDITY: FieldRow = ("validity_period", Time);
+const REGISTERED: FieldRow = ("registered_delivery", Octet(RegisteredDelivery));
+const REPLACE: FieldRow = ("replace_if_present_flag", Octet(Replace));
+const CODING: FieldRow = ("data_coding", Octet(DataCoding));
+const DEFAULT_ID: FieldRow = ("sm_default_msg_id", Octet(Number));
+const MESSAGE: FieldRow = ("short_message", ShortMessage);
+const MESSAGE_ID: FieldRow = ("message_id", CString(65));
+const SYSTEM_ID: FieldRow = ("system_id", CString(16));
+const TLVS: FieldRow = ("tlvs", Tlvs);
 
-const BIND: &[Row] = &[
+const BIND: &[FieldRow] = &[
     SYSTEM_ID,
     ("password", CString(9)),
     ("system_type", CString(13)),
@@ -72,65 +72,65 @@ const BIND: &[Row] = &[
     ("addr_npi", Octet(Npi)),
     ("address_range", CString(41)),
 ];
-const BIND_RESP: &[Row] = &[SYSTEM_ID, TLVS];
-const OUTBIND: &[Row] = &[SYSTEM_ID, ("password", CString(9))];
+const BIND_RESP: &[FieldRow] = &[SYSTEM_ID, TLVS];
+const OUTBIND: &[FieldRow] = &[SYSTEM_ID, ("password", CString(9))];
 #[rustfmt::skip]
-const SUBMIT: &[Row] = &[
+const SUBMIT: &[FieldRow] = &[
     SERVICE_TYPE, SOURCE_TON, SOURCE_NPI, SOURCE, DEST_TON, DEST_NPI, DEST, ESM_CLASS, PROTOCOL,
     PRIORITY, SCHEDULE, VALIDITY, REGISTERED, REPLACE, CODING, DEFAULT_ID, MESSAGE, TLVS,
 ];
 #[rustfmt::skip]
-const DELIVER: &[Row] = &[
+const DELIVER: &[FieldRow] = &[
     SERVICE_TYPE, SOURCE_TON, SOURCE_NPI, SOURCE, DEST_TON, DEST_NPI, DEST,
     ("esm_class", Octet(EsmClassDelivered)), PROTOCOL, PRIORITY, SCHEDULE, VALIDITY, REGISTERED,
     REPLACE, CODING, DEFAULT_ID, MESSAGE, TLVS,
 ];
 #[rustfmt::skip]
-const SUBMIT_MULTI: &[Row] = &[
+const SUBMIT_MULTI: &[FieldRow] = &[
     SERVICE_TYPE, SOURCE_TON, SOURCE_NPI, SOURCE, ("dest_address", Destinations), ESM_CLASS,
     PROTOCOL, PRIORITY, SCHEDULE, VALIDITY, REGISTERED, REPLACE, CODING, DEFAULT_ID, MESSAGE, TLVS,
 ];
-const SUBMIT_RESP: &[Row] = &[MESSAGE_ID, TLVS];
-const MULTI_RESP: &[Row] = &[MESSAGE_ID, ("unsuccess_sme", Failures), TLVS];
+const SUBMIT_RESP: &[FieldRow] = &[MESSAGE_ID, TLVS];
+const MULTI_RESP: &[FieldRow] = &[MESSAGE_ID, ("unsuccess_sme", Failures), TLVS];
 #[rustfmt::skip]
-const DATA: &[Row] = &[
+const DATA: &[FieldRow] = &[
     SERVICE_TYPE, SOURCE_TON, SOURCE_NPI, LONG_SOURCE, DEST_TON, DEST_NPI, LONG_DEST, ESM_CLASS,
     REGISTERED, CODING, TLVS,
 ];
-const QUERY: &[Row] = &[MESSAGE_ID, SOURCE_TON, SOURCE_NPI, SOURCE];
-const QUERY_RESP: &[Row] = &[
+const QUERY: &[FieldRow] = &[MESSAGE_ID, SOURCE_TON, SOURCE_NPI, SOURCE];
+const QUERY_RESP: &[FieldRow] = &[
     MESSAGE_ID,
     ("final_date", Time),
     ("message_state", Octet(MessageState)),
     ("error_code", Octet(Number)),
 ];
 #[rustfmt::skip]
-const CANCEL: &[Row] = &[
+const CANCEL: &[FieldRow] = &[
     SERVICE_TYPE, MESSAGE_ID, SOURCE_TON, SOURCE_NPI, SOURCE, DEST_TON, DEST_NPI, DEST,
 ];
 #[rustfmt::skip]
-const REPLACE_SM: &[Row] = &[
+const REPLACE_SM: &[FieldRow] = &[
     MESSAGE_ID, SOURCE_TON, SOURCE_NPI, SOURCE, SCHEDULE, VALIDITY, REGISTERED, DEFAULT_ID, MESSAGE,
     TLVS,
 ];
 #[rustfmt::skip]
-const ALERT: &[Row] = &[
+const ALERT: &[FieldRow] = &[
     SOURCE_TON, SOURCE_NPI, LONG_SOURCE, ("esme_addr_ton", Octet(Ton)),
     ("esme_addr_npi", Octet(Npi)), ("esme_addr", CString(65)), TLVS,
 ];
 #[rustfmt::skip]
-const BROADCAST: &[Row] = &[
+const BROADCAST: &[FieldRow] = &[
     SERVICE_TYPE, SOURCE_TON, SOURCE_NPI, SOURCE, MESSAGE_ID, PRIORITY, SCHEDULE, VALIDITY, REPLACE,
     CODING, DEFAULT_ID, TLVS,
 ];
-const QUERY_BROADCAST: &[Row] = &[MESSAGE_ID, SOURCE_TON, SOURCE_NPI, SOURCE, TLVS];
+const QUERY_BROADCAST: &[FieldRow] = &[MESSAGE_ID, SOURCE_TON, SOURCE_NPI, SOURCE, TLVS];
 #[rustfmt::skip]
-const CANCEL_BROADCAST: &[Row] = &[
+const CANCEL_BROADCAST: &[FieldRow] = &[
     SERVICE_TYPE, MESSAGE_ID, SOURCE_TON, SOURCE_NPI, SOURCE, TLVS,
 ];
 
 /// The fields of an operation; `None` for one of neither version.
-fn table(command: CommandId) -> Option<&'static [Row]> {
+fn table(command: CommandId) -> Option<&'static [FieldRow]> {
     Some(match command {
         CommandId::BIND_TRANSMITTER | CommandId::BIND_RECEIVER | CommandId::BIND_TRANSCEIVER => {
             BIND
@@ -163,14 +163,14 @@ fn table(command: CommandId) -> Option<&'static [Row]> {
 }
 
 /// Explains the PDU that starts at octet `at` of what was given, by its command_length or to the end.
-pub fn explain(given: &Bytes, at: usize) -> Report {
-    let report = Report {
+pub fn explain(given: &Bytes, at: usize) -> DecodeReport {
+    let report = DecodeReport {
         kind: "pdu",
         title: "part of a PDU".to_owned(),
         at,
-        ..Report::default()
+        ..DecodeReport::default()
     };
-    let mut reader = Reader::new(given.slice(at..), at, report);
+    let mut reader = PduReader::new(given.slice(at..), at, report);
     if let Err(Stop(problem)) = walk(&mut reader) {
         reader.report.problems.push(problem);
         if reader.left() > 0 {
@@ -181,7 +181,7 @@ pub fn explain(given: &Bytes, at: usize) -> Report {
     reader.report
 }
 
-fn walk(reader: &mut Reader) -> Result<(), Stop> {
+fn walk(reader: &mut PduReader) -> Result<(), Stop> {
     let start = reader.position();
     let given = reader.left();
     let wanted = reader.word("command_length")? as usize;
@@ -233,7 +233,7 @@ fn walk(reader: &mut Reader) -> Result<(), Stop> {
     Ok(())
 }
 
-fn body(reader: &mut Reader, rows: &[Row]) -> Result<(), Stop> {
+fn body(reader: &mut PduReader, rows: &[FieldRow]) -> Result<(), Stop> {
     for (name, kind) in rows {
         match *kind {
             Octet(explain) => {
@@ -253,7 +253,7 @@ fn body(reader: &mut Reader, rows: &[Row]) -> Result<(), Stop> {
     Ok(())
 }
 
-fn destinations(reader: &mut Reader) -> Result<(), Stop> {
+fn destinations(reader: &mut PduReader) -> Result<(), Stop> {
     for number in 1..=reader.octet("number_of_dests", Number)? {
         let name = |field: &str| format!("dest_address {number} {field}");
         let at = reader.position();
@@ -278,7 +278,7 @@ fn destinations(reader: &mut Reader) -> Result<(), Stop> {
     Ok(())
 }
 
-fn failures(reader: &mut Reader) -> Result<(), Stop> {
+fn failures(reader: &mut PduReader) -> Result<(), Stop> {
     for number in 1..=reader.octet("no_unsuccess", Number)? {
         let name = |field: &str| format!("unsuccess_sme {number} {field}");
         reader.octet(&name("dest_addr_ton"), Ton)?;
@@ -292,11 +292,11 @@ fn failures(reader: &mut Reader) -> Result<(), Stop> {
 }
 
 /// The text of the message.
-fn contents(reader: &mut Reader) {
+fn contents(reader: &mut PduReader) {
     let Some(message) = reader.message.clone() else {
         return;
     };
-    let reading = text::Reading {
+    let reading = text::UserDataHints {
         data_coding: Some(reader.data_coding),
         has_header: Some(reader.esm_class & UDHI != 0),
         packed: None,
@@ -309,7 +309,7 @@ fn contents(reader: &mut Reader) {
 }
 
 /// The receipt, and how this SMSC answers what it cannot read.
-fn as_the_codec_reads_it(reader: &mut Reader, command: CommandId) {
+fn as_the_codec_reads_it(reader: &mut PduReader, command: CommandId) {
     match decode(reader.frame(), &Leniency::default()) {
         Decoded::Pdu(pdu) => {
             if let Body::DeliverSm(deliver_sm) = &pdu.body {

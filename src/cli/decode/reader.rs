@@ -7,41 +7,41 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::bits::Explain;
-use super::report::{Field, Problem, Report};
+use super::bits::OctetMeaning;
+use super::report::{DecodeProblem, DecodeReport, DecodedField};
 use super::{hex, times};
 
 /// Why nothing more can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stop(pub Problem);
+pub struct Stop(pub DecodeProblem);
 
 /// The text of a message, as found in short_message or message_payload.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct MessageText {
     pub at: usize,
     pub octets: Bytes,
 }
 
 /// A position in a PDU, and what was found before it.
 #[derive(Debug)]
-pub struct Reader {
+pub struct PduReader {
     octets: Bytes,
     /// Where the PDU starts in what was given.
     base: usize,
     at: usize,
     /// What was found.
-    pub report: Report,
+    pub report: DecodeReport,
     /// The last value of these fields.
     pub esm_class: u8,
     pub data_coding: u8,
-    pub message: Option<Message>,
+    pub message: Option<MessageText>,
 }
 
-// === impl Reader ===
+// === impl PduReader ===
 
-impl Reader {
+impl PduReader {
     /// Starts at the first octet of `octets`, which is number `base` of what was given.
-    pub fn new(octets: Bytes, base: usize, report: Report) -> Self {
+    pub fn new(octets: Bytes, base: usize, report: DecodeReport) -> Self {
         Self {
             octets,
             base,
@@ -75,7 +75,7 @@ impl Reader {
 
     /// Notes something wrong at an octet of what was given.
     pub fn problem(&mut self, at: usize, field: &str, text: impl Into<String>) {
-        self.report.problems.push(Problem {
+        self.report.problems.push(DecodeProblem {
             at,
             field: field.to_owned(),
             text: text.into(),
@@ -83,20 +83,20 @@ impl Reader {
     }
 
     /// Notes a field.
-    pub fn note(&mut self, field: Field) {
+    pub fn note(&mut self, field: DecodedField) {
         self.report.fields.push(field);
     }
 
     /// An integer of one octet.
-    pub fn octet(&mut self, name: &str, explain: Explain) -> Result<u8, Stop> {
+    pub fn octet(&mut self, name: &str, explain: OctetMeaning) -> Result<u8, Stop> {
         let at = self.position();
         let octet = self.take(name, 1)?[0];
         match explain {
-            Explain::EsmClass | Explain::EsmClassDelivered => self.esm_class = octet,
-            Explain::DataCoding => self.data_coding = octet,
+            OctetMeaning::EsmClass | OctetMeaning::EsmClassDelivered => self.esm_class = octet,
+            OctetMeaning::DataCoding => self.data_coding = octet,
             _ => {}
         }
-        let mut field = Field::number(at, 1, name, octet.into());
+        let mut field = DecodedField::number(at, 1, name, octet.into());
         if explain.is_hexadecimal() {
             field.shown = format!("0x{octet:02X}");
         }
@@ -109,7 +109,7 @@ impl Reader {
     pub fn word(&mut self, name: &str) -> Result<u32, Stop> {
         let at = self.position();
         let word = self.four(name)?;
-        self.note(Field::number(at, 4, name, word));
+        self.note(DecodedField::number(at, 4, name, word));
         Ok(word)
     }
 
@@ -117,7 +117,7 @@ impl Reader {
     pub fn code(&mut self, name: &str, meaning: impl FnOnce(u32) -> String) -> Result<u32, Stop> {
         let at = self.position();
         let word = self.four(name)?;
-        let mut field = Field::number(at, 4, name, word).meaning(meaning(word));
+        let mut field = DecodedField::number(at, 4, name, word).meaning(meaning(word));
         field.shown = format!("0x{word:08X}");
         self.note(field);
         Ok(word)
@@ -127,7 +127,7 @@ impl Reader {
     pub fn c_string(&mut self, name: &str, max: usize) -> Result<(), Stop> {
         let at = self.position();
         let string = self.until_nul(name, max)?;
-        self.note(Field::string(
+        self.note(DecodedField::string(
             at,
             self.position() - at,
             name,
@@ -140,7 +140,7 @@ impl Reader {
     pub fn time(&mut self, name: &str) -> Result<(), Stop> {
         let at = self.position();
         let string = self.until_nul(name, 17)?;
-        let mut field = Field::string(at, self.position() - at, name, &shown(&string));
+        let mut field = DecodedField::string(at, self.position() - at, name, &shown(&string));
         match times::explain(&string) {
             Ok(meaning) => field.meaning = meaning,
             Err(error) => self.problem(at, name, error),
@@ -161,7 +161,7 @@ impl Reader {
             );
         }
         let octets = self.take(name, length.min(self.left()))?;
-        self.note(Field {
+        self.note(DecodedField {
             at,
             octets: octets.len(),
             name: name.to_owned(),
@@ -172,7 +172,7 @@ impl Reader {
             details: Vec::new(),
         });
         if !octets.is_empty() {
-            self.message = Some(Message { at, octets });
+            self.message = Some(MessageText { at, octets });
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Reader {
         let at = self.position();
         let octets = self.octets.slice(self.at..);
         self.at = self.octets.len();
-        let mut field = Field::string(at, octets.len(), name, &hex::spaced(&octets));
+        let mut field = DecodedField::string(at, octets.len(), name, &hex::spaced(&octets));
         field.shown = hex::spaced(&octets);
         self.note(field);
     }
@@ -247,7 +247,7 @@ impl Reader {
 impl Stop {
     /// Stops at an octet of what was given.
     pub fn at(at: usize, field: &str, text: impl Into<String>) -> Self {
-        Self(Problem {
+        Self(DecodeProblem {
             at,
             field: field.to_owned(),
             text: text.into(),

@@ -1,30 +1,35 @@
 //! What a delivery receipt says, by its text and by its TLVs (SMPP 3.4 Appendix B, §5.3.2).
 
 use super::bits::message_state;
-use super::report::Detail;
+use super::report::FieldDetail;
 use super::{reader, times};
 use crate::smpp::DeliverSm;
 use crate::smpp::receipt::{self, ReceiptText, state_from_word};
 
 /// The parts of a receipt; empty for any other deliver_sm.
-pub fn explain(deliver_sm: &DeliverSm) -> Vec<Detail> {
+pub fn explain(deliver_sm: &DeliverSm) -> Vec<FieldDetail> {
     if !receipt::is_receipt(deliver_sm) {
         return Vec::new();
     }
     let mut details = Vec::new();
     match receipt::extract(deliver_sm, 0) {
         Some(found) => {
-            details.push(Detail::new("message", reader::shown(&found.message_id), ""));
-            details.push(Detail::new(
+            details.push(FieldDetail::new(
+                "message",
+                reader::shown(&found.message_id),
+                "",
+            ));
+            details.push(FieldDetail::new(
                 "state",
                 found.state.to_string(),
-                match found.intermediate {
-                    true => format!("{}, more is to come", message_state(found.state)),
-                    false => message_state(found.state).to_owned(),
+                if found.intermediate {
+                    format!("{}, more is to come", message_state(found.state))
+                } else {
+                    message_state(found.state).to_owned()
                 },
             ));
         }
-        None => details.push(Detail::new(
+        None => details.push(FieldDetail::new(
             "message",
             "",
             "neither the text nor the TLVs name a message and its state: it matches nothing",
@@ -36,7 +41,7 @@ pub fn explain(deliver_sm: &DeliverSm) -> Vec<Detail> {
     details
 }
 
-fn parts(text: &ReceiptText) -> Vec<Detail> {
+fn parts(text: &ReceiptText) -> Vec<FieldDetail> {
     let octets = |octets: &[u8]| reader::shown(octets);
     let date = |ms: Option<i64>| ms.map_or_else(|| "not readable".to_owned(), times::absolute);
     let state = match state_from_word(&text.stat) {
@@ -54,6 +59,6 @@ fn parts(text: &ReceiptText) -> Vec<Detail> {
         ("text", octets(&text.text), ""),
     ];
     rows.into_iter()
-        .map(|(name, value, meaning)| Detail::new(format!("text {name}"), value, meaning))
+        .map(|(name, value, meaning)| FieldDetail::new(format!("text {name}"), value, meaning))
         .collect()
 }

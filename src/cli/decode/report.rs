@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// One PDU, TPDU or frame, or one piece of user data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct DecodeReport {
     /// `pdu`, `user_data`, `tpdu`, `rp`, `gsup`, `cmpp`, `sgip` or `smgp`.
     pub kind: &'static str,
     /// The operation's name, or what the octets are.
@@ -18,20 +18,20 @@ pub struct Report {
     pub octets: usize,
     /// Field by field in the order of the octets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub fields: Vec<Field>,
+    pub fields: Vec<DecodedField>,
     /// The text and what is in front of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_data: Option<UserData>,
+    pub user_data: Option<DecodedUserData>,
     /// The content of a delivery receipt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub receipt: Vec<Detail>,
+    pub receipt: Vec<FieldDetail>,
     /// What is wrong, in the order of the octets; empty when everything was read.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<DecodeProblem>,
 }
 
 /// One field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Field {
+pub struct DecodedField {
     /// Its first octet, counted from the start of what was given.
     pub at: usize,
     /// How many octets it has.
@@ -51,12 +51,12 @@ pub struct Field {
     pub meaning: String,
     /// Its bits or parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub details: Vec<Detail>,
+    pub details: Vec<FieldDetail>,
 }
 
 /// A group of bits, an element, a part of a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Detail {
+pub struct FieldDetail {
     /// Which part.
     pub name: String,
     /// Its value as people read it.
@@ -68,14 +68,14 @@ pub struct Detail {
 
 /// User data: a header and a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct UserData {
+pub struct DecodedUserData {
     /// Its first octet, counted from the start of what was given.
     pub at: usize,
     /// How many octets it has.
     pub octets: usize,
     /// The elements of the header.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub header: Vec<Detail>,
+    pub header: Vec<FieldDetail>,
     /// How the octets behind the header are read.
     pub alphabet: String,
     /// How many characters that gives; for data, octets.
@@ -88,12 +88,12 @@ pub struct UserData {
     pub data: Option<String>,
     /// What else the octets could be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub or: Vec<Detail>,
+    pub or: Vec<FieldDetail>,
 }
 
 /// Something that is wrong with the octets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct DecodeProblem {
     /// The octet at which it shows.
     pub at: usize,
     /// Which field was being read.
@@ -102,9 +102,9 @@ pub struct Problem {
     pub text: String,
 }
 
-// === impl Field ===
+// === impl DecodedField ===
 
-impl Field {
+impl DecodedField {
     /// A number of `octets` octets, shown in decimal.
     pub fn number(at: usize, octets: usize, name: &str, value: u32) -> Self {
         Self {
@@ -140,9 +140,9 @@ impl Field {
     }
 }
 
-// === impl Detail ===
+// === impl FieldDetail ===
 
-impl Detail {
+impl FieldDetail {
     /// One detail.
     pub fn new(
         name: impl Into<String>,

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use super::hex::counted;
-use super::report::{Detail, Field, Report, UserData};
+use super::report::{DecodeReport, DecodedField, DecodedUserData, FieldDetail};
 use crate::domain::visible::is_hidden;
 
 /// Where meanings begin when values are short.
 const VALUE_WIDTH: usize = 20;
 
 /// The page of one report.
-pub fn page(report: &Report) -> String {
+pub fn page(report: &DecodeReport) -> String {
     let mut page = String::new();
     if report.kind != "user_data" {
         page = format!("{}, {}", report.title, counted(report.octets, "octet"));
@@ -44,8 +44,8 @@ pub fn page(report: &Report) -> String {
     page
 }
 
-fn fields(page: &mut String, fields: &[Field]) {
-    let widest = |of: fn(&Field) -> &str| {
+fn fields(page: &mut String, fields: &[DecodedField]) {
+    let widest = |of: fn(&DecodedField) -> &str| {
         let widths = fields.iter().map(|field| of(field).chars().count());
         widths.max().unwrap_or(0)
     };
@@ -64,7 +64,7 @@ fn fields(page: &mut String, fields: &[Field]) {
     }
 }
 
-fn text(page: &mut String, user_data: &UserData) {
+fn text(page: &mut String, user_data: &DecodedUserData) {
     let _ = writeln!(
         page,
         "user data, {} from octet {}",
@@ -99,17 +99,18 @@ fn indented(page: &mut String, text: &str, margin: &str) {
     for line in text.split('\n') {
         page.push_str(margin);
         for character in line.chars() {
-            match is_hidden(character) {
-                true => page.extend(character.escape_default()),
-                false => page.push(character),
+            if is_hidden(character) {
+                page.extend(character.escape_default());
+            } else {
+                page.push(character);
             }
         }
         page.push('\n');
     }
 }
 
-fn details(page: &mut String, details: &[Detail], margin: &str) {
-    let widest = |of: fn(&Detail) -> &str| {
+fn details(page: &mut String, details: &[FieldDetail], margin: &str) {
+    let widest = |of: fn(&FieldDetail) -> &str| {
         let widths = details.iter().map(|detail| of(detail).chars().count());
         widths.max().unwrap_or(0)
     };

@@ -1,25 +1,25 @@
 //! Explanations of whole PDUs and of user data, sound and broken.
 
-use super::report::Field;
+use super::report::DecodedField;
 use super::*;
 
 pub(super) fn octets(hex: &str) -> Bytes {
     hex::parse(hex).unwrap()
 }
 
-fn one(hex: &str) -> Report {
+fn one(hex: &str) -> DecodeReport {
     let mut reports = explain(&octets(hex));
     assert_eq!(reports.len(), 1, "{reports:?}");
     reports.remove(0)
 }
 
-pub(super) fn field<'a>(report: &'a Report, name: &str) -> &'a Field {
+pub(super) fn field<'a>(report: &'a DecodeReport, name: &str) -> &'a DecodedField {
     let found = report.fields.iter().find(|field| field.name == name);
     found.unwrap_or_else(|| panic!("no {name} in {}", show::page(report)))
 }
 
 /// Every octet is in one field, in order.
-pub(super) fn assert_all_octets(report: &Report) {
+pub(super) fn assert_all_octets(report: &DecodeReport) {
     let mut at = report.at;
     for field in &report.fields {
         assert_eq!(field.at, at, "{}", show::page(report));
@@ -29,7 +29,7 @@ pub(super) fn assert_all_octets(report: &Report) {
 }
 
 /// Octet, field, and a part of the text of every problem.
-fn assert_problems(report: &Report, expected: &[(usize, &str, &str)]) {
+fn assert_problems(report: &DecodeReport, expected: &[(usize, &str, &str)]) {
     let page = show::page(report);
     assert_eq!(report.problems.len(), expected.len(), "{page}");
     for (problem, (at, field, text)) in report.problems.iter().zip(expected) {
@@ -325,9 +325,9 @@ fn several_pdus_follow_each_other() {
 #[test]
 fn user_data_of_every_kind() {
     let read = |hex: &str, data_coding: Option<u8>| {
-        let reading = Reading {
+        let reading = UserDataHints {
             data_coding,
-            ..Reading::default()
+            ..UserDataHints::default()
         };
         user_data(&octets(hex), reading).user_data.unwrap()
     };
@@ -370,7 +370,7 @@ fn data_coding_bit_by_bit() {
         (0xE1, "UCS-2, no fax waits any more"),
         (0x90, "reserved"),
     ] {
-        let (meaning, _) = bits::Explain::DataCoding.octet(octet);
+        let (meaning, _) = bits::OctetMeaning::DataCoding.octet(octet);
         assert_eq!(meaning, said, "{octet:#04x}");
     }
 }

@@ -4,11 +4,11 @@ use bytes::Bytes;
 
 use super::elements;
 use super::hex;
-use super::report::{Detail, UserData};
-use crate::sms::coding::{Coding, Dcs, coding};
+use super::report::{DecodedUserData, FieldDetail};
+use crate::sms::coding::{DataCoding, DataCodingScheme, coding};
 use crate::sms::convert::{self, Alphabet};
 use crate::sms::language::{Language, Shifts};
-use crate::sms::udh::Header;
+use crate::sms::udh::UserDataHeader;
 use crate::sms::{gsm7, pack, tpdu, ucs2};
 
 const GSM: &str = "GSM 7-bit, one septet per octet";
@@ -16,7 +16,7 @@ const GSM_PACKED: &str = "GSM 7-bit, packed";
 
 /// What is known of user data before it is read.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Reading {
+pub struct UserDataHints {
     /// `None`: not told.
     pub data_coding: Option<u8>,
     /// Whether it begins with a header; `None`: to be guessed.
@@ -27,43 +27,52 @@ pub struct Reading {
 
 /// Explains user data whose first octet is number `at` of what was given. The second value is the
 /// error of the header, if any; then everything is read as text.
-pub fn explain(octets: &Bytes, at: usize, reading: Reading) -> (UserData, Option<String>) {
-    let split = Header::split(octets);
+pub fn explain(
+    octets: &Bytes,
+    at: usize,
+    reading: UserDataHints,
+) -> (DecodedUserData, Option<String>) {
+    let split = UserDataHeader::split(octets);
     let wanted = reading
         .has_header
         .unwrap_or_else(|| split.as_ref().is_ok_and(|(header, _)| is_likely(header)));
     let (header, body, problem) = match (wanted, split) {
-        (false, _) => (Header::default(), octets.clone(), None),
+        (false, _) => (UserDataHeader::default(), octets.clone(), None),
         (true, Ok((header, body))) => (header, body, None),
         (true, Err(error)) => (
-            Header::default(),
+            UserDataHeader::default(),
             octets.clone(),
             Some(format!("{error}; phones ignore such a header")),
         ),
     };
     let taken = octets.len() - body.len();
-    let mut user_data = UserData {
+    let mut user_data = DecodedUserData {
         at,
         octets: octets.len(),
         header: elements::explain(&header),
-        ..UserData::default()
+        ..DecodedUserData::default()
     };
     read(&mut user_data, &body, header.shifts(), taken, reading);
     (user_data, problem)
 }
 
 /// Explains the user data of a TPDU, which has `octets` octets from number `at` of what was given.
-pub fn of_tpdu(user_data: &tpdu::UserData, data_coding: u8, at: usize, octets: usize) -> UserData {
+pub fn of_tpdu(
+    user_data: &tpdu::UserData,
+    data_coding: u8,
+    at: usize,
+    octets: usize,
+) -> DecodedUserData {
     let (header, body) = (&user_data.header, &user_data.body);
     let text = user_data.text(data_coding);
-    let dcs = Dcs::parse(data_coding);
+    let dcs = DataCodingScheme::parse(data_coding);
     let alphabet = match dcs.coding() {
-        Coding::Default => with_tables(GSM_PACKED, header.shifts()),
-        Coding::Ucs2 => "UCS-2".to_owned(),
+        DataCoding::Default => with_tables(GSM_PACKED, header.shifts()),
+        DataCoding::Ucs2 => "UCS-2".to_owned(),
         _ if dcs.compressed => "compressed, not read here".to_owned(),
         _ => "data".to_owned(),
     };
-    UserData {
+    DecodedUserData {
         at,
         octets,
         header: elements::explain(header),
@@ -80,16 +89,16 @@ pub fn of_tpdu(user_data: &tpdu::UserData, data_coding: u8, at: usize, octets: u
 
 /// Whether octets begin with a header, if that was not given: only if it has elements that phones
 /// know.
-fn is_likely(header: &Header) -> bool {
+fn is_likely(header: &UserDataHeader) -> bool {
     header.concat().is_some() || header.ports().is_some() || !header.shifts().is_default()
 }
 
 fn read(
-    user_data: &mut UserData,
+    user_data: &mut DecodedUserData,
     body: &[u8],
     shifts: Shifts,
     header_octets: usize,
-    reading: Reading,
+    reading: UserDataHints,
 ) {
     let data_coding = reading.data_coding.unwrap_or(0);
     let is_guess = reading.data_coding.is_none();
@@ -98,28 +107,29 @@ fn read(
     let latin1 = || convert::decode(Alphabet::Latin1, body, shifts);
     let coding = match coding(data_coding) {
         // Some peers call the 7-bit alphabet ASCII; a header that names its tables settles it.
-        Coding::Ascii if !shifts.is_default() => Coding::Default,
+        DataCoding::Ascii if !shifts.is_default() => DataCoding::Default,
         coding => coding,
     };
     let (alphabet, text) = match coding {
-        Coding::Default => {
+        DataCoding::Default => {
             let is_packed = match reading.packed {
                 Some(packed) => packed,
                 // A septet string has no octet above 0x7F.
                 None => is_guess && !body.is_ascii(),
             };
-            match is_packed {
-                true => (with_tables(GSM_PACKED, shifts), Some(packed())),
-                false => (with_tables(GSM, shifts), Some(gsm())),
+            if is_packed {
+                (with_tables(GSM_PACKED, shifts), Some(packed()))
+            } else {
+                (with_tables(GSM, shifts), Some(gsm()))
             }
         }
-        Coding::Ascii => ("ASCII".to_owned(), Some(latin1())),
-        Coding::Latin1 => ("Latin-1".to_owned(), Some(latin1())),
-        Coding::Ucs2 => ("UCS-2".to_owned(), Some(ucs2::decode(body))),
-        Coding::Octets => ("data".to_owned(), None),
-        Coding::Other(other) => (format!("data_coding {other}, not read here"), None),
+        DataCoding::Ascii => ("ASCII".to_owned(), Some(latin1())),
+        DataCoding::Latin1 => ("Latin-1".to_owned(), Some(latin1())),
+        DataCoding::Ucs2 => ("UCS-2".to_owned(), Some(ucs2::decode(body))),
+        DataCoding::Octets => ("data".to_owned(), None),
+        DataCoding::Other(other) => (format!("data_coding {other}, not read here"), None),
     };
-    let is_certain = matches!(coding, Coding::Latin1 | Coding::Ucs2) && !is_guess;
+    let is_certain = matches!(coding, DataCoding::Latin1 | DataCoding::Ucs2) && !is_guess;
     // Octets that a septet string of a text does not have: the given coding may be wrong.
     let is_odd = is_guess || !body.is_ascii() || body.contains(&0);
     if !is_certain {
@@ -136,9 +146,10 @@ fn read(
                 ),
                 (
                     "UCS-2",
-                    match is_odd && body.len().is_multiple_of(2) {
-                        true => ucs2::decode(body),
-                        false => String::new(),
+                    if is_odd && body.len().is_multiple_of(2) {
+                        ucs2::decode(body)
+                    } else {
+                        String::new()
                     },
                 ),
             ],
@@ -156,14 +167,14 @@ fn read(
 }
 
 /// Readings that give something printable, and something else than `text`.
-fn alternatives(body: &[u8], text: Option<&str>, readings: &[(&str, String)]) -> Vec<Detail> {
+fn alternatives(body: &[u8], text: Option<&str>, readings: &[(&str, String)]) -> Vec<FieldDetail> {
     let mut seen: Vec<&str> = text.into_iter().collect();
     let mut or = Vec::new();
     for (alphabet, read) in readings {
         let is_new = !body.is_empty() && is_printable(read) && !seen.contains(&read.as_str());
         if is_new {
             seen.push(read);
-            or.push(Detail::new(*alphabet, read.clone(), ""));
+            or.push(FieldDetail::new(*alphabet, read.clone(), ""));
         }
     }
     or

@@ -45,9 +45,10 @@ fn relative(digits: &[u8]) -> String {
             }
         })
         .collect();
-    match parts.is_empty() {
-        true => "at once".to_owned(),
-        false => format!("{} from when the SMSC has it", parts.join(" ")),
+    if parts.is_empty() {
+        "at once".to_owned()
+    } else {
+        format!("{} from when the SMSC has it", parts.join(" "))
     }
 }
 

@@ -5,15 +5,15 @@ use serde_json::Value;
 
 use super::bits::{message_state, npi, ton};
 use super::hex;
-use super::reader::{Message, Reader, Stop, shown};
-use super::report::Field;
+use super::reader::{MessageText, PduReader, Stop, shown};
+use super::report::DecodedField;
 use crate::smpp::tag;
 
 /// Octets of tag and length.
 const HEAD: usize = 4;
 
 /// Reads parameters to the end of the PDU.
-pub fn read(reader: &mut Reader) -> Result<(), Stop> {
+pub fn read(reader: &mut PduReader) -> Result<(), Stop> {
     while reader.left() > 0 {
         let at = reader.position();
         if reader.left() < HEAD {
@@ -33,7 +33,7 @@ pub fn read(reader: &mut Reader) -> Result<(), Stop> {
             return Err(Stop::at(at, &name, text));
         }
         let value = reader.take(&name, HEAD + length)?.slice(HEAD..);
-        let mut field = Field {
+        let mut field = DecodedField {
             at,
             octets: HEAD + length,
             name: name.clone(),
@@ -48,9 +48,10 @@ pub fn read(reader: &mut Reader) -> Result<(), Stop> {
         if let Some((shortest, longest)) = tag::lengths(tag)
             && !(shortest..=longest).contains(&length)
         {
-            let allowed = match shortest == longest {
-                true => shortest.to_string(),
-                false => format!("{shortest} to {longest}"),
+            let allowed = if shortest == longest {
+                shortest.to_string()
+            } else {
+                format!("{shortest} to {longest}")
             };
             reader.problem(
                 at,
@@ -63,7 +64,7 @@ pub fn read(reader: &mut Reader) -> Result<(), Stop> {
         }
         if tag == tag::MESSAGE_PAYLOAD && reader.message.is_none() && !value.is_empty() {
             let at = at + HEAD;
-            reader.message = Some(Message { at, octets: value });
+            reader.message = Some(MessageText { at, octets: value });
         }
     }
     Ok(())
@@ -78,7 +79,7 @@ fn name(tag: u16) -> String {
 }
 
 /// Value and meaning, where they are more than octets.
-fn fill(field: &mut Field, tag: u16, value: &Bytes) {
+fn fill(field: &mut DecodedField, tag: u16, value: &Bytes) {
     match (tag, &value[..]) {
         (tag::MESSAGE_PAYLOAD, octets) => field.shown = hex::counted(octets.len(), "octet"),
         (
@@ -125,14 +126,14 @@ fn fill(field: &mut Field, tag: u16, value: &Bytes) {
     }
 }
 
-fn string(field: &mut Field, octets: &[u8]) {
+fn string(field: &mut DecodedField, octets: &[u8]) {
     let end = octets.iter().position(|octet| *octet == 0);
     let text = shown(&octets[..end.unwrap_or(octets.len())]);
     field.shown = format!("\"{text}\"");
     field.value = Value::String(text);
 }
 
-fn number(field: &mut Field, value: u32) {
+fn number(field: &mut DecodedField, value: u32) {
     field.value = value.into();
     field.shown = value.to_string();
 }

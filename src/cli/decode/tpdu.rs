@@ -5,54 +5,62 @@
 
 use bytes::Bytes;
 
-use super::bits::{self, Meaning, bits};
-use super::report::{Detail, Field, Problem, Report};
+use super::bits::{self, ValueMeaning, bits};
+use super::report::{DecodeProblem, DecodeReport, DecodedField, FieldDetail};
 use super::{causes, hex, text};
 use crate::sms::rp::{self, Rp};
-use crate::sms::tpdu::{self, Address, Direction, Fault, Kind, Notes, Span, TimeStamp};
-use crate::sms::tpdu::{Field as Name, Period, Validity, time};
+use crate::sms::tpdu::{
+    self, Direction, FieldFault, FieldSpan, ReadNotes, TimeStamp, TpduAddress, TpduKind,
+};
+use crate::sms::tpdu::{Period, TpduField, Validity, time};
 
 /// Which TPDU the octets are: one kind, or any of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum ExpectedTpdu {
     Any(Direction),
-    One(Kind),
+    One(TpduKind),
 }
 
 /// The values of `--tpdu`.
-pub const WHICH: [(&str, Which); 10] = [
-    ("to-phone", Which::Any(Direction::ToPhone)),
-    ("from-phone", Which::Any(Direction::FromPhone)),
-    ("deliver", Which::One(Kind::Deliver)),
-    ("submit", Which::One(Kind::Submit)),
-    ("status-report", Which::One(Kind::StatusReport)),
-    ("command", Which::One(Kind::Command)),
-    ("deliver-report", Which::One(Kind::DeliverReport)),
-    ("deliver-report-error", Which::One(Kind::DeliverReportError)),
-    ("submit-report", Which::One(Kind::SubmitReport)),
-    ("submit-report-error", Which::One(Kind::SubmitReportError)),
+pub const WHICH: [(&str, ExpectedTpdu); 10] = [
+    ("to-phone", ExpectedTpdu::Any(Direction::ToPhone)),
+    ("from-phone", ExpectedTpdu::Any(Direction::FromPhone)),
+    ("deliver", ExpectedTpdu::One(TpduKind::Deliver)),
+    ("submit", ExpectedTpdu::One(TpduKind::Submit)),
+    ("status-report", ExpectedTpdu::One(TpduKind::StatusReport)),
+    ("command", ExpectedTpdu::One(TpduKind::Command)),
+    ("deliver-report", ExpectedTpdu::One(TpduKind::DeliverReport)),
+    (
+        "deliver-report-error",
+        ExpectedTpdu::One(TpduKind::DeliverReportError),
+    ),
+    ("submit-report", ExpectedTpdu::One(TpduKind::SubmitReport)),
+    (
+        "submit-report-error",
+        ExpectedTpdu::One(TpduKind::SubmitReportError),
+    ),
 ];
 
 /// The first octet of a TPDU: which bits are flags, and which of them say so when they are 0.
 struct Flags {
     first: u8,
-    details: Vec<Detail>,
+    details: Vec<FieldDetail>,
 }
 
 /// Explains a TPDU whose first octet is number `base` of what was given.
-pub fn explain(octets: &Bytes, base: usize, which: Which) -> Report {
+pub fn explain(octets: &Bytes, base: usize, which: ExpectedTpdu) -> DecodeReport {
     let kind = match which {
-        Which::One(kind) => Some(kind),
-        Which::Any(direction) => Kind::guess(direction, octets),
+        ExpectedTpdu::One(kind) => Some(kind),
+        ExpectedTpdu::Any(direction) => TpduKind::guess(direction, octets),
     };
     let Some(kind) = kind else {
-        let fault = Problem {
+        let fault = DecodeProblem {
             at: base,
-            field: Name::FirstOctet.name().to_owned(),
+            field: TpduField::FirstOctet.name().to_owned(),
             text: "message type 3 is reserved in this direction; give the kind".to_owned(),
         };
         let report = new_report("tpdu", "part of a TPDU", octets, base);
-        return finished(report, octets, base, &Notes::default(), Some(fault));
+        return finished(report, octets, base, &ReadNotes::default(), Some(fault));
     };
     let examined = tpdu::examine(kind, octets);
     let mut report = new_report("tpdu", kind.name(), octets, base);
@@ -61,7 +69,8 @@ pub fn explain(octets: &Bytes, base: usize, which: Which) -> Report {
         let octets = octets.slice(span.at..span.at + span.octets);
         report.fields.push(field(*span, base, &octets, kind, first));
     }
-    let is_text = |span: &&Span| matches!(span.field, Name::UserData | Name::CommandData);
+    let is_text =
+        |span: &&FieldSpan| matches!(span.field, TpduField::UserData | TpduField::CommandData);
     let place = examined.notes.fields.iter().find(is_text);
     if let (Ok(tpdu), Some(place)) = (&examined.tpdu, place)
         && let Some((user_data, data_coding)) = tpdu.user_data()
@@ -74,7 +83,7 @@ pub fn explain(octets: &Bytes, base: usize, which: Which) -> Report {
 }
 
 /// Explains a message of the relay layer, and the TPDU in it.
-pub fn explain_rp(octets: &Bytes, base: usize) -> Vec<Report> {
+pub fn explain_rp(octets: &Bytes, base: usize) -> Vec<DecodeReport> {
     let examined = rp::examine(octets);
     let title = match &examined.rp {
         Ok(rp) => rp.name(),
@@ -85,7 +94,7 @@ pub fn explain_rp(octets: &Bytes, base: usize) -> Vec<Report> {
         let octets = octets.slice(span.at..span.at + span.octets);
         report.fields.push(relayed(*span, base, &octets));
     }
-    let is_tpdu = |span: &&Span| span.field == Name::RpUserData;
+    let is_tpdu = |span: &&FieldSpan| span.field == TpduField::RpUserData;
     let place = examined.notes.fields.iter().find(is_tpdu).copied();
     let (rp, fault) = match examined.rp {
         Ok(rp) => (Some(rp), None),
@@ -105,19 +114,19 @@ pub fn explain_rp(octets: &Bytes, base: usize) -> Vec<Report> {
 }
 
 /// The TPDU of a message, and which it is.
-fn carried(rp: &Rp) -> Option<(&Bytes, Which)> {
+fn carried(rp: &Rp) -> Option<(&Bytes, ExpectedTpdu)> {
     let of = |direction: Direction, to_phone, from_phone| match direction {
-        Direction::ToPhone => Which::One(to_phone),
-        Direction::FromPhone => Which::One(from_phone),
+        Direction::ToPhone => ExpectedTpdu::One(to_phone),
+        Direction::FromPhone => ExpectedTpdu::One(from_phone),
     };
     match rp {
         Rp::Data {
             direction, tpdu, ..
-        } => Some((tpdu, Which::Any(*direction))),
+        } => Some((tpdu, ExpectedTpdu::Any(*direction))),
         Rp::Ack {
             direction, tpdu, ..
         } => {
-            let which = of(*direction, Kind::SubmitReport, Kind::DeliverReport);
+            let which = of(*direction, TpduKind::SubmitReport, TpduKind::DeliverReport);
             tpdu.as_ref().map(|tpdu| (tpdu, which))
         }
         Rp::Error {
@@ -125,8 +134,8 @@ fn carried(rp: &Rp) -> Option<(&Bytes, Which)> {
         } => {
             let which = of(
                 *direction,
-                Kind::SubmitReportError,
-                Kind::DeliverReportError,
+                TpduKind::SubmitReportError,
+                TpduKind::DeliverReportError,
             );
             tpdu.as_ref().map(|tpdu| (tpdu, which))
         }
@@ -134,29 +143,29 @@ fn carried(rp: &Rp) -> Option<(&Bytes, Which)> {
     }
 }
 
-fn new_report(kind: &'static str, title: &str, octets: &Bytes, base: usize) -> Report {
-    Report {
+fn new_report(kind: &'static str, title: &str, octets: &Bytes, base: usize) -> DecodeReport {
+    DecodeReport {
         kind,
         title: title.to_owned(),
         at: base,
         octets: octets.len(),
-        ..Report::default()
+        ..DecodeReport::default()
     }
 }
 
 /// Adds what no field has, and what is wrong.
 fn finished(
-    mut report: Report,
+    mut report: DecodeReport,
     octets: &Bytes,
     base: usize,
-    notes: &Notes,
-    fault: Option<Problem>,
-) -> Report {
+    notes: &ReadNotes,
+    fault: Option<DecodeProblem>,
+) -> DecodeReport {
     let read: usize = notes.fields.iter().map(|span| span.octets).sum();
     if read < octets.len() {
         let rest = &octets[read..];
-        let field = Field::string(base + read, rest.len(), "(not read)", &hex::spaced(rest));
-        report.fields.push(Field {
+        let field = DecodedField::string(base + read, rest.len(), "(not read)", &hex::spaced(rest));
+        report.fields.push(DecodedField {
             shown: hex::spaced(rest),
             ..field
         });
@@ -166,8 +175,8 @@ fn finished(
     report
 }
 
-fn problem(fault: Fault, base: usize) -> Problem {
-    Problem {
+fn problem(fault: FieldFault, base: usize) -> DecodeProblem {
+    DecodeProblem {
         at: base + fault.at,
         field: fault.field.name().to_owned(),
         text: fault.problem.to_string(),
@@ -175,25 +184,26 @@ fn problem(fault: Fault, base: usize) -> Problem {
 }
 
 /// A field as octets, with its section.
-fn plain(span: Span, base: usize, octets: &[u8]) -> Field {
+fn plain(span: FieldSpan, base: usize, octets: &[u8]) -> DecodedField {
     let name = span.field.name();
-    let standard = match name.starts_with("RP") {
-        true => "24.011",
-        false => "23.040",
+    let standard = if name.starts_with("RP") {
+        "24.011"
+    } else {
+        "23.040"
     };
-    let mut field = Field::string(base + span.at, span.octets, name, &hex::spaced(octets));
+    let mut field = DecodedField::string(base + span.at, span.octets, name, &hex::spaced(octets));
     field.shown = hex::spaced(octets);
-    if span.field != Name::Rest {
+    if span.field != TpduField::Rest {
         field.section = format!("{standard} §{}", span.field.section());
     }
     field
 }
 
 /// A field of a TPDU.
-fn field(span: Span, base: usize, octets: &Bytes, kind: Kind, first: u8) -> Field {
+fn field(span: FieldSpan, base: usize, octets: &Bytes, kind: TpduKind, first: u8) -> DecodedField {
     let mut field = plain(span, base, octets);
     let octet = octets.first().copied().unwrap_or_default();
-    let hexadecimal = |mut field: Field, (meaning, details): Meaning| {
+    let hexadecimal = |mut field: DecodedField, (meaning, details): ValueMeaning| {
         field.value = octet.into();
         field.shown = format!("0x{octet:02X}");
         (field.meaning, field.details) = (meaning, details);
@@ -201,41 +211,41 @@ fn field(span: Span, base: usize, octets: &Bytes, kind: Kind, first: u8) -> Fiel
     };
     let said = |meaning: &str| (meaning.to_owned(), Vec::new());
     match span.field {
-        Name::FirstOctet => {
+        TpduField::FirstOctet => {
             let meaning = kind.name().to_owned();
             hexadecimal(field, (meaning, flags(kind, octet)))
         }
-        Name::ProtocolIdentifier => hexadecimal(field, said(bits::protocol_id(octet))),
-        Name::DataCodingScheme => hexadecimal(field, bits::group(octet)),
-        Name::Status => hexadecimal(field, (causes::status(octet), Vec::new())),
-        Name::FailureCause => hexadecimal(field, said(causes::failure_cause(octet))),
-        Name::CommandType => hexadecimal(field, said(causes::command_type(octet))),
-        Name::ParameterIndicator => hexadecimal(field, parameters(octet)),
-        Name::MessageReference | Name::MessageNumber => number(field, octet, ""),
-        Name::UserDataLength => {
+        TpduField::ProtocolIdentifier => hexadecimal(field, said(bits::protocol_id(octet))),
+        TpduField::DataCodingScheme => hexadecimal(field, bits::group(octet)),
+        TpduField::Status => hexadecimal(field, (causes::status(octet), Vec::new())),
+        TpduField::FailureCause => hexadecimal(field, said(causes::failure_cause(octet))),
+        TpduField::CommandType => hexadecimal(field, said(causes::command_type(octet))),
+        TpduField::ParameterIndicator => hexadecimal(field, parameters(octet)),
+        TpduField::MessageReference | TpduField::MessageNumber => number(field, octet, ""),
+        TpduField::UserDataLength => {
             let unit = "septets in the 7-bit alphabet, else octets";
             number(field, octet, unit)
         }
-        Name::CommandDataLength => number(field, octet, "octets"),
-        Name::OriginatingAddress | Name::DestinationAddress | Name::RecipientAddress => {
-            match Address::decode(octets) {
-                Ok(address) => with_address(field, &address),
-                Err(_) => field,
-            }
-        }
-        Name::ServiceCentreTimeStamp | Name::DischargeTime => {
+        TpduField::CommandDataLength => number(field, octet, "octets"),
+        TpduField::OriginatingAddress
+        | TpduField::DestinationAddress
+        | TpduField::RecipientAddress => match TpduAddress::decode(octets) {
+            Ok(address) => with_address(field, &address),
+            Err(_) => field,
+        },
+        TpduField::ServiceCentreTimeStamp | TpduField::DischargeTime => {
             if let Ok(stamp) = TimeStamp::decode(octets) {
                 field.meaning = date(&stamp);
             }
             field
         }
-        Name::ValidityPeriod => {
+        TpduField::ValidityPeriod => {
             if let Ok(validity) = Validity::decode(first >> 3, octets) {
                 field.meaning = lasting(&validity);
             }
             field
         }
-        Name::UserData | Name::CommandData => {
+        TpduField::UserData | TpduField::CommandData => {
             field.shown = hex::counted(octets.len(), "octet");
             field
         }
@@ -244,11 +254,11 @@ fn field(span: Span, base: usize, octets: &Bytes, kind: Kind, first: u8) -> Fiel
 }
 
 /// A field of the relay layer.
-fn relayed(span: Span, base: usize, octets: &Bytes) -> Field {
+fn relayed(span: FieldSpan, base: usize, octets: &Bytes) -> DecodedField {
     let mut field = plain(span, base, octets);
     let octet = octets.first().copied().unwrap_or_default();
     match span.field {
-        Name::RpMessageType => {
+        TpduField::RpMessageType => {
             let direction = match octet & 1 {
                 0 => "from the phone",
                 _ => "to the phone",
@@ -261,9 +271,9 @@ fn relayed(span: Span, base: usize, octets: &Bytes) -> Field {
             };
             number(field, octet, &format!("{what}, {direction}"))
         }
-        Name::RpMessageReference => number(field, octet, ""),
-        Name::RpOriginatorAddress | Name::RpDestinationAddress => {
-            match Address::from_type_and_digits(&octets[1..]) {
+        TpduField::RpMessageReference => number(field, octet, ""),
+        TpduField::RpOriginatorAddress | TpduField::RpDestinationAddress => {
+            match TpduAddress::from_type_and_digits(&octets[1..]) {
                 Some(address) => with_address(field, &address),
                 None => {
                     field.meaning = "none".to_owned();
@@ -271,13 +281,13 @@ fn relayed(span: Span, base: usize, octets: &Bytes) -> Field {
                 }
             }
         }
-        Name::RpCause => {
+        TpduField::RpCause => {
             if let Some(cause) = octets.get(1) {
                 field.meaning = rp::cause_name(cause & 0x7F).to_owned();
             }
             field
         }
-        Name::RpUserData => {
+        TpduField::RpUserData => {
             field.shown = hex::counted(octets.len(), "octet");
             field
         }
@@ -285,14 +295,14 @@ fn relayed(span: Span, base: usize, octets: &Bytes) -> Field {
     }
 }
 
-fn number(mut field: Field, octet: u8, meaning: &str) -> Field {
+fn number(mut field: DecodedField, octet: u8, meaning: &str) -> DecodedField {
     field.value = octet.into();
     field.shown = octet.to_string();
     field.meaning(meaning)
 }
 
 /// A field with an address.
-pub fn with_address(mut field: Field, address: &Address) -> Field {
+pub fn with_address(mut field: DecodedField, address: &TpduAddress) -> DecodedField {
     field.value = address.text.clone().into();
     field.shown = format!("\"{}\"", address.text);
     field.meaning(format!(
@@ -303,12 +313,12 @@ pub fn with_address(mut field: Field, address: &Address) -> Field {
 }
 
 /// The flags of the first octet, from the highest bit (§9.2.2).
-fn flags(kind: Kind, first: u8) -> Vec<Detail> {
+fn flags(kind: TpduKind, first: u8) -> Vec<FieldDetail> {
     let mut flags = Flags {
         first,
         details: Vec::new(),
     };
-    if matches!(kind, Kind::Deliver | Kind::Submit) {
+    if matches!(kind, TpduKind::Deliver | TpduKind::Submit) {
         flags.bit(7, "TP-RP: reply path", "TP-RP: no reply path");
     }
     flags.bit(
@@ -317,27 +327,27 @@ fn flags(kind: Kind, first: u8) -> Vec<Detail> {
         "TP-UDHI: no header",
     );
     match kind {
-        Kind::Deliver => {
+        TpduKind::Deliver => {
             flags.bit(
                 5,
                 "TP-SRI: a status report goes back",
                 "TP-SRI: no status report",
             );
         }
-        Kind::Submit | Kind::Command => {
+        TpduKind::Submit | TpduKind::Command => {
             flags.bit(
                 5,
                 "TP-SRR: a status report is wanted",
                 "TP-SRR: no status report",
             );
         }
-        Kind::StatusReport => {
+        TpduKind::StatusReport => {
             flags.bit(5, "TP-SRQ: of an SMS-COMMAND", "TP-SRQ: of an SMS-SUBMIT");
         }
         _ => {}
     }
     match kind {
-        Kind::Submit => {
+        TpduKind::Submit => {
             let format = match (first >> 3) & 3 {
                 0 => "TP-VPF: no validity period",
                 1 => "TP-VPF: enhanced validity period",
@@ -351,7 +361,7 @@ fn flags(kind: Kind, first: u8) -> Vec<Detail> {
                 "TP-RD: duplicates are accepted",
             );
         }
-        Kind::Deliver | Kind::StatusReport => {
+        TpduKind::Deliver | TpduKind::StatusReport => {
             flags.bit(
                 3,
                 "TP-LP: made or forwarded by a machine",
@@ -369,16 +379,17 @@ fn flags(kind: Kind, first: u8) -> Vec<Detail> {
     flags.details
 }
 
-fn parameters(octet: u8) -> Meaning {
+fn parameters(octet: u8) -> ValueMeaning {
     let names = [(0x01, "TP-PID"), (0x02, "TP-DCS"), (0x04, "TP-UDL")];
     let there: Vec<&str> = names
         .iter()
         .filter(|(bit, _)| octet & bit != 0)
         .map(|(_, name)| *name)
         .collect();
-    let said = match there.is_empty() {
-        true => "nothing follows".to_owned(),
-        false => format!("{} follow", there.join(", ")),
+    let said = if there.is_empty() {
+        "nothing follows".to_owned()
+    } else {
+        format!("{} follow", there.join(", "))
     };
     (said, Vec::new())
 }
@@ -428,9 +439,10 @@ fn lasting(validity: &Validity) -> String {
         } => format!("{hours:02}:{minutes:02}:{seconds:02} hours"),
         Period::Reserved(format) => format!("format {format} is reserved"),
     };
-    match enhanced.single_shot {
-        true => format!("{lasts}, one attempt only"),
-        false => lasts,
+    if enhanced.single_shot {
+        format!("{lasts}, one attempt only")
+    } else {
+        lasts
     }
 }
 

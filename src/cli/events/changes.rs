@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::cli::client::Tone;
+use crate::domain::queue_name::QueueName;
 
 /// What each thing was when it was last heard of.
 #[derive(Debug, Default)]
@@ -79,7 +80,8 @@ fn states(kind: &str, data: &Value) -> BTreeMap<String, String> {
             .iter()
             .map(|one| {
                 let name = text(one, "name");
-                let is_served = one["sessions"].as_u64() > Some(0) || name.starts_with("test:");
+                let is_served =
+                    one["sessions"].as_u64() > Some(0) || QueueName::parse(&name).is_test();
                 let state = match (one["suspended"] == true, is_served) {
                     (true, _) => "suspended",
                     (false, true) => "served",

@@ -2,27 +2,27 @@
 
 use serde_json::Map;
 
-use super::find::Filter;
-use crate::cli::bulk::{self, Bounds, Order};
-use crate::cli::client::Telling;
+use super::find::MessageFilter;
+use crate::cli::bulk::{self, Bounds, BulkOrder};
+use crate::cli::client::CommandOutput;
 
 /// Arguments of `smsc message cancel`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct CancelMessagesArgs {
     #[command(flatten)]
-    filter: Filter,
+    filter: MessageFilter,
     #[command(flatten)]
     bounds: Bounds,
     #[command(flatten)]
-    telling: Telling,
+    telling: CommandOutput,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses; no filter was given.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let order = Order {
+pub fn run(args: &CancelMessagesArgs) -> anyhow::Result<()> {
+    let order = BulkOrder {
         path: "/v1/messages/cancel",
         filter: args.filter.given(),
         more: Map::new(),
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn takes_the_filter_of_find_without_a_state() {
-        let line = |all: &str| parsed::<Args>(&all.split(' ').collect::<Vec<_>>());
+        let line = |all: &str| parsed::<CancelMessagesArgs>(&all.split(' ').collect::<Vec<_>>());
         let args = line("cancel --operator up --since 2026-11-24 --dry-run").unwrap();
         assert_eq!(
             args.filter.given(),

@@ -1,15 +1,15 @@
 //! `smsc message find`: messages by number, account, time and state, newest first.
 
 use crate::api::{Message, Messages};
-use crate::cli::client::{self, Cell, Listing, Page, Table};
+use crate::cli::client::{self, Listing, OutputPage, OutputTable, TableCell};
 use crate::cli::dead_letters::older;
-use crate::cli::times::{Times, given};
+use crate::cli::times::{TimeRangeArgs, given};
 
 /// Arguments of `smsc message find`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct FindMessagesArgs {
     #[command(flatten)]
-    filter: Filter,
+    filter: MessageFilter,
     /// Only messages in this state; ENROUTE are those that have not ended.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
@@ -22,7 +22,7 @@ pub struct Args {
 
 /// Which messages; shared with `smsc message cancel`.
 #[derive(Debug, Default, clap::Args)]
-pub struct Filter {
+pub struct MessageFilter {
     /// Only messages to this number, with or without a plus.
     #[arg(long, value_name = "NUMBER")]
     to: Option<String>,
@@ -36,24 +36,24 @@ pub struct Filter {
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
     #[command(flatten)]
-    times: Times,
+    times: TimeRangeArgs,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &FindMessagesArgs) -> anyhow::Result<()> {
     args.listing.show(&path(args), |found: Messages| {
         let more = older(found.next_before.as_deref());
         match (found.messages.is_empty(), more.is_empty()) {
-            (true, true) => Page::nothing(&table(&[]), "no message fits"),
-            _ => Page::from(table(&found.messages)).text(more),
+            (true, true) => OutputPage::nothing(&table(&[]), "no message fits"),
+            _ => OutputPage::from(table(&found.messages)).text(more),
         }
     })
 }
 
-fn path(args: &Args) -> String {
+fn path(args: &FindMessagesArgs) -> String {
     let mut path = format!("/v1/messages?limit={}", args.limit);
     let state = args.state.as_deref().map(|state| ("state", state));
     for (name, value) in args.filter.given().into_iter().chain(state) {
@@ -62,30 +62,30 @@ fn path(args: &Args) -> String {
     path
 }
 
-fn table(messages: &[Message]) -> Table {
-    let mut table = Table::new(&[
+fn table(messages: &[Message]) -> OutputTable {
+    let mut table = OutputTable::new(&[
         "message", "state", "to", "from", "sender", "queue", "accepted", "attempts", "error",
     ])
     .dropping(&["attempts", "error", "queue", "from", "sender", "accepted"]);
     for message in messages {
         table.row([
-            Cell::from(message.id.clone()),
-            Cell::state(message.state.clone()),
+            TableCell::from(message.id.clone()),
+            TableCell::state(message.state.clone()),
             message.to.clone().into(),
             message.from.clone().into(),
             message.sender.clone().into(),
             message.queue.clone().into(),
-            Cell::time(message.accepted_at.as_deref()),
-            Cell::number(message.attempts),
+            TableCell::time(message.accepted_at.as_deref()),
+            TableCell::number(message.attempts),
             message.fin.as_ref().map(|fin| fin.error.clone()).into(),
         ]);
     }
     table
 }
 
-// === impl Filter ===
+// === impl MessageFilter ===
 
-impl Filter {
+impl MessageFilter {
     /// What was given, by the names of the API.
     pub fn given(&self) -> Vec<(&'static str, &str)> {
         let own = [
@@ -114,7 +114,7 @@ mod tests {
             "--limit",
             "5",
         ];
-        let asked = path(&parsed::<Args>(&line).unwrap());
+        let asked = path(&parsed::<FindMessagesArgs>(&line).unwrap());
         assert_eq!(
             asked,
             "/v1/messages?limit=5&to=%2B447700900123&state=ENROUTE"

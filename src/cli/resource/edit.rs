@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 use crate::cli::ask::confirm;
 use crate::cli::said;
 use crate::config;
-use crate::domain::settings::Kind;
+use crate::domain::settings::ResourceKind;
 use crate::files;
 
 /// A file in the folder for temporary ones, for its owner alone, which is gone with this.
-struct Draft(PathBuf);
+struct DraftFile(PathBuf);
 
 /// Has the settings edited until `look` accepts them, and gives its answer.
 ///
 /// # Errors
 /// There is no terminal or no editor, nothing was changed, or the user gives up.
 pub(super) fn until_accepted(
-    kind: Kind,
+    kind: ResourceKind,
     name: &str,
     settings: &mut Map<String, Value>,
     look: impl Fn(&Map<String, Value>) -> anyhow::Result<Value>,
@@ -33,7 +33,7 @@ pub(super) fn until_accepted(
         );
     }
     let before = config::page(kind, &Value::Object(settings.clone()));
-    let draft = Draft::new(&before)?;
+    let draft = DraftFile::new(&before)?;
     loop {
         draft.edit()?;
         let text = fs::read_to_string(&draft.0).context("the draft cannot be read")?;
@@ -57,9 +57,9 @@ pub(super) fn until_accepted(
     }
 }
 
-// === impl Draft ===
+// === impl DraftFile ===
 
-impl Draft {
+impl DraftFile {
     fn new(text: &str) -> anyhow::Result<Self> {
         let name = format!("smsc-{:016x}.toml", rand::random::<u64>());
         let draft = Self(env::temp_dir().join(name));
@@ -84,14 +84,15 @@ impl Draft {
             .arg(path)
             .status()
             .with_context(|| format!("the editor {editor:?} cannot be run; set EDITOR"))?;
-        match status.success() {
-            true => Ok(()),
-            false => bail!("the editor {editor:?} ended with {status}; nothing was changed"),
+        if status.success() {
+            Ok(())
+        } else {
+            bail!("the editor {editor:?} ended with {status}; nothing was changed")
         }
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
         // It may be gone already.
         let _ = fs::remove_file(&self.0);

@@ -8,11 +8,11 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::cli::decode::hex;
 use crate::smpp::{SubmitSm, Tlvs, tag};
-use crate::sms::coding::{Coding, coding, with_charset};
+use crate::sms::coding::{DataCoding, coding, with_charset};
 use crate::sms::convert::{self, Choice, choose};
 use crate::sms::language::{Language, Shifts};
-use crate::sms::segment::{self, Form, TooLong, Units};
-use crate::sms::udh::{Concat, Header};
+use crate::sms::segment::{self, PartNumbering, TextTooLong, Units};
+use crate::sms::udh::{Concat, UserDataHeader};
 use crate::sms::{Unrepresentable, gsm7, ucs2};
 
 /// Longest message_payload: the PDU stays within 64 KiB.
@@ -24,7 +24,7 @@ const FLASH: u8 = 0x10;
 
 /// In which alphabet a text is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Alphabet {
+pub enum SendAlphabet {
     /// The 7-bit alphabet of GSM, one septet per octet: 160 characters in a message.
     Gsm,
     /// UCS-2, which has every character: 70 in a message.
@@ -41,7 +41,7 @@ pub enum Long {
     /// In parts, numbered in their user data header.
     #[default]
     Udh,
-    /// The same with a 16-bit reference.
+    /// In parts, numbered in their user data header with a 16-bit reference.
     Udh16,
     /// In parts, numbered by the sar parameters.
     Sar,
@@ -53,7 +53,7 @@ pub enum Long {
 #[derive(Debug, Clone, Default)]
 pub struct Writing {
     /// `None`: whichever takes the fewest messages.
-    pub alphabet: Option<Alphabet>,
+    pub alphabet: Option<SendAlphabet>,
     /// National tables that the phone knows.
     pub languages: Vec<Language>,
     /// Shown at once and not kept.
@@ -72,13 +72,13 @@ pub struct Composed {
     pub units: Units,
     /// Of the whole text; octets for data.
     pub characters: usize,
-    pub parts: Vec<Part>,
+    pub parts: Vec<ComposedPart>,
 }
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
-    header: Header,
+pub struct ComposedPart {
+    header: UserDataHeader,
     /// The text without its header.
     body: Bytes,
     /// Numbers outside the header.
@@ -91,7 +91,7 @@ pub struct Part {
 }
 
 /// A text in its alphabet.
-struct Written {
+struct EncodedText {
     alphabet: String,
     data_coding: u8,
     units: Units,
@@ -108,7 +108,7 @@ pub fn compose(text: &str, writing: &Writing) -> anyhow::Result<Composed> {
     if writing.flash {
         written.data_coding = flash(written.data_coding)?;
     }
-    let mut header = Header::default();
+    let mut header = UserDataHeader::default();
     header.set_shifts(written.shifts);
     let bodies = match writing.long {
         Long::Payload if written.octets.len() > PAYLOAD_MAX => bail!(
@@ -116,8 +116,8 @@ pub fn compose(text: &str, writing: &Writing) -> anyhow::Result<Composed> {
             written.octets.len()
         ),
         Long::Payload => vec![written.octets.clone()],
-        Long::Udh | Long::Sar => cut(&written, &header, Form::Eight)?,
-        Long::Udh16 => cut(&written, &header, Form::Sixteen)?,
+        Long::Udh | Long::Sar => cut(&written, &header, PartNumbering::Eight)?,
+        Long::Udh16 => cut(&written, &header, PartNumbering::Sixteen)?,
     };
     let total = bodies.len();
     let parts = bodies.into_iter().zip(1..);
@@ -133,11 +133,11 @@ pub fn compose(text: &str, writing: &Writing) -> anyhow::Result<Composed> {
     })
 }
 
-fn write(text: &str, writing: &Writing) -> anyhow::Result<Written> {
+fn write(text: &str, writing: &Writing) -> anyhow::Result<EncodedText> {
     let national = &writing.languages;
     match writing.alphabet {
-        Some(Alphabet::Gsm) | None => match choose(text, national) {
-            Choice::Gsm(shifts) => Ok(Written {
+        Some(SendAlphabet::Gsm) | None => match choose(text, national) {
+            Choice::Gsm(shifts) => Ok(EncodedText {
                 alphabet: name_with(shifts),
                 data_coding: 0,
                 units: Units::Septets,
@@ -147,8 +147,8 @@ fn write(text: &str, writing: &Writing) -> anyhow::Result<Written> {
             Choice::Ucs2 if writing.alphabet.is_none() => Ok(in_ucs2(text)),
             Choice::Ucs2 => Err(not_in_gsm(text, national)),
         },
-        Some(Alphabet::Ucs2) => Ok(in_ucs2(text)),
-        Some(Alphabet::Latin1) => {
+        Some(SendAlphabet::Ucs2) => Ok(in_ucs2(text)),
+        Some(SendAlphabet::Latin1) => {
             let octets = convert::encode(text, convert::Alphabet::Latin1, Shifts::default());
             let octets = octets.map_err(|error| {
                 lacks(
@@ -159,7 +159,7 @@ fn write(text: &str, writing: &Writing) -> anyhow::Result<Written> {
             })?;
             Ok(plain("Latin-1", 3, octets))
         }
-        Some(Alphabet::Binary) => {
+        Some(SendAlphabet::Binary) => {
             let octets = hex::parse(text)
                 .context("--alphabet binary sends data, given as hexadecimal digits")?;
             Ok(plain("data", 4, octets.into()))
@@ -167,8 +167,8 @@ fn write(text: &str, writing: &Writing) -> anyhow::Result<Written> {
     }
 }
 
-fn in_ucs2(text: &str) -> Written {
-    Written {
+fn in_ucs2(text: &str) -> EncodedText {
+    EncodedText {
         alphabet: "UCS-2".to_owned(),
         data_coding: 8,
         units: Units::Ucs2,
@@ -177,8 +177,8 @@ fn in_ucs2(text: &str) -> Written {
     }
 }
 
-fn plain(alphabet: &str, data_coding: u8, octets: Vec<u8>) -> Written {
-    Written {
+fn plain(alphabet: &str, data_coding: u8, octets: Vec<u8>) -> EncodedText {
+    EncodedText {
         alphabet: alphabet.to_owned(),
         data_coding,
         units: Units::Octets,
@@ -228,7 +228,7 @@ fn name_with(shifts: Shifts) -> String {
 
 fn flash(data_coding: u8) -> anyhow::Result<u8> {
     match coding(data_coding) {
-        Coding::Default | Coding::Ucs2 | Coding::Octets => {
+        DataCoding::Default | DataCoding::Ucs2 | DataCoding::Octets => {
             Ok(with_charset(FLASH, coding(data_coding)))
         }
         _ => bail!(
@@ -237,13 +237,17 @@ fn flash(data_coding: u8) -> anyhow::Result<u8> {
     }
 }
 
-fn cut(written: &Written, header: &Header, form: Form) -> anyhow::Result<Vec<Bytes>> {
+fn cut(
+    written: &EncodedText,
+    header: &UserDataHeader,
+    form: PartNumbering,
+) -> anyhow::Result<Vec<Bytes>> {
     segment::split(&written.octets, written.units, header, form).map_err(|error| match error {
-        TooLong::Parts { parts } => anyhow!(
+        TextTooLong::Parts { parts } => anyhow!(
             "the text needs {parts} parts, and 255 can be numbered; send it in pieces, or with \
              --long payload"
         ),
-        TooLong::Header { .. } => anyhow!("{error}"),
+        TextTooLong::Header { .. } => anyhow!("{error}"),
     })
 }
 
@@ -251,10 +255,10 @@ fn part(
     body: Bytes,
     number: u8,
     total: usize,
-    written: &Written,
-    header: &Header,
+    written: &EncodedText,
+    header: &UserDataHeader,
     writing: &Writing,
-) -> Part {
+) -> ComposedPart {
     let mut header = header.clone();
     let mut tlvs = Tlvs::new();
     let mut reserved = 0;
@@ -271,9 +275,10 @@ fn part(
             long => {
                 let wide = long == Long::Udh16;
                 header.set_concat(Some(Concat {
-                    reference: match wide {
-                        true => writing.reference,
-                        false => writing.reference & 0xFF,
+                    reference: if wide {
+                        writing.reference
+                    } else {
+                        writing.reference & 0xFF
                     },
                     wide,
                     total: count,
@@ -284,7 +289,7 @@ fn part(
     }
     let room = segment::room(written.units, header.octets() + reserved);
     let in_payload = writing.long == Long::Payload && body.len() > room;
-    Part {
+    ComposedPart {
         characters: characters(&body, written),
         left: (!in_payload).then(|| room.saturating_sub(body.len())),
         header,
@@ -294,7 +299,7 @@ fn part(
     }
 }
 
-fn characters(octets: &[u8], written: &Written) -> usize {
+fn characters(octets: &[u8], written: &EncodedText) -> usize {
     match written.units {
         Units::Septets => gsm7::decode(octets, written.shifts).chars().count(),
         Units::Ucs2 => ucs2::decode(octets).chars().count(),
@@ -308,7 +313,7 @@ impl Composed {
     /// What will be sent: one line, and one more per part when there are several.
     pub fn lines(&self) -> Vec<String> {
         let counted = |number: usize| match coding(self.data_coding) {
-            Coding::Octets => hex::counted(number, "octet"),
+            DataCoding::Octets => hex::counted(number, "octet"),
             _ => hex::counted(number, "character"),
         };
         let left = |number: usize| format!("{} left", hex::counted(number, self.unit()));
@@ -348,7 +353,7 @@ impl Composed {
 
     /// The messages, each like `envelope` with its part of the text.
     pub fn messages(&self, envelope: &SubmitSm) -> Vec<SubmitSm> {
-        let message = |part: &Part| {
+        let message = |part: &ComposedPart| {
             let mut text = BytesMut::from(&part.header.encode()[..]);
             text.put_slice(&part.body);
             let mut message = SubmitSm {
@@ -359,9 +364,10 @@ impl Composed {
             if !part.header.is_empty() {
                 message.esm_class |= UDHI;
             }
-            match part.in_payload {
-                true => message.tlvs.push(tag::MESSAGE_PAYLOAD, &text),
-                false => message.short_message = text.freeze(),
+            if part.in_payload {
+                message.tlvs.push(tag::MESSAGE_PAYLOAD, &text);
+            } else {
+                message.short_message = text.freeze();
             }
             message
         };

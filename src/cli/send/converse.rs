@@ -12,7 +12,7 @@ use bytes::Bytes;
 use crate::cli::client::print_line;
 use crate::clock;
 use crate::domain::state;
-use crate::simulator::wire::Wire;
+use crate::simulator::wire::SimulatorWire;
 use crate::smpp::codec::{Decoded, decode};
 use crate::smpp::{
     Body, CommandId, CommandStatus, Leniency, Pdu, QuerySm, QuerySmResp, SubmitSm,
@@ -41,7 +41,7 @@ pub struct Conversation<'a> {
     /// How many were submitted.
     sent: usize,
     /// What was answered, by message.
-    answers: Vec<Answer>,
+    answers: Vec<SubmitProgress>,
     /// Receipts that came before the answer that names their message.
     early: Vec<receipt::Extracted>,
     /// When the states of those without a receipt are asked for.
@@ -54,7 +54,7 @@ pub struct Conversation<'a> {
 
 /// Where a message stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Answer {
+enum SubmitProgress {
     /// Not answered yet.
     Open,
     /// Accepted under this id.
@@ -74,7 +74,7 @@ impl<'a> Conversation<'a> {
             wants_receipts,
             started: Instant::now(),
             sent: 0,
-            answers: vec![Answer::Open; messages.len()],
+            answers: vec![SubmitProgress::Open; messages.len()],
             early: Vec::new(),
             ask_at: Instant::now() + ASK_EVERY,
             asked: Vec::new(),
@@ -91,7 +91,7 @@ impl<'a> Conversation<'a> {
     ///
     /// # Errors
     /// The connection ends before that, or a message was refused or not delivered.
-    pub async fn run(&mut self, wire: &mut Wire) -> anyhow::Result<()> {
+    pub async fn run(&mut self, wire: &mut SimulatorWire) -> anyhow::Result<()> {
         loop {
             self.submit(wire);
             while let Some(frame) = wire.next_frame()? {
@@ -124,10 +124,10 @@ impl<'a> Conversation<'a> {
     }
 
     /// Asks what became of messages without a receipt: it may have gone to another bind of the account.
-    fn ask(&mut self, wire: &mut Wire) {
+    fn ask(&mut self, wire: &mut SimulatorWire) {
         self.ask_at = Instant::now() + ASK_EVERY;
         for (place, answer) in self.answers.iter().enumerate() {
-            let (Answer::Accepted(id), message) = (answer, &self.messages[place]) else {
+            let (SubmitProgress::Accepted(id), message) = (answer, &self.messages[place]) else {
                 continue;
             };
             let question = Body::QuerySm(QuerySm {
@@ -150,10 +150,10 @@ impl<'a> Conversation<'a> {
         let Some(place) = place.filter(|_| is_final) else {
             return;
         };
-        if self.answers[place] != Answer::Accepted(answer.message_id.clone()) {
+        if self.answers[place] != SubmitProgress::Accepted(answer.message_id.clone()) {
             return;
         }
-        self.answers[place] = Answer::Over;
+        self.answers[place] = SubmitProgress::Over;
         let name = state::name(answer.message_state);
         let which = self.which(place);
         // If the reader of the output is gone, the message is still sent.
@@ -167,11 +167,18 @@ impl<'a> Conversation<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.answers.iter().all(|answer| *answer == Answer::Over)
+        self.answers
+            .iter()
+            .all(|answer| *answer == SubmitProgress::Over)
     }
 
-    fn submit(&mut self, wire: &mut Wire) {
-        let open = |answers: &[Answer]| answers.iter().filter(|a| **a == Answer::Open).count();
+    fn submit(&mut self, wire: &mut SimulatorWire) {
+        let open = |answers: &[SubmitProgress]| {
+            answers
+                .iter()
+                .filter(|a| **a == SubmitProgress::Open)
+                .count()
+        };
         while let Some(message) = self.messages.get(self.sent)
             && open(&self.answers[..self.sent]) < WINDOW
         {
@@ -181,7 +188,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn take(&mut self, wire: &mut Wire, pdu: &Pdu) -> anyhow::Result<()> {
+    fn take(&mut self, wire: &mut SimulatorWire, pdu: &Pdu) -> anyhow::Result<()> {
         match &pdu.body {
             Body::SubmitSmResp(answer) => self.answered(pdu, &answer.message_id),
             Body::QuerySmResp(answer) => self.told_state(pdu, answer),
@@ -206,7 +213,7 @@ impl<'a> Conversation<'a> {
     /// Which of our messages an answer is for, if it was open.
     fn place(&self, sequence: u32) -> Option<usize> {
         let place = sequence.checked_sub(FIRST_SEQUENCE)? as usize;
-        (self.answers.get(place)? == &Answer::Open).then_some(place)
+        (self.answers.get(place)? == &SubmitProgress::Open).then_some(place)
     }
 
     fn answered(&mut self, pdu: &Pdu, message_id: &Bytes) {
@@ -223,7 +230,7 @@ impl<'a> Conversation<'a> {
                 _ => "see its log for the reason",
             };
             let which = self.which(place);
-            self.answers[place] = Answer::Over;
+            self.answers[place] = SubmitProgress::Over;
             return self.fail(format!(
                 "the SMSC refuses the message{which}: {}, {cure}",
                 pdu.status
@@ -237,15 +244,16 @@ impl<'a> Conversation<'a> {
             self.started.elapsed().as_secs_f64() * 1000.0,
             self.which(place),
         ));
-        self.answers[place] = match self.wants_receipts {
-            true => Answer::Accepted(message_id.clone()),
-            false => Answer::Over,
+        self.answers[place] = if self.wants_receipts {
+            SubmitProgress::Accepted(message_id.clone())
+        } else {
+            SubmitProgress::Over
         };
     }
 
     fn nacked(&mut self, pdu: &Pdu) {
         if let Some(place) = self.place(pdu.sequence) {
-            self.answers[place] = Answer::Over;
+            self.answers[place] = SubmitProgress::Over;
             self.fail(format!("the SMSC does not take submit_sm: {}", pdu.status));
         }
     }
@@ -254,18 +262,18 @@ impl<'a> Conversation<'a> {
     fn match_receipts(&mut self) {
         for receipt in std::mem::take(&mut self.early) {
             // An SMSC that puts parts together gives them one id, and one receipt.
-            let id = Answer::Accepted(receipt.message_id.clone());
+            let id = SubmitProgress::Accepted(receipt.message_id.clone());
             let places: Vec<usize> = (0..self.answers.len())
                 .filter(|place| self.answers[*place] == id)
                 .collect();
             if places.is_empty() {
-                if self.answers.contains(&Answer::Open) {
+                if self.answers.contains(&SubmitProgress::Open) {
                     self.early.push(receipt);
                 }
                 continue;
             }
             for place in places {
-                self.answers[place] = Answer::Over;
+                self.answers[place] = SubmitProgress::Over;
                 self.tell(place, &receipt);
             }
         }

@@ -12,8 +12,8 @@ use anyhow::{Context as _, bail};
 use bytes::{Bytes, BytesMut};
 use prost::Message as _;
 
-use super::compose::Alphabet;
-use super::{Args, text};
+use super::compose::SendAlphabet;
+use super::{SendArgs, text};
 use crate::cli::client::print_line;
 use crate::cli::decode::hex;
 use crate::domain::state;
@@ -31,7 +31,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A connection to the SMSC.
-struct Connection {
+struct LocalConnection {
     socket: UnixStream,
     octets: BytesMut,
     /// Number of the last request.
@@ -43,10 +43,10 @@ struct Connection {
 ///
 /// # Errors
 /// The message cannot be sent, is refused, does not end in time, or was not delivered.
-pub fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
+pub fn run(args: &SendArgs, path: &Path) -> anyhow::Result<()> {
     let draft = draft(args)?;
     let started = Instant::now();
-    let mut connection = Connection::open(path, started + args.timeout)?;
+    let mut connection = LocalConnection::open(path, started + args.timeout)?;
     let submit = Submit {
         messages: vec![draft],
         ..Submit::default()
@@ -87,16 +87,16 @@ pub fn run(args: &Args, path: &Path) -> anyhow::Result<()> {
     }
 }
 
-fn draft(args: &Args) -> anyhow::Result<Draft> {
+fn draft(args: &SendArgs) -> anyhow::Result<Draft> {
     let given = text(args)?;
     let alphabet = match args.alphabet {
-        None | Some(Alphabet::Binary) => local::Alphabet::Unspecified,
-        Some(Alphabet::Gsm) => local::Alphabet::Gsm,
-        Some(Alphabet::Ucs2) => local::Alphabet::Ucs2,
-        Some(Alphabet::Latin1) => local::Alphabet::Latin1,
+        None | Some(SendAlphabet::Binary) => local::Alphabet::Unspecified,
+        Some(SendAlphabet::Gsm) => local::Alphabet::Gsm,
+        Some(SendAlphabet::Ucs2) => local::Alphabet::Ucs2,
+        Some(SendAlphabet::Latin1) => local::Alphabet::Latin1,
     };
     let content = match args.alphabet {
-        Some(Alphabet::Binary) => Content::Data(Data {
+        Some(SendAlphabet::Binary) => Content::Data(Data {
             header: Bytes::new(),
             octets: hex::parse(&given)
                 .context("--alphabet binary sends data, given as hexadecimal digits")?,
@@ -113,9 +113,9 @@ fn draft(args: &Args) -> anyhow::Result<Draft> {
     })
 }
 
-// === impl Connection ===
+// === impl LocalConnection ===
 
-impl Connection {
+impl LocalConnection {
     /// Connects, and says hello.
     fn open(path: &Path, until: Instant) -> anyhow::Result<Self> {
         let socket = UnixStream::connect(path).with_context(|| {

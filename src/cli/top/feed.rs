@@ -5,10 +5,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 use crate::api::{Done, Hello, LiveBinds, LiveQueues, Nodes, Operators, Overview};
-use crate::cli::client::{self, Client};
+use crate::cli::client::{self, AdminClient};
 use crate::cli::said;
 
-use super::model::Order;
+use super::model::ChosenCommand;
 
 /// Between two attempts to reach the server.
 const AGAIN_AFTER: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub(super) enum News {
 /// # Errors
 /// There is no thread to be had.
 pub(super) fn start(
-    client: Arc<Client>,
+    client: Arc<AdminClient>,
     sender: SyncSender<News>,
     stopped: Receiver<()>,
 ) -> std::io::Result<()> {
@@ -43,8 +43,8 @@ pub(super) fn start(
         loop {
             let end = match read(&client, &mut last, &sender) {
                 Ok(()) => continue,
-                Err(Ended::NobodyLooks) => return,
-                Err(Ended::Away(reason)) => sender.send(News::Away(reason)),
+                Err(FeedEnd::NobodyLooks) => return,
+                Err(FeedEnd::Away(reason)) => sender.send(News::Away(reason)),
             };
             let pause = stopped.recv_timeout(AGAIN_AFTER);
             if end.is_err() || pause != Err(RecvTimeoutError::Timeout) {
@@ -63,9 +63,9 @@ pub(super) fn start(
 /// # Errors
 /// There is no thread to be had.
 pub(super) fn command(
-    client: &Arc<Client>,
+    client: &Arc<AdminClient>,
     sender: &SyncSender<News>,
-    order: Order,
+    order: ChosenCommand,
 ) -> std::io::Result<()> {
     let (client, sender) = (Arc::clone(client), sender.clone());
     let run = move || {
@@ -84,22 +84,22 @@ pub(super) fn command(
 }
 
 /// Why the stream is not read any more.
-enum Ended {
+enum FeedEnd {
     NobodyLooks,
     Away(String),
 }
 
 /// Reads one stream to its end. It is reopened from time to time, so that one that hangs is
 /// noticed; the last id makes that seamless.
-fn read(client: &Client, last: &mut String, sender: &SyncSender<News>) -> Result<(), Ended> {
-    let away = |error: anyhow::Error| Ended::Away(said(&error));
+fn read(client: &AdminClient, last: &mut String, sender: &SyncSender<News>) -> Result<(), FeedEnd> {
+    let away = |error: anyhow::Error| FeedEnd::Away(said(&error));
     let mut events = client.events(KINDS, last).map_err(away)?;
     while let Some(event) = events.next_event().map_err(away)? {
         *last = event.id;
         match news(&event.kind, &event.data) {
-            Some(one) => sender.send(one).map_err(|_| Ended::NobodyLooks)?,
+            Some(one) => sender.send(one).map_err(|_| FeedEnd::NobodyLooks)?,
             None if event.kind == "end" => {
-                return Err(Ended::Away("the server is stopping".to_owned()));
+                return Err(FeedEnd::Away("the server is stopping".to_owned()));
             }
             None => {}
         }

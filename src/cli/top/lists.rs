@@ -9,7 +9,8 @@ use ratatui::widgets::{Cell as Place, Paragraph, Row, Table as Grid, TableState}
 use super::draw::rate;
 use super::model::{Model, Tab};
 use crate::api::{LiveBind, LiveQueue, Node, Operator};
-use crate::cli::client::{BETWEEN, Cell, Table, Tone, ahead, number};
+use crate::cli::client::{BETWEEN, OutputTable, TableCell, Tone, ahead, number};
+use crate::domain::queue_name::QueueName;
 
 /// How many rows a list has.
 pub(super) fn rows(model: &Model, tab: Tab) -> usize {
@@ -34,9 +35,12 @@ pub(super) fn draw(
     }
     let table = table(model, tab);
     let fitting = table.fitting(Some(area.width.into()));
-    let place = |text: String, to_the_right: bool| match to_the_right {
-        true => Place::from(Text::from(text).alignment(Alignment::Right)),
-        false => Place::from(text),
+    let place = |text: String, to_the_right: bool| {
+        if to_the_right {
+            Place::from(Text::from(text).alignment(Alignment::Right))
+        } else {
+            Place::from(text)
+        }
     };
     let is_number = |at: usize| table.rows().first().is_some_and(|row| row[at].is_number());
     let header = fitting
@@ -60,10 +64,10 @@ pub(super) fn draw(
 }
 
 /// A list with all its columns, and those that a narrow screen may do without.
-fn table(model: &Model, tab: Tab) -> Table {
+fn table(model: &Model, tab: Tab) -> OutputTable {
     match tab {
         Tab::Queues => {
-            let mut table = Table::new(&[
+            let mut table = OutputTable::new(&[
                 "queue",
                 "state",
                 "waiting",
@@ -79,14 +83,15 @@ fn table(model: &Model, tab: Tab) -> Table {
             table
         }
         Tab::Operators => {
-            let mut table = Table::new(&["operator", "state", "binds", "address", "last error"])
-                .dropping(&["address", "last error"]);
+            let mut table =
+                OutputTable::new(&["operator", "state", "binds", "address", "last error"])
+                    .dropping(&["address", "last error"]);
             let operators = model.operators.operators.iter();
             operators.for_each(|one| table.row(operator(one)));
             table
         }
         Tab::Binds => {
-            let mut table = Table::new(&[
+            let mut table = OutputTable::new(&[
                 "name", "side", "type", "state", "peer", "window", "answers", "in/s", "out/s",
             ])
             .dropping(&["type", "side", "answers", "peer", "window", "in/s", "out/s"]);
@@ -95,7 +100,7 @@ fn table(model: &Model, tab: Tab) -> Table {
             table
         }
         Tab::Nodes => {
-            let mut table = Table::new(&[
+            let mut table = OutputTable::new(&[
                 "node",
                 "state",
                 "name",
@@ -142,37 +147,37 @@ fn style(tone: Tone) -> Style {
     }
 }
 
-fn queue(live: &LiveQueue) -> [Cell; 8] {
+fn queue(live: &LiveQueue) -> [TableCell; 8] {
     let queue = &live.queue;
-    let served = queue.sessions > 0 || queue.name.starts_with("test:");
+    let served = queue.sessions > 0 || QueueName::parse(&queue.name).is_test();
     let word = match (queue.suspended, served) {
         (true, _) => "suspended",
         (false, true) => "served",
         (false, false) => "nobody bound",
     };
     [
-        Cell::from(queue.name.clone()),
-        Cell::state(word),
-        Cell::number(queue.waiting),
-        Cell::number(queue.scheduled),
-        Cell::number(queue.in_flight),
-        Cell::ago(queue.oldest_at.as_deref()),
-        Cell::right(rate(live.delivered_per_second)),
-        Cell::number(queue.sessions),
+        TableCell::from(queue.name.clone()),
+        TableCell::state(word),
+        TableCell::number(queue.waiting),
+        TableCell::number(queue.scheduled),
+        TableCell::number(queue.in_flight),
+        TableCell::ago(queue.oldest_at.as_deref()),
+        TableCell::right(rate(live.delivered_per_second)),
+        TableCell::number(queue.sessions),
     ]
 }
 
-fn operator(operator: &Operator) -> [Cell; 5] {
+fn operator(operator: &Operator) -> [TableCell; 5] {
     [
-        Cell::from(operator.id.clone()),
-        Cell::state(operator.state.clone()),
+        TableCell::from(operator.id.clone()),
+        TableCell::state(operator.state.clone()),
         format!("{} of {}", operator.bound, operator.configured).into(),
         operator.address.clone().into(),
         operator.last_error.clone().into(),
     ]
 }
 
-fn bind(live: &LiveBind) -> [Cell; 9] {
+fn bind(live: &LiveBind) -> [TableCell; 9] {
     let bind = &live.bind;
     let peer = match bind.next_reconnect_at.as_deref() {
         Some(at) if bind.state == "waiting" => format!("{} {}", bind.peer, ahead(Some(at))),
@@ -180,30 +185,30 @@ fn bind(live: &LiveBind) -> [Cell; 9] {
     };
     let answers = bind.answer_ms;
     [
-        Cell::from(bind.name.clone()),
+        TableCell::from(bind.name.clone()),
         bind.direction.clone().into(),
         bind.bind_type.clone().into(),
-        Cell::state(bind.state.clone()),
+        TableCell::state(bind.state.clone()),
         peer.into(),
-        Cell::right(format!("{}/{}", bind.in_flight, bind.window)),
-        Cell::right(answers.map_or_else(String::new, |ms| format!("{ms:.1} ms"))),
-        Cell::right(rate(live.received_per_second)),
-        Cell::right(rate(live.sent_per_second)),
+        TableCell::right(format!("{}/{}", bind.in_flight, bind.window)),
+        TableCell::right(answers.map_or_else(String::new, |ms| format!("{ms:.1} ms"))),
+        TableCell::right(rate(live.received_per_second)),
+        TableCell::right(rate(live.sent_per_second)),
     ]
 }
 
-fn node(node: &Node) -> [Cell; 9] {
+fn node(node: &Node) -> [TableCell; 9] {
     let partitions: u32 = node.queues.iter().map(|share| share.partitions).sum();
     let this = if node.this_node { " here" } else { "" };
     [
-        Cell::from(format!("{}{this}", node.node)),
-        Cell::state(node.state.clone()),
+        TableCell::from(format!("{}{this}", node.node)),
+        TableCell::state(node.state.clone()),
         node.name.clone().into(),
         node.version.clone().into(),
-        Cell::number(partitions),
+        TableCell::number(partitions),
         format!("{}/{}", node.bound, node.binds.len()).into(),
-        Cell::right(number(node.waiting + node.scheduled)),
-        Cell::number(node.in_flight),
-        Cell::ago(node.since.as_deref()),
+        TableCell::right(number(node.waiting + node.scheduled)),
+        TableCell::number(node.in_flight),
+        TableCell::ago(node.since.as_deref()),
     ]
 }

@@ -27,7 +27,7 @@ pub(super) struct Model {
     /// The row that commands are for, in each tab.
     selected: [usize; Tab::ALL.len()],
     /// A command that waits for yes or no.
-    pub ask: Option<Order>,
+    pub ask: Option<ChosenCommand>,
     /// What came of the last command.
     pub said: Option<Result<String, String>>,
     pub help: bool,
@@ -48,7 +48,7 @@ pub(super) enum Tab {
 
 /// A command that a person has chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct ChosenCommand {
     pub path: String,
     /// For the question.
     pub question: String,
@@ -61,7 +61,7 @@ pub(super) struct Order {
 pub(super) enum Act {
     Nothing,
     Quit,
-    Order(Order),
+    Order(ChosenCommand),
 }
 
 // === impl Tab ===
@@ -267,7 +267,7 @@ impl Model {
     }
 }
 
-fn order_queue(key: char, name: &str) -> Option<Order> {
+fn order_queue(key: char, name: &str) -> Option<ChosenCommand> {
     let (verb, question, done) = match key {
         's' => (
             "suspend",
@@ -282,14 +282,14 @@ fn order_queue(key: char, name: &str) -> Option<Order> {
         _ => return None,
     };
     let path = format!("/v1/queues/{}/{verb}", client::segment(name));
-    Some(Order {
+    Some(ChosenCommand {
         path,
         question,
         done,
     })
 }
 
-fn order_operator(key: char, id: &str) -> Option<Order> {
+fn order_operator(key: char, id: &str) -> Option<ChosenCommand> {
     let (verb, question, done) = match key {
         's' => (
             "suspend",
@@ -309,7 +309,7 @@ fn order_operator(key: char, id: &str) -> Option<Order> {
         _ => return None,
     };
     let path = format!("/v1/operators/{}/{verb}", client::segment(id));
-    Some(Order {
+    Some(ChosenCommand {
         path,
         question,
         done,

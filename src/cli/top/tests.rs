@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::{self, LiveBind, LiveBinds, LiveQueue, LiveQueues};
-use crate::pb::{BindSnapshot, BindState, OperatorView, QueueSnapshot};
+use crate::pb::{BindDirection, BindSnapshot, BindState, OperatorView, QueueSnapshot};
 
 fn overview(degraded: &[&str]) -> Value {
     json!({
@@ -42,7 +42,7 @@ fn model() -> Model {
     let bind = BindSnapshot {
         session: 1,
         name: "up".to_owned(),
-        direction: "out".to_owned(),
+        direction: BindDirection::Out.into(),
         bind_type: "transceiver".to_owned(),
         state: BindState::Bound.into(),
         peer: "127.0.0.1:2776".to_owned(),

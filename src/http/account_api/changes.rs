@@ -33,9 +33,10 @@ pub(super) async fn replace(
     let id = message_id(&id)?;
     let change = ChangeOrder::read(&octets)?;
     let done = state.api.replace(&account, id, change).await?;
-    let mut answer = match done.pending {
-        true => HttpResponse::Accepted(),
-        false => HttpResponse::Ok(),
+    let mut answer = if done.pending {
+        HttpResponse::Accepted()
+    } else {
+        HttpResponse::Ok()
     };
     let found = state.api.find(&account, id).await?;
     Ok(answer.json(MessageDetails::from(found)))

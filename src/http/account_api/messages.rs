@@ -72,11 +72,12 @@ pub(in crate::http) struct Once {
 
 /// Refuses new messages when the node is about to stop.
 pub(in crate::http) fn refuse_while_draining(api: &AccountApi) -> Result<(), Problem> {
-    match api.is_draining() {
-        true => Err(Problem::unavailable(
+    if api.is_draining() {
+        Err(Problem::unavailable(
             "this node is about to stop; try again, at another node",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -235,9 +236,10 @@ pub(super) async fn send(
 
 /// The span of this request, which becomes the parent of its messages' spans if it is recorded.
 fn trace_context(api: &AccountApi) -> Vec<u8> {
-    let context = match api.node().traces.is_on() {
-        true => requests::current(),
-        false => None,
+    let context = if api.node().traces.is_on() {
+        requests::current()
+    } else {
+        None
     };
     context.map_or_else(Vec::new, |context| context.to_octets().to_vec())
 }

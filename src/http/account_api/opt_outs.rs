@@ -116,9 +116,10 @@ fn name_of(caller: &Caller) -> String {
 fn in_international_form(text: &str, account: &AccountPlan) -> Result<String, Problem> {
     let digits = text.trim().trim_start_matches('(');
     let is_national = digits.starts_with('0') && !digits.starts_with("00");
-    let numbers = match is_national {
-        true => account.numbers.unchecked(),
-        false => Numbers::default(),
+    let numbers = if is_national {
+        account.numbers.unchecked()
+    } else {
+        Numbers::default()
     };
     fields::number("number", text, &numbers)
 }

@@ -17,7 +17,7 @@ use self::shape::{AlphabetName, MessageOrder, Recipient, RecipientValues, Recipi
 use crate::actors::context::plan::{AccountPlan, form_of, states_in};
 use crate::actors::ingress::account_api::{Expiry, MOST};
 use crate::content;
-use crate::content::compose::{self, Alphabet, Body, MAX_PRIORITY};
+use crate::content::compose::{self, ComposedBody, MAX_PRIORITY, TextAlphabet};
 use crate::domain::callback::states;
 use crate::http::json::{self, kind_of};
 use crate::http::problem::Problem;
@@ -122,9 +122,10 @@ pub(in crate::http) fn read(
             return Err(Problem::bad_value("body", detail));
         }
     }
-    match drafts.is_empty() {
-        true => Err(Problem::bad_value("to", "there is no recipient")),
-        false => Ok(drafts),
+    if drafts.is_empty() {
+        Err(Problem::bad_value("to", "there is no recipient"))
+    } else {
+        Ok(drafts)
     }
 }
 
@@ -265,7 +266,7 @@ impl From<Recipient> for RecipientValues {
 
 impl Draft {
     /// A message with this body.
-    pub(super) fn new(body: &Body, mut message: Message) -> Self {
+    pub(super) fn new(body: &ComposedBody, mut message: Message) -> Self {
         body.carry(&mut message);
         Self {
             parts: content::segments(&message),
@@ -298,12 +299,11 @@ impl MessageOrder {
         };
         let reference = self.reference.clone();
         let has_values = self.text.as_ref().is_some_and(|text| text.contains("{{"));
-        let content = match has_values {
-            true => Content::Filled(Box::new(self), Box::new(template)),
-            false => {
-                let body = self.body(&BTreeMap::new())?;
-                Content::Same(Box::new(Draft::new(&body, template)))
-            }
+        let content = if has_values {
+            Content::Filled(Box::new(self), Box::new(template))
+        } else {
+            let body = self.body(&BTreeMap::new())?;
+            Content::Same(Box::new(Draft::new(&body, template)))
         };
         Ok(Prepared {
             recipients,
@@ -357,7 +357,7 @@ impl MessageOrder {
         }
     }
 
-    fn body(&self, values: &BTreeMap<String, String>) -> Result<Body, Problem> {
+    fn body(&self, values: &BTreeMap<String, String>) -> Result<ComposedBody, Problem> {
         match (&self.text, &self.data) {
             (Some(text), None) => {
                 if self.header.is_some() {
@@ -372,10 +372,10 @@ impl MessageOrder {
                     ));
                 }
                 let alphabet = match self.alphabet {
-                    None => Alphabet::Auto,
-                    Some(AlphabetName::Gsm) => Alphabet::Gsm,
-                    Some(AlphabetName::Ucs2) => Alphabet::Ucs2,
-                    Some(AlphabetName::Latin1) => Alphabet::Latin1,
+                    None => TextAlphabet::Auto,
+                    Some(AlphabetName::Gsm) => TextAlphabet::Gsm,
+                    Some(AlphabetName::Ucs2) => TextAlphabet::Ucs2,
+                    Some(AlphabetName::Latin1) => TextAlphabet::Latin1,
                 };
                 compose::text(&text, alphabet, self.flash)
                     .map_err(|refused| Problem::bad_value("text", format!("text: {refused}")))

@@ -30,7 +30,7 @@ use super::{MAX_BODY, State, counted};
 use crate::http::bodies::{BodyProgress, NoBodyRoom};
 use crate::http::problem::{LimitName, Problem};
 use crate::http::{api, limit, traced};
-use crate::xml_rpc::{Call, Value, read_call};
+use crate::xml_rpc::{Call, XmlRpcValue, read_call};
 
 /// Where it is.
 pub(super) const PATH: &str = "/RPC2";
@@ -120,7 +120,7 @@ async fn serve(
     Ok(answer(result))
 }
 
-fn answer(result: Result<Value, Fault>) -> HttpResponse {
+fn answer(result: Result<XmlRpcValue, Fault>) -> HttpResponse {
     let text = match result {
         Ok(value) => crate::xml_rpc::response(&value),
         Err(fault) => crate::xml_rpc::fault(&fault.into()),
@@ -150,7 +150,7 @@ async fn carry_out(
     session: &mut Session<'_>,
     octets: &[u8],
     charset: Option<&str>,
-) -> Result<Value, Fault> {
+) -> Result<XmlRpcValue, Fault> {
     if session.request.headers().contains_key(IDEMPOTENCY_KEY) {
         let detail = "a call has it as the argument idempotency_key";
         return Err(Problem::bad_value(IDEMPOTENCY_KEY, detail).into());
@@ -163,7 +163,7 @@ async fn carry_out(
     }
 }
 
-async fn one(session: &mut Session<'_>, call: Call) -> Result<Value, Fault> {
+async fn one(session: &mut Session<'_>, call: Call) -> Result<XmlRpcValue, Fault> {
     let method = methods::find(&call.method)?;
     let mut params = call.params;
     match method.role {
@@ -177,10 +177,13 @@ async fn one(session: &mut Session<'_>, call: Call) -> Result<Value, Fault> {
 }
 
 /// Carries out calls one after another. Each has a result of its own: a list of one value, or a fault.
-async fn multicall(session: &mut Session<'_>, mut params: Vec<Value>) -> Result<Value, Fault> {
+async fn multicall(
+    session: &mut Session<'_>,
+    mut params: Vec<XmlRpcValue>,
+) -> Result<XmlRpcValue, Fault> {
     session.of_all(&mut params).await?;
     let [calls] = arguments::only(params, ["calls"])?;
-    let Value::Array(calls) = calls else {
+    let XmlRpcValue::Array(calls) = calls else {
         return Err(arguments::wrong_type("calls", "array", &calls).into());
     };
     if calls.len() > MOST_CALLS {
@@ -201,11 +204,11 @@ async fn multicall(session: &mut Session<'_>, mut params: Vec<Value>) -> Result<
             Err(problem) => Err(problem.into()),
         };
         results.push(match result {
-            Ok(value) => Value::Array(vec![value]),
+            Ok(value) => XmlRpcValue::Array(vec![value]),
             Err(fault) => fault.into(),
         });
     }
-    Ok(Value::Array(results))
+    Ok(XmlRpcValue::Array(results))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What somebody should look at, with where it is and what to do: the first thing on the overview.
 
 use super::rates::Measured;
-use crate::actors::context::plan::is_connected;
 use crate::actors::control::admin::{NodeSnapshot, Readiness};
 use crate::api::{Attention, Operators};
+use crate::domain::queue_name::QueueName;
 use crate::pb::QueueSnapshot;
 
 /// From this part of throttled attempts on, an operator needs a look: that of the alert SmscOperatorThrottling.
@@ -37,7 +37,7 @@ pub(super) fn of(
             });
         }
     }
-    let connected = |queue: &&QueueSnapshot| is_connected(&queue.name);
+    let connected = |queue: &&QueueSnapshot| QueueName::parse(&queue.name).is_connected();
     for queue in node.queues.iter().filter(connected) {
         let rates = measured
             .queues

@@ -10,7 +10,7 @@ use crate::api::{
     self, Bind, BindCounts, LiveBind, LiveBinds, LiveQueue, LiveQueues, Nodes, Operator, Operators,
     Overview, Queue, Queued, StoreState,
 };
-use crate::pb::{BindState, OperatorView, QueueSnapshot};
+use crate::pb::{BindDirection, BindState, OperatorView, QueueSnapshot};
 
 /// Most queues, and most binds, in one event.
 const MOST: usize = 256;
@@ -149,10 +149,10 @@ fn overview(
     measured: &Measured,
     at_ms: i64,
 ) -> Overview {
-    let bound = |direction: &str| {
+    let bound = |direction| {
         let binds = node.binds.iter();
         binds
-            .filter(|bind| bind.direction == direction && bind.state() == BindState::Bound)
+            .filter(|bind| bind.direction() == direction && bind.state() == BindState::Bound)
             .count() as u64
     };
     let sum = |field: fn(&QueueSnapshot) -> u64| node.queues.iter().map(field).sum::<u64>();
@@ -174,7 +174,7 @@ fn overview(
             suspended: sum(|queue| u64::from(queue.suspended)),
         },
         binds: BindCounts {
-            esmes: bound("in") + node.esmes_elsewhere,
+            esmes: bound(BindDirection::In) + node.esmes_elsewhere,
             operators: operators
                 .operators
                 .iter()
@@ -232,7 +232,9 @@ fn queues(node: &NodeSnapshot, measured: &Measured) -> LiveQueues {
 fn binds(node: &NodeSnapshot, measured: &Measured) -> LiveBinds {
     let mut binds: Vec<_> = node.binds.iter().collect();
     binds.sort_by(|one, other| {
-        let key = |bind: &&crate::pb::BindSnapshot| ["in", "local"].contains(&&*bind.direction);
+        let key = |bind: &&crate::pb::BindSnapshot| {
+            [BindDirection::In, BindDirection::Local].contains(&bind.direction())
+        };
         (key(one), &one.name, one.session).cmp(&(key(other), &other.name, other.session))
     });
     let omitted = binds.len().saturating_sub(MOST);

@@ -4,9 +4,9 @@ use std::collections::{HashMap, VecDeque};
 
 use tokio::time::Instant;
 
-use crate::actors::context::plan::is_connected;
 use crate::actors::control::admin::NodeSnapshot;
 use crate::api::{Rates, Totals};
+use crate::domain::queue_name::QueueName;
 use crate::pb::{BindSnapshot, QueueSnapshot};
 
 /// Seconds over which rates of a whole cluster are measured: counters of other nodes come with their
@@ -93,7 +93,7 @@ impl Rate {
         self.minute
             .retain(|name, _| counters.queues.contains_key(name));
         for (name, counts) in &counters.queues {
-            if !is_connected(name) {
+            if !QueueName::parse(name).is_connected() {
                 continue;
             }
             let minute = self.minute.entry(name.clone()).or_default();
@@ -119,7 +119,7 @@ impl Counters {
     fn read(node: &NodeSnapshot, at: Instant) -> Self {
         let traffic = &node.traffic;
         let store = &node.store;
-        let of_operators = |queue: &&QueueSnapshot| is_connected(&queue.name);
+        let of_operators = |queue: &&QueueSnapshot| QueueName::parse(&queue.name).is_connected();
         Self {
             at,
             totals: Totals {
@@ -163,9 +163,12 @@ impl Counters {
     fn since(&self, last: &Self) -> Measured {
         let seconds = self.at.duration_since(last.at).as_secs_f64();
         // A counter that went back belongs to something that restarted.
-        let rate = |now: u64, before: u64| match seconds > 0.0 {
-            true => now.saturating_sub(before) as f64 / seconds,
-            false => 0.0,
+        let rate = |now: u64, before: u64| {
+            if seconds > 0.0 {
+                now.saturating_sub(before) as f64 / seconds
+            } else {
+                0.0
+            }
         };
         let pair = |now: &(u64, u64), before: Option<&(u64, u64)>| {
             let before = before.unwrap_or(now);

@@ -1,7 +1,7 @@
 //! Live events without sockets: who gets what, and who is dropped.
 
 use super::*;
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::pb::QueueSnapshot;
 
 fn node(waiting: u64) -> NodeSnapshot {
@@ -28,7 +28,7 @@ fn publish(live: &Live, waiting: u64, at_ms: i64) {
 fn bearer(name: &str) -> Bearer {
     Bearer {
         name: name.to_owned(),
-        role: Role::Read,
+        role: AccessRole::Read,
         hash: None,
     }
 }

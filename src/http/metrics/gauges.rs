@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::actors::context::plan::{is_connected, is_of_account};
 use crate::actors::control::admin::NodeSnapshot;
 use crate::api::bind_state;
-use crate::pb::{BindSnapshot, BindState, Buckets, QueueSnapshot, ThrottleSnapshot};
+use crate::domain::queue_name::QueueName;
+use crate::pb::{BindDirection, BindSnapshot, BindState, Buckets, QueueSnapshot, ThrottleSnapshot};
 
 /// Kinds of the exposition format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ families! {
     Gauge "smsc_queue_room" ["queue"] "Messages that the sessions would take now.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.room));
     Gauge "smsc_receipts_waiting" ["queue"] "Receipts and MO that wait for an account or are at its sessions.",
-        |node, _, to| node.queues.iter().filter(|queue| is_of_account(&queue.name)).for_each(|queue| {
+        |node, _, to| node.queues.iter().filter(|queue| QueueName::parse(&queue.name).is_of_account()).for_each(|queue| {
             to.of("queue", &queue.name, queue.waiting + queue.scheduled + queue.in_flight);
         });
     Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator or GSM network: it is bound, has been back for long enough, and no breaker is open.",
@@ -237,12 +237,13 @@ fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
 
 fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
     let queues = node.queues.iter();
-    queues.filter(|queue| is_connected(&queue.name))
+    queues.filter(|queue| QueueName::parse(&queue.name).is_connected())
 }
 
 /// An account has a row for each of its ways.
 fn oldest_callbacks(node: &NodeSnapshot, now: i64, to: &mut Samples<'_>) {
-    let of_callbacks = |bind: &&BindSnapshot| bind.direction == "callback" && !bind.name.is_empty();
+    let of_callbacks =
+        |bind: &&BindSnapshot| bind.direction() == BindDirection::Callback && !bind.name.is_empty();
     let mut oldest: BTreeMap<&str, i64> = BTreeMap::new();
     for bind in node.binds.iter().filter(of_callbacks) {
         let age_ms = match bind.oldest_at {
@@ -262,7 +263,7 @@ fn binds(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
     for bind in &node.binds {
         let key = (
             bind.name.as_str(),
-            bind.direction.as_str(),
+            bind.direction().word(),
             bind_state(bind.state()),
         );
         *counts.entry(key).or_default() += 1;
@@ -290,7 +291,11 @@ fn nats_commands(node: &NodeSnapshot, to: &mut Samples<'_>) {
 }
 
 fn names_taken(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
-    for bind in node.binds.iter().filter(|bind| bind.direction == "gsm") {
+    for bind in node
+        .binds
+        .iter()
+        .filter(|bind| bind.direction() == BindDirection::Gsm)
+    {
         to.of("gsm", &bind.name, u8::from(bind.name_taken));
     }
 }
@@ -298,7 +303,9 @@ fn names_taken(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
 fn bind_sum(node: &NodeSnapshot, to: &mut Samples<'_>, of: impl Fn(&BindSnapshot) -> u64) {
     let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for bind in &node.binds {
-        *sums.entry((&bind.name, &bind.direction)).or_default() += of(bind);
+        *sums
+            .entry((&bind.name, bind.direction().word()))
+            .or_default() += of(bind);
     }
     for ((name, direction), sum) in sums {
         to.labelled(&[("name", name), ("direction", direction)], sum);
@@ -385,7 +392,7 @@ mod tests {
     fn bind(name: &str, state: BindState) -> BindSnapshot {
         BindSnapshot {
             name: name.to_owned(),
-            direction: "out".to_owned(),
+            direction: BindDirection::Out.into(),
             state: state.into(),
             in_flight: 3,
             ..BindSnapshot::default()
@@ -407,7 +414,7 @@ mod tests {
                 bind("up", BindState::Bound),
                 bind("up", BindState::Waiting),
                 BindSnapshot {
-                    direction: "callback".to_owned(),
+                    direction: BindDirection::Callback.into(),
                     oldest_at: 1_200,
                     ..bind("acme", BindState::Waiting)
                 },

@@ -5,7 +5,7 @@ use prometheus_client::registry::Registry;
 
 use super::gauges::{self, push};
 use super::process;
-use crate::domain::policy::Reason;
+use crate::domain::policy::PolicyRefusal;
 use crate::pb::MessageState;
 use crate::telemetry::metrics::{
     ApiLabel, CallbackLabel, LocalLabel, Metrics, OperationLabel, ReasonLabel, ResultLabel,
@@ -115,7 +115,7 @@ fn exposed() -> String {
         result: "ok",
     };
     metrics.local_requests.get_or_create(&request).inc();
-    metrics.policy_refused("test", Reason::OverLimit);
+    metrics.policy_refused("test", PolicyRefusal::OverLimit);
     metrics.ruled("info", "deliver");
     metrics.replied("info", "sent");
     metrics.no_such_number("local");

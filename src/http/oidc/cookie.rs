@@ -74,9 +74,10 @@ impl Cookies {
     }
 
     fn name(self, name: &str) -> String {
-        match self.is_secure {
-            true => format!("__Host-{name}"),
-            false => name.to_owned(),
+        if self.is_secure {
+            format!("__Host-{name}")
+        } else {
+            name.to_owned()
         }
     }
 

@@ -203,9 +203,10 @@ impl Issuer {
         let client_id = ClientId::new(config.client_id.clone());
         let client = CoreClient::from_provider_metadata(metadata.clone(), client_id, secret)
             .set_redirect_uri(redirect)
-            .set_auth_type(match takes_header {
-                true => AuthType::BasicAuth,
-                false => AuthType::RequestBody,
+            .set_auth_type(if takes_header {
+                AuthType::BasicAuth
+            } else {
+                AuthType::RequestBody
             });
         Ok(client)
     }
@@ -256,9 +257,10 @@ fn userinfo(
 
 fn send(agent: &Agent, request: HttpRequest) -> Result<HttpResponse, Unanswered> {
     let to = request.uri().to_string();
-    let answer = match request.body().is_empty() {
-        true => agent.run(request.map(|_| ())),
-        false => agent.run(request),
+    let answer = if request.body().is_empty() {
+        agent.run(request.map(|_| ()))
+    } else {
+        agent.run(request)
     };
     let unanswered = |error: ureq::Error| Unanswered(format!("{to}: {error}"));
     let (head, mut body) = answer.map_err(unanswered)?.into_parts();

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::config::Oidc;
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 
 /// Longest name in octets, as the audit log has it.
 const MAX_NAME: usize = 48;
@@ -16,7 +16,7 @@ pub(super) struct Person {
     /// The value of `name_claim`, or else the subject.
     pub name: String,
     /// `None`: none of the configured words is among the groups.
-    pub role: Option<Role>,
+    pub role: Option<AccessRole>,
 }
 
 /// The claims of the ID token, and of userinfo where that says more.
@@ -41,9 +41,10 @@ impl Claims {
         let name = self.find(&config.name_claim).and_then(Value::as_str);
         let name = clean(name.unwrap_or_default());
         Person {
-            name: match name.is_empty() {
-                true => clean(subject),
-                false => name,
+            name: if name.is_empty() {
+                clean(subject)
+            } else {
+                name
             },
             subject: subject.to_owned(),
             role: self.role(config),
@@ -51,7 +52,7 @@ impl Claims {
     }
 
     /// The highest role that a group gives.
-    fn role(&self, config: &Oidc) -> Option<Role> {
+    fn role(&self, config: &Oidc) -> Option<AccessRole> {
         let words: Vec<&str> = match self.find(&config.role_claim)? {
             Value::String(word) => vec![word],
             Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
@@ -63,9 +64,9 @@ impl Claims {
                 .any(|word| configured.iter().any(|one| one == word))
         };
         let roles = [
-            (Role::Admin, &config.role_admin),
-            (Role::Operate, &config.role_operate),
-            (Role::Read, &config.role_read),
+            (AccessRole::Admin, &config.role_admin),
+            (AccessRole::Operate, &config.role_operate),
+            (AccessRole::Read, &config.role_read),
         ];
         let mut roles = roles.into_iter();
         roles.find_map(|(role, configured)| gives(configured).then_some(role))
@@ -84,9 +85,12 @@ impl Claims {
 
 /// A name that lists and logs can hold: signs that are neither letters nor digits nor usual in names become `_`.
 fn clean(name: &str) -> String {
-    let sign = |one: char| match one.is_alphanumeric() || "._-@+".contains(one) {
-        true => one,
-        false => '_',
+    let sign = |one: char| {
+        if one.is_alphanumeric() || "._-@+".contains(one) {
+            one
+        } else {
+            '_'
+        }
     };
     let mut kept = String::new();
     for one in name.trim().chars().map(sign) {
@@ -123,9 +127,12 @@ mod tests {
     #[test]
     fn the_highest_role_of_all_groups_counts() {
         for (groups, expected) in [
-            (json!(["staff"]), Some(Role::Read)),
-            (json!("night"), Some(Role::Operate)),
-            (json!(["staff", "sms-admins", "noc"]), Some(Role::Admin)),
+            (json!(["staff"]), Some(AccessRole::Read)),
+            (json!("night"), Some(AccessRole::Operate)),
+            (
+                json!(["staff", "sms-admins", "noc"]),
+                Some(AccessRole::Admin),
+            ),
             (json!(["Staff", "others"]), None),
             (json!([]), None),
             (json!("staff noc"), None),
@@ -146,10 +153,10 @@ mod tests {
             ..config()
         };
         let nested = claims(json!({"realm_access": {"roles": ["noc"]}}));
-        assert_eq!(nested.person("s", &config).role, Some(Role::Operate));
+        assert_eq!(nested.person("s", &config).role, Some(AccessRole::Operate));
         let plain =
             claims(json!({"realm_access.roles": "staff", "realm_access": {"roles": ["noc"]}}));
-        assert_eq!(plain.person("s", &config).role, Some(Role::Read));
+        assert_eq!(plain.person("s", &config).role, Some(AccessRole::Read));
     }
 
     #[test]
@@ -184,6 +191,6 @@ mod tests {
                 .unwrap(),
         );
         assert!(all.are_complete(&config()));
-        assert_eq!(all.person("x", &config()).role, Some(Role::Read));
+        assert_eq!(all.person("x", &config()).role, Some(AccessRole::Read));
     }
 }

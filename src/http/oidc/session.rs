@@ -16,7 +16,7 @@ use crate::actors::control::access::{Bearer, NotSaid};
 use crate::actors::control::admin::AdminCall;
 use crate::actors::control::admin::access::{self, WantedToken};
 use crate::clock;
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::http::auth::{self, not_said};
 use crate::http::limit::ANSWER_WITHIN;
 use crate::http::problem::Problem;
@@ -93,7 +93,7 @@ pub(super) async fn open(
     state: &State,
     sign_in: &SignIn,
     person: &Person,
-    role: Role,
+    role: AccessRole,
     from: &str,
 ) -> Result<(String, String), Problem> {
     let issuer = sign_in.config.issuer.as_deref().unwrap_or_default();

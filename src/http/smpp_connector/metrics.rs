@@ -14,8 +14,8 @@ use prometheus_client::registry::Registry;
 use super::sessions::{STATES, Session};
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::locks::lock;
+use crate::domain::queue_name::QueueName;
 
-const OPERATOR: &str = "operator:";
 /// The window of the current rate.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -170,7 +170,7 @@ impl Speeds {
             each_second.tick().await;
             let queues = node.queues();
             let totals = queues.iter().filter_map(|queue| {
-                let id = queue.name.strip_prefix(OPERATOR)?;
+                let id = QueueName::parse(&queue.name).operator()?;
                 Some((id.to_owned(), queue.attempts.total()))
             });
             self.look(totals);
@@ -251,7 +251,7 @@ fn read(source: &Source, rest: &str) -> Option<(String, f64)> {
     };
     let id = named(source.operator)?;
     let id = match source.operator {
-        "queue" => id.strip_prefix(OPERATOR)?,
+        "queue" => QueueName::parse(id).operator()?,
         _ => id,
     };
     if let Some((label, value)) = source.only

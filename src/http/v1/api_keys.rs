@@ -9,7 +9,7 @@ use super::{body, call};
 use crate::actors::control::admin::api_keys::{self, WantedKey};
 use crate::api::{ApiKeys, KeyRoleName, NewApiKey};
 use crate::domain::access::KeyRole;
-use crate::domain::allow::Network;
+use crate::domain::allow::IpNetwork;
 use crate::http::State;
 use crate::http::audit;
 use crate::http::auth::who;
@@ -107,7 +107,7 @@ fn checked(order: ApiKeyOrder, by: String) -> Result<WantedKey, Problem> {
     if let Some(error) = order
         .allow
         .iter()
-        .find_map(|one| one.parse::<Network>().err())
+        .find_map(|one| one.parse::<IpNetwork>().err())
     {
         return Err(Problem::bad_value("allow", format!("allow: {error}")));
     }

@@ -6,7 +6,7 @@ use super::traces::{lasts, watch};
 use super::{call, done};
 use crate::actors::control::admin::{Whom, figures, watching};
 use crate::api::{Bind, Binds, Done};
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::http::State;
 use crate::http::audit;
 use crate::http::auth::{permit, who};
@@ -70,7 +70,7 @@ pub(super) async fn pdus(
     let lasts = lasts(query.text("for"))?;
     let with_text = query.flag("text")?;
     if with_text {
-        permit(&request, Role::Operate)?;
+        permit(&request, AccessRole::Operate)?;
         audit::detail(&request, "the texts of its PDUs were read");
     }
     if request.method() == actix_web::http::Method::HEAD {

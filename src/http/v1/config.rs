@@ -14,7 +14,7 @@ use crate::actors::control::admin::settings;
 use crate::actors::control::settings::ConfigChange;
 use crate::api::{Changed, ConfigSchema, Configuration, Difference, Done};
 use crate::config;
-use crate::domain::settings::Kind;
+use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
@@ -65,13 +65,13 @@ pub(in crate::http) async fn replace(
     let mut lists = Vec::new();
     let mut found = Vec::new();
     let mut say = |key: &str, message: &str| {
-        found.push(config::Problem {
+        found.push(config::ConfigProblem {
             key: key.to_owned(),
             message: message.to_owned(),
             origin: None,
         });
     };
-    for kind in Kind::ALL {
+    for kind in ResourceKind::ALL {
         match given.remove(kind.plural()) {
             Some(Value::Array(list)) => lists.push((kind, list)),
             // Programs that were written before there were any do not send them.
@@ -81,7 +81,7 @@ pub(in crate::http) async fn replace(
         }
     }
     for unknown in given.keys().filter(|key| !SHOWN.contains(&key.as_str())) {
-        let known = Kind::ALL.map(Kind::plural).join(", ");
+        let known = ResourceKind::ALL.map(ResourceKind::plural).join(", ");
         say(unknown, &format!("unknown key; known are: {known}"));
     }
     if !found.is_empty() {

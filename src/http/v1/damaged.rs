@@ -73,12 +73,13 @@ async fn forget(
 
 fn table_of(text: &str) -> Result<String, Problem> {
     let is_name = |octet| matches!(octet, b'a'..=b'z' | b'_');
-    match (1..=MAX_TABLE).contains(&text.len()) && text.bytes().all(is_name) {
-        true => Ok(text.to_owned()),
-        false => Err(Problem::bad_value(
+    if (1..=MAX_TABLE).contains(&text.len()) && text.bytes().all(is_name) {
+        Ok(text.to_owned())
+    } else {
+        Err(Problem::bad_value(
             "table",
             format!("table is the name of one, as GET /v1/damaged shows it, not {text:?}"),
-        )),
+        ))
     }
 }
 

@@ -254,12 +254,13 @@ fn cancelled(order: CancelMany) -> Result<MessageFilter, Problem> {
 
 fn at_most(limit: Option<u32>) -> Result<u32, Problem> {
     let limit = limit.unwrap_or(REPLAYED);
-    match (1..=MAX_REPLAYED).contains(&limit) {
-        true => Ok(limit),
-        false => Err(Problem::bad_value(
+    if (1..=MAX_REPLAYED).contains(&limit) {
+        Ok(limit)
+    } else {
+        Err(Problem::bad_value(
             "limit",
             format!("limit must be a number from 1 to {MAX_REPLAYED}, not {limit}"),
-        )),
+        ))
     }
 }
 
@@ -335,14 +336,15 @@ impl Filter {
 
     /// Refuses a filter without any condition, which would do this.
     fn names_something(&self, otherwise: &str) -> Result<(), Problem> {
-        match self.is_empty() {
-            false => Ok(()),
-            true => Err(Problem::bad_value(
+        if self.is_empty() {
+            Err(Problem::bad_value(
                 "filter",
                 format!(
                     "filter must name something, such as {{\"since\": \"2026-11-21T09:00:00Z\"}}: nothing would {otherwise}"
                 ),
-            )),
+            ))
+        } else {
+            Ok(())
         }
     }
 
@@ -391,20 +393,22 @@ impl Filter {
 
 fn final_state(text: &str) -> Result<MessageState, Problem> {
     let state = state_of(text)?;
-    match states::is_final(i32::from(state) as u8) {
-        true => Ok(state),
-        false => Err(Problem::bad_value(
+    if states::is_final(i32::from(state) as u8) {
+        Ok(state)
+    } else {
+        Err(Problem::bad_value(
             "state",
             "state must be a final one; GET /v1/messages lists what is not final",
-        )),
+        ))
     }
 }
 
 /// What an operator refused has the number of the command_status as its error.
 fn error_code(text: &str) -> String {
-    match text.starts_with("ESME_") {
-        true => command_status::parse(text).map_or_else(|| text.to_owned(), |one| one.to_string()),
-        false => text.to_owned(),
+    if text.starts_with("ESME_") {
+        command_status::parse(text).map_or_else(|| text.to_owned(), |one| one.to_string())
+    } else {
+        text.to_owned()
     }
 }
 

@@ -10,7 +10,7 @@ use super::{call, operators};
 use crate::actors::context::plan::gsm_name;
 use crate::actors::control::admin::{figures, settings};
 use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
-use crate::domain::settings::Kind;
+use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::configured;
 use crate::http::problem::Problem;
@@ -59,7 +59,7 @@ async fn networks(request: &HttpRequest, state: &State) -> Result<(u64, Vec<GsmN
         .map(|network| (network.id.clone(), network))
         .collect();
     let of_kind = settings.settings.iter();
-    let of_kind = of_kind.filter(|setting| setting.key.kind == Kind::Gsm);
+    let of_kind = of_kind.filter(|setting| setting.key.kind == ResourceKind::Gsm);
     let networks = of_kind
         .map(|setting| {
             let live = live.remove(&setting.key.name);

@@ -11,7 +11,7 @@ use crate::actors::control::admin::messages::{self, MessageFilter};
 use crate::actors::orders;
 use crate::actors::receipts::shown_id;
 use crate::api::{Done, Message, MessageVerb, Messages, StateName, Trace};
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::domain::address::normalise;
 use crate::domain::state as states;
 use crate::http::State;
@@ -71,7 +71,7 @@ pub(super) async fn one(
 ) -> Result<HttpResponse, Problem> {
     let with_text = Query::read(&request, &["text"])?.flag("text")?;
     if with_text {
-        permit(&request, Role::Operate)?;
+        permit(&request, AccessRole::Operate)?;
         audit::detail(&request, "its text was read");
     }
     let id = message_id(&id)?;

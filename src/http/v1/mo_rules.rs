@@ -9,7 +9,7 @@ use crate::actors::control::admin::settings;
 use crate::actors::control::settings::ConfigChange;
 use crate::actors::routing::explain_mo::ExplainMo;
 use crate::api::{Changed, MoExplanation, MoOrder};
-use crate::domain::settings::Kind;
+use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -56,6 +56,6 @@ pub(in crate::http) async fn put_in_order(
     octets: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
     let MoOrder { order: names } = body(&octets)?;
-    let kind = Kind::MoRule;
+    let kind = ResourceKind::MoRule;
     change(&request, &state, ConfigChange::Order { kind, names }, None).await
 }

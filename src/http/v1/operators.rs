@@ -7,9 +7,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::tags::tagged;
 use super::{call, done, verb};
 use crate::actors::control::admin::{command, figures, settings};
-use crate::actors::control::settings::Settings;
+use crate::actors::control::settings::StoredSettings;
 use crate::api::{Done, Operator, OperatorVerb, Operators, Scope};
-use crate::domain::settings::Kind;
+use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
@@ -58,7 +58,7 @@ pub(super) async fn one(
 
 /// The configuration and the state of an operator, also of one that is in the store but not on this
 /// node yet.
-fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
+fn merged(settings: &StoredSettings, live: Vec<OperatorView>) -> Vec<Operator> {
     let mut live: HashMap<String, Operator> = live
         .into_iter()
         .map(|operator| (operator.id.clone(), Operator::from(operator)))
@@ -66,7 +66,7 @@ fn merged(settings: &Settings, live: Vec<OperatorView>) -> Vec<Operator> {
     settings
         .settings
         .iter()
-        .filter(|setting| setting.key.kind == Kind::Operator)
+        .filter(|setting| setting.key.kind == ResourceKind::Operator)
         .map(|setting| {
             let resource = configured::resource(setting);
             match live.remove(&setting.key.name) {

@@ -85,10 +85,11 @@ async fn change(
     let account = query.text("account").unwrap_or_default();
     let reason = query.reason()?.unwrap_or_default();
     audit::detail(request, audit::of_opt_out(account, number, reason));
-    let number = match out {
-        true => listed(number)?,
+    let number = if out {
+        listed(number)?
+    } else {
         // As it is on the list: a subscriber's own STOP may have put it there in another form.
-        false => digits("number", number).or_else(|_| listed(number))?,
+        digits("number", number).or_else(|_| listed(number))?
     };
     let (account, by) = (account.to_owned(), who(request));
     let changed = call(state, move |admin| {

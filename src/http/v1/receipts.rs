@@ -10,7 +10,7 @@ use super::messages::message_id;
 use super::{body, body_or_default, call};
 use crate::actors::control::admin::{failed, given_up as gone, unmatched as parked};
 use crate::api::{Message, Messages, Replayed, Unmatched};
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::http::State;
 use crate::http::audit;
 use crate::http::auth::{permit, who};
@@ -38,7 +38,7 @@ pub(super) async fn unmatched(
     let page = query.page()?;
     let with_text = query.flag("text")?;
     if with_text {
-        permit(&request, Role::Operate)?;
+        permit(&request, AccessRole::Operate)?;
         audit::detail(&request, "texts of receipts were read");
     }
     let operator = query.text("operator").map(str::to_owned);

@@ -12,7 +12,7 @@ use crate::api::{
     Accounts, AddressLists, Changed, EventSinks, Limits, MoRules, NatsSources, NumberRanges,
     Policies, Rate, Resource, Routes,
 };
-use crate::domain::settings::{Key, Kind};
+use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
 use crate::http::problem::Problem;
 
@@ -37,7 +37,7 @@ macro_rules! operation {
             request: HttpRequest,
             state: web::Data<State>,
         ) -> Result<HttpResponse, Problem> {
-            let (version, $field) = settings::list(&request, &state, Kind::$Kind).await?;
+            let (version, $field) = settings::list(&request, &state, ResourceKind::$Kind).await?;
             Ok(tagged(HttpResponse::Ok(), version).json($List { version, $field }))
         }
     };
@@ -50,7 +50,7 @@ macro_rules! operation {
             state: web::Data<State>,
             name: web::Path<String>,
         ) -> Result<HttpResponse, Problem> {
-            settings::one(&request, &state, Key::new(Kind::$Kind, name.into_inner())).await
+            settings::one(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
         }
     };
     (put $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
@@ -63,7 +63,7 @@ macro_rules! operation {
             name: web::Path<String>,
             body: web::Bytes,
         ) -> Result<HttpResponse, Problem> {
-            settings::put(&request, &state, Key::new(Kind::$Kind, name.into_inner()), &body).await
+            settings::put(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner()), &body).await
         }
     };
     (delete $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
@@ -75,7 +75,7 @@ macro_rules! operation {
             state: web::Data<State>,
             name: web::Path<String>,
         ) -> Result<HttpResponse, Problem> {
-            settings::delete(&request, &state, Key::new(Kind::$Kind, name.into_inner())).await
+            settings::delete(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
         }
     };
     (rate $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
@@ -87,7 +87,7 @@ macro_rules! operation {
             state: web::Data<State>,
             name: web::Path<String>,
         ) -> Result<HttpResponse, Problem> {
-            settings::rate(&request, &state, Key::new(Kind::$Kind, name.into_inner())).await
+            settings::rate(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
         }
     };
     (put_rate $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
@@ -100,7 +100,7 @@ macro_rules! operation {
             name: web::Path<String>,
             body: web::Bytes,
         ) -> Result<HttpResponse, Problem> {
-            settings::put_rate(&request, &state, Key::new(Kind::$Kind, name.into_inner()), &body).await
+            settings::put_rate(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner()), &body).await
         }
     };
 }

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use super::call;
 use super::tags::{condition, tagged};
 use crate::actors::control::admin::settings::{self, ChangeSettings};
-use crate::actors::control::settings::{ConfigChange, Setting};
+use crate::actors::control::settings::{ConfigChange, StoredSetting};
 use crate::actors::routing::explain::ExplainRoute;
 use crate::api::{Explanation, Rate, Resource};
-use crate::domain::settings::{Key, Kind};
+use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
@@ -60,13 +60,13 @@ pub(in crate::http) async fn explain(
 pub(super) async fn list(
     request: &HttpRequest,
     state: &State,
-    kind: Kind,
+    kind: ResourceKind,
 ) -> Result<(u64, Vec<Resource>), Problem> {
     Query::read(request, &[])?;
     let settings = call(state, settings::read).await??.settings;
     let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
     let mut list: Vec<Resource> = of_kind.map(configured::resource).collect();
-    if kind == Kind::MoRule {
+    if kind == ResourceKind::MoRule {
         // They are in the order of their names, which stays among equals.
         list.sort_by_key(|one| one.settings["order"].as_u64());
     }
@@ -74,7 +74,11 @@ pub(super) async fn list(
 }
 
 /// One resource as the store has it, or an answer that there is none.
-async fn find(request: &HttpRequest, state: &State, key: &Key) -> Result<Setting, Problem> {
+async fn find(
+    request: &HttpRequest,
+    state: &State,
+    key: &ResourceKey,
+) -> Result<StoredSetting, Problem> {
     Query::read(request, &[])?;
     let settings = call(state, settings::read).await??.settings;
     settings.get(key).cloned().ok_or_else(|| {
@@ -89,7 +93,7 @@ async fn find(request: &HttpRequest, state: &State, key: &Key) -> Result<Setting
 pub(super) async fn one(
     request: &HttpRequest,
     state: &State,
-    key: Key,
+    key: ResourceKey,
 ) -> Result<HttpResponse, Problem> {
     let setting = find(request, state, &key).await?;
     Ok(tagged(HttpResponse::Ok(), setting.version).json(configured::resource(&setting)))
@@ -98,7 +102,7 @@ pub(super) async fn one(
 pub(super) async fn rate(
     request: &HttpRequest,
     state: &State,
-    key: Key,
+    key: ResourceKey,
 ) -> Result<HttpResponse, Problem> {
     let setting = find(request, state, &key).await?;
     let settings = configured::resource(&setting).settings;
@@ -114,7 +118,7 @@ pub(super) async fn rate(
 pub(super) async fn put(
     request: &HttpRequest,
     state: &State,
-    key: Key,
+    key: ResourceKey,
     body: &[u8],
 ) -> Result<HttpResponse, Problem> {
     let mut given = json::object(body)?;
@@ -132,7 +136,7 @@ pub(super) async fn put(
 pub(super) async fn put_rate(
     request: &HttpRequest,
     state: &State,
-    key: Key,
+    key: ResourceKey,
     body: &[u8],
 ) -> Result<HttpResponse, Problem> {
     let rate: Rate = json::of(body)?;
@@ -150,7 +154,7 @@ pub(super) async fn put_rate(
 pub(super) async fn delete(
     request: &HttpRequest,
     state: &State,
-    key: Key,
+    key: ResourceKey,
 ) -> Result<HttpResponse, Problem> {
     change(
         request,
@@ -166,7 +170,7 @@ pub(super) async fn change(
     request: &HttpRequest,
     state: &State,
     config_change: ConfigChange,
-    own: Option<&Key>,
+    own: Option<&ResourceKey>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(request, &["dry_run"])?;
     carry_out(request, state, config_change, own, &query).await
@@ -177,7 +181,7 @@ pub(super) async fn carry_out(
     request: &HttpRequest,
     state: &State,
     config_change: ConfigChange,
-    own: Option<&Key>,
+    own: Option<&ResourceKey>,
     query: &Query,
 ) -> Result<HttpResponse, Problem> {
     let question = ChangeSettings {
@@ -194,9 +198,10 @@ pub(super) async fn carry_out(
         let mut changes = changed.changes.iter();
         changes.any(|change| change.key == *own && change.before.is_none())
     });
-    let answer = match is_new && !dry_run {
-        true => HttpResponse::Created(),
-        false => HttpResponse::Ok(),
+    let answer = if is_new && !dry_run {
+        HttpResponse::Created()
+    } else {
+        HttpResponse::Ok()
     };
     let tag = changed.tag;
     Ok(tagged(answer, tag).json(configured::changed(changed, own)))

@@ -8,7 +8,7 @@ use super::{body, call};
 use crate::actors::control::admin::access::{self, WantedToken};
 use crate::api::{NewToken, RoleName, Tokens};
 use crate::clock;
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::domain::moment;
 use crate::http::State;
 use crate::http::audit;
@@ -89,8 +89,8 @@ fn checked(order: TokenOrder, by: String) -> Result<WantedToken, Problem> {
             ),
         ));
     }
-    let role = Role::from_name(&order.role).ok_or_else(|| {
-        let roles = Role::ALL.map(Role::as_str).join(", ");
+    let role = AccessRole::from_name(&order.role).ok_or_else(|| {
+        let roles = AccessRole::ALL.map(AccessRole::as_str).join(", ");
         let detail = format!("role must be one of {roles}, not {:?}", order.role);
         Problem::bad_value("role", detail)
     })?;

@@ -8,7 +8,7 @@ use super::settings::carry_out;
 use crate::actors::control::admin::settings;
 use crate::actors::control::settings::{ConfigChange, SettingsVersion, VersionQuery};
 use crate::api::{Changed, ResourceChange, Version, Versions};
-use crate::domain::settings::{Change, Key, reversed, together};
+use crate::domain::settings::{ResourceKey, ResourceUpdate, reversed, together};
 use crate::http::State;
 use crate::http::configured;
 use crate::http::problem::Problem;
@@ -38,7 +38,7 @@ pub(in crate::http) async fn list(
     })?;
     let before = query.number("before", "a version", |n| *n >= 1)?;
     let (limit, before) = (limit.unwrap_or(LISTED) as usize, before.unwrap_or(u64::MAX));
-    let (of, change): (_, fn(&Change) -> ResourceChange) = match resource(&query)? {
+    let (of, change): (_, fn(&ResourceUpdate) -> ResourceChange) = match resource(&query)? {
         None => (None, ResourceChange::head),
         Some(key) => (Some(key), ResourceChange::new),
     };
@@ -110,7 +110,7 @@ pub(in crate::http) async fn one(
 }
 
 /// What is different in version `to` from version `from`, whichever is the newer one.
-async fn between(state: &State, from: u64, to: u64) -> Result<Vec<Change>, Problem> {
+async fn between(state: &State, from: u64, to: u64) -> Result<Vec<ResourceUpdate>, Problem> {
     let (older, newer) = (from.min(to), from.max(to));
     if newer - older > MOST {
         let detail = format!("since must be at most {MOST} versions away from {to}, not {from}");
@@ -134,9 +134,10 @@ async fn between(state: &State, from: u64, to: u64) -> Result<Vec<Change>, Probl
             _ => break,
         }
     }
-    Ok(match from <= to {
-        true => changes,
-        false => changes.into_iter().map(reversed).collect(),
+    Ok(if from <= to {
+        changes
+    } else {
+        changes.into_iter().map(reversed).collect()
     })
 }
 
@@ -161,7 +162,7 @@ pub(in crate::http) async fn rollback(
 }
 
 /// The resource that a query names.
-fn resource(query: &Query) -> Result<Option<Key>, Problem> {
+fn resource(query: &Query) -> Result<Option<ResourceKey>, Problem> {
     let key = query.text("resource").map(str::parse).transpose();
     key.map_err(|detail: String| Problem::bad_value("resource", detail))
 }

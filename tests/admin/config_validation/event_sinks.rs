@@ -1,5 +1,7 @@
 //! Validation of event sinks.
 
+use smsc::config::Config;
+
 use super::refused;
 
 #[test]
@@ -132,4 +134,37 @@ fn event_sinks_on_kafka() {
             "{problem} in {problems:?}"
         );
     }
+}
+
+#[test]
+fn the_section_of_before_is_refused_with_the_sink_that_replaces_it() {
+    let instead = |keys: &str| {
+        [format!(
+            "nats: is no section any more; write in its place, and give it to the store by `smsc apply`:\n\
+             [[event_sink]]\n{keys}\n"
+        )]
+    };
+    assert_eq!(
+        refused(
+            "[nats]\nservers = ['tls://a:4333', 'nats://user:hush@b']\ncredentials_file = '/c'\nca_file = '/a'\n\
+             subject = 'sms.status'\ntimeout = '7s'"
+        ),
+        instead(
+            "ca_file = \"/a\"\ncredentials_file = \"/c\"\nname = \"nats\"\n\
+             servers = [\"tls://a:4333\", \"nats://b\"]\nsubject = \"sms.status\"\ntimeout = \"7s\""
+        )
+    );
+    assert_eq!(
+        refused("nats.subject = 'sms.status'"),
+        ["nats: is no section any more, and published nothing without `servers`; remove it"]
+    );
+    let variable = [(
+        "SMSC_NATS__SERVERS".to_owned(),
+        "nats://a,nats://b".to_owned(),
+    )];
+    let error = Config::load_with(None, variable).unwrap_err();
+    assert_eq!(
+        error.problems()[0].message,
+        instead("name = \"nats\"\nservers = [\"nats://a\", \"nats://b\"]")[0]["nats: ".len()..]
+    );
 }

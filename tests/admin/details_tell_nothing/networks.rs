@@ -11,7 +11,7 @@ use smsc::sgip::Sgip;
 use smsc::smgp::bodies::Deliver;
 use smsc::smgp::{self, Smgp};
 use smsc::smpp::SubmitSm;
-use smsc::sms::tpdu::{Address, Submit};
+use smsc::sms::tpdu::{SmsSubmit, TpduAddress};
 
 use super::{NUMBERS, number, text};
 use crate::harness::carrier_client::free_listener;
@@ -176,10 +176,10 @@ fn lie(head: usize, number: &str) -> Vec<u8> {
 }
 
 fn from_phone(to: &str, text: &str) -> Bytes {
-    let submit = Submit {
+    let submit = SmsSubmit {
         message_reference: 7,
-        destination_address: Address::international(to),
-        ..Submit::default()
+        destination_address: TpduAddress::international(to),
+        ..SmsSubmit::default()
     };
     saying(text, submit)
 }

@@ -53,7 +53,7 @@ impl Desk {
         self.told(&[words, &["--config", "smsc.toml"]].concat())
     }
 
-    /// The same for one that takes no configuration.
+    /// One command of the administrator that takes no configuration; what it prints.
     pub fn told(&mut self, words: &[&str]) -> String {
         self.commands += 1;
         let mut command = Command::new(harness::binary());
@@ -116,7 +116,7 @@ impl Desk {
         self.up.start_again();
     }
 
-    /// The same, and it is bound at once.
+    /// The operator `up` becomes another one at the same address, and is bound at once.
     pub fn replace_and_bind_up(&mut self, flags: &str) {
         self.replace_up(flags);
         let (status, said) = self.admin().post("/v1/operators/up/rebind");

@@ -13,7 +13,7 @@ use smsc::actors::control::settings::settle;
 use smsc::actors::egress::throttle::{self, Throttle};
 use smsc::actors::receipts::{self, correlation};
 use smsc::actors::runtime::supervise::{self, Escalate, Health};
-use smsc::config::{self, Account, Config, LimitMode, Operator};
+use smsc::config::{self, Account, Config, LimitMode, OperatorConfig};
 use smsc::domain::id::IdGenerator;
 use smsc::pb::{TakeTokens, TakenTokens};
 use smsc::store::Store;
@@ -76,17 +76,17 @@ pub async fn node_with_patience(url: &str, timeout: Duration) -> Node {
             rate: Some(RATE),
             ..Account::default()
         }],
-        operator: vec![Operator {
+        operator: vec![OperatorConfig {
             id: "up".to_owned(),
             address: "127.0.0.1:9".to_owned(),
             system_id: "smsc".to_owned(),
             rate: Some(RATE),
-            ..Operator::default()
+            ..OperatorConfig::default()
         }],
-        redis: config::Redis {
+        redis: config::RedisConfig {
             url: Some(SecretString::from(url)),
             limit: LimitMode::Fixed,
-            ..config::Redis::default()
+            ..config::RedisConfig::default()
         },
         ..Config::default()
     };

@@ -3,14 +3,14 @@
 use super::{serving, subscriber};
 use crate::harness::{FakeCore, Peer, saying, until};
 use bytes::Bytes;
-use smsc::sms::tpdu::{Address, Submit};
+use smsc::sms::tpdu::{SmsSubmit, TpduAddress};
 
 /// An SMS-SUBMIT to a number.
 fn from_phone(to: &str, text: &str) -> Bytes {
-    let submit = Submit {
+    let submit = SmsSubmit {
         message_reference: 7,
-        destination_address: Address::international(to),
-        ..Submit::default()
+        destination_address: TpduAddress::international(to),
+        ..SmsSubmit::default()
     };
     saying(text, submit)
 }

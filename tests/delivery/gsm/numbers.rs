@@ -3,7 +3,7 @@
 use super::*;
 use crate::harness::saying;
 use bytes::Bytes;
-use smsc::sms::tpdu::{Address, Command, Kind, Submit, Tpdu, decode};
+use smsc::sms::tpdu::{SmsCommand, SmsSubmit, Tpdu, TpduAddress, TpduKind, decode};
 
 /// What follows the country code, behind a zero.
 const RULES: &str = r#"
@@ -14,8 +14,8 @@ rewrite_out = [
 ]
 "#;
 
-fn national(number: &str) -> Address {
-    Address {
+fn national(number: &str) -> TpduAddress {
+    TpduAddress {
         ton: 2,
         npi: 1,
         text: number.to_owned(),
@@ -23,11 +23,11 @@ fn national(number: &str) -> Address {
 }
 
 fn to(number: &str, reference: u8) -> Bytes {
-    let submit = Submit {
+    let submit = SmsSubmit {
         message_reference: reference,
         status_report_request: true,
         destination_address: national(number),
-        ..Submit::default()
+        ..SmsSubmit::default()
     };
     saying("hello", submit)
 }
@@ -44,7 +44,7 @@ fn handsets_write_and_see_national_numbers() {
     assert_eq!((&*got[0].text, &*got[0].from), ("hello", "0000001"));
     // The report has the number as the handset wrote it.
     let report = core.wait_for(&sender.1, 1).remove(0);
-    match decode(Kind::StatusReport, &report.tpdu) {
+    match decode(TpduKind::StatusReport, &report.tpdu) {
         Ok(Tpdu::StatusReport(report)) => {
             assert_eq!(report.recipient_address, national("0000002"));
         }
@@ -64,12 +64,12 @@ fn a_handset_orders_about_a_message_by_the_number_that_it_wrote() {
     core.set(&other.1, Phone::Away(0x0A));
     assert_eq!(core.sends(&sender, to("0000002", 8)), 0);
     core.wait_for_attempts(&other.1, 1);
-    let delete = Command {
+    let delete = SmsCommand {
         message_reference: 99,
         command_type: 2,
         message_number: 8,
         destination_address: national("0000002"),
-        ..Command::default()
+        ..SmsCommand::default()
     };
     let delete: Bytes = Tpdu::Command(delete).encode().unwrap().into();
     // The store finds a message a moment after it was accepted.

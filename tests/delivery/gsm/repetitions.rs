@@ -3,7 +3,7 @@
 use super::*;
 use crate::harness::saying;
 use bytes::Bytes;
-use smsc::sms::tpdu::{Address, Kind, Submit, Tpdu, decode};
+use smsc::sms::tpdu::{SmsSubmit, Tpdu, TpduAddress, TpduKind, decode};
 
 /// Short message transfer rejected (TS 24.011 §8.2.5.4).
 const REJECTED: u8 = 21;
@@ -11,11 +11,11 @@ const REJECTED: u8 = 21;
 const DUPLICATE: Option<u8> = Some(0xC5);
 
 fn from_phone(to: &str, message_reference: u8, reject_duplicates: bool) -> Bytes {
-    let submit = Submit {
+    let submit = SmsSubmit {
         message_reference,
         reject_duplicates,
-        destination_address: Address::international(to),
-        ..Submit::default()
+        destination_address: TpduAddress::international(to),
+        ..SmsSubmit::default()
     };
     saying("hello", submit)
 }
@@ -23,7 +23,7 @@ fn from_phone(to: &str, message_reference: u8, reject_duplicates: bool) -> Bytes
 /// TP-FCS of the last answer to a phone.
 fn failure_cause(core: &FakeCore) -> Option<u8> {
     let report = core.phones().reports().pop().expect("an answer");
-    match decode(Kind::SubmitReportError, &report) {
+    match decode(TpduKind::SubmitReportError, &report) {
         Ok(Tpdu::SubmitReport(report)) => report.failure_cause,
         other => panic!("{other:?}"),
     }

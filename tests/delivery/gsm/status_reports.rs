@@ -6,28 +6,28 @@ use crate::harness::{
 };
 use bytes::Bytes;
 use smsc::smpp::CommandStatus;
-use smsc::sms::tpdu::{Address, Command, Kind, StatusReport, Submit, Tpdu, decode};
+use smsc::sms::tpdu::{SmsCommand, SmsSubmit, StatusReport, Tpdu, TpduAddress, TpduKind, decode};
 
 /// To an operator, and nowhere else.
 const ABROAD: &str = "33612345678";
 
 fn submit(reference: u8, to: &str, status_report_request: bool) -> Bytes {
-    let submit = Submit {
+    let submit = SmsSubmit {
         message_reference: reference,
         status_report_request,
-        destination_address: Address::international(to),
-        ..Submit::default()
+        destination_address: TpduAddress::international(to),
+        ..SmsSubmit::default()
     };
     saying("hello", submit)
 }
 
 fn command(command_type: u8, message_number: u8) -> Bytes {
-    let command = Command {
+    let command = SmsCommand {
         message_reference: 99,
         command_type,
         message_number,
-        destination_address: Address::international(ABROAD),
-        ..Command::default()
+        destination_address: TpduAddress::international(ABROAD),
+        ..SmsCommand::default()
     };
     Tpdu::Command(command).encode().unwrap().into()
 }
@@ -35,7 +35,7 @@ fn command(command_type: u8, message_number: u8) -> Bytes {
 /// The status reports that a handset has got, when there are so many.
 fn reports(core: &FakeCore, imsi: &str, count: usize) -> Vec<StatusReport> {
     let arrived = core.wait_for(imsi, count);
-    let report = |tpdu: &Bytes| match decode(Kind::StatusReport, tpdu) {
+    let report = |tpdu: &Bytes| match decode(TpduKind::StatusReport, tpdu) {
         Ok(Tpdu::StatusReport(report)) => report,
         other => panic!("{other:?}"),
     };
@@ -61,7 +61,10 @@ fn a_handset_that_asked_gets_a_status_report() {
     assert_eq!(core.wait_for(&other.1, 1)[0].text, "hello");
     let report = reports(&core, &sender.1, 1).remove(0);
     assert_eq!((report.message_reference, report.status), (7, 0));
-    assert_eq!(report.recipient_address, Address::international(&*other.0));
+    assert_eq!(
+        report.recipient_address,
+        TpduAddress::international(&*other.0)
+    );
     assert!(!report.of_command && !report.more_messages);
     // Nobody asked about the second one; the third one is told with its own reference, to an ESME, too.
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -173,7 +176,7 @@ fn a_handset_asks_what_became_of_its_message() {
     let report = reports(&core, &sender.1, 1).remove(0);
     assert!(report.of_command, "TP-SRQ: it is about an SMS-COMMAND");
     assert_eq!((report.message_reference, report.status), (99, 0x22));
-    assert_eq!(report.recipient_address, Address::international(ABROAD));
+    assert_eq!(report.recipient_address, TpduAddress::international(ABROAD));
     let text = "id:A1 sub:001 dlvrd:001 submit date:2611210530 done date:2611210531 stat:DELIVRD err:000 text:";
     send_receipt(&mut bind, receipt(text));
     // The status report that it asked for when it submitted.

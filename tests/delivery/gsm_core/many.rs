@@ -11,9 +11,12 @@ fn messages_to_twenty_phones_keep_the_order_of_each_and_go_one_at_a_time() {
     const AWAY: usize = 3;
     let town = Town::start(NEVER);
     let phones: Vec<(String, Phone)> = (0..PHONES)
-        .map(|number| match number < AWAY {
-            true => town.subscriber(number),
-            false => town.attached(number),
+        .map(|number| {
+            if number < AWAY {
+                town.subscriber(number)
+            } else {
+                town.attached(number)
+            }
         })
         .collect();
     let mut expected = vec![Vec::new(); PHONES];

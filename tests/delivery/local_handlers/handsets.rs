@@ -9,7 +9,7 @@ use crate::harness::local::Program;
 use crate::harness::{Peer, Smsc, SmscBuilder, submit, until};
 use smsc::pb::local::{Delivered, FromHandset, NotDelivered, Ready, not_delivered};
 use smsc::smpp::{Body, SubmitSm};
-use smsc::sms::tpdu::{self, Kind, Tpdu};
+use smsc::sms::tpdu::{self, Tpdu, TpduKind};
 
 const ROLE: &str = "gsm:home";
 const ABSENT: u32 = 27;
@@ -38,7 +38,7 @@ fn at_home(keys: &str) -> SmscBuilder {
 }
 
 fn text_of(octets: &[u8]) -> String {
-    match tpdu::decode(Kind::Deliver, &bytes::Bytes::copy_from_slice(octets)) {
+    match tpdu::decode(TpduKind::Deliver, &bytes::Bytes::copy_from_slice(octets)) {
         Ok(Tpdu::Deliver(deliver)) => deliver.user_data.text(deliver.data_coding).unwrap(),
         other => panic!("{other:?}"),
     }

@@ -36,9 +36,12 @@ fn text_of(hook: &Hook) -> Value {
 fn closed() -> (Hooks, Arc<AtomicBool>) {
     let opens = Arc::new(AtomicBool::new(false));
     let is_open = Arc::clone(&opens);
-    let hooks = Hooks::answering(move |_, _| match is_open.load(Ordering::Relaxed) {
-        true => Reply::ok(),
-        false => Reply::status(503),
+    let hooks = Hooks::answering(move |_, _| {
+        if is_open.load(Ordering::Relaxed) {
+            Reply::ok()
+        } else {
+            Reply::status(503)
+        }
     });
     (hooks, opens)
 }

@@ -160,12 +160,13 @@ fn no_id_is_finished_before_we_have_forwarded_its_report() {
     let business = Hooks::answering(move |hook, _| {
         let told = hook.json();
         let finished = list(&mut connect(&url), "list:Finish");
-        match finished
+        if finished
             .iter()
             .any(|id| told["data"]["message_id"] == id[..])
         {
-            true => Reply::Status(400, String::new()),
-            false => Reply::ok(),
+            Reply::Status(400, String::new())
+        } else {
+            Reply::ok()
         }
     });
     let callback = format!(

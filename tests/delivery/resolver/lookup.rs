@@ -99,9 +99,10 @@ impl State {
                 .strip_prefix("/v1/")
                 .and_then(|rest| rest.strip_suffix("?all=yes"))
                 .unwrap_or_default();
-            let (status, body) = match authorized {
-                true => self.answer(number),
-                false => ("401 Unauthorized", String::new()),
+            let (status, body) = if authorized {
+                self.answer(number)
+            } else {
+                ("401 Unauthorized", String::new())
             };
             let length = body.len();
             let answer = format!(

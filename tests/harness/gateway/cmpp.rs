@@ -19,9 +19,10 @@ impl FakeGateway<Cmpp> {
         assert_eq!(connect.version, self.protocol as u8);
         assert_eq!(connect.source_addr.0, SOURCE);
         let right = proof(SOURCE.as_bytes(), SECRET.as_bytes(), connect.timestamp);
-        let status = match connect.authenticator_source == right {
-            true => status,
-            false => 3,
+        let status = if connect.authenticator_source == right {
+            status
+        } else {
+            3
         };
         let resp = self
             .protocol

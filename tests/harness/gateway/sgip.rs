@@ -29,9 +29,10 @@ impl FakeGateway<Sgip> {
         };
         assert_eq!((bind.login_type, pdu.sequence.node), (1, NODE));
         assert_eq!(bind.login_name.0, SOURCE);
-        let result = match bind.login_password.0 == SECRET {
-            true => status::OK,
-            false => status::LOGIN,
+        let result = if bind.login_password.0 == SECRET {
+            status::OK
+        } else {
+            status::LOGIN
         };
         let resp = BindResp {
             result,

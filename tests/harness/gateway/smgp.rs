@@ -32,9 +32,10 @@ impl FakeGateway<Smgp> {
         assert_eq!(login.client_id.0, SOURCE);
         let secret = SECRET.as_bytes();
         let right = client(SOURCE.as_bytes(), 7, secret, login.timestamp);
-        let status = match login.authenticator_client.0 == right {
-            true => status::OK,
-            false => 21,
+        let status = if login.authenticator_client.0 == right {
+            status::OK
+        } else {
+            21
         };
         line.send(pdu.sequence, login_resp(&login, secret, status));
         (login.login_mode, line)

@@ -75,7 +75,7 @@ impl Link {
         link
     }
 
-    /// The same connection for another thread.
+    /// This connection for another thread.
     pub(super) fn again(&self) -> Self {
         Self {
             stream: self.stream.try_clone().unwrap(),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use smsc::sms::rp::Rp;
-use smsc::sms::tpdu::{self, Address, Deliver, Direction, Kind, Tpdu};
+use smsc::sms::tpdu::{self, Deliver, Direction, Tpdu, TpduAddress, TpduKind};
 
 use super::bsc::{Purpose, State, lock};
 use crate::harness::until;
@@ -61,7 +61,7 @@ impl Phone {
         let message = Rp::Data {
             direction: Direction::FromPhone,
             reference: 1,
-            service_centre: Address::international(service_centre),
+            service_centre: TpduAddress::international(service_centre),
             tpdu: tpdu.encode().unwrap().into(),
         };
         self.does("send a message", Purpose::Send(message))
@@ -81,7 +81,7 @@ impl Phone {
     /// The messages that it took so far, in order.
     pub fn messages(&self) -> Vec<Deliver> {
         let delivers = self.taken().into_iter().filter_map(|octets| {
-            match tpdu::decode(Kind::guess(Direction::ToPhone, &octets)?, &octets) {
+            match tpdu::decode(TpduKind::guess(Direction::ToPhone, &octets)?, &octets) {
                 Ok(Tpdu::Deliver(deliver)) => Some(deliver),
                 _ => None,
             }

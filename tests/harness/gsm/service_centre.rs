@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use smsc::gsup::session::Closed;
-use smsc::gsup::{Event, Message, MessageType, Role, Session, SessionConfig};
+use smsc::gsup::session::GsupCloseReason;
+use smsc::gsup::{GsupEvent, GsupMessage, GsupRole, GsupSession, GsupSessionConfig, MessageType};
 
 use crate::harness::until;
 
@@ -17,9 +17,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A connection; requests are numbered from 0.
 pub struct ServiceCentre {
     stream: TcpStream,
-    session: Session<usize>,
+    session: GsupSession<usize>,
     /// What came and was not asked for yet.
-    events: Vec<Event<usize>>,
+    events: Vec<GsupEvent<usize>>,
     requests: usize,
 }
 
@@ -28,8 +28,8 @@ pub struct ServiceCentre {
 impl ServiceCentre {
     /// Connects with this IPA name; the handshake is over when this returns.
     pub fn connect(address: SocketAddr, name: &str) -> Self {
-        let config = SessionConfig {
-            role: Role::Client,
+        let config = GsupSessionConfig {
+            role: GsupRole::Client,
             name: Bytes::from(name.to_owned()),
             ping_every: Duration::from_secs(20),
             patience: Duration::from_secs(20),
@@ -40,7 +40,7 @@ impl ServiceCentre {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(LOOK)).unwrap();
         stream.set_nodelay(true).unwrap();
-        let session = Session::new(config, Instant::now(), &mut BytesMut::new());
+        let session = GsupSession::new(config, Instant::now(), &mut BytesMut::new());
         let mut this = Self {
             stream,
             session,
@@ -48,13 +48,13 @@ impl ServiceCentre {
             requests: 0,
         };
         this.wait("the handshake", |event| {
-            matches!(event, Event::Ready(_)).then_some(())
+            matches!(event, GsupEvent::Ready(_)).then_some(())
         });
         this
     }
 
     /// Sends a request, and returns its number.
-    pub fn send(&mut self, message: &Message) -> usize {
+    pub fn send(&mut self, message: &GsupMessage) -> usize {
         let (number, mut out) = (self.requests, BytesMut::new());
         self.requests += 1;
         let sent = self.session.send(message, number, Instant::now(), &mut out);
@@ -64,26 +64,28 @@ impl ServiceCentre {
     }
 
     /// Waits for the answer to a request.
-    pub fn answer_to(&mut self, number: usize) -> Message {
+    pub fn answer_to(&mut self, number: usize) -> GsupMessage {
         self.wait(
             &format!("the answer to request {number}"),
             |event| match event {
-                Event::Answer(found, message) if *found == number => Some((**message).clone()),
+                GsupEvent::Answer(found, message) if *found == number => Some((**message).clone()),
                 _ => None,
             },
         )
     }
 
     /// Waits for a message of this type that is no answer to ours.
-    pub fn next(&mut self, wanted: MessageType) -> Message {
+    pub fn next(&mut self, wanted: MessageType) -> GsupMessage {
         self.wait(&format!("{wanted}"), |event| match event {
-            Event::Message(message) if message.message_type == wanted => Some((**message).clone()),
+            GsupEvent::Message(message) if message.message_type == wanted => {
+                Some((**message).clone())
+            }
             _ => None,
         })
     }
 
     /// Sends an answer.
-    pub fn answer(&mut self, message: &Message) {
+    pub fn answer(&mut self, message: &GsupMessage) {
         let mut out = BytesMut::new();
         self.session.notify(message, &mut out).unwrap();
         self.stream.write_all(&out).unwrap();
@@ -107,7 +109,7 @@ impl ServiceCentre {
     }
 
     /// Reads until an event fits, which is taken; the others stay, in order.
-    fn wait<V>(&mut self, what: &str, fits: impl Fn(&Event<usize>) -> Option<V>) -> V {
+    fn wait<V>(&mut self, what: &str, fits: impl Fn(&GsupEvent<usize>) -> Option<V>) -> V {
         until(what, || {
             self.look();
             let found = self.events.iter().enumerate();
@@ -129,13 +131,13 @@ impl ServiceCentre {
         }
         let mut out = BytesMut::new();
         while let Some(event) = self.session.next_event(&mut out) {
-            if let Event::Closed(why) = &event {
+            if let GsupEvent::Closed(why) = &event {
                 panic!("the session was closed: {why}");
             }
             self.events.push(event);
         }
         let tick = self.session.on_tick(Instant::now(), &mut out);
-        assert_eq!(tick.closed, None::<Closed>);
+        assert_eq!(tick.closed, None::<GsupCloseReason>);
         assert_eq!(tick.expired, [0; 0], "requests without an answer");
         self.stream.write_all(&out).unwrap();
     }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use bytes::BytesMut;
-use smsc::gsup::{Message, MessageType, ipa};
+use smsc::gsup::{GsupMessage, MessageType, ipa};
 
 use crate::harness::{Capture, Proxy, debian_tool, run};
 
@@ -48,7 +48,7 @@ pub fn overlaps(recorder: &Proxy) -> (Vec<String>, usize) {
             if !is_gsup {
                 continue;
             }
-            let message = Message::decode(&frame.payload.slice(1..)).unwrap();
+            let message = GsupMessage::decode(&frame.payload.slice(1..)).unwrap();
             let key = (connection, message.imsi.clone());
             match message.message_type {
                 MessageType::MT_FORWARD_SM_REQUEST => {

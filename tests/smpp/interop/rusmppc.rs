@@ -132,14 +132,12 @@ struct Heard {
 impl Heard {
     fn take(&mut self, deliver: &DeliverSm) {
         let text = deliver.short_message().to_string();
-        match text.contains(" stat:") {
-            true => self
-                .receipts
-                .push(json!({ "id": told(deliver), "stat": "DELIVRD" })),
-            false => {
-                let source = deliver.source_addr.to_string();
-                self.mo.push(json!({ "source": source, "text": text }));
-            }
+        if text.contains(" stat:") {
+            self.receipts
+                .push(json!({ "id": told(deliver), "stat": "DELIVRD" }));
+        } else {
+            let source = deliver.source_addr.to_string();
+            self.mo.push(json!({ "source": source, "text": text }));
         }
     }
 

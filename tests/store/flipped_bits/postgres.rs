@@ -1,4 +1,4 @@
-//! The same in the files of a PostgreSQL without checksums of its own. A flip in what it knows about a row, instead of in what
+//! Flipped bits in the files of a PostgreSQL without checksums of its own. A flip in what it knows about a row, instead of in what
 //! the row says, can make the row invisible: only its own checksums tell that, so such flips are counted and no more.
 
 use smsc::pb::EarlyKind;
@@ -70,10 +70,11 @@ fn no_message_of_a_database_becomes_another() {
         let place = format!("bit {} of octet {} of {table}", place.1, place.0);
         let found = count(&server, table);
         let is_gone = found.is_some() && found < rows[at];
-        match is_gone {
-            true => gone += 1,
+        if is_gone {
+            gone += 1;
+        } else {
             // No command looks through a database.
-            false => all.count(&place, &before, after, &noted, || true),
+            all.count(&place, &before, after, &noted, || true);
         }
         server.change_file(table, |octets| *octets = whole);
         if is_gone {

@@ -4,12 +4,12 @@ use bytes::Bytes;
 use smsc::domain::access::KeyRole;
 use smsc::domain::price::Purse;
 use smsc::pb::{EarlyKind, Message, MessageState};
-use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpRow, ToppedUp};
+use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpOutcome, TopUpRow};
 use smsc::store::heard::HeardRow;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
-use smsc::store::outbox::{CdrRow, OutboxStore as _, Outcome, Reader, TakeEvents};
+use smsc::store::outbox::{CdrRow, EventReader, OutboxStore as _, ReaderOutcome, TakeEvents};
 use smsc::store::sinks::{ENDED, SinkStore as _, Wants, bit};
 use smsc::store::sqlite::SqliteStore;
 use smsc::store::usage::UsageRow;
@@ -283,10 +283,10 @@ fn make_records(store: &SqliteStore) {
         client_reference: "order".to_owned(),
     };
     let records = RECORDED.map(|n| record(taken.ids[n])).to_vec();
-    let finished = store.finish_events(taken.claim, Outcome::Records(records));
+    let finished = store.finish_events(taken.claim, ReaderOutcome::Records(records));
     assert_eq!(finished.wait(), Ok(true));
     let take = TakeEvents {
-        reader: Reader::Usage,
+        reader: EventReader::Usage,
         ..take_events(1)
     };
     let taken = store.take_events(take).wait().unwrap().expect("events");
@@ -302,7 +302,7 @@ fn make_records(store: &SqliteStore) {
         ..UsageRow::default()
     };
     let rows = (1..=DAYS_OF_USAGE).map(day).collect();
-    let finished = store.finish_events(taken.claim, Outcome::Usage(rows));
+    let finished = store.finish_events(taken.claim, ReaderOutcome::Usage(rows));
     assert_eq!(finished.wait(), Ok(true));
 }
 
@@ -312,7 +312,7 @@ pub const SINK: i16 = 104;
 /// A request for events, which are of one commit at least.
 pub fn take_events(limit: usize) -> TakeEvents {
     TakeEvents {
-        reader: Reader::Cdr,
+        reader: EventReader::Cdr,
         holder: "test".to_owned(),
         now: 1,
         abandoned: 0,
@@ -331,7 +331,7 @@ fn charge(store: &SqliteStore, account: u32) {
             reference: (n == 1).then(|| "invoice 1".to_owned()),
             by: "token:ops".to_owned(),
         };
-        assert_eq!(store.top_up(row, 0).wait(), Ok(ToppedUp::Done));
+        assert_eq!(store.top_up(row, 0).wait(), Ok(TopUpOutcome::Done));
     }
     let row = |purse| ChargeRow {
         id: id(1),
@@ -359,7 +359,7 @@ pub fn fill(store: &SqliteStore) -> Names {
     charge(store, names.account);
     add_key(store);
     answer_requests(store);
-    store.write_events_for(&[Reader::Cdr, Reader::Usage]);
+    store.write_events_for(&[EventReader::Cdr, EventReader::Usage]);
     store.write_for_sinks(vec![Wants {
         reader: SINK,
         kinds: ENDED | bit(EarlyKind::Accepted) | bit(EarlyKind::Sent),

@@ -13,7 +13,7 @@ use smsc::smpp::{SubmitSm, Tlvs, tag};
 use smsc::store::access::{AccessStore as _, AuditSearch};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
-use smsc::store::{Active, RemoteItem, Stage, Store as _, WriteBatch, hand_off_octets};
+use smsc::store::{Active, MessageStage, RemoteItem, Store as _, WriteBatch, hand_off_octets};
 
 use super::frozen::{DATABASE, EMBEDDED, EXPECTED, RESOURCES, View};
 use super::{rows, server};
@@ -186,10 +186,10 @@ fn hand_off(store: &PgStore) {
     store
         .recover(None, &mut |active| found.push(active))
         .unwrap();
-    let waits = |one: &&Active| one.stage == Stage::Waiting && one.due_at == 0;
+    let waits = |one: &&Active| one.stage == MessageStage::Waiting && one.due_at == 0;
     let waiting = found.iter().find(waits).unwrap();
     let untold = found.iter().find_map(|one| match one.stage {
-        Stage::Untold { tell, .. } => Some((one.id, tell)),
+        MessageStage::Untold { tell, .. } => Some((one.id, tell)),
         _ => None,
     });
     let (untold, tell) = untold.unwrap();

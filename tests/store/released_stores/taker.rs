@@ -105,9 +105,10 @@ fn serve(
             }
             Body::EnquireLink | Body::Unbind => {
                 let is_unbind = pdu.body == Body::Unbind;
-                let answer = match is_unbind {
-                    true => CommandId::UNBIND_RESP,
-                    false => CommandId::ENQUIRE_LINK_RESP,
+                let answer = if is_unbind {
+                    CommandId::UNBIND_RESP
+                } else {
+                    CommandId::ENQUIRE_LINK_RESP
                 };
                 respond(bind, Body::empty(answer).expect("a known command"))?;
                 if is_unbind {

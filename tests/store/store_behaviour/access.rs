@@ -1,6 +1,6 @@
 //! Cases about the admin API: its tokens, its audit log and the opt-out lists.
 
-use smsc::domain::access::{KeyRole, Role};
+use smsc::domain::access::{AccessRole, KeyRole};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
 use smsc::store::keys::ApiKeyRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
@@ -11,7 +11,7 @@ fn token(name: &str, first: u8) -> TokenRow {
     TokenRow {
         name: name.to_owned(),
         hash: [first; 32],
-        role: Role::Operate,
+        role: AccessRole::Operate,
         created_at: 1_700_000_000_000,
         created_by: "admin token from 127.0.0.1:1".to_owned(),
         expires_at: 0,

@@ -2,7 +2,7 @@
 
 use smsc::domain::price::Purse;
 use smsc::store::WriteBatch;
-use smsc::store::balance::{ChargeRow, TopUpRow, ToppedUp};
+use smsc::store::balance::{ChargeRow, TopUpOutcome, TopUpRow};
 
 use super::{Harness, id, message, text};
 
@@ -42,7 +42,7 @@ pub fn charges(h: &mut Harness) {
     );
     for purse in [Purse::balance(8), balance] {
         let row = top_up(u64::from(purse.account), purse.account, 100, None);
-        assert_eq!(h.store().top_up(row, 0).wait(), Ok(ToppedUp::Done));
+        assert_eq!(h.store().top_up(row, 0).wait(), Ok(TopUpOutcome::Done));
     }
     h.accept([id(1)]);
     let mut bad = message(id(1));
@@ -92,38 +92,38 @@ pub fn charges(h: &mut Harness) {
 pub fn top_ups(h: &mut Harness) {
     let first = top_up(1, 7, 100, Some("invoice 7"));
     let put = |h: &Harness, row: TopUpRow, floor| h.store().top_up(row, floor).wait().unwrap();
-    assert_eq!(put(h, first.clone(), 0), ToppedUp::Done);
+    assert_eq!(put(h, first.clone(), 0), TopUpOutcome::Done);
     let again = top_up(2, 7, 60, Some("invoice 7"));
-    assert_eq!(put(h, again, 0), ToppedUp::Repeated(first.clone()));
+    assert_eq!(put(h, again, 0), TopUpOutcome::Repeated(first.clone()));
     assert_eq!(
         put(h, top_up(3, 7, -101, Some("slip")), 0),
-        ToppedUp::TooLow
+        TopUpOutcome::TooLow
     );
     assert_eq!(
         put(h, top_up(4, 8, -1, None), 0),
-        ToppedUp::TooLow,
+        TopUpOutcome::TooLow,
         "nothing is there"
     );
     assert_eq!(
         put(h, top_up(5, 7, -1, None), 100),
-        ToppedUp::TooLow,
+        TopUpOutcome::TooLow,
         "the floor"
     );
     let slip = top_up(6, 7, -100, Some("slip"));
     assert_eq!(
         put(h, slip.clone(), 0),
-        ToppedUp::Done,
+        TopUpOutcome::Done,
         "the reference was not used up"
     );
     let repeated = put(h, top_up(7, 7, -100, Some("slip")), i64::MAX);
     assert_eq!(
         repeated,
-        ToppedUp::Repeated(slip.clone()),
+        TopUpOutcome::Repeated(slip.clone()),
         "told whatever is left"
     );
     let others = [(8, 8), (9, 7), (10, 7)].map(|(n, account)| top_up(n, account, 5, None));
     for row in &others {
-        assert_eq!(put(h, row.clone(), 0), ToppedUp::Done);
+        assert_eq!(put(h, row.clone(), 0), TopUpOutcome::Done);
     }
     h.reopen();
     assert_eq!(purses(h, Some(7)), [(Purse::balance(7), 10)]);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use prost::Message as _;
 use smsc::pb::{Message, MessageState, PayloadKind, Replacement};
 use smsc::store::{
-    ChangeKind, ChangeRow, FinRow, RetryRow, SentRow, Stage, TryRow, WriteBatch, Written,
+    ChangeKind, ChangeRow, FinRow, MessageStage, RetryRow, SentRow, TryRow, WriteBatch, Written,
 };
 
 use super::{Harness, fin_row, id, message, sent_row, text};
@@ -125,7 +125,7 @@ pub fn every_operator_id(h: &mut Harness) {
     h.sent(vec![sent_row(id(1), 3, 0, "third")]);
     h.reopen();
     let ids = vec![(3, text("first")), (3, text("third"))];
-    assert_eq!(h.active()[0].stage, Stage::Sent { at: 1003, ids });
+    assert_eq!(h.active()[0].stage, MessageStage::Sent { at: 1003, ids });
     assert_eq!(h.active()[0].attempts, 3);
 }
 
@@ -210,7 +210,7 @@ pub fn untold(h: &mut Harness) {
         (active[0].id, &active[0].stage),
         (
             id(1),
-            &Stage::Untold {
+            &MessageStage::Untold {
                 tell: 4,
                 at: fin_row(id(1), 4).at
             }
@@ -329,10 +329,14 @@ pub fn tries(h: &mut Harness) {
         ..WriteBatch::default()
     });
     h.reopen();
-    let stages: Vec<Stage> = h.active().into_iter().map(|active| active.stage).collect();
+    let stages: Vec<MessageStage> = h.active().into_iter().map(|active| active.stage).collect();
     assert_eq!(
         stages,
-        [Stage::OutcomeUnknown, Stage::Waiting, Stage::OutcomeUnknown]
+        [
+            MessageStage::OutcomeUnknown,
+            MessageStage::Waiting,
+            MessageStage::OutcomeUnknown
+        ]
     );
 }
 

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use smsc::pb::{EarlyEvent, EarlyKind, MessageState};
-use smsc::store::outbox::{Backlog, CdrRow, EventClaim, Outcome, Reader, TakeEvents, TakenEvents};
+use smsc::store::outbox::{
+    CdrRow, EventClaim, EventReader, ReaderBacklog, ReaderOutcome, TakeEvents, TakenEvents,
+};
 use smsc::store::sinks::{ENDED, SinkEvent, Wants, bit};
 use smsc::store::{FinRow, Stored, WriteBatch};
 
@@ -12,12 +14,12 @@ use super::{Harness, fin_row, id, sent_row};
 const TOO_LARGE: usize = 1024 * 1024 + 1;
 
 fn read_cdr(h: &Harness) {
-    h.store().write_events_for(&[Reader::Cdr]);
+    h.store().write_events_for(&[EventReader::Cdr]);
 }
 
 fn take(h: &Harness, limit: usize) -> Option<TakenEvents> {
     let take = TakeEvents {
-        reader: Reader::Cdr,
+        reader: EventReader::Cdr,
         holder: "here".to_owned(),
         now: 1_000_000,
         abandoned: 0,
@@ -27,7 +29,7 @@ fn take(h: &Harness, limit: usize) -> Option<TakenEvents> {
     h.store().take_events(take).wait().expect("answers")
 }
 
-fn finish(h: &Harness, claim: &EventClaim, outcome: Outcome) -> bool {
+fn finish(h: &Harness, claim: &EventClaim, outcome: ReaderOutcome) -> bool {
     let finished = h.store().finish_events(claim.clone(), outcome);
     finished.wait().expect("answers")
 }
@@ -37,7 +39,7 @@ fn read(h: &Harness, taken: &TakenEvents) -> Vec<Option<Stored>> {
     read.wait().expect("answers")
 }
 
-fn backlog(h: &Harness) -> Vec<Backlog> {
+fn backlog(h: &Harness) -> Vec<ReaderBacklog> {
     h.store().backlog().wait().expect("answers")
 }
 
@@ -70,12 +72,15 @@ pub fn written_with_ends(h: &mut Harness) {
     read_cdr(h);
     assert_eq!(take(h, 100), Some(taken.clone()), "not finished");
     h.fin([id(4)], 0);
-    assert!(finish(h, &taken.claim, Outcome::Elsewhere));
-    assert!(!finish(h, &taken.claim, Outcome::Elsewhere), "only once");
+    assert!(finish(h, &taken.claim, ReaderOutcome::Elsewhere));
+    assert!(
+        !finish(h, &taken.claim, ReaderOutcome::Elsewhere),
+        "only once"
+    );
     h.reopen();
     let rest = take(h, 100).expect("events");
     assert_eq!(rest.ids, [id(4)]);
-    assert!(finish(h, &rest.claim, Outcome::Elsewhere));
+    assert!(finish(h, &rest.claim, ReaderOutcome::Elsewhere));
     h.fin([id(5)], 0);
     assert_eq!(take(h, 100), None, "nobody reads after the restart");
 }
@@ -104,8 +109,8 @@ pub fn backlogs(h: &mut Harness) {
         h.fin([id(n)], 0);
     }
     let oldest = |n| fin_row(id(n), 0).at;
-    let waiting = |events, n| Backlog {
-        reader: Reader::Cdr,
+    let waiting = |events, n| ReaderBacklog {
+        reader: EventReader::Cdr,
         events,
         oldest_at: oldest(n),
     };
@@ -114,7 +119,7 @@ pub fn backlogs(h: &mut Harness) {
     assert_eq!(taken.ids, [id(1), id(2)]);
     assert!(taken.is_full);
     assert_eq!(backlog(h), [waiting(5, 1)], "taken is not finished");
-    assert!(finish(h, &taken.claim, Outcome::Elsewhere));
+    assert!(finish(h, &taken.claim, ReaderOutcome::Elsewhere));
     assert_eq!(backlog(h), [waiting(3, 3)]);
     let drop_events = |before| h.store().drop_events(before, 100).wait();
     assert_eq!(drop_events(oldest(4)), Ok(1));
@@ -123,7 +128,7 @@ pub fn backlogs(h: &mut Harness) {
     let taken = take(h, 100).expect("events");
     assert_eq!(drop_events(oldest(5)), Ok(1));
     let records = vec![cdr(4, "A", "44"), cdr(5, "A", "44")];
-    assert!(!finish(h, &taken.claim, Outcome::Records(records)));
+    assert!(!finish(h, &taken.claim, ReaderOutcome::Records(records)));
     assert_eq!(backlog(h), [waiting(1, 5)]);
     assert_eq!(h.store().forget_records(i64::MAX, 100).wait(), Ok(0));
 }
@@ -150,8 +155,12 @@ pub fn records(h: &mut Harness) {
         cdr(2, "+447700900123", "4477009001234"),
         cdr(3, "ACME", "4477009001234"),
     ];
-    assert!(finish(h, &taken.claim, Outcome::Records(rows.clone())));
-    assert!(!finish(h, &taken.claim, Outcome::Records(rows)));
+    assert!(finish(
+        h,
+        &taken.claim,
+        ReaderOutcome::Records(rows.clone())
+    ));
+    assert!(!finish(h, &taken.claim, ReaderOutcome::Records(rows)));
     h.reopen();
     let erase = || h.store().erase_records("447700900123".to_owned()).wait();
     assert_eq!(erase(), Ok(2));

@@ -1,17 +1,19 @@
 //! Cases about accounts, operators and routes: versions, compare-and-set, history.
 
-use smsc::domain::settings::{Change, Key, Kind, Resources, difference, undo};
-use smsc::store::settings::{Edit, Rewording, Setting, VersionQuery};
+use smsc::domain::settings::{
+    ResourceKey, ResourceKind, ResourceUpdate, Resources, difference, undo,
+};
+use smsc::store::settings::{Edit, Rewording, StoredSetting, VersionQuery};
 
 use super::Harness;
 
-fn resources(list: &[(Kind, &str, &str)]) -> Resources {
+fn resources(list: &[(ResourceKind, &str, &str)]) -> Resources {
     list.iter()
-        .map(|(kind, name, body)| (Key::new(*kind, *name), (*body).to_owned()))
+        .map(|(kind, name, body)| (ResourceKey::new(*kind, *name), (*body).to_owned()))
         .collect()
 }
 
-fn edit(h: &Harness, expected: u64, changes: Vec<Change>) -> Option<u64> {
+fn edit(h: &Harness, expected: u64, changes: Vec<ResourceUpdate>) -> Option<u64> {
     let edit = Edit {
         expected,
         at: 1_700_000_000_000 + expected as i64,
@@ -30,15 +32,15 @@ pub fn versions(h: &mut Harness) {
     assert_eq!(h.store().settings_version().wait(), Ok(0));
     assert_eq!(h.store().settings().wait().unwrap().version, 0);
     let first = resources(&[
-        (Kind::Account, "test", "{\"a\":\"ü'\\\"\"}"),
-        (Kind::Operator, "up", "{}"),
-        (Kind::Route, "44", "{\"to\":[]}"),
-        (Kind::List, "brands", "{\"entries\":[]}"),
-        (Kind::Limit, "few", "{}"),
-        (Kind::Policy, "all", "{}"),
+        (ResourceKind::Account, "test", "{\"a\":\"ü'\\\"\"}"),
+        (ResourceKind::Operator, "up", "{}"),
+        (ResourceKind::Route, "44", "{\"to\":[]}"),
+        (ResourceKind::List, "brands", "{\"entries\":[]}"),
+        (ResourceKind::Limit, "few", "{}"),
+        (ResourceKind::Policy, "all", "{}"),
         // Ordered by octets, not by a collation.
-        (Kind::Account, "Zoe", "{}"),
-        (Kind::Account, "anna", "{}"),
+        (ResourceKind::Account, "Zoe", "{}"),
+        (ResourceKind::Account, "anna", "{}"),
     ]);
     let changes = difference(&Resources::new(), &first);
     assert_eq!(edit(h, 0, changes.clone()), Some(1));
@@ -50,20 +52,30 @@ pub fn versions(h: &mut Harness) {
     h.reopen();
     assert_eq!(now(h), first);
     let mut second = first.clone();
-    second.remove(&Key::new(Kind::Route, "44"));
-    second.insert(Key::new(Kind::Account, "test"), "{\"b\":1}".to_owned());
-    second.insert(Key::new(Kind::Operator, "other"), "{}".to_owned());
+    second.remove(&ResourceKey::new(ResourceKind::Route, "44"));
+    second.insert(
+        ResourceKey::new(ResourceKind::Account, "test"),
+        "{\"b\":1}".to_owned(),
+    );
+    second.insert(
+        ResourceKey::new(ResourceKind::Operator, "other"),
+        "{}".to_owned(),
+    );
     assert_eq!(edit(h, 1, difference(&first, &second)), Some(2));
     let settings = h.store().settings().wait().unwrap();
     assert_eq!((settings.version, settings.resources()), (2, second));
     assert_eq!(h.store().settings_version().wait(), Ok(2));
-    let version = |kind, name: &str| settings.get(&Key::new(kind, name)).map(|one| one.version);
-    assert_eq!(version(Kind::Account, "test"), Some(2));
-    assert_eq!(version(Kind::Account, "Zoe"), Some(1), "unchanged");
-    assert_eq!(version(Kind::Operator, "up"), Some(1));
-    assert_eq!(version(Kind::Route, "44"), None);
+    let version = |kind, name: &str| {
+        settings
+            .get(&ResourceKey::new(kind, name))
+            .map(|one| one.version)
+    };
+    assert_eq!(version(ResourceKind::Account, "test"), Some(2));
+    assert_eq!(version(ResourceKind::Account, "Zoe"), Some(1), "unchanged");
+    assert_eq!(version(ResourceKind::Operator, "up"), Some(1));
+    assert_eq!(version(ResourceKind::Route, "44"), None);
     // The same name of another kind is another resource.
-    assert_eq!(version(Kind::Operator, "test"), None);
+    assert_eq!(version(ResourceKind::Operator, "test"), None);
 }
 
 pub fn history(h: &mut Harness) {
@@ -72,8 +84,11 @@ pub fn history(h: &mut Harness) {
         let mut next = states[states.len() - 1].clone();
         let name = format!("{}", number % 3);
         match number {
-            4 => next.remove(&Key::new(Kind::Route, "1")),
-            _ => next.insert(Key::new(Kind::Route, name), format!("{{\"n\":{number}}}")),
+            4 => next.remove(&ResourceKey::new(ResourceKind::Route, "1")),
+            _ => next.insert(
+                ResourceKey::new(ResourceKind::Route, name),
+                format!("{{\"n\":{number}}}"),
+            ),
         };
         let changes = difference(&states[states.len() - 1], &next);
         assert_eq!(edit(h, number - 1, changes), Some(number));
@@ -96,7 +111,14 @@ pub fn history(h: &mut Harness) {
     assert_eq!(numbers(list(0, u64::MAX, 100)), [5, 4, 3, 2, 1]);
     assert_eq!(numbers(list(0, u64::MAX, 2)), [5, 4]);
     assert_eq!(numbers(list(1, 4, 100)), [3, 2]);
-    let of = |name: &str| ask(0, u64::MAX, 100, Some(Key::new(Kind::Route, name)));
+    let of = |name: &str| {
+        ask(
+            0,
+            u64::MAX,
+            100,
+            Some(ResourceKey::new(ResourceKind::Route, name)),
+        )
+    };
     assert_eq!(numbers(of("1")), [4, 1]);
     assert_eq!(numbers(of("2")), [5, 2]);
     assert!(of("12").is_empty());
@@ -119,7 +141,7 @@ pub fn one_of_many_wins(h: &mut Harness) {
     let change = |name: &str| {
         difference(
             &Resources::new(),
-            &resources(&[(Kind::Account, name, "{}")]),
+            &resources(&[(ResourceKind::Account, name, "{}")]),
         )
     };
     let tickets: Vec<_> = (0..20)
@@ -143,7 +165,12 @@ pub fn one_of_many_wins(h: &mut Harness) {
 
 pub fn thousands(h: &mut Harness) {
     let many: Resources = (0..5_000)
-        .map(|number| (Key::new(Kind::Route, number.to_string()), "{}".to_owned()))
+        .map(|number| {
+            (
+                ResourceKey::new(ResourceKind::Route, number.to_string()),
+                "{}".to_owned(),
+            )
+        })
         .collect();
     assert_eq!(edit(h, 0, difference(&Resources::new(), &many)), Some(1));
     assert_eq!(now(h), many);
@@ -152,8 +179,11 @@ pub fn thousands(h: &mut Harness) {
 }
 
 pub fn reworded(h: &mut Harness) {
-    let key = Key::new(Kind::Operator, "up");
-    let first = resources(&[(Kind::Operator, "up", "clear"), (Kind::Route, "44", "{}")]);
+    let key = ResourceKey::new(ResourceKind::Operator, "up");
+    let first = resources(&[
+        (ResourceKind::Operator, "up", "clear"),
+        (ResourceKind::Route, "44", "{}"),
+    ]);
     let changes = difference(&Resources::new(), &first);
     assert_eq!(edit(h, 0, changes.clone()), Some(1));
     let mut other = changes;
@@ -161,7 +191,7 @@ pub fn reworded(h: &mut Harness) {
     up.after = Some("sealed".to_owned());
     let rewording = |expected| Rewording {
         expected,
-        settings: vec![Setting {
+        settings: vec![StoredSetting {
             key: key.clone(),
             version: 1,
             body: "sealed".to_owned(),

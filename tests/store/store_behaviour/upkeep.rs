@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use smsc::pb::MessageState;
-use smsc::store::{ParkedRow, Search, SentRow, Stage, StoreError, WriteBatch, Written};
+use smsc::store::{MessageStage, ParkedRow, Search, SentRow, StoreError, WriteBatch, Written};
 
 use super::{Harness, id, message, sent_row, text};
 
@@ -88,7 +88,10 @@ pub fn active_pages(h: &mut Harness) {
     let page = h.store().active_page(0..u64::MAX, 100).wait().unwrap();
     let told = page.active.iter().find(|active| active.id == id(31));
     let stage = &told.unwrap().stage;
-    assert!(matches!(stage, Stage::Untold { tell: 4, .. }), "{stage:?}");
+    assert!(
+        matches!(stage, MessageStage::Untold { tell: 4, .. }),
+        "{stage:?}"
+    );
 }
 
 pub fn parked(h: &mut Harness) {

@@ -1,6 +1,6 @@
 //! Cases about sums of usage.
 
-use smsc::store::outbox::{Outcome, Reader, TakeEvents};
+use smsc::store::outbox::{EventReader, ReaderOutcome, TakeEvents};
 use smsc::store::usage::{Dimension, UsageQuestion, UsageRow};
 
 use super::{Harness, id};
@@ -8,10 +8,10 @@ use super::{Harness, id};
 /// Ends a message, and adds these sums with the end of its event.
 fn add(h: &Harness, n: u64, rows: Vec<UsageRow>) -> bool {
     h.accept([id(n)]);
-    h.store().write_events_for(&[Reader::Usage]);
+    h.store().write_events_for(&[EventReader::Usage]);
     h.fin([id(n)], 0);
     let take = TakeEvents {
-        reader: Reader::Usage,
+        reader: EventReader::Usage,
         holder: "here".to_owned(),
         now: 1,
         abandoned: 0,
@@ -22,7 +22,7 @@ fn add(h: &Harness, n: u64, rows: Vec<UsageRow>) -> bool {
     let claim = taken.expect("events").claim;
     let finish = |rows| {
         h.store()
-            .finish_events(claim.clone(), Outcome::Usage(rows))
+            .finish_events(claim.clone(), ReaderOutcome::Usage(rows))
             .wait()
     };
     assert_eq!(finish(rows.clone()), Ok(true));

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use smsc::domain::partition::{PARTITIONS, WHOLE};
 use smsc::pb::{Message, MessageState, QueueItem, delivery::What};
-use smsc::store::cluster::{ClusterStore, Partition, Resource};
-use smsc::store::{FinRow, RemoteItem, Stage, Store as _, WriteBatch, hand_off_octets};
+use smsc::store::cluster::{ClusterStore, LeasedResource, Partition};
+use smsc::store::{FinRow, MessageStage, RemoteItem, Store as _, WriteBatch, hand_off_octets};
 
 use super::database::{Database, Node};
 use super::{destination, id, part, queue};
@@ -24,11 +24,11 @@ fn two() -> [u64; 2] {
     [1, other]
 }
 
-fn whole() -> Vec<Resource> {
+fn whole() -> Vec<LeasedResource> {
     vec![queue(ACCOUNT, WHOLE)]
 }
 
-fn parts(of: impl IntoIterator<Item = u8>) -> Vec<Resource> {
+fn parts(of: impl IntoIterator<Item = u8>) -> Vec<LeasedResource> {
     of.into_iter().map(|part| queue(ACCOUNT, part)).collect()
 }
 
@@ -38,11 +38,11 @@ fn declare(node: &Node) {
     node.store.declare(all).wait().expect("declares");
 }
 
-fn claim(node: &Node, wanted: &[Resource]) -> Vec<Resource> {
+fn claim(node: &Node, wanted: &[LeasedResource]) -> Vec<LeasedResource> {
     node.store.claim(wanted.to_vec()).wait().expect("claims")
 }
 
-fn release(node: &Node, held: Vec<Resource>) {
+fn release(node: &Node, held: Vec<LeasedResource>) {
     node.store.release(held).wait().expect("releases");
 }
 
@@ -81,15 +81,18 @@ fn write(node: &Node, batch: WriteBatch) {
 }
 
 /// Claims and reads; what is active counts as seen.
-fn take_over(node: &Node, wanted: &[Resource], seen: &mut Seen) {
+fn take_over(node: &Node, wanted: &[LeasedResource], seen: &mut Seen) {
     assert_eq!(claim(node, wanted), wanted);
     let partitions = wanted.iter().map(|resource| match resource {
-        Resource::Queue(partition) => *partition,
+        LeasedResource::Queue(partition) => *partition,
         other => panic!("not asked for: {other:?}"),
     });
     let active = node.take_over(partitions.collect());
     for active in active.expect("takes over") {
-        assert!(matches!(active.stage, Stage::Untold { tell: ACCOUNT, .. }));
+        assert!(matches!(
+            active.stage,
+            MessageStage::Untold { tell: ACCOUNT, .. }
+        ));
         *seen.entry((active.id, active.part)).or_default() += 1;
     }
 }

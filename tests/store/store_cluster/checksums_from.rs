@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use smsc::pb::{MessageState, Moved};
-use smsc::store::archive::Archive as _;
+use smsc::store::archive::ArchiveStore as _;
 use smsc::store::damage::DamageStore as _;
 use smsc::store::failed::{FailedStore as _, ParkedSearch};
 use smsc::store::{ChangeKind, ChangeRow, FinRow, ParkedRow, SentRow, Store as _, WriteBatch};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use bytes::Bytes;
 use smsc::domain::partition::PARTITIONS;
 use smsc::pb::{Message, QueueItem};
-use smsc::store::cluster::{ClusterStore, DamagedItems, Handed, Partition, Resource};
-use smsc::store::{RemoteItem, Stage, Store, WriteBatch, hand_off_octets};
+use smsc::store::cluster::{ClusterStore, DamagedItems, Handed, LeasedResource, Partition};
+use smsc::store::{MessageStage, RemoteItem, Store, WriteBatch, hand_off_octets};
 
 use super::database::{Database, Node, Session};
 use super::{destination, id, part, queue};
@@ -63,18 +63,18 @@ fn declare(node: &Node) {
 
 /// Claims partitions and reads their active messages.
 fn take_over(node: &Node, parts: impl Iterator<Item = u8>, seen: &mut BTreeMap<u64, usize>) {
-    let wanted: Vec<Resource> = parts.map(|part| queue(QUEUE, part)).collect();
+    let wanted: Vec<LeasedResource> = parts.map(|part| queue(QUEUE, part)).collect();
     let claimed = node.store.claim(wanted.clone()).wait();
     assert_eq!(claimed.as_ref(), Ok(&wanted));
     let partitions = wanted.iter().map(|resource| match resource {
-        Resource::Queue(partition) => *partition,
+        LeasedResource::Queue(partition) => *partition,
         other => panic!("not asked for: {other:?}"),
     });
     let active = node.take_over(partitions.collect());
     let active = active.expect("takes over");
     assert!(active.is_sorted_by_key(|active| active.id));
     for active in active {
-        assert_eq!(active.stage, Stage::Waiting);
+        assert_eq!(active.stage, MessageStage::Waiting);
         assert!(wanted.contains(&queue(active.queue, active.part)));
         *seen.entry(active.id).or_default() += 1;
     }
@@ -322,7 +322,7 @@ fn damaged_hand_offs_are_not_used_and_their_messages_are_in_the_tables() {
     let [row] = <[Handed; 1]>::try_from(rows).expect("one row");
     let partition = row.partition;
     assert_eq!(row.into_items(), Err(DamagedItems(partition)));
-    let lost = vec![Resource::Queue(partition)];
+    let lost = vec![LeasedResource::Queue(partition)];
     owner.store.release(lost).wait().expect("releases");
     take_over(&owner, std::iter::once(partition.part), &mut seen);
     assert_eq!(seen, BTreeMap::from([(id(0), 1)]));

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use smsc::pb::{MessageState, QueueItem};
-use smsc::store::outbox::{OutboxStore, Outcome, Reader, TakeEvents, TakenEvents};
+use smsc::store::outbox::{EventReader, OutboxStore, ReaderOutcome, TakeEvents, TakenEvents};
 use smsc::store::{FinRow, Store, WriteBatch, hand_off_octets};
 
 use super::accept;
@@ -47,7 +47,7 @@ fn taking(
     only_own: bool,
 ) -> Option<TakenEvents> {
     let take = TakeEvents {
-        reader: Reader::Cdr,
+        reader: EventReader::Cdr,
         holder: holder.to_owned(),
         now,
         abandoned,
@@ -63,7 +63,7 @@ fn ids(taken: Option<&TakenEvents>) -> Vec<u64> {
 
 fn finish(node: &Node, taken: Option<TakenEvents>) -> bool {
     let claim = taken.expect("events").claim;
-    let finished = node.store.finish_events(claim, Outcome::Elsewhere);
+    let finished = node.store.finish_events(claim, ReaderOutcome::Elsewhere);
     finished.wait().expect("answers")
 }
 
@@ -72,7 +72,7 @@ fn events_belong_to_one_holder_until_they_are_abandoned() {
     let database = Database::new();
     let nodes = [database.node(), database.node()];
     for node in &nodes {
-        node.store.write_events_for(&[Reader::Cdr]);
+        node.store.write_events_for(&[EventReader::Cdr]);
     }
     for id in 1..=6 {
         end(&nodes[id as usize % 2], (1 << 30) + id);
@@ -100,7 +100,7 @@ fn events_belong_to_one_holder_until_they_are_abandoned() {
 fn ends_that_are_handed_off_have_their_events_too() {
     let database = Database::new();
     let node = database.node();
-    node.store.write_events_for(&[Reader::Cdr]);
+    node.store.write_events_for(&[EventReader::Cdr]);
     let [handed, kept] = [1, 2].map(|n| (1 << 30) + n);
     for id in [handed, kept] {
         node.store.write(accept(id)).wait().expect("written");
@@ -129,7 +129,7 @@ fn ends_that_are_handed_off_have_their_events_too() {
 fn events_of_a_transaction_that_ends_late_are_not_passed_over() {
     let database = Database::new();
     let node = database.node();
-    node.store.write_events_for(&[Reader::Cdr]);
+    node.store.write_events_for(&[EventReader::Cdr]);
     let session = database.session();
     session.run("BEGIN");
     // Has the lower number, and is not committed yet.

@@ -1,8 +1,8 @@
 //! The active messages of a partition: the rules of a restart, by queue and partition.
 
 use smsc::domain::partition::WHOLE;
-use smsc::store::cluster::{ClusterStore, Partition, Resource};
-use smsc::store::{Active, Stage, Store as _};
+use smsc::store::cluster::{ClusterStore, LeasedResource, Partition};
+use smsc::store::{Active, MessageStage, Store as _};
 
 use super::database::{Database, Node};
 
@@ -51,7 +51,7 @@ fn row(id: u64, queue: u32, part: u8) -> Active {
         expires_at: 99,
         attempts: 0,
         ended: 0,
-        stage: Stage::Waiting,
+        stage: MessageStage::Waiting,
     }
 }
 
@@ -60,7 +60,11 @@ fn take_over(node: &Node, queue: u32, parts: &[u8]) -> Vec<Active> {
         .iter()
         .map(|&part| Partition { queue, part })
         .collect();
-    let resources: Vec<Resource> = partitions.iter().copied().map(Resource::Queue).collect();
+    let resources: Vec<LeasedResource> = partitions
+        .iter()
+        .copied()
+        .map(LeasedResource::Queue)
+        .collect();
     node.store
         .declare(resources.clone())
         .wait()
@@ -72,7 +76,7 @@ fn take_over(node: &Node, queue: u32, parts: &[u8]) -> Vec<Active> {
 fn give_back(node: &Node, queue: u32, parts: &[u8]) {
     let resources = parts
         .iter()
-        .map(|&part| Resource::Queue(Partition { queue, part }));
+        .map(|&part| LeasedResource::Queue(Partition { queue, part }));
     node.store
         .release(resources.collect())
         .wait()
@@ -89,12 +93,12 @@ fn expected() -> Vec<Active> {
             ..row(105, 7, 3)
         },
         Active {
-            stage: Stage::OutcomeUnknown,
+            stage: MessageStage::OutcomeUnknown,
             ..row(106, 7, 3)
         },
         Active {
             attempts: 1,
-            stage: Stage::OutcomeUnknown,
+            stage: MessageStage::OutcomeUnknown,
             ..row(107, 7, 3)
         },
         Active {
@@ -139,7 +143,7 @@ fn taken_over(node: &Node, mark: u64) {
 
     let untold = |id, tell, attempts| Active {
         attempts,
-        stage: Stage::Untold { tell, at: 1 },
+        stage: MessageStage::Untold { tell, at: 1 },
         ..row(id, 7, WHOLE)
     };
     let account = take_over(node, 20, &[WHOLE]);

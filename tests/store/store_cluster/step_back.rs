@@ -7,7 +7,7 @@ use smsc::pb::MessageState;
 use smsc::store::cluster::{ClusterStore, NodeCard, Partition};
 use smsc::store::held::{Doubt, HeldStore};
 use smsc::store::postgres::{PgOptions, PgStore};
-use smsc::store::{FinRow, SentRow, Stage, Store, WriteBatch};
+use smsc::store::{FinRow, MessageStage, SentRow, Store, WriteBatch};
 
 use super::database::{Database, Node, Session};
 use super::{accept, destination, id, part, queue};
@@ -93,7 +93,10 @@ fn a_lane_whose_number_is_behind_writes_again_what_is_missing() {
     let page = node.store.active_page(0..u64::MAX, 10).wait();
     let active = page.expect("reads").active;
     assert_eq!(active.len(), 1, "{active:?}");
-    assert!(matches!(active[0].stage, Stage::Sent { .. }), "{active:?}");
+    assert!(
+        matches!(active[0].stage, MessageStage::Sent { .. }),
+        "{active:?}"
+    );
     for (table, rows) in [("msg", "2"), ("sent", "2"), ("fin", "1")] {
         assert_eq!(count(&session, table), rows, "{table}");
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use smsc::store::cluster::{ClusterStore as _, NodeCard, Partition, Resource};
+use smsc::store::cluster::{ClusterStore as _, LeasedResource, NodeCard, Partition};
 use smsc::store::damage::{DamageStore as _, DamagedRow, PAGE};
 use smsc::store::postgres::{PgOptions, PgStore, migrate};
 use smsc::store::{FinRow, Store as _, WriteBatch};
@@ -92,7 +92,11 @@ fn take_over(server: &PrivatePostgres) -> (PgStore, Vec<u64>) {
     let partitions: Vec<Partition> = (0..smsc::domain::partition::PARTITIONS)
         .map(|part| Partition { queue: 7, part })
         .collect();
-    let resources: Vec<Resource> = partitions.iter().copied().map(Resource::Queue).collect();
+    let resources: Vec<LeasedResource> = partitions
+        .iter()
+        .copied()
+        .map(LeasedResource::Queue)
+        .collect();
     store.declare(resources.clone()).wait().expect("declares");
     store.claim(resources).wait().expect("claims");
     let active = store.take_over(partitions, Arc::new(|| true)).wait();

@@ -66,7 +66,7 @@ impl Database {
             .unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
-    /// The same, or what the server says.
+    /// Runs SQL; returns rows as texts joined by `|`, or what the server says.
     pub fn try_query(&self, sql: &str) -> Result<Vec<String>, String> {
         query(&self.url(), sql)
     }

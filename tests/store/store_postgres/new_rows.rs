@@ -1,6 +1,6 @@
 //! Rows are written as new, and again, with others in mind, where one of them is there already.
 
-use smsc::store::outbox::{OutboxStore as _, Reader};
+use smsc::store::outbox::{EventReader, OutboxStore as _};
 use smsc::store::{FinRow, Store, WriteBatch};
 
 use super::{Database, accept, fin, id, open};
@@ -16,7 +16,7 @@ fn fins(rows: impl IntoIterator<Item = FinRow>) -> WriteBatch {
 fn rows_beside_one_that_is_there_already_are_written_in_one_transaction() {
     let database = Database::migrated();
     let store = open(&database, |_| {});
-    store.write_events_for(&[Reader::Cdr]);
+    store.write_events_for(&[EventReader::Cdr]);
     store.write(accept(&[1, 2, 3, 4].map(id))).wait().unwrap();
     store.write(fins([fin(id(1), 0)])).wait().unwrap();
     // A batch that is written row by row has a row of events for each.

@@ -10,7 +10,7 @@ use smsc::domain::price::Purse;
 use smsc::pb::MessageState;
 use smsc::store::balance::ChargeRow;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
-use smsc::store::outbox::{OutboxStore as _, Reader};
+use smsc::store::outbox::{EventReader, OutboxStore as _};
 use smsc::store::postgres::PgStore;
 use smsc::store::{RemoteItem, Store, StoreError, Ticket, WriteBatch, Written};
 
@@ -182,7 +182,7 @@ fn again() -> KeyClaim {
 fn messages_of_a_commit_without_an_answer_are_refused_in_time_and_never_active() {
     for fate in BOTH {
         let scene = Scene::new();
-        scene.store.write_events_for(&[Reader::Cdr]);
+        scene.store.write_events_for(&[EventReader::Cdr]);
         let ids = [id(1), id(2)];
         let mut tickets = scene.write(vec![charged(&ids)], fate);
         // The gate is still shut.

@@ -3,7 +3,7 @@
 use smsc::pb::{EarlyEvent, EarlyKind};
 use smsc::store::damage::DamageStore as _;
 use smsc::store::moving::DeadRow;
-use smsc::store::outbox::{CdrRow, OutboxStore as _, Outcome, Reader, TakenEvents};
+use smsc::store::outbox::{CdrRow, EventReader, OutboxStore as _, ReaderOutcome, TakenEvents};
 use smsc::store::sinks::{ENDED, SinkEvent, SinkStore as _, Wants, bit};
 
 use super::*;
@@ -12,7 +12,7 @@ use crate::store_sqlite::side_tables::take;
 const DIGITS: &str = "447700900001";
 const SINK: i16 = 101;
 
-fn finish(store: &PgStore, taken: TakenEvents, outcome: Outcome) {
+fn finish(store: &PgStore, taken: TakenEvents, outcome: ReaderOutcome) {
     let finished = store.finish_events(taken.claim, outcome).wait();
     assert_eq!(finished, Ok(true));
 }
@@ -73,7 +73,7 @@ fn events_have_a_checksum_however_they_are_written() {
     let database = Database::migrated();
     let store = open(&database, |_| {});
     let early = bit(EarlyKind::Accepted) | bit(EarlyKind::Bound);
-    store.write_events_for(&[Reader::Cdr, Reader::Usage]);
+    store.write_events_for(&[EventReader::Cdr, EventReader::Usage]);
     let wants = |reader, kinds| Wants { reader, kinds };
     store.write_for_sinks(vec![wants(SINK, early | ENDED), wants(SINK + 1, early)]);
     end_in_each_way(&store);
@@ -96,7 +96,7 @@ fn events_have_a_checksum_however_they_are_written() {
 fn damaged_events_are_left_out_and_the_others_are_not() {
     let database = Database::migrated();
     let store = open(&database, |_| {});
-    store.write_events_for(&[Reader::Cdr]);
+    store.write_events_for(&[EventReader::Cdr]);
     store.write_for_sinks(vec![Wants {
         reader: SINK,
         kinds: bit(EarlyKind::Accepted) | ENDED,
@@ -148,7 +148,7 @@ fn damaged_events_are_left_out_and_the_others_are_not() {
     let taken = take(&store).expect("events");
     assert_eq!(taken.ids, [1, 2, 5, 6].map(id));
     assert_eq!(found(&store), in_table("outbox", damaged));
-    finish(&store, taken, Outcome::Elsewhere);
+    finish(&store, taken, ReaderOutcome::Elsewhere);
     assert_eq!(take(&store), None, "the damaged one is finished, too");
     let told = store.read_sink(SINK, 100).wait().unwrap().unwrap();
     assert_eq!(store.finish_sink(SINK, told.rows).wait(), Ok(4));
@@ -158,7 +158,7 @@ fn damaged_events_are_left_out_and_the_others_are_not() {
 fn erasure_writes_checksums_of_records_anew_and_leaves_damaged_ones_so() {
     let database = Database::migrated();
     let store = open(&database, |_| {});
-    store.write_events_for(&[Reader::Cdr]);
+    store.write_events_for(&[EventReader::Cdr]);
     store.write(accept(&[1, 2, 3, 4].map(id))).wait().unwrap();
     let all = [1, 2, 3, 4].map(|n| fin(id(n), 0)).to_vec();
     store.write(ends(all)).wait().unwrap();
@@ -166,7 +166,7 @@ fn erasure_writes_checksums_of_records_anew_and_leaves_damaged_ones_so() {
     finish(
         &store,
         take(&store).expect("events"),
-        Outcome::Records(records),
+        ReaderOutcome::Records(records),
     );
     let checksums = || database.query("SELECT checksum FROM cdr ORDER BY id");
     let written = checksums();

@@ -1,7 +1,9 @@
 //! Damaged rows of tables beside those of messages: events, call detail records, and what could not be written.
 
 use smsc::store::damage::DamageStore;
-use smsc::store::outbox::{CdrRow, OutboxStore, Outcome, Reader, TakeEvents, TakenEvents};
+use smsc::store::outbox::{
+    CdrRow, EventReader, OutboxStore, ReaderOutcome, TakeEvents, TakenEvents,
+};
 
 use super::*;
 
@@ -10,7 +12,7 @@ const DIGITS: &str = "447700900001";
 /// The events that call detail records are to be written of.
 pub fn take(store: &impl OutboxStore) -> Option<TakenEvents> {
     let take = TakeEvents {
-        reader: Reader::Cdr,
+        reader: EventReader::Cdr,
         holder: "here".to_owned(),
         now: 1_000_000,
         abandoned: 0,
@@ -43,7 +45,7 @@ fn problems(folder: &Path) -> Vec<String> {
 fn damaged_events_and_records_are_found_and_not_used() {
     let folder = folder();
     let store = open(folder.path());
-    store.write_events_for(&[Reader::Cdr]);
+    store.write_events_for(&[EventReader::Cdr]);
     for n in 1..=3 {
         let batch = WriteBatch {
             accept: vec![message(id(n))],
@@ -62,7 +64,7 @@ fn damaged_events_and_records_are_found_and_not_used() {
     assert_eq!(problems(folder.path()), [said]);
 
     let store = open(folder.path());
-    store.write_events_for(&[Reader::Cdr]);
+    store.write_events_for(&[EventReader::Cdr]);
     let taken = take(&store).expect("events");
     assert_eq!(taken.ids, [id(1), id(3)]);
     let noted = store.take_damage();
@@ -70,7 +72,7 @@ fn damaged_events_and_records_are_found_and_not_used() {
         (noted.len(), &*noted[0].table, noted[0].id),
         (1, "outbox", 2)
     );
-    let records = Outcome::Records(vec![record(1), record(3)]);
+    let records = ReaderOutcome::Records(vec![record(1), record(3)]);
     assert_eq!(store.finish_events(taken.claim, records).wait(), Ok(true));
     assert_eq!(take(&store), None, "the damaged one is finished, too");
     // Erasure writes checksums anew.

@@ -39,7 +39,7 @@ choice! {
         Kannel = "kannel",
         /// POST of a form as Jasmin's HTTP connectors send it; taken when the answer is `ACK/Jasmin`.
         Jasmin = "jasmin",
-        /// The same by GET.
+        /// GET with the parameters that Jasmin's HTTP connectors send; taken when the answer is `ACK/Jasmin`.
         JasminGet = "jasmin_get",
     }
 }

@@ -6,11 +6,11 @@ use serde_json::{Map, Value as Json};
 
 use super::shown;
 use crate::sealing::secrets;
-use smsc_domain::settings::Change;
+use smsc_domain::settings::ResourceUpdate;
 
 /// One key of a resource that differs. A secret is shown as `"(secret)"`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FieldChange {
+pub struct ChangedKey {
     pub field: String,
     pub before: Json,
     pub after: Json,
@@ -20,7 +20,7 @@ pub struct FieldChange {
 pub(super) const SECRET: &str = "(secret)";
 
 /// What a change does, key by key; of what is new or gone, the keys that are not the default.
-pub fn fields(change: &Change) -> Vec<FieldChange> {
+pub fn fields(change: &ResourceUpdate) -> Vec<ChangedKey> {
     let side = |body: &Option<String>| -> Map<String, Json> {
         let Some(body) = body else {
             return Map::new();
@@ -33,12 +33,15 @@ pub fn fields(change: &Change) -> Vec<FieldChange> {
     };
     let (before, after) = (side(&change.before), side(&change.after));
     // Keys of a changed resource that are missing on one side have the default there.
-    let default = |field: &str, there: bool| match there {
-        false => Json::Null,
-        true => shown(change.key.kind, "{}")
-            .get(field)
-            .cloned()
-            .unwrap_or(Json::Null),
+    let default = |field: &str, there: bool| {
+        if there {
+            shown(change.key.kind, "{}")
+                .get(field)
+                .cloned()
+                .unwrap_or(Json::Null)
+        } else {
+            Json::Null
+        }
     };
     let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
     names.sort_unstable();
@@ -53,7 +56,7 @@ pub fn fields(change: &Change) -> Vec<FieldChange> {
                 Some(value) => value.clone(),
                 None => default(name, there),
             };
-            FieldChange {
+            ChangedKey {
                 field: name.clone(),
                 before: value(&before, change.before.is_some()),
                 after: value(&after, change.after.is_some()),

@@ -3,14 +3,14 @@
 use secrecy::SecretString;
 use serde_json::Value as Json;
 
-use super::{Account, Operator, kept};
-use crate::problem::Problem;
+use super::{Account, OperatorConfig, kept};
+use crate::problem::ConfigProblem;
 use crate::sealing;
-use smsc_domain::settings::{Key, Kind};
+use smsc_domain::settings::{ResourceKey, ResourceKind};
 
 /// What was given, with the secrets of `old` that were left out: what is shown does not have them, and comes back
 /// without. A secret that comes from a file now is not kept.
-pub(super) fn with_secrets_of(kind: Kind, given: &Json, old: Option<&str>) -> Json {
+pub(super) fn with_secrets_of(kind: ResourceKind, given: &Json, old: Option<&str>) -> Json {
     let mut given = given.clone();
     let old = old.and_then(|old| serde_json::from_str::<Json>(old).ok());
     let (Some(old), Some(now)) = (old, given.as_object_mut()) else {
@@ -29,9 +29,9 @@ pub(super) fn with_secrets_of(kind: Kind, given: &Json, old: Option<&str>) -> Js
 
 /// A body in which secrets are empty that it has not, neither as they are nor in a file, where they end.
 pub(super) fn with_ended_secrets(
-    of: &Key,
+    of: &ResourceKey,
     mut body: Json,
-    ends: impl Fn(&Key, &str) -> bool,
+    ends: impl Fn(&ResourceKey, &str) -> bool,
 ) -> Json {
     let Some(keys) = body.as_object_mut() else {
         return body;
@@ -46,16 +46,15 @@ pub(super) fn with_ended_secrets(
 }
 
 /// A password is given as it is or by a file.
-pub(super) fn one_of(given: &Json, key: &str, from_file: bool) -> Result<(), Vec<Problem>> {
+pub(super) fn one_of(given: &Json, key: &str, from_file: bool) -> Result<(), Vec<ConfigProblem>> {
     let is_given = given
         .get(key)
         .is_some_and(|value| !value.is_null() && value != "");
-    match is_given && from_file {
-        true => {
-            let message = format!("set either this or `{key}`, not both");
-            Err(vec![Problem::new(format!("{key}_file"), message)])
-        }
-        false => Ok(()),
+    if is_given && from_file {
+        let message = format!("set either this or `{key}`, not both");
+        Err(vec![ConfigProblem::new(format!("{key}_file"), message)])
+    } else {
+        Ok(())
     }
 }
 
@@ -74,10 +73,10 @@ pub(super) fn account_body(one: &Account) -> String {
     kept(&one)
 }
 
-pub(super) fn operator_body(one: &Operator) -> String {
+pub(super) fn operator_body(one: &OperatorConfig) -> String {
     let mut one = one.clone();
     if one.password_file.is_some() {
-        one.password = Operator::default().password;
+        one.password = OperatorConfig::default().password;
     }
     kept(&one)
 }

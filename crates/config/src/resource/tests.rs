@@ -9,11 +9,11 @@ use super::changed::SECRET;
 use super::*;
 use crate::{LimitPer, OutcomePolicy, PriceList, Retry};
 use smsc_domain::command_status;
-use smsc_domain::route::{Share, Step};
-use smsc_domain::settings::{Change, difference};
+use smsc_domain::route::{RoutingStep, TargetShare};
+use smsc_domain::settings::{ResourceUpdate, difference};
 
 fn prices(written: &Json) -> PriceList {
-    read_value::<Policy>(&json!({ "prices": written }))
+    read_value::<PolicyConfig>(&json!({ "prices": written }))
         .unwrap()
         .prices
 }
@@ -27,7 +27,7 @@ fn config() -> Config {
             allow: vec!["10.0.0.0/8".to_owned()],
             ..Account::default()
         }],
-        operator: vec![Operator {
+        operator: vec![OperatorConfig {
             id: "up".to_owned(),
             address: "127.0.0.1:2775".to_owned(),
             system_id: "smsc".to_owned(),
@@ -38,47 +38,47 @@ fn config() -> Config {
                 delays: vec![Duration::from_secs(90)],
                 ..Retry::default()
             }),
-            ..Operator::default()
+            ..OperatorConfig::default()
         }],
         route: vec![
-            Route {
+            RouteConfig {
                 to: vec![
-                    Step::single("up".to_owned()),
-                    Step {
+                    RoutingStep::single("up".to_owned()),
+                    RoutingStep {
                         shares: ["test", "test:failed"]
-                            .map(|target| Share {
+                            .map(|target| TargetShare {
                                 target: target.to_owned(),
                                 weight: 3,
                             })
                             .to_vec(),
                     },
                 ],
-                ..Route::default()
+                ..RouteConfig::default()
             },
-            Route {
+            RouteConfig {
                 prefix: "+44".to_owned(),
                 source_prefix: Some("ACME".to_owned()),
                 account: Some("test".to_owned()),
-                to: vec![Step::single("up".to_owned())],
-                ..Route::default()
+                to: vec![RoutingStep::single("up".to_owned())],
+                ..RouteConfig::default()
             },
         ],
-        list: vec![List {
+        list: vec![AddressList {
             name: "brands".to_owned(),
             entries: vec!["BANK".to_owned(), "/^lotto/".to_owned()],
-            ..List::default()
+            ..AddressList::default()
         }],
-        limit: vec![Limit {
+        limit: vec![LimitConfig {
             name: "few".to_owned(),
             rate: 0.5,
             per: LimitPer::Destination,
-            ..Limit::default()
+            ..LimitConfig::default()
         }],
-        policy: Policy {
+        policy: PolicyConfig {
             blocked_senders: vec!["list:brands".to_owned()],
             opt_out_status: command_status::ESME_RSUBMITFAIL,
             prices: prices(&json!({"44": 3, "default": 2})),
-            ..Policy::default()
+            ..PolicyConfig::default()
         },
         ..Config::default()
     }
@@ -106,13 +106,13 @@ fn what_is_kept_comes_back_as_it_was() {
     assert_eq!(back.config.account, config.account);
     assert_eq!(back.config.operator, config.operator);
     assert_eq!(back.config.resources(), resources);
-    let body = &resources[&Key::new(Kind::Account, "test")];
+    let body = &resources[&ResourceKey::new(ResourceKind::Account, "test")];
     assert_eq!(
         serde_json::from_str::<Json>(body).unwrap(),
         json!({"system_id": "test", "password": "secret", "rate": 50, "allow": ["10.0.0.0/8"]}),
         "only what is not the default"
     );
-    let body = &resources[&Key::new(Kind::Policy, THE_POLICY)];
+    let body = &resources[&ResourceKey::new(ResourceKind::Policy, THE_POLICY)];
     assert_eq!(
         serde_json::from_str::<Json>(body).unwrap(),
         json!({
@@ -142,12 +142,12 @@ fn what_is_shown_can_be_given_back_and_has_no_secret() {
 fn problems_name_the_resource_and_the_cure() {
     let config = config();
     let mut resources = config.resources();
-    resources.remove(&Key::new(Kind::Operator, "up"));
-    let key = Key::new(Kind::Account, "other");
+    resources.remove(&ResourceKey::new(ResourceKind::Operator, "up"));
+    let key = ResourceKey::new(ResourceKind::Account, "other");
     let body = accept(&key, &json!({"rate": -1}), None).unwrap();
     resources.insert(key.clone(), body);
-    resources.remove(&Key::new(Kind::List, "brands"));
-    let few = Key::new(Kind::Limit, "few");
+    resources.remove(&ResourceKey::new(ResourceKind::List, "brands"));
+    let few = ResourceKey::new(ResourceKind::Limit, "few");
     resources.insert(few.clone(), accept(&few, &json!({}), None).unwrap());
     let found = config.with_resources(&resources).problems;
     let said: Vec<String> = found.iter().map(ToString::to_string).collect();
@@ -178,7 +178,7 @@ fn problems_name_the_resource_and_the_cure() {
 
 #[test]
 fn the_secrets_of_callbacks_stay_too_and_no_difference_shows_a_secret() {
-    let key = Key::new(Kind::Account, "test");
+    let key = ResourceKey::new(ResourceKind::Account, "test");
     let before = r#"{"callback_secrets":"old","carrier_secret":"fee","outbind_password":"knock","system_id":"test","password":"pw"}"#;
     let after = |given: Json| accept(&key, &given, Some(before)).unwrap();
     let kept = after(json!({"window": 5}));
@@ -190,7 +190,7 @@ fn the_secrets_of_callbacks_stay_too_and_no_difference_shows_a_secret() {
     assert!(!after(json!({"carrier_secret": ""})).contains("carrier_secret"));
     let from_file = after(json!({"carrier_secret_file": "/run/secret"}));
     assert!(!from_file.contains("\"fee\""), "{from_file}");
-    let change = Change {
+    let change = ResourceUpdate {
         key: key.clone(),
         before: Some(before.to_owned()),
         after: Some(after(
@@ -216,7 +216,7 @@ fn the_secrets_of_callbacks_stay_too_and_no_difference_shows_a_secret() {
 
 #[test]
 fn a_secret_that_is_left_out_stays_and_one_that_is_given_does_not() {
-    let key = Key::new(Kind::Account, "test");
+    let key = ResourceKey::new(ResourceKind::Account, "test");
     let old = r#"{"system_id":"test","password":"secret"}"#;
     let password = |given: Json| {
         let body = accept(&key, &given, Some(old)).unwrap();
@@ -234,13 +234,13 @@ fn a_secret_that_is_left_out_stays_and_one_that_is_given_does_not() {
 #[test]
 fn routes_are_called_by_name_or_conditions() {
     let called = |path: &str, given: Json| {
-        let body = accept(&Key::new(Kind::Route, path), &given, None).unwrap();
-        read::<Route>(&body).unwrap().name
+        let body = accept(&ResourceKey::new(ResourceKind::Route, path), &given, None).unwrap();
+        read::<RouteConfig>(&body).unwrap().name
     };
     let given = json!({"prefix": "44", "to": ["up"]});
     assert_eq!(called("44", given.clone()), None);
     assert_eq!(called("uk", given), Some("uk".to_owned()));
-    let key = Key::new(Kind::Route, "45");
+    let key = ResourceKey::new(ResourceKind::Route, "45");
     let body = accept(&key, &json!({"prefix": "44", "to": ["up"]}), None).unwrap();
     let mut resources = config().resources();
     resources.insert(key, body);

@@ -1,6 +1,6 @@
 //! In which groups a form shows the keys of a resource, and which keys name another resource.
 
-use smsc_domain::settings::Kind;
+use smsc_domain::settings::ResourceKind;
 
 /// A title and the keys below it.
 type Titled = (&'static str, &'static [&'static str]);
@@ -41,11 +41,11 @@ const NATS_SOURCE: &[Titled] = &[
 ];
 
 /// The groups of a kind; the first one is what everybody sets.
-pub(super) fn groups(kind: Kind) -> &'static [Titled] {
+pub(super) fn groups(kind: ResourceKind) -> &'static [Titled] {
     match kind {
-        Kind::Account => ACCOUNT,
-        Kind::Operator => OPERATOR,
-        Kind::Route => &[
+        ResourceKind::Account => ACCOUNT,
+        ResourceKind::Operator => OPERATOR,
+        ResourceKind::Route => &[
             ("Basics", &["name", "prefix", "to", "share"]),
             (
                 "Only some messages",
@@ -59,8 +59,8 @@ pub(super) fn groups(kind: Kind) -> &'static [Titled] {
                 ],
             ),
         ],
-        Kind::List => &[("Basics", &["name", "entries", "file"])],
-        Kind::Limit => &[(
+        ResourceKind::List => &[("Basics", &["name", "entries", "file"])],
+        ResourceKind::Limit => &[(
             "Basics",
             &[
                 "name",
@@ -72,7 +72,7 @@ pub(super) fn groups(kind: Kind) -> &'static [Titled] {
                 "destination_prefix",
             ],
         )],
-        Kind::Policy => &[
+        ResourceKind::Policy => &[
             ("Prices", &["prices", "currency"]),
             (
                 "Blocked for everybody",
@@ -87,7 +87,7 @@ pub(super) fn groups(kind: Kind) -> &'static [Titled] {
                 &["mobile_originated_repeats", "limit_addresses"],
             ),
         ],
-        Kind::MoRule => &[
+        ResourceKind::MoRule => &[
             ("Basics", &["name", "order"]),
             (
                 "Which messages",
@@ -105,8 +105,8 @@ pub(super) fn groups(kind: Kind) -> &'static [Titled] {
                 ],
             ),
         ],
-        Kind::Gsm => GSM,
-        Kind::NumberRange => &[(
+        ResourceKind::Gsm => GSM,
+        ResourceKind::NumberRange => &[(
             "Basics",
             &[
                 "name",
@@ -118,7 +118,7 @@ pub(super) fn groups(kind: Kind) -> &'static [Titled] {
                 "numbers",
             ],
         )],
-        Kind::EventSink => &[
+        ResourceKind::EventSink => &[
             ("Basics", &["name", "kind", "servers", "enabled"]),
             (
                 "What is published",
@@ -126,35 +126,43 @@ pub(super) fn groups(kind: Kind) -> &'static [Titled] {
             ),
             NATS,
         ],
-        Kind::NatsSource => NATS_SOURCE,
+        ResourceKind::NatsSource => NATS_SOURCE,
     }
 }
 
 /// The keys whose text may have several lines.
-pub(super) fn long_texts(kind: Kind) -> &'static [&'static str] {
+pub(super) fn long_texts(kind: ResourceKind) -> &'static [&'static str] {
     match kind {
-        Kind::MoRule => &["reply"],
+        ResourceKind::MoRule => &["reply"],
         _ => &[],
     }
 }
 
 /// Keys that hold names of other resources, with their kinds.
-pub(super) fn references(kind: Kind) -> &'static [(&'static str, &'static [Kind])] {
-    const ACCOUNTS: &[Kind] = &[Kind::Account];
-    const OPERATORS: &[Kind] = &[Kind::Operator];
-    const TARGETS: &[Kind] = &[Kind::Operator, Kind::Account, Kind::Gsm];
+pub(super) fn references(kind: ResourceKind) -> &'static [(&'static str, &'static [ResourceKind])] {
+    const ACCOUNTS: &[ResourceKind] = &[ResourceKind::Account];
+    const OPERATORS: &[ResourceKind] = &[ResourceKind::Operator];
+    const TARGETS: &[ResourceKind] = &[
+        ResourceKind::Operator,
+        ResourceKind::Account,
+        ResourceKind::Gsm,
+    ];
     match kind {
-        Kind::Route => &[("account", ACCOUNTS), ("to", TARGETS)],
-        Kind::Limit | Kind::Gsm => &[("account", ACCOUNTS)],
-        Kind::MoRule => &[
+        ResourceKind::Route => &[("account", ACCOUNTS), ("to", TARGETS)],
+        ResourceKind::Limit | ResourceKind::Gsm => &[("account", ACCOUNTS)],
+        ResourceKind::MoRule => &[
             ("operator", OPERATORS),
             ("account", ACCOUNTS),
             ("deliver_to", ACCOUNTS),
             ("reply_account", ACCOUNTS),
         ],
-        Kind::NumberRange => &[("to", TARGETS)],
-        Kind::NatsSource => &[("account", ACCOUNTS), ("operator", OPERATORS)],
-        Kind::Account | Kind::Operator | Kind::List | Kind::Policy | Kind::EventSink => &[],
+        ResourceKind::NumberRange => &[("to", TARGETS)],
+        ResourceKind::NatsSource => &[("account", ACCOUNTS), ("operator", OPERATORS)],
+        ResourceKind::Account
+        | ResourceKind::Operator
+        | ResourceKind::List
+        | ResourceKind::Policy
+        | ResourceKind::EventSink => &[],
     }
 }
 

@@ -9,9 +9,9 @@ use super::Findings;
 use crate::{Account, CallbackFormat, DeliverBy};
 use smsc_domain::callback::kannel;
 use smsc_domain::callback::reach::Reach;
-use smsc_domain::callback::signature::Secrets;
+use smsc_domain::callback::signature::SigningSecrets;
 use smsc_domain::callback::states;
-use smsc_domain::callback::target::{NotATarget, Target};
+use smsc_domain::callback::target::{CallbackTarget, NotATarget};
 
 /// Characters of the name of a callback.
 const MAX_NAME: usize = 64;
@@ -23,7 +23,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
     let is_used = account.deliver_by.by_callback();
-    let secrets = Secrets::parse(account.callback_secrets.expose_secret());
+    let secrets = SigningSecrets::parse(account.callback_secrets.expose_secret());
     if let Err(error) = &secrets {
         found.problem(key("callback_secrets"), error.to_string());
     }
@@ -110,7 +110,7 @@ fn check_states(key: &str, account: &Account, found: &mut Findings) {
 fn check_hosts(key: &str, hosts: &[String], found: &mut Findings) {
     for (at, host) in hosts.iter().enumerate() {
         let is_name = !host.contains([':', '*'])
-            && Target::parse(&format!("https://{host}/"))
+            && CallbackTarget::parse(&format!("https://{host}/"))
                 .is_ok_and(|target| target.host().eq_ignore_ascii_case(host));
         let is_host = is_name || host.parse::<IpAddr>().is_ok();
         let message = "must be a host name or an IP address, without `https://`, port and path";
@@ -119,7 +119,7 @@ fn check_hosts(key: &str, hosts: &[String], found: &mut Findings) {
 }
 
 fn check_url(key: &str, url: &str, reach: &Reach, found: &mut Findings) {
-    match Target::parse(url) {
+    match CallbackTarget::parse(url) {
         Err(error) => found.problem(key.to_owned(), error.to_string()),
         Ok(target) if !target.is_https() && !reach.lists(target.host()) => {
             found.problem(key.to_owned(), NotATarget::Scheme.to_string());

@@ -1,11 +1,11 @@
 //! Checks of operators over CMPP, SMGP and SGIP: what the fields can hold, and keys that mean nothing there.
 
 use secrecy::ExposeSecret as _;
-use smsc_domain::allow::Network;
+use smsc_domain::allow::IpNetwork;
 
 use super::Findings;
 use super::listeners::check_tls;
-use crate::{BindKind, Carrier, CmppVersion, Config, Operator, Protocol, SendAs};
+use crate::{BindKind, Carrier, CmppVersion, Config, OperatorConfig, OperatorProtocol, SendAs};
 
 /// Octets of ServiceID, of the number that pays, and of fees, in all protocols (CMPP §8.4.3.1).
 const MAX_SERVICE: usize = 10;
@@ -16,7 +16,7 @@ const MAX_COMPANY: usize = 5;
 const MAX_LOGIN: usize = 16;
 
 /// How long names are in a protocol.
-struct Limits {
+struct NameLimits {
     name: &'static str,
     /// Source_Addr (CMPP §8.4.1.1), ClientID (SMGP).
     client: usize,
@@ -24,22 +24,22 @@ struct Limits {
     source: usize,
 }
 
-fn limits(protocol: Protocol) -> Option<Limits> {
+fn limits(protocol: OperatorProtocol) -> Option<NameLimits> {
     let (name, client, source) = match protocol {
-        Protocol::Smpp => return None,
-        Protocol::Cmpp => ("CMPP", 6, 6),
-        Protocol::Smgp => ("SMGP", 8, 8),
+        OperatorProtocol::Smpp => return None,
+        OperatorProtocol::Cmpp => ("CMPP", 6, 6),
+        OperatorProtocol::Smgp => ("SMGP", 8, 8),
         // Login Name of SGIP; it has no field for the source, so any is refused.
-        Protocol::Sgip => ("SGIP", 16, usize::MAX),
+        OperatorProtocol::Sgip => ("SGIP", 16, usize::MAX),
     };
-    Some(Limits {
+    Some(NameLimits {
         name,
         client,
         source,
     })
 }
 
-pub(super) fn check_carrier(base: &str, operator: &Operator, found: &mut Findings) {
+pub(super) fn check_carrier(base: &str, operator: &OperatorConfig, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
     let Some(limits) = limits(operator.protocol) else {
         if operator.carrier.is_some() {
@@ -56,10 +56,12 @@ pub(super) fn check_carrier(base: &str, operator: &Operator, found: &mut Finding
         "is not possible with a program at local.socket",
     );
     // A login of SMGP says which directions it is for.
-    if operator.bind != BindKind::Transceiver && operator.protocol != Protocol::Smgp {
+    if operator.bind != BindKind::Transceiver && operator.protocol != OperatorProtocol::Smgp {
         let name = limits.name;
         let message = match operator.protocol {
-            Protocol::Sgip => "has no meaning in SGIP, where we only send; remove it".to_owned(),
+            OperatorProtocol::Sgip => {
+                "has no meaning in SGIP, where we only send; remove it".to_owned()
+            }
             _ => format!(
                 "has no meaning in {name}, whose connections carry both directions; remove it"
             ),
@@ -80,14 +82,14 @@ pub(super) fn check_carrier(base: &str, operator: &Operator, found: &mut Finding
     };
     let protocol = operator.protocol;
     without_use(
-        protocol != Protocol::Cmpp && carrier.version != CmppVersion::V2,
+        protocol != OperatorProtocol::Cmpp && carrier.version != CmppVersion::V2,
         "version",
     );
     without_use(
-        protocol != Protocol::Smgp && carrier.fixed_fee != "0",
+        protocol != OperatorProtocol::Smgp && carrier.fixed_fee != "0",
         "fixed_fee",
     );
-    if protocol == Protocol::Sgip {
+    if protocol == OperatorProtocol::Sgip {
         without_use(carrier.msg_src.is_some(), "msg_src");
         let password = operator.password.expose_secret().len();
         found.require(
@@ -119,7 +121,8 @@ pub(super) fn check_listener(config: &Config, found: &mut Findings) {
         found,
     );
     let mut operators = config.operator.iter();
-    if config.sgip.listen.is_empty() && operators.any(|one| one.protocol == Protocol::Sgip) {
+    if config.sgip.listen.is_empty() && operators.any(|one| one.protocol == OperatorProtocol::Sgip)
+    {
         let message = "is empty, so that gateways bring reports to other nodes, if any";
         found.warn("sgip.listen", message);
     }
@@ -152,13 +155,13 @@ fn check_sgip(base: &str, carrier: &Carrier, found: &mut Findings) {
         found.check_text(&key("gateway_name"), name, MAX_LOGIN);
     }
     for (at, entry) in carrier.gateway_from.iter().enumerate() {
-        if let Err(error) = entry.parse::<Network>() {
+        if let Err(error) = entry.parse::<IpNetwork>() {
             found.problem(format!("{}[{at}]", key("gateway_from")), error.to_string());
         }
     }
 }
 
-fn check_keys(base: &str, carrier: &Carrier, limits: &Limits, found: &mut Findings) {
+fn check_keys(base: &str, carrier: &Carrier, limits: &NameLimits, found: &mut Findings) {
     let digits = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
     let key = |name: &str| format!("{base}.{name}");
     found.require(

@@ -1,7 +1,7 @@
 //! Checks of `[compat.smpp_connector]`, and of what an operator with `managed = true` must not have.
 
 use super::Findings;
-use crate::{Config, Operator, Protocol};
+use crate::{Config, OperatorConfig, OperatorProtocol};
 use secrecy::ExposeSecret as _;
 
 pub(super) fn check_compat(config: &Config, found: &mut Findings) {
@@ -60,8 +60,8 @@ pub(super) fn check_compat(config: &Config, found: &mut Findings) {
 }
 
 /// What comes from the management service must not be configured beside it.
-pub(super) fn check_managed(base: &str, operator: &Operator, found: &mut Findings) {
-    if operator.protocol != Protocol::Smpp {
+pub(super) fn check_managed(base: &str, operator: &OperatorConfig, found: &mut Findings) {
+    if operator.protocol != OperatorProtocol::Smpp {
         let message = "is only for operators over SMPP; remove it";
         found.problem(format!("{base}.managed"), message);
     }

@@ -3,10 +3,10 @@
 
 use super::Findings;
 use super::kafka::{check_kafka, is_topic};
-use super::nats::{check_needed_connection, is_subject};
+use super::nats::{check_connection, is_subject};
 use super::policy::check_names;
 use crate::event_sink::{DEFAULT_SUBJECT, DEFAULT_TOPIC};
-use crate::{Config, EventSink, SaslMechanism, SinkEvent, SinkKind};
+use crate::{Config, EventSink, SaslMechanism, SinkEventKind, SinkKind};
 
 pub(super) fn check_event_sinks(config: &Config, found: &mut Findings) {
     let names = config.event_sink.iter().map(|sink| sink.name.as_str());
@@ -27,8 +27,8 @@ pub(super) fn check_event_sinks(config: &Config, found: &mut Findings) {
 
 fn check_on_nats(base: &str, sink: &EventSink, found: &mut Findings) {
     let key = |field: &str| format!("{base}.{field}");
-    check_needed_connection(base, &sink.nats_connection(), found);
-    let filled = sink.destination_for(SinkEvent::Ended, "o", "a");
+    check_connection(base, &sink.nats_connection(), found);
+    let filled = sink.destination_for(SinkEventKind::Ended, "o", "a");
     found.require(
         &key("subject"),
         is_subject(&filled) && !filled.contains(['{', '}']),
@@ -55,7 +55,7 @@ fn check_on_kafka(base: &str, sink: &EventSink, found: &mut Findings) {
     check_kafka(base, sink, found);
     found.require(
         &key("topic"),
-        is_topic(&sink.destination_for(SinkEvent::Ended, "o", "a")),
+        is_topic(&sink.destination_for(SinkEventKind::Ended, "o", "a")),
         "must be up to 249 letters, digits, `.`, `-` and `_`, such as \"sms.{event}\", and may have {event}, {operator} and {account}",
     );
     let login = "log in with `user` and `password_file`";

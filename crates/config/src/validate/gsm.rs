@@ -10,6 +10,7 @@ use crate::outputs::is_host_and_port;
 use crate::problem::did_you_mean;
 use crate::{AddressField, Config, Gsm, LongMessages, OutcomePolicy};
 use smsc_domain::address;
+use smsc_domain::queue_name::QueueName;
 use smsc_sms::tpdu::time::zone_of;
 
 /// An IPA name is an element of at most 255 octets, with its closing NUL; the number of the node replaces six.
@@ -25,7 +26,7 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
     for (index, one) in config.gsm.iter().enumerate() {
         let base = format!("gsm[{index}]");
         let key = |name: &str| format!("{base}.{name}");
-        let target = format!("gsm:{}", one.name);
+        let target = QueueName::Gsm(&one.name).to_string();
         if config
             .account
             .iter()

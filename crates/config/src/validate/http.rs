@@ -10,8 +10,8 @@ use secrecy::ExposeSecret;
 use super::Findings;
 use super::oidc::check_oidc;
 use crate::setting::join;
-use crate::{Config, Http};
-use smsc_domain::allow::Network;
+use crate::{Config, HttpConfig};
+use smsc_domain::allow::IpNetwork;
 
 /// Tokens are sent with every request: fewer characters than this are guessed.
 const SHORT_TOKEN: usize = 8;
@@ -27,7 +27,7 @@ pub(super) fn check(config: &Config, found: &mut Findings) {
     check_api(config, found);
 }
 
-fn check_http(http: &Http, found: &mut Findings) {
+fn check_http(http: &HttpConfig, found: &mut Findings) {
     let token = http.admin_token.as_ref();
     if token.is_some_and(|token| token.expose_secret().is_empty()) {
         let message = "is empty; remove it to have one generated";
@@ -44,7 +44,7 @@ fn check_http(http: &Http, found: &mut Findings) {
     check_oidc(&http.oidc, found);
     check_server(
         "http",
-        Server {
+        CommonServer {
             tls_cert: &http.tls_cert,
             tls_key: &http.tls_key,
             proxy_from: &http.proxy_from,
@@ -63,7 +63,7 @@ fn check_api(config: &Config, found: &mut Findings) {
     let api = &config.api;
     check_server(
         "api",
-        Server {
+        CommonServer {
             tls_cert: &api.tls_cert,
             tls_key: &api.tls_key,
             proxy_from: &api.proxy_from,
@@ -124,7 +124,7 @@ fn is_origin(text: &str) -> bool {
 }
 
 /// What the HTTP servers have in common.
-struct Server<'c> {
+struct CommonServer<'c> {
     tls_cert: &'c Option<PathBuf>,
     tls_key: &'c Option<PathBuf>,
     proxy_from: &'c [String],
@@ -133,7 +133,7 @@ struct Server<'c> {
     counts: [(&'static str, usize); 3],
 }
 
-fn check_server(table: &str, server: Server<'_>, found: &mut Findings) {
+fn check_server(table: &str, server: CommonServer<'_>, found: &mut Findings) {
     for (key, count) in server.counts {
         found.at_least_one(&join(table, key), count as u64);
     }
@@ -142,7 +142,7 @@ fn check_server(table: &str, server: Server<'_>, found: &mut Findings) {
         server.tls_handshake_timeout,
     );
     for (at, entry) in server.proxy_from.iter().enumerate() {
-        if let Err(error) = entry.parse::<Network>() {
+        if let Err(error) = entry.parse::<IpNetwork>() {
             found.problem(format!("{table}.proxy_from[{at}]"), error.to_string());
         }
     }
@@ -156,7 +156,7 @@ fn check_server(table: &str, server: Server<'_>, found: &mut Findings) {
 }
 
 /// What works, and lets in more people than are meant.
-fn warn_open_doors(http: &Http, found: &mut Findings) {
+fn warn_open_doors(http: &HttpConfig, found: &mut Findings) {
     let token = http.admin_token.as_ref().map(|token| token.expose_secret());
     if token.is_some_and(|token| (1..SHORT_TOKEN).contains(&token.len())) {
         let message = format!(

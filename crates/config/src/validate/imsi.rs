@@ -3,10 +3,8 @@
 use super::Findings;
 use super::resolver::{MAX_CONCURRENCY, PLACE};
 use crate::outputs::is_host_and_port;
-use crate::{Config, ImsiSource, Route};
-
-/// What the targets of routes that need an IMSI begin with.
-const GSM: &str = "gsm:";
+use crate::{Config, ImsiSource, RouteConfig};
+use smsc_domain::queue_name::QueueName;
 
 pub(super) fn check_imsi(config: &Config, found: &mut Findings) {
     let imsi = &config.imsi;
@@ -62,9 +60,16 @@ pub(super) fn check_imsi(config: &Config, found: &mut Findings) {
 }
 
 /// A route to a GSM interface needs somebody who knows IMSIs.
-pub(super) fn check_targets(config: &Config, base: &str, route: &Route, found: &mut Findings) {
+pub(super) fn check_targets(
+    config: &Config,
+    base: &str,
+    route: &RouteConfig,
+    found: &mut Findings,
+) {
     let mut targets = route.to.iter().flat_map(|step| &step.shares);
-    if !config.imsi.has_source() && targets.any(|share| share.target.starts_with(GSM)) {
+    if !config.imsi.has_source()
+        && targets.any(|share| QueueName::parse(&share.target).is_handsets())
+    {
         found.problem(
             format!("{base}.to"),
             "leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url, imsi.table or imsi.ask",

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use super::Findings;
-use crate::{Config, Listener, ListenerProtocol};
-use smsc_domain::allow::Network;
+use crate::{Config, ListenerConfig, ListenerProtocol};
+use smsc_domain::allow::IpNetwork;
 
 pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
     found.require(
@@ -49,7 +49,7 @@ pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
         }
         check_tls(key, listener, found);
         for (at, entry) in listener.proxy_from.iter().enumerate() {
-            if let Err(error) = entry.parse::<Network>() {
+            if let Err(error) = entry.parse::<IpNetwork>() {
                 found.problem(format!("{}[{at}]", key("proxy_from")), error.to_string());
             }
         }
@@ -57,7 +57,11 @@ pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
 }
 
 /// Whether the files of TLS are complete, under the keys that this gives.
-pub(super) fn check_tls(key: impl Fn(&str) -> String, listener: &Listener, found: &mut Findings) {
+pub(super) fn check_tls(
+    key: impl Fn(&str) -> String,
+    listener: &ListenerConfig,
+    found: &mut Findings,
+) {
     match (&listener.tls_cert, &listener.tls_key) {
         (Some(_), None) => found.problem(key("tls_key"), "is missing; set it beside tls_cert"),
         (None, Some(_)) => found.problem(key("tls_cert"), "is missing; set it beside tls_key"),

@@ -4,6 +4,7 @@
 use super::Findings;
 use crate::local::LOCAL;
 use crate::{Config, ImsiSource};
+use smsc_domain::queue_name::QueueName;
 
 /// Octets of the longest path: what `smsc_host::socket` can bind.
 const MAX_PATH: usize = 99;
@@ -87,21 +88,16 @@ pub(super) fn check_local(config: &Config, found: &mut Findings) {
 
 fn check_role(config: &Config, key: &str, role: &str, found: &mut Findings) {
     // Operators and networks may be in the store, which is not known here.
-    let (kind, name) = role.split_once(':').unwrap_or((role, ""));
-    let is_role = match kind {
-        "imsi" => role == "imsi",
-        "operator" | "gsm" => !name.is_empty(),
-        _ => false,
-    };
+    let named = QueueName::parse(role);
+    let is_role = role == "imsi" || named.is_connected() && !named.id().is_empty();
     let message = format!("{role:?} is no role; write \"imsi\", \"operator:ID\" or \"gsm:NAME\"");
     if !is_role {
         return found.problem(key, message);
     }
-    let operator = config.operator.iter().find(|one| one.id == name);
-    let network = config.gsm.iter().find(|one| one.name == name);
-    let has_address = match kind {
-        "operator" => operator.is_some_and(|one| !one.is_local()),
-        "gsm" => network.is_some_and(|one| !one.is_local()),
+    let (mut operators, mut networks) = (config.operator.iter(), config.gsm.iter());
+    let has_address = match named {
+        QueueName::Operator(id) => operators.any(|one| one.id == id && !one.is_local()),
+        QueueName::Gsm(name) => networks.any(|one| one.name == name && !one.is_local()),
         _ => false,
     };
     if has_address {

@@ -4,13 +4,13 @@ use super::Findings;
 use super::policy::check_names;
 use crate::mo_rule::mo_rules;
 use crate::problem::did_you_mean;
-use crate::{Account, Config, Policies};
+use crate::{Account, CompiledPolicies, Config};
 
 /// A source address has at most 20 octets (SMPP 3.4 §5.2.8).
 const MAX_ADDRESS: usize = 20;
 
-/// The other rules are those of `Policies`, whose lists are reported there.
-pub(super) fn check_mo_rules(config: &Config, policies: &Policies, found: &mut Findings) {
+/// The other rules are those of `CompiledPolicies`, whose lists are reported there.
+pub(super) fn check_mo_rules(config: &Config, policies: &CompiledPolicies, found: &mut Findings) {
     let names = config.mo_rule.iter().map(|rule| rule.name.as_str());
     check_names("mo_rule", names, found);
     mo_rules(config, policies, &mut found.problems);
@@ -72,16 +72,13 @@ fn check_callback(key: &str, callback: &str, account: &Account, found: &mut Find
         return;
     }
     let system_id = &account.system_id;
-    let message = match names.is_empty() {
-        true => format!(
+    let message = if names.is_empty() {
+        format!(
             "the account \"{system_id}\" has no `callbacks`; give it some, or leave `callback` out"
-        ),
-        false => {
-            let hint = did_you_mean(callback, &names);
-            format!(
-                "there is no \"{callback}\" in `callbacks` of the account \"{system_id}\", {hint}"
-            )
-        }
+        )
+    } else {
+        let hint = did_you_mean(callback, &names);
+        format!("there is no \"{callback}\" in `callbacks` of the account \"{system_id}\", {hint}")
     };
     found.problem(key.to_owned(), message);
 }

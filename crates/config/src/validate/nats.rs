@@ -1,24 +1,18 @@
-//! Checks of `[nats]`, and of every connection to NATS. An address may hold a password by mistake, so no message
-//! repeats any of it.
+//! Checks of every connection to NATS. An address may hold a password by mistake, so no message repeats any of it.
 
 use super::Findings;
-use crate::{Config, NatsConnection};
+use crate::NatsConnection;
 
 /// How the address of a server begins.
 const SCHEMES: [&str; 2] = ["nats://", "tls://"];
 
-pub(super) fn check_nats(config: &Config, found: &mut Findings) {
-    let nats = &config.nats;
-    check_connection("nats", &nats.connection(), found);
-    found.require(
-        "nats.subject",
-        is_subject(&nats.subject),
-        "must be a subject without wildcards, such as \"sms.events.status\"",
-    );
-}
-
 /// Checks the servers and the login of the table `key`.
-fn check_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
+pub(super) fn check_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
+    found.require(
+        &format!("{key}.servers"),
+        !nats.servers.is_empty(),
+        "is missing; write [\"nats://nats.example:4222\"]",
+    );
     found.check_positive(&format!("{key}.timeout"), nats.timeout);
     check_servers(&format!("{key}.servers"), &nats.servers, found);
     let ways = [
@@ -36,16 +30,6 @@ fn check_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
         nats.user.is_some() == nats.password_file.is_some(),
         "and `user` belong together",
     );
-}
-
-/// The same where there must be one.
-pub(super) fn check_needed_connection(key: &str, nats: &NatsConnection, found: &mut Findings) {
-    found.require(
-        &format!("{key}.servers"),
-        !nats.servers.is_empty(),
-        "is missing; write [\"nats://nats.example:4222\"]",
-    );
-    check_connection(key, nats, found);
 }
 
 /// Checks the addresses of the servers of one cluster.

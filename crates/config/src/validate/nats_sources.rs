@@ -1,7 +1,7 @@
 //! `[[nats_source]]`: names, subjects, and an account and an operator that exist.
 
 use super::Findings;
-use super::nats::{check_needed_connection, is_subject, is_token};
+use super::nats::{check_connection, is_subject, is_token};
 use super::policy::check_names;
 use crate::problem::did_you_mean;
 use crate::{Config, NatsSource, SourceMode};
@@ -34,7 +34,7 @@ pub(super) fn check_nats_sources(config: &Config, found: &mut Findings) {
         found.require(&key("start"), is_known || is_time, message);
         found.check_positive(&key("ack_wait"), source.ack_wait);
         found.check_positive(&key("nak_delay"), source.nak_delay);
-        check_needed_connection(&base, &source.connection(), found);
+        check_connection(&base, &source.connection(), found);
     }
 }
 

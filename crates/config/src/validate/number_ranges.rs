@@ -5,21 +5,25 @@ use std::collections::HashMap;
 use super::Findings;
 use super::policy::check_names;
 use crate::number_range::number_plan;
-use crate::{Config, NumberClass, NumberRange, Policies};
+use crate::{CompiledPolicies, Config, NumberClass, NumberRange};
 use smsc_domain::address;
 
 /// Most digits of an address (SMPP 3.4 §5.2.9).
 const MOST_DIGITS: u32 = 20;
 
 /// Index of a range, and its least and most digits.
-type Counted = (usize, (u32, u32));
+type RangeDigits = (usize, (u32, u32));
 
 /// Targets are checked with those of routes.
-pub(super) fn check_number_ranges(config: &Config, policies: &Policies, found: &mut Findings) {
+pub(super) fn check_number_ranges(
+    config: &Config,
+    policies: &CompiledPolicies,
+    found: &mut Findings,
+) {
     let names = config.number_range.iter().map(|range| range.name.as_str());
     check_names("number_range", names, found);
     number_plan(config, policies, &mut found.problems);
-    let mut seen: HashMap<&[u8], Vec<Counted>> = HashMap::new();
+    let mut seen: HashMap<&[u8], Vec<RangeDigits>> = HashMap::new();
     for (index, range) in config.number_range.iter().enumerate() {
         let base = format!("number_range[{index}]");
         check_digits(&base, range, found);
@@ -50,12 +54,13 @@ pub(super) fn check_number_ranges(config: &Config, policies: &Policies, found: &
             let others = seen.entry(prefix).or_default();
             let overlaps = |other: &(u32, u32)| own.0 <= other.1 && other.0 <= own.1;
             if let Some((first, _)) = others.iter().find(|(_, other)| overlaps(other)) {
-                let message = match *first == index {
-                    true => format!("{text:?} is there twice; remove one"),
-                    false => format!(
+                let message = if *first == index {
+                    format!("{text:?} is there twice; remove one")
+                } else {
+                    format!(
                         "number_range[{first}] has numbers with {text:?} of as many digits; \
                          join them, or choose other `min_digits` and `max_digits`"
-                    ),
+                    )
                 };
                 found.problem(key, message);
             }

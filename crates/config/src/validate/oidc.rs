@@ -99,7 +99,7 @@ fn check_redirect(key: &str, url: Option<&str>, found: &mut Findings) {
 }
 
 /// What matters of a URL.
-struct Address {
+struct UrlParts {
     path: String,
     /// By HTTP without TLS.
     is_plain: bool,
@@ -108,7 +108,7 @@ struct Address {
 }
 
 /// `None` for what is no URL of HTTP, and for one with a user, a query or a fragment.
-fn address(url: &str) -> Option<Address> {
+fn address(url: &str) -> Option<UrlParts> {
     let uri: Uri = url.parse().ok().filter(|_| !url.contains(['#', '@']))?;
     let is_plain = match uri.scheme_str()? {
         "http" => true,
@@ -117,7 +117,7 @@ fn address(url: &str) -> Option<Address> {
     };
     let host = uri.host().filter(|host| !host.is_empty())?;
     let near = ["localhost", "127.0.0.1", "[::1]"];
-    uri.query().is_none().then(|| Address {
+    uri.query().is_none().then(|| UrlParts {
         path: uri.path().to_owned(),
         is_plain,
         is_near: near.contains(&host),

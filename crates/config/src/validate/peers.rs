@@ -15,13 +15,13 @@ use super::{
 use crate::local::LOCAL;
 use crate::outputs::is_host_and_port;
 use crate::{
-    Account, Config, OnDuplicate, Operator, OutcomePolicy, Protocol, ReceiptRequest, SendAs,
-    ShownIdForm,
+    Account, Config, OnDuplicate, OperatorConfig, OperatorProtocol, OutcomePolicy, ReceiptRequest,
+    SendAs, ShownIdForm,
 };
 use smsc_domain::account;
 use smsc_domain::address;
-use smsc_domain::allow::Network;
-use smsc_domain::certificate::Wanted;
+use smsc_domain::allow::IpNetwork;
+use smsc_domain::certificate::WantedCertificate;
 use smsc_sms::Language;
 
 /// Beyond it a round over the accounts of a queue takes too long.
@@ -66,7 +66,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         found.check_positive(&key("suspect_pause"), account.suspect_pause);
         found.check_rate(&base, account.rate, account.burst);
         for (at, entry) in account.allow.iter().enumerate() {
-            if let Err(error) = entry.parse::<Network>() {
+            if let Err(error) = entry.parse::<IpNetwork>() {
                 found.problem(format!("{base}.allow[{at}]"), error.to_string());
             }
         }
@@ -163,7 +163,7 @@ fn check_password(key: &str, password: &str, found: &mut Findings) {
 
 fn check_certificates(base: &str, account: &Account, config: &Config, found: &mut Findings) {
     for (at, text) in account.certificates.iter().enumerate() {
-        if Wanted::parse(text).is_none() {
+        if WantedCertificate::parse(text).is_none() {
             let message =
                 "must be a name, or sha256: and the 64 hexadecimal digits of a fingerprint";
             found.problem(format!("{base}.certificates[{at}]"), message);
@@ -283,9 +283,10 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
             );
             found.problem(key("id"), message);
         }
-        match operator.managed {
-            true => super::compat::check_managed(&base, operator, found),
-            false => check_address(&key("address"), &operator.address, found),
+        if operator.managed {
+            super::compat::check_managed(&base, operator, found);
+        } else {
+            check_address(&key("address"), &operator.address, found);
         }
         check_tls(&base, operator, found);
         super::carrier::check_carrier(&base, operator, found);
@@ -295,7 +296,7 @@ pub(super) fn check_operators(config: &Config, found: &mut Findings) {
             "is missing",
         );
         found.check_text(&key("system_id"), &operator.system_id, MAX_SYSTEM_ID);
-        if operator.protocol == Protocol::Smpp {
+        if operator.protocol == OperatorProtocol::Smpp {
             warn_long_password(found, key("password"), operator.password.expose_secret());
         }
         found.check_text(&key("system_type"), &operator.system_type, MAX_SYSTEM_TYPE);
@@ -351,7 +352,7 @@ pub(super) fn check_languages(key: &str, languages: &[String], found: &mut Findi
     }
 }
 
-fn check_tls(base: &str, operator: &Operator, found: &mut Findings) {
+fn check_tls(base: &str, operator: &OperatorConfig, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
     match (&operator.tls_cert, &operator.tls_key) {
         (Some(_), None) => found.problem(key("tls_key"), "is missing; set it beside tls_cert"),
@@ -379,7 +380,7 @@ fn check_tls(base: &str, operator: &Operator, found: &mut Findings) {
     }
 }
 
-fn check_times(base: &str, operator: &Operator, found: &mut Findings) {
+fn check_times(base: &str, operator: &OperatorConfig, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
     found.check_positive(&key("response_timeout"), operator.response_timeout());
     found.check_positive(&key("suspect_pause"), operator.suspect_pause);

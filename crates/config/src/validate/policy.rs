@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Findings;
 use crate::problem::did_you_mean;
-use crate::{Config, LimitPer, Policies, Policy};
+use crate::{CompiledPolicies, Config, LimitPer, PolicyConfig};
 use smsc_domain::address::normalise;
 use smsc_domain::policy::Keywords;
 
@@ -16,7 +16,7 @@ const MAX_PREFIX: usize = 20;
 pub(super) fn check_policy(config: &Config, found: &mut Findings) {
     let names = config.list.iter().map(|list| list.name.as_str());
     check_names("list", names, found);
-    let policies = Policies::read(config, &mut found.problems);
+    let policies = CompiledPolicies::read(config, &mut found.problems);
     for (index, account) in config.account.iter().enumerate() {
         policies.of(&format!("account[{index}]"), account, &mut found.problems);
     }
@@ -35,7 +35,7 @@ pub(super) fn check_policy(config: &Config, found: &mut Findings) {
 }
 
 fn check_keywords(config: &Config, found: &mut Findings) {
-    let Policy {
+    let PolicyConfig {
         opt_out_keywords,
         opt_in_keywords,
         ..

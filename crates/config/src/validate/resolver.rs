@@ -1,7 +1,7 @@
 //! `[resolver]`, and its use by routes and accounts.
 
 use super::Findings;
-use crate::{Config, Resolver, Route};
+use crate::{Config, ResolverConfig, RouteConfig};
 use smsc_domain::network;
 
 /// Where the number goes in the URL.
@@ -75,7 +75,12 @@ pub(super) fn check_resolver(config: &Config, found: &mut Findings) {
 }
 
 /// A route's network is a name, and there is a source of networks.
-pub(super) fn check_network(config: &Config, base: &str, route: &Route, found: &mut Findings) {
+pub(super) fn check_network(
+    config: &Config,
+    base: &str,
+    route: &RouteConfig,
+    found: &mut Findings,
+) {
     let Some(name) = &route.network else { return };
     let key = format!("{base}.network");
     if !network::is_name(name) {
@@ -90,6 +95,6 @@ pub(super) fn check_network(config: &Config, base: &str, route: &Route, found: &
     }
 }
 
-fn knows(resolver: &Resolver) -> bool {
+fn knows(resolver: &ResolverConfig) -> bool {
     resolver.table.is_some() || resolver.has_source()
 }

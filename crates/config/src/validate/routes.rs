@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::Findings;
 use crate::problem::did_you_mean;
-use crate::{BindKind, Config, Route, RouteStep, TEST_TARGETS};
+use crate::{BindKind, Config, RouteConfig, RouteStep, TEST_TARGETS};
 use smsc_domain::address;
+use smsc_domain::queue_name::QueueName;
 
 /// An E.164 number with some air; SMPP addresses have at most 20 digits (SMPP 3.4 §5.2.9).
 const MAX_PREFIX: usize = 20;
@@ -17,7 +18,7 @@ const MAX_NAME: usize = 64;
 
 /// What a target is, as far as routes care.
 #[derive(Clone, Copy)]
-enum Target {
+enum TargetKind {
     Usable,
     Disabled,
     ReceiveOnly,
@@ -109,7 +110,7 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
 /// A name is one that no route has by its conditions.
 fn check_name<'a>(
     base: &str,
-    route: &'a Route,
+    route: &'a RouteConfig,
     names: &mut HashMap<&'a str, usize>,
     index: usize,
     found: &mut Findings,
@@ -140,7 +141,7 @@ fn check_name<'a>(
 fn check_targets(
     base: &str,
     to: &[RouteStep],
-    targets: &HashMap<Cow<'_, str>, Target>,
+    targets: &HashMap<Cow<'_, str>, TargetKind>,
     found: &mut Findings,
 ) {
     let key = format!("{base}.to");
@@ -157,11 +158,11 @@ fn check_targets(
             }
             used.push(target);
             match targets.get(target) {
-                Some(Target::Usable) => {}
-                Some(Target::Disabled) => {
+                Some(TargetKind::Usable) => {}
+                Some(TargetKind::Disabled) => {
                     found.warn(key.clone(), format!("\"{target}\" is not enabled"));
                 }
-                Some(Target::ReceiveOnly) => {
+                Some(TargetKind::ReceiveOnly) => {
                     let message = format!("\"{target}\" binds as receiver and cannot send");
                     found.problem(key.clone(), message);
                 }
@@ -177,33 +178,34 @@ fn check_targets(
     }
 }
 
-fn targets(config: &Config) -> HashMap<Cow<'_, str>, Target> {
+fn targets(config: &Config) -> HashMap<Cow<'_, str>, TargetKind> {
     let operators = config.operator.iter().map(|operator| {
         let target = match (operator.bind, operator.enabled) {
-            (BindKind::Receiver, _) => Target::ReceiveOnly,
-            (_, false) => Target::Disabled,
-            (_, true) => Target::Usable,
+            (BindKind::Receiver, _) => TargetKind::ReceiveOnly,
+            (_, false) => TargetKind::Disabled,
+            (_, true) => TargetKind::Usable,
         };
         (Cow::from(&operator.id), target)
     });
     let accounts = config.account.iter().map(|account| {
         let target = if account.enabled {
-            Target::Usable
+            TargetKind::Usable
         } else {
-            Target::Disabled
+            TargetKind::Disabled
         };
         (Cow::from(&account.system_id), target)
     });
     let gsm = config.gsm.iter().map(|one| {
-        let target = match one.enabled {
-            true => Target::Usable,
-            false => Target::Disabled,
+        let target = if one.enabled {
+            TargetKind::Usable
+        } else {
+            TargetKind::Disabled
         };
-        (Cow::from(format!("gsm:{}", one.name)), target)
+        (Cow::from(QueueName::Gsm(&one.name).to_string()), target)
     });
     let built_in = TEST_TARGETS
         .into_iter()
-        .map(|name| (Cow::from(name), Target::Usable));
+        .map(|name| (Cow::from(name), TargetKind::Usable));
     operators
         .chain(accounts)
         .chain(gsm)

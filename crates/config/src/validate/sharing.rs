@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use super::Findings;
-use crate::{Config, Operator, Route, Sharing};
+use crate::{Config, OperatorConfig, RouteConfig, StepSharing};
 use smsc_domain::address;
 use smsc_domain::route::check_expression;
 
 /// Longest prefix of a cost, as of a route.
 const MAX_PREFIX: usize = 20;
 
-pub(super) fn check_route(config: &Config, base: &str, route: &Route, found: &mut Findings) {
+pub(super) fn check_route(config: &Config, base: &str, route: &RouteConfig, found: &mut Findings) {
     let both = [
         ("matches", &route.matches),
         ("source_matches", &route.source_matches),
@@ -28,7 +28,7 @@ pub(super) fn check_route(config: &Config, base: &str, route: &Route, found: &mu
         let message = "is missing; a route with an expression needs one";
         found.problem(format!("{base}.name"), message);
     }
-    if route.share != Sharing::LeastCost {
+    if route.share != StepSharing::LeastCost {
         return;
     }
     for share in route.to.iter().flat_map(|step| &step.shares) {
@@ -43,7 +43,7 @@ pub(super) fn check_route(config: &Config, base: &str, route: &Route, found: &mu
     }
 }
 
-pub(super) fn check_operator(base: &str, operator: &Operator, found: &mut Findings) {
+pub(super) fn check_operator(base: &str, operator: &OperatorConfig, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
     let sensible = |cost: f64| cost.is_finite() && cost >= 0.0;
     if operator.cost.is_some_and(|cost| !sensible(cost)) {

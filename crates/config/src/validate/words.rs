@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::Findings;
-use crate::{Operator, RetryClass, Words};
+use crate::{OperatorConfig, RetryClass, Words};
 use smsc_domain::{command_status, state};
 
 /// `statuses`, or `causes`: every key is a status or a range without ESME_ROK, every word a class, and of two
@@ -48,7 +48,7 @@ fn clashes(one: &RangeInclusive<u32>, other: &RangeInclusive<u32>) -> bool {
 
 /// `receipt_states`: every key is a word or `err:` with a code, written once whatever its case, every
 /// word a state.
-pub(super) fn check_receipt_states(base: &str, operator: &Operator, found: &mut Findings) {
+pub(super) fn check_receipt_states(base: &str, operator: &OperatorConfig, found: &mut Findings) {
     let mut seen: Vec<String> = Vec::new();
     for (key, word) in operator.receipt_states.iter() {
         let at = format!("{base}.{key:?}");

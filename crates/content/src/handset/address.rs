@@ -4,10 +4,10 @@
 
 use bytes::Bytes;
 
-use super::Refused;
-use smsc_config::Unrepresentable;
+use super::HandsetRefusal;
+use smsc_config::UnrepresentableRule;
 use smsc_sms::convert::{self, Alphabet};
-use smsc_sms::tpdu::Address;
+use smsc_sms::tpdu::TpduAddress;
 use smsc_sms::tpdu::address::{ALPHANUMERIC, INTERNATIONAL, ISDN};
 use smsc_sms::{Shifts, gsm7};
 
@@ -19,7 +19,7 @@ const TON_UNKNOWN: u8 = 0;
 /// An address of a TPDU that was made of another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made {
-    pub address: Address,
+    pub address: TpduAddress,
     /// Characters of a name that are others now.
     pub changed: usize,
 }
@@ -35,11 +35,11 @@ pub struct Made {
 pub fn of_smpp(
     (ton, npi): (u32, u32),
     octets: &[u8],
-    policy: Unrepresentable,
-) -> Result<Made, Refused> {
+    policy: UnrepresentableRule,
+) -> Result<Made, HandsetRefusal> {
     let own_ton = match u8::try_from(ton) {
         Ok(own) if ton <= TON_MAX => own,
-        _ => return Err(Refused::Numbering(ton)),
+        _ => return Err(HandsetRefusal::Numbering(ton)),
     };
     let text = text_of(octets);
     let (own_ton, digits) = match text.strip_prefix('+') {
@@ -52,7 +52,7 @@ pub fn of_smpp(
         return name(&text, policy);
     }
     Ok(Made {
-        address: Address {
+        address: TpduAddress {
             ton: own_ton,
             // Plans above 15 are of networks that no handset is in (SMPP 3.4 §5.2.6).
             npi: u8::try_from(npi)
@@ -67,7 +67,7 @@ pub fn of_smpp(
 
 /// TON, NPI and octets of an address of a TPDU.
 #[must_use]
-pub fn of_tpdu(address: &Address) -> ((u32, u32), Bytes) {
+pub fn of_tpdu(address: &TpduAddress) -> ((u32, u32), Bytes) {
     let numbering = (u32::from(address.ton), u32::from(address.npi));
     (numbering, Bytes::copy_from_slice(address.text.as_bytes()))
 }
@@ -79,21 +79,23 @@ pub fn of_subscriber(msisdn: &str) -> ((u32, u32), Bytes) {
     (numbering, Bytes::copy_from_slice(msisdn.as_bytes()))
 }
 
-fn name(text: &str, policy: Unrepresentable) -> Result<Made, Refused> {
+fn name(text: &str, policy: UnrepresentableRule) -> Result<Made, HandsetRefusal> {
     let unchanged = |text: &str| Made {
-        address: Address::alphanumeric(text),
+        address: TpduAddress::alphanumeric(text),
         changed: 0,
     };
     let Err(error) = gsm7::encode(text, Shifts::default()) else {
         return Ok(unchanged(text));
     };
     let policy = match policy {
-        Unrepresentable::Refuse => {
+        UnrepresentableRule::Refuse => {
             let character = error.character;
-            return Err(crate::peer::divide::Refused::Character { character }.into());
+            return Err(crate::peer::divide::DivideRefusal::Character { character }.into());
         }
-        Unrepresentable::Replace => convert::Policy::Replace,
-        Unrepresentable::Ucs2 | Unrepresentable::Transliterate => convert::Policy::Transliterate,
+        UnrepresentableRule::Replace => convert::SubstitutionPolicy::Replace,
+        UnrepresentableRule::Ucs2 | UnrepresentableRule::Transliterate => {
+            convert::SubstitutionPolicy::Transliterate
+        }
     };
     let forced = convert::force(text, Alphabet::Gsm, Shifts::default(), policy);
     let written = gsm7::decode(&forced.octets, Shifts::default());
@@ -127,15 +129,15 @@ mod tests {
     fn made(
         ton: u32,
         octets: &[u8],
-        policy: Unrepresentable,
-    ) -> Result<(u8, String, usize), Refused> {
+        policy: UnrepresentableRule,
+    ) -> Result<(u8, String, usize), HandsetRefusal> {
         let made = of_smpp((ton, 1), octets, policy)?;
         Ok((made.address.ton, made.address.text, made.changed))
     }
 
     #[test]
     fn numbers_stay_numbers_and_the_rest_is_a_name() {
-        let ucs2 = Unrepresentable::Ucs2;
+        let ucs2 = UnrepresentableRule::Ucs2;
         for (ton, octets, expected, text) in [
             (1, &b"447700900123"[..], 1, "447700900123"),
             (1, b"+447700900123", 1, "447700900123"),
@@ -157,7 +159,7 @@ mod tests {
             let found = made(ton, octets, ucs2);
             assert_eq!(found, Ok((expected, text.to_owned(), 0)), "{octets:?}");
         }
-        assert_eq!(made(8, b"1", ucs2), Err(Refused::Numbering(8)));
+        assert_eq!(made(8, b"1", ucs2), Err(HandsetRefusal::Numbering(8)));
         let plan = of_smpp((1, 18), b"1", ucs2).unwrap().address.npi;
         assert_eq!(plan, 0, "WAP is no plan of a TPDU");
     }
@@ -167,11 +169,11 @@ mod tests {
         let name = "Žižka".as_bytes();
         let found = |policy| made(5, name, policy);
         let changed = Ok((5, "Zizka".to_owned(), 2));
-        assert_eq!(found(Unrepresentable::Ucs2), changed);
-        assert_eq!(found(Unrepresentable::Transliterate), changed);
+        assert_eq!(found(UnrepresentableRule::Ucs2), changed);
+        assert_eq!(found(UnrepresentableRule::Transliterate), changed);
         let replaced = Ok((5, "?i?ka".to_owned(), 2));
-        assert_eq!(found(Unrepresentable::Replace), replaced);
-        let refused = found(Unrepresentable::Refuse).unwrap_err().to_string();
+        assert_eq!(found(UnrepresentableRule::Replace), replaced);
+        let refused = found(UnrepresentableRule::Refuse).unwrap_err().to_string();
         assert_eq!(refused, "its alphabet does not have 'Ž'");
     }
 
@@ -179,17 +181,17 @@ mod tests {
         #[test]
         fn an_address_of_a_tpdu_comes_back(ton in 0_u8..=7, npi in 0_u8..=15, digits in "[0-9*#]{0,20}", name in "[A-Za-z@£Δ_ !?0-9à]{0,11}") {
             let address = match ton {
-                ALPHANUMERIC => Address::alphanumeric(name),
-                _ => Address { ton, npi, text: digits },
+                ALPHANUMERIC => TpduAddress::alphanumeric(name),
+                _ => TpduAddress { ton, npi, text: digits },
             };
             let (numbering, octets) = of_tpdu(&address);
-            let made = of_smpp(numbering, &octets, Unrepresentable::Refuse).unwrap();
+            let made = of_smpp(numbering, &octets, UnrepresentableRule::Refuse).unwrap();
             prop_assert_eq!(made, Made { address, changed: 0 });
         }
 
         #[test]
         fn any_octets_are_an_address_or_refused(ton in 0_u32..=9, npi in 0_u32..=20, octets in prop::collection::vec(any::<u8>(), 0..21)) {
-            let made = of_smpp((ton, npi), &octets, Unrepresentable::Ucs2);
+            let made = of_smpp((ton, npi), &octets, UnrepresentableRule::Ucs2);
             prop_assert_eq!(made.is_err(), ton > 7);
         }
     }

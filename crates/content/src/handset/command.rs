@@ -6,12 +6,12 @@ use super::address;
 use super::incoming::Numbered;
 use super::status::reference_of;
 use smsc_proto::{Address, Message, PayloadKind};
-use smsc_sms::tpdu::field::Fault;
-use smsc_sms::tpdu::{self, Command, Tpdu};
+use smsc_sms::tpdu::field::FieldFault;
+use smsc_sms::tpdu::{self, SmsCommand, Tpdu};
 
 /// What can be ordered (§9.2.3.19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum CommandType {
     /// Tell what became of it.
     Enquire,
     /// Send no status report about it.
@@ -24,9 +24,9 @@ pub enum Order {
     Unknown(u8),
 }
 
-// === impl Order ===
+// === impl CommandType ===
 
-impl Order {
+impl CommandType {
     fn of(command_type: u8) -> Self {
         match command_type {
             0 => Self::Enquire,
@@ -42,18 +42,18 @@ impl Order {
 ///
 /// # Errors
 /// The first field that cannot be read.
-pub fn order(octets: &Bytes) -> Result<(Order, Command), Fault> {
-    let command = match tpdu::decode(tpdu::Kind::Command, octets)? {
+pub fn order(octets: &Bytes) -> Result<(CommandType, SmsCommand), FieldFault> {
+    let command = match tpdu::decode(tpdu::TpduKind::Command, octets)? {
         Tpdu::Command(command) => command,
         // It has one type only.
-        _ => Command::default(),
+        _ => SmsCommand::default(),
     };
-    Ok((Order::of(command.command_type), command))
+    Ok((CommandType::of(command.command_type), command))
 }
 
 /// Whether a command of this phone is about a message: the phone has submitted it under this reference to this address
 /// (§9.2.3.18). Rules may have rewritten addresses: those of the submission count.
-pub fn is_about(command: &Command, msisdn: &str, message: &Message) -> bool {
+pub fn is_about(command: &SmsCommand, msisdn: &str, message: &Message) -> bool {
     let original = message.original.as_deref();
     let source = original.and_then(|one| one.source.as_ref());
     let destination = original.and_then(|one| one.destination.as_ref());

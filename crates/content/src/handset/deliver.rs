@@ -6,19 +6,19 @@
 
 use bytes::Bytes;
 
-use super::{Handsets, REPLY_PATH, Refused, address, times};
+use super::{HandsetRefusal, Handsets, REPLY_PATH, address, times};
 use crate::peer::PeerEncoding;
-use crate::peer::divide::{self, Written};
-use crate::{Content, UDHI, payload, ports};
-use smsc_config::{LongMessages, Unrepresentable};
+use crate::peer::divide::{self, DividedText};
+use crate::{MessageContent, UDHI, payload, ports};
+use smsc_config::{LongMessages, UnrepresentableRule};
 use smsc_proto::{Message, PayloadKind};
 use smsc_smpp::{Tlvs, tag};
-use smsc_sms::coding::{Coding, with_charset};
+use smsc_sms::coding::{DataCoding, with_charset};
 use smsc_sms::convert::Alphabet;
-use smsc_sms::segment::{self, Form};
-use smsc_sms::tpdu::{Deliver, Field, Kind, Tpdu, UserData, examine};
+use smsc_sms::segment::{self, PartNumbering};
+use smsc_sms::tpdu::{Deliver, Tpdu, TpduField, TpduKind, UserData, examine};
 use smsc_sms::ucs2;
-use smsc_sms::udh::{Concat, Header};
+use smsc_sms::udh::{Concat, UserDataHeader};
 
 /// registered_delivery: a receipt for the final state, whichever (SMPP 3.4 §5.2.17).
 const RECEIPT: u32 = 0x03;
@@ -36,7 +36,7 @@ const FACILITY_KIND: u8 = 0x03;
 
 /// What brings a message to a handset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
+pub struct HandsetDelivery {
     /// SMS-DELIVERs, in the order in which they are sent.
     pub tpdus: Vec<Bytes>,
     /// Characters of text and sender that are others now.
@@ -46,8 +46,12 @@ pub struct Delivery {
 /// The SMS-DELIVERs of a message. `more`: others wait for the handset behind it (TP-MMS, §9.2.3.2).
 ///
 /// # Errors
-/// See [`Refused`].
-pub fn deliver(message: &Message, to: &Handsets, more: bool) -> Result<Delivery, Refused> {
+/// See [`HandsetRefusal`].
+pub fn deliver(
+    message: &Message,
+    to: &Handsets,
+    more: bool,
+) -> Result<HandsetDelivery, HandsetRefusal> {
     let sender = address::of_smpp(
         (message.source_ton, message.source_npi),
         &message.source,
@@ -63,12 +67,12 @@ pub fn deliver(message: &Message, to: &Handsets, more: bool) -> Result<Delivery,
         ..Deliver::default()
     };
     if let Some(tpdu) = as_it_came(message, &frame)? {
-        return Ok(Delivery {
+        return Ok(HandsetDelivery {
             tpdus: vec![tpdu],
             changed: sender.changed,
         });
     }
-    let mut content = Content::read(message);
+    let mut content = MessageContent::read(message);
     let mut changed = sender.changed + mended(&mut content, to.encoding.policy)?;
     let written = divide::written(&content, &for_handsets(&to.encoding))?;
     changed += written.changed;
@@ -81,14 +85,14 @@ pub fn deliver(message: &Message, to: &Handsets, more: bool) -> Result<Delivery,
         frame.user_data = user_data;
         tpdus.push(Tpdu::Deliver(frame.clone()).encode()?.into());
     }
-    Ok(Delivery { tpdus, changed })
+    Ok(HandsetDelivery { tpdus, changed })
 }
 
 /// Whether a message can be sent to handsets.
 ///
 /// # Errors
-/// See [`Refused`].
-pub fn check(message: &Message, to: &Handsets) -> Result<(), Refused> {
+/// See [`HandsetRefusal`].
+pub fn check(message: &Message, to: &Handsets) -> Result<(), HandsetRefusal> {
     deliver(message, to, false).map(drop)
 }
 
@@ -102,10 +106,10 @@ fn for_handsets(encoding: &PeerEncoding) -> PeerEncoding {
 
 /// A message that came as a TPDU and still is what came: its user data octet for octet. `None` for all others, and for
 /// user data that does not fit.
-fn as_it_came(message: &Message, frame: &Deliver) -> Result<Option<Bytes>, Refused> {
+fn as_it_came(message: &Message, frame: &Deliver) -> Result<Option<Bytes>, HandsetRefusal> {
     let kind = match message.payload_kind() {
-        PayloadKind::SmsSubmit => Kind::Submit,
-        PayloadKind::SmsDeliver => Kind::Deliver,
+        PayloadKind::SmsSubmit => TpduKind::Submit,
+        PayloadKind::SmsDeliver => TpduKind::Deliver,
         PayloadKind::Smpp => return Ok(None),
     };
     let examined = examine(kind, &Bytes::copy_from_slice(&message.tpdu));
@@ -127,7 +131,7 @@ fn as_it_came(message: &Message, frame: &Deliver) -> Result<Option<Bytes>, Refus
         }
         _ => return Ok(None),
     };
-    let is_odd = |field| matches!(field, Field::UserDataLength | Field::UserData);
+    let is_odd = |field| matches!(field, TpduField::UserDataLength | TpduField::UserData);
     if (examined.notes.oddities.iter()).any(|oddity| is_odd(oddity.field)) {
         // As far as it could be read.
         frame.user_data = user_data;
@@ -135,10 +139,10 @@ fn as_it_came(message: &Message, frame: &Deliver) -> Result<Option<Bytes>, Refus
     }
     let spans = &examined.notes.fields;
     let place = |field| spans.iter().find(|span| span.field == field);
-    let Some(length) = place(Field::UserDataLength) else {
+    let Some(length) = place(TpduField::UserDataLength) else {
         return Ok(None);
     };
-    let end = place(Field::UserData).map_or(length.at + 1, |span| span.at + span.octets);
+    let end = place(TpduField::UserData).map_or(length.at + 1, |span| span.at + span.octets);
     let mut octets = Tpdu::Deliver(frame).encode()?;
     // The length of no user data.
     octets.pop();
@@ -149,11 +153,14 @@ fn as_it_came(message: &Message, frame: &Deliver) -> Result<Option<Bytes>, Refus
 }
 
 /// Replaces what no handset could read, and counts it: octets that are no septets, half a character of UCS-2.
-fn mended(content: &mut Content, policy: Unrepresentable) -> Result<usize, Refused> {
+fn mended(
+    content: &mut MessageContent,
+    policy: UnrepresentableRule,
+) -> Result<usize, HandsetRefusal> {
     let mut changed = 0;
     match (content.coding, content.alphabet) {
-        (Coding::Other(data_coding), _) => return Err(Refused::Coding(data_coding)),
-        (Coding::Default, Alphabet::Gsm) => {
+        (DataCoding::Other(data_coding), _) => return Err(HandsetRefusal::Coding(data_coding)),
+        (DataCoding::Default, Alphabet::Gsm) => {
             changed = content.body.iter().filter(|octet| **octet > 0x7F).count();
             if changed > 0 {
                 let septet = |octet: &u8| match octet {
@@ -164,24 +171,27 @@ fn mended(content: &mut Content, policy: Unrepresentable) -> Result<usize, Refus
             }
         }
         // The other half may be in the next part.
-        (Coding::Ucs2, _) if !content.body.len().is_multiple_of(2) && content.part.is_none() => {
+        (DataCoding::Ucs2, _)
+            if !content.body.len().is_multiple_of(2) && content.part.is_none() =>
+        {
             content.body = ucs2::encode(&ucs2::decode(&content.body)).into();
             changed = 1;
         }
         _ => {}
     }
-    match policy == Unrepresentable::Refuse && changed > 0 {
-        true => Err(divide::Refused::Character {
+    if policy == UnrepresentableRule::Refuse && changed > 0 {
+        Err(divide::DivideRefusal::Character {
             character: char::REPLACEMENT_CHARACTER,
         }
-        .into()),
-        false => Ok(changed),
+        .into())
+    } else {
+        Ok(changed)
     }
 }
 
 /// TP-DCS (3GPP TS 23.038 §4) of a text as it is written, with the class of its data_coding and the waiting indication
 /// of its TLV.
-fn data_coding(message: &Message, written: &Written) -> u8 {
+fn data_coding(message: &Message, written: &DividedText) -> u8 {
     let own = match message.data_coding.to_le_bytes()[0] {
         // Values of SMPP, some of which mean another thing there.
         0..OF_DCS => written.coding.data_coding(),
@@ -206,10 +216,10 @@ fn data_coding(message: &Message, written: &Written) -> u8 {
 /// The user data of each SMS-DELIVER.
 fn parts(
     message: &Message,
-    content: &Content,
-    written: Written,
+    content: &MessageContent,
+    written: DividedText,
     long: LongMessages,
-) -> Result<Vec<UserData>, Refused> {
+) -> Result<Vec<UserData>, HandsetRefusal> {
     let is_wide = long == LongMessages::Udh16;
     let mut header = written.header;
     if let Some(ports) = ports(message).filter(|_| header.ports().is_none()) {
@@ -218,18 +228,19 @@ fn parts(
     if let Some(part) = content.part {
         let header = numbered(message, content, header, part, is_wide);
         if !segment::fits(written.octets.len(), written.units, header.octets()) {
-            return Err(Refused::Part);
+            return Err(HandsetRefusal::Part);
         }
         let body = written.octets;
         return Ok(vec![UserData { header, body }]);
     }
-    let form = match is_wide {
-        true => Form::Sixteen,
-        false => Form::Eight,
+    let form = if is_wide {
+        PartNumbering::Sixteen
+    } else {
+        PartNumbering::Eight
     };
     let bodies = segment::split(&written.octets, written.units, &header, form)
-        .map_err(|_| divide::Refused::TooLong)?;
-    let total = u8::try_from(bodies.len()).map_err(|_| divide::Refused::TooLong)?;
+        .map_err(|_| divide::DivideRefusal::TooLong)?;
+    let total = u8::try_from(bodies.len()).map_err(|_| divide::DivideRefusal::TooLong)?;
     let numbers = (1..=total).zip(bodies);
     Ok(numbers
         .map(|(sequence, body)| {
@@ -250,14 +261,14 @@ fn parts(
 /// The header of a part: as it came, if nothing in it had to change; numbered by TLVs, as the interface numbers.
 fn numbered(
     message: &Message,
-    content: &Content,
-    mut header: Header,
+    content: &MessageContent,
+    mut header: UserDataHeader,
     part: Concat,
     is_wide: bool,
-) -> Header {
+) -> UserDataHeader {
     let own = match message.esm_class & UDHI {
         0 => None,
-        _ => Header::split(&payload(message)).ok(),
+        _ => UserDataHeader::split(&payload(message)).ok(),
     };
     let own = own.map(|(own, _)| own).filter(|own| own.concat().is_some());
     match own {

@@ -12,9 +12,9 @@ use crate::compose::set_times;
 use crate::peer::SHORT_MESSAGE;
 use smsc_proto::{Kind, Message, PayloadKind};
 use smsc_smpp::{Tlvs, tag};
-use smsc_sms::Dcs;
-use smsc_sms::tpdu::field::Fault;
-use smsc_sms::tpdu::{self, Deliver, Submit, Tpdu, UserData};
+use smsc_sms::DataCodingScheme;
+use smsc_sms::tpdu::field::FieldFault;
+use smsc_sms::tpdu::{self, Deliver, SmsSubmit, Tpdu, UserData};
 
 /// registered_delivery: a receipt for the final state, whichever (SMPP 3.4 §5.2.17).
 const RECEIPT: u32 = 0x01;
@@ -31,11 +31,15 @@ const RESERVED_TO: u8 = 0xBF;
 ///
 /// # Errors
 /// The first field that cannot be read.
-pub fn submitted(octets: &Bytes, msisdn: &str, now: i64) -> Result<(Message, Submit), Fault> {
-    let submit = match tpdu::decode(tpdu::Kind::Submit, octets)? {
+pub fn submitted(
+    octets: &Bytes,
+    msisdn: &str,
+    now: i64,
+) -> Result<(Message, SmsSubmit), FieldFault> {
+    let submit = match tpdu::decode(tpdu::TpduKind::Submit, octets)? {
         Tpdu::Submit(submit) => submit,
         // It has one type only.
-        _ => Submit::default(),
+        _ => SmsSubmit::default(),
     };
     let (from, source) = address::of_subscriber(msisdn);
     let (to, destination) = address::of_tpdu(&submit.destination_address);
@@ -44,9 +48,10 @@ pub fn submitted(octets: &Bytes, msisdn: &str, now: i64) -> Result<(Message, Sub
         payload_kind: PayloadKind::SmsSubmit.into(),
         tpdu: octets.to_vec(),
         protocol_id: submit.protocol_identifier.into(),
-        registered_delivery: match submit.status_report_request {
-            true => RECEIPT,
-            false => 0,
+        registered_delivery: if submit.status_report_request {
+            RECEIPT
+        } else {
+            0
         },
         ..between((from, source), (to, destination), submit.reply_path)
     };
@@ -70,8 +75,8 @@ pub fn submitted(octets: &Bytes, msisdn: &str, now: i64) -> Result<(Message, Sub
 ///
 /// # Errors
 /// The first field that cannot be read.
-pub fn delivered(octets: &Bytes, msisdn: &str) -> Result<(Message, Deliver), Fault> {
-    let deliver = match tpdu::decode(tpdu::Kind::Deliver, octets)? {
+pub fn delivered(octets: &Bytes, msisdn: &str) -> Result<(Message, Deliver), FieldFault> {
+    let deliver = match tpdu::decode(tpdu::TpduKind::Deliver, octets)? {
         Tpdu::Deliver(deliver) => deliver,
         // It has one type only.
         _ => Deliver::default(),
@@ -100,10 +105,7 @@ fn between(from: Numbered, to: Numbered, reply_path: bool) -> Message {
         dest_ton: to.0.0,
         dest_npi: to.0.1,
         destination: to.1,
-        esm_class: match reply_path {
-            true => REPLY_PATH,
-            false => 0,
-        },
+        esm_class: if reply_path { REPLY_PATH } else { 0 },
         ..Message::default()
     }
 }
@@ -130,7 +132,9 @@ fn carry(user_data: &UserData, dcs: u8, message: &mut Message) {
 /// alphabet to a receiver (3GPP TS 23.038 §4).
 fn data_coding_of(dcs: u8) -> u8 {
     match dcs {
-        0..OF_DCS | RESERVED_FROM..=RESERVED_TO => Dcs::parse(dcs).coding().data_coding(),
+        0..OF_DCS | RESERVED_FROM..=RESERVED_TO => {
+            DataCodingScheme::parse(dcs).coding().data_coding()
+        }
         grouped => grouped,
     }
 }

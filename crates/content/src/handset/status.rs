@@ -7,11 +7,11 @@
 
 use bytes::Bytes;
 
-use super::{Handsets, Refused, address, times};
+use super::{HandsetRefusal, Handsets, address, times};
 use crate::payload;
 use smsc_proto::{Message, MessageState};
 use smsc_smpp::{Tlvs, receipt, tag};
-use smsc_sms::tpdu::{Command, StatusReport, SubmitReport, Tpdu};
+use smsc_sms::tpdu::{SmsCommand, StatusReport, SubmitReport, Tpdu};
 
 /// TP-FCS (§9.2.3.22): SM rejected, duplicate SM.
 const DUPLICATE: u8 = 0xC5;
@@ -31,8 +31,12 @@ const DOES_NOT_EXIST: u8 = 0x49;
 /// submitted. `more`: others wait for the phone behind it.
 ///
 /// # Errors
-/// See [`Refused`]: an address that no TPDU has.
-pub fn report(receipt: &Message, to: &Handsets, more: bool) -> Result<Option<Bytes>, Refused> {
+/// See [`HandsetRefusal`]: an address that no TPDU has.
+pub fn report(
+    receipt: &Message,
+    to: &Handsets,
+    more: bool,
+) -> Result<Option<Bytes>, HandsetRefusal> {
     let tlvs = Tlvs::from_raw(receipt.tlvs.clone());
     let state = tlvs.get(tag::MESSAGE_STATE).and_then(<[u8]>::first);
     let (Some(reference), Some(state)) = (reference_of(receipt), state) else {
@@ -63,13 +67,13 @@ pub fn report(receipt: &Message, to: &Handsets, more: bool) -> Result<Option<Byt
 /// milliseconds); without a message, that there is none, and `at` is now.
 ///
 /// # Errors
-/// See [`Refused`]: an address that no TPDU has.
+/// See [`HandsetRefusal`]: an address that no TPDU has.
 pub fn answer(
-    command: &Command,
+    command: &SmsCommand,
     found: Option<(&Message, MessageState)>,
     at: i64,
     to: &Handsets,
-) -> Result<Bytes, Refused> {
+) -> Result<Bytes, HandsetRefusal> {
     let (accepted_at, status) = match found {
         Some((message, state)) => (message.accepted_at, status(state)),
         None => (at, DOES_NOT_EXIST),
@@ -90,8 +94,8 @@ pub fn answer(
 /// centre held the same message (§9.2.3.25).
 ///
 /// # Errors
-/// See [`Refused`]: a zone that no TPDU has.
-pub fn repeated(now: i64, to: &Handsets) -> Result<Bytes, Refused> {
+/// See [`HandsetRefusal`]: a zone that no TPDU has.
+pub fn repeated(now: i64, to: &Handsets) -> Result<Bytes, HandsetRefusal> {
     let report = Tpdu::SubmitReport(SubmitReport {
         failure_cause: Some(DUPLICATE),
         service_centre_time_stamp: times::stamp(now, to.zone),

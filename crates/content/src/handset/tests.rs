@@ -7,10 +7,10 @@ use bytes::Bytes;
 
 use super::*;
 use crate::text_of;
-use smsc_config::{LongMessages, Unrepresentable};
+use smsc_config::{LongMessages, UnrepresentableRule};
 use smsc_proto::{Address, Message, MessageState, Original, PayloadKind};
 use smsc_smpp::{Tlvs, tag};
-use smsc_sms::tpdu::{Kind, TimeStamp, Tpdu, decode};
+use smsc_sms::tpdu::{TimeStamp, Tpdu, TpduKind, decode};
 
 /// The time of the first vector: 2002-08-26 19:37:41 UTC.
 const AT: TimeStamp = TimeStamp {
@@ -73,7 +73,7 @@ fn with_tlv(mut message: Message, tag: u16, value: &[u8]) -> Message {
     message
 }
 
-fn handsets(policy: Unrepresentable, long: LongMessages) -> Handsets {
+fn handsets(policy: UnrepresentableRule, long: LongMessages) -> Handsets {
     let mut handsets = Handsets::default();
     handsets.encoding.policy = policy;
     handsets.encoding.long = long;
@@ -81,7 +81,7 @@ fn handsets(policy: Unrepresentable, long: LongMessages) -> Handsets {
 }
 
 fn read(octets: &Bytes) -> smsc_sms::tpdu::Deliver {
-    match decode(Kind::Deliver, octets) {
+    match decode(TpduKind::Deliver, octets) {
         Ok(Tpdu::Deliver(deliver)) => deliver,
         other => panic!("{other:?}"),
     }
@@ -230,7 +230,7 @@ fn a_command_is_about_the_message_that_the_phone_submitted() {
     // Delete (2) the message 7 to 12345, as command 9.
     let given = octets("0209000207058121 43F500".replace(' ', "").as_str());
     let (ordered, command) = order(&given).unwrap();
-    assert_eq!(ordered, Order::Delete);
+    assert_eq!(ordered, CommandType::Delete);
     assert_eq!((command.message_reference, command.message_number), (9, 7));
     let submission = octets("210705812143F500000D737A985E9F83E0EC72785E06");
     let (found, _) = submitted(&submission, PHONE, 0).unwrap();
@@ -260,10 +260,10 @@ fn a_command_is_about_the_message_that_the_phone_submitted() {
     };
     assert!(!is_about(&command, PHONE, &smpp), "no phone submitted it");
     for (command_type, expected) in [
-        ("00", Order::Enquire),
-        ("01", Order::CancelReport),
-        ("03", Order::WantReport),
-        ("04", Order::Unknown(4)),
+        ("00", CommandType::Enquire),
+        ("01", CommandType::CancelReport),
+        ("03", CommandType::WantReport),
+        ("04", CommandType::Unknown(4)),
     ] {
         let given = octets(&format!("020900{command_type}070581214 3F500").replace(' ', ""));
         assert_eq!(order(&given).unwrap().0, expected);

@@ -7,20 +7,20 @@
 use bytes::Bytes;
 
 use super::{CARRIERS, PeerEncoding};
-use crate::{Content, UDHI, alphabet_of, ports};
-use smsc_config::{LongMessages, Unrepresentable};
+use crate::{MessageContent, UDHI, alphabet_of, ports};
+use smsc_config::{LongMessages, UnrepresentableRule};
 use smsc_proto as pb;
 use smsc_proto::{Composition, Message};
 use smsc_smpp::{Tlvs, tag};
-use smsc_sms::coding::{Coding, with_charset};
+use smsc_sms::coding::{DataCoding, with_charset};
 use smsc_sms::convert::{self, Alphabet, Choice};
-use smsc_sms::segment::{self, Form, Units};
-use smsc_sms::udh::{Concat, Header};
+use smsc_sms::segment::{self, PartNumbering, Units};
+use smsc_sms::udh::{Concat, UserDataHeader};
 use smsc_sms::{gsm7, ucs2};
 
 /// Why a message cannot be sent as its peer wants it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum DivideRefusal {
     /// By the policy `refuse`.
     #[error("its alphabet does not have {character:?}")]
     Character { character: char },
@@ -30,28 +30,28 @@ pub enum Refused {
 
 /// A text as it is divided: in the GSM alphabet, one septet per octet, in UCS-2 or as octets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    pub header: Header,
+pub struct DividedText {
+    pub header: UserDataHeader,
     pub octets: Bytes,
     pub units: Units,
-    pub coding: Coding,
+    pub coding: DataCoding,
     /// Characters that were replaced.
     pub changed: usize,
 }
 
 /// How the parts are numbered.
-pub fn form(long: LongMessages) -> Form {
+pub fn form(long: LongMessages) -> PartNumbering {
     match long {
-        LongMessages::Udh16 => Form::Sixteen,
-        LongMessages::Sar => Form::Fields,
-        LongMessages::AsIs | LongMessages::Udh | LongMessages::Payload => Form::Eight,
+        LongMessages::Udh16 => PartNumbering::Sixteen,
+        LongMessages::Sar => PartNumbering::Fields,
+        LongMessages::AsIs | LongMessages::Udh | LongMessages::Payload => PartNumbering::Eight,
     }
 }
 
 /// Writes a text for a peer in one of the three ways that can be divided.
-pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused> {
+pub fn written(content: &MessageContent, to: &PeerEncoding) -> Result<DividedText, DivideRefusal> {
     let as_it_is = |units, coding| {
-        Ok(Written {
+        Ok(DividedText {
             header: content.header.clone(),
             octets: content.body.clone(),
             units,
@@ -60,10 +60,12 @@ pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused>
         })
     };
     let text = match (content.coding, content.alphabet) {
-        (Coding::Ucs2, _) => return as_it_is(Units::Ucs2, Coding::Ucs2),
-        (Coding::Octets | Coding::Other(_), _) => return as_it_is(Units::Octets, content.coding),
-        (Coding::Default, Alphabet::Gsm) if is_gsm(to.alphabet) => {
-            return as_it_is(Units::Septets, Coding::Default);
+        (DataCoding::Ucs2, _) => return as_it_is(Units::Ucs2, DataCoding::Ucs2),
+        (DataCoding::Octets | DataCoding::Other(_), _) => {
+            return as_it_is(Units::Octets, content.coding);
+        }
+        (DataCoding::Default, Alphabet::Gsm) if is_gsm(to.alphabet) => {
+            return as_it_is(Units::Septets, DataCoding::Default);
         }
         _ => content.text().unwrap_or_default(),
     };
@@ -72,10 +74,10 @@ pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused>
         return Ok(in_septets(content, &text, 0).unwrap_or_else(|| in_ucs2(content, &text)));
     };
     match to.policy {
-        Unrepresentable::Ucs2 => {
+        UnrepresentableRule::Ucs2 => {
             Ok(in_a_language(content, &text, to).unwrap_or_else(|| in_ucs2(content, &text)))
         }
-        Unrepresentable::Refuse => Err(Refused::Character {
+        UnrepresentableRule::Refuse => Err(DivideRefusal::Character {
             character: unrepresentable.character,
         }),
         policy => {
@@ -83,7 +85,7 @@ pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused>
             let text = convert::decode(to.alphabet, &forced.octets, shifts);
             let changed = forced.changed;
             let written = in_septets(content, &text, changed);
-            Ok(written.unwrap_or_else(|| Written {
+            Ok(written.unwrap_or_else(|| DividedText {
                 changed,
                 ..in_ucs2(content, &text)
             }))
@@ -94,8 +96,12 @@ pub fn written(content: &Content, to: &PeerEncoding) -> Result<Written, Refused>
 /// Divides a message, with the header in which a peer that knows no TLVs gets the application ports.
 ///
 /// # Errors
-/// See [`Refused`].
-pub fn framed(message: &Message, content: &Content, to: &PeerEncoding) -> Result<Written, Refused> {
+/// See [`DivideRefusal`].
+pub fn framed(
+    message: &Message,
+    content: &MessageContent,
+    to: &PeerEncoding,
+) -> Result<DividedText, DivideRefusal> {
     let mut written = written(content, to)?;
     let ports = ports(message).filter(|_| to.user_data_only);
     if let Some(ports) = ports.filter(|_| written.header.ports().is_none()) {
@@ -107,21 +113,21 @@ pub fn framed(message: &Message, content: &Content, to: &PeerEncoding) -> Result
 /// Whether a message may be sent to a peer that refuses what its alphabet does not have.
 ///
 /// # Errors
-/// [`Refused::Character`].
-pub fn check(message: &Message, to: &PeerEncoding) -> Result<(), Refused> {
-    if to.policy != Unrepresentable::Refuse || alphabet_of(message) == to.alphabet {
+/// [`DivideRefusal::Character`].
+pub fn check(message: &Message, to: &PeerEncoding) -> Result<(), DivideRefusal> {
+    if to.policy != UnrepresentableRule::Refuse || alphabet_of(message) == to.alphabet {
         return Ok(());
     }
-    written(&Content::read(message), to).map(drop)
+    written(&MessageContent::read(message), to).map(drop)
 }
 
 /// Checks a part that waits for others: half a character says nothing yet.
 ///
 /// # Errors
-/// [`Refused::Character`].
-pub fn check_part(message: &Message, to: &PeerEncoding) -> Result<(), Refused> {
+/// [`DivideRefusal::Character`].
+pub fn check_part(message: &Message, to: &PeerEncoding) -> Result<(), DivideRefusal> {
     match check(message, to) {
-        Err(Refused::Character {
+        Err(DivideRefusal::Character {
             character: char::REPLACEMENT_CHARACTER,
         }) => Ok(()),
         checked => checked,
@@ -132,31 +138,31 @@ pub fn is_gsm(alphabet: Alphabet) -> bool {
     matches!(alphabet, Alphabet::Gsm | Alphabet::GsmPacked)
 }
 
-fn in_septets(content: &Content, text: &str, changed: usize) -> Option<Written> {
+fn in_septets(content: &MessageContent, text: &str, changed: usize) -> Option<DividedText> {
     let septets = gsm7::encode(text, content.header.shifts()).ok()?;
-    Some(Written {
+    Some(DividedText {
         header: content.header.clone(),
         octets: septets.into(),
         units: Units::Septets,
-        coding: Coding::Default,
+        coding: DataCoding::Default,
         changed,
     })
 }
 
-fn in_ucs2(content: &Content, text: &str) -> Written {
+fn in_ucs2(content: &MessageContent, text: &str) -> DividedText {
     let mut header = content.header.clone();
     header.set_shifts(Default::default());
-    Written {
+    DividedText {
         header,
         octets: ucs2::encode(text).into(),
         units: Units::Ucs2,
-        coding: Coding::Ucs2,
+        coding: DataCoding::Ucs2,
         changed: 0,
     }
 }
 
 /// With the national tables that the peer takes, when that is shorter than UCS-2.
-fn in_a_language(content: &Content, text: &str, to: &PeerEncoding) -> Option<Written> {
+fn in_a_language(content: &MessageContent, text: &str, to: &PeerEncoding) -> Option<DividedText> {
     if to.languages.is_empty() || !is_gsm(to.alphabet) {
         return None;
     }
@@ -165,11 +171,11 @@ fn in_a_language(content: &Content, text: &str, to: &PeerEncoding) -> Option<Wri
     };
     let mut header = content.header.clone();
     header.set_shifts(shifts);
-    Some(Written {
+    Some(DividedText {
         header,
         octets: gsm7::encode(text, shifts).ok()?.into(),
         units: Units::Septets,
-        coding: Coding::Default,
+        coding: DataCoding::Default,
         changed: 0,
     })
 }
@@ -178,17 +184,17 @@ fn in_a_language(content: &Content, text: &str, to: &PeerEncoding) -> Option<Wri
 /// `reference` numbers them; an 8-bit form takes its low octet.
 ///
 /// # Errors
-/// See [`Refused`].
+/// See [`DivideRefusal`].
 pub fn divide(
     message: &Message,
     to: &PeerEncoding,
     reference: u16,
-) -> Result<(Vec<Message>, usize), Refused> {
-    let written = framed(message, &Content::read(message), to)?;
+) -> Result<(Vec<Message>, usize), DivideRefusal> {
+    let written = framed(message, &MessageContent::read(message), to)?;
     let form = form(to.long);
     let bodies = segment::split(&written.octets, written.units, &written.header, form)
-        .map_err(|_| Refused::TooLong)?;
-    let total = u8::try_from(bodies.len()).map_err(|_| Refused::TooLong)?;
+        .map_err(|_| DivideRefusal::TooLong)?;
+    let total = u8::try_from(bodies.len()).map_err(|_| DivideRefusal::TooLong)?;
     let others = Tlvs::from_raw(message.tlvs.clone()).without(CARRIERS);
     let data_coding = with_charset(message.data_coding.to_le_bytes()[0], written.coding);
     // Nobody knows a whole that was put together here.
@@ -197,13 +203,13 @@ pub fn divide(
     let parts = (1..=total).zip(bodies).map(|(sequence, body)| {
         let mut tlvs = others.clone();
         let mut header = written.header.clone();
-        if form == Form::Fields {
+        if form == PartNumbering::Fields {
             header.set_concat(None);
             tlvs.push(tag::SAR_MSG_REF_NUM, &reference.to_be_bytes());
             tlvs.push(tag::SAR_TOTAL_SEGMENTS, &[total]);
             tlvs.push(tag::SAR_SEGMENT_SEQNUM, &[sequence]);
         } else {
-            let wide = form == Form::Sixteen;
+            let wide = form == PartNumbering::Sixteen;
             header.set_concat(Some(Concat {
                 reference: if wide { reference } else { reference & 0xFF },
                 wide,
@@ -215,9 +221,10 @@ pub fn divide(
         octets.extend_from_slice(&body);
         Message {
             id: 0,
-            esm_class: match header.is_empty() {
-                true => message.esm_class & !UDHI,
-                false => message.esm_class | UDHI,
+            esm_class: if header.is_empty() {
+                message.esm_class & !UDHI
+            } else {
+                message.esm_class | UDHI
             },
             data_coding: data_coding.into(),
             short_message: octets.into(),
@@ -231,9 +238,10 @@ pub fn divide(
                 ..Composition::default()
             })),
             // The last part speaks for the whole.
-            report_states: match sequence == total && !is_gathered {
-                true => message.report_states,
-                false => 0,
+            report_states: if sequence == total && !is_gathered {
+                message.report_states
+            } else {
+                0
             },
             ..message.clone()
         }

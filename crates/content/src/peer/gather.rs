@@ -7,16 +7,16 @@ use bytes::{Bytes, BytesMut};
 use encoding_rs::GBK;
 
 use super::{CARRIERS, SHORT_MESSAGE};
-use crate::{Content, UDHI, as_stored};
+use crate::{MessageContent, UDHI, as_stored};
 use smsc_proto::{Composition, Message, PayloadKind};
 use smsc_smpp::{Tlvs, tag};
-use smsc_sms::coding::{Coding, with_charset};
+use smsc_sms::coding::{DataCoding, with_charset};
 use smsc_sms::ucs2;
 
 /// The whole of parts that are in order, without id and queue; `None` without parts.
 pub fn gather(parts: &[Message]) -> Option<Message> {
     let first = parts.first()?;
-    let contents: Vec<Content> = parts.iter().map(Content::read).collect();
+    let contents: Vec<MessageContent> = parts.iter().map(MessageContent::read).collect();
     let [lead, others @ ..] = contents.as_slice() else {
         return None;
     };
@@ -30,13 +30,13 @@ pub fn gather(parts: &[Message]) -> Option<Message> {
     let mut data_coding = first.data_coding.to_le_bytes()[0];
     // Parts may be written differently; what has no text among them stays octets.
     if let Some(text) = text_of_gbk(parts) {
-        data_coding = with_charset(data_coding, Coding::Ucs2);
+        data_coding = with_charset(data_coding, DataCoding::Ucs2);
         body.extend(ucs2::encode(&text));
     } else {
         match (alike, texts(&contents)) {
             (false, Some(texts)) => {
                 header.set_shifts(Default::default());
-                data_coding = with_charset(data_coding, Coding::Ucs2);
+                data_coding = with_charset(data_coding, DataCoding::Ucs2);
                 texts
                     .iter()
                     .for_each(|text| body.extend(ucs2::encode(text)));
@@ -67,9 +67,10 @@ pub fn gather(parts: &[Message]) -> Option<Message> {
     };
     Some(Message {
         id: 0,
-        esm_class: match header.is_empty() {
-            true => first.esm_class & !UDHI,
-            false => first.esm_class | UDHI,
+        esm_class: if header.is_empty() {
+            first.esm_class & !UDHI
+        } else {
+            first.esm_class | UDHI
         },
         data_coding: data_coding.into(),
         alphabet: as_stored(lead.alphabet).into(),
@@ -105,6 +106,6 @@ fn text_of_gbk(parts: &[Message]) -> Option<String> {
 }
 
 /// What each of them says; `None` if one of them is no text.
-pub fn texts(contents: &[Content]) -> Option<Vec<String>> {
-    contents.iter().map(Content::text).collect()
+pub fn texts(contents: &[MessageContent]) -> Option<Vec<String>> {
+    contents.iter().map(MessageContent::text).collect()
 }

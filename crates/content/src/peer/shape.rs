@@ -8,14 +8,14 @@ use bytes::Bytes;
 
 use super::divide::{self, is_gsm};
 use super::{CARRIERS, PeerEncoding, SHORT_MESSAGE, together};
-use crate::{Content, UDHI, alphabet_of};
-use smsc_config::{LongMessages, Unrepresentable};
+use crate::{MessageContent, UDHI, alphabet_of};
+use smsc_config::{LongMessages, UnrepresentableRule};
 use smsc_proto::Message;
 use smsc_smpp::{SubmitSm, tag};
-use smsc_sms::coding::{Coding, coding, with_charset};
+use smsc_sms::coding::{DataCoding, coding, with_charset};
 use smsc_sms::convert::{self, Alphabet};
 use smsc_sms::segment::{self, USER_DATA};
-use smsc_sms::udh::{Concat, Header};
+use smsc_sms::udh::{Concat, UserDataHeader};
 use smsc_sms::{pack, ucs2};
 
 /// Message type bits of esm_class (SMPP 3.4 §5.2.12).
@@ -27,9 +27,9 @@ const REPORTS: [u32; 3] = [0x04, 0x18, 0x20];
 /// characters were changed.
 pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &PeerEncoding) -> usize {
     let alphabet_differs = match coding(pdu.data_coding) {
-        Coding::Default => alphabet_of(message) != to.alphabet,
+        DataCoding::Default => alphabet_of(message) != to.alphabet,
         // Who gets user data only knows neither.
-        Coding::Latin1 | Coding::Ascii => to.user_data_only,
+        DataCoding::Latin1 | DataCoding::Ascii => to.user_data_only,
         _ => false,
     };
     let framed = message.esm_class & UDHI != 0 || !message.tlvs.is_empty();
@@ -37,16 +37,17 @@ pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &PeerEncoding) -> usize 
     if !(alphabet_differs || form_may_differ) || is_report(message) {
         return 0;
     }
-    let content = Content::read(message);
+    let content = MessageContent::read(message);
     let numbering = numbering_for(&content, pdu, to.long);
     let whole_elsewhere = to.long == LongMessages::Payload && pdu.short_message.is_empty();
     if !alphabet_differs && numbering == Numbering::AsItIs && !whole_elsewhere {
         return 0;
     }
     let mut header = content.header.clone();
-    let (body, coding, changed) = match alphabet_differs {
-        true => in_alphabet(&content, &mut header, to),
-        false => (content.body.clone(), content.coding, 0),
+    let (body, coding, changed) = if alphabet_differs {
+        in_alphabet(&content, &mut header, to)
+    } else {
+        (content.body.clone(), content.coding, 0)
     };
     if coding != content.coding {
         pdu.data_coding = with_charset(pdu.data_coding, coding);
@@ -73,11 +74,12 @@ pub fn shape(pdu: &mut SubmitSm, message: &Message, to: &PeerEncoding) -> usize 
     let octets = framed_body(
         &header,
         body,
-        coding == Coding::Default && to.alphabet == Alphabet::GsmPacked,
+        coding == DataCoding::Default && to.alphabet == Alphabet::GsmPacked,
     );
-    pdu.esm_class = match header.is_empty() {
-        true => pdu.esm_class & !(UDHI as u8),
-        false => pdu.esm_class | UDHI as u8,
+    pdu.esm_class = if header.is_empty() {
+        pdu.esm_class & !(UDHI as u8)
+    } else {
+        pdu.esm_class | UDHI as u8
     };
     if octets.len() <= SHORT_MESSAGE {
         pdu.short_message = octets;
@@ -102,7 +104,7 @@ enum Numbering {
     InFields,
 }
 
-fn numbering_for(content: &Content, pdu: &SubmitSm, long: LongMessages) -> Numbering {
+fn numbering_for(content: &MessageContent, pdu: &SubmitSm, long: LongMessages) -> Numbering {
     let Some(part) = content.part else {
         return Numbering::AsItIs;
     };
@@ -130,11 +132,11 @@ fn numbered(part: Concat, wide: bool) -> Concat {
 
 /// The text in the peer's alphabet, or as its policy says.
 fn in_alphabet(
-    content: &Content,
-    header: &mut Header,
+    content: &MessageContent,
+    header: &mut UserDataHeader,
     to: &PeerEncoding,
-) -> (Bytes, Coding, usize) {
-    let is_default = content.coding == Coding::Default;
+) -> (Bytes, DataCoding, usize) {
+    let is_default = content.coding == DataCoding::Default;
     if is_default && content.alphabet == Alphabet::Gsm && is_gsm(to.alphabet) {
         return (content.body.clone(), content.coding, 0);
     }
@@ -146,11 +148,11 @@ fn in_alphabet(
         other => other,
     };
     if let Ok(octets) = convert::encode(&text, alphabet, shifts) {
-        return (octets.into(), Coding::Default, 0);
+        return (octets.into(), DataCoding::Default, 0);
     }
-    let as_ucs2 = || (Bytes::from(ucs2::encode(&text)), Coding::Ucs2, 0);
+    let as_ucs2 = || (Bytes::from(ucs2::encode(&text)), DataCoding::Ucs2, 0);
     match to.policy {
-        Unrepresentable::Ucs2 => match divide::written(content, to) {
+        UnrepresentableRule::Ucs2 => match divide::written(content, to) {
             Ok(written) => {
                 *header = written.header;
                 (written.octets, written.coding, 0)
@@ -160,16 +162,16 @@ fn in_alphabet(
         // Refused when it was accepted; here it has come by another way, and has to go.
         policy => {
             let policy = match policy {
-                Unrepresentable::Refuse => Unrepresentable::Replace,
+                UnrepresentableRule::Refuse => UnrepresentableRule::Replace,
                 policy => policy,
             };
             let forced = convert::force(&text, alphabet, shifts, policy.into());
-            (forced.octets.into(), Coding::Default, forced.changed)
+            (forced.octets.into(), DataCoding::Default, forced.changed)
         }
     }
 }
 
-fn framed_body(header: &Header, body: Bytes, packed: bool) -> Bytes {
+fn framed_body(header: &UserDataHeader, body: Bytes, packed: bool) -> Bytes {
     let body = match (packed, header.is_empty()) {
         (false, true) => return body,
         (false, false) => body,
@@ -182,7 +184,7 @@ fn framed_body(header: &Header, body: Bytes, packed: bool) -> Bytes {
 }
 
 /// Whether a part can be sent to a peer by itself, written and numbered the way the peer wants.
-pub fn fits_as_part(message: &Message, content: &Content, to: &PeerEncoding) -> bool {
+pub fn fits_as_part(message: &Message, content: &MessageContent, to: &PeerEncoding) -> bool {
     let Some(part) = content.part else {
         return true;
     };
@@ -190,18 +192,17 @@ pub fn fits_as_part(message: &Message, content: &Content, to: &PeerEncoding) -> 
         return false;
     }
     let unchanged = message.short_message.len() <= USER_DATA
-        && (coding(message.data_coding.to_le_bytes()[0]) != Coding::Default
+        && (coding(message.data_coding.to_le_bytes()[0]) != DataCoding::Default
             || content.alphabet == to.alphabet);
     // What leaves: text in another data_coding than 0 goes on as it is.
-    let (octets, units, mut header) = match together::is_rewritten(message, to) {
-        false => {
-            let (octets, units) = content.units();
-            (octets, units, content.header.clone())
-        }
-        true => match divide::written(content, to) {
+    let (octets, units, mut header) = if together::is_rewritten(message, to) {
+        match divide::written(content, to) {
             Ok(written) => (written.octets, written.units, written.header),
             Err(_) => return true,
-        },
+        }
+    } else {
+        let (octets, units) = content.units();
+        (octets, units, content.header.clone())
     };
     let is_wide = match to.long {
         LongMessages::AsIs => part.wide && message.esm_class & UDHI != 0,
@@ -230,7 +231,7 @@ pub enum LongForm {
 /// How a PDU carries a long text, if it does.
 pub fn long_form(pdu: &SubmitSm) -> Option<LongForm> {
     if u32::from(pdu.esm_class) & UDHI != 0 {
-        let (header, _) = Header::split(&pdu.short_message).ok()?;
+        let (header, _) = UserDataHeader::split(&pdu.short_message).ok()?;
         return header.concat().map(|_| LongForm::Parts);
     }
     if pdu.tlvs.is_empty() {

@@ -58,49 +58,49 @@ fn the_way_depends_on_length_and_form() {
     let eight = b"\x05\x00\x03\x2a\x03\x02";
     let sixteen = b"\x06\x08\x04\x01\x2a\x03\x02";
     let cases = [
-        (message(0, &[b'a'; 160]), [Way::Single; 5]),
+        (message(0, &[b'a'; 160]), [PeerTreatment::Single; 5]),
         (
             message(0, &[b'a'; 161]),
             [
-                Way::Single,
-                Way::Divide,
-                Way::Divide,
-                Way::Divide,
-                Way::Single,
+                PeerTreatment::Single,
+                PeerTreatment::Divide,
+                PeerTreatment::Divide,
+                PeerTreatment::Divide,
+                PeerTreatment::Single,
             ],
         ),
-        (message(8, &[0x04; 140]), [Way::Single; 5]),
+        (message(8, &[0x04; 140]), [PeerTreatment::Single; 5]),
         (
             message(8, &[0x04; 142]),
             [
-                Way::Single,
-                Way::Divide,
-                Way::Divide,
-                Way::Divide,
-                Way::Single,
+                PeerTreatment::Single,
+                PeerTreatment::Divide,
+                PeerTreatment::Divide,
+                PeerTreatment::Divide,
+                PeerTreatment::Single,
             ],
         ),
-        (message(4, &[0; 140]), [Way::Single; 5]),
+        (message(4, &[0; 140]), [PeerTreatment::Single; 5]),
         (
             part(eight, &[b'a'; 153]),
             // A header of 16 bits leaves room for 152 septets only.
             [
-                Way::Single,
-                Way::Single,
-                Way::Gather,
-                Way::Single,
-                Way::Gather,
+                PeerTreatment::Single,
+                PeerTreatment::Single,
+                PeerTreatment::Gather,
+                PeerTreatment::Single,
+                PeerTreatment::Gather,
             ],
         ),
         (
             part(sixteen, &[b'a'; 152]),
             // Its reference is not one of 8 bits.
             [
-                Way::Single,
-                Way::Gather,
-                Way::Single,
-                Way::Single,
-                Way::Gather,
+                PeerTreatment::Single,
+                PeerTreatment::Gather,
+                PeerTreatment::Single,
+                PeerTreatment::Single,
+                PeerTreatment::Gather,
             ],
         ),
     ];
@@ -119,7 +119,7 @@ fn the_way_depends_on_length_and_form() {
     for part in parts {
         assert_eq!(
             way(&part, &peer_encoding(Payload)),
-            Way::Single,
+            PeerTreatment::Single,
             "never divided twice"
         );
         assert_eq!(crate::parent_of(&part), Some(7));
@@ -265,7 +265,7 @@ fn parts_for_handsets_have_their_ports_in_the_header() {
     let headers = |to: &PeerEncoding| -> Vec<usize> {
         let (parts, _) = divide(&long, to, 7).unwrap();
         assert!(parts.iter().all(|part| part.short_message.len() <= 140));
-        let ports = |part: &Message| Content::read(part).header.ports();
+        let ports = |part: &Message| MessageContent::read(part).header.ports();
         parts
             .iter()
             .filter_map(ports)

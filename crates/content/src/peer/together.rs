@@ -8,12 +8,12 @@
 use super::divide::is_gsm;
 use super::gather::{gather, texts};
 use super::{PeerEncoding, shape};
-use crate::{Content, UDHI, alphabet_of, payload, text_of};
+use crate::{MessageContent, UDHI, alphabet_of, payload, text_of};
 use smsc_config::LongMessages;
 use smsc_proto::Message;
-use smsc_sms::coding::{Coding, coding};
+use smsc_sms::coding::{DataCoding, coding};
 use smsc_sms::convert::Alphabet;
-use smsc_sms::udh::{Concat, Header};
+use smsc_sms::udh::{Concat, UserDataHeader};
 
 /// The highest reference that fits into a header of 8 bits.
 const NARROW: u16 = 0xFF;
@@ -34,20 +34,20 @@ pub fn is_rewritten(message: &Message, to: &PeerEncoding) -> bool {
     }
     let alphabet = alphabet_of(message);
     match coding(message.data_coding.to_le_bytes()[0]) {
-        Coding::Default => {
+        DataCoding::Default => {
             (alphabet != to.alphabet && !(is_gsm(alphabet) && is_gsm(to.alphabet)))
                 || (to.may_be_carrier && alphabet != Alphabet::Ascii)
         }
         // Who gets user data only knows neither.
-        Coding::Latin1 | Coding::Ascii => to.user_data_only,
-        Coding::Ucs2 => to.gbk,
-        Coding::Octets | Coding::Other(_) => false,
+        DataCoding::Latin1 | DataCoding::Ascii => to.user_data_only,
+        DataCoding::Ucs2 => to.gbk,
+        DataCoding::Octets | DataCoding::Other(_) => false,
     }
 }
 
 /// Whether a part was numbered by TLVs.
 fn is_in_fields(message: &Message) -> bool {
-    let header = || Header::split(&payload(message)).ok();
+    let header = || UserDataHeader::split(&payload(message)).ok();
     message.esm_class & UDHI == 0 || header().is_none_or(|(header, _)| header.concat().is_none())
 }
 
@@ -70,7 +70,7 @@ fn needs_room(message: &Message, part: Concat, to: &PeerEncoding) -> bool {
 /// came.
 pub fn must_join(parts: &[Message], to: &PeerEncoding) -> bool {
     let needs_others = |message: &Message| {
-        let content = Content::read(message);
+        let content = MessageContent::read(message);
         let Some(part) = content.part else {
             return true;
         };
@@ -90,7 +90,7 @@ fn has_gbk(message: &Message) -> bool {
 
 /// Whether a character is in two parts: together they say something else than one by one.
 fn is_cut(parts: &[Message]) -> bool {
-    let contents: Vec<Content> = parts.iter().map(Content::read).collect();
+    let contents: Vec<MessageContent> = parts.iter().map(MessageContent::read).collect();
     let (Some(apart), Some(whole)) = (texts(&contents), gather(parts)) else {
         return false;
     };

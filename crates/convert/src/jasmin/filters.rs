@@ -8,7 +8,7 @@ const MOST: usize = 1000;
 
 /// A condition of a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Filter {
+pub(super) enum JasminFilter {
     Everything,
     User(String),
     Group(String),
@@ -19,7 +19,7 @@ pub(super) enum Filter {
 
 /// Numbers that begin with one of `starts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Numbers {
+pub(super) struct NumberPrefixes {
     pub starts: BTreeSet<String>,
     /// They are whole numbers: nothing follows.
     pub whole: bool,
@@ -28,7 +28,7 @@ pub(super) struct Numbers {
 }
 
 /// The filters of a row, as `<DA (dst_addr=^44)>, <U (uid=foo)>` or with whole names.
-pub(super) fn of_row(text: &str) -> Vec<Filter> {
+pub(super) fn of_row(text: &str) -> Vec<JasminFilter> {
     let text = text.trim();
     let inner = text
         .strip_prefix('<')
@@ -39,7 +39,7 @@ pub(super) fn of_row(text: &str) -> Vec<Filter> {
     inner.split(">, <").map(one).collect()
 }
 
-fn one(text: &str) -> Filter {
+fn one(text: &str) -> JasminFilter {
     let (name, argument) = match text.split_once(" (") {
         Some((name, rest)) => (name, rest.strip_suffix(')').unwrap_or(rest)),
         None => (text, ""),
@@ -49,21 +49,21 @@ fn one(text: &str) -> Filter {
 }
 
 /// A filter by the name of its type, short or long, in any case.
-pub(super) fn of_type(name: &str, value: &str) -> Filter {
+pub(super) fn of_type(name: &str, value: &str) -> JasminFilter {
     let lower = name.to_lowercase();
     match lower.strip_suffix("filter").unwrap_or(&lower) {
-        "t" | "transparent" => Filter::Everything,
-        "u" | "user" => Filter::User(value.to_owned()),
-        "g" | "group" => Filter::Group(value.to_owned()),
-        "da" | "destinationaddr" => Filter::Destination(value.to_owned()),
-        _ => Filter::Other(format!("{name} {value}").trim().to_owned()),
+        "t" | "transparent" => JasminFilter::Everything,
+        "u" | "user" => JasminFilter::User(value.to_owned()),
+        "g" | "group" => JasminFilter::Group(value.to_owned()),
+        "da" | "destinationaddr" => JasminFilter::Destination(value.to_owned()),
+        _ => JasminFilter::Other(format!("{name} {value}").trim().to_owned()),
     }
 }
 
 /// The numbers that a regular expression fits, if it is a simple one: digits, sets of digits,
 /// alternatives, and any digits after them. Python's `match` begins at the start, with or without ^.
-pub(super) fn numbers(expression: &str) -> Option<Numbers> {
-    let mut all = Numbers {
+pub(super) fn numbers(expression: &str) -> Option<NumberPrefixes> {
+    let mut all = NumberPrefixes {
         starts: BTreeSet::new(),
         whole: true,
         counted: false,
@@ -95,7 +95,7 @@ fn split_outside(expression: &str) -> Option<Vec<&str>> {
     (depth == 0).then_some(parts)
 }
 
-fn alternative_numbers(expression: &str) -> Option<Numbers> {
+fn alternative_numbers(expression: &str) -> Option<NumberPrefixes> {
     let mut rest = expression.strip_prefix('^').unwrap_or(expression);
     for plus in ["\\+?", "[+]?", "\\+", "[+]"] {
         rest = rest.strip_prefix(plus).unwrap_or(rest);
@@ -112,7 +112,7 @@ fn alternative_numbers(expression: &str) -> Option<Numbers> {
         rest = after;
     }
     let (whole, counted) = tail(rest)?;
-    Some(Numbers {
+    Some(NumberPrefixes {
         starts,
         whole,
         counted,
@@ -141,10 +141,12 @@ fn element(text: &str) -> Option<Option<(Vec<String>, &str)>> {
         _ => return Some(None),
     };
     // Repeated elements are only understood at the end, as "any digits".
-    match found.1.starts_with(['*', '+', '?', '{']) {
-        true if found.0.len() == 10 => Some(None),
-        true => None,
-        false => Some(Some(found)),
+    if !found.1.starts_with(['*', '+', '?', '{']) {
+        Some(Some(found))
+    } else if found.0.len() == 10 {
+        Some(None)
+    } else {
+        None
     }
 }
 
@@ -250,11 +252,11 @@ mod tests {
         assert_eq!(
             of_row("<UserFilter (uid=foo)>, <DA (dst_addr=^44(7|8)>)>"),
             [
-                Filter::User("foo".into()),
-                Filter::Destination("^44(7|8)>".into())
+                JasminFilter::User("foo".into()),
+                JasminFilter::Destination("^44(7|8)>".into())
             ]
         );
-        assert_eq!(of_row("<T>"), [Filter::Everything]);
+        assert_eq!(of_row("<T>"), [JasminFilter::Everything]);
         assert_eq!(of_row("<TI (08:00:00,18:00:00)>").len(), 1);
         assert!(of_row("").is_empty());
     }

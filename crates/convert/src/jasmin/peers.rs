@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::read::{Captured, Record};
-use crate::draft::{Draft, Table, list};
-use crate::{Notes, Place};
+use crate::draft::{ConfigDraft, DraftTable, list};
+use crate::{ConversionNotes, SourcePlace};
 
 /// A user in filters.
 #[derive(Debug)]
-pub(super) struct User {
+pub(super) struct JasminUser {
     pub uid: String,
     pub gid: String,
     /// Its account.
@@ -16,11 +16,11 @@ pub(super) struct User {
 }
 
 /// The operator of each connector.
-pub(super) type Connectors = BTreeMap<String, Connector>;
+pub(super) type Connectors = BTreeMap<String, JasminConnector>;
 
 /// A connector in routes.
 #[derive(Debug)]
-pub(super) struct Connector {
+pub(super) struct JasminConnector {
     /// The name of its operator.
     pub id: String,
     /// It does not only receive.
@@ -215,12 +215,16 @@ pub(super) fn instead_of(kind: &str) -> &'static str {
 }
 
 /// Adds the accounts; those that are only listed, with the values of the list.
-pub(super) fn accounts(captured: &Captured, draft: &mut Draft, notes: &mut Notes) -> Vec<User> {
+pub(super) fn accounts(
+    captured: &Captured,
+    draft: &mut ConfigDraft,
+    notes: &mut ConversionNotes,
+) -> Vec<JasminUser> {
     let mut users = Vec::new();
     for record in &captured.users {
         let gid = record.get("gid").unwrap_or_default();
         let username = record.get("username").unwrap_or(&record.name);
-        let mut table = Table::of(&record.place, "user");
+        let mut table = DraftTable::of(&record.place, "user");
         if let Some(rate) = positive(record, "mt_messaging_cred quota smpps_throughput") {
             table.set("rate", rate);
         }
@@ -259,7 +263,7 @@ pub(super) fn accounts(captured: &Captured, draft: &mut Draft, notes: &mut Notes
             }
             continue;
         }
-        let mut table = Table::of(&row.place, "user");
+        let mut table = DraftTable::of(&row.place, "user");
         let throughput = words.last().and_then(|last| last.split_once('/'));
         if let Some(rate) = throughput.and_then(|(_, smpp)| smpp.parse::<f64>().ok())
             && rate > 0.0
@@ -288,12 +292,12 @@ pub(super) fn accounts(captured: &Captured, draft: &mut Draft, notes: &mut Notes
 }
 
 fn add(
-    draft: &mut Draft,
-    users: &mut Vec<User>,
+    draft: &mut ConfigDraft,
+    users: &mut Vec<JasminUser>,
     (uid, gid, username): (&str, &str, &str),
-    (password, table): (&str, Table),
-    place: &Place,
-    notes: &mut Notes,
+    (password, table): (&str, DraftTable),
+    place: &SourcePlace,
+    notes: &mut ConversionNotes,
 ) {
     if !draft.account(username, password, table, place, notes) {
         return;
@@ -303,7 +307,7 @@ fn add(
         let instead = "write it into `password` and remove `enabled = false`";
         notes.add(place, what, instead);
     }
-    users.push(User {
+    users.push(JasminUser {
         uid: uid.to_owned(),
         gid: gid.trim_start_matches('!').to_owned(),
         system_id: username.to_owned(),
@@ -311,7 +315,11 @@ fn add(
 }
 
 /// Adds the operators.
-pub(super) fn operators(captured: &Captured, draft: &mut Draft, notes: &mut Notes) -> Connectors {
+pub(super) fn operators(
+    captured: &Captured,
+    draft: &mut ConfigDraft,
+    notes: &mut ConversionNotes,
+) -> Connectors {
     let stopped: Vec<&str> = captured
         .connector_rows
         .iter()
@@ -339,7 +347,7 @@ pub(super) fn operators(captured: &Captured, draft: &mut Draft, notes: &mut Note
         let username = or("username", "smppclient");
         if draft.operator(&id, (&host, &port), &username, table, &record.place, notes) {
             let sends = record.given("bind") != Some("receiver");
-            connectors.insert(record.name.clone(), Connector { id, sends });
+            connectors.insert(record.name.clone(), JasminConnector { id, sends });
         }
     }
     for row in &captured.connector_rows {
@@ -352,8 +360,8 @@ pub(super) fn operators(captured: &Captured, draft: &mut Draft, notes: &mut Note
     connectors
 }
 
-fn operator_table(record: &Record, notes: &mut Notes) -> Table {
-    let mut table = Table::of(&record.place, "smppccm");
+fn operator_table(record: &Record, notes: &mut ConversionNotes) -> DraftTable {
+    let mut table = DraftTable::of(&record.place, "smppccm");
     table.text("password", record.get("password").unwrap_or("password"));
     if let Some(system_type) = record.given("systype") {
         table.system_type(system_type, record.place_of("systype"), notes);
@@ -413,7 +421,12 @@ fn operator_table(record: &Record, notes: &mut Notes) -> Table {
 }
 
 /// Notes keys whose value is not the one that changes nothing.
-fn note_others(record: &Record, name: &str, known: &[(&str, &str, &str)], notes: &mut Notes) {
+fn note_others(
+    record: &Record,
+    name: &str,
+    known: &[(&str, &str, &str)],
+    notes: &mut ConversionNotes,
+) {
     for (key, value, place) in &record.keys {
         let found = known.iter().find(|(known, ..)| known == key);
         let value = match value.as_str() {

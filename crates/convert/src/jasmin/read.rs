@@ -1,6 +1,6 @@
 //! The text of a jcli session as records: tables (`-l`), details (`-s`) and additions (`-a`).
 
-use crate::{Place, Source};
+use crate::{SourcePlace, SourceText};
 
 /// Modules of jcli.
 const MODULES: [&str; 9] = [
@@ -33,16 +33,16 @@ pub(super) struct Record {
     pub kind: String,
     /// cid, uid, fid or order; empty when only the keys tell.
     pub name: String,
-    pub place: Place,
-    pub keys: Vec<(String, String, Place)>,
+    pub place: SourcePlace,
+    pub keys: Vec<(String, String, SourcePlace)>,
 }
 
 /// A row of a table.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct JasminRow {
     /// The text after `#`.
     pub text: String,
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// Everything that was found.
@@ -50,11 +50,11 @@ pub(super) struct Row {
 pub(super) struct Captured {
     pub connectors: Vec<Record>,
     pub users: Vec<Record>,
-    pub connector_rows: Vec<Row>,
-    pub user_rows: Vec<Row>,
-    pub filter_rows: Vec<Row>,
-    pub mt_rows: Vec<Row>,
-    pub mo_rows: Vec<Row>,
+    pub connector_rows: Vec<JasminRow>,
+    pub user_rows: Vec<JasminRow>,
+    pub filter_rows: Vec<JasminRow>,
+    pub mt_rows: Vec<JasminRow>,
+    pub mo_rows: Vec<JasminRow>,
     /// Filters and routes as they were added.
     pub filters: Vec<Record>,
     pub mt_routes: Vec<Record>,
@@ -66,7 +66,7 @@ pub(super) struct Captured {
 
 /// Where the reader is.
 #[derive(Default)]
-struct State {
+struct ReaderState {
     /// Of the last command: module and option.
     command: Option<(String, String)>,
     table: Option<&'static str>,
@@ -74,10 +74,10 @@ struct State {
 }
 
 /// Adds what is in a text.
-pub(super) fn read(source: &Source, captured: &mut Captured) {
-    let mut state = State::default();
+pub(super) fn read(source: &SourceText, captured: &mut Captured) {
+    let mut state = ReaderState::default();
     for (index, line) in source.text.lines().enumerate() {
-        let place = Place {
+        let place = SourcePlace {
             file: source.name.clone(),
             line: index + 1,
         };
@@ -90,7 +90,7 @@ pub(super) fn read(source: &Source, captured: &mut Captured) {
             captured.close(&mut state);
             // The rows of a table stand with empty lines between them.
             if command.is_some() {
-                state = State::default();
+                state = ReaderState::default();
             }
         } else if let Some((_, kind)) = TABLES.iter().find(|(head, _)| is_head(line, head)) {
             captured.close(&mut state);
@@ -148,8 +148,8 @@ impl Captured {
             && self.filter_rows.len() + self.filters.len() + self.others.len() + self.groups == 0
     }
 
-    fn row(&mut self, kind: &str, row: &str, place: Place) {
-        let row = Row {
+    fn row(&mut self, kind: &str, row: &str, place: SourcePlace) {
+        let row = JasminRow {
             text: row.trim().to_owned(),
             place,
         };
@@ -173,7 +173,7 @@ impl Captured {
     }
 
     /// A line `key value` of details or of an addition; others (greetings, totals) are passed over.
-    fn pair(&mut self, state: &mut State, line: &str, place: Place) {
+    fn pair(&mut self, state: &mut ReaderState, line: &str, place: SourcePlace) {
         let line = line.strip_prefix('>').map_or(line, str::trim);
         if line == "ok" || line == "ko" {
             if line == "ko" {
@@ -196,15 +196,14 @@ impl Captured {
             return;
         }
         // mt_messaging_cred quota balance 5: three words are the key.
-        let (key, value) = match first.ends_with("_cred") {
-            true => {
-                let parts: Vec<&str> = rest.splitn(3, char::is_whitespace).collect();
-                let [section, name, value] = parts.as_slice() else {
-                    return;
-                };
-                (format!("{first} {section} {name}"), value.trim())
-            }
-            false => (first.to_owned(), rest),
+        let (key, value) = if first.ends_with("_cred") {
+            let parts: Vec<&str> = rest.splitn(3, char::is_whitespace).collect();
+            let [section, name, value] = parts.as_slice() else {
+                return;
+            };
+            (format!("{first} {section} {name}"), value.trim())
+        } else {
+            (first.to_owned(), rest)
         };
         let repeated = |record: &Record| record.get(&key).is_some();
         if option == "show" && state.record.as_ref().is_some_and(repeated) {
@@ -219,7 +218,7 @@ impl Captured {
         record.keys.push((key, value.to_owned(), place));
     }
 
-    fn close(&mut self, state: &mut State) {
+    fn close(&mut self, state: &mut ReaderState) {
         let Some(mut record) = state.record.take() else {
             return;
         };
@@ -229,12 +228,14 @@ impl Captured {
         record.name = named.unwrap_or_default().to_owned();
         // Without the command in front, the keys tell what it is.
         if record.kind.is_empty() {
-            record.kind = match record.get("cid").is_some() && record.get("host").is_some() {
-                true => "smppccm",
-                false if record.get("username").is_some() => "user",
-                false => return,
-            }
-            .to_owned();
+            let kind = if record.get("cid").is_some() && record.get("host").is_some() {
+                "smppccm"
+            } else if record.get("username").is_some() {
+                "user"
+            } else {
+                return;
+            };
+            record.kind = kind.to_owned();
         }
         match record.kind.as_str() {
             "smppccm" => self.connectors.push(record),
@@ -259,7 +260,7 @@ impl Record {
     }
 
     /// Where a key stands, or the record.
-    pub fn place_of(&self, key: &str) -> &Place {
+    pub fn place_of(&self, key: &str) -> &SourcePlace {
         let found = self.keys.iter().rev().find(|(name, ..)| name == key);
         found.map_or(&self.place, |(_, _, place)| place)
     }

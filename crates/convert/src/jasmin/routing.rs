@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::filters::{self, Filter};
-use super::peers::{Connectors, User};
-use super::read::{Captured, Record, Row};
-use crate::draft::{Draft, list};
-use crate::routes::{Rule, Steps, settle};
-use crate::{Notes, Place};
+use super::filters::{self, JasminFilter};
+use super::peers::{Connectors, JasminUser};
+use super::read::{Captured, JasminRow, Record};
+use crate::draft::{ConfigDraft, list};
+use crate::routes::{ConvertedRule, FailoverSteps, settle};
+use crate::{ConversionNotes, SourcePlace};
 
 /// A route of either router, from a row or from an addition.
 struct JasminRoute {
@@ -15,24 +15,24 @@ struct JasminRoute {
     kind: String,
     /// `smppc(up)` as its two words.
     connectors: Vec<(String, String)>,
-    filters: Vec<Filter>,
-    place: Place,
+    filters: Vec<JasminFilter>,
+    place: SourcePlace,
 }
 
 /// Sender and destination by filters; `None` is any.
 #[derive(Default)]
 struct Conditions {
     accounts: Option<BTreeSet<String>>,
-    numbers: Option<filters::Numbers>,
+    numbers: Option<filters::NumberPrefixes>,
 }
 
 /// Routes for messages to operators.
 pub(super) fn mobile_terminated(
     captured: &Captured,
-    users: &[User],
+    users: &[JasminUser],
     connectors: &Connectors,
-    notes: &mut Notes,
-) -> Vec<Rule> {
+    notes: &mut ConversionNotes,
+) -> Vec<ConvertedRule> {
     let mut rules = Vec::new();
     for route in routes(&captured.mt_rows, &captured.mt_routes, captured, notes) {
         let Some(conditions) = conditions(&route, users, notes) else {
@@ -42,10 +42,11 @@ pub(super) fn mobile_terminated(
         if known.is_empty() {
             continue;
         }
-        let to: Steps = match route.kind.starts_with("RandomRoundrobin") {
-            true => vec![known],
+        let to: FailoverSteps = if route.kind.starts_with("RandomRoundrobin") {
+            vec![known]
+        } else {
             // One connector, or those of a FailoverMTRoute in their order.
-            false => known.into_iter().map(|id| vec![id]).collect(),
+            known.into_iter().map(|id| vec![id]).collect()
         };
         let everybody = BTreeSet::from([None]);
         let accounts = conditions.accounts.map_or(everybody, |accounts| {
@@ -62,7 +63,7 @@ pub(super) fn mobile_terminated(
         });
         for account in &accounts {
             for prefix in &prefixes {
-                rules.push(Rule {
+                rules.push(ConvertedRule {
                     prefix: prefix.clone(),
                     account: account.clone(),
                     to: to.clone(),
@@ -82,7 +83,11 @@ pub(super) fn mobile_terminated(
 }
 
 /// The operators of a route's connectors; those that only receive send nothing in Jasmin either.
-fn senders(route: &JasminRoute, connectors: &Connectors, notes: &mut Notes) -> Vec<String> {
+fn senders(
+    route: &JasminRoute,
+    connectors: &Connectors,
+    notes: &mut ConversionNotes,
+) -> Vec<String> {
     let mut senders = Vec::new();
     for (kind, name) in &route.connectors {
         let found = connectors.get(name).filter(|_| kind == "smppc");
@@ -113,9 +118,9 @@ fn senders(route: &JasminRoute, connectors: &Connectors, notes: &mut Notes) -> V
 /// Addresses of accounts, from the routes of mobile-originated messages.
 pub(super) fn mobile_originated(
     captured: &Captured,
-    users: &[User],
-    draft: &mut Draft,
-    notes: &mut Notes,
+    users: &[JasminUser],
+    draft: &mut ConfigDraft,
+    notes: &mut ConversionNotes,
 ) {
     let mut addresses: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut taken: BTreeSet<String> = BTreeSet::new();
@@ -177,10 +182,10 @@ pub(super) fn mobile_originated(
 
 /// All routes, the highest order first, as Jasmin tries them.
 fn routes(
-    rows: &[Row],
+    rows: &[JasminRow],
     added: &[Record],
     captured: &Captured,
-    notes: &mut Notes,
+    notes: &mut ConversionNotes,
 ) -> Vec<JasminRoute> {
     let mut routes: Vec<JasminRoute> = rows.iter().filter_map(of_row).collect();
     let listed: BTreeSet<u64> = routes.iter().map(|route| route.order).collect();
@@ -193,7 +198,7 @@ fn routes(
 }
 
 /// `20 RandomRoundrobinMTRoute 0 (!) smppc(a), smppc(b) <DA (dst_addr=^44)>`
-fn of_row(row: &Row) -> Option<JasminRoute> {
+fn of_row(row: &JasminRow) -> Option<JasminRoute> {
     let (front, filters) = match row.text.find('<') {
         Some(at) => row.text.split_at(at),
         None => (row.text.as_str(), ""),
@@ -208,7 +213,7 @@ fn of_row(row: &Row) -> Option<JasminRoute> {
     })
 }
 
-fn of_record(record: &Record, captured: &Captured, notes: &mut Notes) -> JasminRoute {
+fn of_record(record: &Record, captured: &Captured, notes: &mut ConversionNotes) -> JasminRoute {
     let named = record.get("filters").unwrap_or_default().split(';');
     let filters = named
         .map(str::trim)
@@ -217,7 +222,7 @@ fn of_record(record: &Record, captured: &Captured, notes: &mut Notes) -> JasminR
             filter_called(fid, captured).unwrap_or_else(|| {
                 let what = format!("the filter {fid:?} is not known");
                 notes.add(record.place_of("filters"), what, "capture `filter -l` too");
-                Filter::Other(fid.to_owned())
+                JasminFilter::Other(fid.to_owned())
             })
         })
         .collect();
@@ -235,7 +240,7 @@ fn of_record(record: &Record, captured: &Captured, notes: &mut Notes) -> JasminR
 }
 
 /// A filter by its id, from `filter -l` or as it was added.
-fn filter_called(fid: &str, captured: &Captured) -> Option<Filter> {
+fn filter_called(fid: &str, captured: &Captured) -> Option<JasminFilter> {
     let added = captured.filters.iter().find(|record| record.name == fid);
     if let Some(record) = added {
         let value = ["uid", "gid", "destination_addr"]
@@ -265,7 +270,11 @@ fn connectors(text: &str) -> Vec<(String, String)> {
 }
 
 /// The combined filters; `None` when one of them has no counterpart here.
-fn conditions(route: &JasminRoute, users: &[User], notes: &mut Notes) -> Option<Conditions> {
+fn conditions(
+    route: &JasminRoute,
+    users: &[JasminUser],
+    notes: &mut ConversionNotes,
+) -> Option<Conditions> {
     let mut found = Conditions::default();
     let mut refuse = |what: String, instead: &str| {
         let what = format!("route {}: {what}", route.order);
@@ -277,8 +286,8 @@ fn conditions(route: &JasminRoute, users: &[User], notes: &mut Notes) -> Option<
     };
     for filter in &route.filters {
         match filter {
-            Filter::Everything => {}
-            Filter::User(uid) => {
+            JasminFilter::Everything => {}
+            JasminFilter::User(uid) => {
                 let account = users.iter().find(|user| user.uid == *uid);
                 let Some(account) = account else {
                     refuse(
@@ -292,7 +301,7 @@ fn conditions(route: &JasminRoute, users: &[User], notes: &mut Notes) -> Option<
                     BTreeSet::from([account.system_id.clone()]),
                 );
             }
-            Filter::Group(gid) => {
+            JasminFilter::Group(gid) => {
                 let members: BTreeSet<String> = users
                     .iter()
                     .filter(|user| user.gid == *gid)
@@ -300,7 +309,7 @@ fn conditions(route: &JasminRoute, users: &[User], notes: &mut Notes) -> Option<
                     .collect();
                 narrow(&mut found.accounts, members);
             }
-            Filter::Destination(expression) => {
+            JasminFilter::Destination(expression) => {
                 let Some(numbers) = filters::numbers(expression) else {
                     let what = format!("{expression:?} is more than the beginning of a number");
                     refuse(what, "write the prefixes that it stands for");
@@ -315,7 +324,7 @@ fn conditions(route: &JasminRoute, users: &[User], notes: &mut Notes) -> Option<
                 }
                 found.numbers = Some(numbers);
             }
-            Filter::Other(what) => {
+            JasminFilter::Other(what) => {
                 refuse(
                     format!("the filter {what:?} has no counterpart"),
                     "routes know destination, source and account",

@@ -141,8 +141,8 @@ filters, connector
 > ok
 ";
 
-fn source(text: &str) -> Source {
-    Source {
+fn source(text: &str) -> SourceText {
+    SourceText {
         name: "jcli.txt".to_owned(),
         text: text.to_owned(),
     }

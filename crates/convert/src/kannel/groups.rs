@@ -1,41 +1,41 @@
 //! The syntax of Kannel's files: groups of `key = value` with empty lines between them, `#` for
 //! comments, `\` at a line's end to go on, `include = FILE`.
 
-use crate::{Notes, Place, Reader, Refused, Source};
+use crate::{ConversionNotes, ConversionRefused, FileReader, SourcePlace, SourceText};
 
 /// Includes inside includes; more is a circle.
 const DEEPEST: usize = 10;
 
 /// One `key = value`.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct KannelEntry {
     pub key: String,
     pub value: String,
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// What stands between two empty lines.
 #[derive(Debug, Clone)]
-pub(super) struct Group {
+pub(super) struct KannelGroup {
     /// The value of `group`.
     pub kind: String,
     /// Where it begins.
-    pub place: Place,
+    pub place: SourcePlace,
     /// Everything else in it.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<KannelEntry>,
 }
 
 /// Appends the groups of a text and of all that it includes.
 pub(super) fn read(
-    source: Source,
-    open: &mut Reader<'_>,
-    groups: &mut Vec<Group>,
-    notes: &mut Notes,
+    source: SourceText,
+    open: &mut FileReader<'_>,
+    groups: &mut Vec<KannelGroup>,
+    notes: &mut ConversionNotes,
     depth: usize,
-) -> Result<(), Refused> {
-    let mut current: Vec<Entry> = Vec::new();
+) -> Result<(), ConversionRefused> {
+    let mut current: Vec<KannelEntry> = Vec::new();
     for (line, text) in logical_lines(&source.text) {
-        let place = Place {
+        let place = SourcePlace {
             file: source.name.clone(),
             line,
         };
@@ -52,16 +52,16 @@ pub(super) fn read(
         };
         let (key, value) = (key.trim().to_owned(), unquoted(value.trim()));
         if key != "include" {
-            current.push(Entry { key, value, place });
+            current.push(KannelEntry { key, value, place });
             continue;
         }
         if depth == DEEPEST {
-            return Err(Refused {
+            return Err(ConversionRefused {
                 file: place.to_string(),
                 why: format!("more than {DEEPEST} includes inside each other; is it a circle?"),
             });
         }
-        let included = open(&value, &source.name).map_err(|error| Refused {
+        let included = open(&value, &source.name).map_err(|error| ConversionRefused {
             file: place.to_string(),
             why: format!("include {value:?}: {error}; put it beside this file"),
         })?;
@@ -102,7 +102,11 @@ fn unquoted(value: &str) -> String {
     inner.replace("\\\"", "\"").replace("\\\\", "\\")
 }
 
-fn close(current: &mut Vec<Entry>, groups: &mut Vec<Group>, notes: &mut Notes) {
+fn close(
+    current: &mut Vec<KannelEntry>,
+    groups: &mut Vec<KannelGroup>,
+    notes: &mut ConversionNotes,
+) {
     let mut entries = std::mem::take(current);
     let Some(first) = entries.first() else {
         return;
@@ -111,7 +115,7 @@ fn close(current: &mut Vec<Entry>, groups: &mut Vec<Group>, notes: &mut Notes) {
     match entries.iter().position(|entry| entry.key == "group") {
         Some(at) => {
             let kind = entries.remove(at).value;
-            groups.push(Group {
+            groups.push(KannelGroup {
                 kind,
                 place,
                 entries,
@@ -125,11 +129,11 @@ fn close(current: &mut Vec<Entry>, groups: &mut Vec<Group>, notes: &mut Notes) {
     }
 }
 
-// === impl Group ===
+// === impl KannelGroup ===
 
-impl Group {
+impl KannelGroup {
     /// The entry of a key; the last one stands, as in Kannel.
-    pub fn get(&self, key: &str) -> Option<&Entry> {
+    pub fn get(&self, key: &str) -> Option<&KannelEntry> {
         self.entries.iter().rev().find(|entry| entry.key == key)
     }
 
@@ -139,7 +143,7 @@ impl Group {
     }
 
     /// A whole number; something else is noted.
-    pub fn number(&self, key: &str, notes: &mut Notes) -> Option<u64> {
+    pub fn number(&self, key: &str, notes: &mut ConversionNotes) -> Option<u64> {
         let entry = self.get(key)?;
         let number = entry.value.parse().ok();
         if number.is_none() {
@@ -164,7 +168,7 @@ impl Group {
     }
 
     /// Where a key stands, or the group.
-    pub fn place_of(&self, key: &str) -> &Place {
+    pub fn place_of(&self, key: &str) -> &SourcePlace {
         self.get(key).map_or(&self.place, |entry| &entry.place)
     }
 }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::groups::Group;
-use super::smsc::Connection;
-use super::users::Sender;
-use crate::routes::{Rule, Steps, settle};
-use crate::{Notes, Place};
+use super::groups::KannelGroup;
+use super::smsc::KannelConnection;
+use super::users::KannelSender;
+use crate::routes::{ConvertedRule, FailoverSteps, settle};
+use crate::{ConversionNotes, SourcePlace};
 
 /// The messages that a connection takes.
 #[derive(Debug, Default)]
@@ -22,10 +22,10 @@ pub(super) struct Preferences {
 
 /// Routes for all messages, and for the senders that select a connection by its id.
 pub(super) fn rules(
-    connections: &[Connection],
-    senders: &[Sender],
-    notes: &mut Notes,
-) -> Vec<Rule> {
+    connections: &[KannelConnection],
+    senders: &[KannelSender],
+    notes: &mut ConversionNotes,
+) -> Vec<ConvertedRule> {
     let Some(place) = connections
         .first()
         .map(|connection| connection.place.clone())
@@ -45,14 +45,14 @@ pub(super) fn rules(
     ordered.sort_by_key(|prefix| std::cmp::Reverse(prefix.len()));
     for prefix in ordered {
         for sender in senders.iter().filter(|sender| sender.smsc_id.is_some()) {
-            rules.push(Rule {
+            rules.push(ConvertedRule {
                 prefix: prefix.to_owned(),
                 account: Some(sender.system_id.clone()),
                 to: steps(connections, prefix, sender.smsc_id.as_deref()),
                 place: sender.place.clone(),
             });
         }
-        rules.push(Rule {
+        rules.push(ConvertedRule {
             prefix: prefix.to_owned(),
             account: None,
             to: steps(connections, prefix, None),
@@ -70,7 +70,7 @@ pub(super) fn rules(
     kept
 }
 
-fn explain(rule: &Rule, place: &Place, notes: &mut Notes) {
+fn explain(rule: &ConvertedRule, place: &SourcePlace, notes: &mut ConversionNotes) {
     if rule.to.is_empty() {
         let what = format!(
             "no connection takes messages to {}{}",
@@ -89,7 +89,7 @@ fn explain(rule: &Rule, place: &Place, notes: &mut Notes) {
 }
 
 /// The preferring connections, then the others.
-fn steps(connections: &[Connection], prefix: &str, smsc_id: Option<&str>) -> Steps {
+fn steps(connections: &[KannelConnection], prefix: &str, smsc_id: Option<&str>) -> FailoverSteps {
     let mut ranks: [Vec<String>; 2] = Default::default();
     for connection in connections {
         let Some(preferences) = &connection.preferences else {
@@ -107,7 +107,7 @@ fn steps(connections: &[Connection], prefix: &str, smsc_id: Option<&str>) -> Ste
 
 impl Preferences {
     /// The keys of a group.
-    pub fn of(group: &Group) -> Self {
+    pub fn of(group: &KannelGroup) -> Self {
         // A number in a list may have a +, which both ignore.
         let digits = |key: &str| -> Vec<String> {
             let plain = |prefix: String| prefix.trim_start_matches('+').to_owned();

@@ -1,27 +1,27 @@
 //! `group = smsc`, `smsc = smpp`: operators. Groups that are one connection of the same kind to the
 //! same place become one operator with several binds, a transmitter and a receiver become a pair.
 
-use super::groups::Group;
+use super::groups::KannelGroup;
 use super::note_rest;
 use super::routing::Preferences;
-use crate::Notes;
-use crate::Place;
-use crate::draft::{Draft, Table, list};
+use crate::ConversionNotes;
+use crate::SourcePlace;
+use crate::draft::{ConfigDraft, DraftTable, list};
 
 /// What a connection is in routes.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct KannelConnection {
     /// The name of the operator.
     pub id: String,
     /// What it takes; nothing when it only receives.
     pub preferences: Option<Preferences>,
     /// Where it comes from.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// In which direction a connection goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum KannelDirection {
     Both,
     Sends,
     Receives,
@@ -29,9 +29,9 @@ enum Direction {
 }
 
 /// A connection while groups are joined.
-struct Found<'a> {
-    group: &'a Group,
-    direction: Direction,
+struct FoundConnection<'a> {
+    group: &'a KannelGroup,
+    direction: KannelDirection,
     /// smsc-id, host, port, user name.
     same: [&'a str; 4],
     binds: u64,
@@ -167,11 +167,11 @@ const INSTEAD: &[(&str, &str)] = &[
 
 /// Adds all operators and gives them for routing.
 pub(super) fn connections(
-    groups: &[Group],
-    draft: &mut Draft,
-    notes: &mut Notes,
-) -> Vec<Connection> {
-    let mut found: Vec<Found<'_>> = Vec::new();
+    groups: &[KannelGroup],
+    draft: &mut ConfigDraft,
+    notes: &mut ConversionNotes,
+) -> Vec<KannelConnection> {
+    let mut found: Vec<FoundConnection<'_>> = Vec::new();
     for group in groups.iter().filter(|group| group.kind == "smsc") {
         let kind = group.text("smsc");
         if kind != "smpp" {
@@ -205,9 +205,10 @@ pub(super) fn connections(
         let address = (group.text("host"), one.same[2]);
         let user = group.text("smsc-username");
         if draft.operator(&id, address, user, table, &group.place, notes) {
-            connections.push(Connection {
+            connections.push(KannelConnection {
                 id,
-                preferences: (one.direction != Direction::Receives).then(|| Preferences::of(group)),
+                preferences: (one.direction != KannelDirection::Receives)
+                    .then(|| Preferences::of(group)),
                 place: group.place.clone(),
             });
         }
@@ -215,14 +216,14 @@ pub(super) fn connections(
     connections
 }
 
-fn one<'a>(group: &'a Group, notes: &mut Notes) -> Option<Found<'a>> {
+fn one<'a>(group: &'a KannelGroup, notes: &mut ConversionNotes) -> Option<FoundConnection<'a>> {
     let given = |key: &str| !["", "0"].contains(&group.text(key));
     let (sends, receives) = (given("port"), given("receive-port"));
     let (direction, port) = match (group.is_set("transceiver-mode"), sends, receives) {
-        (true, ..) => (Direction::Both, "port"),
-        (false, true, true) => (Direction::Pair, "port"),
-        (false, true, false) => (Direction::Sends, "port"),
-        (false, false, true) => (Direction::Receives, "receive-port"),
+        (true, ..) => (KannelDirection::Both, "port"),
+        (false, true, true) => (KannelDirection::Pair, "port"),
+        (false, true, false) => (KannelDirection::Sends, "port"),
+        (false, false, true) => (KannelDirection::Receives, "receive-port"),
         (false, false, false) => {
             notes.add(
                 &group.place,
@@ -232,13 +233,13 @@ fn one<'a>(group: &'a Group, notes: &mut Notes) -> Option<Found<'a>> {
             return None;
         }
     };
-    if direction == Direction::Pair && group.text("port") != group.text("receive-port") {
+    if direction == KannelDirection::Pair && group.text("port") != group.text("receive-port") {
         let what = "transmitter and receiver are at different ports";
         let instead = "both go to `port` here; if the operator insists, write a second [[operator]] \
                        with bind = \"receiver\", but receipts that come on it match nothing";
         notes.add(group.place_of("receive-port"), what, instead);
     }
-    Some(Found {
+    Some(FoundConnection {
         group,
         direction,
         same: [
@@ -251,13 +252,14 @@ fn one<'a>(group: &'a Group, notes: &mut Notes) -> Option<Found<'a>> {
     })
 }
 
-fn join<'a>(one: Found<'a>, found: &mut Vec<Found<'a>>) {
+fn join<'a>(one: FoundConnection<'a>, found: &mut Vec<FoundConnection<'a>>) {
     for other in found.iter_mut().filter(|other| other.same == one.same) {
         match (other.direction, one.direction) {
-            (Direction::Sends, Direction::Receives) | (Direction::Receives, Direction::Sends) => {
-                other.direction = Direction::Pair;
+            (KannelDirection::Sends, KannelDirection::Receives)
+            | (KannelDirection::Receives, KannelDirection::Sends) => {
+                other.direction = KannelDirection::Pair;
                 // Throughput, window and prefixes are those of the side that sends.
-                if one.direction == Direction::Sends {
+                if one.direction == KannelDirection::Sends {
                     other.group = one.group;
                 }
                 return;
@@ -272,18 +274,18 @@ fn join<'a>(one: Found<'a>, found: &mut Vec<Found<'a>>) {
     found.push(one);
 }
 
-fn table(one: &Found<'_>, notes: &mut Notes) -> Table {
+fn table(one: &FoundConnection<'_>, notes: &mut ConversionNotes) -> DraftTable {
     let group = one.group;
-    let mut table = Table::of(&group.place, "group = smsc");
+    let mut table = DraftTable::of(&group.place, "group = smsc");
     table.text("password", group.text("smsc-password"));
     if let Some(entry) = group.get("system-type") {
         table.system_type(&entry.value, &entry.place, notes);
     }
     match one.direction {
-        Direction::Both => {}
-        Direction::Sends => table.text("bind", "transmitter"),
-        Direction::Receives => table.text("bind", "receiver"),
-        Direction::Pair => table.text("bind", "transmitter+receiver"),
+        KannelDirection::Both => {}
+        KannelDirection::Sends => table.text("bind", "transmitter"),
+        KannelDirection::Receives => table.text("bind", "receiver"),
+        KannelDirection::Pair => table.text("bind", "transmitter+receiver"),
     }
     if one.binds > 1 {
         table.set("binds", one.binds);
@@ -339,7 +341,7 @@ fn table(one: &Found<'_>, notes: &mut Notes) -> Table {
 }
 
 /// TLS, as Kannel has it: one file with certificate and key, and authorities in `group = core`.
-fn encryption(group: &Group, table: &mut Table, notes: &mut Notes) {
+fn encryption(group: &KannelGroup, table: &mut DraftTable, notes: &mut ConversionNotes) {
     if !group.is_set("use-ssl") {
         if let Some(entry) = group.get("ssl-client-certkey-file") {
             notes.add(
@@ -379,7 +381,7 @@ fn alphabet(charset: &str) -> Option<&'static str> {
 }
 
 /// Numbers that mean something.
-fn versions(group: &Group, table: &mut Table, notes: &mut Notes) {
+fn versions(group: &KannelGroup, table: &mut DraftTable, notes: &mut ConversionNotes) {
     match group.text("interface-version") {
         "" | "34" => {}
         "33" => table.set("interface_version", "0x33"),

@@ -86,21 +86,21 @@ averyveryverylongname x VMA
 ";
 
 /// Files by name.
-fn files(wanted: &str) -> io::Result<Source> {
+fn files(wanted: &str) -> io::Result<SourceText> {
     let text = match wanted {
         "smsc.conf" => SMSC,
         "/etc/kannel/logins.txt" => LOGINS,
         "circle.conf" => "include = circle.conf\n",
         _ => return Err(io::ErrorKind::NotFound.into()),
     };
-    Ok(Source {
+    Ok(SourceText {
         name: wanted.to_owned(),
         text: text.to_owned(),
     })
 }
 
-fn try_convert(text: &str) -> Result<Converted, Refused> {
-    let source = Source {
+fn try_convert(text: &str) -> Result<Converted, ConversionRefused> {
+    let source = SourceText {
         name: "kannel.conf".to_owned(),
         text: text.to_owned(),
     };

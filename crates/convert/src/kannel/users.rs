@@ -1,19 +1,19 @@
 //! Senders: the logins of an opensmppbox, and the users of the HTTP interface, both as accounts.
 
-use super::groups::Group;
+use super::groups::KannelGroup;
 use super::note_rest;
-use crate::draft::{Draft, Table, list};
-use crate::{Notes, Place, Reader};
+use crate::draft::{ConfigDraft, DraftTable, list};
+use crate::{ConversionNotes, FileReader, SourcePlace};
 
 /// An account in routes.
 #[derive(Debug)]
-pub(super) struct Sender {
+pub(super) struct KannelSender {
     pub system_id: String,
     /// The connection that its messages select.
     pub smsc_id: Option<String>,
     /// What `smsbox-route` calls it.
     box_id: String,
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 const BOX_USED: &[&str] = &[
@@ -89,11 +89,11 @@ const USER_INSTEAD: &[(&str, &str)] = &[
 
 /// `group = opensmppbox` with its list of logins.
 pub(super) fn smpp_box(
-    group: &Group,
-    draft: &mut Draft,
-    senders: &mut Vec<Sender>,
-    read: &mut Reader<'_>,
-    notes: &mut Notes,
+    group: &KannelGroup,
+    draft: &mut ConfigDraft,
+    senders: &mut Vec<KannelSender>,
+    read: &mut FileReader<'_>,
+    notes: &mut ConversionNotes,
 ) {
     note_rest(group, BOX_USED, BOX_INSTEAD, notes);
     let port = group.number("opensmppbox-port", notes);
@@ -136,7 +136,7 @@ pub(super) fn smpp_box(
         }
     };
     for (index, line) in source.text.lines().enumerate() {
-        let place = Place {
+        let place = SourcePlace {
             file: source.name.clone(),
             line: index + 1,
         };
@@ -151,7 +151,7 @@ pub(super) fn smpp_box(
         if system_id.starts_with('#') {
             continue;
         }
-        let mut table = Table::of(&place, "smpp-logins");
+        let mut table = DraftTable::of(&place, "smpp-logins");
         table.system_type(system_type, &place, notes);
         allow(
             rest.first().copied().unwrap_or_default(),
@@ -161,12 +161,13 @@ pub(super) fn smpp_box(
         );
         if draft.account(system_id, password, table, &place, notes) {
             let route = group.text("route-to-smsc");
-            senders.push(Sender {
+            senders.push(KannelSender {
                 system_id: (*system_id).to_owned(),
                 smsc_id: (!route.is_empty()).then(|| route.to_owned()),
-                box_id: match group.is_set("use-systemid-as-smsboxid") {
-                    true => (*system_id).to_owned(),
-                    false => (*system_type).to_owned(),
+                box_id: if group.is_set("use-systemid-as-smsboxid") {
+                    (*system_id).to_owned()
+                } else {
+                    (*system_type).to_owned()
                 },
                 place,
             });
@@ -176,13 +177,13 @@ pub(super) fn smpp_box(
 
 /// `group = sendsms-user`.
 pub(super) fn http_user(
-    group: &Group,
-    draft: &mut Draft,
-    senders: &mut Vec<Sender>,
-    notes: &mut Notes,
+    group: &KannelGroup,
+    draft: &mut ConfigDraft,
+    senders: &mut Vec<KannelSender>,
+    notes: &mut ConversionNotes,
 ) {
     note_rest(group, USER_USED, USER_INSTEAD, notes);
-    let mut table = Table::of(&group.place, "group = sendsms-user");
+    let mut table = DraftTable::of(&group.place, "group = sendsms-user");
     match (group.text("user-deny-ip"), group.get("user-allow-ip")) {
         ("*.*.*.*", Some(allowed)) => allow(&allowed.value, &mut table, &allowed.place, notes),
         ("", _) => {}
@@ -205,7 +206,7 @@ pub(super) fn http_user(
         "" => group.text("default-smsc"),
         forced => forced,
     };
-    senders.push(Sender {
+    senders.push(KannelSender {
         system_id: name.to_owned(),
         smsc_id: (!smsc_id.is_empty()).then(|| smsc_id.to_owned()),
         box_id: String::new(),
@@ -214,7 +215,12 @@ pub(super) fn http_user(
 }
 
 /// `group = smsbox-route`: short codes whose mobile-originated messages go to a box.
-pub(super) fn short_codes(group: &Group, draft: &mut Draft, senders: &[Sender], notes: &mut Notes) {
+pub(super) fn short_codes(
+    group: &KannelGroup,
+    draft: &mut ConfigDraft,
+    senders: &[KannelSender],
+    notes: &mut ConversionNotes,
+) {
     let (box_id, codes) = (group.text("smsbox-id"), group.list("shortcode"));
     let owner = senders
         .iter()
@@ -243,7 +249,7 @@ pub(super) fn short_codes(group: &Group, draft: &mut Draft, senders: &[Sender], 
 }
 
 /// `10.0.0.*;192.168.1.5` as networks; everywhere is no restriction.
-fn allow(patterns: &str, table: &mut Table, place: &Place, notes: &mut Notes) {
+fn allow(patterns: &str, table: &mut DraftTable, place: &SourcePlace, notes: &mut ConversionNotes) {
     let mut networks = Vec::new();
     for pattern in patterns.split([';', ',']).map(str::trim) {
         let parts: Vec<&str> = pattern.split('.').collect();

@@ -215,9 +215,10 @@ fn behind(offered: f64, mut refuses: impl FnMut(u64) -> bool) -> f64 {
         backoff.spend(some);
         for _ in 0..some {
             sent += 1;
-            match refuses(sent) {
-                true => drop(backoff.refused(now, sent, None, Refusal::Rate)),
-                false => waiting -= 1.0,
+            if refuses(sent) {
+                let _ = backoff.refused(now, sent, None, Refusal::Rate);
+            } else {
+                waiting -= 1.0;
             }
         }
     }
@@ -283,9 +284,12 @@ fn one_that_began_badly_gets_all_that_there_is_to_send() {
 fn few_refusals_do_not_hold_it_for_good() {
     for seed in 1..200 {
         let mut draw = draws(seed);
-        let late = behind(10.0, |number| match number < 100 {
-            true => draw() < 40,
-            false => number % 14 == 0,
+        let late = behind(10.0, |number| {
+            if number < 100 {
+                draw() < 40
+            } else {
+                number % 14 == 0
+            }
         });
         assert!(late < 120.0, "seed {seed}: {late} s");
     }

@@ -23,7 +23,7 @@ const UNDEFINED: i32 = -1;
 
 /// What the escapes stand for.
 #[derive(Debug, Clone, Default)]
-pub struct Values<'a> {
+pub struct EscapeValues<'a> {
     /// `%p`, `%q`: who wrote the message; in a report, whom the message was for.
     pub from: &'a [u8],
     /// `%P`, `%Q`: to whom it is; in a report, the sender of the message.
@@ -57,7 +57,7 @@ pub struct Values<'a> {
 }
 
 /// The URL with values in the place of its escapes.
-pub fn fill(pattern: &str, values: &Values<'_>) -> String {
+pub fn fill(pattern: &str, values: &EscapeValues<'_>) -> String {
     let mut out = String::with_capacity(pattern.len() + values.octets.len());
     let words = words(values.octets);
     let mut next = 1;
@@ -111,7 +111,7 @@ pub fn reported(mask: u8, state: u8) -> Option<u8> {
 
 /// The URL with values that could be, to see whether it is one.
 pub fn example(pattern: &str) -> String {
-    fill(pattern, &Values::default())
+    fill(pattern, &EscapeValues::default())
 }
 
 /// Writes octets as part of a query.
@@ -161,9 +161,9 @@ fn behind_names(rest: &str) -> &str {
     rest.splitn(3, '#').nth(2).unwrap_or_default()
 }
 
-// === impl Values ===
+// === impl EscapeValues ===
 
-impl Values<'_> {
+impl EscapeValues<'_> {
     /// Writes what an escape of one letter stands for; false for one that there is not.
     fn write(&self, code: char, out: &mut String) -> bool {
         let number = |number: Option<u8>| number.map_or(UNDEFINED, i32::from).to_string();
@@ -220,8 +220,8 @@ fn written(seconds: i64) -> String {
 mod tests {
     use super::*;
 
-    fn values<'a>() -> Values<'a> {
-        Values {
+    fn values<'a>() -> EscapeValues<'a> {
+        EscapeValues {
             from: b"00447700900123",
             to: b"12345",
             octets: b"NOP  foo+bar *x*",
@@ -230,7 +230,7 @@ mod tests {
             operator: "up",
             account: "acme",
             mask: Some(1),
-            ..Values::default()
+            ..EscapeValues::default()
         }
     }
 
@@ -283,12 +283,12 @@ mod tests {
         ] {
             assert_eq!(fill(pattern, &values()), expected, "{pattern}");
         }
-        let odd = Values {
+        let odd = EscapeValues {
             octets: "k www.a.example/?b=c&d#é".as_bytes(),
             ..values()
         };
         assert_eq!(fill("%S", &odd), "www.a.example/?b=c&d%23%C3%A9");
-        let report = Values {
+        let report = EscapeValues {
             mask: None,
             url: "http://a/?b",
             ..values()

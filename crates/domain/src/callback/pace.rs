@@ -1,7 +1,7 @@
 //! When a callback is tried again, and how long a receiver that fails is left alone.
 //!
 //! Each callback has its own pauses, so that one that is never taken holds no other. A URL, and a host as far as it can
-//! be reached, has a [`Pace`]: the more of the last requests have failed, the fewer it gets at once. Only when none of
+//! be reached, has a [`ReceiverPace`]: the more of the last requests have failed, the fewer it gets at once. Only when none of
 //! them has succeeded it is left alone, longer and longer, and then gets a few.
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// How a receiver is doing: the results of its last requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct ReceiverPace {
     /// One bit for each, the newest lowest; set for failures.
     failed: u32,
     known: u32,
@@ -61,9 +61,9 @@ fn doubled(first: Duration, times: u32, longest: Duration) -> Duration {
     first.saturating_mul(factor).min(longest)
 }
 
-// === impl Pace ===
+// === impl ReceiverPace ===
 
-impl Pace {
+impl ReceiverPace {
     /// Of a URL: whether it takes callbacks.
     pub fn of_url() -> Self {
         Self::tolerating(OF_URL)
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_receiver_that_takes_nothing_is_left_alone_longer_and_longer() {
-        let mut pace = Pace::of_url();
+        let mut pace = ReceiverPace::of_url();
         let rests: Vec<_> = (0..16).map(|_| pace.failed()).collect();
         assert_eq!(rests[..8], [0, 0, 0, 0, 0, 0, 0, 1].map(seconds));
         assert_eq!(rests[8..], [2, 4, 8, 16, 32, 60, 60, 60].map(seconds));
@@ -184,7 +184,7 @@ mod tests {
         pace.failed_meanwhile();
         pace.succeeded();
         assert_eq!((pace.failed(), pace.in_a_row()), (Duration::ZERO, 1));
-        let mut host = Pace::of_host();
+        let mut host = ReceiverPace::of_host();
         let rests: Vec<_> = (0..4).map(|_| host.failed()).collect();
         assert_eq!(rests, [0, 0, 1, 2].map(seconds));
     }
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn the_pace_follows_the_share_of_failures() {
         let most = |good: u32, bad: u32| {
-            let mut pace = Pace::of_url();
+            let mut pace = ReceiverPace::of_url();
             for _ in 0..good {
                 pace.succeeded();
             }
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn a_receiver_that_fails_half_of_the_time_is_hardly_slowed() {
         let mut random = 88_172_645_463_325_252_u64;
-        let mut pace = Pace::of_url();
+        let mut pace = ReceiverPace::of_url();
         let (mut sent, mut turns) = (0, 0);
         while turns < 10_000 {
             let at_once = pace.most(8);
@@ -221,9 +221,10 @@ mod tests {
                 random ^= random << 13;
                 random ^= random >> 7;
                 random ^= random << 17;
-                match random.is_multiple_of(2) {
-                    true => pace.succeeded(),
-                    false => assert_eq!(pace.failed(), Duration::ZERO, "turn {turns}"),
+                if random.is_multiple_of(2) {
+                    pace.succeeded();
+                } else {
+                    assert_eq!(pace.failed(), Duration::ZERO, "turn {turns}");
                 }
             }
         }

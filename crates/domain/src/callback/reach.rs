@@ -8,12 +8,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
 
-use crate::allow::Network;
+use crate::allow::IpNetwork;
 
 /// Hosts and networks that may be reached although they are not public.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
-    networks: Vec<Network>,
+    networks: Vec<IpNetwork>,
     /// In lower case.
     hosts: Vec<String>,
 }

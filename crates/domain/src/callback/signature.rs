@@ -20,7 +20,7 @@ const MOST: usize = 2;
 
 /// The live secrets of an account.
 #[derive(Clone, Default)]
-pub struct Secrets(Vec<Hmac<Sha256>>);
+pub struct SigningSecrets(Vec<Hmac<Sha256>>);
 
 /// Why a text is no list of secrets. Does not repeat any of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -35,9 +35,9 @@ pub enum NotSecrets {
     TooMany,
 }
 
-// === impl Secrets ===
+// === impl SigningSecrets ===
 
-impl Secrets {
+impl SigningSecrets {
     /// One or two secrets, `whsec_` and base64 each, separated by blanks; an empty text has none.
     ///
     /// # Errors
@@ -55,9 +55,10 @@ impl Secrets {
             let key = Hmac::new_from_slice(&octets).map_err(|_| NotSecrets::Length(at))?;
             secrets.push(key);
         }
-        match secrets.len() > MOST {
-            true => Err(NotSecrets::TooMany),
-            false => Ok(Self(secrets)),
+        if secrets.len() > MOST {
+            Err(NotSecrets::TooMany)
+        } else {
+            Ok(Self(secrets))
         }
     }
 
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_vector_of_the_specification() {
-        let secrets = Secrets::parse(SECRET).unwrap();
+        let secrets = SigningSecrets::parse(SECRET).unwrap();
         let signed = secrets.sign(ID, 1_614_265_330, br#"{"test": 2432232314}"#);
         assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
@@ -101,9 +102,9 @@ mod tests {
     #[test]
     fn each_live_secret_signs_and_every_part_counts() {
         let other = format!("{PREFIX}{}", BASE64.encode([7; 32]));
-        let both = Secrets::parse(&format!(" {SECRET}\n{other} ")).unwrap();
+        let both = SigningSecrets::parse(&format!(" {SECRET}\n{other} ")).unwrap();
         let signed = both.sign(ID, 1, b"{}");
-        let one = |secret: &str| Secrets::parse(secret).unwrap().sign(ID, 1, b"{}");
+        let one = |secret: &str| SigningSecrets::parse(secret).unwrap().sign(ID, 1, b"{}");
         assert_eq!(signed, format!("{} {}", one(SECRET), one(&other)));
         for different in [
             both.sign("msg_2", 1, b"{}"),
@@ -126,8 +127,8 @@ mod tests {
             (&long, NotSecrets::Length(1)),
             (&three, NotSecrets::TooMany),
         ] {
-            assert_eq!(Secrets::parse(text).err(), Some(why), "{text}");
+            assert_eq!(SigningSecrets::parse(text).err(), Some(why), "{text}");
         }
-        assert!(Secrets::parse(" ").unwrap().is_empty());
+        assert!(SigningSecrets::parse(" ").unwrap().is_empty());
     }
 }

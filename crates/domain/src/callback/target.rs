@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// A URL that callbacks can be sent to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct CallbackTarget {
     uri: Uri,
     host: String,
     port: u16,
@@ -28,9 +28,9 @@ pub enum NotATarget {
     Fragment,
 }
 
-// === impl Target ===
+// === impl CallbackTarget ===
 
-impl Target {
+impl CallbackTarget {
     /// Reads an absolute URL.
     ///
     /// # Errors
@@ -106,24 +106,39 @@ mod tests {
             ("http://10.0.0.1/hook", "10.0.0.1", 80, false),
             ("HTTPS://[2001:db8::1]:9/", "2001:db8::1", 9, true),
         ] {
-            let target = Target::parse(text).unwrap();
+            let target = CallbackTarget::parse(text).unwrap();
             let found = (target.host(), target.port(), target.is_https());
             assert_eq!(found, (host, port, is_https), "{text}");
         }
-        let address = Target::parse("http://[::1]/").unwrap().address();
+        let address = CallbackTarget::parse("http://[::1]/").unwrap().address();
         assert_eq!(address, Some("::1".parse().unwrap()));
         // Left to the resolver, and its answer is looked at.
-        assert_eq!(Target::parse("http://2130706433/").unwrap().address(), None);
+        assert_eq!(
+            CallbackTarget::parse("http://2130706433/")
+                .unwrap()
+                .address(),
+            None
+        );
     }
 
     #[test]
     fn refuses_what_cannot_be_called() {
         for text in ["/hook", "example.com", "ftp://example.com/"] {
-            assert_eq!(Target::parse(text), Err(NotATarget::Scheme), "{text}");
+            assert_eq!(
+                CallbackTarget::parse(text),
+                Err(NotATarget::Scheme),
+                "{text}"
+            );
         }
         let with_password = "https://user:password@example.com/";
-        assert_eq!(Target::parse(with_password), Err(NotATarget::UserInfo));
-        assert_eq!(Target::parse("https://a/#b"), Err(NotATarget::Fragment));
+        assert_eq!(
+            CallbackTarget::parse(with_password),
+            Err(NotATarget::UserInfo)
+        );
+        assert_eq!(
+            CallbackTarget::parse("https://a/#b"),
+            Err(NotATarget::Fragment)
+        );
         for text in [
             "",
             "https://",
@@ -132,7 +147,7 @@ mod tests {
             "https://a:99999/",
             "https://a:/",
         ] {
-            let refused = Target::parse(text);
+            let refused = CallbackTarget::parse(text);
             assert!(
                 matches!(refused, Err(NotATarget::Malformed(_))),
                 "{text} {refused:?}"

@@ -21,7 +21,7 @@ pub struct Keyword {
 
 /// A text in two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Words<'t> {
+pub struct KeywordSplit<'t> {
     /// As the sender wrote it; empty if the text has no word.
     pub keyword: &'t str,
     /// What follows, without the punctuation and the blanks between.
@@ -34,13 +34,13 @@ pub fn composed(text: &str) -> String {
 }
 
 /// The keyword of a text and the rest: the first of these that it begins with, or else its first word.
-pub fn words<'t>(keywords: &[Keyword], text: &'t str) -> Words<'t> {
+pub fn words<'t>(keywords: &[Keyword], text: &'t str) -> KeywordSplit<'t> {
     let found = keywords.iter().find_map(|keyword| keyword.begins(text));
     let text = text.trim_start();
     let end = found.unwrap_or_else(|| first_word(text));
     let (keyword, rest) = text.split_at(end);
     let punctuation = |c: char| !c.is_whitespace() && !belongs_to_word(c);
-    Words {
+    KeywordSplit {
         keyword,
         rest: rest.trim_start_matches(punctuation).trim(),
     }
@@ -68,9 +68,10 @@ fn fold(c: char) -> impl Iterator<Item = char> {
     // Small first: the capital sharp s is a capital already.
     let capitals = c.to_lowercase().flat_map(char::to_uppercase);
     for small in capitals.flat_map(char::to_lowercase) {
-        match is_greek {
-            true => decompose_canonical(small, |part| folded.push(part)),
-            false => folded.push(small),
+        if is_greek {
+            decompose_canonical(small, |part| folded.push(part));
+        } else {
+            folded.push(small);
         }
     }
     folded.retain(|c| *c != DOT_ABOVE && !(is_greek && is_combining_mark(*c)));

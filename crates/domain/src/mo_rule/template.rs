@@ -26,7 +26,7 @@ enum Piece {
 
 /// What is put into the gaps.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Values<'v> {
+pub struct TemplateValues<'v> {
     /// The sender of the message that is answered.
     pub from: &'v str,
     /// The address that it came to.
@@ -78,7 +78,7 @@ impl Template {
     }
 
     /// The text with these values.
-    pub fn filled(&self, values: Values<'_>) -> String {
+    pub fn filled(&self, values: TemplateValues<'_>) -> String {
         let pieces = self.pieces.iter().map(|piece| match piece {
             Piece::Own(text) => text.as_str(),
             Piece::From => values.from,

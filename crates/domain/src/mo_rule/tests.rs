@@ -3,15 +3,17 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::policy::Entry;
+use crate::policy::AddressEntry;
 
 fn set(entries: &[&str]) -> Vec<Arc<AddressSet>> {
-    let entries = entries.iter().map(|text| Entry::parse(text).unwrap());
+    let entries = entries
+        .iter()
+        .map(|text| AddressEntry::parse(text).unwrap());
     vec![Arc::new(AddressSet::build(entries).unwrap())]
 }
 
-fn rule(name: &str) -> Rule {
-    Rule {
+fn rule(name: &str) -> CompiledMoRule {
+    CompiledMoRule {
         name: name.to_owned(),
         to: Vec::new(),
         from: Vec::new(),
@@ -30,7 +32,7 @@ fn keywords(words: &[&str]) -> Vec<Keyword> {
 }
 
 fn reply(template: &str) -> Action {
-    Action::Reply(Reply {
+    Action::Reply(MoReply {
         template: Template::parse(template).unwrap(),
         account: "acme".to_owned(),
         from: None,
@@ -39,8 +41,8 @@ fn reply(template: &str) -> Action {
     })
 }
 
-fn asked<'m>(to: &'m str, from: &'m str) -> Asked<'m> {
-    Asked {
+fn asked<'m>(to: &'m str, from: &'m str) -> MoRuleInput<'m> {
+    MoRuleInput {
         destination: to.as_bytes(),
         source: from.as_bytes(),
         operator: "up",
@@ -48,9 +50,9 @@ fn asked<'m>(to: &'m str, from: &'m str) -> Asked<'m> {
     }
 }
 
-fn name<'r>(found: &Found<'r>) -> Option<&'r str> {
+fn name<'r>(found: &MoRuleMatch<'r>) -> Option<&'r str> {
     match found {
-        Found::By(rule) => Some(&rule.name),
+        MoRuleMatch::By(rule) => Some(&rule.name),
         _ => None,
     }
 }
@@ -137,7 +139,11 @@ fn a_text_is_its_keyword_and_the_rest() {
         ("!!!", "!!!", ""),
         ("", "", ""),
     ] {
-        assert_eq!(words(&known, text), Words { keyword, rest }, "{text:?}");
+        assert_eq!(
+            words(&known, text),
+            KeywordSplit { keyword, rest },
+            "{text:?}"
+        );
     }
 }
 
@@ -148,26 +154,26 @@ fn a_rule_fits_by_all_of_its_conditions() {
     one.from = set(&["4477*"]);
     one.keywords = keywords(&["info"]);
     one.operator = Some("up".to_owned());
-    let known = |text: &'static str| move || Text::Known(text);
+    let known = |text: &'static str| move || MoText::Known(text);
     let good = asked("12345", "+447700900123");
     assert_eq!(one.misses(&good, known("INFO")), None);
     assert_eq!(one.misses(&asked("2001", "4477"), known("info x")), None);
     assert_eq!(one.misses(&good, known("other")), Some(Miss::Keyword));
-    assert_eq!(one.misses(&good, || Text::Absent), Some(Miss::Keyword));
-    assert_eq!(one.misses(&good, || Text::Later), Some(Miss::Later));
-    let never = || -> Text<'static> { panic!("the text is not needed") };
+    assert_eq!(one.misses(&good, || MoText::Absent), Some(Miss::Keyword));
+    assert_eq!(one.misses(&good, || MoText::Later), Some(Miss::Later));
+    let never = || -> MoText<'static> { panic!("the text is not needed") };
     let elsewhere = asked("54321", "4477");
     assert_eq!(one.misses(&elsewhere, never), Some(Miss::Destination));
     let other = asked("12345", "49170");
     assert_eq!(one.misses(&other, never), Some(Miss::Source));
-    let down = Asked {
+    let down = MoRuleInput {
         operator: "down",
         ..good
     };
     assert_eq!(one.misses(&down, never), Some(Miss::Operator));
     one.account = Some("acme".to_owned());
     assert_eq!(one.misses(&good, never), Some(Miss::Account));
-    let owned = Asked {
+    let owned = MoRuleInput {
         owner: Some("acme"),
         ..good
     };
@@ -181,24 +187,24 @@ fn a_part_waits_only_where_a_keyword_decides() {
     by_word.keywords = keywords(&["info"]);
     let mut rest = rule("rest");
     rest.to = set(&["12345"]);
-    let rules = Rules::new(vec![by_word.clone(), rest.clone()]);
-    let later = || Text::Later;
+    let rules = CompiledMoRules::new(vec![by_word.clone(), rest.clone()]);
+    let later = || MoText::Later;
     assert!(matches!(
         rules.find(&asked("12345", "1"), later),
-        Found::Later
+        MoRuleMatch::Later
     ));
     assert!(matches!(
         rules.find(&asked("1", "1"), later),
-        Found::Nothing
+        MoRuleMatch::Nothing
     ));
-    let rules = Rules::new(vec![rest, by_word]);
+    let rules = CompiledMoRules::new(vec![rest, by_word]);
     assert_eq!(name(&rules.find(&asked("12345", "1"), later)), Some("rest"));
 }
 
 #[test]
 fn templates_are_filled_and_known_again() {
     let template = Template::parse("Hi {{from}}, {{ keyword }} to {{to}}: {{text}}!").unwrap();
-    let values = Values {
+    let values = TemplateValues {
         from: "4477",
         to: "12345",
         keyword: "INFO",
@@ -247,22 +253,37 @@ fn machines_and_own_addresses_are_not_answered() {
     let mut one = rule("one");
     one.to = set(&["12345", "447700911111"]);
     one.action = reply("Welcome to the weather service, {{from}}");
-    let rules = Rules::new(vec![one]);
+    let rules = CompiledMoRules::new(vec![one]);
     let owned = |address: &[u8]| address == b"447700922222";
     for (from, is_acknowledgement, text, why) in [
         ("+447700900123", false, "info", None),
-        ("ACME", false, "info", Some(Unanswered::NotANumber)),
-        ("", false, "info", Some(Unanswered::NotANumber)),
-        ("54321", false, "info", Some(Unanswered::ShortCode)),
-        ("447700922222", false, "info", Some(Unanswered::OwnAddress)),
-        ("+447700911111", false, "info", Some(Unanswered::OwnAddress)),
-        ("447700933333", false, "info", Some(Unanswered::OwnAddress)),
-        ("447700900123", true, "info", Some(Unanswered::Automatic)),
+        ("ACME", false, "info", Some(NoReplyReason::NotANumber)),
+        ("", false, "info", Some(NoReplyReason::NotANumber)),
+        ("54321", false, "info", Some(NoReplyReason::ShortCode)),
+        (
+            "447700922222",
+            false,
+            "info",
+            Some(NoReplyReason::OwnAddress),
+        ),
+        (
+            "+447700911111",
+            false,
+            "info",
+            Some(NoReplyReason::OwnAddress),
+        ),
+        (
+            "447700933333",
+            false,
+            "info",
+            Some(NoReplyReason::OwnAddress),
+        ),
+        ("447700900123", true, "info", Some(NoReplyReason::Automatic)),
         (
             "447700900123",
             false,
             "Welcome to the weather service, 12345",
-            Some(Unanswered::Automatic),
+            Some(NoReplyReason::Automatic),
         ),
     ] {
         let addresses = (from.as_bytes(), &b"447700933333"[..]);
@@ -279,19 +300,21 @@ fn a_note_is_read_back() {
 }
 
 /// Conditions from small alphabets, so that several rules often fit.
-fn some_rule() -> impl Strategy<Value = Rule> {
+fn some_rule() -> impl Strategy<Value = CompiledMoRule> {
     let entry = |of: &'static str| proptest::option::of(of);
     let parts = (
         entry("[12]{0,2}\\*|[12]{1,2}"),
         entry("[34]{0,1}\\*"),
         entry("[ab]"),
     );
-    (parts, proptest::option::of("up|down")).prop_map(|((to, from, word), operator)| Rule {
-        to: to.map_or_else(Vec::new, |to| set(&[&to])),
-        from: from.map_or_else(Vec::new, |from| set(&[&from])),
-        keywords: word.map_or_else(Vec::new, |word| keywords(&[&word])),
-        operator,
-        ..rule("")
+    (parts, proptest::option::of("up|down")).prop_map(|((to, from, word), operator)| {
+        CompiledMoRule {
+            to: to.map_or_else(Vec::new, |to| set(&[&to])),
+            from: from.map_or_else(Vec::new, |from| set(&[&from])),
+            keywords: word.map_or_else(Vec::new, |word| keywords(&[&word])),
+            operator,
+            ..rule("")
+        }
     })
 }
 
@@ -305,10 +328,10 @@ proptest! {
             rule.name = at.to_string();
         }
         let asked = asked(&to, &from);
-        let known = || Text::Known(&text);
+        let known = || MoText::Known(&text);
         let first = rules.iter().find(|rule| rule.misses(&asked, known).is_none());
         let first = first.map(|rule| rule.name.clone());
-        let table = Rules::new(rules.clone());
+        let table = CompiledMoRules::new(rules.clone());
         prop_assert_eq!(name(&table.find(&asked, known)), first.as_deref());
         // A rule that is moved to the end takes only what no other one takes.
         if let Some(first) = first {
@@ -316,7 +339,7 @@ proptest! {
             let moved = rules.remove(at);
             rules.push(moved);
             let others = rules.iter().take(rules.len() - 1).any(|rule| rule.misses(&asked, known).is_none());
-            let table = Rules::new(rules);
+            let table = CompiledMoRules::new(rules);
             let now = table.find(&asked, known);
             prop_assert_eq!(name(&now) == Some(first.as_str()), !others);
         }

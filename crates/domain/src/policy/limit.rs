@@ -18,7 +18,7 @@ pub enum Per {
 
 /// A rate for messages between some addresses.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limit {
+pub struct AddressLimit {
     /// Unique.
     pub name: String,
     /// Interned name of the account; every account without it.
@@ -34,9 +34,9 @@ pub struct Limit {
     pub per: Per,
 }
 
-// === impl Limit ===
+// === impl AddressLimit ===
 
-impl Limit {
+impl AddressLimit {
     /// What distinguishes the bucket of a message from the limit's other ones: an address, or
     /// nothing. `None` when the limit does not apply to it.
     pub fn bucket_of<'m>(

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use super::*;
 
 fn set(entries: &[&str]) -> AddressSet {
-    let entries = entries.iter().map(|text| Entry::parse(text).unwrap());
+    let entries = entries
+        .iter()
+        .map(|text| AddressEntry::parse(text).unwrap());
     AddressSet::build(entries).unwrap()
 }
 
@@ -22,16 +24,19 @@ fn sets(entries: &[&str]) -> Vec<Arc<AddressSet>> {
 fn entries_are_read() {
     let octets = |text: &str| text.as_bytes().into();
     for (text, entry) in [
-        ("ACME", Entry::Exact(octets("ACME"))),
-        (" +447700900001 ", Entry::Exact(octets("447700900001"))),
-        ("+4477*", Entry::Prefix(octets("4477"))),
-        ("*", Entry::Prefix(octets(""))),
-        ("My Shop", Entry::Exact(octets("My Shop"))),
-        ("/^[A-Z]+$/", Entry::Pattern("^[A-Z]+$".to_owned())),
-        ("/a\\/b/", Entry::Pattern("a\\/b".to_owned())),
-        ("list:brands", Entry::List("brands".to_owned())),
+        ("ACME", AddressEntry::Exact(octets("ACME"))),
+        (
+            " +447700900001 ",
+            AddressEntry::Exact(octets("447700900001")),
+        ),
+        ("+4477*", AddressEntry::Prefix(octets("4477"))),
+        ("*", AddressEntry::Prefix(octets(""))),
+        ("My Shop", AddressEntry::Exact(octets("My Shop"))),
+        ("/^[A-Z]+$/", AddressEntry::Pattern("^[A-Z]+$".to_owned())),
+        ("/a\\/b/", AddressEntry::Pattern("a\\/b".to_owned())),
+        ("list:brands", AddressEntry::List("brands".to_owned())),
     ] {
-        assert_eq!(Entry::parse(text), Ok(entry), "{text}");
+        assert_eq!(AddressEntry::parse(text), Ok(entry), "{text}");
     }
     for (text, said) in [
         ("", "is empty"),
@@ -43,10 +48,10 @@ fn entries_are_read() {
         ("/abc", "between slashes"),
         ("list:", "names no list"),
     ] {
-        let error = Entry::parse(text).unwrap_err().to_string();
+        let error = AddressEntry::parse(text).unwrap_err().to_string();
         assert!(error.contains(said), "{text}: {error}");
     }
-    let broken = Entry::parse("/[/").unwrap();
+    let broken = AddressEntry::parse("/[/").unwrap();
     let error = AddressSet::build([broken]).unwrap_err().to_string();
     assert!(error.contains("unclosed character class"), "{error}");
 }
@@ -87,13 +92,17 @@ fn the_verdict() {
     for (source, destination, verdict) in [
         ("ACME", "447700900001", Ok(())),
         ("ACME", "+447700900001", Ok(())),
-        ("ACMEX", "447700900001", Err(Reason::SenderBlocked)),
-        ("OTHER", "447700900001", Err(Reason::SenderNotAllowed)),
-        ("", "447700900001", Err(Reason::SenderNotAllowed)),
-        ("ACME", "4499", Err(Reason::DestinationBlocked)),
-        ("ACME", "+4499", Err(Reason::DestinationBlocked)),
-        ("ACME", "33", Err(Reason::DestinationNotAllowed)),
-        ("OTHER", "33", Err(Reason::SenderNotAllowed)),
+        ("ACMEX", "447700900001", Err(PolicyRefusal::SenderBlocked)),
+        (
+            "OTHER",
+            "447700900001",
+            Err(PolicyRefusal::SenderNotAllowed),
+        ),
+        ("", "447700900001", Err(PolicyRefusal::SenderNotAllowed)),
+        ("ACME", "4499", Err(PolicyRefusal::DestinationBlocked)),
+        ("ACME", "+4499", Err(PolicyRefusal::DestinationBlocked)),
+        ("ACME", "33", Err(PolicyRefusal::DestinationNotAllowed)),
+        ("OTHER", "33", Err(PolicyRefusal::SenderNotAllowed)),
     ] {
         let found = policy.check(source.as_bytes(), destination.as_bytes());
         assert_eq!(found, verdict, "{source} to {destination}");
@@ -106,7 +115,7 @@ fn the_verdict() {
 
 #[test]
 fn limits_choose_their_bucket() {
-    let limit = |account, sender: &str, destination: &str, per| Limit {
+    let limit = |account, sender: &str, destination: &str, per| AddressLimit {
         name: "one".to_owned(),
         account,
         sender_prefix: sender.as_bytes().into(),
@@ -155,8 +164,8 @@ fn a_million_entries_are_cheap() {
     let numbers = (0..1_000_000u64).map(|n| {
         let text = format!("4477{n:08}");
         match n % 2 {
-            0 => Entry::Exact(text.into_bytes().into()),
-            _ => Entry::Prefix(text.into_bytes().into()),
+            0 => AddressEntry::Exact(text.into_bytes().into()),
+            _ => AddressEntry::Prefix(text.into_bytes().into()),
         }
     });
     let set = AddressSet::build(numbers).unwrap();
@@ -174,7 +183,7 @@ proptest! {
         entries in prop::collection::vec("[01]{0,6}", 0..40),
         addresses in prop::collection::vec("[01]{0,8}", 1..40),
     ) {
-        let prefixes = entries.iter().map(|text| Entry::Prefix(text.as_bytes().into()));
+        let prefixes = entries.iter().map(|text| AddressEntry::Prefix(text.as_bytes().into()));
         let set = AddressSet::build(prefixes).unwrap();
         for address in &addresses {
             let naive = entries.iter().any(|prefix| address.starts_with(prefix.as_str()));
@@ -187,16 +196,16 @@ proptest! {
         entries in prop::collection::vec("\\+?[0-2]{1,3}\\*?|/\\^?[0-2]{1,2}\\$?/", 0..12),
         addresses in prop::collection::vec("[0-2]{0,5}", 1..20),
     ) {
-        let parsed: Vec<Entry> = entries.iter().map(|text| Entry::parse(text).unwrap()).collect();
+        let parsed: Vec<AddressEntry> = entries.iter().map(|text| AddressEntry::parse(text).unwrap()).collect();
         let set = AddressSet::build(parsed.clone()).unwrap();
         for address in &addresses {
             let naive = parsed.iter().any(|entry| match entry {
-                Entry::Exact(exact) => **exact == *address.as_bytes(),
-                Entry::Prefix(prefix) => address.as_bytes().starts_with(prefix),
-                Entry::Pattern(text) => {
+                AddressEntry::Exact(exact) => **exact == *address.as_bytes(),
+                AddressEntry::Prefix(prefix) => address.as_bytes().starts_with(prefix),
+                AddressEntry::Pattern(text) => {
                     regex::bytes::Regex::new(text).unwrap().is_match(address.as_bytes())
                 }
-                Entry::List(_) => false,
+                AddressEntry::List(_) => false,
             });
             prop_assert_eq!(set.contains(address.as_bytes()), naive, "{:?} in {:?}", address, entries);
         }

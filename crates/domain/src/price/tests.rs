@@ -68,9 +68,8 @@ proptest! {
         destination in "[0-3]{0,7}",
     ) {
         let build = |prices: &BTreeMap<String, u32>| {
-            let named = |prefix: &String| match prefix.is_empty() {
-                true => DEFAULT.to_owned(),
-                false => prefix.clone(),
+            let named = |prefix: &String| {
+                if prefix.is_empty() { DEFAULT.to_owned() } else { prefix.clone() }
             };
             let list: Vec<(String, u32)> =
                 prices.iter().map(|(prefix, price)| (named(prefix), *price)).collect();

@@ -15,8 +15,8 @@ const ABBREVIATED: u8 = 6;
 /// NPI.
 const ISDN: u8 = 1;
 
-fn number(ton: u8, npi: u8, digits: &str) -> Number {
-    Number {
+fn number(ton: u8, npi: u8, digits: &str) -> TypedAddress {
+    TypedAddress {
         ton,
         npi,
         digits: Bytes::copy_from_slice(digits.as_bytes()),
@@ -28,48 +28,48 @@ fn octets(text: &'static str) -> Bytes {
 }
 
 /// Short codes apart, everything becomes an international number of the United Kingdom.
-fn to_international() -> Vec<Rule> {
-    let international = Rule {
+fn to_international() -> Vec<CompiledRewriteRule> {
+    let international = CompiledRewriteRule {
         set_ton: Some(INTERNATIONAL),
         set_npi: Some(ISDN),
-        ..Rule::default()
+        ..CompiledRewriteRule::default()
     };
     vec![
-        Rule {
+        CompiledRewriteRule {
             max_length: Some(6),
             alphanumeric: Some(false),
             set_ton: Some(NETWORK),
             set_npi: Some(UNKNOWN),
-            ..Rule::default()
+            ..CompiledRewriteRule::default()
         },
-        Rule {
+        CompiledRewriteRule {
             alphanumeric: Some(true),
             set_ton: Some(ALPHANUMERIC),
             set_npi: Some(UNKNOWN),
-            ..Rule::default()
+            ..CompiledRewriteRule::default()
         },
-        Rule {
+        CompiledRewriteRule {
             prefix: octets("+"),
             strip: 1,
             ..international.clone()
         },
-        Rule {
+        CompiledRewriteRule {
             prefix: octets("00"),
             strip: 2,
             ..international.clone()
         },
-        Rule {
+        CompiledRewriteRule {
             prefix: octets("0"),
             strip: 1,
             add: octets("44"),
             ..international.clone()
         },
-        Rule {
+        CompiledRewriteRule {
             ton: Some(NATIONAL),
             add: octets("44"),
             ..international.clone()
         },
-        Rule {
+        CompiledRewriteRule {
             ton: Some(SUBSCRIBER),
             min_length: Some(7),
             add: octets("4420"),
@@ -132,7 +132,7 @@ fn national_forms_become_international() {
 
 #[test]
 fn international_becomes_national_again() {
-    let rules = [Rule {
+    let rules = [CompiledRewriteRule {
         ton: Some(INTERNATIONAL),
         npi: Some(ISDN),
         prefix: octets("44"),
@@ -140,7 +140,7 @@ fn international_becomes_national_again() {
         strip: 2,
         add: octets("0"),
         set_ton: Some(NATIONAL),
-        ..Rule::default()
+        ..CompiledRewriteRule::default()
     }];
     let rewritten = rewrite(&rules, &number(INTERNATIONAL, ISDN, "447700900123"));
     assert_eq!(rewritten, Ok(Some(number(NATIONAL, ISDN, "07700900123"))));
@@ -156,20 +156,20 @@ fn international_becomes_national_again() {
 
 #[test]
 fn a_fixed_sender_takes_the_place_of_names_and_of_nothing() {
-    let number_of_ours = |rule: Rule| Rule {
+    let number_of_ours = |rule: CompiledRewriteRule| CompiledRewriteRule {
         replace: Some(octets("447700900000")),
         set_ton: Some(INTERNATIONAL),
         set_npi: Some(ISDN),
         ..rule
     };
     let rules = [
-        number_of_ours(Rule {
+        number_of_ours(CompiledRewriteRule {
             alphanumeric: Some(true),
-            ..Rule::default()
+            ..CompiledRewriteRule::default()
         }),
-        number_of_ours(Rule {
+        number_of_ours(CompiledRewriteRule {
             max_length: Some(0),
-            ..Rule::default()
+            ..CompiledRewriteRule::default()
         }),
     ];
     let ours = number(INTERNATIONAL, ISDN, "447700900000");
@@ -189,14 +189,14 @@ fn a_fixed_sender_takes_the_place_of_names_and_of_nothing() {
 #[test]
 fn the_first_rule_that_matches_is_the_only_one() {
     let rules = [
-        Rule {
+        CompiledRewriteRule {
             prefix: octets("08"),
-            ..Rule::default()
+            ..CompiledRewriteRule::default()
         },
-        Rule {
+        CompiledRewriteRule {
             prefix: octets("0"),
             strip: 1,
-            ..Rule::default()
+            ..CompiledRewriteRule::default()
         },
     ];
     assert_eq!(rewrite(&rules, &number(UNKNOWN, UNKNOWN, "0800")), Ok(None));
@@ -206,14 +206,14 @@ fn the_first_rule_that_matches_is_the_only_one() {
 
 #[test]
 fn what_has_no_room_is_refused() {
-    let rules = [Rule {
+    let rules = [CompiledRewriteRule {
         add: octets("00"),
-        ..Rule::default()
+        ..CompiledRewriteRule::default()
     }];
     let fits = rewrite(&rules, &number(UNKNOWN, UNKNOWN, "123456789012345678"));
     assert_eq!(fits.unwrap().unwrap().digits.len(), MAX_ADDRESS);
     let beyond = rewrite(&rules, &number(UNKNOWN, UNKNOWN, "1234567890123456789"));
-    assert_eq!(beyond, Err(TooLong(21)));
+    assert_eq!(beyond, Err(AddressTooLong(21)));
 }
 
 fn any_octets(most: usize) -> impl Strategy<Value = Bytes> {
@@ -229,8 +229,8 @@ prop_compose! {
         replace in prop::option::of(any_octets(30)),
         strip in prop_oneof![0..30usize, Just(usize::MAX)],
         add in any_octets(30),
-    ) -> Rule {
-        Rule {
+    ) -> CompiledRewriteRule {
+        CompiledRewriteRule {
             ton, npi, prefix, min_length, max_length, alphanumeric,
             replace, strip, add, set_ton, set_npi,
         }
@@ -245,14 +245,14 @@ proptest! {
         npi in 0..19u8,
         digits in any_octets(64),
     ) {
-        let given = Number { ton, npi, digits };
+        let given = TypedAddress { ton, npi, digits };
         match rewrite(&rules, &given) {
             Ok(Some(rewritten)) => {
                 prop_assert!(rewritten.digits.len() <= MAX_ADDRESS);
                 prop_assert_ne!(rewritten, given);
             }
             Ok(None) => {}
-            Err(TooLong(length)) => prop_assert!(length > MAX_ADDRESS),
+            Err(AddressTooLong(length)) => prop_assert!(length > MAX_ADDRESS),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
 
-use super::{Question, Route};
+use super::{Route, RouteQuestion};
 use crate::address;
 
 /// Longest expression.
@@ -98,7 +98,7 @@ impl Expressions {
     pub(super) fn fitting<'a, T>(
         &'a self,
         routes: &'a [Route<T>],
-        message: &Question<'a>,
+        message: &RouteQuestion<'a>,
         network: impl Fn(Option<&str>) -> bool + 'a,
     ) -> impl Iterator<Item = usize> + 'a {
         let destination = address::normalise(message.destination);

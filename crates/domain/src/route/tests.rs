@@ -15,7 +15,7 @@ fn route(prefix: &str, source: &str, account: Option<&str>, target: &str) -> Rou
         account: account.map(str::to_owned),
         network: None,
         sharing: Sharing::Weight,
-        steps: vec![Step::single(target.to_owned())],
+        steps: vec![RoutingStep::single(target.to_owned())],
     }
 }
 
@@ -24,8 +24,8 @@ fn ask<'m>(
     source: &'m str,
     account: &'m str,
     network: &'m str,
-) -> Question<'m> {
-    Question {
+) -> RouteQuestion<'m> {
+    RouteQuestion {
         destination: destination.as_bytes(),
         source: source.as_bytes(),
         account,
@@ -34,10 +34,10 @@ fn ask<'m>(
 }
 
 fn steps(list: &[&[(&'static str, u32)]]) -> Route<&'static str> {
-    let step = |shares: &&[(&'static str, u32)]| Step {
+    let step = |shares: &&[(&'static str, u32)]| RoutingStep {
         shares: shares
             .iter()
-            .map(|&(target, weight)| Share { target, weight })
+            .map(|&(target, weight)| TargetShare { target, weight })
             .collect(),
     };
     Route {
@@ -168,7 +168,7 @@ fn failover_goes_to_the_rest_of_the_step_then_on_then_round() {
 fn names_become_numbers() {
     let route = steps(&[&[("a", 1), ("gone", 2)], &[("gone", 1)]]);
     let mapped = route.map(|name| (*name == "a").then_some(7u32));
-    assert_eq!(mapped.steps, [Step::single(7)]);
+    assert_eq!(mapped.steps, [RoutingStep::single(7)]);
 }
 
 #[test]

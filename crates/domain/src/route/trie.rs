@@ -6,11 +6,11 @@
 /// Prefix → value.
 #[derive(Debug)]
 pub(crate) struct Trie<V> {
-    nodes: Vec<Node<V>>,
+    nodes: Vec<TrieNode<V>>,
 }
 
 #[derive(Debug)]
-struct Node<V> {
+struct TrieNode<V> {
     edges: Vec<(u8, u32)>,
     value: Option<V>,
 }
@@ -20,7 +20,7 @@ struct Node<V> {
 impl<V> Default for Trie<V> {
     fn default() -> Self {
         Self {
-            nodes: vec![Node::new()],
+            nodes: vec![TrieNode::new()],
         }
     }
 }
@@ -34,7 +34,7 @@ impl<V> Trie<V> {
                 Some(child) => child,
                 None => {
                     let child = self.nodes.len();
-                    self.nodes.push(Node::new());
+                    self.nodes.push(TrieNode::new());
                     self.nodes[at].edges.push((octet, child as u32));
                     child
                 }
@@ -68,7 +68,7 @@ impl<V> Trie<V> {
     }
 }
 
-impl<V> Node<V> {
+impl<V> TrieNode<V> {
     fn new() -> Self {
         Self {
             edges: Vec::new(),

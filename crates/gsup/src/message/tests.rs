@@ -14,34 +14,34 @@ fn given(hex: &str) -> Bytes {
 }
 
 fn service_centre() -> SmRpAddress {
-    SmRpAddress::ServiceCentre(Address::international("49170000"))
+    SmRpAddress::ServiceCentre(TpduAddress::international("49170000"))
 }
 
-fn mt_request() -> Message {
-    Message {
+fn mt_request() -> GsupMessage {
+    GsupMessage {
         reference: Some(1),
         destination: Some(SmRpAddress::Imsi(IMSI.to_owned())),
         originator: Some(service_centre()),
         user_information: Some(given("040481214300003211221234440005C8329BFD06")),
         more_messages: Some(false),
         source_name: Some(Bytes::from_static(b"SMSC-00-00-00-00-00-00")),
-        ..Message::new(MessageType::MT_FORWARD_SM_REQUEST, IMSI)
+        ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, IMSI)
     }
 }
 
-fn answer(message_type: MessageType) -> Message {
-    Message {
+fn answer(message_type: MessageType) -> GsupMessage {
+    GsupMessage {
         reference: Some(0x2A),
         class: None,
-        ..Message::new(message_type, IMSI)
+        ..GsupMessage::new(message_type, IMSI)
     }
 }
 
 /// What it is, its octets, the message.
 #[expect(clippy::too_many_lines, reason = "a table of messages")]
-fn table() -> Vec<(&'static str, String, Message)> {
+fn table() -> Vec<(&'static str, String, GsupMessage)> {
     let with_imsi = |message_type: &str, rest: &str| format!("{message_type} {IMSI_HEX} {rest}");
-    let error = |message_type, rp_cause| Message {
+    let error = |message_type, rp_cause| GsupMessage {
         rp_cause: Some(rp_cause),
         ..answer(message_type)
     };
@@ -63,14 +63,14 @@ fn table() -> Vec<(&'static str, String, Message)> {
                 "40 01 2A 41 06 03 91 94710000 42 06 02 91 94610010 43 02 0107 0A 01 02 \
                  60 04 4D534300 61 05 534D534300",
             ),
-            Message {
+            GsupMessage {
                 reference: Some(0x2A),
                 destination: Some(service_centre()),
-                originator: Some(SmRpAddress::Msisdn(Address::international("49160001"))),
+                originator: Some(SmRpAddress::Msisdn(TpduAddress::international("49160001"))),
                 user_information: Some(given("0107")),
                 source_name: Some(Bytes::from_static(b"MSC")),
                 destination_name: Some(Bytes::from_static(b"SMSC")),
-                ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, IMSI)
+                ..GsupMessage::new(MessageType::MO_FORWARD_SM_REQUEST, IMSI)
             },
         ),
         (
@@ -86,7 +86,7 @@ fn table() -> Vec<(&'static str, String, Message)> {
         (
             "MT-forwardSM result with the report of the phone",
             with_imsi("2A", "40 01 2A 43 02 0000"),
-            Message {
+            GsupMessage {
                 user_information: Some(given("0000")),
                 ..answer(MessageType::MT_FORWARD_SM_RESULT)
             },
@@ -99,7 +99,7 @@ fn table() -> Vec<(&'static str, String, Message)> {
         (
             "MT-forwardSM error of the HLR: implicitly detached",
             with_imsi("29", "02 01 0A 40 01 2A"),
-            Message {
+            GsupMessage {
                 cause: Some(0x0A),
                 ..answer(MessageType::MT_FORWARD_SM_ERROR)
             },
@@ -107,7 +107,7 @@ fn table() -> Vec<(&'static str, String, Message)> {
         (
             "READY-FOR-SM request: memory available",
             with_imsi("2C", "40 01 2A 46 01 02 0A 01 02"),
-            Message {
+            GsupMessage {
                 alert_reason: Some(ALERT_MEMORY),
                 class: Some(CLASS_SMS),
                 ..answer(MessageType::READY_FOR_SM_REQUEST)
@@ -126,7 +126,7 @@ fn table() -> Vec<(&'static str, String, Message)> {
         (
             "ROUTING_ERROR",
             with_imsi("4E", "40 01 2A 0A 01 02"),
-            Message {
+            GsupMessage {
                 class: Some(CLASS_SMS),
                 ..answer(MessageType::ROUTING_ERROR)
             },
@@ -137,7 +137,7 @@ fn table() -> Vec<(&'static str, String, Message)> {
                 "28",
                 "40 01 FF 41 01 FF 42 06 03 91 94710000 43 00 45 01 01 0A 01 02",
             ),
-            Message {
+            GsupMessage {
                 reference: Some(REFERENCE_UNKNOWN),
                 destination: Some(SmRpAddress::Absent),
                 user_information: Some(Bytes::new()),
@@ -153,7 +153,7 @@ fn table() -> Vec<(&'static str, String, Message)> {
 fn messages_are_read_and_written() {
     for (about, hex, message) in table() {
         let given = given(&hex);
-        assert_eq!(Message::decode(&given), Ok(message.clone()), "{about}");
+        assert_eq!(GsupMessage::decode(&given), Ok(message.clone()), "{about}");
         assert_eq!(message.encode().unwrap(), given, "{about}");
     }
 }
@@ -182,12 +182,12 @@ fn what_is_not_known_is_passed_over() {
         "26 40 01 01 08 05 04 94610010 28 01 02 30 04 00000001 31 01 01 F0 00 {IMSI_HEX} \
          60 03 4D5343 40 01 2A"
     );
-    let expected = Message {
+    let expected = GsupMessage {
         source_name: Some(Bytes::from_static(b"MSC")),
         ..answer(MessageType::MO_FORWARD_SM_RESULT)
     };
-    assert_eq!(Message::decode(&given(&hex)), Ok(expected));
-    let other = Message::decode(&given(&format!("04 {IMSI_HEX} 28 01 02"))).unwrap();
+    assert_eq!(GsupMessage::decode(&given(&hex)), Ok(expected));
+    let other = GsupMessage::decode(&given(&format!("04 {IMSI_HEX} 28 01 02"))).unwrap();
     assert_eq!(other.message_type, MessageType(0x04));
 }
 
@@ -195,15 +195,20 @@ fn what_is_not_known_is_passed_over() {
 fn what_cannot_be_read_is_named_with_what_was_read() {
     let mr = "40 01 2A";
     for (rest, tag, at, problem) in [
-        ("43 05 0107", Tag::SM_RP_UI, 14, Problem::CutShort),
-        ("43", Tag::SM_RP_UI, 14, Problem::CutShort),
-        ("41 00", Tag::SM_RP_DA, 14, Problem::Length(0)),
-        ("41 01 02", Tag::SM_RP_DA, 14, Problem::Length(1)),
-        ("42 02 07 91", Tag::SM_RP_OA, 14, Problem::Kind(7)),
-        ("44 02 0016", Tag::SM_RP_CAUSE, 14, Problem::Length(2)),
-        ("45 00", Tag::SM_RP_MMS, 14, Problem::Length(0)),
+        ("43 05 0107", Tag::SM_RP_UI, 14, ElementProblem::CutShort),
+        ("43", Tag::SM_RP_UI, 14, ElementProblem::CutShort),
+        ("41 00", Tag::SM_RP_DA, 14, ElementProblem::Length(0)),
+        ("41 01 02", Tag::SM_RP_DA, 14, ElementProblem::Length(1)),
+        ("42 02 07 91", Tag::SM_RP_OA, 14, ElementProblem::Kind(7)),
+        (
+            "44 02 0016",
+            Tag::SM_RP_CAUSE,
+            14,
+            ElementProblem::Length(2),
+        ),
+        ("45 00", Tag::SM_RP_MMS, 14, ElementProblem::Length(0)),
     ] {
-        let error = Message::decode(&given(&format!("28 {IMSI_HEX} {mr} {rest}"))).unwrap_err();
+        let error = GsupMessage::decode(&given(&format!("28 {IMSI_HEX} {mr} {rest}"))).unwrap_err();
         assert_eq!(
             (error.tag, error.at, error.problem),
             (tag, at, problem),
@@ -213,10 +218,10 @@ fn what_cannot_be_read_is_named_with_what_was_read() {
         assert_eq!(error.message.reference, Some(0x2A), "{rest}");
     }
     for hex in ["", "28", "28 40 01 01", "28 01 00"] {
-        let error = Message::decode(&given(hex)).unwrap_err();
+        let error = GsupMessage::decode(&given(hex)).unwrap_err();
         assert_eq!(
             (error.tag, error.problem),
-            (Tag::IMSI, Problem::Missing),
+            (Tag::IMSI, ElementProblem::Missing),
             "{hex}"
         );
     }
@@ -227,119 +232,123 @@ fn what_cannot_be_read_is_named_with_what_was_read() {
 fn what_the_protocol_cannot_carry_is_refused() {
     let request = mt_request;
     let long = |length: usize| Some(Bytes::from(vec![b'x'; length]));
-    let international = |digits: &str| SmRpAddress::Msisdn(Address::international(digits));
-    let not_a_digit = tpdu::WriteError {
-        field: Field::RpOriginatorAddress,
-        reason: tpdu::Reason::Digit('+'),
+    let international = |digits: &str| SmRpAddress::Msisdn(TpduAddress::international(digits));
+    let not_a_digit = tpdu::TpduWriteError {
+        field: TpduField::RpOriginatorAddress,
+        reason: tpdu::UnwritableReason::Digit('+'),
     };
     let (imsi, ready) = (IMSI.to_owned(), MessageType::READY_FOR_SM_REQUEST);
     for (message, tag, reason) in [
         (
-            Message {
+            GsupMessage {
                 imsi: String::new(),
                 ..request()
             },
             Tag::IMSI,
-            Reason::Missing,
+            ElementWriteProblem::Missing,
         ),
         (
-            Message {
+            GsupMessage {
                 imsi: "12".to_owned(),
                 ..request()
             },
             Tag::IMSI,
-            Reason::Imsi,
+            ElementWriteProblem::Imsi,
         ),
         (
-            Message {
+            GsupMessage {
                 imsi: "00101000000000a".to_owned(),
                 ..request()
             },
             Tag::IMSI,
-            Reason::Imsi,
+            ElementWriteProblem::Imsi,
         ),
         (
-            Message {
+            GsupMessage {
                 reference: None,
                 ..request()
             },
             Tag::SM_RP_MR,
-            Reason::Missing,
+            ElementWriteProblem::Missing,
         ),
         (
-            Message {
+            GsupMessage {
                 destination: None,
                 ..request()
             },
             Tag::SM_RP_DA,
-            Reason::Missing,
+            ElementWriteProblem::Missing,
         ),
         (
-            Message {
+            GsupMessage {
                 originator: None,
                 ..request()
             },
             Tag::SM_RP_OA,
-            Reason::Missing,
+            ElementWriteProblem::Missing,
         ),
         (
-            Message {
+            GsupMessage {
                 user_information: None,
                 ..request()
             },
             Tag::SM_RP_UI,
-            Reason::Missing,
+            ElementWriteProblem::Missing,
         ),
         (
             answer(MessageType::MT_FORWARD_SM_ERROR),
             Tag::SM_RP_CAUSE,
-            Reason::Missing,
+            ElementWriteProblem::Missing,
         ),
-        (answer(ready), Tag::SM_ALERT_REASON, Reason::Missing),
         (
-            Message {
+            answer(ready),
+            Tag::SM_ALERT_REASON,
+            ElementWriteProblem::Missing,
+        ),
+        (
+            GsupMessage {
                 originator: Some(SmRpAddress::Imsi(imsi)),
                 ..request()
             },
             Tag::SM_RP_OA,
-            Reason::Kind,
+            ElementWriteProblem::Kind,
         ),
         (
-            Message {
+            GsupMessage {
                 originator: Some(international("+49")),
                 ..request()
             },
             Tag::SM_RP_OA,
-            Reason::Number(not_a_digit),
+            ElementWriteProblem::Number(not_a_digit),
         ),
         (
-            Message {
+            GsupMessage {
                 user_information: long(256),
                 ..request()
             },
             Tag::SM_RP_UI,
-            Reason::Long(256),
+            ElementWriteProblem::Long(256),
         ),
         (
-            Message {
+            GsupMessage {
                 source_name: long(255),
                 ..request()
             },
             Tag::SOURCE_NAME,
-            Reason::Long(256),
+            ElementWriteProblem::Long(256),
         ),
         (
-            Message {
+            GsupMessage {
                 rp_cause: Some(128),
                 ..answer(MessageType::MT_FORWARD_SM_ERROR)
             },
             Tag::SM_RP_CAUSE,
-            Reason::Large(128),
+            ElementWriteProblem::Large(128),
         ),
     ] {
         assert_eq!(
             message.encode(),
-            Err(WriteError { tag, reason }),
+            Err(GsupWriteError { tag, reason }),
             "{message:?}"
         );
     }
@@ -357,7 +366,7 @@ fn an_answer_goes_back_to_where_the_request_came_from() {
 
 fn any_address() -> impl Strategy<Value = SmRpAddress> {
     let number = ("[0-9*#abc]{0,20}", 0_u8..8, 0_u8..16);
-    let number = number.prop_map(|(text, ton, npi)| Address { ton, npi, text });
+    let number = number.prop_map(|(text, ton, npi)| TpduAddress { ton, npi, text });
     prop_oneof![
         number.clone().prop_map(SmRpAddress::Msisdn),
         number.prop_map(SmRpAddress::ServiceCentre),
@@ -365,7 +374,7 @@ fn any_address() -> impl Strategy<Value = SmRpAddress> {
     ]
 }
 
-fn any_message() -> impl Strategy<Value = Message> {
+fn any_message() -> impl Strategy<Value = GsupMessage> {
     let types = prop::sample::select(vec![
         0x24, 0x25, 0x26, 0x28, 0x29, 0x2A, 0x2C, 0x2D, 0x2E, 0x4E,
     ]);
@@ -390,20 +399,22 @@ fn any_message() -> impl Strategy<Value = Message> {
         names,
     )
         .prop_map(
-            |(types, imsi, octets, (destination, originator), user_information, names)| Message {
-                message_type: MessageType(types),
-                imsi,
-                cause: octets.1,
-                reference: Some(octets.0),
-                destination: Some(destination),
-                originator: Some(originator),
-                user_information: Some(user_information.into()),
-                more_messages: names.2,
-                rp_cause: Some(octets.2),
-                alert_reason: Some(octets.3),
-                class: octets.4,
-                source_name: names.0.map(Bytes::from),
-                destination_name: names.1.map(Bytes::from),
+            |(types, imsi, octets, (destination, originator), user_information, names)| {
+                GsupMessage {
+                    message_type: MessageType(types),
+                    imsi,
+                    cause: octets.1,
+                    reference: Some(octets.0),
+                    destination: Some(destination),
+                    originator: Some(originator),
+                    user_information: Some(user_information.into()),
+                    more_messages: names.2,
+                    rp_cause: Some(octets.2),
+                    alert_reason: Some(octets.3),
+                    class: octets.4,
+                    source_name: names.0.map(Bytes::from),
+                    destination_name: names.1.map(Bytes::from),
+                }
             },
         )
 }
@@ -413,13 +424,13 @@ proptest! {
     fn reading_undoes_writing(message in any_message()) {
         let written = Bytes::from(message.encode().unwrap());
         prop_assert!(written.len() < crate::ipa::FRAME_MAX - crate::ipa::HEAD);
-        prop_assert_eq!(Message::decode(&written), Ok(message));
+        prop_assert_eq!(GsupMessage::decode(&written), Ok(message));
     }
 
     #[test]
     fn no_octets_panic(octets: Vec<u8>) {
         let octets = Bytes::from(octets);
-        match Message::decode(&octets) {
+        match GsupMessage::decode(&octets) {
             Ok(message) => drop(message.encode()),
             Err(malformed) => prop_assert!(malformed.at <= octets.len()),
         }
@@ -436,7 +447,7 @@ proptest! {
         let octets = Bytes::from(octets);
         let read: Vec<_> = Elements::of(&octets).collect();
         prop_assert_eq!(read.len(), elements.len());
-        if let Ok(message) = Message::decode(&octets) {
+        if let Ok(message) = GsupMessage::decode(&octets) {
             drop(message.encode());
         }
     }

@@ -6,13 +6,13 @@ use super::*;
 use crate::element::Tag;
 use crate::hex::octets;
 use crate::message::SmRpAddress;
-use smsc_sms::tpdu::Address;
+use smsc_sms::tpdu::TpduAddress;
 
 const IMSI: &str = "001010000000001";
 const SECOND: Duration = Duration::from_secs(1);
 
-fn config(role: Role, name: &'static str) -> SessionConfig {
-    SessionConfig {
+fn config(role: GsupRole, name: &'static str) -> GsupSessionConfig {
+    GsupSessionConfig {
         role,
         name: Bytes::from_static(name.as_bytes()),
         ping_every: 20 * SECOND,
@@ -25,7 +25,7 @@ fn config(role: Role, name: &'static str) -> SessionConfig {
 
 /// A client, and what its peer would read.
 struct Client {
-    session: Session<u32>,
+    session: GsupSession<u32>,
     out: BytesMut,
     now: Instant,
 }
@@ -33,7 +33,7 @@ struct Client {
 impl Client {
     fn new() -> Self {
         let (mut out, now) = (BytesMut::new(), Instant::now());
-        let session = Session::new(config(Role::Client, "SMSC"), now, &mut out);
+        let session = GsupSession::new(config(GsupRole::Client, "SMSC"), now, &mut out);
         Self { session, out, now }
     }
 
@@ -41,7 +41,7 @@ impl Client {
     fn ready() -> Self {
         let mut client = Self::new();
         client.reads(&octets("0001 FE 06"));
-        assert_eq!(client.event(), Some(Event::Ready(None)));
+        assert_eq!(client.event(), Some(GsupEvent::Ready(None)));
         client
     }
 
@@ -49,51 +49,51 @@ impl Client {
         self.session.receive(octets, self.now);
     }
 
-    fn event(&mut self) -> Option<Event<u32>> {
+    fn event(&mut self) -> Option<GsupEvent<u32>> {
         self.session.next_event(&mut self.out)
     }
 
-    fn send(&mut self, message: &Message, token: u32) -> Result<(), NotSent<u32>> {
+    fn send(&mut self, message: &GsupMessage, token: u32) -> Result<(), GsupNotSent<u32>> {
         self.session.send(message, token, self.now, &mut self.out)
     }
 
-    fn answered(&mut self, answer: &Message) -> Option<Event<u32>> {
+    fn answered(&mut self, answer: &GsupMessage) -> Option<GsupEvent<u32>> {
         let frame = frame_of(answer).unwrap();
         self.reads(&frame);
         self.event()
     }
 
-    fn passes(&mut self, time: Duration) -> Tick<u32> {
+    fn passes(&mut self, time: Duration) -> GsupTick<u32> {
         self.now += time;
         self.session.on_tick(self.now, &mut self.out)
     }
 }
 
-fn request(imsi: &str, message_type: MessageType, reference: u8) -> Message {
-    let address = SmRpAddress::ServiceCentre(Address::international("49170000"));
-    Message {
+fn request(imsi: &str, message_type: MessageType, reference: u8) -> GsupMessage {
+    let address = SmRpAddress::ServiceCentre(TpduAddress::international("49170000"));
+    GsupMessage {
         reference: Some(reference),
         destination: Some(address.clone()),
         originator: Some(address),
         user_information: Some(Bytes::from_static(b"\x04")),
-        ..Message::new(message_type, imsi)
+        ..GsupMessage::new(message_type, imsi)
     }
 }
 
-fn mt(imsi: &str) -> Message {
+fn mt(imsi: &str) -> GsupMessage {
     request(imsi, MessageType::MT_FORWARD_SM_REQUEST, 0xFF)
 }
 
-fn result_of(message: &Message, reference: u8) -> Message {
-    Message {
+fn result_of(message: &GsupMessage, reference: u8) -> GsupMessage {
+    GsupMessage {
         reference: Some(reference),
-        ..Message::new(message.message_type.result(), message.imsi.clone())
+        ..GsupMessage::new(message.message_type.result(), message.imsi.clone())
     }
 }
 
-fn token(event: Option<Event<u32>>) -> u32 {
+fn token(event: Option<GsupEvent<u32>>) -> u32 {
     match event {
-        Some(Event::Answer(token, _)) => token,
+        Some(GsupEvent::Answer(token, _)) => token,
         other => panic!("no answer: {other:?}"),
     }
 }
@@ -101,7 +101,7 @@ fn token(event: Option<Event<u32>>) -> u32 {
 #[test]
 fn the_client_answers_the_handshake_of_a_server() {
     let mut client = Client::new();
-    assert_eq!(client.send(&mt(IMSI), 1), Err(NotSent::NotReady(1)));
+    assert_eq!(client.send(&mt(IMSI), 1), Err(GsupNotSent::NotReady(1)));
     client.reads(&octets(
         "0011 FE 04 0108 0107 0102 0103 0104 0105 0101 0100",
     ));
@@ -112,7 +112,7 @@ fn the_client_answers_the_handshake_of_a_server() {
         octets(&format!("001A FE 05 {names} 0001 FE 06"))
     );
     client.reads(&octets("0001 FE 06"));
-    assert_eq!(client.event(), Some(Event::Ready(None)));
+    assert_eq!(client.event(), Some(GsupEvent::Ready(None)));
     assert_eq!(client.send(&mt(IMSI), 1), Ok(()));
 }
 
@@ -120,8 +120,10 @@ fn the_client_answers_the_handshake_of_a_server() {
 fn both_ends_understand_one_another() {
     let now = Instant::now();
     let (mut up, mut down) = (BytesMut::new(), BytesMut::new());
-    let mut hlr: Session<u32> = Session::new(config(Role::Server, "HLR"), now, &mut down);
-    let mut smsc: Session<u32> = Session::new(config(Role::Client, "SMSC"), now, &mut up);
+    let mut hlr: GsupSession<u32> =
+        GsupSession::new(config(GsupRole::Server, "HLR"), now, &mut down);
+    let mut smsc: GsupSession<u32> =
+        GsupSession::new(config(GsupRole::Client, "SMSC"), now, &mut up);
     let (mut at_hlr, mut at_smsc) = (Vec::new(), Vec::new());
     for round in 0..6 {
         smsc.receive(&down.split(), now);
@@ -133,7 +135,7 @@ fn both_ends_understand_one_another() {
         }
         hlr.receive(&up.split(), now);
         while let Some(event) = hlr.next_event(&mut down) {
-            if let Event::Message(request) = &event {
+            if let GsupEvent::Message(request) = &event {
                 let answer = request.answer(request.message_type.result(), hlr.name());
                 hlr.notify(&answer, &mut down).unwrap();
             }
@@ -141,17 +143,21 @@ fn both_ends_understand_one_another() {
         }
     }
     let name = Bytes::from_static(b"SMSC");
-    assert_eq!(at_hlr[0], Event::Ready(Some(name)));
-    assert_eq!(at_hlr[1], Event::Message(Box::new(mt(IMSI))));
-    assert_eq!(at_smsc[0], Event::Ready(None));
-    assert!(matches!(&at_smsc[1], Event::Answer(7, _)), "{at_smsc:?}");
+    assert_eq!(at_hlr[0], GsupEvent::Ready(Some(name)));
+    assert_eq!(at_hlr[1], GsupEvent::Message(Box::new(mt(IMSI))));
+    assert_eq!(at_smsc[0], GsupEvent::Ready(None));
+    assert!(
+        matches!(&at_smsc[1], GsupEvent::Answer(7, _)),
+        "{at_smsc:?}"
+    );
     assert_eq!((at_hlr.len(), at_smsc.len(), smsc.held()), (2, 2, 0));
 }
 
 #[test]
 fn a_client_without_a_name_is_refused() {
     let (mut out, now) = (BytesMut::new(), Instant::now());
-    let mut hlr: Session<u32> = Session::new(config(Role::Server, "HLR"), now, &mut out);
+    let mut hlr: GsupSession<u32> =
+        GsupSession::new(config(GsupRole::Server, "HLR"), now, &mut out);
     assert_eq!(
         out.split()[..],
         octets("0011 FE 04 0108 0107 0102 0103 0104 0105 0101 0100")
@@ -159,13 +165,16 @@ fn a_client_without_a_name_is_refused() {
     hlr.receive(&octets("0008 FE 05 0005 01 53534D00"), now);
     assert_eq!(
         hlr.next_event(&mut out),
-        Some(Event::Closed(Closed::Refused))
+        Some(GsupEvent::Closed(GsupCloseReason::Refused))
     );
     assert_eq!(out[..], octets("0001 FE 07"));
     let mut client = Client::new();
     client.reads(&octets("0001 FE 07"));
-    assert_eq!(client.event(), Some(Event::Closed(Closed::Refused)));
-    assert_eq!(client.session.state(), State::Closed);
+    assert_eq!(
+        client.event(),
+        Some(GsupEvent::Closed(GsupCloseReason::Refused))
+    );
+    assert_eq!(client.session.state(), GsupSessionState::Closed);
 }
 
 #[test]
@@ -174,7 +183,7 @@ fn an_mt_answer_is_taken_by_its_subscriber_whatever_its_reference() {
     let other = "001010000000002";
     client.send(&mt(IMSI), 1).unwrap();
     client.send(&mt(other), 2).unwrap();
-    assert_eq!(client.send(&mt(IMSI), 3), Err(NotSent::Busy(3)));
+    assert_eq!(client.send(&mt(IMSI), 3), Err(GsupNotSent::Busy(3)));
     assert_eq!(token(client.answered(&result_of(&mt(other), 0))), 2);
     assert_eq!(token(client.answered(&result_of(&mt(IMSI), 0))), 1);
     assert_eq!(client.send(&mt(IMSI), 3), Ok(()));
@@ -187,21 +196,21 @@ fn mo_answers_are_told_apart_by_reference() {
     let mut client = Client::ready();
     client.send(&mo(1), 1).unwrap();
     client.send(&mo(2), 2).unwrap();
-    assert_eq!(client.send(&mo(2), 3), Err(NotSent::Busy(3)));
+    assert_eq!(client.send(&mo(2), 3), Err(GsupNotSent::Busy(3)));
     // Of another reference, or of another type.
     assert!(matches!(
         client.answered(&result_of(&mo(9), 9)),
-        Some(Event::Message(_))
+        Some(GsupEvent::Message(_))
     ));
     assert!(matches!(
         client.answered(&result_of(&mt(IMSI), 1)),
-        Some(Event::Message(_))
+        Some(GsupEvent::Message(_))
     ));
     assert_eq!(token(client.answered(&result_of(&mo(2), 2))), 2);
     assert_eq!(token(client.answered(&result_of(&mo(1), 1))), 1);
     assert!(matches!(
         client.answered(&result_of(&mo(1), 1)),
-        Some(Event::Message(_))
+        Some(GsupEvent::Message(_))
     ));
 }
 
@@ -212,13 +221,13 @@ fn a_routing_error_answers_any_request() {
     client
         .send(&request(IMSI, MessageType::MO_FORWARD_SM_REQUEST, 5), 2)
         .unwrap();
-    let error = |reference| Message {
+    let error = |reference| GsupMessage {
         reference: Some(reference),
-        ..Message::new(MessageType::ROUTING_ERROR, IMSI)
+        ..GsupMessage::new(MessageType::ROUTING_ERROR, IMSI)
     };
     assert!(matches!(
         client.answered(&error(9)),
-        Some(Event::Message(_))
+        Some(GsupEvent::Message(_))
     ));
     assert_eq!(token(client.answered(&error(0xFF))), 1);
     assert_eq!(token(client.answered(&error(5))), 2);
@@ -232,10 +241,10 @@ fn a_late_answer_is_not_that_of_the_next_request() {
     assert_eq!(client.passes(29 * SECOND).expired, []);
     client.reads(&[]);
     assert_eq!(client.passes(SECOND).expired, [1]);
-    assert_eq!(client.send(&mt(IMSI), 2), Err(NotSent::Busy(2)));
+    assert_eq!(client.send(&mt(IMSI), 2), Err(GsupNotSent::Busy(2)));
     assert!(matches!(
         client.answered(&result_of(&mt(IMSI), 0)),
-        Some(Event::Message(_))
+        Some(GsupEvent::Message(_))
     ));
     // It came: the subscriber is free.
     assert_eq!(client.send(&mt(IMSI), 2), Ok(()));
@@ -260,23 +269,23 @@ fn the_window_is_kept_and_what_is_lost_comes_back() {
             .send(&mt(&format!("00101000000000{number}")), number)
             .unwrap();
     }
-    assert_eq!(client.send(&mt(IMSI), 1), Err(NotSent::Full(1)));
+    assert_eq!(client.send(&mt(IMSI), 1), Err(GsupNotSent::Full(1)));
     let mut lost = client.session.take_lost();
     lost.sort_unstable();
     assert_eq!(lost, [2, 3, 4]);
-    assert_eq!(client.send(&mt(IMSI), 1), Err(NotSent::NotReady(1)));
+    assert_eq!(client.send(&mt(IMSI), 1), Err(GsupNotSent::NotReady(1)));
 }
 
 #[test]
 fn what_cannot_be_written_is_not_sent() {
     let mut client = Client::ready();
     client.out.clear();
-    let wrong = Message {
+    let wrong = GsupMessage {
         user_information: None,
         ..mt(IMSI)
     };
     let sent = client.send(&wrong, 1);
-    assert!(matches!(sent, Err(NotSent::Unwritable(1, error)) if error.tag == Tag::SM_RP_UI));
+    assert!(matches!(sent, Err(GsupNotSent::Unwritable(1, error)) if error.tag == Tag::SM_RP_UI));
     assert_eq!((client.session.held(), client.out.len()), (0, 0));
 }
 
@@ -284,19 +293,19 @@ fn what_cannot_be_written_is_not_sent() {
 fn requests_that_lack_something_are_reported_with_what_they_have() {
     let mut client = Client::ready();
     client.reads(&octets("0010 EE 05 2C 01 08 00010100000000F1 40 01 2A 00"));
-    let Some(Event::Malformed(malformed)) = client.event() else {
+    let Some(GsupEvent::Malformed(malformed)) = client.event() else {
         panic!("nothing malformed");
     };
-    assert_eq!(malformed.problem, Problem::CutShort);
+    assert_eq!(malformed.problem, ElementProblem::CutShort);
     client.reads(&octets("000F EE 05 2C 01 08 00010100000000F1 40 01 2A"));
-    let Some(Event::Malformed(malformed)) = client.event() else {
+    let Some(GsupEvent::Malformed(malformed)) = client.event() else {
         panic!("nothing malformed");
     };
     assert_eq!(
         (malformed.tag, malformed.problem),
-        (Tag::SM_ALERT_REASON, Problem::Missing)
+        (Tag::SM_ALERT_REASON, ElementProblem::Missing)
     );
-    let refusal = Message {
+    let refusal = GsupMessage {
         rp_cause: Some(96),
         ..malformed.message.answer(
             malformed.message.message_type.error(),
@@ -322,14 +331,17 @@ fn silence_is_asked_and_then_ends_the_session() {
     client.passes(10 * SECOND);
     assert_eq!(client.out.split()[..], octets("0001 FE 00"));
     assert_eq!(client.passes(9 * SECOND).closed, None);
-    assert_eq!(client.passes(SECOND).closed, Some(Closed::Silent));
+    assert_eq!(client.passes(SECOND).closed, Some(GsupCloseReason::Silent));
     assert_eq!(client.passes(SECOND).closed, None);
     // A ping of the peer is answered, before the handshake too.
     let mut other = Client::new();
     other.reads(&octets("0001 FE 00"));
     assert_eq!(other.event(), None);
     assert_eq!(other.out.split()[..], octets("0001 FE 01"));
-    assert_eq!(other.passes(10 * SECOND).closed, Some(Closed::Silent));
+    assert_eq!(
+        other.passes(10 * SECOND).closed,
+        Some(GsupCloseReason::Silent)
+    );
 }
 
 #[test]
@@ -340,13 +352,13 @@ fn other_streams_are_passed_over_and_a_long_frame_ends_it() {
     ));
     assert_eq!(client.event(), None);
     client.reads(&octets("04AE EE"));
-    let too_long = TooLong {
+    let too_long = FrameTooLong {
         octets: 1_201,
         most: 1_200,
     };
     assert_eq!(
         client.event(),
-        Some(Event::Closed(Closed::TooLong(too_long)))
+        Some(GsupEvent::Closed(GsupCloseReason::TooLong(too_long)))
     );
     assert_eq!(client.event(), None);
 }
@@ -358,7 +370,7 @@ proptest! {
         for piece in pieces {
             client.reads(&piece);
             while let Some(event) = client.event() {
-                if matches!(event, Event::Closed(_)) {
+                if matches!(event, GsupEvent::Closed(_)) {
                     break;
                 }
             }

@@ -47,7 +47,7 @@ fn the_bind_transmitter_example_of_section_3_2() {
         \x53\x55\x42\x4D\x49\x54\x31\x00\x00\x01\x01\x00";
     let mut buf = BytesMut::from(&octets[..]);
     let frame = next_frame(&mut buf, DEFAULT_MAX_PDU).unwrap().unwrap();
-    let expected = Bind {
+    let expected = BindRequest {
         interface_version: 0,
         ..bind()
     };
@@ -369,7 +369,7 @@ fn only_an_unbelievable_length_is_fatal() {
         buf.put_u32(length);
         assert_eq!(
             next_frame(&mut buf, max),
-            Err(BadLength {
+            Err(BadCommandLength {
                 length,
                 header: None
             })

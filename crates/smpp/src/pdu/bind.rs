@@ -12,7 +12,7 @@ use crate::{CommandStatus as Status, Tlvs};
 
 body! {
     /// bind_transmitter, bind_receiver, bind_transceiver: one layout (§4.1.1, §4.1.3, §4.1.5).
-    pub struct Bind {
+    pub struct BindRequest {
         /// Who binds; at most 15 octets (§5.2.1).
         system_id: Bytes = c_string(16, Status::ESME_RINVSYSID);
         /// Proof; 8 octets by the standard, longer ones are in use (§5.2.2).
@@ -43,7 +43,7 @@ body! {
 
 body! {
     /// outbind: an SMSC asks an ESME to bind as receiver (§4.1.7). Never answered.
-    pub struct Outbind {
+    pub struct OutbindRequest {
         /// Who calls; at most 15 octets (§5.2.1).
         system_id: Bytes = c_string(16, Status::ESME_RINVSYSID);
         /// Proof of who calls (§5.2.2).
@@ -72,7 +72,7 @@ body! {
     }
 }
 
-impl fmt::Debug for Bind {
+impl fmt::Debug for BindRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bind")
             .field("system_id", &self.system_id)
@@ -85,7 +85,7 @@ impl fmt::Debug for Bind {
     }
 }
 
-impl fmt::Debug for Outbind {
+impl fmt::Debug for OutbindRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outbind")
             .field("system_id", &self.system_id)

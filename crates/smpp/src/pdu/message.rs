@@ -215,8 +215,9 @@ impl DataSm {
 
 #[inline]
 fn payload(short_message: &Bytes, tlvs: &Tlvs) -> Bytes {
-    match short_message.is_empty() {
-        true => tlvs.get_bytes(tag::MESSAGE_PAYLOAD).unwrap_or_default(),
-        false => short_message.clone(),
+    if short_message.is_empty() {
+        tlvs.get_bytes(tag::MESSAGE_PAYLOAD).unwrap_or_default()
+    } else {
+        short_message.clone()
     }
 }

@@ -40,9 +40,10 @@ pub fn part_of(deliver_sm: &DeliverSm) -> Option<PartialReceipt> {
         return None;
     }
     let in_header = || concatenated(&deliver_sm.payload());
-    let (reference, total, number) = match has_header {
-        true => in_header().or_else(|| sar(&deliver_sm.tlvs))?,
-        false => sar(&deliver_sm.tlvs)?,
+    let (reference, total, number) = if has_header {
+        in_header().or_else(|| sar(&deliver_sm.tlvs))?
+    } else {
+        sar(&deliver_sm.tlvs)?
     };
     let text = receipt_text(deliver_sm);
     let is_part =

@@ -7,7 +7,7 @@
 
 /// The values found, each empty if its key is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fields<'a> {
+pub(super) struct ReceiptFields<'a> {
     pub id: &'a [u8],
     pub sub: &'a [u8],
     pub dlvrd: &'a [u8],
@@ -19,7 +19,7 @@ pub(super) struct Fields<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
+enum ReceiptKey {
     Id,
     Sub,
     Dlvrd,
@@ -30,9 +30,9 @@ enum Key {
     Text,
 }
 
-// === impl Key ===
+// === impl ReceiptKey ===
 
-impl Key {
+impl ReceiptKey {
     fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -53,58 +53,59 @@ const IN_WORD: [bool; 256] = {
 const KEYS: usize = 8;
 
 /// A spelling of a key.
-type Spelling = (&'static [u8], Key);
+type Spelling = (&'static [u8], ReceiptKey);
 
 /// Spellings seen that begin with this letter; between their letters may be spaces, underscores and hyphens.
 fn spellings(first: u8) -> &'static [Spelling] {
     match first.to_ascii_lowercase() {
-        b'i' => &[(b"id", Key::Id)],
-        b'm' => &[(b"messageid", Key::Id), (b"msgid", Key::Id)],
+        b'i' => &[(b"id", ReceiptKey::Id)],
+        b'm' => &[(b"messageid", ReceiptKey::Id), (b"msgid", ReceiptKey::Id)],
         b's' => &[
-            (b"sub", Key::Sub),
-            (b"submitdate", Key::SubmitDate),
-            (b"subdate", Key::SubmitDate),
-            (b"stat", Key::Stat),
-            (b"status", Key::Stat),
-            (b"state", Key::Stat),
+            (b"sub", ReceiptKey::Sub),
+            (b"submitdate", ReceiptKey::SubmitDate),
+            (b"subdate", ReceiptKey::SubmitDate),
+            (b"stat", ReceiptKey::Stat),
+            (b"status", ReceiptKey::Stat),
+            (b"state", ReceiptKey::Stat),
         ],
         b'd' => &[
-            (b"dlvrd", Key::Dlvrd),
-            (b"dlvd", Key::Dlvrd),
-            (b"donedate", Key::DoneDate),
+            (b"dlvrd", ReceiptKey::Dlvrd),
+            (b"dlvd", ReceiptKey::Dlvrd),
+            (b"donedate", ReceiptKey::DoneDate),
         ],
         b'e' => &[
-            (b"err", Key::Err),
-            (b"error", Key::Err),
-            (b"errorcode", Key::Err),
+            (b"err", ReceiptKey::Err),
+            (b"error", ReceiptKey::Err),
+            (b"errorcode", ReceiptKey::Err),
         ],
-        b't' => &[(b"text", Key::Text)],
+        b't' => &[(b"text", ReceiptKey::Text)],
         _ => &[],
     }
 }
 
 /// A key and where its name and its value start.
 #[derive(Clone, Copy)]
-struct Found {
-    key: Key,
+struct FoundKey {
+    key: ReceiptKey,
     name_at: usize,
     value_at: usize,
 }
 
 /// The parts of a receipt; `None` if there is neither an id nor a state.
-pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
-    let mut found = [None::<Found>; KEYS];
+pub(super) fn scan(text: &[u8]) -> Option<ReceiptFields<'_>> {
+    let mut found = [None::<FoundKey>; KEYS];
     let mut count = 0;
     let mut seen = 0_u8;
     let mut at = 0;
     while at < text.len() && count < KEYS {
-        let has = |key: Key| seen & key.bit() != 0;
+        let has = |key: ReceiptKey| seen & key.bit() != 0;
         let next = key_at(text, at).filter(|next| !has(next.key));
         let Some(next) = next else {
             at = next_word(text, at);
             continue;
         };
-        let is_rest = next.key == Key::Text && (has(Key::Id) || has(Key::Stat));
+        let is_rest =
+            next.key == ReceiptKey::Text && (has(ReceiptKey::Id) || has(ReceiptKey::Stat));
         found[count] = Some(next);
         seen |= next.key.bit();
         count += 1;
@@ -113,7 +114,7 @@ pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
             break;
         }
     }
-    let mut fields = Fields::default();
+    let mut fields = ReceiptFields::default();
     for (index, current) in found[..count].iter().flatten().enumerate() {
         let following = found.get(index + 1).copied().flatten();
         let end = following.map_or(text.len(), |following| following.name_at);
@@ -122,16 +123,16 @@ pub(super) fn scan(text: &[u8]) -> Option<Fields<'_>> {
     (!fields.id.is_empty() || !fields.stat.is_empty()).then_some(fields)
 }
 
-fn assign<'a>(fields: &mut Fields<'a>, key: Key, value: &'a [u8]) {
+fn assign<'a>(fields: &mut ReceiptFields<'a>, key: ReceiptKey, value: &'a [u8]) {
     match key {
-        Key::Id => fields.id = first_word(value),
-        Key::Sub => fields.sub = first_word(value),
-        Key::Dlvrd => fields.dlvrd = first_word(value),
-        Key::SubmitDate => fields.submit_date = value.trim_ascii(),
-        Key::DoneDate => fields.done_date = value.trim_ascii(),
-        Key::Stat => fields.stat = first_word(value),
-        Key::Err => fields.err = first_word(value),
-        Key::Text => fields.text = value.strip_suffix(b"\0").unwrap_or(value),
+        ReceiptKey::Id => fields.id = first_word(value),
+        ReceiptKey::Sub => fields.sub = first_word(value),
+        ReceiptKey::Dlvrd => fields.dlvrd = first_word(value),
+        ReceiptKey::SubmitDate => fields.submit_date = value.trim_ascii(),
+        ReceiptKey::DoneDate => fields.done_date = value.trim_ascii(),
+        ReceiptKey::Stat => fields.stat = first_word(value),
+        ReceiptKey::Err => fields.err = first_word(value),
+        ReceiptKey::Text => fields.text = value.strip_suffix(b"\0").unwrap_or(value),
     }
 }
 
@@ -152,10 +153,10 @@ fn next_word(text: &[u8], at: usize) -> usize {
 }
 
 /// The key whose name starts exactly here, at the start of a word.
-fn key_at(text: &[u8], at: usize) -> Option<Found> {
+fn key_at(text: &[u8], at: usize) -> Option<FoundKey> {
     spellings(text[at]).iter().find_map(|(spelling, key)| {
         let value_at = match_key(text, at, spelling)?;
-        Some(Found {
+        Some(FoundKey {
             key: *key,
             name_at: at,
             value_at,

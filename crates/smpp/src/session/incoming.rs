@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 
-use super::types::{BindType, CloseReason, Event, Role, State};
-use super::{FIRST_VERSION_WITH_TLVS, Pending, Session};
-use crate::codec::{BadLength, Decoded, decode};
+use super::types::{BindType, CloseReason, Event, Role, SessionState};
+use super::{FIRST_VERSION_WITH_TLVS, PendingRequest, Session};
+use crate::codec::{BadCommandLength, Decoded, decode};
 use crate::encode::{encode_empty_resp, encode_error_resp, encode_generic_nack};
 use crate::timers::Phase;
 use crate::{Body, CommandId, CommandStatus, Header, Pdu, tag};
@@ -45,7 +45,7 @@ impl<T: Clone> Session<T> {
     }
 
     /// Answers a frame that cannot be cut (§4.3) and ends the session: flush, then close.
-    pub fn on_bad_length(&mut self, bad: BadLength, out: &mut BytesMut) -> CloseReason {
+    pub fn on_bad_length(&mut self, bad: BadCommandLength, out: &mut BytesMut) -> CloseReason {
         let sequence = bad.header.map_or(0, |header| header.sequence);
         encode_generic_nack(out, sequence, CommandStatus::ESME_RINVCMDLEN);
         self.close();
@@ -57,11 +57,11 @@ impl<T: Clone> Session<T> {
             return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
         }
         match self.state {
-            State::Open => {}
-            State::Binding | State::Bound(_) => {
+            SessionState::Open => {}
+            SessionState::Binding | SessionState::Bound(_) => {
                 return refuse(header, CommandStatus::ESME_RALYBND, out);
             }
-            State::Unbinding | State::Leaving | State::Closed => {
+            SessionState::Unbinding | SessionState::Leaving | SessionState::Closed => {
                 return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
             }
         }
@@ -76,11 +76,11 @@ impl<T: Clone> Session<T> {
             _ => return refuse(header, CommandStatus::ESME_RINVCMDID, out),
         };
         self.peer_version = bind.interface_version;
-        self.pending = Some(Pending::Bind {
+        self.pending = Some(PendingRequest::Bind {
             sequence: pdu.sequence,
             bind_type,
         });
-        self.state = State::Binding;
+        self.state = SessionState::Binding;
         Event::Bind {
             sequence: pdu.sequence,
             bind_type,
@@ -89,13 +89,13 @@ impl<T: Clone> Session<T> {
     }
 
     fn on_unbind(&mut self, header: &Header, out: &mut BytesMut) -> Event<T> {
-        if !matches!(self.state, State::Bound(_) | State::Unbinding) {
+        if !matches!(self.state, SessionState::Bound(_) | SessionState::Unbinding) {
             return refuse(header, CommandStatus::ESME_RINVBNDSTS, out);
         }
-        self.pending = Some(Pending::PeerUnbind {
+        self.pending = Some(PendingRequest::PeerUnbind {
             sequence: header.sequence,
         });
-        self.state = State::Leaving;
+        self.state = SessionState::Leaving;
         // The peer has no reason to send anything more, so it gets no enquire_link.
         self.watch.stop();
         Event::Unbind
@@ -103,7 +103,8 @@ impl<T: Clone> Session<T> {
 
     fn on_request(&mut self, header: &Header, frame: &Bytes, out: &mut BytesMut) -> Event<T> {
         if !self.may_receive(header.command_id) {
-            let is_crossing = self.state == State::Unbinding && self.config.role == Role::Server;
+            let is_crossing =
+                self.state == SessionState::Unbinding && self.config.role == Role::Server;
             if is_crossing || !header.command_id.has_response() {
                 self.counters.dropped += 1;
                 return Event::Nothing;
@@ -124,11 +125,11 @@ impl<T: Clone> Session<T> {
 
     fn on_response(&mut self, now: Instant, header: &Header, frame: &Bytes) -> Event<T> {
         match self.pending {
-            Some(Pending::Unbind { sequence }) if sequence == header.sequence => {
+            Some(PendingRequest::Unbind { sequence }) if sequence == header.sequence => {
                 self.close();
                 return Event::Close(CloseReason::UnbindDone);
             }
-            Some(Pending::Bind { sequence, .. })
+            Some(PendingRequest::Bind { sequence, .. })
                 if sequence == header.sequence && self.config.role == Role::Client =>
             {
                 return self.on_bind_resp(now, header, frame);
@@ -179,7 +180,7 @@ impl<T: Clone> Session<T> {
             _ => header.status,
         };
         if !status.is_ok() {
-            self.state = State::Open;
+            self.state = SessionState::Open;
             self.watch.enter(Phase::Opening, now);
             return Event::BindResult { status, resp };
         }
@@ -192,7 +193,7 @@ impl<T: Clone> Session<T> {
         }
         // What we did not bind with we do not speak.
         .min(self.config.interface_version);
-        self.state = State::Bound(bind_type);
+        self.state = SessionState::Bound(bind_type);
         self.watch.enter(Phase::Bound, now);
         Event::BindResult { status, resp }
     }

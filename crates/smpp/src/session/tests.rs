@@ -141,11 +141,11 @@ impl Fixture {
     }
 }
 
-fn bind(interface_version: u8) -> Bind {
-    Bind {
+fn bind(interface_version: u8) -> BindRequest {
+    BindRequest {
         system_id: Bytes::from_static(b"esme"),
         interface_version,
-        ..Bind::default()
+        ..BindRequest::default()
     }
 }
 
@@ -173,11 +173,11 @@ fn bind_resp_tells_the_version_only_to_peers_that_know_it() {
             bind: bind(version),
         };
         assert_eq!(event, expected);
-        assert_eq!(fixture.session.state(), State::Binding);
+        assert_eq!(fixture.session.state(), SessionState::Binding);
         fixture
             .session
             .accept_bind(fixture.now, 5, &mut fixture.out);
-        let state = State::Bound(BindType::Transceiver);
+        let state = SessionState::Bound(BindType::Transceiver);
         assert_eq!(fixture.session.state(), state);
         assert_eq!(fixture.session.peer_version(), version);
         let written = fixture.written();
@@ -197,14 +197,14 @@ fn a_rejected_peer_may_try_again() {
     fixture.session.reject_bind(1, status, &mut fixture.out);
     assert_eq!(fixture.out.len(), 16);
     assert_eq!(fixture.answer(), (CommandId::BIND_RECEIVER_RESP, status, 1));
-    assert_eq!(fixture.session.state(), State::Open);
+    assert_eq!(fixture.session.state(), SessionState::Open);
     let event = fixture.receive(2, Body::BindReceiver(bind(0x34)));
     assert!(matches!(event, Event::Bind { sequence: 2, .. }));
     // A verdict on a bind that no longer waits changes nothing.
     fixture
         .session
         .accept_bind(fixture.now, 1, &mut fixture.out);
-    assert_eq!(fixture.session.state(), State::Binding);
+    assert_eq!(fixture.session.state(), SessionState::Binding);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_second_bind_is_already_bound() {
         fixture.answer(),
         (CommandId::BIND_TRANSMITTER_RESP, status, 9)
     );
-    let state = State::Bound(BindType::Transceiver);
+    let state = SessionState::Bound(BindType::Transceiver);
     assert_eq!(fixture.session.state(), state);
 }
 
@@ -234,7 +234,7 @@ fn a_bind_that_cannot_be_read_is_answered() {
             3
         )
     );
-    assert_eq!(fixture.session.state(), State::Open);
+    assert_eq!(fixture.session.state(), SessionState::Open);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn no_bind_in_time() {
     fixture.receive(1, Body::EnquireLink);
     let tick = fixture.tick_after(SECOND);
     assert_eq!(tick.close, Some(CloseReason::SessionInit));
-    assert_eq!(fixture.session.state(), State::Closed);
+    assert_eq!(fixture.session.state(), SessionState::Closed);
     assert_eq!(fixture.next_deadline(), None);
 }
 

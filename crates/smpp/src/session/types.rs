@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::timers::Timers;
-use crate::{Bind, BindResp, Body, CommandId, CommandStatus, DEFAULT_MAX_PDU, Leniency, Pdu};
+use crate::{
+    BindRequest, BindResp, Body, CommandId, CommandStatus, DEFAULT_MAX_PDU, Leniency, Pdu,
+};
 
 /// Which end of the connection we are (SMPP 3.4 §2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub enum BindType {
 
 /// The session states of §2.2, with the steps between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum SessionState {
     /// Connected, not bound.
     Open,
     /// A bind waits for its answer, ours or the peer's.
@@ -82,7 +84,7 @@ pub enum Event<T> {
         /// Which bind.
         bind_type: BindType,
         /// Who, and with which password.
-        bind: Bind,
+        bind: BindRequest,
     },
     /// A request that is allowed in this state; the caller answers on `pdu.sequence`.
     Request(Pdu),
@@ -158,7 +160,7 @@ pub struct Tick<T> {
 
 /// What a session counts for metrics; only ever grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct SessionCounters {
     /// Responses without a matching request.
     pub unsolicited: u64,
     /// Responses to our requests whose body could not be read.
@@ -200,7 +202,7 @@ impl BindType {
         matches!(self, BindType::Receiver | BindType::Transceiver)
     }
 
-    pub(super) fn request(self, bind: Bind) -> Body {
+    pub(super) fn request(self, bind: BindRequest) -> Body {
         match self {
             BindType::Transmitter => Body::BindTransmitter(bind),
             BindType::Receiver => Body::BindReceiver(bind),

@@ -8,7 +8,7 @@ use Indication::*;
 
 /// A data coding scheme in a word: charset, class, flags.
 fn told(dcs: u8) -> String {
-    let dcs = Dcs::parse(dcs);
+    let dcs = DataCodingScheme::parse(dcs);
     let mut told = match dcs.charset {
         Charset::Gsm7 => "gsm".to_owned(),
         Charset::Octets => "data".to_owned(),
@@ -63,16 +63,16 @@ fn every_group_is_read() {
 
 /// First and last `data_coding`, and how it is read (SMPP 3.4 §5.2.19).
 #[rustfmt::skip]
-const CODINGS: &[(u8, u8, Coding)] = &[
-    (0x00, 0x00, Coding::Default), (0x01, 0x01, Coding::Ascii), (0x02, 0x02, Coding::Octets),
-    (0x03, 0x03, Coding::Latin1), (0x04, 0x04, Coding::Octets), (0x08, 0x08, Coding::Ucs2),
-    (0x10, 0x13, Coding::Default), (0x14, 0x17, Coding::Octets), (0x18, 0x1B, Coding::Ucs2), (0x1C, 0x1F, Coding::Default),
-    (0x20, 0x3F, Coding::Octets),
-    (0x40, 0x43, Coding::Default), (0x44, 0x47, Coding::Octets), (0x48, 0x4B, Coding::Ucs2), (0x4C, 0x4F, Coding::Default),
-    (0x50, 0x53, Coding::Default), (0x54, 0x57, Coding::Octets), (0x58, 0x5B, Coding::Ucs2), (0x5C, 0x5F, Coding::Default),
-    (0x60, 0x7F, Coding::Octets),
-    (0xC0, 0xDF, Coding::Default), (0xE0, 0xEF, Coding::Ucs2),
-    (0xF0, 0xF3, Coding::Default), (0xF4, 0xF7, Coding::Octets), (0xF8, 0xFB, Coding::Default), (0xFC, 0xFF, Coding::Octets),
+const CODINGS: &[(u8, u8, DataCoding)] = &[
+    (0x00, 0x00, DataCoding::Default), (0x01, 0x01, DataCoding::Ascii), (0x02, 0x02, DataCoding::Octets),
+    (0x03, 0x03, DataCoding::Latin1), (0x04, 0x04, DataCoding::Octets), (0x08, 0x08, DataCoding::Ucs2),
+    (0x10, 0x13, DataCoding::Default), (0x14, 0x17, DataCoding::Octets), (0x18, 0x1B, DataCoding::Ucs2), (0x1C, 0x1F, DataCoding::Default),
+    (0x20, 0x3F, DataCoding::Octets),
+    (0x40, 0x43, DataCoding::Default), (0x44, 0x47, DataCoding::Octets), (0x48, 0x4B, DataCoding::Ucs2), (0x4C, 0x4F, DataCoding::Default),
+    (0x50, 0x53, DataCoding::Default), (0x54, 0x57, DataCoding::Octets), (0x58, 0x5B, DataCoding::Ucs2), (0x5C, 0x5F, DataCoding::Default),
+    (0x60, 0x7F, DataCoding::Octets),
+    (0xC0, 0xDF, DataCoding::Default), (0xE0, 0xEF, DataCoding::Ucs2),
+    (0xF0, 0xF3, DataCoding::Default), (0xF4, 0xF7, DataCoding::Octets), (0xF8, 0xFB, DataCoding::Default), (0xFC, 0xFF, DataCoding::Octets),
 ];
 
 #[test]
@@ -89,7 +89,7 @@ fn every_data_coding_is_read() {
         .into_iter()
         .chain(0x80..=0xBF)
     {
-        assert_eq!(coding(data_coding), Coding::Other(data_coding));
+        assert_eq!(coding(data_coding), DataCoding::Other(data_coding));
         seen[usize::from(data_coding)] = true;
     }
     assert!(seen.iter().all(|seen| *seen));
@@ -97,17 +97,17 @@ fn every_data_coding_is_read() {
 
 /// `data_coding`, the other character set, what it becomes.
 #[rustfmt::skip]
-const CHANGED: &[(u8, Coding, u8)] = &[
-    (0x00, Coding::Ucs2, 0x08), (0x08, Coding::Default, 0x00), (0x03, Coding::Default, 0x00),
-    (0x01, Coding::Octets, 0x04), (0x02, Coding::Octets, 0x02), (0x00, Coding::Latin1, 0x03),
-    (0x10, Coding::Ucs2, 0x18), (0x18, Coding::Default, 0x10), (0x12, Coding::Octets, 0x16),
-    (0x1D, Coding::Ucs2, 0x19), (0x39, Coding::Ucs2, 0x19), (0x21, Coding::Default, 0x00),
-    (0x23, Coding::Ucs2, 0x08), (0x42, Coding::Ucs2, 0x48), (0x5A, Coding::Default, 0x52),
-    (0xC8, Coding::Ucs2, 0xE8), (0xD9, Coding::Ucs2, 0xE9), (0xEB, Coding::Default, 0xDB),
-    (0xC8, Coding::Octets, 0x04),
-    (0xF0, Coding::Ucs2, 0x18), (0xF2, Coding::Octets, 0xF6), (0xF5, Coding::Default, 0xF1),
-    (0xF7, Coding::Ucs2, 0x1B), (0xF0, Coding::Latin1, 0x03), (0x10, Coding::Ascii, 0x01),
-    (0x06, Coding::Ucs2, 0x08), (0x90, Coding::Default, 0x00), (0x10, Coding::Other(0x06), 0x06),
+const CHANGED: &[(u8, DataCoding, u8)] = &[
+    (0x00, DataCoding::Ucs2, 0x08), (0x08, DataCoding::Default, 0x00), (0x03, DataCoding::Default, 0x00),
+    (0x01, DataCoding::Octets, 0x04), (0x02, DataCoding::Octets, 0x02), (0x00, DataCoding::Latin1, 0x03),
+    (0x10, DataCoding::Ucs2, 0x18), (0x18, DataCoding::Default, 0x10), (0x12, DataCoding::Octets, 0x16),
+    (0x1D, DataCoding::Ucs2, 0x19), (0x39, DataCoding::Ucs2, 0x19), (0x21, DataCoding::Default, 0x00),
+    (0x23, DataCoding::Ucs2, 0x08), (0x42, DataCoding::Ucs2, 0x48), (0x5A, DataCoding::Default, 0x52),
+    (0xC8, DataCoding::Ucs2, 0xE8), (0xD9, DataCoding::Ucs2, 0xE9), (0xEB, DataCoding::Default, 0xDB),
+    (0xC8, DataCoding::Octets, 0x04),
+    (0xF0, DataCoding::Ucs2, 0x18), (0xF2, DataCoding::Octets, 0xF6), (0xF5, DataCoding::Default, 0xF1),
+    (0xF7, DataCoding::Ucs2, 0x1B), (0xF0, DataCoding::Latin1, 0x03), (0x10, DataCoding::Ascii, 0x01),
+    (0x06, DataCoding::Ucs2, 0x08), (0x90, DataCoding::Default, 0x00), (0x10, DataCoding::Other(0x06), 0x06),
 ];
 
 #[test]
@@ -116,7 +116,9 @@ fn class_and_indication_stay_with_another_charset() {
         assert_eq!(with_charset(*from, *to), *expected, "{from:#04x} to {to:?}");
     }
     assert_eq!(
-        Dcs::parse(0xE8).waiting.map(|waiting| waiting.indication),
+        DataCodingScheme::parse(0xE8)
+            .waiting
+            .map(|waiting| waiting.indication),
         Some(Voicemail)
     );
 }
@@ -124,22 +126,22 @@ fn class_and_indication_stay_with_another_charset() {
 proptest! {
     #[test]
     fn another_charset_is_read_as_that_and_keeps_the_class(from: u8) {
-        for to in [Coding::Default, Coding::Octets, Coding::Ucs2] {
+        for to in [DataCoding::Default, DataCoding::Octets, DataCoding::Ucs2] {
             let changed = with_charset(from, to);
             prop_assert_eq!(coding(changed), to);
-            let (before, after) = (Dcs::parse(from), Dcs::parse(changed));
-            if matches!(coding(from), Coding::Other(_)) {
+            let (before, after) = (DataCodingScheme::parse(from), DataCodingScheme::parse(changed));
+            if matches!(coding(from), DataCoding::Other(_)) {
                 continue;
             }
             prop_assert_eq!(after.class, before.class);
             prop_assert_eq!(after.auto_delete, before.auto_delete);
-            if to != Coding::Octets {
-                let told = |dcs: Dcs| dcs.waiting.map(|w| (w.indication, w.active));
+            if to != DataCoding::Octets {
+                let told = |dcs: DataCodingScheme| dcs.waiting.map(|w| (w.indication, w.active));
                 prop_assert_eq!(told(after), told(before));
             }
             prop_assert_eq!(with_charset(from, coding(from)), from);
         }
-        for to in [Coding::Ascii, Coding::Latin1] {
+        for to in [DataCoding::Ascii, DataCoding::Latin1] {
             prop_assert_eq!(coding(with_charset(from, to)), to);
         }
     }

@@ -3,7 +3,7 @@
 use deunicode::deunicode_char;
 
 use super::super::language::Shifts;
-use super::{Alphabet, Policy, Writer};
+use super::{Alphabet, AlphabetWriter, SubstitutionPolicy};
 
 /// Stands for what cannot be written; every table has it.
 const UNKNOWN: char = '?';
@@ -17,13 +17,13 @@ pub struct Forced {
 }
 
 /// Writes a text in an alphabet that may lack some of its characters: with
-/// [`Policy::Transliterate`] they are written with others, with any other policy as `?`.
+/// [`SubstitutionPolicy::Transliterate`] they are written with others, with any other policy as `?`.
 ///
 /// Nothing is cut. Marks that only change the character before them (U+0301, U+200D) may vanish, but
 /// a text that is not empty never becomes one that is.
 #[must_use]
-pub fn force(text: &str, alphabet: Alphabet, shifts: Shifts, policy: Policy) -> Forced {
-    let mut writer = Writer::new(alphabet, shifts, text.len());
+pub fn force(text: &str, alphabet: Alphabet, shifts: Shifts, policy: SubstitutionPolicy) -> Forced {
+    let mut writer = AlphabetWriter::new(alphabet, shifts, text.len());
     let mut changed = 0;
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {
@@ -31,7 +31,7 @@ pub fn force(text: &str, alphabet: Alphabet, shifts: Shifts, policy: Policy) -> 
             continue;
         }
         changed += 1;
-        if policy != Policy::Transliterate {
+        if policy != SubstitutionPolicy::Transliterate {
             writer.push(UNKNOWN);
             continue;
         }

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::super::Language;
 use super::super::hex::octets;
-use super::super::segment::{self, Form, Units};
-use super::super::udh::Header;
+use super::super::segment::{self, PartNumbering, Units};
+use super::super::udh::UserDataHeader;
 use super::*;
 
 /// Alphabet, text, octets.
@@ -72,25 +72,25 @@ fn the_character_that_an_alphabet_lacks_is_named() {
 
 /// Policy, alphabet, text, what it reads as at the other side, characters changed.
 #[rustfmt::skip]
-const FORCED: &[(Policy, Alphabet, &str, &str, usize)] = &[
-    (Policy::Replace, Alphabet::Gsm, "naïve ☺", "na?ve ?", 2),
-    (Policy::Refuse, Alphabet::Gsm, "ï", "?", 1),
-    (Policy::Transliterate, Alphabet::Gsm, "hello", "hello", 0),
-    (Policy::Transliterate, Alphabet::Gsm, "naïve façade", "naive facade", 2),
-    (Policy::Transliterate, Alphabet::Gsm, "“it’s” – so…", "\"it's\" - so...", 5),
-    (Policy::Transliterate, Alphabet::Gsm, "a\tb`c", "a b'c", 2),
-    (Policy::Transliterate, Alphabet::Gsm, "Łódź", "Lodz", 3),
-    (Policy::Transliterate, Alphabet::Gsm, "Москва", "Moskva", 6),
-    (Policy::Transliterate, Alphabet::Gsm, "北京", "Bei Jing", 2),
-    (Policy::Transliterate, Alphabet::Gsm, "北京.", "Bei Jing.", 2),
-    (Policy::Transliterate, Alphabet::Gsm, "e\u{301}", "e", 1),
-    (Policy::Transliterate, Alphabet::Gsm, "\u{301}", "?", 1),
-    (Policy::Transliterate, Alphabet::Gsm, "\0", "?", 1),
-    (Policy::Transliterate, Alphabet::GsmPacked, "ï", "i", 1),
-    (Policy::Transliterate, Alphabet::Latin1, "é€", "éEUR", 1),
-    (Policy::Transliterate, Alphabet::Ascii, "Ærøskøbing", "AEroskobing", 3),
-    (Policy::Transliterate, Alphabet::Ucs2, "☺", "☺", 0),
-    (Policy::Replace, Alphabet::Gsm, "", "", 0),
+const FORCED: &[(SubstitutionPolicy, Alphabet, &str, &str, usize)] = &[
+    (SubstitutionPolicy::Replace, Alphabet::Gsm, "naïve ☺", "na?ve ?", 2),
+    (SubstitutionPolicy::Refuse, Alphabet::Gsm, "ï", "?", 1),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "hello", "hello", 0),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "naïve façade", "naive facade", 2),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "“it’s” – so…", "\"it's\" - so...", 5),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "a\tb`c", "a b'c", 2),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "Łódź", "Lodz", 3),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "Москва", "Moskva", 6),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "北京", "Bei Jing", 2),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "北京.", "Bei Jing.", 2),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "e\u{301}", "e", 1),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "\u{301}", "?", 1),
+    (SubstitutionPolicy::Transliterate, Alphabet::Gsm, "\0", "?", 1),
+    (SubstitutionPolicy::Transliterate, Alphabet::GsmPacked, "ï", "i", 1),
+    (SubstitutionPolicy::Transliterate, Alphabet::Latin1, "é€", "éEUR", 1),
+    (SubstitutionPolicy::Transliterate, Alphabet::Ascii, "Ærøskøbing", "AEroskobing", 3),
+    (SubstitutionPolicy::Transliterate, Alphabet::Ucs2, "☺", "☺", 0),
+    (SubstitutionPolicy::Replace, Alphabet::Gsm, "", "", 0),
 ];
 
 #[test]
@@ -165,7 +165,7 @@ fn names_are_read_and_others_are_answered_with_them() {
     for alphabet in Alphabet::ALL {
         assert_eq!(alphabet.name().parse(), Ok(alphabet));
     }
-    for policy in Policy::ALL {
+    for policy in SubstitutionPolicy::ALL {
         assert_eq!(policy.name().parse(), Ok(policy));
     }
     for language in Language::ALL {
@@ -186,7 +186,7 @@ fn names_are_read_and_others_are_answered_with_them() {
 
 /// How many messages a text takes, counted in what is encoded: `choose` counts characters.
 fn segments(text: &str, choice: Choice) -> Option<usize> {
-    let mut header = Header::default();
+    let mut header = UserDataHeader::default();
     let (octets, units) = match choice {
         Choice::Gsm(shifts) => {
             header.set_shifts(shifts);
@@ -195,7 +195,12 @@ fn segments(text: &str, choice: Choice) -> Option<usize> {
         }
         Choice::Ucs2 => (super::ucs2::encode(text), Units::Ucs2),
     };
-    Some(segment::count(&octets, units, &header, Form::Eight))
+    Some(segment::count(
+        &octets,
+        units,
+        &header,
+        PartNumbering::Eight,
+    ))
 }
 
 fn any_language() -> impl Strategy<Value = Language> {
@@ -242,7 +247,7 @@ proptest! {
     fn forced_text_fits_and_is_never_empty(
         text in ".{0,40}",
         alphabet in prop::sample::select(Alphabet::ALL.to_vec()),
-        policy in prop::sample::select(vec![Policy::Transliterate, Policy::Replace]),
+        policy in prop::sample::select(vec![SubstitutionPolicy::Transliterate, SubstitutionPolicy::Replace]),
         language in any_language(),
     ) {
         let shifts = Shifts { locking: language, single: language };

@@ -12,13 +12,13 @@ use super::Age;
 #[derive(Debug)]
 pub(super) struct Finished<K> {
     limit: usize,
-    texts: HashMap<K, Text, ahash::RandomState>,
+    texts: HashMap<K, FinishedText, ahash::RandomState>,
     by_age: BTreeMap<Age, K>,
     len: usize,
 }
 
 #[derive(Debug)]
-struct Text {
+struct FinishedText {
     age: Age,
     /// Of all parts in order; as many as the text had.
     fingerprints: Box<[u64]>,
@@ -41,7 +41,7 @@ impl<K: Eq + Hash + Clone> Finished<K> {
         self.forget(&key);
         self.len += fingerprints.len();
         self.by_age.insert(age, key.clone());
-        self.texts.insert(key, Text { age, fingerprints });
+        self.texts.insert(key, FinishedText { age, fingerprints });
         while self.len > self.limit && self.forget_oldest() {}
     }
 

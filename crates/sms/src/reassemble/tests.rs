@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn part(total: u8, sequence: u8, content: &'static str) -> Part<&'static str> {
+fn part(total: u8, sequence: u8, content: &'static str) -> TextPart<&'static str> {
     let fingerprint = content.bytes().fold(7, |hash: u64, octet| {
         hash.wrapping_mul(31).wrapping_add(u64::from(octet))
     });
-    Part {
+    TextPart {
         total,
         sequence,
         fingerprint,
@@ -135,7 +135,7 @@ fn old_sets_come_back_in_order_of_their_first_part() {
 #[test]
 fn beyond_the_limit_the_oldest_set_leaves() {
     let mut some: Assembler<u32, u32> = Assembler::new(3, 1_000);
-    let of = |value: u32, sequence| Part {
+    let of = |value: u32, sequence| TextPart {
         total: 9,
         sequence,
         fingerprint: u64::from(value),
@@ -172,7 +172,7 @@ fn a_set_leaves_as_a_whole_when_one_part_fits() {
 fn what_is_remembered_of_finished_texts_is_bounded() {
     let mut some: Assembler<u32, u32> = Assembler::new(4, 1_000);
     for key in 0..100 {
-        let part = |sequence| Part {
+        let part = |sequence| TextPart {
             total: 2,
             sequence,
             fingerprint: 1,

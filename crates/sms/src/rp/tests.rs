@@ -18,7 +18,7 @@ fn table() -> Vec<(&'static str, &'static str, Rp)> {
             Rp::Data {
                 direction: Direction::ToPhone,
                 reference: 0x2A,
-                service_centre: Address::international("491700000"),
+                service_centre: TpduAddress::international("491700000"),
                 tpdu: tpdu("040811"),
             },
         ),
@@ -28,7 +28,7 @@ fn table() -> Vec<(&'static str, &'static str, Rp)> {
             Rp::Data {
                 direction: Direction::FromPhone,
                 reference: 7,
-                service_centre: Address::international("49170000"),
+                service_centre: TpduAddress::international("49170000"),
                 tpdu: tpdu("0107"),
             },
         ),
@@ -95,17 +95,20 @@ fn messages_are_read_and_written() {
 
 #[test]
 fn what_cannot_be_read_is_named() {
-    let short = |wanted, left| Problem::Short { wanted, left };
+    let short = |wanted, left| FieldProblem::Short { wanted, left };
     for (hex, fault) in [
-        ("", Field::RpMessageType.fault(0, short(1, 0))),
-        ("07 01", Field::RpMessageType.fault(0, Problem::Reserved(7))),
-        ("02", Field::RpMessageReference.fault(1, short(1, 0))),
+        ("", TpduField::RpMessageType.fault(0, short(1, 0))),
+        (
+            "07 01",
+            TpduField::RpMessageType.fault(0, FieldProblem::Reserved(7)),
+        ),
+        ("02", TpduField::RpMessageReference.fault(1, short(1, 0))),
         (
             "01 01 06 91",
-            Field::RpOriginatorAddress.fault(3, short(6, 1)),
+            TpduField::RpOriginatorAddress.fault(3, short(6, 1)),
         ),
-        ("04 01 00", Field::RpCause.fault(2, short(1, 0))),
-        ("02 01 41", Field::RpUserData.fault(2, short(2, 1))),
+        ("04 01 00", TpduField::RpCause.fault(2, short(1, 0))),
+        ("02 01 41", TpduField::RpUserData.fault(2, short(2, 1))),
     ] {
         assert_eq!(decode(&tpdu(hex)), Err(fault), "{hex}");
     }
@@ -113,14 +116,17 @@ fn what_cannot_be_read_is_named() {
 
 #[test]
 fn what_is_odd_is_kept_and_noted() {
-    let short = Problem::Short { wanted: 5, left: 2 };
+    let short = FieldProblem::Short { wanted: 5, left: 2 };
     for (hex, fault) in [
         // A TPDU that is cut short, an unknown element, reserved bits of the message type.
         (
             "00 07 00 02 91 94 05 0107",
-            Field::RpUserData.fault(7, short),
+            TpduField::RpUserData.fault(7, short),
         ),
-        ("F3 07 42 01 00", Field::Rest.fault(2, Problem::LeftOver(3))),
+        (
+            "F3 07 42 01 00",
+            TpduField::Rest.fault(2, FieldProblem::LeftOver(3)),
+        ),
     ] {
         let examined = examine(&tpdu(hex));
         assert!(examined.rp.is_ok(), "{hex}: {examined:?}");
@@ -134,22 +140,26 @@ fn what_the_standard_cannot_carry_is_refused() {
     let data = |digits: &str, length| Rp::Data {
         direction,
         reference: 0,
-        service_centre: Address::international(digits),
+        service_centre: TpduAddress::international(digits),
         tpdu: vec![0; length].into(),
     };
-    let long = |length, unit, most| Reason::Long { length, unit, most };
+    let long = |length, unit, most| UnwritableReason::Long { length, unit, most };
     let digits = "1".repeat(21);
     for (rp, field, reason) in [
-        (data("1", 234), Field::RpUserData, long(234, "octets", 233)),
+        (
+            data("1", 234),
+            TpduField::RpUserData,
+            long(234, "octets", 233),
+        ),
         (
             data(&digits, 1),
-            Field::RpDestinationAddress,
+            TpduField::RpDestinationAddress,
             long(21, "digits", 20),
         ),
         (
             data("+1", 1),
-            Field::RpDestinationAddress,
-            Reason::Digit('+'),
+            TpduField::RpDestinationAddress,
+            UnwritableReason::Digit('+'),
         ),
         (
             Rp::Error {
@@ -159,14 +169,14 @@ fn what_the_standard_cannot_carry_is_refused() {
                 diagnostic: None,
                 tpdu: None,
             },
-            Field::RpCause,
-            Reason::Large {
+            TpduField::RpCause,
+            UnwritableReason::Large {
                 value: 128,
                 most: 127,
             },
         ),
     ] {
-        assert_eq!(rp.encode(), Err(WriteError { field, reason }));
+        assert_eq!(rp.encode(), Err(TpduWriteError { field, reason }));
     }
 }
 
@@ -183,7 +193,7 @@ fn any_message() -> impl Strategy<Value = Rp> {
                 0 => Rp::Data {
                     direction,
                     reference,
-                    service_centre: Address { ton, npi, text },
+                    service_centre: TpduAddress { ton, npi, text },
                     tpdu: octets.into(),
                 },
                 1 => Rp::Ack {

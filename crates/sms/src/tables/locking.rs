@@ -4,11 +4,11 @@
 //! Read by `tables.rs` alone. Eight positions a line, two lines to a column of the standard's table.
 //! [`NONE`] stands at the escape and at positions that a table leaves free.
 
-use super::{NONE, Table};
+use super::{NONE, SeptetTable};
 
 /// Bengali (§A.3.4).
 #[rustfmt::skip]
-pub static BENGALI: Table = Table::basic([
+pub static BENGALI: SeptetTable = SeptetTable::basic([
     '\u{0981}', '\u{0982}', '\u{0983}', '\u{0985}', '\u{0986}', '\u{0987}', '\u{0988}', '\u{0989}',
     '\u{098a}', '\u{098b}', '\n', '\u{098c}', NONE, '\r', NONE, '\u{098f}',
     '\u{0990}', NONE, NONE, '\u{0993}', '\u{0994}', '\u{0995}', '\u{0996}', '\u{0997}',
@@ -29,7 +29,7 @@ pub static BENGALI: Table = Table::basic([
 
 /// Gujarati (§A.3.5).
 #[rustfmt::skip]
-pub static GUJARATI: Table = Table::basic([
+pub static GUJARATI: SeptetTable = SeptetTable::basic([
     '\u{0a81}', '\u{0a82}', '\u{0a83}', '\u{0a85}', '\u{0a86}', '\u{0a87}', '\u{0a88}', '\u{0a89}',
     '\u{0a8a}', '\u{0a8b}', '\n', '\u{0a8c}', '\u{0a8d}', '\r', NONE, '\u{0a8f}',
     '\u{0a90}', '\u{0a91}', NONE, '\u{0a93}', '\u{0a94}', '\u{0a95}', '\u{0a96}', '\u{0a97}',
@@ -50,7 +50,7 @@ pub static GUJARATI: Table = Table::basic([
 
 /// Hindi (§A.3.6).
 #[rustfmt::skip]
-pub static HINDI: Table = Table::basic([
+pub static HINDI: SeptetTable = SeptetTable::basic([
     '\u{0901}', '\u{0902}', '\u{0903}', '\u{0905}', '\u{0906}', '\u{0907}', '\u{0908}', '\u{0909}',
     '\u{090a}', '\u{090b}', '\n', '\u{090c}', '\u{090d}', '\r', '\u{090e}', '\u{090f}',
     '\u{0910}', '\u{0911}', '\u{0912}', '\u{0913}', '\u{0914}', '\u{0915}', '\u{0916}', '\u{0917}',
@@ -71,7 +71,7 @@ pub static HINDI: Table = Table::basic([
 
 /// Kannada (§A.3.7).
 #[rustfmt::skip]
-pub static KANNADA: Table = Table::basic([
+pub static KANNADA: SeptetTable = SeptetTable::basic([
     NONE, '\u{0c82}', '\u{0c83}', '\u{0c85}', '\u{0c86}', '\u{0c87}', '\u{0c88}', '\u{0c89}',
     '\u{0c8a}', '\u{0c8b}', '\n', '\u{0c8c}', NONE, '\r', '\u{0c8e}', '\u{0c8f}',
     '\u{0c90}', NONE, '\u{0c92}', '\u{0c93}', '\u{0c94}', '\u{0c95}', '\u{0c96}', '\u{0c97}',
@@ -92,7 +92,7 @@ pub static KANNADA: Table = Table::basic([
 
 /// Malayalam (§A.3.8).
 #[rustfmt::skip]
-pub static MALAYALAM: Table = Table::basic([
+pub static MALAYALAM: SeptetTable = SeptetTable::basic([
     NONE, '\u{0d02}', '\u{0d03}', '\u{0d05}', '\u{0d06}', '\u{0d07}', '\u{0d08}', '\u{0d09}',
     '\u{0d0a}', '\u{0d0b}', '\n', '\u{0d0c}', NONE, '\r', '\u{0d0e}', '\u{0d0f}',
     '\u{0d10}', NONE, '\u{0d12}', '\u{0d13}', '\u{0d14}', '\u{0d15}', '\u{0d16}', '\u{0d17}',
@@ -113,7 +113,7 @@ pub static MALAYALAM: Table = Table::basic([
 
 /// Oriya (§A.3.9).
 #[rustfmt::skip]
-pub static ORIYA: Table = Table::basic([
+pub static ORIYA: SeptetTable = SeptetTable::basic([
     '\u{0b01}', '\u{0b02}', '\u{0b03}', '\u{0b05}', '\u{0b06}', '\u{0b07}', '\u{0b08}', '\u{0b09}',
     '\u{0b0a}', '\u{0b0b}', '\n', '\u{0b0c}', NONE, '\r', NONE, '\u{0b0f}',
     '\u{0b10}', NONE, NONE, '\u{0b13}', '\u{0b14}', '\u{0b15}', '\u{0b16}', '\u{0b17}',
@@ -134,7 +134,7 @@ pub static ORIYA: Table = Table::basic([
 
 /// Punjabi (§A.3.10).
 #[rustfmt::skip]
-pub static PUNJABI: Table = Table::basic([
+pub static PUNJABI: SeptetTable = SeptetTable::basic([
     '\u{0a01}', '\u{0a02}', '\u{0a03}', '\u{0a05}', '\u{0a06}', '\u{0a07}', '\u{0a08}', '\u{0a09}',
     '\u{0a0a}', NONE, '\n', NONE, NONE, '\r', NONE, '\u{0a0f}',
     '\u{0a10}', NONE, NONE, '\u{0a13}', '\u{0a14}', '\u{0a15}', '\u{0a16}', '\u{0a17}',
@@ -155,7 +155,7 @@ pub static PUNJABI: Table = Table::basic([
 
 /// Tamil (§A.3.11).
 #[rustfmt::skip]
-pub static TAMIL: Table = Table::basic([
+pub static TAMIL: SeptetTable = SeptetTable::basic([
     NONE, '\u{0b82}', '\u{0b83}', '\u{0b85}', '\u{0b86}', '\u{0b87}', '\u{0b88}', '\u{0b89}',
     '\u{0b8a}', NONE, '\n', NONE, NONE, '\r', '\u{0b8e}', '\u{0b8f}',
     '\u{0b90}', NONE, '\u{0b92}', '\u{0b93}', '\u{0b94}', '\u{0b95}', NONE, NONE,
@@ -176,7 +176,7 @@ pub static TAMIL: Table = Table::basic([
 
 /// Telugu (§A.3.12).
 #[rustfmt::skip]
-pub static TELUGU: Table = Table::basic([
+pub static TELUGU: SeptetTable = SeptetTable::basic([
     '\u{0c01}', '\u{0c02}', '\u{0c03}', '\u{0c05}', '\u{0c06}', '\u{0c07}', '\u{0c08}', '\u{0c09}',
     '\u{0c0a}', '\u{0c0b}', '\n', '\u{0c0c}', NONE, '\r', '\u{0c0e}', '\u{0c0f}',
     '\u{0c10}', NONE, '\u{0c12}', '\u{0c13}', '\u{0c14}', '\u{0c15}', '\u{0c16}', '\u{0c17}',
@@ -197,7 +197,7 @@ pub static TELUGU: Table = Table::basic([
 
 /// Urdu (§A.3.13).
 #[rustfmt::skip]
-pub static URDU: Table = Table::basic([
+pub static URDU: SeptetTable = SeptetTable::basic([
     '\u{0627}', '\u{0622}', '\u{0628}', '\u{067b}', '\u{0680}', '\u{067e}', '\u{06a6}', '\u{062a}',
     '\u{06c2}', '\u{067f}', '\n', '\u{0679}', '\u{067d}', '\r', '\u{067a}', '\u{067c}',
     '\u{062b}', '\u{062c}', '\u{0681}', '\u{0684}', '\u{0683}', '\u{0685}', '\u{0686}', '\u{0687}',

@@ -4,11 +4,11 @@
 //! Read by `tables.rs` alone. `A` to `Z` stand at 0x41 to 0x5A in each of them, and only here:
 //! the locking tables have no Latin capitals.
 
-use super::Table;
+use super::SeptetTable;
 
 /// Bengali (§A.2.4).
 #[rustfmt::skip]
-pub static BENGALI: Table = Table::national(&[
+pub static BENGALI: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -24,7 +24,7 @@ pub static BENGALI: Table = Table::national(&[
 
 /// Gujarati (§A.2.5).
 #[rustfmt::skip]
-pub static GUJARATI: Table = Table::national(&[
+pub static GUJARATI: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -37,7 +37,7 @@ pub static GUJARATI: Table = Table::national(&[
 
 /// Hindi (§A.2.6).
 #[rustfmt::skip]
-pub static HINDI: Table = Table::national(&[
+pub static HINDI: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -54,7 +54,7 @@ pub static HINDI: Table = Table::national(&[
 
 /// Kannada (§A.2.7).
 #[rustfmt::skip]
-pub static KANNADA: Table = Table::national(&[
+pub static KANNADA: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -68,7 +68,7 @@ pub static KANNADA: Table = Table::national(&[
 
 /// Malayalam (§A.2.8).
 #[rustfmt::skip]
-pub static MALAYALAM: Table = Table::national(&[
+pub static MALAYALAM: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -84,7 +84,7 @@ pub static MALAYALAM: Table = Table::national(&[
 
 /// Oriya (§A.2.9).
 #[rustfmt::skip]
-pub static ORIYA: Table = Table::national(&[
+pub static ORIYA: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -98,7 +98,7 @@ pub static ORIYA: Table = Table::national(&[
 
 /// Punjabi (§A.2.10).
 #[rustfmt::skip]
-pub static PUNJABI: Table = Table::national(&[
+pub static PUNJABI: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -112,7 +112,7 @@ pub static PUNJABI: Table = Table::national(&[
 
 /// Tamil (§A.2.11).
 #[rustfmt::skip]
-pub static TAMIL: Table = Table::national(&[
+pub static TAMIL: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -127,7 +127,7 @@ pub static TAMIL: Table = Table::national(&[
 
 /// Telugu (§A.2.12).
 #[rustfmt::skip]
-pub static TELUGU: Table = Table::national(&[
+pub static TELUGU: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),
@@ -142,7 +142,7 @@ pub static TELUGU: Table = Table::national(&[
 
 /// Urdu (§A.2.13).
 #[rustfmt::skip]
-pub static URDU: Table = Table::national(&[
+pub static URDU: SeptetTable = SeptetTable::national(&[
     (0x00, '@'), (0x01, '£'), (0x02, '$'), (0x03, '¥'), (0x04, '¿'), (0x05, '"'), (0x06, '¤'),
     (0x07, '%'), (0x08, '&'), (0x09, '\''), (0x0A, '\u{0c}'), (0x0B, '*'), (0x0C, '+'), (0x0E, '-'),
     (0x0F, '/'), (0x10, '<'), (0x11, '='), (0x12, '>'), (0x13, '¡'), (0x14, '^'), (0x15, '¡'),

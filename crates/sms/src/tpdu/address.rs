@@ -1,10 +1,10 @@
 //! Addresses: a type and semi-octets, or a type and packed septets (§9.1.2.5; 3GPP TS 24.011 §8.2.5.1).
 
-use super::Fault;
+use super::FieldFault;
 use bytes::Bytes;
 
-use super::field::{Field, Problem, Reason, WriteError};
-use super::reader::Reader;
+use super::field::{FieldProblem, TpduField, TpduWriteError, UnwritableReason};
+use super::reader::TpduReader;
 use crate::{Shifts, gsm7, pack};
 
 /// Type of number: letters (§9.1.2.5).
@@ -30,7 +30,7 @@ const DIGITS: &[u8; 15] = b"0123456789*#abc";
 /// An address. With [`ALPHANUMERIC`] the text is one of the 7-bit alphabet, else digits, `*`, `#` and
 /// `a` to `c`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Address {
+pub struct TpduAddress {
     /// Type of number, 0 to 7; the values are those of SMPP.
     pub ton: u8,
     /// Numbering plan, 0 to 15; 0 to 10 are those of SMPP.
@@ -39,9 +39,9 @@ pub struct Address {
     pub text: String,
 }
 
-// === impl Address ===
+// === impl TpduAddress ===
 
-impl Address {
+impl TpduAddress {
     /// A number in international form, without a plus sign.
     #[must_use]
     pub fn international(digits: impl Into<String>) -> Self {
@@ -66,20 +66,23 @@ impl Address {
     ///
     /// # Errors
     /// The octets end first.
-    pub fn decode(octets: &Bytes) -> Result<Self, Fault> {
-        Self::read(&mut Reader::new(octets, None), Field::OriginatingAddress)
+    pub fn decode(octets: &Bytes) -> Result<Self, FieldFault> {
+        Self::read(
+            &mut TpduReader::new(octets, None),
+            TpduField::OriginatingAddress,
+        )
     }
 
     /// Reads the address of a TPDU, which counts semi-octets (§9.1.2.5).
-    pub(super) fn read(reader: &mut Reader, field: Field) -> Result<Self, Fault> {
+    pub(super) fn read(reader: &mut TpduReader, field: TpduField) -> Result<Self, FieldFault> {
         let at = reader.at();
         let [count, kind] = reader.array(field)?;
         if usize::from(count) > DIGITS_MAX {
-            reader.odd(field, at, Problem::Digits(count));
+            reader.odd(field, at, FieldProblem::Digits(count));
         }
         let octets = reader.take(field, usize::from(count).div_ceil(2))?;
         if kind & NO_EXTENSION == 0 {
-            reader.odd(field, at + 1, Problem::TypeOfAddress(kind));
+            reader.odd(field, at + 1, FieldProblem::TypeOfAddress(kind));
         }
         let (ton, npi) = parts(kind);
         let text = if ton == ALPHANUMERIC {
@@ -88,7 +91,7 @@ impl Address {
         } else {
             let (text, has_filler) = digits(&octets, usize::from(count));
             if has_filler {
-                reader.odd(field, at + 2, Problem::Filler);
+                reader.odd(field, at + 2, FieldProblem::Filler);
             }
             text
         };
@@ -96,7 +99,7 @@ impl Address {
     }
 
     /// Writes the address of a TPDU.
-    pub(super) fn write(&self, field: Field, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write(&self, field: TpduField, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         let kind = self.kind(field)?;
         if self.ton == ALPHANUMERIC {
             let septets = gsm7::encode(&self.text, Shifts::default())
@@ -126,16 +129,20 @@ impl Address {
     /// # Errors
     /// The named field cannot carry it: a character that is no digit, more than 20 digits, a type or
     /// plan that is none.
-    pub fn write_type_and_digits(&self, field: Field, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub fn write_type_and_digits(
+        &self,
+        field: TpduField,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TpduWriteError> {
         out.push(self.kind(field)?);
         write_digits(&self.text, field, out)
     }
 
     /// The octet with type and plan.
-    fn kind(&self, field: Field) -> Result<u8, WriteError> {
+    fn kind(&self, field: TpduField) -> Result<u8, TpduWriteError> {
         for (value, most) in [(self.ton, TON_MAX), (self.npi, NPI_MAX)] {
             if value > most {
-                return Err(field.refuses(Reason::Large {
+                return Err(field.refuses(UnwritableReason::Large {
                     value: value.into(),
                     most: most.into(),
                 }));
@@ -157,14 +164,15 @@ pub fn bcd_digits(octets: &[u8]) -> String {
 ///
 /// # Errors
 /// The named field cannot carry a character, or more than 20 of them.
-pub fn write_digits(text: &str, field: Field, out: &mut Vec<u8>) -> Result<(), WriteError> {
+pub fn write_digits(text: &str, field: TpduField, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
     check_length(field, text.chars().count(), "digits", DIGITS_MAX)?;
     let mut low = None;
     for character in text.chars() {
         let semi_octet = DIGITS
             .iter()
             .position(|digit| char::from(*digit) == character);
-        let semi_octet = semi_octet.ok_or_else(|| field.refuses(Reason::Digit(character)))? as u8;
+        let semi_octet =
+            semi_octet.ok_or_else(|| field.refuses(UnwritableReason::Digit(character)))? as u8;
         match low.take() {
             None => low = Some(semi_octet),
             Some(low) => out.push(semi_octet << 4 | low),
@@ -175,14 +183,15 @@ pub fn write_digits(text: &str, field: Field, out: &mut Vec<u8>) -> Result<(), W
 }
 
 fn check_length(
-    field: Field,
+    field: TpduField,
     length: usize,
     unit: &'static str,
     most: usize,
-) -> Result<(), WriteError> {
-    match length > most {
-        true => Err(field.refuses(Reason::Long { length, unit, most })),
-        false => Ok(()),
+) -> Result<(), TpduWriteError> {
+    if length > most {
+        Err(field.refuses(UnwritableReason::Long { length, unit, most }))
+    } else {
+        Ok(())
     }
 }
 

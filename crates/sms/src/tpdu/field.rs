@@ -1,12 +1,12 @@
 //! The fields of a TPDU and of an RP message by their names in the standard, and what can be wrong
-//! with one: [`Fault`] on reading, [`WriteError`] on writing.
+//! with one: [`FieldFault`] on reading, [`TpduWriteError`] on writing.
 
 use crate::gsm7::Unrepresentable;
 use crate::udh::HeaderError;
 
 /// A field of a TPDU (3GPP TS 23.040 §9.2.3) or of an RP message (3GPP TS 24.011 §8.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Field {
+pub enum TpduField {
     /// The message type with the flags beside it.
     FirstOctet,
     MessageReference,
@@ -40,18 +40,18 @@ pub enum Field {
 /// Something wrong with what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{} at octet {at}: {problem}", field.name())]
-pub struct Fault {
+pub struct FieldFault {
     /// The field in which it shows.
-    pub field: Field,
+    pub field: TpduField,
     /// Its first octet, from 0.
     pub at: usize,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: FieldProblem,
 }
 
 /// What is wrong with a field that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum FieldProblem {
     /// The octets end first.
     #[error("octets needed: {wanted}; left: {left}")]
     Short {
@@ -105,16 +105,16 @@ pub enum Problem {
 /// What the standard cannot carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {reason}", field.name())]
-pub struct WriteError {
+pub struct TpduWriteError {
     /// The field that would have to carry it.
-    pub field: Field,
+    pub field: TpduField,
     /// Why it cannot.
-    pub reason: Reason,
+    pub reason: UnwritableReason,
 }
 
 /// Why a field cannot carry a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
+pub enum UnwritableReason {
     /// A number above the largest one.
     #[error("{value} is above {most}")]
     Large {
@@ -153,9 +153,9 @@ pub enum Reason {
     Reserved(u8),
 }
 
-// === impl Field ===
+// === impl TpduField ===
 
-impl Field {
+impl TpduField {
     /// Its name in the standard: `TP-DA`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -163,15 +163,15 @@ impl Field {
     }
 
     /// The section that defines it: `9.2.3.8`; of TS 24.011 for fields whose names begin with `RP`, of
-    /// TS 23.040 for all others. Empty for [`Field::Rest`].
+    /// TS 23.040 for all others. Empty for [`TpduField::Rest`].
     #[must_use]
     pub fn section(self) -> &'static str {
         self.row().1
     }
 
     /// Shorthand for a fault.
-    pub(crate) fn fault(self, at: usize, problem: Problem) -> Fault {
-        Fault {
+    pub(crate) fn fault(self, at: usize, problem: FieldProblem) -> FieldFault {
+        FieldFault {
             field: self,
             at,
             problem,
@@ -179,8 +179,8 @@ impl Field {
     }
 
     /// Shorthand for an error.
-    pub(crate) fn refuses(self, reason: impl Into<Reason>) -> WriteError {
-        WriteError {
+    pub(crate) fn refuses(self, reason: impl Into<UnwritableReason>) -> TpduWriteError {
+        TpduWriteError {
             field: self,
             reason: reason.into(),
         }
@@ -188,32 +188,32 @@ impl Field {
 
     fn row(self) -> (&'static str, &'static str) {
         match self {
-            Field::FirstOctet => ("TP-MTI", "9.2.3.1"),
-            Field::MessageReference => ("TP-MR", "9.2.3.6"),
-            Field::OriginatingAddress => ("TP-OA", "9.2.3.7"),
-            Field::DestinationAddress => ("TP-DA", "9.2.3.8"),
-            Field::ProtocolIdentifier => ("TP-PID", "9.2.3.9"),
-            Field::DataCodingScheme => ("TP-DCS", "9.2.3.10"),
-            Field::ServiceCentreTimeStamp => ("TP-SCTS", "9.2.3.11"),
-            Field::ValidityPeriod => ("TP-VP", "9.2.3.12"),
-            Field::DischargeTime => ("TP-DT", "9.2.3.13"),
-            Field::RecipientAddress => ("TP-RA", "9.2.3.14"),
-            Field::Status => ("TP-ST", "9.2.3.15"),
-            Field::UserDataLength => ("TP-UDL", "9.2.3.16"),
-            Field::MessageNumber => ("TP-MN", "9.2.3.18"),
-            Field::CommandType => ("TP-CT", "9.2.3.19"),
-            Field::CommandDataLength => ("TP-CDL", "9.2.3.20"),
-            Field::CommandData => ("TP-CD", "9.2.3.21"),
-            Field::FailureCause => ("TP-FCS", "9.2.3.22"),
-            Field::UserData => ("TP-UD", "9.2.3.24"),
-            Field::ParameterIndicator => ("TP-PI", "9.2.3.27"),
-            Field::Rest => ("(left over)", ""),
-            Field::RpMessageType => ("RP-MTI", "8.2.2"),
-            Field::RpMessageReference => ("RP-MR", "8.2.3"),
-            Field::RpOriginatorAddress => ("RP-OA", "8.2.5.1"),
-            Field::RpDestinationAddress => ("RP-DA", "8.2.5.2"),
-            Field::RpUserData => ("RP-UD", "8.2.5.3"),
-            Field::RpCause => ("RP-Cause", "8.2.5.4"),
+            TpduField::FirstOctet => ("TP-MTI", "9.2.3.1"),
+            TpduField::MessageReference => ("TP-MR", "9.2.3.6"),
+            TpduField::OriginatingAddress => ("TP-OA", "9.2.3.7"),
+            TpduField::DestinationAddress => ("TP-DA", "9.2.3.8"),
+            TpduField::ProtocolIdentifier => ("TP-PID", "9.2.3.9"),
+            TpduField::DataCodingScheme => ("TP-DCS", "9.2.3.10"),
+            TpduField::ServiceCentreTimeStamp => ("TP-SCTS", "9.2.3.11"),
+            TpduField::ValidityPeriod => ("TP-VP", "9.2.3.12"),
+            TpduField::DischargeTime => ("TP-DT", "9.2.3.13"),
+            TpduField::RecipientAddress => ("TP-RA", "9.2.3.14"),
+            TpduField::Status => ("TP-ST", "9.2.3.15"),
+            TpduField::UserDataLength => ("TP-UDL", "9.2.3.16"),
+            TpduField::MessageNumber => ("TP-MN", "9.2.3.18"),
+            TpduField::CommandType => ("TP-CT", "9.2.3.19"),
+            TpduField::CommandDataLength => ("TP-CDL", "9.2.3.20"),
+            TpduField::CommandData => ("TP-CD", "9.2.3.21"),
+            TpduField::FailureCause => ("TP-FCS", "9.2.3.22"),
+            TpduField::UserData => ("TP-UD", "9.2.3.24"),
+            TpduField::ParameterIndicator => ("TP-PI", "9.2.3.27"),
+            TpduField::Rest => ("(left over)", ""),
+            TpduField::RpMessageType => ("RP-MTI", "8.2.2"),
+            TpduField::RpMessageReference => ("RP-MR", "8.2.3"),
+            TpduField::RpOriginatorAddress => ("RP-OA", "8.2.5.1"),
+            TpduField::RpDestinationAddress => ("RP-DA", "8.2.5.2"),
+            TpduField::RpUserData => ("RP-UD", "8.2.5.3"),
+            TpduField::RpCause => ("RP-Cause", "8.2.5.4"),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! SMS-DELIVER and SMS-SUBMIT: the messages that carry texts (§9.2.2.1, §9.2.2.2).
 
-use super::address::Address;
-use super::field::{Fault, Field, WriteError};
-use super::reader::Reader;
+use super::address::TpduAddress;
+use super::field::{FieldFault, TpduField, TpduWriteError};
+use super::reader::TpduReader;
 use super::time::{TimeStamp, Validity};
 use super::user_data::UserData;
-use super::{Kind, UDHI, bit};
+use super::{TpduKind, UDHI, bit};
 use crate::segment::USER_DATA;
 
 /// Bits of the first octet of SMS-DELIVER (§9.2.2.1). That of TP-MMS is set when nothing more waits.
@@ -17,7 +17,7 @@ const REPLY_PATH: u8 = 0x80;
 const REJECT_DUPLICATES: u8 = 0x04;
 const FORMAT: u32 = 3;
 
-const USER_DATA_FIELDS: (Field, Field) = (Field::UserDataLength, Field::UserData);
+const USER_DATA_FIELDS: (TpduField, TpduField) = (TpduField::UserDataLength, TpduField::UserData);
 
 /// A message to a phone (§9.2.2.1).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Deliver {
     /// TP-RP.
     pub reply_path: bool,
     /// TP-OA.
-    pub originating_address: Address,
+    pub originating_address: TpduAddress,
     /// TP-PID.
     pub protocol_identifier: u8,
     /// TP-DCS.
@@ -44,7 +44,7 @@ pub struct Deliver {
 
 /// A message from a phone (§9.2.2.2).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Submit {
+pub struct SmsSubmit {
     /// TP-RD: a message with the same reference to the same address is refused.
     pub reject_duplicates: bool,
     /// TP-SRR: the phone wants a status report.
@@ -54,7 +54,7 @@ pub struct Submit {
     /// TP-MR: the phone's number of it.
     pub message_reference: u8,
     /// TP-DA.
-    pub destination_address: Address,
+    pub destination_address: TpduAddress,
     /// TP-PID.
     pub protocol_identifier: u8,
     /// TP-DCS.
@@ -68,12 +68,12 @@ pub struct Submit {
 // === impl Deliver ===
 
 impl Deliver {
-    pub(super) fn read(reader: &mut Reader) -> Result<Self, Fault> {
-        let first = reader.octet(Field::FirstOctet)?;
-        let originating_address = Address::read(reader, Field::OriginatingAddress)?;
-        let protocol_identifier = reader.octet(Field::ProtocolIdentifier)?;
-        let data_coding = reader.octet(Field::DataCodingScheme)?;
-        let stamp = TimeStamp::read(reader, Field::ServiceCentreTimeStamp)?;
+    pub(super) fn read(reader: &mut TpduReader) -> Result<Self, FieldFault> {
+        let first = reader.octet(TpduField::FirstOctet)?;
+        let originating_address = TpduAddress::read(reader, TpduField::OriginatingAddress)?;
+        let protocol_identifier = reader.octet(TpduField::ProtocolIdentifier)?;
+        let data_coding = reader.octet(TpduField::DataCodingScheme)?;
+        let stamp = TimeStamp::read(reader, TpduField::ServiceCentreTimeStamp)?;
         let has_header = first & UDHI != 0;
         let user_data =
             UserData::read(reader, USER_DATA_FIELDS, has_header, data_coding, USER_DATA)?;
@@ -90,9 +90,9 @@ impl Deliver {
         })
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         out.push(
-            Kind::Deliver.message_type()
+            TpduKind::Deliver.message_type()
                 | bit(!self.more_messages, NO_MORE)
                 | bit(self.loop_prevention, LOOP_PREVENTION)
                 | bit(self.status_report_indication, STATUS_REPORT)
@@ -100,24 +100,24 @@ impl Deliver {
                 | bit(self.reply_path, REPLY_PATH),
         );
         self.originating_address
-            .write(Field::OriginatingAddress, out)?;
+            .write(TpduField::OriginatingAddress, out)?;
         out.extend([self.protocol_identifier, self.data_coding]);
         let stamp = &self.service_centre_time_stamp;
-        stamp.write(Field::ServiceCentreTimeStamp, out)?;
+        stamp.write(TpduField::ServiceCentreTimeStamp, out)?;
         self.user_data
             .write(USER_DATA_FIELDS, self.data_coding, USER_DATA, out)
     }
 }
 
-// === impl Submit ===
+// === impl SmsSubmit ===
 
-impl Submit {
-    pub(super) fn read(reader: &mut Reader) -> Result<Self, Fault> {
-        let first = reader.octet(Field::FirstOctet)?;
-        let message_reference = reader.octet(Field::MessageReference)?;
-        let destination_address = Address::read(reader, Field::DestinationAddress)?;
-        let protocol_identifier = reader.octet(Field::ProtocolIdentifier)?;
-        let data_coding = reader.octet(Field::DataCodingScheme)?;
+impl SmsSubmit {
+    pub(super) fn read(reader: &mut TpduReader) -> Result<Self, FieldFault> {
+        let first = reader.octet(TpduField::FirstOctet)?;
+        let message_reference = reader.octet(TpduField::MessageReference)?;
+        let destination_address = TpduAddress::read(reader, TpduField::DestinationAddress)?;
+        let protocol_identifier = reader.octet(TpduField::ProtocolIdentifier)?;
+        let data_coding = reader.octet(TpduField::DataCodingScheme)?;
         let validity = Validity::read(reader, first >> FORMAT)?;
         let has_header = first & UDHI != 0;
         let user_data =
@@ -135,9 +135,9 @@ impl Submit {
         })
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         out.push(
-            Kind::Submit.message_type()
+            TpduKind::Submit.message_type()
                 | bit(self.reject_duplicates, REJECT_DUPLICATES)
                 | self.validity.format() << FORMAT
                 | bit(self.status_report_request, STATUS_REPORT)
@@ -146,7 +146,7 @@ impl Submit {
         );
         out.push(self.message_reference);
         self.destination_address
-            .write(Field::DestinationAddress, out)?;
+            .write(TpduField::DestinationAddress, out)?;
         out.extend([self.protocol_identifier, self.data_coding]);
         self.validity.write(out)?;
         self.user_data

@@ -4,13 +4,13 @@
 
 use bytes::Bytes;
 
-use super::field::{Fault, Field, Problem};
+use super::field::{FieldFault, FieldProblem, TpduField};
 
 /// Where a field is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct FieldSpan {
     /// Which field.
-    pub field: Field,
+    pub field: TpduField,
     /// Its first octet, from 0.
     pub at: usize,
     /// How many octets it has.
@@ -19,23 +19,23 @@ pub struct Span {
 
 /// What was seen while octets were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct ReadNotes {
     /// Every field in its order; together they are all octets up to the first error.
-    pub fields: Vec<Span>,
+    pub fields: Vec<FieldSpan>,
     /// What is wrong and did not end the reading, in the order of the octets.
-    pub oddities: Vec<Fault>,
+    pub oddities: Vec<FieldFault>,
 }
 
 /// A position in octets.
-pub(crate) struct Reader<'a> {
+pub(crate) struct TpduReader<'a> {
     octets: &'a Bytes,
     at: usize,
-    notes: Option<&'a mut Notes>,
+    notes: Option<&'a mut ReadNotes>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TpduReader<'a> {
     /// Starts at the first octet.
-    pub fn new(octets: &'a Bytes, notes: Option<&'a mut Notes>) -> Self {
+    pub fn new(octets: &'a Bytes, notes: Option<&'a mut ReadNotes>) -> Self {
         Self {
             octets,
             at: 0,
@@ -59,12 +59,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The next octet.
-    pub fn octet(&mut self, field: Field) -> Result<u8, Fault> {
+    pub fn octet(&mut self, field: TpduField) -> Result<u8, FieldFault> {
         self.array::<1>(field).map(|[octet]| octet)
     }
 
     /// The next octets.
-    pub fn array<const N: usize>(&mut self, field: Field) -> Result<[u8; N], Fault> {
+    pub fn array<const N: usize>(&mut self, field: TpduField) -> Result<[u8; N], FieldFault> {
         match self.octets[self.at..].first_chunk::<N>() {
             Some(octets) => {
                 self.saw(field, N);
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next so many octets. Shares the buffer.
-    pub fn take(&mut self, field: Field, length: usize) -> Result<Bytes, Fault> {
+    pub fn take(&mut self, field: TpduField, length: usize) -> Result<Bytes, FieldFault> {
         if length > self.left() {
             return Err(self.short(field, length));
         }
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next so many octets; fewer, with a note, where the octets end.
-    pub fn at_most(&mut self, field: Field, length: usize) -> Bytes {
+    pub fn at_most(&mut self, field: TpduField, length: usize) -> Bytes {
         let there = length.min(self.left());
         if there < length {
             let problem = self.short(field, length).problem;
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes something wrong that does not end the reading.
-    pub fn odd(&mut self, field: Field, at: usize, problem: Problem) {
+    pub fn odd(&mut self, field: TpduField, at: usize, problem: FieldProblem) {
         if let Some(notes) = &mut self.notes {
             notes.oddities.push(field.fault(at, problem));
         }
@@ -107,25 +107,25 @@ impl<'a> Reader<'a> {
     pub fn finish(&mut self) {
         let left = self.left();
         if left > 0 {
-            self.odd(Field::Rest, self.at, Problem::LeftOver(left));
-            self.saw(Field::Rest, left);
+            self.odd(TpduField::Rest, self.at, FieldProblem::LeftOver(left));
+            self.saw(TpduField::Rest, left);
         }
     }
 
-    fn saw(&mut self, field: Field, octets: usize) {
+    fn saw(&mut self, field: TpduField, octets: usize) {
         if let (Some(notes), true) = (&mut self.notes, octets > 0) {
             let at = self.at;
             // One field for what was read in several steps.
             match notes.fields.last_mut() {
                 Some(last) if last.field == field => last.octets += octets,
-                _ => notes.fields.push(Span { field, at, octets }),
+                _ => notes.fields.push(FieldSpan { field, at, octets }),
             }
         }
         self.at += octets;
     }
 
-    fn short(&self, field: Field, wanted: usize) -> Fault {
+    fn short(&self, field: TpduField, wanted: usize) -> FieldFault {
         let left = self.left();
-        field.fault(self.at, Problem::Short { wanted, left })
+        field.fault(self.at, FieldProblem::Short { wanted, left })
     }
 }

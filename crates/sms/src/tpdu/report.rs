@@ -1,13 +1,13 @@
 //! SMS-STATUS-REPORT, SMS-COMMAND, and the reports that answer messages in RP-ACK and RP-ERROR
 //! (§9.2.2.1a, §9.2.2.2a, §9.2.2.3, §9.2.2.4).
 
-use super::address::Address;
-use super::field::{Fault, Field, Problem, Reason, WriteError};
+use super::address::TpduAddress;
+use super::field::{FieldFault, FieldProblem, TpduField, TpduWriteError, UnwritableReason};
 use super::message::{LOOP_PREVENTION, NO_MORE};
-use super::reader::Reader;
+use super::reader::TpduReader;
 use super::time::TimeStamp;
 use super::user_data::{OCTETS, Parameters, UserData};
-use super::{Kind, TPDU_MAX, UDHI, bit};
+use super::{TPDU_MAX, TpduKind, UDHI, bit};
 
 /// Bit of the first octet of SMS-STATUS-REPORT: the report is about a command (§9.2.3.26).
 const OF_COMMAND: u8 = 0x20;
@@ -28,7 +28,7 @@ pub struct StatusReport {
     /// TP-MR of what it is about.
     pub message_reference: u8,
     /// TP-RA: to whom that went.
-    pub recipient_address: Address,
+    pub recipient_address: TpduAddress,
     /// TP-SCTS: when the service centre got it.
     pub service_centre_time_stamp: TimeStamp,
     /// TP-DT: when it was delivered, or last tried.
@@ -41,7 +41,7 @@ pub struct StatusReport {
 
 /// An order of a phone about a message that it sent (§9.2.2.4).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Command {
+pub struct SmsCommand {
     /// TP-SRR.
     pub status_report_request: bool,
     /// TP-MR: the phone's number of this command.
@@ -53,7 +53,7 @@ pub struct Command {
     /// TP-MN: TP-MR of the message that it is about.
     pub message_number: u8,
     /// TP-DA: to whom that went.
-    pub destination_address: Address,
+    pub destination_address: TpduAddress,
     /// TP-CD.
     pub data: UserData,
 }
@@ -81,13 +81,13 @@ pub struct SubmitReport {
 // === impl StatusReport ===
 
 impl StatusReport {
-    pub(super) fn read(reader: &mut Reader) -> Result<Self, Fault> {
-        let first = reader.octet(Field::FirstOctet)?;
-        let message_reference = reader.octet(Field::MessageReference)?;
-        let recipient_address = Address::read(reader, Field::RecipientAddress)?;
-        let service_centre_time_stamp = TimeStamp::read(reader, Field::ServiceCentreTimeStamp)?;
-        let discharge_time = TimeStamp::read(reader, Field::DischargeTime)?;
-        let status = reader.octet(Field::Status)?;
+    pub(super) fn read(reader: &mut TpduReader) -> Result<Self, FieldFault> {
+        let first = reader.octet(TpduField::FirstOctet)?;
+        let message_reference = reader.octet(TpduField::MessageReference)?;
+        let recipient_address = TpduAddress::read(reader, TpduField::RecipientAddress)?;
+        let service_centre_time_stamp = TimeStamp::read(reader, TpduField::ServiceCentreTimeStamp)?;
+        let discharge_time = TimeStamp::read(reader, TpduField::DischargeTime)?;
+        let status = reader.octet(TpduField::Status)?;
         Ok(Self {
             more_messages: first & NO_MORE == 0,
             loop_prevention: first & LOOP_PREVENTION != 0,
@@ -101,49 +101,51 @@ impl StatusReport {
         })
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         out.push(
-            Kind::StatusReport.message_type()
+            TpduKind::StatusReport.message_type()
                 | bit(!self.more_messages, NO_MORE)
                 | bit(self.loop_prevention, LOOP_PREVENTION)
                 | bit(self.of_command, OF_COMMAND)
                 | bit(self.parameters.has_header(), UDHI),
         );
         out.push(self.message_reference);
-        self.recipient_address.write(Field::RecipientAddress, out)?;
+        self.recipient_address
+            .write(TpduField::RecipientAddress, out)?;
         let stamp = &self.service_centre_time_stamp;
-        stamp.write(Field::ServiceCentreTimeStamp, out)?;
-        self.discharge_time.write(Field::DischargeTime, out)?;
+        stamp.write(TpduField::ServiceCentreTimeStamp, out)?;
+        self.discharge_time.write(TpduField::DischargeTime, out)?;
         out.push(self.status);
         // Phase 1 phones know no TP-PI: it is mandatory only with what it announces.
-        match self.parameters.is_empty() {
-            true => Ok(()),
-            false => self.parameters.write(out),
+        if self.parameters.is_empty() {
+            Ok(())
+        } else {
+            self.parameters.write(out)
         }
     }
 }
 
-// === impl Command ===
+// === impl SmsCommand ===
 
-impl Command {
-    const DATA: (Field, Field) = (Field::CommandDataLength, Field::CommandData);
+impl SmsCommand {
+    const DATA: (TpduField, TpduField) = (TpduField::CommandDataLength, TpduField::CommandData);
 
-    pub(super) fn read(reader: &mut Reader) -> Result<Self, Fault> {
-        let first = reader.octet(Field::FirstOctet)?;
+    pub(super) fn read(reader: &mut TpduReader) -> Result<Self, FieldFault> {
+        let first = reader.octet(TpduField::FirstOctet)?;
         Ok(Self {
             status_report_request: first & STATUS_REPORT != 0,
-            message_reference: reader.octet(Field::MessageReference)?,
-            protocol_identifier: reader.octet(Field::ProtocolIdentifier)?,
-            command_type: reader.octet(Field::CommandType)?,
-            message_number: reader.octet(Field::MessageNumber)?,
-            destination_address: Address::read(reader, Field::DestinationAddress)?,
+            message_reference: reader.octet(TpduField::MessageReference)?,
+            protocol_identifier: reader.octet(TpduField::ProtocolIdentifier)?,
+            command_type: reader.octet(TpduField::CommandType)?,
+            message_number: reader.octet(TpduField::MessageNumber)?,
+            destination_address: TpduAddress::read(reader, TpduField::DestinationAddress)?,
             data: UserData::read(reader, Self::DATA, first & UDHI != 0, OCTETS, TPDU_MAX)?,
         })
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         out.push(
-            Kind::Command.message_type()
+            TpduKind::Command.message_type()
                 | bit(self.status_report_request, STATUS_REPORT)
                 | bit(!self.data.header.is_empty(), UDHI),
         );
@@ -154,7 +156,7 @@ impl Command {
             self.message_number,
         ]);
         self.destination_address
-            .write(Field::DestinationAddress, out)?;
+            .write(TpduField::DestinationAddress, out)?;
         let room = TPDU_MAX.saturating_sub(out.len() + 1);
         self.data.write(Self::DATA, OCTETS, room, out)
     }
@@ -163,16 +165,16 @@ impl Command {
 // === impl DeliverReport ===
 
 impl DeliverReport {
-    pub(super) fn read(reader: &mut Reader, is_error: bool) -> Result<Self, Fault> {
-        let first = reader.octet(Field::FirstOctet)?;
+    pub(super) fn read(reader: &mut TpduReader, is_error: bool) -> Result<Self, FieldFault> {
+        let first = reader.octet(TpduField::FirstOctet)?;
         Ok(Self {
             failure_cause: read_cause(reader, is_error)?,
             parameters: read_mandatory(reader, first)?,
         })
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
-        let kind = Kind::DeliverReport;
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
+        let kind = TpduKind::DeliverReport;
         out.push(kind.message_type() | bit(self.parameters.has_header(), UDHI));
         write_cause(self.failure_cause, out)?;
         self.parameters.write(out)
@@ -182,11 +184,11 @@ impl DeliverReport {
 // === impl SubmitReport ===
 
 impl SubmitReport {
-    pub(super) fn read(reader: &mut Reader, is_error: bool) -> Result<Self, Fault> {
-        let first = reader.octet(Field::FirstOctet)?;
+    pub(super) fn read(reader: &mut TpduReader, is_error: bool) -> Result<Self, FieldFault> {
+        let first = reader.octet(TpduField::FirstOctet)?;
         let failure_cause = read_cause(reader, is_error)?;
         let indicator = Parameters::read_indicator(reader)?;
-        let stamp = TimeStamp::read(reader, Field::ServiceCentreTimeStamp)?;
+        let stamp = TimeStamp::read(reader, TpduField::ServiceCentreTimeStamp)?;
         Ok(Self {
             failure_cause,
             service_centre_time_stamp: stamp,
@@ -194,43 +196,43 @@ impl SubmitReport {
         })
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
-        let kind = Kind::SubmitReport;
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
+        let kind = TpduKind::SubmitReport;
         out.push(kind.message_type() | bit(self.parameters.has_header(), UDHI));
         write_cause(self.failure_cause, out)?;
         out.push(self.parameters.indicator());
         let stamp = &self.service_centre_time_stamp;
-        stamp.write(Field::ServiceCentreTimeStamp, out)?;
+        stamp.write(TpduField::ServiceCentreTimeStamp, out)?;
         self.parameters.write_announced(out)
     }
 }
 
 /// TP-FCS of a report in RP-ERROR.
-fn read_cause(reader: &mut Reader, is_error: bool) -> Result<Option<u8>, Fault> {
+fn read_cause(reader: &mut TpduReader, is_error: bool) -> Result<Option<u8>, FieldFault> {
     if !is_error {
         return Ok(None);
     }
     let at = reader.at();
-    let cause = reader.octet(Field::FailureCause)?;
+    let cause = reader.octet(TpduField::FailureCause)?;
     if cause < LOWEST_CAUSE {
-        reader.odd(Field::FailureCause, at, Problem::Reserved(cause));
+        reader.odd(TpduField::FailureCause, at, FieldProblem::Reserved(cause));
     }
     Ok(Some(cause))
 }
 
-fn write_cause(cause: Option<u8>, out: &mut Vec<u8>) -> Result<(), WriteError> {
+fn write_cause(cause: Option<u8>, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
     if let Some(reserved) = cause.filter(|cause| *cause < LOWEST_CAUSE) {
-        return Err(Field::FailureCause.refuses(Reason::Reserved(reserved)));
+        return Err(TpduField::FailureCause.refuses(UnwritableReason::Reserved(reserved)));
     }
     out.extend(cause);
     Ok(())
 }
 
 /// TP-PI is mandatory in the phone's reports, yet some phones leave it out.
-fn read_mandatory(reader: &mut Reader, first: u8) -> Result<Parameters, Fault> {
+fn read_mandatory(reader: &mut TpduReader, first: u8) -> Result<Parameters, FieldFault> {
     if reader.left() == 0 {
-        let short = Problem::Short { wanted: 1, left: 0 };
-        reader.odd(Field::ParameterIndicator, reader.at(), short);
+        let short = FieldProblem::Short { wanted: 1, left: 0 };
+        reader.odd(TpduField::ParameterIndicator, reader.at(), short);
     }
     Parameters::read(reader, first & UDHI != 0)
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::hex::octets;
-use crate::udh::{Concat, Header};
+use crate::udh::{Concat, UserDataHeader};
 use crate::{Shifts, gsm7, ucs2};
 
 mod odd;
@@ -19,7 +19,7 @@ fn given(hex: &str) -> Bytes {
 /// User data in the 7-bit alphabet.
 fn septets(text: &str) -> UserData {
     UserData {
-        header: Header::default(),
+        header: UserDataHeader::default(),
         body: gsm7::encode(text, Shifts::default()).unwrap().into(),
     }
 }
@@ -36,8 +36,8 @@ fn stamp(zone: i8) -> TimeStamp {
     }
 }
 
-fn numbered(wide: bool) -> Header {
-    let mut header = Header::default();
+fn numbered(wide: bool) -> UserDataHeader {
+    let mut header = UserDataHeader::default();
     assert!(header.set_concat(Some(Concat {
         reference: 0xCC,
         wide,
@@ -47,17 +47,17 @@ fn numbered(wide: bool) -> Header {
     header
 }
 
-fn submit() -> Submit {
-    Submit {
-        destination_address: Address::international("49160001"),
+fn submit() -> SmsSubmit {
+    SmsSubmit {
+        destination_address: TpduAddress::international("49160001"),
         user_data: septets("Hello"),
-        ..Submit::default()
+        ..SmsSubmit::default()
     }
 }
 
 fn deliver() -> Deliver {
     Deliver {
-        originating_address: Address::international("49160001"),
+        originating_address: TpduAddress::international("49160001"),
         service_centre_time_stamp: stamp(0),
         user_data: septets("Hello"),
         ..Deliver::default()
@@ -67,7 +67,7 @@ fn deliver() -> Deliver {
 fn status_report() -> StatusReport {
     StatusReport {
         message_reference: 0x2A,
-        recipient_address: Address::international("49160001"),
+        recipient_address: TpduAddress::international("49160001"),
         service_centre_time_stamp: stamp(0),
         discharge_time: stamp(0),
         status: 0x45,
@@ -75,8 +75,8 @@ fn status_report() -> StatusReport {
     }
 }
 
-fn submit_with(validity: Validity) -> Submit {
-    Submit {
+fn submit_with(validity: Validity) -> SmsSubmit {
+    SmsSubmit {
         validity,
         ..submit()
     }
@@ -92,7 +92,7 @@ fn enhanced(single_shot: bool, period: Period) -> Validity {
 /// What it shows, with the section; the octets; the message.
 #[expect(clippy::too_many_lines, reason = "a table of TPDUs")]
 fn table() -> Vec<(&'static str, &'static str, Tpdu)> {
-    let all_flags = Submit {
+    let all_flags = SmsSubmit {
         reject_duplicates: true,
         status_report_request: true,
         reply_path: true,
@@ -152,20 +152,20 @@ fn table() -> Vec<(&'static str, &'static str, Tpdu)> {
         (
             "9.1.2.5 a number of the network with * and #, an odd number of digits",
             "01 00 05 B9 0A12FB 00 00 00",
-            Tpdu::Submit(Submit {
-                destination_address: Address {
+            Tpdu::Submit(SmsSubmit {
+                destination_address: TpduAddress {
                     ton: 3,
                     npi: 9,
                     text: "*021#".to_owned(),
                 },
                 user_data: UserData::default(),
-                ..Submit::default()
+                ..SmsSubmit::default()
             }),
         ),
         (
             "9.2.3.24 the text behind 6 octets of header begins with a fill bit",
             "41 00 08 91 94610010 00 00 0C 050003CC0201 906536FB0D",
-            Tpdu::Submit(Submit {
+            Tpdu::Submit(SmsSubmit {
                 user_data: UserData {
                     header: numbered(false),
                     ..septets("Hello")
@@ -176,7 +176,7 @@ fn table() -> Vec<(&'static str, &'static str, Tpdu)> {
         (
             "9.2.3.24 the text behind 7 octets of header begins at once",
             "41 00 08 91 94610010 00 00 0D 06080400CC0201 C8329BFD06",
-            Tpdu::Submit(Submit {
+            Tpdu::Submit(SmsSubmit {
                 user_data: UserData {
                     header: numbered(true),
                     ..septets("Hello")
@@ -203,7 +203,7 @@ fn table() -> Vec<(&'static str, &'static str, Tpdu)> {
                 protocol_identifier: 0x7F,
                 data_coding: 8,
                 user_data: UserData {
-                    header: Header::default(),
+                    header: UserDataHeader::default(),
                     body: ucs2::encode("Hi").into(),
                 },
                 ..deliver()
@@ -213,7 +213,7 @@ fn table() -> Vec<(&'static str, &'static str, Tpdu)> {
             "9.1.2.5 alphanumeric, 7 septets in 13 semi-octets",
             "04 0D D0 C8F71D14969701 00 00 62111250035100 05 C8329BFD06",
             Tpdu::Deliver(Deliver {
-                originating_address: Address::alphanumeric("How are"),
+                originating_address: TpduAddress::alphanumeric("How are"),
                 ..deliver()
             }),
         ),
@@ -221,7 +221,7 @@ fn table() -> Vec<(&'static str, &'static str, Tpdu)> {
             "9.1.2.5 alphanumeric, 8 septets of which the last is an @; 9.2.3.16 no user data",
             "04 0E D0 31D98C56B3DD00 00 00 62111250035100 00",
             Tpdu::Deliver(Deliver {
-                originating_address: Address::alphanumeric("1234567@"),
+                originating_address: TpduAddress::alphanumeric("1234567@"),
                 user_data: UserData::default(),
                 ..deliver()
             }),
@@ -251,17 +251,17 @@ fn table() -> Vec<(&'static str, &'static str, Tpdu)> {
         (
             "9.2.2.4 SMS-COMMAND: delete",
             "22 07 00 02 2A 08 91 94610010 02 BEEF",
-            Tpdu::Command(Command {
+            Tpdu::Command(SmsCommand {
                 status_report_request: true,
                 message_reference: 7,
                 command_type: 2,
                 message_number: 0x2A,
-                destination_address: Address::international("49160001"),
+                destination_address: TpduAddress::international("49160001"),
                 data: UserData {
-                    header: Header::default(),
+                    header: UserDataHeader::default(),
                     body: given("BEEF"),
                 },
-                ..Command::default()
+                ..SmsCommand::default()
             }),
         ),
         (
@@ -278,7 +278,7 @@ fn table() -> Vec<(&'static str, &'static str, Tpdu)> {
                     protocol_identifier: Some(0x7F),
                     data_coding: Some(0xF6),
                     user_data: Some(UserData {
-                        header: Header::default(),
+                        header: UserDataHeader::default(),
                         body: given("BEEF"),
                     }),
                 },
@@ -333,14 +333,17 @@ fn a_type_is_told_by_direction() {
             _ => Direction::ToPhone,
         };
         assert_eq!(
-            Kind::guess(direction, &given(hex)),
+            TpduKind::guess(direction, &given(hex)),
             Some(tpdu.kind()),
             "{about}"
         );
     }
-    assert_eq!(Kind::guess(Direction::FromPhone, &[3]), None);
-    assert_eq!(Kind::guess(Direction::ToPhone, &[3]), Some(Kind::Deliver));
-    assert_eq!(Kind::guess(Direction::ToPhone, &[]), None);
+    assert_eq!(TpduKind::guess(Direction::FromPhone, &[3]), None);
+    assert_eq!(
+        TpduKind::guess(Direction::ToPhone, &[3]),
+        Some(TpduKind::Deliver)
+    );
+    assert_eq!(TpduKind::guess(Direction::ToPhone, &[]), None);
 }
 
 #[test]
@@ -368,7 +371,7 @@ fn relative_validity_in_seconds() {
 #[test]
 fn texts_are_read_by_their_coding() {
     let data = |body: &[u8]| UserData {
-        header: Header::default(),
+        header: UserDataHeader::default(),
         body: Bytes::copy_from_slice(body),
     };
     for (body, data_coding, text) in [

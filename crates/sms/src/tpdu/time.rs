@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 
-use super::field::{Fault, Field, Problem, Reason, WriteError};
-use super::reader::Reader;
+use super::field::{FieldFault, FieldProblem, TpduField, TpduWriteError, UnwritableReason};
+use super::reader::TpduReader;
 
 /// Octets of a time stamp, and of an enhanced validity period.
 const OCTETS: usize = 7;
@@ -144,11 +144,11 @@ impl TimeStamp {
     ///
     /// # Errors
     /// There are fewer than 7 octets.
-    pub fn decode(octets: &Bytes) -> Result<Self, Fault> {
-        Self::read(&mut Reader::new(octets, None), Field::DischargeTime)
+    pub fn decode(octets: &Bytes) -> Result<Self, FieldFault> {
+        Self::read(&mut TpduReader::new(octets, None), TpduField::DischargeTime)
     }
 
-    pub(super) fn read(reader: &mut Reader, field: Field) -> Result<Self, Fault> {
+    pub(super) fn read(reader: &mut TpduReader, field: TpduField) -> Result<Self, FieldFault> {
         let at = reader.at();
         let octets = reader.array::<OCTETS>(field)?;
         let [year, month, day, hour, minute, second, _] = octets.map(number);
@@ -169,14 +169,14 @@ impl TimeStamp {
         };
         let is_decimal = octets[..OCTETS - 1].iter().all(|octet| is_decimal(*octet));
         if !(is_decimal && is_decimal_zone(zone) && stamp.is_possible()) {
-            reader.odd(field, at, Problem::Time);
+            reader.odd(field, at, FieldProblem::Time);
         }
         Ok(stamp)
     }
 
-    pub(super) fn write(&self, field: Field, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write(&self, field: TpduField, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         if !self.is_possible() {
-            return Err(field.refuses(Reason::Time));
+            return Err(field.refuses(UnwritableReason::Time));
         }
         let fields = [
             self.year,
@@ -210,13 +210,13 @@ impl Validity {
     ///
     /// # Errors
     /// There are fewer octets than the format has.
-    pub fn decode(format: u8, octets: &Bytes) -> Result<Self, Fault> {
-        Self::read(&mut Reader::new(octets, None), format)
+    pub fn decode(format: u8, octets: &Bytes) -> Result<Self, FieldFault> {
+        Self::read(&mut TpduReader::new(octets, None), format)
     }
 
     /// Reads the period of a format, of which two bits count.
-    pub(super) fn read(reader: &mut Reader, format: u8) -> Result<Self, Fault> {
-        let field = Field::ValidityPeriod;
+    pub(super) fn read(reader: &mut TpduReader, format: u8) -> Result<Self, FieldFault> {
+        let field = TpduField::ValidityPeriod;
         Ok(match format & 3 {
             0 => Validity::Absent,
             1 => Validity::Enhanced(Enhanced::read(reader)?),
@@ -225,14 +225,14 @@ impl Validity {
         })
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         match self {
             Validity::Absent => Ok(()),
             Validity::Relative(octet) => {
                 out.push(*octet);
                 Ok(())
             }
-            Validity::Absolute(stamp) => stamp.write(Field::ValidityPeriod, out),
+            Validity::Absolute(stamp) => stamp.write(TpduField::ValidityPeriod, out),
             Validity::Enhanced(enhanced) => enhanced.write(out),
         }
     }
@@ -246,8 +246,8 @@ impl Enhanced {
     const SINGLE_SHOT: u8 = 0x40;
     const FORMAT: u8 = 0x07;
 
-    fn read(reader: &mut Reader) -> Result<Self, Fault> {
-        let field = Field::ValidityPeriod;
+    fn read(reader: &mut TpduReader) -> Result<Self, FieldFault> {
+        let field = TpduField::ValidityPeriod;
         let at = reader.at();
         let octets = reader.array::<OCTETS>(field)?;
         let flags = octets[0];
@@ -263,7 +263,7 @@ impl Enhanced {
             2 => Period::Seconds(value(0)),
             3 => {
                 if !(0..3).all(|place| is_decimal(value(place))) {
-                    reader.odd(field, at + 1 + more, Problem::Time);
+                    reader.odd(field, at + 1 + more, FieldProblem::Time);
                 }
                 Period::Clock {
                     hours: number(value(0)),
@@ -272,7 +272,7 @@ impl Enhanced {
                 }
             }
             format => {
-                reader.odd(field, at, Problem::ValidityFormat(format));
+                reader.odd(field, at, FieldProblem::ValidityFormat(format));
                 Period::Reserved(format)
             }
         };
@@ -282,12 +282,12 @@ impl Enhanced {
         })
     }
 
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
-        let field = Field::ValidityPeriod;
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
+        let field = TpduField::ValidityPeriod;
         let (format, value) = match self.period {
             Period::Absent => (0, [0; 3]),
             Period::Relative(octet) => (1, [octet, 0, 0]),
-            Period::Seconds(0) => return Err(field.refuses(Reason::Reserved(0))),
+            Period::Seconds(0) => return Err(field.refuses(UnwritableReason::Reserved(0))),
             Period::Seconds(seconds) => (2, [seconds, 0, 0]),
             Period::Clock {
                 hours,
@@ -295,11 +295,13 @@ impl Enhanced {
                 seconds,
             } => {
                 if hours > 99 || minutes > 59 || seconds > 59 {
-                    return Err(field.refuses(Reason::Time));
+                    return Err(field.refuses(UnwritableReason::Time));
                 }
                 (3, [hours, minutes, seconds].map(semi_octets))
             }
-            Period::Reserved(format) => return Err(field.refuses(Reason::Reserved(format))),
+            Period::Reserved(format) => {
+                return Err(field.refuses(UnwritableReason::Reserved(format)));
+            }
         };
         let single_shot = if self.single_shot {
             Self::SINGLE_SHOT

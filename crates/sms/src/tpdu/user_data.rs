@@ -3,11 +3,11 @@
 
 use bytes::Bytes;
 
-use super::field::{Fault, Field, Problem, Reason, WriteError};
-use super::reader::Reader;
+use super::field::{FieldFault, FieldProblem, TpduField, TpduWriteError, UnwritableReason};
+use super::reader::TpduReader;
 use super::{TPDU_MAX, bit};
-use crate::coding::{Charset, Coding, Dcs};
-use crate::udh::{Header, HeaderError};
+use crate::coding::{Charset, DataCoding, DataCodingScheme};
+use crate::udh::{HeaderError, UserDataHeader};
 use crate::{gsm7, pack, ucs2};
 
 /// TP-DCS of data: what the octets of a command are.
@@ -25,7 +25,7 @@ const EXTENSION: u8 = 0x80;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserData {
     /// The header.
-    pub header: Header,
+    pub header: UserDataHeader,
     /// What is behind it: septets, UTF-16 or data, by TP-DCS.
     pub body: Bytes,
 }
@@ -47,40 +47,42 @@ impl UserData {
     /// The text, with the tables that the header names; `None` for data and compressed text.
     #[must_use]
     pub fn text(&self, data_coding: u8) -> Option<String> {
-        match Dcs::parse(data_coding).coding() {
-            Coding::Default => Some(gsm7::decode(&self.body, self.header.shifts())),
-            Coding::Ucs2 => Some(ucs2::decode(&self.body)),
+        match DataCodingScheme::parse(data_coding).coding() {
+            DataCoding::Default => Some(gsm7::decode(&self.body, self.header.shifts())),
+            DataCoding::Ucs2 => Some(ucs2::decode(&self.body)),
             _ => None,
         }
     }
 
     /// Reads the length and what it counts; `most` octets may be there.
     pub(super) fn read(
-        reader: &mut Reader,
-        fields: (Field, Field),
+        reader: &mut TpduReader,
+        fields: (TpduField, TpduField),
         has_header: bool,
         data_coding: u8,
         most: usize,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, FieldFault> {
         let (length_field, field) = fields;
         let length = usize::from(reader.octet(length_field)?);
         let is_septets = is_septets(data_coding);
-        let wanted = match is_septets {
-            true => (length * 7).div_ceil(8),
-            false => length,
+        let wanted = if is_septets {
+            (length * 7).div_ceil(8)
+        } else {
+            length
         };
         let at = reader.at();
         if wanted > most {
             let octets = wanted;
-            reader.odd(field, at, Problem::Long { octets, most });
+            reader.odd(field, at, FieldProblem::Long { octets, most });
         }
         let octets = reader.at_most(field, wanted);
-        let (header, body) = match has_header {
-            false => (Header::default(), octets.clone()),
-            true => Header::split(&octets).unwrap_or_else(|error| {
-                reader.odd(field, at, Problem::Header(error));
-                (Header::default(), without_header(&octets, error))
-            }),
+        let (header, body) = if has_header {
+            UserDataHeader::split(&octets).unwrap_or_else(|error| {
+                reader.odd(field, at, FieldProblem::Header(error));
+                (UserDataHeader::default(), without_header(&octets, error))
+            })
+        } else {
+            (UserDataHeader::default(), octets.clone())
         };
         if !is_septets {
             return Ok(Self { header, body });
@@ -97,20 +99,20 @@ impl UserData {
     /// Writes the length and what it counts, at most `most` octets of it.
     pub(super) fn write(
         &self,
-        fields: (Field, Field),
+        fields: (TpduField, TpduField),
         data_coding: u8,
         most: usize,
         out: &mut Vec<u8>,
-    ) -> Result<(), WriteError> {
+    ) -> Result<(), TpduWriteError> {
         let (_, field) = fields;
         let header = self.header.encode();
         let too_long = |length| {
             let unit = "octets";
-            field.refuses(Reason::Long { length, unit, most })
+            field.refuses(UnwritableReason::Long { length, unit, most })
         };
         if is_septets(data_coding) {
             if let Some(octet) = self.body.iter().find(|octet| **octet > 0x7F) {
-                return Err(field.refuses(Reason::Septet(*octet)));
+                return Err(field.refuses(UnwritableReason::Septet(*octet)));
             }
             let octets = header.len() + (header_bits(&header) + self.body.len() * 7).div_ceil(8);
             if octets > most {
@@ -122,9 +124,9 @@ impl UserData {
             out.extend(pack::pack(&self.body, pack::fill_bits(header.len())));
             return Ok(());
         }
-        let is_ucs2 = Dcs::parse(data_coding).coding() == Coding::Ucs2;
+        let is_ucs2 = DataCodingScheme::parse(data_coding).coding() == DataCoding::Ucs2;
         if is_ucs2 && !self.body.len().is_multiple_of(2) {
-            return Err(field.refuses(Reason::Odd(self.body.len())));
+            return Err(field.refuses(UnwritableReason::Odd(self.body.len())));
         }
         let octets = header.len() + self.body.len();
         if octets > most {
@@ -154,7 +156,7 @@ impl Parameters {
     }
 
     /// Reads TP-PI and what it announces; nothing where the octets end.
-    pub(super) fn read(reader: &mut Reader, has_header: bool) -> Result<Self, Fault> {
+    pub(super) fn read(reader: &mut TpduReader, has_header: bool) -> Result<Self, FieldFault> {
         if reader.left() == 0 {
             return Ok(Self::default());
         }
@@ -163,40 +165,40 @@ impl Parameters {
     }
 
     /// Reads TP-PI; octets that extend it announce nothing that is known.
-    pub(super) fn read_indicator(reader: &mut Reader) -> Result<u8, Fault> {
-        let indicator = reader.octet(Field::ParameterIndicator)?;
+    pub(super) fn read_indicator(reader: &mut TpduReader) -> Result<u8, FieldFault> {
+        let indicator = reader.octet(TpduField::ParameterIndicator)?;
         let mut last = indicator;
         while last & EXTENSION != 0 {
-            last = reader.octet(Field::ParameterIndicator)?;
+            last = reader.octet(TpduField::ParameterIndicator)?;
         }
         Ok(indicator)
     }
 
     /// Reads what TP-PI announces. Where the octets end, the rest is absent.
     pub(super) fn read_announced(
-        reader: &mut Reader,
+        reader: &mut TpduReader,
         indicator: u8,
         has_header: bool,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, FieldFault> {
         let mut parameters = Self::default();
-        let is_there = |reader: &mut Reader, bit: u8, field: Field| {
+        let is_there = |reader: &mut TpduReader, bit: u8, field: TpduField| {
             let is_announced = indicator & bit != 0;
             if is_announced && reader.left() == 0 {
-                let short = Problem::Short { wanted: 1, left: 0 };
+                let short = FieldProblem::Short { wanted: 1, left: 0 };
                 reader.odd(field, reader.at(), short);
             }
             is_announced && reader.left() > 0
         };
-        if is_there(reader, HAS_PROTOCOL, Field::ProtocolIdentifier) {
-            parameters.protocol_identifier = Some(reader.octet(Field::ProtocolIdentifier)?);
+        if is_there(reader, HAS_PROTOCOL, TpduField::ProtocolIdentifier) {
+            parameters.protocol_identifier = Some(reader.octet(TpduField::ProtocolIdentifier)?);
         }
-        if is_there(reader, HAS_CODING, Field::DataCodingScheme) {
-            parameters.data_coding = Some(reader.octet(Field::DataCodingScheme)?);
+        if is_there(reader, HAS_CODING, TpduField::DataCodingScheme) {
+            parameters.data_coding = Some(reader.octet(TpduField::DataCodingScheme)?);
         }
-        if is_there(reader, HAS_USER_DATA, Field::UserDataLength) {
+        if is_there(reader, HAS_USER_DATA, TpduField::UserDataLength) {
             parameters.user_data = Some(UserData::read(
                 reader,
-                (Field::UserDataLength, Field::UserData),
+                (TpduField::UserDataLength, TpduField::UserData),
                 has_header,
                 parameters.data_coding.unwrap_or(0),
                 TPDU_MAX,
@@ -213,27 +215,27 @@ impl Parameters {
     }
 
     /// Writes TP-PI and what it announces.
-    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         out.push(self.indicator());
         self.write_announced(out)
     }
 
     /// Writes what TP-PI announces, behind the octets of the same TPDU.
-    pub(super) fn write_announced(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub(super) fn write_announced(&self, out: &mut Vec<u8>) -> Result<(), TpduWriteError> {
         out.extend(self.protocol_identifier);
         out.extend(self.data_coding);
         let Some(user_data) = &self.user_data else {
             return Ok(());
         };
         let room = TPDU_MAX.saturating_sub(out.len() + 1);
-        let fields = (Field::UserDataLength, Field::UserData);
+        let fields = (TpduField::UserDataLength, TpduField::UserData);
         user_data.write(fields, self.data_coding.unwrap_or(0), room, out)
     }
 }
 
 /// Whether the length counts septets: compressed text is counted in octets (§9.2.3.16).
 fn is_septets(data_coding: u8) -> bool {
-    let dcs = Dcs::parse(data_coding);
+    let dcs = DataCodingScheme::parse(data_coding);
     dcs.charset == Charset::Gsm7 && !dcs.compressed
 }
 

@@ -11,8 +11,8 @@ fn octets(hex: &str) -> Bytes {
 }
 
 /// The header and the octets behind it.
-fn split(hex: &str) -> (Header, Bytes) {
-    Header::split(&octets(hex)).unwrap()
+fn split(hex: &str) -> (UserDataHeader, Bytes) {
+    UserDataHeader::split(&octets(hex)).unwrap()
 }
 
 fn concat(reference: u16, wide: bool, total: u8, sequence: u8) -> Option<Concat> {
@@ -111,7 +111,7 @@ fn a_header_without_elements_is_none() {
     assert!(header.is_empty());
     assert_eq!((header.octets(), header.encode()), (0, Vec::new()));
     assert_eq!(&rest[..], b"AB");
-    assert_eq!(header, Header::default());
+    assert_eq!(header, UserDataHeader::default());
 }
 
 #[test]
@@ -148,10 +148,10 @@ fn lengths_that_do_not_fit_are_told() {
         ("02 00 FF", Element { id: 0, at: 1 }),
     ];
     for (hex, expected) in cases {
-        assert_eq!(Header::split(&octets(hex)), Err(expected), "{hex}");
+        assert_eq!(UserDataHeader::split(&octets(hex)), Err(expected), "{hex}");
     }
     assert_eq!(
-        Header::split(&octets("07 00 03 CC 02 01 24 01 41"))
+        UserDataHeader::split(&octets("07 00 03 CC 02 01 24 01 41"))
             .unwrap_err()
             .to_string(),
         "element 0x24 at octet 6 does not end within the header"
@@ -185,13 +185,13 @@ fn a_header_grows_no_longer_than_its_length_can_count() {
         id: 0xE0,
         data: vec![7; length].into(),
     };
-    let mut header = Header::default();
+    let mut header = UserDataHeader::default();
     assert!(header.push(element(250)));
     assert!(!header.push(element(2)), "253 + 4");
     assert!(header.push(element(1)));
     assert_eq!(header.octets(), 256);
     let written: Bytes = header.encode().into();
-    assert_eq!(Header::split(&written), Ok((header, Bytes::new())));
+    assert_eq!(UserDataHeader::split(&written), Ok((header, Bytes::new())));
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn national_languages() {
 
 #[test]
 fn a_full_header_takes_no_number() {
-    let mut header = Header::default();
+    let mut header = UserDataHeader::default();
     assert!(header.push(Element {
         id: 0xE0,
         data: vec![7; 252].into(),

@@ -9,7 +9,7 @@ use super::PgStore;
 use super::failure::failed;
 use crate::access::{AccessStore, AuditRow, AuditSearch, HASH, TokenRow};
 use crate::{Reply, StoreError, signed};
-use smsc_domain::access::Role;
+use smsc_domain::access::AccessRole;
 
 /// Columns of a token.
 const COLUMNS: &str = "name, hash, role, created_at, created_by, expires_at, used_at";
@@ -166,7 +166,7 @@ fn token(row: &Row) -> Result<TokenRow, StoreError> {
             .try_into()
             .map_err(|_| failed(format!("the hash of token {name} is damaged")))?,
         // A role of a newer release: the token may only read.
-        role: Role::from_name(role).unwrap_or(Role::Read),
+        role: AccessRole::from_name(role).unwrap_or(AccessRole::Read),
         created_at: row.try_get(3)?,
         created_by: row.try_get(4)?,
         expires_at: row.try_get(5)?,

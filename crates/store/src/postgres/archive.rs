@@ -13,9 +13,9 @@ use tokio_postgres::GenericClient;
 
 use super::reader::load;
 use super::record::{MESSAGE_COLUMNS, SENT_COLUMNS, id_at, read_message, read_sent, text_of};
-use super::{PgStore, Shared};
+use super::{PgStore, PostgresShared};
 use crate::archive::{
-    Archive, Each, Erased, Exported, first_id, matches, without_address, without_text,
+    ArchiveStore, Each, Erased, Exported, first_id, matches, without_address, without_text,
 };
 use crate::damage::DamageLog;
 use crate::record::encode_again;
@@ -28,7 +28,7 @@ const PAGE: usize = 1000;
 /// `meta`: below this id only messages in `text_left` have a text that is too old.
 const TEXT_MARK: &str = "text_upto";
 
-impl Archive for PgStore {
+impl ArchiveStore for PgStore {
     fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
         let below = ids.end;
         let mut from = ids.start;
@@ -113,7 +113,11 @@ async fn ended(client: &Client, ids: &[u64], before: i64) -> Result<AHashSet<u64
     rows.iter().map(|row| id_at(row, 0)).collect()
 }
 
-async fn erase_texts(shared: &Shared, before: i64, limit: usize) -> Result<u64, StoreError> {
+async fn erase_texts(
+    shared: &PostgresShared,
+    before: i64,
+    limit: usize,
+) -> Result<u64, StoreError> {
     let mut client = shared.reader().await?;
     let mut erased = 0;
     let mark = "SELECT coalesce((SELECT value FROM meta WHERE key = $1), 0)";
@@ -183,7 +187,7 @@ async fn erase_some(
     Ok(bare.len())
 }
 
-async fn erase_address(shared: &Shared, digits: &[u8]) -> Result<Erased, StoreError> {
+async fn erase_address(shared: &PostgresShared, digits: &[u8]) -> Result<Erased, StoreError> {
     let mut client = shared.reader().await?;
     let with_plus = [b"+", digits].concat();
     let forms = [

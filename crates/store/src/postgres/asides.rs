@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use tokio_postgres::{Client, GenericClient, Row};
 
 use super::around::SpanReader;
-use super::connect::Connector;
+use super::connect::PostgresConnector;
 use super::failure::{failed, is_unreadable};
 use super::record::id_at;
 use super::{PgOptions, runtime, schema};
@@ -47,9 +47,10 @@ pub async fn highest_id(client: &(impl GenericClient + Sync)) -> Result<u64, Sto
     if asides.iter().any(|aside| aside.contains(highest)) {
         highest = 0;
     }
-    let condition = match asides.is_empty() {
-        true => String::new(),
-        false => format!("WHERE NOT {IS_ASIDE}"),
+    let condition = if asides.is_empty() {
+        String::new()
+    } else {
+        format!("WHERE NOT {IS_ASIDE}")
     };
     for table in NUMBERED {
         let sql = format!("SELECT id FROM {table} t {condition} ORDER BY id DESC LIMIT 1");
@@ -111,7 +112,7 @@ pub fn repair_ids(
     now_ms: i64,
     apply: bool,
 ) -> Result<Vec<SetAside>, StoreError> {
-    let connector = Connector::new(options)?;
+    let connector = PostgresConnector::new(options)?;
     runtime()?.block_on(async {
         let mut client = connector.driven().await?;
         schema::check(&client).await?;

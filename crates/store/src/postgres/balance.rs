@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use tokio_postgres::{Row, Transaction};
 
-use super::columns::Call;
-use super::statements::Step;
-use super::{PgStore, Shared};
-use crate::balance::{BalanceStore, BlockOrder, BlockStore, PurseRow, TopUpRow, ToppedUp};
+use super::columns::StatementCall;
+use super::statements::StatementStep;
+use super::{PgStore, PostgresShared};
+use crate::balance::{BalanceStore, BlockOrder, BlockStore, PurseRow, TopUpOutcome, TopUpRow};
 use crate::cluster::Membership;
 use crate::{Reply, StoreError, WriteBatch, signed};
 use smsc_domain::price::Purse;
@@ -26,7 +26,7 @@ impl BalanceStore for PgStore {
             .ask(async move { purses(&shared, account.map(|account| account as i32)).await })
     }
 
-    fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<ToppedUp> {
+    fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<TopUpOutcome> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { top_up(&shared, row, floor).await })
@@ -75,7 +75,11 @@ impl BlockStore for PgStore {
 }
 
 /// The statement that writes what these batches cost, on one lane; `None` when they cost nothing.
-pub fn charges(batches: &[&WriteBatch], member: Membership, lane: usize) -> Option<Call<'static>> {
+pub fn charges(
+    batches: &[&WriteBatch],
+    member: Membership,
+    lane: usize,
+) -> Option<StatementCall<'static>> {
     let mut sums: BTreeMap<Purse, i64> = BTreeMap::new();
     for row in batches.iter().flat_map(|batch| &batch.charge) {
         *sums.entry(row.purse).or_default() += row.amount;
@@ -87,8 +91,8 @@ pub fn charges(batches: &[&WriteBatch], member: Membership, lane: usize) -> Opti
         sums.keys().map(|purse| part(purse) as i32).collect()
     };
     let amounts: Vec<i64> = sums.values().copied().collect();
-    Some(Call {
-        step: Step::Charge,
+    Some(StatementCall {
+        step: StatementStep::Charge,
         parameters: vec![
             Box::new(of(|purse| purse.account)),
             Box::new(of(|purse| purse.day)),
@@ -128,7 +132,10 @@ pub async fn import(
     Ok(())
 }
 
-async fn purses(shared: &Shared, account: Option<i32>) -> Result<Vec<PurseRow>, StoreError> {
+async fn purses(
+    shared: &PostgresShared,
+    account: Option<i32>,
+) -> Result<Vec<PurseRow>, StoreError> {
     let client = shared.reader().await?;
     let statement = client
         .prepare_cached(
@@ -152,7 +159,11 @@ async fn purses(shared: &Shared, account: Option<i32>) -> Result<Vec<PurseRow>, 
     rows.iter().map(read).collect()
 }
 
-async fn top_up(shared: &Shared, row: TopUpRow, floor: i64) -> Result<ToppedUp, StoreError> {
+async fn top_up(
+    shared: &PostgresShared,
+    row: TopUpRow,
+    floor: i64,
+) -> Result<TopUpOutcome, StoreError> {
     let account = row.account as i32;
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
@@ -176,7 +187,7 @@ async fn top_up(shared: &Shared, row: TopUpRow, floor: i64) -> Result<ToppedUp, 
                 &[&account, &row.reference],
             )
             .await?;
-        return Ok(ToppedUp::Repeated(read_top_up(&known)?));
+        return Ok(TopUpOutcome::Repeated(read_top_up(&known)?));
     }
     transaction
         .execute(
@@ -193,10 +204,10 @@ async fn top_up(shared: &Shared, row: TopUpRow, floor: i64) -> Result<ToppedUp, 
         )
         .await?;
     if changed == 0 {
-        return Ok(ToppedUp::TooLow);
+        return Ok(TopUpOutcome::TooLow);
     }
     transaction.commit().await?;
-    Ok(ToppedUp::Done)
+    Ok(TopUpOutcome::Done)
 }
 
 fn read_top_up(row: &Row) -> Result<TopUpRow, StoreError> {

@@ -24,7 +24,7 @@ use deadpool_postgres::Transaction;
 use futures_util::FutureExt as _;
 use tokio_postgres::GenericClient;
 
-use super::Shared;
+use super::PostgresShared;
 use super::around::Around;
 use super::asides;
 use super::connect::Object;
@@ -58,7 +58,7 @@ const INCOMPLETE: &str = "(c.queue IS NULL OR c.part = 255)";
 
 /// What the rounds before have left to do.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct CarryProgress {
     /// Ids from the first up to the second have been carried in the last round.
     carried: (i64, i64),
     /// All rows of `carry` are looked at in turn; where to go on.
@@ -66,7 +66,7 @@ pub struct Progress {
 }
 
 /// A round: moves the mark, and looks at some rows of `carry`.
-pub async fn advance(shared: &Shared) -> Result<(), StoreError> {
+pub async fn advance(shared: &PostgresShared) -> Result<(), StoreError> {
     let mut progress = shared.carry.lock().await;
     let mut client = shared.upkeep.get().await?;
     let mark = meta(&**client, "low_water").await?;
@@ -166,7 +166,7 @@ async fn close(
 }
 
 /// Some rows of `carry` that were looked at.
-struct Looked {
+struct ExaminedRows {
     /// The id after them.
     next: i64,
     /// Whether any were incomplete.
@@ -179,7 +179,7 @@ async fn look(
     damage: &DamageLog,
     from: i64,
     below: i64,
-) -> Result<Looked, StoreError> {
+) -> Result<ExaminedRows, StoreError> {
     let transaction = begin_slowly(client).await?;
     // One look-up for each row, whatever the planner thinks of the history.
     transaction
@@ -193,7 +193,7 @@ async fn look(
         .query_one(&sql, &[&from, &below, &CHUNK])
         .await?;
     let Some(last) = row.try_get::<_, Option<i64>>(0)? else {
-        return Ok(Looked {
+        return Ok(ExaminedRows {
             next: below,
             completed: false,
         });
@@ -215,7 +215,7 @@ async fn look(
         in_ranges(&transaction, damage, from..last + 1, &sql).await?;
     }
     transaction.commit().await?;
-    Ok(Looked {
+    Ok(ExaminedRows {
         next: last + 1,
         completed,
     })

@@ -21,9 +21,10 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
 
 use super::failure::DbError;
-use super::{PgStore, Shared};
+use super::{PgStore, PostgresShared};
 use crate::cluster::{
-    ClusterStore, Handed, Hint, IsWanted, Membership, NodeCard, Partition, Permit, Resource, View,
+    ClusterStore, Handed, Hint, IsWanted, LeasedResource, Membership, NodeCard, Partition, Permit,
+    View,
 };
 use crate::{Active, Reply, StoreError};
 
@@ -31,7 +32,7 @@ pub use self::blocks::order as order_block;
 
 /// What a store keeps for its membership.
 #[derive(Default)]
-pub struct Cluster {
+pub struct MembershipState {
     /// Of the last join.
     lease: RwLock<Duration>,
     /// The connection of the heartbeat: it waits behind no other work.
@@ -39,34 +40,34 @@ pub struct Cluster {
     /// Held for reading while items are taken out of the hand-off table, for writing when partitions change.
     collecting: tokio::sync::RwLock<()>,
     /// Rows whose commit broke off.
-    uncertain: Mutex<Vec<collect::Taken>>,
+    uncertain: Mutex<Vec<collect::HandOffRow>>,
     uncertain_permits: bind_permit::Uncertain,
     wake: wake::Wake,
 }
 
-// === impl Cluster ===
+// === impl MembershipState ===
 
-impl Cluster {
+impl MembershipState {
     fn lease(&self) -> Duration {
         *self.lease.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn joined(&self, shared: &Shared, me: Membership, lease: Duration) {
+    async fn joined(&self, shared: &PostgresShared, me: Membership, lease: Duration) {
         *self.lease.write().unwrap_or_else(PoisonError::into_inner) = lease;
         self.uncertain.lock().await.clear();
         self.wake.start(&shared.runtime, &shared.connect, me);
     }
 
     /// Drops uncertain rows of these resources: whoever takes the partitions over finds them.
-    async fn forget(&self, resources: &[Resource]) {
+    async fn forget(&self, resources: &[LeasedResource]) {
         let mut uncertain = self.uncertain.lock().await;
-        uncertain.retain(|row| !resources.contains(&Resource::Queue(row.partition())));
+        uncertain.retain(|row| !resources.contains(&LeasedResource::Queue(row.partition())));
     }
 }
 
-// === impl Shared ===
+// === impl PostgresShared ===
 
-impl Shared {
+impl PostgresShared {
     fn become_member(&self, me: Membership) {
         *self
             .membership
@@ -121,19 +122,19 @@ impl ClusterStore for PgStore {
             .ask(async move { member::bury(&shared, node, epoch, margin).await })
     }
 
-    fn declare(&self, resources: Vec<Resource>) -> Reply<()> {
+    fn declare(&self, resources: Vec<LeasedResource>) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { lease::declare(&shared, resources).await })
     }
 
-    fn claim(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>> {
+    fn claim(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { lease::claim(&shared, resources).await })
     }
 
-    fn release(&self, resources: Vec<Resource>) -> Reply<()> {
+    fn release(&self, resources: Vec<LeasedResource>) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { lease::release(&shared, resources).await })
@@ -173,7 +174,7 @@ impl ClusterStore for PgStore {
         self.shared.caution()
     }
 
-    fn keep(&self, resources: Vec<Resource>) -> Reply<Vec<Resource>> {
+    fn keep(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { lease::keep(&shared, resources).await })

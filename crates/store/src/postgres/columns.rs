@@ -10,13 +10,13 @@ use ahash::{AHashMap, AHashSet};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::correlations::{Kept, message_uuid};
-use super::failure::Failure;
+use super::correlations::{OverflowCounts, message_uuid};
+use super::failure::PostgresFailure;
 use super::inbox::{hand_off, inbox_rows, octets_of};
 use super::outbox::of_ends;
 use super::record::{is_new_to_older_builds, payload_kind, text_of};
 use super::sinks::note;
-use super::statements::Step;
+use super::statements::StatementStep;
 use crate::checksum::{Summed as _, close_change};
 use crate::record::{encode_body, numbering};
 use crate::sinks::{Listeners, early};
@@ -29,8 +29,8 @@ const MAX_ROW: usize = 1024 * 1024;
 pub type Parameter<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// A statement and its arrays.
-pub struct Call<'a> {
-    pub step: Step,
+pub struct StatementCall<'a> {
+    pub step: StatementStep,
     pub parameters: Vec<Parameter<'a>>,
     /// Rows of its arrays, where that matters.
     pub rows: usize,
@@ -41,7 +41,7 @@ pub struct Correlate<'a> {
     /// By interned name; `None` for what is no operator.
     pub operators: &'a AHashMap<u32, Option<Uuid>>,
     pub ttl_ms: i64,
-    pub kept: &'a Kept,
+    pub kept: &'a OverflowCounts,
 }
 
 /// Which rows a transaction allows for.
@@ -58,8 +58,8 @@ pub fn calls<'a>(
     expect: Expect,
     correlate: Option<&Correlate<'_>>,
     listeners: &Listeners,
-) -> Result<Vec<Call<'a>>, Failure> {
-    let mut calls: Vec<Call<'a>> = Vec::new();
+) -> Result<Vec<StatementCall<'a>>, PostgresFailure> {
+    let mut calls: Vec<StatementCall<'a>> = Vec::new();
     accept(batches, &mut calls)?;
     remote_items(
         batches.iter().flat_map(|batch| &batch.remote_items),
@@ -83,16 +83,19 @@ pub fn calls<'a>(
 }
 
 macro_rules! call {
-    ($calls:expr, $step:expr, $($column:expr),+ $(,)?) => {
-        $calls.push(Call {
+    ($calls:expr, $step:expr $(, $column:expr)* $(,)?) => {
+        $calls.push(StatementCall {
             step: $step,
-            parameters: vec![$(Box::new($column) as Parameter<'_>),+],
+            parameters: vec![$(Box::new($column) as Parameter<'_>),*],
             rows: 0,
         })
     };
 }
 
-fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+fn accept<'a>(
+    batches: &[&'a WriteBatch],
+    calls: &mut Vec<StatementCall<'a>>,
+) -> Result<(), PostgresFailure> {
     let all: Vec<_> = batches.iter().flat_map(|batch| &batch.accept).collect();
     if all.is_empty() {
         return Ok(());
@@ -117,11 +120,7 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
     };
     let kinds: Vec<i16> = all.iter().map(|message| payload_kind(message)).collect();
     if kinds.iter().copied().any(is_new_to_older_builds) {
-        calls.push(Call {
-            step: Step::RefuseOlder,
-            parameters: Vec::new(),
-            rows: 0,
-        });
+        call!(calls, StatementStep::RefuseOlder);
     }
     let parts: Vec<i16> = all
         .iter()
@@ -136,7 +135,7 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
     };
     call!(
         calls,
-        Step::Accept,
+        StatementStep::Accept,
         ids,
         times(|message| message.accepted_at),
         ints(|message| message.sender),
@@ -154,14 +153,20 @@ fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(
     Ok(())
 }
 
-fn remote_items<'a>(items: impl Iterator<Item = &'a RemoteItem>, calls: &mut Vec<Call<'_>>) {
+fn remote_items<'a>(
+    items: impl Iterator<Item = &'a RemoteItem>,
+    calls: &mut Vec<StatementCall<'_>>,
+) {
     let rows = inbox_rows(items);
     if !rows.is_empty() {
         calls.push(hand_off(rows.iter().map(|row| (row[0], octets_of(row)))));
     }
 }
 
-fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+fn tries<'a>(
+    batches: &[&'a WriteBatch],
+    calls: &mut Vec<StatementCall<'a>>,
+) -> Result<(), PostgresFailure> {
     // The last one of a key wins.
     let all: BTreeMap<_, _> = batches
         .iter()
@@ -175,7 +180,7 @@ fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<()
     let ids = keys(all.iter().map(|row| row.id))?;
     call!(
         calls,
-        Step::Tries,
+        StatementStep::Tries,
         ids,
         column(&all, |row| row.attempt as i32),
         column(&all, |row| row.at),
@@ -187,8 +192,8 @@ fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<()
 fn sent<'a>(
     batches: &[&'a WriteBatch],
     correlate: Option<&Correlate<'_>>,
-    calls: &mut Vec<Call<'a>>,
-) -> Result<(), Failure> {
+    calls: &mut Vec<StatementCall<'a>>,
+) -> Result<(), PostgresFailure> {
     let mut all: Vec<_> = batches.iter().flat_map(|batch| &batch.sent).collect();
     if all.is_empty() {
         return Ok(());
@@ -199,7 +204,7 @@ fn sent<'a>(
         .any(|pair| (pair[0].id, pair[0].attempt.max(1)) == (pair[1].id, pair[1].attempt.max(1)))
     {
         // One statement cannot tell which of them comes first; one after another can.
-        return Err(Failure::Row("an attempt is there twice".to_owned()));
+        return Err(PostgresFailure::Row("an attempt is there twice".to_owned()));
     }
     let ids = keys(all.iter().map(|row| row.id))?;
     for row in &all {
@@ -207,7 +212,7 @@ fn sent<'a>(
     }
     call!(
         calls,
-        Step::Sent,
+        StatementStep::Sent,
         ids,
         column(&all, |row| row.attempt.max(1) as i32),
         column(&all, |row| row.at),
@@ -248,7 +253,7 @@ fn sent<'a>(
     kept.sort_by(|left, right| (left.1, &left.2).cmp(&(right.1, &right.2)));
     call!(
         calls,
-        Step::Correlate,
+        StatementStep::Correlate,
         column(&kept, |(row, ..)| row.id as i64),
         column(&kept, |(row, ..)| row
             .known_as
@@ -265,7 +270,7 @@ fn sent<'a>(
 }
 
 /// Changes of `retry`: first deletions, then new rows.
-fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<Call<'a>>, Failure> {
+fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<StatementCall<'a>>, PostgresFailure> {
     let mut over = Vec::new();
     let mut waiting = BTreeMap::new();
     for batch in batches {
@@ -284,14 +289,14 @@ fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<Call<'a>>, Failure> {
     let mut calls = Vec::new();
     if !over.is_empty() {
         over.sort_unstable();
-        call!(calls, Step::Unretry, keys(over.into_iter())?);
+        call!(calls, StatementStep::Unretry, keys(over.into_iter())?);
     }
     if !waiting.is_empty() {
         let all: Vec<_> = waiting.into_values().collect();
         let ids = keys(all.iter().map(|row| row.id))?;
         call!(
             calls,
-            Step::Retry,
+            StatementStep::Retry,
             ids,
             column(&all, |row| row.due_at),
             column(&all, |row| row.attempts as i32),
@@ -305,8 +310,8 @@ fn fin<'a>(
     expect: Expect,
     correlate: Option<&Correlate<'_>>,
     readers: Vec<i16>,
-    calls: &mut Vec<Call<'a>>,
-) -> Result<(), Failure> {
+    calls: &mut Vec<StatementCall<'a>>,
+) -> Result<(), PostgresFailure> {
     let mut first = BTreeMap::new();
     for row in batches.iter().flat_map(|batch| &batch.fin) {
         first.entry(row.id).or_insert(row);
@@ -319,8 +324,8 @@ fn fin<'a>(
     for row in &all {
         check_size(row.error.len())?;
     }
-    let mut call = Call {
-        step: Step::Fin,
+    let mut call = StatementCall {
+        step: StatementStep::Fin,
         parameters: vec![
             Box::new(ids),
             Box::new(column(&all, |row| row.at)),
@@ -340,7 +345,7 @@ fn fin<'a>(
     let remote: Vec<RemoteItem> = all.iter().filter_map(|row| handed_off(row)).collect();
     // What is handed off depends on who wins, unless all do.
     if expect == Expect::Any && !remote.is_empty() {
-        call.step = Step::FinRemote;
+        call.step = StatementStep::FinRemote;
         let octets = |row: &&'a FinRow| Some(&row.remote_item[..]).filter(|all| !all.is_empty());
         call.parameters
             .push(Box::new(all.iter().map(octets).collect::<Vec<_>>()));
@@ -365,7 +370,7 @@ fn fin<'a>(
     if !received.is_empty() {
         call!(
             calls,
-            Step::Received,
+            StatementStep::Received,
             column(&received, |(row, _)| row.id as i64),
             column(&received, |(row, _)| message_uuid(row.id)),
             column(&received, |(_, operator)| *operator),
@@ -386,12 +391,15 @@ fn handed_off(row: &FinRow) -> Option<RemoteItem> {
     })
 }
 
-fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+fn rest<'a>(
+    batches: &[&'a WriteBatch],
+    calls: &mut Vec<StatementCall<'a>>,
+) -> Result<(), PostgresFailure> {
     let mut told = keys(batches.iter().flat_map(|batch| &batch.told).copied())?;
     if !told.is_empty() {
         told.sort_unstable();
         told.dedup();
-        call!(calls, Step::Told, told);
+        call!(calls, StatementStep::Told, told);
     }
     let change: Vec<_> = batches.iter().flat_map(|batch| &batch.change).collect();
     if !change.is_empty() {
@@ -402,7 +410,7 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
         let closed = column(&change, |row| close_change(row));
         call!(
             calls,
-            Step::Change,
+            StatementStep::Change,
             ids,
             column(&change, |row| row.at),
             column(&change, |row| row.kind as i16),
@@ -421,7 +429,7 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
         }
         call!(
             calls,
-            Step::Park,
+            StatementStep::Park,
             ids,
             column(&park, |row| row.operator as i32),
             park.iter()
@@ -434,12 +442,15 @@ fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(),
     }
     let unpark = keys(batches.iter().flat_map(|batch| &batch.unpark).copied())?;
     if !unpark.is_empty() {
-        call!(calls, Step::Unpark, unpark);
+        call!(calls, StatementStep::Unpark, unpark);
     }
     heard(batches, calls)
 }
 
-fn heard<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<(), Failure> {
+fn heard<'a>(
+    batches: &[&'a WriteBatch],
+    calls: &mut Vec<StatementCall<'a>>,
+) -> Result<(), PostgresFailure> {
     let heard: Vec<_> = batches.iter().flat_map(|batch| &batch.heard).collect();
     if heard.is_empty() {
         return Ok(());
@@ -450,7 +461,7 @@ fn heard<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<Call<'a>>) -> Result<()
     }
     call!(
         calls,
-        Step::Heard,
+        StatementStep::Heard,
         ids,
         column(&heard, |row| i16::from(row.kind())),
         column(&heard, |row| row.at),
@@ -469,20 +480,20 @@ fn column<R, V>(rows: &[R], of: impl Fn(&R) -> V) -> Vec<V> {
 }
 
 /// Ids above `i64::MAX` would sort below zero.
-fn keys(ids: impl Iterator<Item = u64>) -> Result<Vec<i64>, Failure> {
+fn keys(ids: impl Iterator<Item = u64>) -> Result<Vec<i64>, PostgresFailure> {
     ids.map(|id| {
         i64::try_from(id)
             .ok()
             .filter(|&id| id > 0)
-            .ok_or_else(|| Failure::Row(format!("id {id} is out of range")))
+            .ok_or_else(|| PostgresFailure::Row(format!("id {id} is out of range")))
     })
     .collect()
 }
 
-fn check_size(octets: usize) -> Result<(), Failure> {
+fn check_size(octets: usize) -> Result<(), PostgresFailure> {
     if octets > MAX_ROW {
         let reason = format!("row of {octets} octets, at most {MAX_ROW} are stored");
-        return Err(Failure::Row(reason));
+        return Err(PostgresFailure::Row(reason));
     }
     Ok(())
 }

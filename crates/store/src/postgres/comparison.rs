@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::Shared;
+use super::PostgresShared;
 use super::failure::failed;
 use crate::StoreError;
 use crate::cluster::{Membership, NodeCard};
@@ -133,9 +133,9 @@ impl DatabaseComparison {
     }
 }
 
-// === impl Shared ===
+// === impl PostgresShared ===
 
-impl Shared {
+impl PostgresShared {
     /// Grows when the database may have gone back in time.
     pub(super) fn caution(&self) -> u64 {
         self.connect.hosts().generation() + self.comparison.times().reasons

@@ -20,21 +20,21 @@ use smsc_tls as tls;
 use smsc_tls::Named;
 
 /// Connections that are used in turns.
-pub type Pool = managed::Pool<Connector>;
+pub type Pool = managed::Pool<PostgresConnector>;
 /// A connection of a pool.
-pub type Object = managed::Object<Connector>;
+pub type Object = managed::Object<PostgresConnector>;
 
 /// Makes connections.
 #[derive(Clone)]
-pub struct Connector {
+pub struct PostgresConnector {
     hosts: Hosts,
     /// For the answer to a connection that was idle.
     patience: Duration,
 }
 
-// === impl Connector ===
+// === impl PostgresConnector ===
 
-impl Connector {
+impl PostgresConnector {
     /// Reads the URL and the certificates; connects to nothing.
     pub fn new(options: &PgOptions) -> Result<Self, StoreError> {
         // The parser's own error may quote a part of a password with an unescaped character in it.
@@ -96,7 +96,7 @@ impl Connector {
     }
 }
 
-impl managed::Manager for Connector {
+impl managed::Manager for PostgresConnector {
     type Type = ClientWrapper;
     type Error = StoreError;
 
@@ -120,9 +120,10 @@ impl managed::Manager for Connector {
         let can_write = answer.iter().any(
             |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("off")),
         );
-        match can_write {
-            true => Ok(()),
-            false => Err(RecycleError::message("it cannot be written to")),
+        if can_write {
+            Ok(())
+        } else {
+            Err(RecycleError::message("it cannot be written to"))
         }
     }
 }

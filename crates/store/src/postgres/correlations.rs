@@ -14,11 +14,12 @@ use ahash::AHashMap;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::Shared;
+use super::PostgresShared;
 use super::record::id_at;
 use crate::cluster::CorrelationCounts;
 use crate::{StoreError, signed};
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
+use smsc_domain::queue_name::QueueName;
 use smsc_host::clock;
 use smsc_proto::Message;
 
@@ -33,7 +34,7 @@ const SWEEP: i64 = 10_000;
 
 /// The counts, as they are kept.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct KeptCorrelationCounts {
     pub taken_over: AtomicU64,
     pub in_use: AtomicU64,
     pub too_long: AtomicU64,
@@ -43,13 +44,13 @@ pub struct Counts {
 
 /// Counts what does not fit while the rows of one transaction are collected.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct OverflowCounts {
     too_long: std::cell::Cell<u64>,
 }
 
-// === impl Counts ===
+// === impl KeptCorrelationCounts ===
 
-impl Counts {
+impl KeptCorrelationCounts {
     pub fn read(&self) -> CorrelationCounts {
         CorrelationCounts {
             taken_over: self.taken_over.load(Ordering::Relaxed),
@@ -61,9 +62,9 @@ impl Counts {
     }
 }
 
-// === impl Kept ===
+// === impl OverflowCounts ===
 
-impl Kept {
+impl OverflowCounts {
     pub fn fits(&self, theirs: &str) -> bool {
         let fits = theirs.chars().count() <= MAX_THEIRS;
         if !fits {
@@ -98,10 +99,11 @@ pub fn message_uuid(id: u64) -> Uuid {
 /// The operator's name when that is a UUID, else version 5, made of it; `None` for the queue of an
 /// account, and for those of our own.
 pub fn operator_uuid(queue: &str) -> Option<Uuid> {
-    if queue.starts_with("account:") || queue.starts_with("internal:") {
-        return None;
-    }
-    let name = queue.strip_prefix("operator:").unwrap_or(queue);
+    let name = match QueueName::parse(queue) {
+        QueueName::Account(_) | QueueName::Internal(_) => return None,
+        QueueName::Operator(id) => id,
+        _ => queue,
+    };
     let own = Uuid::try_parse(name);
     Some(own.unwrap_or_else(|_| Uuid::new_v5(&OPERATORS, name.as_bytes())))
 }
@@ -175,7 +177,7 @@ async fn find_from(
 
 /// Expires rows that waited too long for their receipt, and deletes those of ours that ended before `before` (Unix ms);
 /// returns the number of rows.
-pub async fn sweep(shared: &Shared, before: i64) -> Result<u64, StoreError> {
+pub async fn sweep(shared: &PostgresShared, before: i64) -> Result<u64, StoreError> {
     let client = shared.reader().await?;
     let counts = &shared.counts.correlations;
     let expire = "UPDATE smpp.message_correlations SET status = 'EXPIRED' WHERE id IN (

@@ -17,10 +17,10 @@ use tokio_postgres::{GenericClient, Row};
 
 use super::failure::{DbError, failed};
 use super::record::id_at;
-use super::{PgStore, Shared};
+use super::{PgStore, PostgresShared};
 use crate::cluster::{Membership, Partition};
 use crate::held::{Doubt, HeldCounts, HeldMessage, HeldStore};
-use crate::{Active, Reply, Stage, StoreError, signed};
+use crate::{Active, MessageStage, Reply, StoreError, signed};
 use smsc_domain::id::lowest_at;
 use smsc_domain::partition::WHOLE;
 use smsc_host::clock;
@@ -131,7 +131,7 @@ pub async fn doubt(client: &impl GenericClient, holder: Membership) -> Result<u6
 /// Doubts the partitions of a node that is about to be removed, if attempts of it may be lost: since it spoke to the
 /// database last, that has another history, and the one before did not wait for a standby.
 pub async fn doubt_dead(
-    shared: &Shared,
+    shared: &PostgresShared,
     client: &impl GenericClient,
     node: u8,
 ) -> Result<(), DbError> {
@@ -161,7 +161,7 @@ pub async fn doubt_dead(
 
 /// Whether all other members have compared what they had written with the database as it is now, or are removed.
 pub async fn have_others_compared(
-    shared: &Shared,
+    shared: &PostgresShared,
     client: &impl GenericClient,
     me: Membership,
 ) -> Result<bool, tokio_postgres::Error> {
@@ -176,7 +176,7 @@ pub async fn have_others_compared(
 }
 
 /// Waits until they have.
-pub async fn wait_for_others(shared: &Shared, me: Membership) -> Result<(), StoreError> {
+pub async fn wait_for_others(shared: &PostgresShared, me: Membership) -> Result<(), StoreError> {
     let until = Instant::now() + shared.options.write_timeout;
     loop {
         let client = shared.reader().await?;
@@ -293,5 +293,8 @@ pub async fn leave_out_held(
 }
 
 fn waits(active: &Active) -> bool {
-    matches!(active.stage, Stage::Waiting | Stage::OutcomeUnknown)
+    matches!(
+        active.stage,
+        MessageStage::Waiting | MessageStage::OutcomeUnknown
+    )
 }

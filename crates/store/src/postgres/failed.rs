@@ -14,16 +14,16 @@ use super::record::{PARKED_COLUMNS, id_at, read_parked};
 use super::search::end_of_walk;
 use crate::damage::DamageLog;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
-use crate::{Found, History, MAX_SCAN, ParkedRow, Reply, StoreError, signed};
+use crate::{FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, StoreError, signed};
 
 impl FailedStore for PgStore {
-    fn failed(&self, search: FailedSearch) -> Reply<Found> {
+    fn failed(&self, search: FailedSearch) -> Reply<FoundMessages> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { failed(&shared.reader().await?, &shared.damage, &search).await })
     }
 
-    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>> {
+    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<MessageHistory>>> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { histories(&shared.reader().await?, &shared.damage, &ids).await })
@@ -48,7 +48,7 @@ async fn failed(
     client: &Client,
     damage: &DamageLog,
     search: &FailedSearch,
-) -> Result<Found, StoreError> {
+) -> Result<FoundMessages, StoreError> {
     let ids = search.which.ids(&asides::read(&***client).await?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
@@ -83,19 +83,20 @@ async fn candidates(
     from: u64,
     below: u64,
 ) -> Result<Vec<u64>, StoreError> {
-    let sql = match search.receipts {
-        true => format!(
+    let sql = if search.receipts {
+        format!(
             "SELECT c.id FROM ({CHANGED}) c WHERE c.given_up {} ORDER BY c.id DESC LIMIT $4",
             match search.replayed {
                 None => "",
                 Some(true) => "AND c.again",
                 Some(false) => "AND NOT c.again",
             }
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "SELECT f.id FROM ({WALK}) f WHERE f.state IN ({}) ORDER BY f.id DESC LIMIT $4",
             search.states()
-        ),
+        )
     };
     let statement = client.prepare_cached(&sql).await?;
     let (from, below, most) = (from as i64, below as i64, PAGE as i64);

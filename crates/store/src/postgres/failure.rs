@@ -15,7 +15,7 @@ const FENCED: &str = "SM001";
 
 /// Why a transaction was not committed, as far as that is known.
 #[derive(Debug)]
-pub enum Failure {
+pub enum PostgresFailure {
     /// One row is at fault: find it, quarantine it, write the rest.
     Row(String),
     /// It was rolled back and may do better later: a deadlock, a lock, a full disk.
@@ -30,9 +30,9 @@ pub enum Failure {
     Other(String),
 }
 
-// === impl Failure ===
+// === impl PostgresFailure ===
 
-impl From<Error> for Failure {
+impl From<Error> for PostgresFailure {
     fn from(error: Error) -> Self {
         let text = describe(&error);
         let Some(database) = error.as_db_error() else {
@@ -75,11 +75,12 @@ pub fn describe(error: &Error) -> String {
         None => {
             let cause = std::error::Error::source(error);
             let text = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
-            match text.contains("TLS handshake") {
-                true => format!(
+            if text.contains("TLS handshake") {
+                format!(
                     "{text}; postgres.ca_file names what the server's certificate must descend from"
-                ),
-                false => text,
+                )
+            } else {
+                text
             }
         }
     }

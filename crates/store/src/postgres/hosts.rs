@@ -442,9 +442,10 @@ impl HostPlace {
             .map(|address| Some(address.ip()))
             .collect();
         addresses.dedup();
-        match addresses.is_empty() {
-            true => Err("its name has no address".to_owned()),
-            false => Ok(addresses),
+        if addresses.is_empty() {
+            Err("its name has no address".to_owned())
+        } else {
+            Ok(addresses)
         }
     }
 }

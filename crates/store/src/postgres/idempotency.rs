@@ -8,11 +8,11 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use tokio_postgres::{Client, Row, Transaction};
 
-use super::columns::Call;
-use super::failure::{Failure, failed};
+use super::columns::StatementCall;
+use super::failure::{PostgresFailure, failed};
 use super::schema::DAY_MS;
-use super::statements::Step;
-use super::{PgStore, Shared};
+use super::statements::StatementStep;
+use super::{PgStore, PostgresShared};
 use crate::cluster::Membership;
 use crate::idempotency::{ABANDONED, Claimed, IdempotencyRow, IdempotencyStore, KeyClaim};
 use crate::{Reply, StoreError, WriteBatch, signed};
@@ -58,7 +58,7 @@ impl IdempotencyStore for PgStore {
     }
 }
 
-async fn claim_key(shared: &Shared, claim: &KeyClaim) -> Result<Claimed, StoreError> {
+async fn claim_key(shared: &PostgresShared, claim: &KeyClaim) -> Result<Claimed, StoreError> {
     let member = shared.membership().ok_or(StoreError::Fenced)?;
     let client = shared.reader().await?;
     let statement = client
@@ -84,7 +84,10 @@ async fn claim_key(shared: &Shared, claim: &KeyClaim) -> Result<Claimed, StoreEr
     claimed(&row)
 }
 
-async fn claim_keys(shared: &Shared, claims: &[KeyClaim]) -> Result<Vec<Claimed>, StoreError> {
+async fn claim_keys(
+    shared: &PostgresShared,
+    claims: &[KeyClaim],
+) -> Result<Vec<Claimed>, StoreError> {
     let client = shared.reader().await?;
     // On one connection, each part behind the one before without waiting for its answer.
     let parts = claims
@@ -101,7 +104,7 @@ async fn claim_keys(shared: &Shared, claims: &[KeyClaim]) -> Result<Vec<Claimed>
 
 /// Frees what these parts have claimed, or may have claimed. Nobody else knows, and nobody will answer.
 async fn give_back(
-    shared: &Shared,
+    shared: &PostgresShared,
     claims: &[KeyClaim],
     parts: &[Result<Vec<Claimed>, StoreError>],
 ) {
@@ -121,7 +124,7 @@ async fn give_back(
 
 /// Claims keys in a transaction of their own.
 async fn claim_part(
-    shared: &Shared,
+    shared: &PostgresShared,
     client: &Object,
     claims: &[KeyClaim],
 ) -> Result<Vec<Claimed>, StoreError> {
@@ -170,7 +173,7 @@ fn claimed(row: &Row) -> Result<Claimed, StoreError> {
     }
 }
 
-async fn release_key(shared: &Shared, claim: &KeyClaim) -> Result<(), StoreError> {
+async fn release_key(shared: &PostgresShared, claim: &KeyClaim) -> Result<(), StoreError> {
     // Claims of an earlier membership are over already.
     let Some(member) = shared.membership() else {
         return Ok(());
@@ -215,12 +218,12 @@ impl<'a> Columns<'a> {
 }
 
 /// The statement that answers the requests of these batches.
-pub fn answers<'a>(batches: &[&'a WriteBatch], member: Membership) -> Option<Call<'a>> {
+pub fn answers<'a>(batches: &[&'a WriteBatch], member: Membership) -> Option<StatementCall<'a>> {
     let rows = batches.iter().flat_map(|batch| &batch.idempotency);
     rows.clone().next()?;
     let columns = Columns::of(rows);
-    Some(Call {
-        step: Step::Answer,
+    Some(StatementCall {
+        step: StatementStep::Answer,
         parameters: vec![
             Box::new(columns.days),
             Box::new(columns.accounts),
@@ -240,7 +243,7 @@ pub async fn claim_again(
     client: &Client,
     batch: &WriteBatch,
     member: Membership,
-) -> Result<usize, Failure> {
+) -> Result<usize, PostgresFailure> {
     let mut own = 0;
     for row in &batch.idempotency {
         let sql = "INSERT INTO idempotency AS i(day, account, key, request, node, epoch, claimed_at)
@@ -273,7 +276,7 @@ pub async fn withdraw<'a>(
     client: &Client,
     batches: &[&'a WriteBatch],
     member: Membership,
-) -> Result<Vec<&'a IdempotencyRow>, Failure> {
+) -> Result<Vec<&'a IdempotencyRow>, PostgresFailure> {
     let mut given = Vec::new();
     for row in batches.iter().flat_map(|batch| &batch.idempotency) {
         let deleted = client

@@ -15,10 +15,10 @@ use uuid::Uuid;
 
 use super::balance;
 use super::columns::{Correlate, Expect, calls};
-use super::connect::Connector;
-use super::correlations::{Kept, operator_uuid};
+use super::connect::PostgresConnector;
+use super::correlations::{OverflowCounts, operator_uuid};
 use super::damage;
-use super::failure::{Failure, failed};
+use super::failure::{PostgresFailure, failed};
 use super::idempotency;
 use super::keys;
 use super::opt_out;
@@ -26,11 +26,11 @@ use super::outbox;
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
 use super::settings;
-use super::statements::{STEPS, Step};
+use super::statements::{STEPS, StatementStep};
 use super::transaction::put_dead;
 use super::{PgOptions, runtime, usage};
 use crate::forms;
-use crate::moving::{Inventory, Page, Part, TABLES};
+use crate::moving::{Inventory, MovePart, MovedPage, TABLES};
 use crate::pauses;
 use crate::sinks::Listeners;
 use crate::{StoreError, signed};
@@ -63,10 +63,10 @@ pub struct Import {
 
 /// Where a move begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begun {
-    /// Each part continues after its mark, in the order of [`Part::ALL`].
+pub enum MoveStart {
+    /// Each part continues after its mark, in the order of [`MovePart::ALL`].
     At {
-        marks: [u64; Part::ALL.len()],
+        marks: [u64; MovePart::ALL.len()],
         /// Messages that were moved before.
         messages: u64,
     },
@@ -76,7 +76,7 @@ pub enum Begun {
 
 /// Refuses a database with an unfinished import: missing messages would count as lost.
 pub async fn refuse_unfinished(client: &Client) -> Result<(), StoreError> {
-    let mark = mark_of(Part::Messages);
+    let mark = mark_of(MovePart::Messages);
     let is_open: bool = client
         .query_one(
             "SELECT EXISTS(SELECT 1 FROM meta WHERE key = $1)
@@ -95,17 +95,17 @@ pub async fn refuse_unfinished(client: &Client) -> Result<(), StoreError> {
 }
 
 /// The key in `meta` of the mark of a part.
-fn mark_of(part: Part) -> &'static str {
+fn mark_of(part: MovePart) -> &'static str {
     match part {
-        Part::Messages => "move_msg",
-        Part::Carry => "move_carry",
-        Part::Parked => "move_parked",
-        Part::Dead => "move_dead",
-        Part::OptOuts => "move_opt_out",
-        Part::Idempotency => "move_idempotency",
-        Part::Events => "move_outbox",
-        Part::Records => "move_cdr",
-        Part::Usage => "move_usage",
+        MovePart::Messages => "move_msg",
+        MovePart::Carry => "move_carry",
+        MovePart::Parked => "move_parked",
+        MovePart::Dead => "move_dead",
+        MovePart::OptOuts => "move_opt_out",
+        MovePart::Idempotency => "move_idempotency",
+        MovePart::Events => "move_outbox",
+        MovePart::Records => "move_cdr",
+        MovePart::Usage => "move_usage",
     }
 }
 
@@ -118,7 +118,7 @@ impl Import {
     /// The database cannot be reached, or its schema is older or newer.
     pub fn open(options: &PgOptions) -> Result<Self, StoreError> {
         let runtime = runtime()?;
-        let connector = Connector::new(options)?;
+        let connector = PostgresConnector::new(options)?;
         let correlations = options.message_correlations;
         let (client, statements) = runtime.block_on(async {
             let client = connector.driven().await?;
@@ -132,10 +132,12 @@ impl Import {
                 .await?;
             let mut statements = Vec::with_capacity(STEPS.len());
             for step in STEPS {
-                statements.push(match step.is_for_correlations() && !correlations {
-                    true => None,
-                    false => Some(client.prepare(step.sql()).await?),
-                });
+                let statement = if step.is_for_correlations() && !correlations {
+                    None
+                } else {
+                    Some(client.prepare(step.sql()).await?)
+                };
+                statements.push(statement);
             }
             Ok::<_, StoreError>((client, statements))
         })?;
@@ -153,7 +155,7 @@ impl Import {
     ///
     /// # Errors
     /// Nodes are alive, the database holds something else, or the source has changed.
-    pub fn begin(&mut self, source: &Inventory) -> Result<Begun, StoreError> {
+    pub fn begin(&mut self, source: &Inventory) -> Result<MoveStart, StoreError> {
         if let Some(operators) = &mut self.operators {
             let named = source.names.iter();
             operators.extend(named.map(|(number, name)| (*number, operator_uuid(name))));
@@ -165,7 +167,7 @@ impl Import {
                 .batch_execute("LOCK TABLE meta, names IN SHARE ROW EXCLUSIVE MODE")
                 .await?;
             refuse_living(&transaction).await?;
-            let begun = match meta(&transaction, mark_of(Part::Messages)).await? {
+            let begun = match meta(&transaction, mark_of(MovePart::Messages)).await? {
                 None => begin_anew(&transaction, source).await?,
                 Some(_) => go_on(&transaction, source).await?,
             };
@@ -178,7 +180,7 @@ impl Import {
     ///
     /// # Errors
     /// A node has started, another move is under way, or a row cannot be written.
-    pub fn write(&mut self, page: &Page) -> Result<(), StoreError> {
+    pub fn write(&mut self, page: &MovedPage) -> Result<(), StoreError> {
         let Self {
             runtime,
             client,
@@ -214,7 +216,7 @@ impl Import {
                      `smsc migrate-store` is at work",
                 ));
             }
-            let kept = Kept::default();
+            let kept = OverflowCounts::default();
             let correlate = operators.as_ref().map(|operators| Correlate {
                 operators,
                 ttl_ms: *correlation_ttl_ms,
@@ -284,7 +286,7 @@ impl Import {
 async fn begin_anew(
     transaction: &Transaction<'_>,
     source: &Inventory,
-) -> Result<Begun, StoreError> {
+) -> Result<MoveStart, StoreError> {
     for table in TABLES {
         let sql = format!("SELECT EXISTS(SELECT 1 FROM {table})");
         if transaction.query_one(&sql, &[]).await?.try_get(0)? {
@@ -336,18 +338,18 @@ async fn begin_anew(
         set(transaction, &format!("{ROWS}{table}"), rows).await?;
     }
     set(transaction, HIGHEST, source.highest).await?;
-    for part in Part::ALL {
+    for part in MovePart::ALL {
         set(transaction, mark_of(part), 0).await?;
     }
-    Ok(Begun::At {
-        marks: [0; Part::ALL.len()],
+    Ok(MoveStart::At {
+        marks: [0; MovePart::ALL.len()],
         messages: 0,
     })
 }
 
-async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> Result<Begun, StoreError> {
+async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> Result<MoveStart, StoreError> {
     if let Some(ended) = meta(transaction, ENDED).await? {
-        return Ok(Begun::Ended(ended as i64));
+        return Ok(MoveStart::Ended(ended as i64));
     }
     let mut is_the_same = meta(transaction, HIGHEST).await? == Some(source.highest);
     for (table, rows) in TABLES.iter().zip(source.rows) {
@@ -369,15 +371,15 @@ async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> Result<Begu
              to since then: {USE_AN_EMPTY_ONE}"
         )));
     }
-    let mut marks = [0; Part::ALL.len()];
-    for (mark, part) in marks.iter_mut().zip(Part::ALL) {
+    let mut marks = [0; MovePart::ALL.len()];
+    for (mark, part) in marks.iter_mut().zip(MovePart::ALL) {
         *mark = meta(transaction, mark_of(part)).await?.unwrap_or(0);
     }
     let messages: i64 = transaction
         .query_one("SELECT count(*) FROM msg", &[])
         .await?
         .try_get(0)?;
-    Ok(Begun::At {
+    Ok(MoveStart::At {
         marks,
         messages: messages as u64,
     })
@@ -406,9 +408,9 @@ async fn refuse_living(transaction: &Transaction<'_>) -> Result<(), StoreError> 
 async fn write_rows(
     transaction: &Transaction<'_>,
     statements: &[Option<Statement>],
-    page: &Page,
+    page: &MovedPage,
     correlate: Option<&Correlate<'_>>,
-) -> Result<(), Failure> {
+) -> Result<(), PostgresFailure> {
     for call in calls(&[&page.rows], Expect::Any, correlate, &Listeners::default())? {
         let statement = prepared(statements, call.step)?;
         let parameters: Vec<&(dyn ToSql + Sync)> = call
@@ -424,7 +426,7 @@ async fn write_rows(
         transaction.execute(sql, &[&ids]).await?;
     }
     for row in &page.dead {
-        let statement = prepared(statements, Step::Bury)?;
+        let statement = prepared(statements, StatementStep::Quarantine)?;
         put_dead(transaction, statement, row).await?;
     }
     damage::list(transaction, &page.left.rows, clock::now_ms())
@@ -453,9 +455,12 @@ async fn write_rows(
     Ok(())
 }
 
-fn prepared(statements: &[Option<Statement>], step: Step) -> Result<&Statement, Failure> {
+fn prepared(
+    statements: &[Option<Statement>],
+    step: StatementStep,
+) -> Result<&Statement, PostgresFailure> {
     let statement = statements[step as usize].as_ref();
-    statement.ok_or_else(|| Failure::Other(format!("{step:?} is not prepared")))
+    statement.ok_or_else(|| PostgresFailure::Other(format!("{step:?} is not prepared")))
 }
 
 async fn meta(transaction: &Transaction<'_>, key: &str) -> Result<Option<u64>, StoreError> {
@@ -474,17 +479,17 @@ async fn set(transaction: &Transaction<'_>, key: &str, value: u64) -> Result<(),
     Ok(())
 }
 
-fn other(error: StoreError) -> Failure {
-    Failure::Other(error.to_string())
+fn other(error: StoreError) -> PostgresFailure {
+    PostgresFailure::Other(error.to_string())
 }
 
-fn reason(failure: Failure) -> String {
+fn reason(failure: PostgresFailure) -> String {
     match failure {
-        Failure::Row(reason)
-        | Failure::Later(reason)
-        | Failure::Lost(reason)
-        | Failure::Closed(reason)
-        | Failure::Other(reason) => reason,
-        Failure::Fenced => StoreError::Fenced.to_string(),
+        PostgresFailure::Row(reason)
+        | PostgresFailure::Later(reason)
+        | PostgresFailure::Lost(reason)
+        | PostgresFailure::Closed(reason)
+        | PostgresFailure::Other(reason) => reason,
+        PostgresFailure::Fenced => StoreError::Fenced.to_string(),
     }
 }

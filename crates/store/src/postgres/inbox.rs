@@ -3,8 +3,8 @@
 //! Called where new messages, receipts and divided queues go to their owners. Guarantees that the items of a partition
 //! keep the order of their ids, and that no row is empty or much larger than what an owner takes at a time.
 
-use super::columns::Call;
-use super::statements::Step;
+use super::columns::StatementCall;
+use super::statements::StatementStep;
 use crate::RemoteItem;
 
 /// A row of the hand-off table is closed at this size, so that the items that an owner takes out at a time
@@ -40,16 +40,18 @@ pub fn octets_of(row: &[&RemoteItem]) -> Vec<u8> {
 }
 
 /// The statement for rows of the hand-off table: any item of each, for its partition, and the content.
-pub fn hand_off<'a>(rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>) -> Call<'static> {
+pub fn hand_off<'a>(
+    rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>,
+) -> StatementCall<'static> {
     let (queues, parts, items) = hand_off_columns(rows);
-    Call {
-        step: Step::RemoteItems,
+    StatementCall {
+        step: StatementStep::RemoteItems,
         parameters: vec![Box::new(queues), Box::new(parts), Box::new(items)],
         rows: 0,
     }
 }
 
-/// The columns of [`Step::RemoteItems`].
+/// The columns of [`StatementStep::RemoteItems`].
 pub fn hand_off_columns<'a>(
     rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>,
 ) -> (Vec<i32>, Vec<i16>, Vec<Vec<u8>>) {

@@ -22,15 +22,14 @@ use tokio::time::Instant;
 use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
-use super::Shared;
+use super::PostgresShared;
 use super::correlations::operator_uuid;
-use super::failure::{Failure, failed};
+use super::failure::{PostgresFailure, failed};
 use super::kept::{KeepLimits, KeptCommits};
-use super::statements::{STEPS, Step};
-use super::transaction::Mode;
-use super::write_queue::Pending;
+use super::statements::{STEPS, StatementStep};
+use super::write_queue::PendingBatch;
 use crate::cluster::Membership;
-use crate::{StoreError, Written};
+use crate::{RowFailurePolicy, StoreError, Written};
 
 pub const SILENT: &str = "no answer to a transaction";
 /// Planning a statement anew for the number of its rows costs more than a commit of few rows. A plan that was made while
@@ -42,12 +41,12 @@ const TEND: Duration = Duration::from_millis(250);
 const EXIT_PANIC: i32 = 70;
 
 /// The lane's state.
-pub struct Lane {
-    pub shared: Arc<Shared>,
+pub struct PostgresLane {
+    pub shared: Arc<PostgresShared>,
     pub number: usize,
     /// Number of the last transaction that was tried; in the lane's row when it was committed.
     pub seq: i64,
-    pub session: Option<Session>,
+    pub session: Option<LaneSession>,
     /// UUIDs by interned name, for the table for other programs.
     pub operators: AHashMap<u32, Option<Uuid>>,
     /// Results of the last transaction, if it was committed, that cannot be derived from the rows.
@@ -67,7 +66,7 @@ pub struct Lane {
 }
 
 /// A connection and its statements.
-pub struct Session {
+pub struct LaneSession {
     pub client: Client,
     statements: Vec<Option<Statement>>,
     /// In whose name the server knows this session.
@@ -91,8 +90,8 @@ pub fn writer_name(member: Membership) -> String {
 }
 
 /// Runs until the write queue is closed and empty.
-pub async fn run(shared: Arc<Shared>, number: usize) {
-    let mut lane = Lane {
+pub async fn run(shared: Arc<PostgresShared>, number: usize) {
+    let mut lane = PostgresLane {
         number,
         seq: 0,
         session: None,
@@ -138,25 +137,25 @@ pub async fn run(shared: Arc<Shared>, number: usize) {
     }
 }
 
-// === impl Session ===
+// === impl LaneSession ===
 
-impl Session {
+impl LaneSession {
     /// The prepared form of a step.
-    pub fn statement(&self, step: Step) -> Result<&Statement, Failure> {
+    pub fn statement(&self, step: StatementStep) -> Result<&Statement, PostgresFailure> {
         self.statements[step as usize]
             .as_ref()
-            .ok_or_else(|| Failure::Other(format!("{step:?} is not prepared")))
+            .ok_or_else(|| PostgresFailure::Other(format!("{step:?} is not prepared")))
     }
 }
 
-// === impl Lane ===
+// === impl PostgresLane ===
 
-impl Lane {
+impl PostgresLane {
     /// Writes a group and answers everyone in it.
-    async fn write(&mut self, mut group: Vec<Pending>) {
-        match self.persist(&mut group, Mode::Strict).await {
+    async fn write(&mut self, mut group: Vec<PendingBatch>) {
+        match self.persist(&mut group, RowFailurePolicy::Strict).await {
             Ok(written) => self.answer(group, written),
-            Err(Failure::Row(reason) | Failure::Other(reason)) => {
+            Err(PostgresFailure::Row(reason) | PostgresFailure::Other(reason)) => {
                 tracing::warn!(reason, "a commit failed, trying its batches one by one");
                 for pending in group {
                     self.write_alone(pending).await;
@@ -167,17 +166,17 @@ impl Lane {
     }
 
     /// Keeps what was written, under the number of its transaction.
-    pub fn keep(&mut self, last: Unknown, group: &[Pending], written: &[Written]) {
+    pub fn keep(&mut self, last: Unknown, group: &[PendingBatch], written: &[Written]) {
         let batches = group.iter().map(|pending| &pending.batch);
         self.kept
             .confirm(last.member, last.seq, batches.zip(written));
     }
 
-    async fn write_alone(&mut self, pending: Pending) {
+    async fn write_alone(&mut self, pending: PendingBatch) {
         let mut one = vec![pending];
-        let mut result = self.persist(&mut one, Mode::Strict).await;
-        if matches!(result, Err(Failure::Row(_))) {
-            result = self.persist(&mut one, Mode::Isolating).await;
+        let mut result = self.persist(&mut one, RowFailurePolicy::Strict).await;
+        if matches!(result, Err(PostgresFailure::Row(_))) {
+            result = self.persist(&mut one, RowFailurePolicy::Isolating).await;
         }
         match result {
             Ok(written) => self.answer(one, written),
@@ -197,10 +196,10 @@ impl Lane {
     /// One transaction with a limit on its time.
     pub async fn transact(
         &mut self,
-        group: &[Pending],
-        mode: Mode,
+        group: &[PendingBatch],
+        mode: RowFailurePolicy,
         member: Membership,
-    ) -> Result<Vec<Written>, Failure> {
+    ) -> Result<Vec<Written>, PostgresFailure> {
         let started = Instant::now();
         let limit = self.limit();
         self.attempted = None;
@@ -210,7 +209,7 @@ impl Lane {
         };
         let written = match tokio::time::timeout(limit, committing).await {
             Ok(result) => result?,
-            Err(_) => return Err(Failure::Lost(SILENT.to_owned())),
+            Err(_) => return Err(PostgresFailure::Lost(SILENT.to_owned())),
         };
         self.closing = None;
         let rows: usize = group.iter().map(|pending| pending.batch.len()).sum();
@@ -220,7 +219,7 @@ impl Lane {
     }
 
     /// Tells the server for which node this session writes, once per session and epoch.
-    async fn name_session(&mut self, member: Membership) -> Result<(), Failure> {
+    async fn name_session(&mut self, member: Membership) -> Result<(), PostgresFailure> {
         let Some(session) = self.session.as_mut() else {
             return Ok(());
         };
@@ -233,8 +232,11 @@ impl Lane {
     }
 
     /// Whether a transaction that was cut off was committed. Waits for one that is still open.
-    pub async fn happened(&self, last: Unknown) -> Result<bool, Failure> {
-        let seq = self.seq_of(last.member).await?.ok_or(Failure::Fenced)?;
+    pub async fn happened(&self, last: Unknown) -> Result<bool, PostgresFailure> {
+        let seq = self
+            .seq_of(last.member)
+            .await?
+            .ok_or(PostgresFailure::Fenced)?;
         tracing::info!(
             lane = self.number,
             committed = seq == last.seq,
@@ -244,7 +246,7 @@ impl Lane {
     }
 
     /// The number in the lane's row, if that is there. Waits for a transaction that is still open.
-    pub async fn seq_of(&self, member: Membership) -> Result<Option<i64>, Failure> {
+    pub async fn seq_of(&self, member: Membership) -> Result<Option<i64>, PostgresFailure> {
         let row = self
             .session()?
             .client
@@ -266,10 +268,10 @@ impl Lane {
             .is_some_and(|session| !session.client.is_closed())
     }
 
-    pub fn session(&self) -> Result<&Session, Failure> {
+    pub fn session(&self) -> Result<&LaneSession, PostgresFailure> {
         self.session
             .as_ref()
-            .ok_or_else(|| Failure::Lost("not connected".to_owned()))
+            .ok_or_else(|| PostgresFailure::Lost("not connected".to_owned()))
     }
 
     pub async fn connect(&mut self) -> Result<(), StoreError> {
@@ -292,7 +294,7 @@ impl Lane {
                     Some(client.prepare(step.sql()).await?)
                 });
             }
-            Ok::<_, StoreError>(Session {
+            Ok::<_, StoreError>(LaneSession {
                 client,
                 statements,
                 named: None,
@@ -308,7 +310,7 @@ impl Lane {
     }
 
     /// Learns the UUIDs of operators that these rows name.
-    pub async fn learn_operators(&mut self, group: &[Pending]) -> Result<(), Failure> {
+    pub async fn learn_operators(&mut self, group: &[PendingBatch]) -> Result<(), PostgresFailure> {
         let batches = || group.iter().map(|pending| &pending.batch);
         let named = batches()
             .flat_map(|batch| batch.sent.iter().map(|row| row.operator))
@@ -336,7 +338,7 @@ impl Lane {
         Ok(())
     }
 
-    fn answer(&self, group: Vec<Pending>, written: Vec<Written>) {
+    fn answer(&self, group: Vec<PendingBatch>, written: Vec<Written>) {
         for (pending, written) in group.into_iter().zip(written) {
             let buried = written.rejected.len() as u64;
             let dead = &self.shared.counts.writes.quarantined;
@@ -345,20 +347,20 @@ impl Lane {
         }
     }
 
-    fn refuse(&self, group: Vec<Pending>, error: &StoreError) {
+    fn refuse(&self, group: Vec<PendingBatch>, error: &StoreError) {
         for pending in group {
             self.shared.write_queue.end(pending, Err(error.clone()));
         }
     }
 }
 
-fn refusal(failure: Failure) -> StoreError {
+fn refusal(failure: PostgresFailure) -> StoreError {
     match failure {
-        Failure::Fenced => StoreError::Fenced,
-        Failure::Row(reason)
-        | Failure::Later(reason)
-        | Failure::Lost(reason)
-        | Failure::Closed(reason)
-        | Failure::Other(reason) => failed(reason),
+        PostgresFailure::Fenced => StoreError::Fenced,
+        PostgresFailure::Row(reason)
+        | PostgresFailure::Later(reason)
+        | PostgresFailure::Lost(reason)
+        | PostgresFailure::Closed(reason)
+        | PostgresFailure::Other(reason) => failed(reason),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Transaction};
 
-use super::{PgStore, Shared};
+use super::{PgStore, PostgresShared};
 use crate::opt_out::{OptOutRow, OptOutSearch, OptOutStore, REMEMBERED};
 use crate::{Reply, StoreError, signed};
 
@@ -58,7 +58,7 @@ impl OptOutStore for PgStore {
     }
 }
 
-async fn set(shared: &Shared, row: &OptOutRow) -> Result<bool, StoreError> {
+async fn set(shared: &PostgresShared, row: &OptOutRow) -> Result<bool, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
     let version: i64 = transaction

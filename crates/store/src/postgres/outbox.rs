@@ -13,13 +13,13 @@ use super::columns::Parameter;
 use super::connect::begin_slowly;
 use super::reader::load;
 use super::record::{id_at, key_of, number_at, summed};
-use super::{PgStore, Shared, usage};
+use super::{PgStore, PostgresShared, usage};
 use crate::archive::ERASED;
 use crate::checksum::{Summed as _, check_numbered, of_event, of_events, of_reader};
 use crate::damage::DamagedRow;
 use crate::outbox::{
-    Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
-    TakeEvents, TakenEvents,
+    CdrRow, EventClaim, EventKind, EventReader, EventRow, MOST_COUNTED, OutboxStore, ReaderBacklog,
+    ReaderOutcome, TakeEvents, TakenEvents,
 };
 use crate::{FinRow, Reply, StoreError, Stored, signed};
 use smsc_domain::state;
@@ -29,7 +29,7 @@ use smsc_proto::MessageState;
 const MOST_ROWS: i64 = 1000;
 
 impl OutboxStore for PgStore {
-    fn write_events_for(&self, readers: &[Reader]) {
+    fn write_events_for(&self, readers: &[EventReader]) {
         let readers = readers.to_vec();
         self.shared.listeners.change(|all| all.readers = readers);
     }
@@ -46,13 +46,13 @@ impl OutboxStore for PgStore {
             .ask(async move { load(&shared.reader().await?, &shared.damage, &ids).await })
     }
 
-    fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool> {
+    fn finish_events(&self, claim: EventClaim, outcome: ReaderOutcome) -> Reply<bool> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { finish_events(&shared, &claim, &outcome).await })
     }
 
-    fn backlog(&self) -> Reply<Vec<Backlog>> {
+    fn backlog(&self) -> Reply<Vec<ReaderBacklog>> {
         let shared = Arc::clone(&self.shared);
         self.shared
             .ask(async move { backlog(&shared.reader().await?).await })
@@ -113,7 +113,10 @@ async fn drop_events(client: &Client, before: i64, limit: usize) -> Result<u64, 
     Ok(dropped)
 }
 
-async fn take_events(shared: &Shared, take: TakeEvents) -> Result<Option<TakenEvents>, StoreError> {
+async fn take_events(
+    shared: &PostgresShared,
+    take: TakeEvents,
+) -> Result<Option<TakenEvents>, StoreError> {
     let client = shared.reader().await?;
     let statement = client
         .prepare_cached(&format!(
@@ -167,9 +170,9 @@ async fn take_events(shared: &Shared, take: TakeEvents) -> Result<Option<TakenEv
 }
 
 async fn finish_events(
-    shared: &Shared,
+    shared: &PostgresShared,
     claim: &EventClaim,
-    outcome: &Outcome,
+    outcome: &ReaderOutcome,
 ) -> Result<bool, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
@@ -184,9 +187,9 @@ async fn finish_events(
         return Ok(false);
     }
     match outcome {
-        Outcome::Elsewhere => {}
-        Outcome::Records(records) => put_records(&transaction, records).await?,
-        Outcome::Usage(rows) => usage::add(&transaction, rows).await?,
+        ReaderOutcome::Elsewhere => {}
+        ReaderOutcome::Records(records) => put_records(&transaction, records).await?,
+        ReaderOutcome::Usage(rows) => usage::add(&transaction, rows).await?,
     }
     transaction.commit().await?;
     Ok(true)
@@ -278,7 +281,7 @@ pub async fn put_records(transaction: &Transaction<'_>, records: &[CdrRow]) -> R
 }
 
 /// Erases an address in records, page by page. One that is damaged loses it as well, and stays damaged.
-async fn erase_records(shared: &Shared, digits: &str) -> Result<u64, StoreError> {
+async fn erase_records(shared: &PostgresShared, digits: &str) -> Result<u64, StoreError> {
     let mut client = shared.reader().await?;
     let erased = String::from_utf8_lossy(ERASED);
     let with_address = format!(
@@ -413,11 +416,11 @@ pub(super) async fn waiting(
         .transpose()
 }
 
-async fn backlog(client: &Client) -> Result<Vec<Backlog>, StoreError> {
+async fn backlog(client: &Client) -> Result<Vec<ReaderBacklog>, StoreError> {
     let mut all = Vec::new();
-    for reader in Reader::ALL {
+    for reader in EventReader::ALL {
         if let Some((events, oldest_at)) = waiting(client, reader as i16).await? {
-            all.push(Backlog {
+            all.push(ReaderBacklog {
                 reader,
                 events,
                 oldest_at,

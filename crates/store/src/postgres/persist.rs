@@ -10,13 +10,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Shared;
-use super::failure::Failure;
-use super::lane::{Lane, SILENT, Unknown};
-use super::transaction::Mode;
-use super::write_queue::{Pending, no_answer};
+use super::PostgresShared;
+use super::failure::PostgresFailure;
+use super::lane::{PostgresLane, SILENT, Unknown};
+use super::write_queue::{PendingBatch, no_answer};
 use crate::cluster::Membership;
-use crate::{StoreError, Written};
+use crate::{RowFailurePolicy, StoreError, Written};
 
 /// Pause before something is tried again; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -25,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What is known about the transaction of a group.
-enum Fate {
+enum GroupFate {
     /// None was tried, or it was rolled back and nobody was refused.
     Open,
     Unknown(Unknown),
@@ -38,10 +37,10 @@ enum Fate {
 }
 
 /// Counts a lane among those that try in vain, until it is dropped.
-struct Stalled(Arc<Shared>);
+struct Stalled(Arc<PostgresShared>);
 
 impl Stalled {
-    fn new(shared: &Arc<Shared>) -> Self {
+    fn new(shared: &Arc<PostgresShared>) -> Self {
         shared.counts.writes.stalled.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(shared))
     }
@@ -54,21 +53,22 @@ impl Drop for Stalled {
     }
 }
 
-// === impl Lane ===
+// === impl PostgresLane ===
 
-impl Lane {
+impl PostgresLane {
     /// Tries until it is known to be written, or known to be in vain. Senders of new messages wait no longer than
     /// `write_timeout`; what they were refused and is written nevertheless is taken back.
     pub async fn persist(
         &mut self,
-        group: &mut Vec<Pending>,
-        mode: Mode,
-    ) -> Result<Vec<Written>, Failure> {
+        group: &mut Vec<PendingBatch>,
+        mode: RowFailurePolicy,
+    ) -> Result<Vec<Written>, PostgresFailure> {
         let patience = self.shared.options.write_timeout;
-        let mut fate = match group.iter().any(Pending::is_refused) {
+        let mut fate = if group.iter().any(PendingBatch::is_refused) {
             // By an earlier transaction, which was rolled back.
-            true => Fate::Known(None),
-            false => Fate::Open,
+            GroupFate::Known(None)
+        } else {
+            GroupFate::Open
         };
         let mut pause = FIRST_PAUSE;
         let mut stalled: Option<Stalled> = None;
@@ -77,9 +77,9 @@ impl Lane {
             let since = self.closing.map(|since| since.elapsed());
             if since.is_some_and(|since| since >= self.shared.options.write_timeout) {
                 let reason = "closed while the database was away".to_owned();
-                return Err(Failure::Closed(reason));
+                return Err(PostgresFailure::Closed(reason));
             }
-            if matches!(fate, Fate::Open) {
+            if matches!(fate, GroupFate::Open) {
                 for answered in group.extract_if(.., |one| one.is_answered()) {
                     self.shared
                         .write_queue
@@ -92,22 +92,22 @@ impl Lane {
             }
             // Nothing was sent yet: a refusal is final.
             let is_ready = self.is_connected() && self.has_compared();
-            let is_sure = matches!(fate, Fate::Open) && !is_ready;
+            let is_sure = matches!(fate, GroupFate::Open) && !is_ready;
             let working = self.step(group, mode, &mut fate);
             let reason = match refusing(group, patience, is_sure, working).await {
                 Ok(()) => match fate {
-                    Fate::TakenBack(Some(written)) => return Ok(written),
-                    Fate::TakenBack(None) => {
-                        fate = Fate::Open;
+                    GroupFate::TakenBack(Some(written)) => return Ok(written),
+                    GroupFate::TakenBack(None) => {
+                        fate = GroupFate::Open;
                         continue;
                     }
                     _ => continue,
                 },
-                Err(Failure::Lost(reason)) => {
+                Err(PostgresFailure::Lost(reason)) => {
                     self.session = None;
                     reason
                 }
-                Err(Failure::Later(reason)) => reason,
+                Err(PostgresFailure::Later(reason)) => reason,
                 Err(failure) => return Err(failure),
             };
             if pause == FIRST_PAUSE || pause == LONGEST_PAUSE {
@@ -122,15 +122,15 @@ impl Lane {
                 self.closing.get_or_insert_with(Instant::now);
             }
             // Also when each attempt fails at once.
-            let is_sure = matches!(fate, Fate::Open);
+            let is_sure = matches!(fate, GroupFate::Open);
             refusing(group, patience, is_sure, tokio::time::sleep(pause)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
     /// Answers what is charged to blocks that this node has no more.
-    fn refuse_stale(&self, group: &mut Vec<Pending>) -> Result<(), Failure> {
-        let member = self.shared.membership().ok_or(Failure::Fenced)?;
+    fn refuse_stale(&self, group: &mut Vec<PendingBatch>) -> Result<(), PostgresFailure> {
+        let member = self.shared.membership().ok_or(PostgresFailure::Fenced)?;
         for stale in group.extract_if(.., |one| one.is_of_another(member.epoch)) {
             self.shared.write_queue.end(stale, Err(StoreError::Fenced));
         }
@@ -140,75 +140,76 @@ impl Lane {
     /// Does what is to be done next for a group.
     async fn step(
         &mut self,
-        group: &[Pending],
-        mode: Mode,
-        fate: &mut Fate,
-    ) -> Result<(), Failure> {
+        group: &[PendingBatch],
+        mode: RowFailurePolicy,
+        fate: &mut GroupFate,
+    ) -> Result<(), PostgresFailure> {
         if !self.is_connected() {
             let connected = self.connect().await;
-            return connected.map_err(|error| Failure::Lost(error.to_string()));
+            return connected.map_err(|error| PostgresFailure::Lost(error.to_string()));
         }
         if !self.has_compared() {
             return self.compare().await;
         }
         let written = match fate {
-            Fate::Open => {
-                let member = self.shared.membership().ok_or(Failure::Fenced)?;
+            GroupFate::Open => {
+                let member = self.shared.membership().ok_or(PostgresFailure::Fenced)?;
                 let last = self.next_transaction(member);
                 // Also if the caller gives up here.
-                *fate = Fate::Unknown(last);
+                *fate = GroupFate::Unknown(last);
                 match self.transact(group, mode, member).await {
                     Ok(written) => {
                         self.keep(last, group, &written);
                         Some(written)
                     }
-                    Err(failure @ Failure::Lost(_)) => return Err(failure),
+                    Err(failure @ PostgresFailure::Lost(_)) => return Err(failure),
                     Err(failure) => {
-                        *fate = match group.iter().any(Pending::is_refused) {
-                            true => Fate::Known(None),
-                            false => Fate::Open,
+                        *fate = if group.iter().any(PendingBatch::is_refused) {
+                            GroupFate::Known(None)
+                        } else {
+                            GroupFate::Open
                         };
                         return Err(failure);
                     }
                 }
             }
-            Fate::Unknown(last) => match self.happened(*last).await? {
-                true => {
+            GroupFate::Unknown(last) => {
+                if self.happened(*last).await? {
                     let last = *last;
                     let written = self.recall(group).await?;
                     self.keep(last, group, &written);
                     Some(written)
+                } else {
+                    None
                 }
-                false => None,
-            },
-            Fate::Known(written) => {
+            }
+            GroupFate::Known(written) => {
                 let written = written.take();
                 return self.take_back_once(group, mode, fate, written).await;
             }
-            Fate::TakingBack(last, written) => {
+            GroupFate::TakingBack(last, written) => {
                 let (last, written) = (*last, written.take());
                 let is_over = self.happened(last).await;
                 if matches!(is_over, Ok(true)) {
                     self.forget_refused(group, written.is_some());
                 }
                 *fate = match is_over {
-                    Ok(true) => Fate::TakenBack(written),
-                    Ok(false) => Fate::Known(written),
-                    Err(_) => Fate::TakingBack(last, written),
+                    Ok(true) => GroupFate::TakenBack(written),
+                    Ok(false) => GroupFate::Known(written),
+                    Err(_) => GroupFate::TakingBack(last, written),
                 };
                 return is_over.map(drop);
             }
-            Fate::TakenBack(_) => return Ok(()),
+            GroupFate::TakenBack(_) => return Ok(()),
         };
-        *fate = match group.iter().any(Pending::is_refused) {
-            true => {
-                // What is not refused does not wait for what is.
-                for (pending, written) in group.iter().zip(written.iter().flatten()) {
-                    pending.answer(Ok(written.clone()));
-                }
-                Fate::Known(written)
+        *fate = if group.iter().any(PendingBatch::is_refused) {
+            // What is not refused does not wait for what is.
+            for (pending, written) in group.iter().zip(written.iter().flatten()) {
+                pending.answer(Ok(written.clone()));
             }
-            false => Fate::TakenBack(written),
+            GroupFate::Known(written)
+        } else {
+            GroupFate::TakenBack(written)
         };
         Ok(())
     }
@@ -216,41 +217,41 @@ impl Lane {
     /// Takes back what was refused of a group whose outcome is known.
     async fn take_back_once(
         &mut self,
-        group: &[Pending],
-        mode: Mode,
-        fate: &mut Fate,
+        group: &[PendingBatch],
+        mode: RowFailurePolicy,
+        fate: &mut GroupFate,
         written: Option<Vec<Written>>,
-    ) -> Result<(), Failure> {
-        let member = self.shared.membership().ok_or(Failure::Fenced)?;
+    ) -> Result<(), PostgresFailure> {
+        let member = self.shared.membership().ok_or(PostgresFailure::Fenced)?;
         let last = self.next_transaction(member);
         let mode = written.is_some().then_some(mode);
-        *fate = Fate::TakingBack(last, written);
+        *fate = GroupFate::TakingBack(last, written);
         let limit = self.limit();
         let working = tokio::time::timeout(limit, self.take_back(group, mode, member)).await;
-        let result = working.unwrap_or_else(|_| Err(Failure::Lost(SILENT.to_owned())));
-        let Fate::TakingBack(_, written) = std::mem::replace(fate, Fate::Open) else {
+        let result = working.unwrap_or_else(|_| Err(PostgresFailure::Lost(SILENT.to_owned())));
+        let GroupFate::TakingBack(_, written) = std::mem::replace(fate, GroupFate::Open) else {
             return Ok(());
         };
         *fate = match &result {
-            Err(Failure::Lost(_)) => Fate::TakingBack(last, written),
-            Err(Failure::Later(_)) => Fate::Known(written),
+            Err(PostgresFailure::Lost(_)) => GroupFate::TakingBack(last, written),
+            Err(PostgresFailure::Later(_)) => GroupFate::Known(written),
             Ok(()) => {
                 self.forget_refused(group, written.is_some());
-                Fate::TakenBack(written)
+                GroupFate::TakenBack(written)
             }
             Err(failure) => {
                 tracing::error!(?failure, "refused messages stay accepted");
-                Fate::TakenBack(written)
+                GroupFate::TakenBack(written)
             }
         };
         match result {
-            Err(failure @ (Failure::Lost(_) | Failure::Later(_))) => Err(failure),
+            Err(failure @ (PostgresFailure::Lost(_) | PostgresFailure::Later(_))) => Err(failure),
             _ => Ok(()),
         }
     }
 
     /// What was taken back of the last commit is not written again.
-    fn forget_refused(&mut self, group: &[Pending], was_written: bool) {
+    fn forget_refused(&mut self, group: &[PendingBatch], was_written: bool) {
         if was_written {
             let refused = || group.iter().filter(|pending| pending.is_refused());
             self.kept
@@ -271,7 +272,7 @@ impl Lane {
 /// Works on a group; new messages in it that have waited too long are refused meanwhile.
 /// `is_sure`: they are not written.
 async fn refusing<T>(
-    group: &[Pending],
+    group: &[PendingBatch],
     patience: Duration,
     is_sure: bool,
     work: impl Future<Output = T>,

@@ -3,12 +3,12 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use super::{Shared, failed, import, schema};
+use super::{PostgresShared, failed, import, schema};
 use crate::StoreError;
 use crate::cluster::Membership;
 
 /// Checks the database, and what a store of one process needs.
-pub async fn prepare(shared: &Shared) -> Result<(), StoreError> {
+pub async fn prepare(shared: &PostgresShared) -> Result<(), StoreError> {
     let client = shared.connect.driven().await?;
     schema::check(&client).await?;
     import::refuse_unfinished(&client).await?;

@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::around::SpanReader;
-use super::failure::{DbError, Failure};
+use super::failure::{DbError, PostgresFailure};
 use super::heard::read_heard;
 use super::record::{
     CHANGE_COLUMNS, FIN_COLUMNS, MESSAGE_COLUMNS, PARKED_COLUMNS, SENT_COLUMNS, id_at, number_at,
@@ -19,7 +19,7 @@ use super::record::{
 };
 use crate::change_effects::{moved, replace};
 use crate::damage::{DamageLog, DamagedRow};
-use crate::{ChangeKind, FinRow, History, ParkedRow, RetryRow, StoreError, Stored, signed};
+use crate::{ChangeKind, FinRow, MessageHistory, ParkedRow, RetryRow, StoreError, Stored, signed};
 
 /// Opens a snapshot that several statements share. Only for a pipeline, in which its end is sent before
 /// any answer is read: no connection goes back to the pool within it. No row is read but those that are asked for.
@@ -231,7 +231,7 @@ pub async fn history(
     client: &Client,
     damage: &DamageLog,
     id: u64,
-) -> Result<Option<History>, StoreError> {
+) -> Result<Option<MessageHistory>, StoreError> {
     Ok(histories(client, damage, &[id]).await?.pop().flatten())
 }
 
@@ -240,11 +240,11 @@ pub async fn histories(
     client: &Client,
     damage: &DamageLog,
     ids: &[u64],
-) -> Result<Vec<Option<History>>, StoreError> {
+) -> Result<Vec<Option<MessageHistory>>, StoreError> {
     let loaded = load(client, damage, ids).await?;
-    let mut all: AHashMap<u64, History> = AHashMap::with_capacity(ids.len());
+    let mut all: AHashMap<u64, MessageHistory> = AHashMap::with_capacity(ids.len());
     for stored in loaded.into_iter().flatten() {
-        let history = History {
+        let history = MessageHistory {
             stored,
             attempts: Vec::new(),
             retry: None,
@@ -273,7 +273,7 @@ pub async fn histories(
 
 /// Adds attempts, retries, acknowledged receipts, changes and reports.
 fn add_histories(
-    all: &mut AHashMap<u64, History>,
+    all: &mut AHashMap<u64, MessageHistory>,
     damage: &DamageLog,
     rows: &[Vec<Row>],
 ) -> Result<(), StoreError> {
@@ -340,7 +340,7 @@ pub async fn names(client: &Client) -> Result<Vec<(u32, String)>, StoreError> {
 pub async fn read_fins(
     client: &tokio_postgres::Client,
     ids: &[u64],
-) -> Result<AHashMap<u64, FinRow>, Failure> {
+) -> Result<AHashMap<u64, FinRow>, PostgresFailure> {
     let mut found = AHashMap::with_capacity(ids.len());
     for row in client.query(&fins(), &[&keys(ids)]).await? {
         // One that is damaged is not the one that was to be written.

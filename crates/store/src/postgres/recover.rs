@@ -18,7 +18,7 @@ use futures_util::FutureExt as _;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::Shared;
+use super::PostgresShared;
 use super::around::SpanReader;
 use super::connect::begin_reading;
 use super::doubts::leave_out_held;
@@ -28,7 +28,7 @@ use super::record::{id_at, number_at, read_change, read_fin, read_sent};
 use super::upkeep::meta;
 use crate::damage::DamageLog;
 use crate::failed::ENDED_SESSION;
-use crate::{Active, ActivePage, ChangeKind, SentRow, Stage, StoreError};
+use crate::{Active, ActivePage, ChangeKind, MessageStage, SentRow, StoreError};
 
 /// Active messages per page.
 pub const PAGE: i64 = 10_000;
@@ -47,7 +47,7 @@ const TRIES: &str = concat!("SELECT id, attempt FROM tries WHERE ", among!("id")
 
 /// Calls `each` for every active message, of one queue or all. Blocks.
 pub fn recover(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     queue: Option<u32>,
     each: &mut dyn FnMut(Active),
 ) -> Result<(), StoreError> {
@@ -64,7 +64,7 @@ pub fn recover(
         for active in page {
             // A message that owes its sender a receipt belongs to the queue of that receipt.
             let owner = match active.stage {
-                Stage::Untold { tell, .. } => tell,
+                MessageStage::Untold { tell, .. } => tell,
                 _ => active.queue,
             };
             if queue.is_none_or(|queue| queue == owner) {
@@ -77,7 +77,7 @@ pub fn recover(
 
 /// A page of the active messages with these ids.
 pub async fn page(
-    shared: &Shared,
+    shared: &PostgresShared,
     ids: Range<u64>,
     limit: usize,
 ) -> Result<ActivePage, StoreError> {
@@ -91,7 +91,7 @@ pub async fn page(
 }
 
 /// Those of these messages that are active.
-pub async fn these(shared: &Shared, mut ids: Vec<u64>) -> Result<Vec<Active>, StoreError> {
+pub async fn these(shared: &PostgresShared, mut ids: Vec<u64>) -> Result<Vec<Active>, StoreError> {
     ids.sort_unstable();
     ids.dedup();
     let ids: Vec<i64> = ids.into_iter().map(|id| id as i64).collect();
@@ -107,7 +107,7 @@ pub async fn these(shared: &Shared, mut ids: Vec<u64>) -> Result<Vec<Active>, St
 }
 
 async fn read_page(
-    shared: &Shared,
+    shared: &PostgresShared,
     client: &Transaction<'_>,
     ids: Range<u64>,
     limit: usize,
@@ -115,18 +115,15 @@ async fn read_page(
     let mark = meta(&**client, "low_water").await?;
     let (from, end) = (ids.start as i64, ids.end.min(i64::MAX as u64) as i64);
     let most = limit as i64;
-    let (active, last, below) = match from < mark {
-        true => {
-            let below = mark.min(end);
-            let ids = carried(client, &shared.damage, from, below, most).await?;
-            let last = (ids.len() == limit).then(|| ids.last().copied());
-            let active = read_ids(client, &shared.damage, &ids).await?;
-            (active, last.flatten(), below)
-        }
-        false => {
-            let (active, last) = slice(client, &shared.damage, from, end, most).await?;
-            (active, last, end)
-        }
+    let (active, last, below) = if from < mark {
+        let below = mark.min(end);
+        let ids = carried(client, &shared.damage, from, below, most).await?;
+        let last = (ids.len() == limit).then(|| ids.last().copied());
+        let active = read_ids(client, &shared.damage, &ids).await?;
+        (active, last.flatten(), below)
+    } else {
+        let (active, last) = slice(client, &shared.damage, from, end, most).await?;
+        (active, last, end)
     };
     let next = match last {
         Some(last) => Some(last as u64 + 1),
@@ -262,7 +259,7 @@ async fn read_part(
         }
         match ended.get(&one.id) {
             Some((0, _)) => continue,
-            Some(&(tell, at)) => one.stage = Stage::Untold { tell, at },
+            Some(&(tell, at)) => one.stage = MessageStage::Untold { tell, at },
             None => {}
         }
         active.push(one);
@@ -273,7 +270,7 @@ async fn read_part(
 }
 
 async fn read_all(
-    shared: &Shared,
+    shared: &PostgresShared,
     client: &Transaction<'_>,
     pages: &tokio::sync::mpsc::Sender<Vec<Active>>,
 ) -> Result<(), DbError> {
@@ -319,20 +316,20 @@ fn read_message(row: &Row) -> Result<Active, StoreError> {
         expires_at: row.try_get(6)?,
         attempts: 0,
         ended: 0,
-        stage: Stage::Waiting,
+        stage: MessageStage::Waiting,
     })
 }
 
 /// An attempt was answered with ESME_ROK.
-fn handed_over(stage: &mut Stage, sent: SentRow) {
+fn handed_over(stage: &mut MessageStage, sent: SentRow) {
     let one = (sent.operator, sent.operator_message_id);
     match stage {
-        Stage::Sent { at, ids } => {
+        MessageStage::Sent { at, ids } => {
             *at = sent.at.max(*at);
             ids.push(one);
         }
         stage => {
-            *stage = Stage::Sent {
+            *stage = MessageStage::Sent {
                 at: sent.at,
                 ids: vec![one],
             };
@@ -394,7 +391,7 @@ async fn add_stages(
     for (place, queue) in ended {
         let active = &mut page[place];
         let owner = match active.stage {
-            Stage::Untold { tell, .. } => tell,
+            MessageStage::Untold { tell, .. } => tell,
             _ => active.queue,
         };
         active.ended += u32::from(owner == queue);
@@ -423,7 +420,7 @@ async fn add_stages(
             settled.entry(active.id).or_default().push(attempt);
         }
         active.attempts = active.attempts.max(attempt);
-        if status == 0 && !matches!(active.stage, Stage::Untold { .. }) {
+        if status == 0 && !matches!(active.stage, MessageStage::Untold { .. }) {
             handed_over(&mut active.stage, read);
         }
     }
@@ -433,13 +430,13 @@ async fn add_stages(
         let is_settled = settled
             .get(&active.id)
             .is_some_and(|attempts| attempts.contains(&attempt));
-        if active.stage == Stage::Waiting && !is_settled {
-            active.stage = Stage::OutcomeUnknown;
+        if active.stage == MessageStage::Waiting && !is_settled {
+            active.stage = MessageStage::OutcomeUnknown;
         }
     }
     if !damaged.is_empty() {
         // What has ended only owes a receipt.
-        let goes_on = |active: &Active| matches!(active.stage, Stage::Untold { .. });
+        let goes_on = |active: &Active| matches!(active.stage, MessageStage::Untold { .. });
         page.retain(|active| goes_on(active) || !damaged.contains(&active.id));
     }
     Ok(())

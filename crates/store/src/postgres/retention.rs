@@ -21,7 +21,7 @@ use super::connect::begin_reading;
 use super::record::id_at;
 use super::schema::{DAY_MS, SPLIT};
 use super::upkeep::{meta, raise};
-use super::{Shared, failed};
+use super::{PostgresShared, failed};
 use crate::StoreError;
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
 use smsc_host::clock;
@@ -35,11 +35,11 @@ const LOOK_AGAIN: Duration = Duration::from_secs(3600);
 
 /// Days that are not looked at before some time, by the suffixes of their names.
 #[derive(Default)]
-pub struct Waiting(Mutex<HashMap<String, Instant>>);
+pub struct DeferredDays(Mutex<HashMap<String, Instant>>);
 
 /// Removes messages that were final, with their receipts acknowledged, before `before`; single
 /// messages up to `limit`. Returns how many.
-pub async fn retire(shared: &Shared, before: i64, limit: usize) -> Result<u64, StoreError> {
+pub async fn retire(shared: &PostgresShared, before: i64, limit: usize) -> Result<u64, StoreError> {
     let mut client = shared.upkeep.get().await?;
     let highest = asides::highest_id(&**client).await?;
     raise(&**client, "highest_id", highest as i64).await?;
@@ -298,9 +298,10 @@ async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Option<Ce
 
 /// Their ids, unless there are too many to stay.
 fn few(rows: &[Row]) -> Result<Option<Vec<i64>>, StoreError> {
-    match rows.len() as i64 > MAX_KEPT {
-        true => Ok(None),
-        false => ids_of(rows).map(Some),
+    if rows.len() as i64 > MAX_KEPT {
+        Ok(None)
+    } else {
+        ids_of(rows).map(Some)
     }
 }
 
@@ -368,9 +369,9 @@ async fn delete_rows(
     Ok(deleted)
 }
 
-// === impl Waiting ===
+// === impl DeferredDays ===
 
-impl Waiting {
+impl DeferredDays {
     fn days(&self) -> std::sync::MutexGuard<'_, HashMap<String, Instant>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

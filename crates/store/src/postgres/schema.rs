@@ -14,8 +14,8 @@ use super::connect::Object;
 use refinery::Runner;
 use tokio_postgres::Client;
 
-use super::Shared;
-use super::connect::{Connector, begin_slowly};
+use super::PostgresShared;
+use super::connect::{PostgresConnector, begin_slowly};
 use super::failure::failed;
 use crate::StoreError;
 use smsc_host::clock;
@@ -34,7 +34,7 @@ pub const DAY_MS: i64 = 86_400_000;
 pub const SPLIT: [&str; 6] = ["msg", "sent", "fin", "told", "change", "tries"];
 
 /// Applies missing migrations; returns their names, as `V1__messages`.
-pub async fn migrate(connector: &Connector) -> Result<Vec<String>, StoreError> {
+pub async fn migrate(connector: &PostgresConnector) -> Result<Vec<String>, StoreError> {
     let mut client = connector.driven().await?;
     client
         .batch_execute("SET statement_timeout = 0; SET lock_timeout = 0")
@@ -75,7 +75,7 @@ pub async fn has_page_checksums(client: &Client) -> Result<bool, StoreError> {
 }
 
 /// The migrations that this binary has and the database has not.
-pub async fn pending(connector: &Connector) -> Result<Vec<String>, StoreError> {
+pub async fn pending(connector: &PostgresConnector) -> Result<Vec<String>, StoreError> {
     let client = connector.driven().await?;
     let applied = applied(&client).await?;
     refuse_contracted(&client, &applied).await?;
@@ -185,7 +185,7 @@ pub async fn make_days(client: &Client) -> Result<(), StoreError> {
 }
 
 /// Makes the partitions of the days to come, and the indexes of those that are over.
-pub async fn tend_days(shared: &Shared) -> Result<(), StoreError> {
+pub async fn tend_days(shared: &PostgresShared) -> Result<(), StoreError> {
     let mut client = shared.upkeep.get().await?;
     make_days(&client).await?;
     index_closed_days(&mut client).await

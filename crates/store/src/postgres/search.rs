@@ -11,7 +11,7 @@ use super::asides;
 use super::reader::load;
 use super::record::{id_at, text_of};
 use crate::damage::DamageLog;
-use crate::{Found, MAX_SCAN, Search, StoreError, Stored};
+use crate::{FoundMessages, MAX_SCAN, Search, StoreError, Stored};
 use smsc_proto::MessageState;
 
 /// Largest answer.
@@ -22,7 +22,7 @@ pub async fn search(
     client: &Client,
     damage: &DamageLog,
     search: &Search,
-) -> Result<Found, StoreError> {
+) -> Result<FoundMessages, StoreError> {
     let limit = search.limit.min(MAX_LIMIT) as i64;
     let asides = asides::read(&***client).await?;
     let ids = search.ids(&asides);
@@ -93,7 +93,7 @@ pub async fn search(
         .flatten()
         .collect();
     messages.retain(|stored| search.covers(&stored.message));
-    Ok(Found {
+    Ok(FoundMessages {
         messages,
         next_before,
     })

@@ -10,16 +10,16 @@ use tokio_postgres::{Row, Transaction};
 
 use super::connect::begin_reading;
 use super::failure::failed;
-use super::{PgStore, Shared};
+use super::{PgStore, PostgresShared};
 use crate::settings::{
-    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, VersionQuery, decode,
-    encode,
+    Edit, Rewording, SettingsStore, SettingsVersion, StoredSetting, StoredSettings, VersionQuery,
+    decode, encode,
 };
 use crate::{Reply, StoreError, signed};
-use smsc_domain::settings::{Change, Key, Kind};
+use smsc_domain::settings::{ResourceKey, ResourceKind, ResourceUpdate};
 
 impl SettingsStore for PgStore {
-    fn settings(&self) -> Reply<Settings> {
+    fn settings(&self) -> Reply<StoredSettings> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move { read(&shared).await })
     }
@@ -79,17 +79,17 @@ fn version(row: &Row) -> Result<SettingsVersion, StoreError> {
     })
 }
 
-async fn read(shared: &Shared) -> Result<Settings, StoreError> {
+async fn read(shared: &PostgresShared) -> Result<StoredSettings, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = begin_reading(&mut client).await?;
     let sql = "SELECT coalesce(max(version), 0) FROM config_versions";
     let version = number(&transaction.query_one(sql, &[]).await?, 0)?;
     let mut settings = Vec::new();
-    for kind in Kind::ALL {
+    for kind in ResourceKind::ALL {
         let sql = format!("SELECT name, version, body FROM {}", kind.plural());
         for row in transaction.query(&sql, &[]).await? {
-            settings.push(Setting {
-                key: Key::new(kind, row.try_get::<_, String>(0)?),
+            settings.push(StoredSetting {
+                key: ResourceKey::new(kind, row.try_get::<_, String>(0)?),
                 version: number(&row, 1)?,
                 body: row.try_get(2)?,
             });
@@ -98,11 +98,11 @@ async fn read(shared: &Shared) -> Result<Settings, StoreError> {
     transaction.rollback().await?;
     // Sorted here, because the collation of the database has another order.
     settings.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-    Ok(Settings { version, settings })
+    Ok(StoredSettings { version, settings })
 }
 
 /// `None` when the version is another one.
-async fn change(shared: &Shared, edit: &Edit) -> Result<Option<u64>, StoreError> {
+async fn change(shared: &PostgresShared, edit: &Edit) -> Result<Option<u64>, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
     let next = edit.expected as i64 + 1;
@@ -126,10 +126,10 @@ async fn change(shared: &Shared, edit: &Edit) -> Result<Option<u64>, StoreError>
         Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
-    for kind in Kind::ALL {
-        let mut put = Rows::default();
+    for kind in ResourceKind::ALL {
+        let mut put = ResourceColumns::default();
         let mut gone = Vec::new();
-        for Change { key, after, .. } in &edit.changes {
+        for ResourceUpdate { key, after, .. } in &edit.changes {
             match after {
                 _ if key.kind != kind => {}
                 Some(body) => put.add(&key.name, next, body),
@@ -147,7 +147,7 @@ async fn change(shared: &Shared, edit: &Edit) -> Result<Option<u64>, StoreError>
 }
 
 /// False when the version is another one.
-async fn reword(shared: &Shared, rewording: &Rewording) -> Result<bool, StoreError> {
+async fn reword(shared: &PostgresShared, rewording: &Rewording) -> Result<bool, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
     // An edit could come between reading the version and the bodies.
@@ -158,8 +158,8 @@ async fn reword(shared: &Shared, rewording: &Rewording) -> Result<bool, StoreErr
     if number(&transaction.query_one(sql, &[]).await?, 0)? != rewording.expected {
         return Ok(false);
     }
-    for kind in Kind::ALL {
-        let mut rows = Rows::default();
+    for kind in ResourceKind::ALL {
+        let mut rows = ResourceColumns::default();
         let of_kind = rewording.settings.iter().filter(|one| one.key.kind == kind);
         of_kind.for_each(|one| rows.add(&one.key.name, one.version as i64, &one.body));
         rows.write(&transaction, kind).await?;
@@ -180,20 +180,24 @@ async fn reword(shared: &Shared, rewording: &Rewording) -> Result<bool, StoreErr
 
 /// Resources of one kind, column by column: one statement for thousands of routes.
 #[derive(Default)]
-struct Rows<'a> {
+struct ResourceColumns<'a> {
     names: Vec<&'a str>,
     versions: Vec<i64>,
     bodies: Vec<&'a str>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ResourceColumns<'a> {
     fn add(&mut self, name: &'a str, version: i64, body: &'a str) {
         self.names.push(name);
         self.versions.push(version);
         self.bodies.push(body);
     }
 
-    async fn write(&self, transaction: &Transaction<'_>, kind: Kind) -> Result<(), StoreError> {
+    async fn write(
+        &self,
+        transaction: &Transaction<'_>,
+        kind: ResourceKind,
+    ) -> Result<(), StoreError> {
         if self.names.is_empty() {
             return Ok(());
         }
@@ -212,11 +216,11 @@ impl<'a> Rows<'a> {
 /// Writes what another store had, into empty tables.
 pub(super) async fn import(
     transaction: &Transaction<'_>,
-    settings: &Settings,
+    settings: &StoredSettings,
     history: &[SettingsVersion],
 ) -> Result<(), StoreError> {
-    for kind in Kind::ALL {
-        let mut rows = Rows::default();
+    for kind in ResourceKind::ALL {
+        let mut rows = ResourceColumns::default();
         let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
         of_kind.for_each(|one| rows.add(&one.key.name, one.version as i64, &one.body));
         rows.write(transaction, kind).await?;

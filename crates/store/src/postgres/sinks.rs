@@ -9,11 +9,11 @@ use std::sync::Arc;
 use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 
-use super::columns::Call;
+use super::columns::StatementCall;
 use super::outbox::{EVENT_COLUMNS, read_event, waiting};
 use super::record::{SENT_COLUMNS, read_sent};
-use super::statements::Step;
-use super::{PgStore, Shared};
+use super::statements::StatementStep;
+use super::{PgStore, PostgresShared};
 use crate::checksum::of_events;
 use crate::damage::DamageLog;
 use crate::outbox::EventRow;
@@ -82,13 +82,13 @@ impl SinkStore for PgStore {
 }
 
 /// The statement that writes early events.
-pub fn note(row: EarlyRow) -> Call<'static> {
+pub fn note(row: EarlyRow) -> StatementCall<'static> {
     let checksums: Vec<i32> = (row.readers.iter())
         .map(|reader| of_events((*reader, EARLY), row.at, &row.ids, &row.data) as i32)
         .collect();
     let ids: Vec<i64> = row.ids.iter().map(|id| signed(*id)).collect();
-    Call {
-        step: Step::Early,
+    StatementCall {
+        step: StatementStep::Early,
         parameters: vec![
             Box::new(row.readers),
             Box::new(EARLY),
@@ -102,7 +102,7 @@ pub fn note(row: EarlyRow) -> Call<'static> {
 }
 
 async fn read_sink(
-    shared: &Shared,
+    shared: &PostgresShared,
     reader: i16,
     limit: usize,
 ) -> Result<Option<SinkEvents>, StoreError> {

@@ -9,7 +9,7 @@
 
 /// One statement of a transaction, in the order in which they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum StatementStep {
     Fence,
     RefuseOlder,
     Accept,
@@ -34,36 +34,36 @@ pub enum Step {
     Heard,
     Charge,
     Answer,
-    Bury,
+    Quarantine,
 }
 
-/// All of them, by `Step as usize`.
-pub const STEPS: [Step; 25] = [
-    Step::Fence,
-    Step::RefuseOlder,
-    Step::Accept,
-    Step::AcceptAlone,
-    Step::RemoteItems,
-    Step::Tries,
-    Step::Sent,
-    Step::SentNew,
-    Step::Correlate,
-    Step::Early,
-    Step::Fin,
-    Step::FinNew,
-    Step::FinRemote,
-    Step::Received,
-    Step::Unretry,
-    Step::Retry,
-    Step::Told,
-    Step::ToldNew,
-    Step::Change,
-    Step::Park,
-    Step::Unpark,
-    Step::Heard,
-    Step::Charge,
-    Step::Answer,
-    Step::Bury,
+/// All of them, by `StatementStep as usize`.
+pub const STEPS: [StatementStep; 25] = [
+    StatementStep::Fence,
+    StatementStep::RefuseOlder,
+    StatementStep::Accept,
+    StatementStep::AcceptAlone,
+    StatementStep::RemoteItems,
+    StatementStep::Tries,
+    StatementStep::Sent,
+    StatementStep::SentNew,
+    StatementStep::Correlate,
+    StatementStep::Early,
+    StatementStep::Fin,
+    StatementStep::FinNew,
+    StatementStep::FinRemote,
+    StatementStep::Received,
+    StatementStep::Unretry,
+    StatementStep::Retry,
+    StatementStep::Told,
+    StatementStep::ToldNew,
+    StatementStep::Change,
+    StatementStep::Park,
+    StatementStep::Unpark,
+    StatementStep::Heard,
+    StatementStep::Charge,
+    StatementStep::Answer,
+    StatementStep::Quarantine,
 ];
 
 /// The part of a statement that writes the events of the ends that won, by the numbers of its parameters: who reads, their
@@ -90,9 +90,9 @@ macro_rules! noted {
     };
 }
 
-// === impl Step ===
+// === impl StatementStep ===
 
-impl Step {
+impl StatementStep {
     #[expect(clippy::too_many_lines, reason = "a table: each step and its SQL")]
     pub fn sql(self) -> &'static str {
         match self {
@@ -293,7 +293,7 @@ impl Step {
                  SET credits = purse_block.credits + excluded.credits"
             }
             Self::Answer => "SELECT answer_idempotency($1, $2, $3, $4, $5, $6, $7)",
-            Self::Bury => {
+            Self::Quarantine => {
                 "INSERT INTO dead(at, origin, id, reason, row, checksum)
                  VALUES($1, $2, $3, $4, $5, $6)"
             }

@@ -16,15 +16,15 @@ use ahash::AHashSet;
 
 use super::balance;
 use super::columns::{Expect, calls};
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::idempotency;
 use super::inbox::{hand_off, inbox_rows, octets_of};
-use super::lane::Lane;
-use super::transaction::{Mode, answer};
-use super::write_queue::Pending;
+use super::lane::PostgresLane;
+use super::transaction::answer;
+use super::write_queue::PendingBatch;
 use crate::cluster::Membership;
 use crate::sinks::Listeners;
-use crate::{ChangeKind, ChangeRow, FinRow, RemoteItem, WriteBatch};
+use crate::{ChangeKind, ChangeRow, FinRow, RemoteItem, RowFailurePolicy, WriteBatch};
 use bytes::Bytes;
 use smsc_domain::price::Purse;
 use smsc_host::clock;
@@ -33,16 +33,16 @@ use tokio_postgres::types::ToSql;
 /// Who cancelled them, in their histories.
 const BY: &str = "store: refused, the database had not answered in time";
 
-// === impl Lane ===
+// === impl PostgresLane ===
 
-impl Lane {
+impl PostgresLane {
     /// One transaction for all refused batches of a group, which was written in this mode or not at all.
     pub async fn take_back(
         &self,
-        group: &[Pending],
-        written: Option<Mode>,
+        group: &[PendingBatch],
+        written: Option<RowFailurePolicy>,
         member: Membership,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PostgresFailure> {
         let leaves_something =
             |batch: &WriteBatch| !batch.charge.is_empty() || !batch.idempotency.is_empty();
         if written.is_none() && !refused(group).any(leaves_something) {
@@ -61,7 +61,7 @@ impl Lane {
                 count.fetch_add(ended as u64, Ordering::Relaxed);
                 Ok(())
             }
-            Err(Failure::Lost(reason)) => Err(Failure::Lost(reason)),
+            Err(PostgresFailure::Lost(reason)) => Err(PostgresFailure::Lost(reason)),
             Err(failure) => {
                 client.batch_execute("ROLLBACK").await?;
                 Err(failure)
@@ -70,7 +70,11 @@ impl Lane {
     }
 
     /// They were not written: their keys are free, the node's block is charged, and the purse gets that back.
-    async fn forget(&self, group: &[Pending], member: Membership) -> Result<(), Failure> {
+    async fn forget(
+        &self,
+        group: &[PendingBatch],
+        member: Membership,
+    ) -> Result<(), PostgresFailure> {
         let session = self.session()?;
         answer(session, &self.fence(member))?.await?;
         let refused: Vec<&WriteBatch> = refused(group).collect();
@@ -87,10 +91,10 @@ impl Lane {
     /// They were written. Returns how many messages were taken back.
     async fn undo(
         &self,
-        group: &[Pending],
-        mode: Mode,
+        group: &[PendingBatch],
+        mode: RowFailurePolicy,
         member: Membership,
-    ) -> Result<usize, Failure> {
+    ) -> Result<usize, PostgresFailure> {
         let session = self.session()?;
         answer(session, &self.fence(member))?.await?;
         let batches: Vec<&WriteBatch> = refused(group).collect();
@@ -120,15 +124,17 @@ impl Lane {
     /// removed from the ids.
     async fn take_out(
         &self,
-        group: &[Pending],
-        mode: Mode,
+        group: &[PendingBatch],
+        mode: RowFailurePolicy,
         ids: &mut AHashSet<u64>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PostgresFailure> {
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &*pending.batch).collect();
         let rows = match mode {
-            Mode::Strict => inbox_rows(batches.iter().flat_map(|batch| &batch.remote_items)),
+            RowFailurePolicy::Strict => {
+                inbox_rows(batches.iter().flat_map(|batch| &batch.remote_items))
+            }
             // Each was written by itself.
-            Mode::Isolating => {
+            RowFailurePolicy::Isolating => {
                 let items = batches.iter().flat_map(|batch| &batch.remote_items);
                 items.map(|item| vec![item]).collect()
             }
@@ -157,7 +163,7 @@ impl Lane {
     }
 
     /// Ends messages without anybody being told. Returns those that had not ended.
-    async fn delete(&self, ids: &AHashSet<u64>) -> Result<AHashSet<u64>, Failure> {
+    async fn delete(&self, ids: &AHashSet<u64>) -> Result<AHashSet<u64>, PostgresFailure> {
         let session = self.session()?;
         let mut ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
         ids.sort_unstable();
@@ -196,7 +202,10 @@ impl Lane {
     }
 
     /// Adds amounts to purses, in the order in which everybody locks them.
-    async fn put_back(&self, charged: impl Iterator<Item = (Purse, i64)>) -> Result<(), Failure> {
+    async fn put_back(
+        &self,
+        charged: impl Iterator<Item = (Purse, i64)>,
+    ) -> Result<(), PostgresFailure> {
         let mut sums: BTreeMap<Purse, i64> = BTreeMap::new();
         for (purse, amount) in charged {
             *sums.entry(purse).or_default() += amount;
@@ -211,7 +220,7 @@ impl Lane {
     }
 }
 
-fn refused(group: &[Pending]) -> impl Iterator<Item = &WriteBatch> {
+fn refused(group: &[PendingBatch]) -> impl Iterator<Item = &WriteBatch> {
     let refused = group.iter().filter(|pending| pending.is_refused());
     refused.map(|pending| &*pending.batch)
 }

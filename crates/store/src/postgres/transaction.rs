@@ -16,18 +16,18 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, GenericClient, Row, Statement};
 
 use super::balance;
-use super::columns::{Call, Correlate, Expect, calls};
-use super::correlations::Kept;
-use super::failure::Failure;
+use super::columns::{Correlate, Expect, StatementCall, calls};
+use super::correlations::OverflowCounts;
+use super::failure::PostgresFailure;
 use super::idempotency;
-use super::lane::{Lane, Session};
+use super::lane::{LaneSession, PostgresLane};
 use super::reader::read_fins;
-use super::statements::Step;
-use super::write_queue::Pending;
+use super::statements::StatementStep;
+use super::write_queue::PendingBatch;
 use crate::cluster::Membership;
 use crate::idempotency::IdempotencyRow;
 use crate::moving::DeadRow;
-use crate::{FinRow, Rejected, WriteBatch, Written, signed};
+use crate::{FinRow, Rejected, RowFailurePolicy, WriteBatch, Written, signed};
 use smsc_host::clock;
 
 /// How long rows are not taken to be new, after some that were not.
@@ -35,17 +35,10 @@ const WARY: Duration = Duration::from_secs(1);
 /// What of a rejected row is quarantined.
 const MAX_DEAD: usize = 64 * 1024;
 
-/// Whether a row that fails ends its transaction, or is quarantined alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    Strict,
-    Isolating,
-}
-
 /// The answer to one statement of a pipeline.
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + 'a>>;
+type StatementAnswer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + 'a>>;
 
-/// Quarantines a row by the statement of [`Step::Bury`].
+/// Quarantines a row by the statement of [`StatementStep::Quarantine`].
 pub async fn put_dead(
     client: &impl GenericClient,
     statement: &Statement,
@@ -64,22 +57,22 @@ pub async fn put_dead(
     Ok(())
 }
 
-// === impl Lane ===
+// === impl PostgresLane ===
 
-impl Lane {
+impl PostgresLane {
     /// Writes a group in one transaction.
     pub async fn commit(
         &mut self,
-        group: &[Pending],
-        mode: Mode,
+        group: &[PendingBatch],
+        mode: RowFailurePolicy,
         member: Membership,
-    ) -> Result<Vec<Written>, Failure> {
+    ) -> Result<Vec<Written>, PostgresFailure> {
         if self.shared.options.message_correlations {
             self.learn_operators(group).await?;
         }
         match mode {
-            Mode::Strict => self.commit_all(group, member).await,
-            Mode::Isolating => self.commit_by_rows(group, member).await,
+            RowFailurePolicy::Strict => self.commit_all(group, member).await,
+            RowFailurePolicy::Isolating => self.commit_by_rows(group, member).await,
         }
     }
 
@@ -87,13 +80,13 @@ impl Lane {
     /// answer of a slow operator, a final state that another node has written.
     async fn commit_all(
         &mut self,
-        group: &[Pending],
+        group: &[PendingBatch],
         member: Membership,
-    ) -> Result<Vec<Written>, Failure> {
+    ) -> Result<Vec<Written>, PostgresFailure> {
         let is_wary = self.wary_until.is_some_and(|end| Instant::now() < end);
         if !is_wary {
             match self.commit_at_once(group, member, Expect::New).await {
-                Err(Failure::Row(reason)) => {
+                Err(PostgresFailure::Row(reason)) => {
                     tracing::debug!(reason, lane = self.number, "not all rows are new");
                     self.be_wary();
                 }
@@ -110,11 +103,11 @@ impl Lane {
 
     async fn commit_at_once(
         &self,
-        group: &[Pending],
+        group: &[PendingBatch],
         member: Membership,
         expect: Expect,
-    ) -> Result<Vec<Written>, Failure> {
-        let kept = Kept::default();
+    ) -> Result<Vec<Written>, PostgresFailure> {
+        let kept = OverflowCounts::default();
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &*pending.batch).collect();
         let mut calls = calls(
             &batches,
@@ -127,14 +120,14 @@ impl Lane {
         let session = self.session()?;
         let fence = self.fence(member);
         if let [accept] = &mut calls[..]
-            && accept.step == Step::Accept
+            && accept.step == StatementStep::Accept
         {
-            accept.step = Step::AcceptAlone;
+            accept.step = StatementStep::AcceptAlone;
             accept.parameters.splice(0..0, fence.parameters);
             answer(session, accept)?.await?;
             return Ok(lost(group, AHashSet::new()));
         }
-        let mut pipeline: Vec<Answer<'_>> = Vec::with_capacity(calls.len() + 3);
+        let mut pipeline: Vec<StatementAnswer<'_>> = Vec::with_capacity(calls.len() + 3);
         pipeline.push(simple(session, "BEGIN"));
         pipeline.push(answer(session, &fence)?);
         for call in &calls {
@@ -153,7 +146,7 @@ impl Lane {
         for call in &calls {
             let rows = results.next().transpose()?.unwrap_or_default();
             match call.step {
-                Step::FinNew => {
+                StatementStep::FinNew => {
                     let all = batches.iter().flat_map(|batch| &batch.fin);
                     won.extend(all.map(|row| row.id));
                 }
@@ -162,7 +155,7 @@ impl Lane {
                         won.insert(row.try_get::<_, i64>(0)? as u64);
                     }
                 }
-                Step::Correlate => taken.push((rows, call)),
+                StatementStep::Correlate => taken.push((rows, call)),
                 _ => {}
             }
         }
@@ -178,9 +171,9 @@ impl Lane {
     /// One row after the other, each under a savepoint; what fails is quarantined.
     async fn commit_by_rows(
         &mut self,
-        group: &[Pending],
+        group: &[PendingBatch],
         member: Membership,
-    ) -> Result<Vec<Written>, Failure> {
+    ) -> Result<Vec<Written>, PostgresFailure> {
         let result = self.write_rows(group, member).await;
         let session = self.session()?;
         match result {
@@ -191,7 +184,7 @@ impl Lane {
                 Ok(all)
             }
             Err(failure) => {
-                if !matches!(failure, Failure::Lost(_)) {
+                if !matches!(failure, PostgresFailure::Lost(_)) {
                     session.client.batch_execute("ROLLBACK").await?;
                 }
                 Err(failure)
@@ -201,9 +194,9 @@ impl Lane {
 
     async fn write_rows(
         &self,
-        group: &[Pending],
+        group: &[PendingBatch],
         member: Membership,
-    ) -> Result<Vec<Written>, Failure> {
+    ) -> Result<Vec<Written>, PostgresFailure> {
         let session = self.session()?;
         session.client.batch_execute("BEGIN").await?;
         answer(session, &self.fence(member))?.await?;
@@ -221,10 +214,10 @@ impl Lane {
                 match self.write_row(&row, member).await {
                     Ok(won) if won => {}
                     Ok(_) => written.fin_lost.push(id),
-                    Err(Failure::Row(reason)) => {
+                    Err(PostgresFailure::Row(reason)) => {
                         let back = "ROLLBACK TO one_row";
                         session.client.batch_execute(back).await?;
-                        self.bury(table, id, &reason, &row).await?;
+                        self.quarantine(table, id, &reason, &row).await?;
                         tracing::error!(table, id, reason, "row quarantined");
                         written.rejected.push(Rejected { table, id, reason });
                     }
@@ -238,8 +231,12 @@ impl Lane {
     }
 
     /// Writes a batch of one row; false when it is a final state that lost.
-    async fn write_row(&self, row: &WriteBatch, member: Membership) -> Result<bool, Failure> {
-        let kept = Kept::default();
+    async fn write_row(
+        &self,
+        row: &WriteBatch,
+        member: Membership,
+    ) -> Result<bool, PostgresFailure> {
+        let kept = OverflowCounts::default();
         let session = self.session()?;
         let mut won = true;
         let calls = calls(
@@ -261,13 +258,13 @@ impl Lane {
         Ok(won)
     }
 
-    async fn bury(
+    async fn quarantine(
         &self,
         table: &str,
         id: u64,
         reason: &str,
         row: &WriteBatch,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PostgresFailure> {
         let mut remains = match row.accept.first() {
             Some(message) => message.encode_to_vec(),
             None => format!("{row:?}").into_bytes(),
@@ -281,12 +278,20 @@ impl Lane {
             row: remains,
         };
         let session = self.session()?;
-        put_dead(&session.client, session.statement(Step::Bury)?, &dead).await?;
+        put_dead(
+            &session.client,
+            session.statement(StatementStep::Quarantine)?,
+            &dead,
+        )
+        .await?;
         Ok(())
     }
 
     /// The result of a committed transaction whose answer was lost.
-    pub async fn recall(&mut self, group: &[Pending]) -> Result<Vec<Written>, Failure> {
+    pub async fn recall(
+        &mut self,
+        group: &[PendingBatch],
+    ) -> Result<Vec<Written>, PostgresFailure> {
         if let Some(written) = self.attempted.take() {
             return Ok(written);
         }
@@ -302,9 +307,9 @@ impl Lane {
         Ok(lost(group, won))
     }
 
-    pub fn fence(&self, member: Membership) -> Call<'static> {
-        Call {
-            step: Step::Fence,
+    pub fn fence(&self, member: Membership) -> StatementCall<'static> {
+        StatementCall {
+            step: StatementStep::Fence,
             parameters: vec![
                 Box::new(self.seq),
                 Box::new(i32::from(member.node)),
@@ -315,7 +320,7 @@ impl Lane {
         }
     }
 
-    fn correlate<'k>(&'k self, kept: &'k Kept) -> Option<Correlate<'k>> {
+    fn correlate<'k>(&'k self, kept: &'k OverflowCounts) -> Option<Correlate<'k>> {
         let options = &self.shared.options;
         options.message_correlations.then(|| Correlate {
             operators: &self.operators,
@@ -324,7 +329,11 @@ impl Lane {
         })
     }
 
-    fn count_correlations(&self, rows: &[Row], call: &Call<'_>) -> Result<(), Failure> {
+    fn count_correlations(
+        &self,
+        rows: &[Row],
+        call: &StatementCall<'_>,
+    ) -> Result<(), PostgresFailure> {
         let counts = &self.shared.counts.correlations;
         let mut taken_over = 0;
         for row in rows {
@@ -337,7 +346,7 @@ impl Lane {
     }
 }
 
-fn simple<'a>(session: &'a Session, sql: &'a str) -> Answer<'a> {
+fn simple<'a>(session: &'a LaneSession, sql: &'a str) -> StatementAnswer<'a> {
     Box::pin(async move {
         session.client.batch_execute(sql).await?;
         Ok(Vec::new())
@@ -345,7 +354,10 @@ fn simple<'a>(session: &'a Session, sql: &'a str) -> Answer<'a> {
 }
 
 /// Sends a statement; resolves to its rows.
-pub fn answer<'a>(session: &'a Session, call: &'a Call<'_>) -> Result<Answer<'a>, Failure> {
+pub fn answer<'a>(
+    session: &'a LaneSession,
+    call: &'a StatementCall<'_>,
+) -> Result<StatementAnswer<'a>, PostgresFailure> {
     let statement = session.statement(call.step)?;
     Ok(Box::pin(async move {
         let parameters: Vec<&(dyn ToSql + Sync)> = call
@@ -358,7 +370,7 @@ pub fn answer<'a>(session: &'a Session, call: &'a Call<'_>) -> Result<Answer<'a>
 }
 
 /// Which final states of each batch lost; each id wins once.
-fn lost(group: &[Pending], mut won: AHashSet<u64>) -> Vec<Written> {
+fn lost(group: &[PendingBatch], mut won: AHashSet<u64>) -> Vec<Written> {
     group
         .iter()
         .map(|pending| Written {

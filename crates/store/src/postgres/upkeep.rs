@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::connect::Object;
 use tokio_postgres::{Client, GenericClient};
 
-use super::Shared;
+use super::PostgresShared;
 use crate::StoreError;
 
 /// Taken while a name is given a number: "name" in ASCII.
@@ -64,7 +64,7 @@ pub async fn intern_again(
     rows.iter().map(|row| row.try_get(0)).collect()
 }
 
-fn node(shared: &Shared) -> i32 {
+fn node(shared: &PostgresShared) -> i32 {
     shared
         .membership()
         .map_or(0, |member| i32::from(member.node))
@@ -72,7 +72,7 @@ fn node(shared: &Shared) -> i32 {
 
 /// Keeps a block for this node.
 pub async fn spill_block(
-    shared: &Shared,
+    shared: &PostgresShared,
     queue: u32,
     block: u64,
     octets: &[u8],
@@ -90,7 +90,7 @@ pub async fn spill_block(
 
 /// Gives a block back.
 pub async fn read_block(
-    shared: &Shared,
+    shared: &PostgresShared,
     queue: u32,
     block: u64,
 ) -> Result<Option<Vec<u8>>, StoreError> {
@@ -106,7 +106,7 @@ pub async fn read_block(
 
 /// Forgets blocks of a queue.
 pub async fn forget_blocks(
-    shared: &Shared,
+    shared: &PostgresShared,
     queue: u32,
     blocks: Range<u64>,
 ) -> Result<(), StoreError> {

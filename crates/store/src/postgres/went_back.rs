@@ -17,14 +17,13 @@ use std::time::Duration;
 use prost::Message as _;
 use tokio::time::{Instant, timeout};
 
-use super::failure::Failure;
+use super::failure::PostgresFailure;
 use super::kept::KeptCommit;
-use super::lane::{Lane, SILENT};
-use super::transaction::Mode;
-use super::write_queue::Pending;
+use super::lane::{PostgresLane, SILENT};
+use super::write_queue::PendingBatch;
 use super::{doubts, idempotency, upkeep};
 use crate::cluster::Membership;
-use crate::{StoreError, WriteBatch, hand_off_octets};
+use crate::{RowFailurePolicy, StoreError, WriteBatch, hand_off_octets};
 use bytes::Bytes;
 use smsc_proto::Enqueue;
 
@@ -39,9 +38,9 @@ struct DatabaseLoss {
     has_forgotten: bool,
 }
 
-// === impl Lane ===
+// === impl PostgresLane ===
 
-impl Lane {
+impl PostgresLane {
     /// Whether this connection is known to have what was confirmed to this membership.
     pub fn has_compared(&self) -> bool {
         let session = self.session.as_ref();
@@ -65,7 +64,7 @@ impl Lane {
         if !self.has_compared() {
             match self.compare().await {
                 Ok(()) => {}
-                Err(Failure::Lost(reason)) => {
+                Err(PostgresFailure::Lost(reason)) => {
                     tracing::debug!(reason, lane = self.number, "not compared yet");
                     self.session = None;
                 }
@@ -85,7 +84,7 @@ impl Lane {
     ///
     /// # Errors
     /// It is not done; what was written again stays so.
-    pub async fn compare(&mut self) -> Result<(), Failure> {
+    pub async fn compare(&mut self) -> Result<(), PostgresFailure> {
         let member = self.shared.membership();
         if self.session.as_ref().map(|session| session.generation) != Some(self.generation) {
             self.restore_names().await?;
@@ -95,7 +94,7 @@ impl Lane {
             let looking = timeout(limit, self.look_for_loss(member));
             let loss = looking
                 .await
-                .unwrap_or_else(|_| Err(Failure::Lost(SILENT.to_owned())))?;
+                .unwrap_or_else(|_| Err(PostgresFailure::Lost(SILENT.to_owned())))?;
             self.make_good(loss, member).await?;
             self.kept.forget_others(member);
         }
@@ -114,7 +113,7 @@ impl Lane {
     }
 
     /// A number that stood for a name must not stand for another one: messages would go to another queue.
-    async fn restore_names(&mut self) -> Result<(), Failure> {
+    async fn restore_names(&mut self) -> Result<(), PostgresFailure> {
         let names = self.shared.comparison.names().clone();
         let Some(session) = self.session.as_mut().filter(|_| !names.is_empty()) else {
             return Ok(());
@@ -129,7 +128,7 @@ impl Lane {
         Ok(())
     }
 
-    async fn look_for_loss(&self, member: Membership) -> Result<DatabaseLoss, Failure> {
+    async fn look_for_loss(&self, member: Membership) -> Result<DatabaseLoss, PostgresFailure> {
         let mut loss = DatabaseLoss {
             commits: Vec::new(),
             has_forgotten: false,
@@ -160,7 +159,7 @@ impl Lane {
     }
 
     /// The last commits of earlier memberships that have left no row.
-    async fn missing_of_before(&self) -> Result<Vec<KeptCommit>, Failure> {
+    async fn missing_of_before(&self) -> Result<Vec<KeptCommit>, PostgresFailure> {
         let kept = self.kept.commits();
         let mut first = kept.len();
         let mut lacks_any = false;
@@ -173,14 +172,15 @@ impl Lane {
             }
             first = number;
         }
-        Ok(match lacks_any {
-            true => kept.iter().skip(first).cloned().collect(),
-            false => Vec::new(),
+        Ok(if lacks_any {
+            kept.iter().skip(first).cloned().collect()
+        } else {
+            Vec::new()
         })
     }
 
     /// Whether a row of a commit is there; `None` where it has none that stays.
-    async fn has_left_a_row(&self, commit: &KeptCommit) -> Result<Option<bool>, Failure> {
+    async fn has_left_a_row(&self, commit: &KeptCommit) -> Result<Option<bool>, PostgresFailure> {
         let batches = || commit.batches.iter();
         let client = &self.session()?.client;
         let row = if let Some(message) = batches().find_map(|batch| batch.accept.first()) {
@@ -204,7 +204,11 @@ impl Lane {
         Ok(Some(row.try_get(0)?))
     }
 
-    async fn make_good(&mut self, loss: DatabaseLoss, member: Membership) -> Result<(), Failure> {
+    async fn make_good(
+        &mut self,
+        loss: DatabaseLoss,
+        member: Membership,
+    ) -> Result<(), PostgresFailure> {
         if loss.commits.is_empty() && !loss.has_forgotten {
             return Ok(());
         }
@@ -229,7 +233,8 @@ impl Lane {
             if holds {
                 let before = self.kept.confirmed().map_or(member, |(of, _)| of);
                 let doubting = doubts::doubt(&self.session()?.client, before).await;
-                doubting.map_err(|error| Failure::Later(StoreError::from(error).to_string()))?;
+                doubting
+                    .map_err(|error| PostgresFailure::Later(StoreError::from(error).to_string()))?;
             }
             if !self.is_making_good {
                 tracing::error!(
@@ -253,7 +258,7 @@ impl Lane {
         commit: &KeptCommit,
         seq: Option<i64>,
         member: Membership,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PostgresFailure> {
         let tried = self.seq;
         self.seq = seq.unwrap_or(tried + 1);
         // Most rows may be there for another reason, such as an end that another node has written.
@@ -263,7 +268,7 @@ impl Lane {
         self.seq = tried.max(number);
         match result {
             Ok(()) => {}
-            Err(Failure::Row(reason) | Failure::Other(reason)) => {
+            Err(PostgresFailure::Row(reason) | PostgresFailure::Other(reason)) => {
                 tracing::error!(
                     lane = self.number,
                     reason,
@@ -287,7 +292,7 @@ impl Lane {
         &mut self,
         commit: &KeptCommit,
         member: Membership,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PostgresFailure> {
         let mut group = Vec::with_capacity(commit.batches.len());
         for batch in &commit.batches {
             let mut batch = marked(batch);
@@ -299,12 +304,16 @@ impl Lane {
                     Arc::make_mut(&mut batch).idempotency.clear();
                 }
             }
-            group.push(Pending::again(batch));
+            group.push(PendingBatch::again(batch));
         }
-        match self.transact(&group, Mode::Strict, member).await {
-            Err(Failure::Row(reason)) => {
+        match self
+            .transact(&group, RowFailurePolicy::Strict, member)
+            .await
+        {
+            Err(PostgresFailure::Row(reason)) => {
                 tracing::warn!(lane = self.number, reason, "written again row by row");
-                self.transact(&group, Mode::Isolating, member).await?;
+                self.transact(&group, RowFailurePolicy::Isolating, member)
+                    .await?;
             }
             result => drop(result?),
         }

@@ -46,7 +46,7 @@ const LONGEST_REST: Duration = Duration::from_millis(8);
 const LONGEST_BEHIND: Duration = Duration::from_millis(500);
 
 /// A batch and who waits for it.
-pub struct Pending {
+pub struct PendingBatch {
     /// Kept for a while when it is written.
     pub batch: Arc<WriteBatch>,
     /// `None` once it is answered.
@@ -58,20 +58,20 @@ pub struct Pending {
 }
 
 /// The queues.
-pub struct WriteQueue {
-    state: Mutex<State>,
+pub struct PostgresWriteQueue {
+    state: Mutex<PostgresQueueState>,
     /// One per lane.
     wake: Vec<Notify>,
 }
 
 #[derive(Default)]
-struct State {
+struct PostgresQueueState {
     /// For lane 0 only.
-    ordered: VecDeque<Pending>,
+    ordered: VecDeque<PendingBatch>,
     /// Nothing but acknowledged receipts: for any lane.
-    told: VecDeque<Pending>,
+    told: VecDeque<PendingBatch>,
     /// Nothing but accepted messages: for any lane, and for the last one only with some for other nodes.
-    accepts: VecDeque<Pending>,
+    accepts: VecDeque<PendingBatch>,
     rows: usize,
     /// Of them in `ordered`.
     ordered_rows: usize,
@@ -92,9 +92,9 @@ struct State {
     barriers: Vec<(u64, oneshot::Sender<Result<(), StoreError>>)>,
 }
 
-// === impl Pending ===
+// === impl PendingBatch ===
 
-impl Pending {
+impl PendingBatch {
     /// A batch that is written once more; nobody waits for it.
     pub fn again(batch: Arc<WriteBatch>) -> Self {
         Self {
@@ -162,9 +162,9 @@ fn is_new_alone(batch: &WriteBatch) -> bool {
         && batch.sent.iter().all(|row| is_own(row.id))
 }
 
-// === impl WriteQueue ===
+// === impl PostgresWriteQueue ===
 
-impl WriteQueue {
+impl PostgresWriteQueue {
     pub fn new(lanes: usize) -> Self {
         Self {
             state: Mutex::default(),
@@ -203,7 +203,7 @@ impl WriteQueue {
         // A single lane takes all in order, so that no queue blocks another.
         let has_others = self.wake.len() > 1;
         let (is_new, is_told) = (batch.accepts_alone(), is_told_alone(&batch));
-        let pending = Pending {
+        let pending = PendingBatch {
             batch: Arc::new(batch),
             answer: Cell::new(Some(answer)),
             is_refused: Cell::new(false),
@@ -211,9 +211,10 @@ impl WriteQueue {
             since: Instant::now(),
         };
         let lane = if has_others && (is_new || is_told) {
-            match is_told {
-                true => state.told.push_back(pending),
-                false => state.accepts.push_back(pending),
+            if is_told {
+                state.told.push_back(pending);
+            } else {
+                state.accepts.push_back(pending);
             }
             state.idle.iter().max().copied()
         } else {
@@ -230,7 +231,7 @@ impl WriteQueue {
 
     /// Takes batches up to so many rows for a lane; waits for work. `None` when the write queue is closed
     /// and there is no more for this lane.
-    pub async fn take(&self, lane: usize, limit: usize) -> Option<Vec<Pending>> {
+    pub async fn take(&self, lane: usize, limit: usize) -> Option<Vec<PendingBatch>> {
         if lane == 0 && self.wake.len() > 1 {
             self.lock().begin_rest();
         }
@@ -265,7 +266,7 @@ impl WriteQueue {
     }
 
     /// Answers one batch, unless it is answered already, and forgets it.
-    pub fn end(&self, pending: Pending, result: Result<Written, StoreError>) {
+    pub fn end(&self, pending: PendingBatch, result: Result<Written, StoreError>) {
         pending.answer(result);
         let mut state = self.lock();
         state.open.remove(&pending.number);
@@ -289,9 +290,9 @@ impl WriteQueue {
 
     /// Refuses new messages that have waited longer than this for the database.
     pub fn refuse_overdue(&self, limit: Duration) {
-        let overdue: Vec<Pending> = {
+        let overdue: Vec<PendingBatch> = {
             let mut state = self.lock();
-            let State {
+            let PostgresQueueState {
                 ordered,
                 accepts,
                 rows,
@@ -341,7 +342,7 @@ impl WriteQueue {
         self.lock().rows
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PostgresQueueState> {
         // The state is valid between any two statements, so a poisoned lock can be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -355,10 +356,10 @@ pub fn no_answer(limit: Duration) -> StoreError {
     ))
 }
 
-// === impl State ===
+// === impl PostgresQueueState ===
 
-impl State {
-    fn pop(&mut self, lane: usize, is_last: bool, limit: usize) -> Vec<Pending> {
+impl PostgresQueueState {
+    fn pop(&mut self, lane: usize, is_last: bool, limit: usize) -> Vec<PendingBatch> {
         let mut group = Vec::new();
         if lane == 0 && self.has_results_to_write() {
             self.taken_at = Some(Instant::now());
@@ -398,11 +399,12 @@ impl State {
 
     /// Rows of new messages that may be written now.
     fn room_for_new(&self, limit: usize) -> usize {
-        let waits_too_long = |first: &Pending| first.since.elapsed() >= LONGEST_BEHIND;
+        let waits_too_long = |first: &PendingBatch| first.since.elapsed() >= LONGEST_BEHIND;
         let is_next = self.closed || self.accepts.front().is_some_and(waits_too_long);
-        match is_next || self.ordered_rows < limit {
-            true => limit,
-            false => limit.min(self.share / RESULTS_FOR_ONE),
+        if is_next || self.ordered_rows < limit {
+            limit
+        } else {
+            limit.min(self.share / RESULTS_FOR_ONE)
         }
     }
 
@@ -419,10 +421,10 @@ impl State {
 
 /// Moves the first batches that `may` be taken, up to so many rows, into a group; returns how many rows.
 fn take(
-    queue: &mut VecDeque<Pending>,
+    queue: &mut VecDeque<PendingBatch>,
     limit: usize,
     may: impl Fn(&WriteBatch) -> bool,
-    group: &mut Vec<Pending>,
+    group: &mut Vec<PendingBatch>,
 ) -> usize {
     let mut rows = 0;
     while rows < limit

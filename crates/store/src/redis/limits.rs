@@ -11,7 +11,7 @@ use deadpool_redis::redis::{RedisResult, Script};
 use tokio::time::Instant;
 
 use super::{Redis, RedisError};
-use smsc_domain::limit::Pace;
+use smsc_domain::limit::GcraParameters;
 
 /// One counter per operator and second, which other programs may use with plain INCR too.
 ///
@@ -137,7 +137,7 @@ pub struct AdmittedOfSecond {
 
 /// What Redis granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shared {
+pub struct RedisGrant {
     pub granted: u32,
     /// The tokens are for use before then; none: until they are used.
     pub until: Option<Instant>,
@@ -201,7 +201,7 @@ impl Redis {
         operator: &str,
         rate: f64,
         wanted: u32,
-    ) -> Result<Shared, RedisError> {
+    ) -> Result<RedisGrant, RedisError> {
         let asked = Instant::now();
         let mut script = self.scripts.of_second.prepare_invoke();
         script.key(self.of_second(operator)).arg(rate).arg(wanted);
@@ -209,7 +209,7 @@ impl Redis {
             script.invoke_async::<(u32, u32)>(&mut connection).await
         });
         let (granted, left_us) = answer.await?;
-        Ok(Shared {
+        Ok(RedisGrant {
             granted,
             until: Some(asked + Duration::from_micros(left_us.into())),
             retry_in: Duration::ZERO,
@@ -270,10 +270,10 @@ impl Redis {
     pub async fn take_strictly(
         &self,
         operator: &str,
-        pace: &Pace,
+        pace: &GcraParameters,
         wanted: u32,
         least: u32,
-    ) -> Result<Shared, RedisError> {
+    ) -> Result<RedisGrant, RedisError> {
         let least = least.clamp(1, MOST_OWED);
         self.take_of_bucket("gcra", operator, pace, wanted, least)
             .await
@@ -286,9 +286,9 @@ impl Redis {
     pub async fn take_of_account(
         &self,
         account: &str,
-        pace: &Pace,
+        pace: &GcraParameters,
         wanted: u32,
-    ) -> Result<Shared, RedisError> {
+    ) -> Result<RedisGrant, RedisError> {
         self.take_of_bucket("bucket", account, pace, wanted, 0)
             .await
     }
@@ -300,9 +300,9 @@ impl Redis {
     pub async fn take_of_limit(
         &self,
         bucket: &str,
-        pace: &Pace,
+        pace: &GcraParameters,
         wanted: u32,
-    ) -> Result<Shared, RedisError> {
+    ) -> Result<RedisGrant, RedisError> {
         self.take_of_bucket("limit", bucket, pace, wanted, 0).await
     }
 
@@ -313,7 +313,7 @@ impl Redis {
     pub async fn give_back_to_limit(
         &self,
         bucket: &str,
-        pace: &Pace,
+        pace: &GcraParameters,
         unused: u32,
     ) -> Result<(), RedisError> {
         let mut script = self.scripts.give_back.key(self.key("limit", bucket));
@@ -328,10 +328,10 @@ impl Redis {
         &self,
         kind: &str,
         name: &str,
-        pace: &Pace,
+        pace: &GcraParameters,
         wanted: u32,
         least: u32,
-    ) -> Result<Shared, RedisError> {
+    ) -> Result<RedisGrant, RedisError> {
         let asked = Instant::now();
         let mut script = self.scripts.of_bucket.key(self.key(kind, name));
         script.arg(pace.interval_us).arg(pace.burst);
@@ -342,7 +342,7 @@ impl Redis {
                 .await
         });
         let (granted, wait_us, left) = answer.await?;
-        Ok(Shared {
+        Ok(RedisGrant {
             granted,
             until: pace.slice.map(|slice| asked + slice),
             retry_in: Duration::from_micros(wait_us),

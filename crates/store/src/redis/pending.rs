@@ -36,7 +36,7 @@ const DEAD_LETTERS: usize = 10_000;
 /// What waits in pending lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PendingIds {
-    pub ids: Vec<Pending>,
+    pub ids: Vec<PendingEntry>,
     /// Pending lists that are of another type, and are passed over.
     pub no_lists: Vec<String>,
     /// Entries that are too long to be given, and are dead letters now.
@@ -45,7 +45,7 @@ pub struct PendingIds {
 
 /// An entry of a pending list, as it was put there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
+pub struct PendingEntry {
     pub id: Vec<u8>,
     pub what: PendingMessage,
 }
@@ -96,7 +96,7 @@ impl Redis {
             .call(|mut connection| async move { call.invoke_async(&mut connection).await })
             .await?;
         Ok(PendingIds {
-            ids: found.into_iter().filter_map(Pending::read).collect(),
+            ids: found.into_iter().filter_map(PendingEntry::read).collect(),
             no_lists,
             buried,
         })
@@ -134,9 +134,9 @@ impl Redis {
     }
 }
 
-// === impl Pending ===
+// === impl PendingEntry ===
 
-impl Pending {
+impl PendingEntry {
     fn read(found: Vec<Vec<u8>>) -> Option<Self> {
         let mut found = found.into_iter();
         let id = found.next()?;

@@ -42,7 +42,7 @@ pub struct SessionEntry {
     /// Account or operator.
     pub name: String,
     /// "in" from an ESME, "out" to an operator.
-    pub direction: String,
+    pub direction: &'static str,
     pub bind_type: String,
     pub peer: String,
     /// Unix milliseconds.
@@ -51,7 +51,7 @@ pub struct SessionEntry {
 
 /// The binds that this node has with an operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OperatorHealth {
+pub struct OperatorBinds {
     pub operator: String,
     pub binds: u32,
 }
@@ -68,7 +68,7 @@ impl Redis {
         node: u32,
         sessions: &[SessionEntry],
         ended: &[u64],
-        health: &[OperatorHealth],
+        health: &[OperatorBinds],
     ) -> Result<(), RedisError> {
         let life = LIFE.as_secs();
         let mut pipe = redis::pipe();

@@ -6,7 +6,7 @@ use super::schema::sql_failed;
 use super::{SqliteStore, writer};
 use crate::access::{AccessStore, AuditRow, AuditSearch, HASH, TokenRow};
 use crate::{Reply, signed};
-use smsc_domain::access::Role;
+use smsc_domain::access::AccessRole;
 
 /// Columns of a token.
 const COLUMNS: &str = "name, hash, role, created_at, created_by, expires_at, used_at";
@@ -117,7 +117,7 @@ fn token(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
         name: row.get(0)?,
         hash: row.get::<_, [u8; HASH]>(1)?,
         // A role of a newer release: the token may only read.
-        role: Role::from_name(&role).unwrap_or(Role::Read),
+        role: AccessRole::from_name(&role).unwrap_or(AccessRole::Read),
         created_at: row.get(3)?,
         created_by: row.get(4)?,
         expires_at: row.get(5)?,

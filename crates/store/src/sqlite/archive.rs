@@ -10,14 +10,16 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::index::Index;
+use super::index::IndexThread;
 use super::reader::load;
 use super::record::{MESSAGE_COLUMNS, Readable, octets_of, read_message};
 use super::schema::{meta, set_meta, sql_failed};
 use super::upkeep::Upkeep;
-use super::worker::Worker;
+use super::worker::StoreWorker;
 use super::{SqliteStore, export};
-use crate::archive::{Archive, Each, Erased, first_id, matches, without_address, without_text};
+use crate::archive::{
+    ArchiveStore, Each, Erased, first_id, matches, without_address, without_text,
+};
 use crate::record::encode_again;
 use crate::{Reply, StoreError, Stored};
 use smsc_domain::address::normalise;
@@ -41,7 +43,7 @@ pub struct TextPass {
     left: BTreeSet<u64>,
 }
 
-impl Archive for SqliteStore {
+impl ArchiveStore for SqliteStore {
     fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
         export::export(&self.reader()?, &self.shared.damage, ids, each).map_err(sql_failed)
     }
@@ -85,9 +87,10 @@ impl Upkeep {
             erased += self.erase_texts(&ids, before, next)?;
         }
         // Once per pass: messages that it skipped as active may have ended since.
-        let left: Vec<u64> = match erased < limit {
-            true => self.texts.left.iter().copied().collect(),
-            false => Vec::new(),
+        let left: Vec<u64> = if erased < limit {
+            self.texts.left.iter().copied().collect()
+        } else {
+            Vec::new()
         };
         for ids in left.chunks(CHUNK) {
             if erased + ids.len() > limit {
@@ -161,7 +164,7 @@ impl Upkeep {
         let index = self.shared.index_slot().clone().ok_or(StoreError::Closed)?;
         let mut erased = Erased::default();
         let mut after = 0;
-        if let Some(upto) = index.ask(Index::catch_up).wait()? {
+        if let Some(upto) = index.ask(IndexThread::catch_up).wait()? {
             loop {
                 let address = digits.to_vec();
                 let mut ids = index
@@ -186,7 +189,7 @@ impl Upkeep {
             }
         }
         self.clean_log()?;
-        index.ask(Index::clean_log).wait()?;
+        index.ask(IndexThread::clean_log).wait()?;
         Ok(erased)
     }
 
@@ -212,7 +215,7 @@ impl Upkeep {
 
     fn erase_address(
         &self,
-        index: &Arc<Worker<Index>>,
+        index: &Arc<StoreWorker<IndexThread>>,
         ids: &[u64],
         digits: &[u8],
         erased: &mut Erased,

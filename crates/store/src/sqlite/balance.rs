@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use super::schema::sql_failed;
 use super::write_queue::WaitingBatch;
 use super::{SqliteStore, writer};
-use crate::balance::{BalanceStore, PurseRow, TopUpRow, ToppedUp};
+use crate::balance::{BalanceStore, PurseRow, TopUpOutcome, TopUpRow};
 use crate::{Reply, Written, signed};
 use smsc_domain::price::Purse;
 
@@ -21,7 +21,7 @@ impl BalanceStore for SqliteStore {
             .ask(move |connection| purses(connection, account).map_err(sql_failed))
     }
 
-    fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<ToppedUp> {
+    fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<TopUpOutcome> {
         writer::transact(&self.shared, move |connection, _| {
             top_up(connection, &row, floor)
         })
@@ -120,14 +120,14 @@ pub(super) fn all_top_ups(connection: &Connection) -> rusqlite::Result<Vec<TopUp
         .collect()
 }
 
-fn top_up(connection: &Connection, row: &TopUpRow, floor: i64) -> rusqlite::Result<ToppedUp> {
+fn top_up(connection: &Connection, row: &TopUpRow, floor: i64) -> rusqlite::Result<TopUpOutcome> {
     if let Some(reference) = &row.reference {
         let known = connection
             .prepare_cached(&format!("{TOP_UP} WHERE account = ?1 AND reference = ?2"))?
             .query_row((row.account, reference), read_top_up)
             .optional()?;
         if let Some(known) = known {
-            return Ok(ToppedUp::Repeated(known));
+            return Ok(TopUpOutcome::Repeated(known));
         }
     }
     let balance = Purse::balance(row.account);
@@ -137,7 +137,7 @@ fn top_up(connection: &Connection, row: &TopUpRow, floor: i64) -> rusqlite::Resu
         .optional()?;
     let after = before.unwrap_or(0).saturating_add(row.amount);
     if row.amount < 0 && after < floor {
-        return Ok(ToppedUp::TooLow);
+        return Ok(TopUpOutcome::TooLow);
     }
     add(connection, balance, row.amount)?;
     connection
@@ -151,7 +151,7 @@ fn top_up(connection: &Connection, row: &TopUpRow, floor: i64) -> rusqlite::Resu
             &row.reference,
             &row.by,
         ))?;
-    Ok(ToppedUp::Done)
+    Ok(TopUpOutcome::Done)
 }
 
 fn add(connection: &Connection, purse: Purse, amount: i64) -> rusqlite::Result<()> {

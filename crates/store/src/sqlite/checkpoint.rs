@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::Shared;
-use super::failure::Failure;
+use super::SqliteShared;
+use super::failure::SqliteFailure;
 use super::schema;
-use super::writer::Job;
+use super::writer::WriterJob;
 use crate::{Reply, StoreError};
 
 /// Times that the log is copied while the writer goes on, before a pause.
@@ -36,7 +36,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long the log is, and whether the thread is to work.
 #[derive(Debug)]
-pub struct Log {
+pub struct WalState {
     /// Pages at which it is brought in; 0 for never.
     pages: u32,
     /// Pages in it after the last commit.
@@ -49,9 +49,9 @@ pub struct Log {
     wake: Condvar,
 }
 
-// === impl Log ===
+// === impl WalState ===
 
-impl Log {
+impl WalState {
     pub fn new(pages: u32) -> Self {
         Self {
             pages,
@@ -121,12 +121,12 @@ pub fn open(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// Runs until the log is closed.
-pub fn run(connection: &Connection, shared: &Arc<Shared>) {
+pub fn run(connection: &Connection, shared: &Arc<SqliteShared>) {
     let log = &shared.log;
     while log.wait() {
         let pause = match in_rounds(connection, shared) {
             Ok(()) => PAUSE,
-            Err(Failure::Fatal(reason)) => {
+            Err(SqliteFailure::Fatal(reason)) => {
                 log.broken.store(true, Ordering::Relaxed);
                 (shared.hooks.fatal)(&format!("cannot write smsc.db: {reason}"));
                 return shared.write_queue.close();
@@ -146,7 +146,7 @@ pub fn run(connection: &Connection, shared: &Arc<Shared>) {
     }
 }
 
-fn in_rounds(connection: &Connection, shared: &Arc<Shared>) -> Result<(), Failure> {
+fn in_rounds(connection: &Connection, shared: &Arc<SqliteShared>) -> Result<(), SqliteFailure> {
     let log = &shared.log;
     for _ in 0..ROUNDS {
         let brought = bring_in(connection, shared)?;
@@ -160,9 +160,9 @@ fn in_rounds(connection: &Connection, shared: &Arc<Shared>) -> Result<(), Failur
 }
 
 /// Has the writer copy the rest; waits until it is done.
-fn finish(shared: &Arc<Shared>) {
+fn finish(shared: &Arc<SqliteShared>) {
     let (done, reply) = Reply::pair();
-    let job: Job = Box::new(move |writer| {
+    let job: WriterJob = Box::new(move |writer| {
         writer.finish_log();
         let _ = done.send(Ok(()));
     });
@@ -173,7 +173,7 @@ fn finish(shared: &Arc<Shared>) {
 
 /// Copies the pages that no reader blocks into the database and syncs it; returns how many pages of the
 /// log are in the database.
-pub fn bring_in(connection: &Connection, shared: &Shared) -> Result<u32, Failure> {
+pub fn bring_in(connection: &Connection, shared: &SqliteShared) -> Result<u32, SqliteFailure> {
     if let Some(fault) = shared
         .hooks
         .before_checkpoint

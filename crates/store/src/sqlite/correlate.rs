@@ -10,23 +10,23 @@ use std::sync::atomic::Ordering;
 
 use rusqlite::Connection;
 
-use super::Shared;
-use super::index::Index;
+use super::SqliteShared;
+use super::index::IndexThread;
 use super::schema::{self, sql_failed};
 use crate::StoreError;
 
 const PREFIX: &str = "corr_";
 
 /// Context of the look-up thread.
-pub struct Lookup {
+pub struct LookUpThread {
     pub path: PathBuf,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<SqliteShared>,
     /// Opened at the first look-up, and again when the index was rebuilt.
     pub connection: Option<(u64, Connection)>,
 }
 
 /// Writes pairs sorted by key to the table of an hour; a key that is there gets the newer id.
-pub fn spill(index: &mut Index, hour: i64, sorted: &[(u128, u64)]) -> Result<(), StoreError> {
+pub fn spill(index: &mut IndexThread, hour: i64, sorted: &[(u128, u64)]) -> Result<(), StoreError> {
     let shared = index.run(|index, connection| {
         let table = table_of(hour);
         let transaction = connection.unchecked_transaction()?;
@@ -52,7 +52,7 @@ pub fn spill(index: &mut Index, hour: i64, sorted: &[(u128, u64)]) -> Result<(),
 }
 
 /// Drops the tables of the hours before this one.
-pub fn drop_before(index: &mut Index, hour: i64) -> Result<(), StoreError> {
+pub fn drop_before(index: &mut IndexThread, hour: i64) -> Result<(), StoreError> {
     let shared = Arc::clone(index.shared());
     // Out of the list first: a look-up must not read a table that is about to be dropped.
     let gone: Vec<i64> = {
@@ -82,9 +82,9 @@ fn table_of(hour: i64) -> String {
     format!("{PREFIX}{hour}")
 }
 
-// === impl Lookup ===
+// === impl LookUpThread ===
 
-impl Lookup {
+impl LookUpThread {
     /// Looks keys up, newest hour first; answers in the order requested.
     pub fn find(&mut self, keys: &[u128]) -> Result<Vec<Option<u64>>, StoreError> {
         let mut found = vec![None; keys.len()];

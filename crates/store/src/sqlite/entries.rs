@@ -33,7 +33,7 @@ pub fn ddl() -> String {
 
 /// The index entry of a message.
 #[derive(Debug)]
-pub struct Entry {
+pub struct SqliteEntry {
     pub id: i64,
     sender: u32,
     source: Vec<u8>,
@@ -45,24 +45,24 @@ pub fn read_range(
     main: &Connection,
     range: (i64, i64),
     limit: usize,
-) -> rusqlite::Result<Vec<Entry>> {
+) -> rusqlite::Result<Vec<SqliteEntry>> {
     main.prepare_cached(
         "SELECT id, sender, source, destination FROM msg WHERE id > ?1 AND id < ?2
          ORDER BY id LIMIT ?3",
     )?
-    .query_map((range.0, range.1, limit as i64), Entry::read)?
+    .query_map((range.0, range.1, limit as i64), SqliteEntry::read)?
     .collect()
 }
 
 /// Entries of these messages.
-pub fn read_each(main: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Entry>> {
+pub fn read_each(main: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<SqliteEntry>> {
     let mut statement =
         main.prepare_cached("SELECT id, sender, source, destination FROM msg WHERE id = ?1")?;
     let mut entries = Vec::with_capacity(ids.len());
     for id in ids {
         entries.extend(
             statement
-                .query_map([*id as i64], Entry::read)?
+                .query_map([*id as i64], SqliteEntry::read)?
                 .next()
                 .transpose()?,
         );
@@ -71,7 +71,7 @@ pub fn read_each(main: &Connection, ids: &[u64]) -> rusqlite::Result<Vec<Entry>>
 }
 
 /// Adds entries; those that are there stay.
-pub fn insert(index: &Connection, entries: &mut [Entry]) -> rusqlite::Result<()> {
+pub fn insert(index: &Connection, entries: &mut [SqliteEntry]) -> rusqlite::Result<()> {
     let (mut sources, mut senders) = (SOURCES.writer(index)?, SENDERS.writer(index)?);
     each_run(entries, |of, ids| match of {
         Of::Source(source) => sources.insert(&source, ids),
@@ -86,7 +86,7 @@ pub fn insert(index: &Connection, entries: &mut [Entry]) -> rusqlite::Result<()>
 }
 
 /// Removes the entries of messages that are gone.
-pub fn delete(index: &Connection, entries: &mut [Entry]) -> rusqlite::Result<()> {
+pub fn delete(index: &Connection, entries: &mut [SqliteEntry]) -> rusqlite::Result<()> {
     let (mut sources, mut senders) = (SOURCES.writer(index)?, SENDERS.writer(index)?);
     each_run(entries, |of, ids| match of {
         Of::Source(source) => sources.remove(&source, ids),
@@ -108,10 +108,10 @@ enum Of<'a> {
 
 /// The ids of each source and of each sender, ascending.
 fn each_run(
-    entries: &mut [Entry],
+    entries: &mut [SqliteEntry],
     mut each: impl FnMut(Of<'_>, &[u64]) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
-    let ids = |run: &[Entry]| {
+    let ids = |run: &[SqliteEntry]| {
         run.iter()
             .map(|entry| entry.id as u64)
             .collect::<Vec<u64>>()
@@ -158,9 +158,9 @@ pub fn of_address(
     Ok(ids)
 }
 
-// === impl Entry ===
+// === impl SqliteEntry ===
 
-impl Entry {
+impl SqliteEntry {
     fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,

@@ -51,7 +51,7 @@ impl ReadOnly {
         self.1.take()
     }
 
-    /// See [`crate::archive::Archive::export`].
+    /// See [`crate::archive::ArchiveStore::export`].
     pub fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
         export(&self.0, &self.1, ids, each).map_err(sql_failed)
     }

@@ -13,16 +13,16 @@ use super::schema::sql_failed;
 use super::search::end_of_walk;
 use crate::damage::DamageLog;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
-use crate::{Found, History, MAX_SCAN, ParkedRow, Reply};
+use crate::{FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply};
 
 impl FailedStore for SqliteStore {
-    fn failed(&self, search: FailedSearch) -> Reply<Found> {
+    fn failed(&self, search: FailedSearch) -> Reply<FoundMessages> {
         let damage = self.damage();
         self.admin
             .ask(move |connection| failed(connection, &damage, &search).map_err(sql_failed))
     }
 
-    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<History>>> {
+    fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<MessageHistory>>> {
         let damage = self.damage();
         self.admin.ask(move |connection| {
             let all = ids.iter().map(|id| history(connection, &damage, *id));
@@ -41,7 +41,7 @@ fn failed(
     connection: &Connection,
     damage: &DamageLog,
     search: &FailedSearch,
-) -> rusqlite::Result<Found> {
+) -> rusqlite::Result<FoundMessages> {
     let ids = search.which.ids(&asides::read(connection)?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
@@ -73,8 +73,8 @@ fn candidates(
     from: u64,
     below: u64,
 ) -> rusqlite::Result<Vec<u64>> {
-    let sql = match search.receipts {
-        true => format!(
+    let sql = if search.receipts {
+        format!(
             "SELECT id FROM (SELECT id, max(kind = 6 AND ifnull(length(body), 0) = 0) AS given_up,
                max(kind = 6 AND ifnull(length(body), 0) = 8) AS again
                FROM change WHERE id >= ?1 AND id < ?2 GROUP BY id ORDER BY id DESC LIMIT ?3)
@@ -84,13 +84,14 @@ fn candidates(
                 Some(true) => "AND again",
                 Some(false) => "AND NOT again",
             }
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "SELECT id FROM (SELECT id, state FROM fin WHERE id >= ?1 AND id < ?2
                ORDER BY id DESC LIMIT ?3)
              WHERE state IN ({}) ORDER BY id DESC LIMIT ?4",
             search.states()
-        ),
+        )
     };
     connection
         .prepare_cached(&sql)?

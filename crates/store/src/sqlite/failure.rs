@@ -12,7 +12,7 @@ const IOERR_SHMSIZE: i32 = 4874;
 
 /// Why a transaction did not commit. It has been rolled back.
 #[derive(Debug)]
-pub enum Failure {
+pub enum SqliteFailure {
     /// One row is at fault: find it, quarantine it, write the rest.
     Row(String),
     /// No space left: results wait, new messages are refused.
@@ -25,9 +25,9 @@ pub enum Failure {
     Other(String),
 }
 
-// === impl Failure ===
+// === impl SqliteFailure ===
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for SqliteFailure {
     fn from(error: rusqlite::Error) -> Self {
         let text = error.to_string();
         let rusqlite::Error::SqliteFailure(inner, _) = &error else {
@@ -53,7 +53,7 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-impl From<RowError> for Failure {
+impl From<RowError> for SqliteFailure {
     fn from(error: RowError) -> Self {
         match error {
             RowError::Row(reason) => Self::Row(reason),

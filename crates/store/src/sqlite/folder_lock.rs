@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Shared;
+use super::SqliteShared;
 use super::schema::failed;
 use crate::StoreError;
 use smsc_host::files;
@@ -38,7 +38,7 @@ pub struct FolderLock {
 /// What a server does with its lock while it runs.
 pub struct FolderLockKeeper {
     lock: FolderLock,
-    shared: Arc<Shared>,
+    shared: Arc<SqliteShared>,
 }
 
 /// Creates the data folder, closes it and the store's files in it to others, and locks it.
@@ -173,7 +173,7 @@ fn identity(about: &Metadata) -> (u64, u64) {
 // === impl FolderLockKeeper ===
 
 impl FolderLockKeeper {
-    pub fn new(lock: FolderLock, shared: Arc<Shared>) -> Self {
+    pub fn new(lock: FolderLock, shared: Arc<SqliteShared>) -> Self {
         Self { lock, shared }
     }
 

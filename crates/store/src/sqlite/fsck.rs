@@ -133,9 +133,10 @@ impl FsckReport {
             };
             self.problem(format!("{} row {of} {}: {}", row.table, row.id, row.why));
         })?;
-        let unsealed = match self.schema < schema::WITH_DAMAGED {
-            true => self.messages,
-            false => damage::unsealed(connection)?,
+        let unsealed = if self.schema < schema::WITH_DAMAGED {
+            self.messages
+        } else {
+            damage::unsealed(connection)?
         };
         if unsealed > 0 {
             self.remarks.push(format!(

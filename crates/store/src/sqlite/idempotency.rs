@@ -13,41 +13,41 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use smsc_domain::share::FairShares;
 
 use super::schema::sql_failed;
-use super::{Shared, SqliteStore, writer};
+use super::{SqliteShared, SqliteStore, writer};
 use crate::idempotency::{Claimed, HASH, IdempotencyStore, KeyClaim};
 use crate::{Reply, StoreError};
 
 /// An account and the hash of a key.
-pub type Key = (u32, [u8; HASH]);
+pub type IdempotencyKey = (u32, [u8; HASH]);
 
 /// The index, and the claims of this process.
-pub struct Keys {
-    state: Mutex<State>,
+pub struct IdempotencyKeys {
+    state: Mutex<ClaimsState>,
     most: usize,
 }
 
 #[derive(Default)]
-struct State {
+struct ClaimsState {
     /// The last row of each key, by [`short`].
     rows: AHashMap<u64, i64>,
-    open: AHashSet<Key>,
+    open: AHashSet<IdempotencyKey>,
     /// How many of both each account has.
     shares: FairShares<u32>,
 }
 
 /// What memory knows of a key.
-enum Known {
+enum KnownClaim {
     Claimed(Claimed),
     /// It has this row.
     Row(i64),
 }
 
-// === impl Keys ===
+// === impl IdempotencyKeys ===
 
-impl Keys {
+impl IdempotencyKeys {
     /// Reads the index; no more than `most` keys will be claimed.
     pub fn read(connection: &Connection, most: usize) -> rusqlite::Result<Self> {
-        let mut state = State::default();
+        let mut state = ClaimsState::default();
         let mut statement =
             connection.prepare("SELECT id, account, key FROM idempotency ORDER BY id")?;
         let mut rows = statement.query([])?;
@@ -67,30 +67,30 @@ impl Keys {
     }
 
     /// Claims a key, unless memory knows it. A row that does not count is passed over.
-    fn claim(&self, key: Key, passed_over: Option<i64>) -> Known {
+    fn claim(&self, key: IdempotencyKey, passed_over: Option<i64>) -> KnownClaim {
         let mut state = self.lock();
         if state.open.contains(&key) {
-            return Known::Claimed(Claimed::InProgress);
+            return KnownClaim::Claimed(Claimed::InProgress);
         }
         let row = state.rows.get(&short(&key)).copied();
         match row.filter(|id| Some(*id) != passed_over) {
-            Some(id) => Known::Row(id),
+            Some(id) => KnownClaim::Row(id),
             None if !state.shares.try_take(&key.0, 1, self.most as u64) => {
-                Known::Claimed(Claimed::Full)
+                KnownClaim::Claimed(Claimed::Full)
             }
             None => {
                 state.open.insert(key);
-                Known::Claimed(Claimed::New)
+                KnownClaim::Claimed(Claimed::New)
             }
         }
     }
 
-    fn release(&self, key: &Key) {
+    fn release(&self, key: &IdempotencyKey) {
         self.lock().close(key);
     }
 
     /// Rows are durable: their keys have answers now.
-    pub fn answered(&self, rows: impl Iterator<Item = (Key, i64)>) {
+    pub fn answered(&self, rows: impl Iterator<Item = (IdempotencyKey, i64)>) {
         let mut state = self.lock();
         for (key, id) in rows {
             state.put(&key, id);
@@ -99,7 +99,7 @@ impl Keys {
     }
 
     /// Rows are deleted; a key may have a newer one.
-    fn forget(&self, gone: &[(i64, Key)]) {
+    fn forget(&self, gone: &[(i64, IdempotencyKey)]) {
         let mut state = self.lock();
         for (id, key) in gone {
             let short = short(key);
@@ -110,28 +110,28 @@ impl Keys {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ClaimsState> {
         // The state is valid between any two statements, so a poisoned lock can be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-// === impl State ===
+// === impl ClaimsState ===
 
-impl State {
+impl ClaimsState {
     fn len(&self) -> usize {
         self.rows.len() + self.open.len()
     }
 
     /// The last row of a key.
-    fn put(&mut self, key: &Key, id: i64) {
+    fn put(&mut self, key: &IdempotencyKey, id: i64) {
         if self.rows.insert(short(key), id).is_none() {
             self.shares.take(&key.0, 1);
         }
     }
 
     /// A claim is over.
-    fn close(&mut self, key: &Key) {
+    fn close(&mut self, key: &IdempotencyKey) {
         if self.open.remove(key) {
             self.shares.give(&key.0, 1);
         }
@@ -141,8 +141,8 @@ impl State {
 impl IdempotencyStore for SqliteStore {
     fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed> {
         match self.shared.keys.claim((claim.account, claim.key), None) {
-            Known::Claimed(claimed) => Reply::ready(Ok(claimed)),
-            Known::Row(_) => {
+            KnownClaim::Claimed(claimed) => Reply::ready(Ok(claimed)),
+            KnownClaim::Row(_) => {
                 let shared = Arc::clone(&self.shared);
                 self.loader
                     .ask(move |connection| look_up(&shared, connection, &claim))
@@ -155,16 +155,16 @@ impl IdempotencyStore for SqliteStore {
         let known = claims
             .iter()
             .map(|claim| keys.claim((claim.account, claim.key), None));
-        let known: Vec<Known> = known.collect();
-        if known.iter().any(|one| matches!(one, Known::Row(_))) {
+        let known: Vec<KnownClaim> = known.collect();
+        if known.iter().any(|one| matches!(one, KnownClaim::Row(_))) {
             let shared = Arc::clone(&self.shared);
             return self
                 .loader
                 .ask(move |connection| look_all_up(&shared, connection, &claims, known));
         }
         let claimed = known.into_iter().filter_map(|one| match one {
-            Known::Claimed(claimed) => Some(claimed),
-            Known::Row(_) => None,
+            KnownClaim::Claimed(claimed) => Some(claimed),
+            KnownClaim::Row(_) => None,
         });
         Reply::ready(Ok(claimed.collect()))
     }
@@ -191,18 +191,18 @@ impl IdempotencyStore for SqliteStore {
 
 /// Finds out what is not known yet; gives back what was claimed if that fails.
 fn look_all_up(
-    shared: &Shared,
+    shared: &SqliteShared,
     connection: &Connection,
     claims: &[KeyClaim],
-    known: Vec<Known>,
+    known: Vec<KnownClaim>,
 ) -> Result<Vec<Claimed>, StoreError> {
     let mut found = Vec::with_capacity(known.len());
     let mut failed = None;
     for (claim, known) in claims.iter().zip(known) {
         let looked_up = match (known, &failed) {
-            (Known::Claimed(claimed), _) => Ok(claimed),
-            (Known::Row(_), None) => look_up(shared, connection, claim),
-            (Known::Row(_), Some(_)) => continue,
+            (KnownClaim::Claimed(claimed), _) => Ok(claimed),
+            (KnownClaim::Row(_), None) => look_up(shared, connection, claim),
+            (KnownClaim::Row(_), Some(_)) => continue,
         };
         match looked_up {
             Ok(claimed) => found.push((claim, claimed)),
@@ -222,15 +222,15 @@ fn look_all_up(
 
 /// Finds out what the row of a key says; claims the key when that does not count.
 fn look_up(
-    shared: &Shared,
+    shared: &SqliteShared,
     connection: &Connection,
     claim: &KeyClaim,
 ) -> Result<Claimed, StoreError> {
     let mut passed_over = None;
     loop {
         match shared.keys.claim((claim.account, claim.key), passed_over) {
-            Known::Claimed(claimed) => return Ok(claimed),
-            Known::Row(id) => match answer(connection, id, claim).map_err(sql_failed)? {
+            KnownClaim::Claimed(claimed) => return Ok(claimed),
+            KnownClaim::Row(id) => match answer(connection, id, claim).map_err(sql_failed)? {
                 Some(claimed) => return Ok(claimed),
                 None => passed_over = Some(id),
             },
@@ -249,17 +249,22 @@ fn answer(connection: &Connection, id: i64, claim: &KeyClaim) -> rusqlite::Resul
             Ok((row.get::<_, [u8; HASH]>(0)?, row.get::<_, Vec<u8>>(1)?))
         })
         .optional()?;
-    Ok(
-        found.map(|(request, answer)| match request == claim.request {
-            true => Claimed::Done(Bytes::from(answer)),
-            false => Claimed::Other,
-        }),
-    )
+    Ok(found.map(|(request, answer)| {
+        if request == claim.request {
+            Claimed::Done(Bytes::from(answer))
+        } else {
+            Claimed::Other
+        }
+    }))
 }
 
 /// The first rows of the table, those of them that are older. Rows of a wrong clock, which stay among the first,
 /// do not keep others for long: there are fewer than the limit, or they get old.
-fn older(connection: &Connection, before: i64, limit: usize) -> rusqlite::Result<Vec<(i64, Key)>> {
+fn older(
+    connection: &Connection,
+    before: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<(i64, IdempotencyKey)>> {
     connection
         .prepare_cached(
             "SELECT id, account, key
@@ -270,12 +275,12 @@ fn older(connection: &Connection, before: i64, limit: usize) -> rusqlite::Result
         .collect()
 }
 
-fn read_key(row: &Row<'_>) -> rusqlite::Result<(i64, Key)> {
+fn read_key(row: &Row<'_>) -> rusqlite::Result<(i64, IdempotencyKey)> {
     Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
 }
 
 /// Eight octets for a key: the row that they lead to has the whole of it.
-fn short((account, key): &Key) -> u64 {
+fn short((account, key): &IdempotencyKey) -> u64 {
     let start = key
         .first_chunk()
         .map_or(0, |start| u64::from_le_bytes(*start));
@@ -284,19 +289,19 @@ fn short((account, key): &Key) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claimed, Key, Keys, Known, State};
+    use super::{Claimed, ClaimsState, IdempotencyKey, IdempotencyKeys, KnownClaim};
 
-    fn keys(most: usize) -> Keys {
-        Keys {
-            state: State::default().into(),
+    fn keys(most: usize) -> IdempotencyKeys {
+        IdempotencyKeys {
+            state: ClaimsState::default().into(),
             most,
         }
     }
 
-    fn claim(keys: &Keys, key: Key) -> Claimed {
+    fn claim(keys: &IdempotencyKeys, key: IdempotencyKey) -> Claimed {
         match keys.claim(key, None) {
-            Known::Claimed(claimed) => claimed,
-            Known::Row(id) => panic!("row {id}"),
+            KnownClaim::Claimed(claimed) => claimed,
+            KnownClaim::Row(id) => panic!("row {id}"),
         }
     }
 
@@ -311,7 +316,7 @@ mod tests {
         assert_eq!([claimed(1), claimed(2), claimed(3)], [4, 2, 1]);
         assert_eq!(claim(&keys, key(1, 0)), Claimed::InProgress);
         keys.answered([(key(1, 0), 5)].into_iter());
-        assert!(matches!(keys.claim(key(1, 0), None), Known::Row(5)));
+        assert!(matches!(keys.claim(key(1, 0), None), KnownClaim::Row(5)));
         assert_eq!(claim(&keys, key(1, 7)), Claimed::Full);
         assert_eq!(claim(&keys, key(4, 0)), Claimed::New, "the reserve");
         assert_eq!(claim(&keys, key(5, 0)), Claimed::Full, "all of them");

@@ -19,9 +19,9 @@ pub struct RowsInOrder<'s, T> {
     /// The id of the row that was given last.
     last: u64,
     /// The next row, which is in order.
-    ready: Option<One<T>>,
+    ready: Option<NumberedRow<T>>,
     /// The one that follows it in the table.
-    behind: Option<One<T>>,
+    behind: Option<NumberedRow<T>>,
     /// The rows around the last one that was left out: it is of a message between them.
     gap: Option<(u64, u64)>,
 }
@@ -30,7 +30,7 @@ pub struct RowsInOrder<'s, T> {
 pub const PAGE_ROWS: u32 = 500;
 
 /// A row with its id.
-pub type One<T> = (u64, Result<T, DamagedRow>);
+pub type NumberedRow<T> = (u64, Result<T, DamagedRow>);
 
 // === impl RowsInOrder ===
 
@@ -60,7 +60,7 @@ impl<'s, T> RowsInOrder<'s, T> {
     }
 
     /// The next row of the table that is wanted, behind the one with this id.
-    fn fetch(&mut self, before: u64) -> rusqlite::Result<Option<One<T>>> {
+    fn fetch(&mut self, before: u64) -> rusqlite::Result<Option<NumberedRow<T>>> {
         let mut beyond = None;
         while let Some(row) = self.rows.next()? {
             let id = key_of(row)?;
@@ -122,7 +122,7 @@ impl<'s, T> RowsInOrder<'s, T> {
     }
 
     /// The next row.
-    pub fn next(&mut self) -> rusqlite::Result<Option<One<T>>> {
+    pub fn next(&mut self) -> rusqlite::Result<Option<NumberedRow<T>>> {
         let Some(one) = self.ready.take() else {
             return Ok(None);
         };

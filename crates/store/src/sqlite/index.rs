@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _};
 
-use super::entries::{self, Entry};
+use super::entries::{self, SqliteEntry};
 use super::schema::{self, failed, meta, set_meta, sql_failed};
-use super::{Shared, log};
+use super::{SqliteShared, log};
 use crate::StoreError;
 
 /// Pause between two checks for new messages.
@@ -35,27 +35,27 @@ CREATE TABLE block(queue INT, block INT, octets BLOB, PRIMARY KEY(queue, block))
 ";
 
 /// The thread's context.
-pub struct Index {
+pub struct IndexThread {
     path: PathBuf,
     /// `None` while the file cannot be opened.
     connection: Option<Connection>,
     /// Reads `smsc.db`.
     main: Connection,
-    shared: Arc<Shared>,
+    shared: Arc<SqliteShared>,
     /// Whether messages are indexed for the search.
     search: bool,
     /// Messages above `indexed_upto` when counted last, and what had been accepted by then.
     backlog: Option<(u64, u64)>,
 }
 
-// === impl Index ===
+// === impl IndexThread ===
 
-impl Index {
+impl IndexThread {
     /// Opens the file, or builds an empty one when it cannot be used.
     pub fn open(
         folder: &Path,
         main: Connection,
-        shared: Arc<Shared>,
+        shared: Arc<SqliteShared>,
         search: bool,
     ) -> Result<Self, StoreError> {
         let path = folder.join(schema::INDEX_FILE);
@@ -106,7 +106,7 @@ impl Index {
     }
 
     /// What the store's threads share.
-    pub fn shared(&self) -> &Arc<Shared> {
+    pub fn shared(&self) -> &Arc<SqliteShared> {
         &self.shared
     }
 
@@ -227,7 +227,7 @@ impl Index {
     }
 
     /// Removes retired messages.
-    pub fn forget(&mut self, mut gone: Vec<Entry>) -> Result<(), StoreError> {
+    pub fn forget(&mut self, mut gone: Vec<SqliteEntry>) -> Result<(), StoreError> {
         self.run(move |_, connection| {
             let transaction = connection.unchecked_transaction()?;
             entries::delete(&transaction, &mut gone)?;

@@ -24,20 +24,20 @@ use super::settings;
 use super::usage;
 use super::wal;
 use crate::idempotency::IdempotencyRow;
-use crate::moving::{END, Inventory, Page, Part, TABLES};
+use crate::moving::{END, Inventory, MovePart, MovedPage, TABLES};
 use crate::postgres::known_as;
 use crate::{RetryRow, StoreError, TryRow};
 use crate::{forms, pauses, stream_marks};
 
 /// A store at rest.
-pub struct Source {
+pub struct StoreAtRest {
     connection: Connection,
     _lock: FolderLock,
 }
 
-// === impl Source ===
+// === impl StoreAtRest ===
 
-impl Source {
+impl StoreAtRest {
     /// Locks a data folder and opens the store in it.
     ///
     /// # Errors
@@ -126,28 +126,33 @@ impl Source {
 
     /// The page of a part that follows on a key, with up to `limit` messages (or rows, where there
     /// are no messages); `None` behind the end.
-    pub fn page(&self, part: Part, after: u64, limit: usize) -> Result<Option<Page>, StoreError> {
+    pub fn page(
+        &self,
+        part: MovePart,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<MovedPage>, StoreError> {
         if after >= END {
             return Ok(None);
         }
-        let mut page = Page::new(part, after);
+        let mut page = MovedPage::new(part, after);
         let last = match part {
-            Part::Messages => self.messages(&mut page, limit),
-            Part::Carry => self.carry(&mut page, limit),
-            Part::Parked => self.parked(&mut page, limit),
-            Part::Dead => self.dead(&mut page, limit),
-            Part::OptOuts => self.opt_outs(&mut page, limit),
-            Part::Idempotency => self.idempotency(&mut page, limit),
-            Part::Events => self.events(&mut page, limit),
-            Part::Records => self.records(&mut page, limit),
-            Part::Usage => self.usage(&mut page, limit),
+            MovePart::Messages => self.messages(&mut page, limit),
+            MovePart::Carry => self.carry(&mut page, limit),
+            MovePart::Parked => self.parked(&mut page, limit),
+            MovePart::Dead => self.dead(&mut page, limit),
+            MovePart::OptOuts => self.opt_outs(&mut page, limit),
+            MovePart::Idempotency => self.idempotency(&mut page, limit),
+            MovePart::Events => self.events(&mut page, limit),
+            MovePart::Records => self.records(&mut page, limit),
+            MovePart::Usage => self.usage(&mut page, limit),
         };
         // The last page ends at the end of the table; an earlier one at its last row.
         page.upto = last.map_err(sql_failed)?.unwrap_or(END);
         Ok(Some(page))
     }
 
-    fn messages(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn messages(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         let sql =
             format!("SELECT {MESSAGE_COLUMNS} FROM msg t WHERE t.id > ?1 ORDER BY t.id LIMIT ?2");
         let messages = self.rows(&sql, page.after, limit as i64, |row| {
@@ -237,13 +242,13 @@ impl Source {
         Ok(last)
     }
 
-    fn carry(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn carry(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         let sql = "SELECT id FROM carry WHERE id > ?1 ORDER BY id LIMIT ?2";
         page.carry = self.rows(sql, page.after, limit as i64, key_at_0)?;
         Ok(cut(&page.carry, limit, |id| *id))
     }
 
-    fn parked(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn parked(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         let sql = format!("{PARKED} WHERE id > ?1 ORDER BY id LIMIT ?2");
         let parked = self.rows(&sql, page.after, limit as i64, |row| {
             Ok((key_of(row)?, read_parked(row)?))
@@ -253,14 +258,14 @@ impl Source {
         Ok(last)
     }
 
-    fn opt_outs(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn opt_outs(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         if self.has("opt_out")? {
             page.opt_outs = opt_out::after(&self.connection, page.after, limit)?;
         }
         Ok(cut(&page.opt_outs, limit, |row| row.version))
     }
 
-    fn idempotency(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn idempotency(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         if !self.has("idempotency")? {
             return Ok(None);
         }
@@ -285,7 +290,7 @@ impl Source {
         Ok(last)
     }
 
-    fn events(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn events(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         if !self.has("outbox")? {
             return Ok(None);
         }
@@ -298,7 +303,7 @@ impl Source {
         Ok(last)
     }
 
-    fn records(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn records(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         if !self.has("cdr")? {
             return Ok(None);
         }
@@ -312,7 +317,7 @@ impl Source {
     }
 
     /// Whole days, about as many as have so many rows.
-    fn usage(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn usage(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         if !self.has("usage")? {
             return Ok(None);
         }
@@ -328,7 +333,7 @@ impl Source {
         Ok(Some(last as u64))
     }
 
-    fn dead(&self, page: &mut Page, limit: usize) -> rusqlite::Result<Option<u64>> {
+    fn dead(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         let numbered = self.rows(
             "SELECT * FROM dead WHERE seq > ?1 ORDER BY seq LIMIT ?2",
             page.after,

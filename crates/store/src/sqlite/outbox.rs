@@ -10,13 +10,13 @@ use super::reader::load;
 use super::record::{Sound, key_of, sound, summed, younger};
 use super::rows::Marks;
 use super::schema::sql_failed;
-use super::{Shared, SqliteStore, usage, writer};
+use super::{SqliteShared, SqliteStore, usage, writer};
 use crate::archive::ERASED;
 use crate::checksum::{Summed as _, check_numbered, sum};
 use crate::damage::DamageLog;
 use crate::outbox::{
-    Backlog, CdrRow, EventClaim, EventKind, EventRow, MOST_COUNTED, OutboxStore, Outcome, Reader,
-    TakeEvents, TakenEvents,
+    CdrRow, EventClaim, EventKind, EventReader, EventRow, MOST_COUNTED, OutboxStore, ReaderBacklog,
+    ReaderOutcome, TakeEvents, TakenEvents,
 };
 use crate::{Reply, StoreError, Stored};
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
@@ -31,7 +31,7 @@ const SLICE: i64 = 65_536;
 const CHUNK: usize = 1000;
 
 impl OutboxStore for SqliteStore {
-    fn write_events_for(&self, readers: &[Reader]) {
+    fn write_events_for(&self, readers: &[EventReader]) {
         let readers = readers.to_vec();
         self.shared.listeners.change(|all| all.readers = readers);
     }
@@ -48,13 +48,13 @@ impl OutboxStore for SqliteStore {
             .ask(move |connection| load(connection, &damage, &ids).map_err(sql_failed))
     }
 
-    fn finish_events(&self, claim: EventClaim, outcome: Outcome) -> Reply<bool> {
+    fn finish_events(&self, claim: EventClaim, outcome: ReaderOutcome) -> Reply<bool> {
         writer::transact(&self.shared, move |connection, _| {
             finish_events(connection, &claim, &outcome)
         })
     }
 
-    fn backlog(&self) -> Reply<Vec<Backlog>> {
+    fn backlog(&self) -> Reply<Vec<ReaderBacklog>> {
         self.outbox
             .ask(|connection| backlog(connection).map_err(sql_failed))
     }
@@ -157,7 +157,7 @@ fn take_events(
 fn finish_events(
     connection: &Connection,
     claim: &EventClaim,
-    outcome: &Outcome,
+    outcome: &ReaderOutcome,
 ) -> rusqlite::Result<bool> {
     let mut known = connection.prepare_cached("SELECT 1 FROM outbox WHERE row = ?1")?;
     for row in &claim.rows {
@@ -171,9 +171,9 @@ fn finish_events(
         delete.execute([row])?;
     }
     match outcome {
-        Outcome::Elsewhere => {}
-        Outcome::Records(records) => put_records(connection, records)?,
-        Outcome::Usage(rows) => usage::add(connection, rows)?,
+        ReaderOutcome::Elsewhere => {}
+        ReaderOutcome::Records(records) => put_records(connection, records)?,
+        ReaderOutcome::Usage(rows) => usage::add(connection, rows)?,
     }
     Ok(true)
 }
@@ -296,11 +296,11 @@ pub(super) fn waiting(
     })
 }
 
-fn backlog(connection: &Connection) -> rusqlite::Result<Vec<Backlog>> {
+fn backlog(connection: &Connection) -> rusqlite::Result<Vec<ReaderBacklog>> {
     let mut all = Vec::new();
-    for reader in Reader::ALL {
+    for reader in EventReader::ALL {
         if let Some((events, oldest_at)) = waiting(connection, reader as i16)? {
-            all.push(Backlog {
+            all.push(ReaderBacklog {
                 reader,
                 events,
                 oldest_at,
@@ -312,7 +312,7 @@ fn backlog(connection: &Connection) -> rusqlite::Result<Vec<Backlog>> {
 
 fn erase_records(
     connection: &Connection,
-    shared: &Shared,
+    shared: &SqliteShared,
     digits: &[u8],
 ) -> Result<u64, StoreError> {
     let (mut after, mut erased) = (0, 0);

@@ -6,23 +6,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rusqlite::Connection;
 
 use super::Hooks;
-use super::failure::{Failure, panic_text};
+use super::failure::{SqliteFailure, panic_text};
 use super::rows::{RowError, Statements};
-use crate::Rejected;
-
-/// Whether a row that fails ends its transaction, or is quarantined alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    Strict,
-    Isolating,
-}
+use crate::{Rejected, RowFailurePolicy};
 
 /// One pass over the rows of a batch.
 pub struct Pass<'p, 'c> {
     pub rows: &'p mut Statements<'c>,
     pub hooks: &'p Hooks,
     pub connection: &'c Connection,
-    pub mode: Mode,
+    pub mode: RowFailurePolicy,
     pub rejected: &'p mut Vec<Rejected>,
 }
 
@@ -37,9 +30,9 @@ impl<'c> Pass<'_, 'c> {
         id: impl Fn(&R) -> u64,
         remains: impl Fn(&R) -> Vec<u8>,
         mut write: impl FnMut(&mut Statements<'c>, &R) -> Result<(), RowError>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteFailure> {
         for row in rows {
-            if self.mode == Mode::Strict {
+            if self.mode == RowFailurePolicy::Strict {
                 self.hooks.row(table, id(row));
                 write(self.rows, row)?;
                 continue;
@@ -51,16 +44,16 @@ impl<'c> Pass<'_, 'c> {
             }));
             let failure = match attempt {
                 Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(Failure::from(error)),
-                Err(panic) => Some(Failure::Row(panic_text(panic.as_ref()))),
+                Ok(Err(error)) => Some(SqliteFailure::from(error)),
+                Err(panic) => Some(SqliteFailure::Row(panic_text(panic.as_ref()))),
             };
             match failure {
                 None => {}
-                Some(Failure::Row(reason)) => {
+                Some(SqliteFailure::Row(reason)) => {
                     self.connection.execute_batch("ROLLBACK TO row")?;
                     self.rows.forget_deletions();
                     let what = catch_unwind(AssertUnwindSafe(|| remains(row))).unwrap_or_default();
-                    self.rows.bury(table, id(row), &reason, &what)?;
+                    self.rows.quarantine(table, id(row), &reason, &what)?;
                     tracing::error!(table, id = id(row), reason, "row quarantined");
                     self.rejected.push(Rejected {
                         table,

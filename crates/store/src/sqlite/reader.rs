@@ -14,7 +14,7 @@ use super::record::{
 };
 use crate::change_effects::{moved, replace};
 use crate::damage::{DamageLog, DamagedRow};
-use crate::{ChangeKind, FinRow, History, ParkedRow, RetryRow, Stored};
+use crate::{ChangeKind, FinRow, MessageHistory, ParkedRow, RetryRow, Stored};
 
 /// Every column: a backup of an older release, which is read as it is, has fewer.
 pub const CHANGES: &str = "SELECT * FROM change";
@@ -199,7 +199,7 @@ pub fn history(
     connection: &Connection,
     damage: &DamageLog,
     id: u64,
-) -> rusqlite::Result<Option<History>> {
+) -> rusqlite::Result<Option<MessageHistory>> {
     let Some(stored) = load(connection, damage, &[id])?.pop().flatten() else {
         return Ok(None);
     };
@@ -221,7 +221,7 @@ pub fn history(
         .exists([key])?;
     let attempts = "SELECT * FROM attempts WHERE id = ?1 ORDER BY attempt";
     let changes = format!("{CHANGES} WHERE id = ?1 ORDER BY seq");
-    Ok(Some(History {
+    Ok(Some(MessageHistory {
         stored,
         attempts: whole(connection, damage, attempts, [key], read_sent)?,
         retry,

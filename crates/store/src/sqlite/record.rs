@@ -108,9 +108,10 @@ pub fn younger<T: rusqlite::types::FromSql + Default>(
     row: &Row<'_>,
     index: usize,
 ) -> rusqlite::Result<T> {
-    match index < row.as_ref().column_count() {
-        true => row.get(index),
-        false => Ok(T::default()),
+    if index < row.as_ref().column_count() {
+        row.get(index)
+    } else {
+        Ok(T::default())
     }
 }
 

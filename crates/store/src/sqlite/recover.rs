@@ -15,7 +15,7 @@ use super::record::{Sound, key_of, read_change, read_fin, read_first, read_sent,
 use super::schema;
 use crate::damage::{DamageLog, DamagedRow};
 use crate::failed::ENDED_SESSION;
-use crate::{Active, ActivePage, ChangeKind, SentRow, Stage};
+use crate::{Active, ActivePage, ChangeKind, MessageStage, SentRow};
 use smsc_domain::partition;
 
 /// Messages of which one has a damaged row that names none of them, at most: with more, none of them is held for it.
@@ -23,7 +23,7 @@ const SUSPECTS: i64 = 100;
 
 /// Which messages are read.
 #[derive(Debug, Clone, Copy)]
-pub enum Range {
+pub enum MessageRange {
     /// Ids in `carry` from the first number up to the second, without it.
     Carried { from: u64, below: u64 },
     /// Ids from the first number up to the second, without it.
@@ -31,7 +31,7 @@ pub enum Range {
 }
 
 /// A table next to `msg`, read in step with it.
-struct Side<'s, T> {
+struct SideTable<'s, T> {
     reading: ActiveReading<'s>,
     table: &'static str,
     rows: RowsInOrder<'s, T>,
@@ -73,11 +73,11 @@ pub fn recover(
     let snapshot = reading.connection.unchecked_transaction()?;
     let mark = schema::meta(&snapshot, "low_water")?;
     let ranges = [
-        Range::Carried {
+        MessageRange::Carried {
             from: 0,
             below: mark,
         },
-        Range::Slice {
+        MessageRange::Slice {
             from: mark,
             below: i64::MAX as u64,
         },
@@ -85,7 +85,7 @@ pub fn recover(
     for range in ranges {
         merge(reading, range, usize::MAX, &mut |active| {
             let owner = match active.stage {
-                Stage::Untold { tell, .. } => tell,
+                MessageStage::Untold { tell, .. } => tell,
                 _ => active.queue,
             };
             if queue.is_none_or(|queue| queue == owner) {
@@ -106,12 +106,11 @@ pub fn page(
     let mark = schema::meta(&snapshot, "low_water")?;
     // Ids are signed numbers there.
     let (from, end) = (ids.start, ids.end.min(i64::MAX as u64));
-    let (range, below) = match from < mark {
-        true => {
-            let below = mark.min(end);
-            (Range::Carried { from, below }, below)
-        }
-        false => (Range::Slice { from, below: end }, end),
+    let (range, below) = if from < mark {
+        let below = mark.min(end);
+        (MessageRange::Carried { from, below }, below)
+    } else {
+        (MessageRange::Slice { from, below: end }, end)
     };
     let mut active = Vec::new();
     let next = merge(reading, range, limit, &mut |one| active.push(one))?;
@@ -126,7 +125,7 @@ pub fn page(
 /// Stops after `limit` messages; returns the id after the last one read, `None` at the end.
 pub fn each_id(
     reading: ActiveReading<'_>,
-    range: Range,
+    range: MessageRange,
     limit: usize,
     each: &mut dyn FnMut(u64, bool),
 ) -> rusqlite::Result<Option<u64>> {
@@ -135,8 +134,8 @@ pub fn each_id(
     let mut told = range.prepare(reading.connection, "told", "t.id")?;
     // One that is no number may be owed: it is active rather than forgotten.
     let tell = |row: &Row<'_>| Ok(Ok(row.get::<_, u32>(1).unwrap_or(1)));
-    let mut fin = Side::open(reading, &mut fin, range, "fin", tell)?;
-    let mut told = Side::open(reading, &mut told, range, "told", nothing)?;
+    let mut fin = SideTable::open(reading, &mut fin, range, "fin", tell)?;
+    let mut told = SideTable::open(reading, &mut told, range, "told", nothing)?;
     each_row(reading, &mut msg, range, limit, nothing, |id, _| {
         let active = match fin.take(id)? {
             None => true,
@@ -157,7 +156,7 @@ fn nothing(_: &Row<'_>) -> Sound<()> {
 fn each_row<T>(
     reading: ActiveReading<'_>,
     msg: &mut Statement<'_>,
-    range: Range,
+    range: MessageRange,
     limit: usize,
     read: fn(&Row<'_>) -> Sound<T>,
     mut each: impl FnMut(u64, Result<T, DamagedRow>) -> rusqlite::Result<()>,
@@ -188,7 +187,7 @@ fn each_row<T>(
 /// A message with a damaged row that has not ended is noted and left out, and one with a damaged end has ended.
 fn merge(
     reading: ActiveReading<'_>,
-    range: Range,
+    range: MessageRange,
     limit: usize,
     each: &mut dyn FnMut(Active),
 ) -> rusqlite::Result<Option<u64>> {
@@ -206,18 +205,18 @@ fn merge(
     let mut tries = prepare("tries", "t.id, t.attempt")?;
     let mut change = prepare("change", "t.*")?;
 
-    let mut fin = Side::open(reading, &mut fin, of("fin")?, "fin", read_fin)?;
-    let mut told = Side::open(reading, &mut told, range, "told", nothing)?;
-    let mut retry = Side::open(reading, &mut retry, range, "retry", |row| {
+    let mut fin = SideTable::open(reading, &mut fin, of("fin")?, "fin", read_fin)?;
+    let mut told = SideTable::open(reading, &mut told, range, "told", nothing)?;
+    let mut retry = SideTable::open(reading, &mut retry, range, "retry", |row| {
         let retry = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, u32>(2)?));
         sound("retry", row, retry)
     })?;
-    let mut sent = Side::open(reading, &mut sent, of("sent")?, "sent", read_first)?;
-    let mut resent = Side::open(reading, &mut resent, of("resent")?, "resent", read_sent)?;
-    let mut tries = Side::open(reading, &mut tries, range, "tries", |row| {
+    let mut sent = SideTable::open(reading, &mut sent, of("sent")?, "sent", read_first)?;
+    let mut resent = SideTable::open(reading, &mut resent, of("resent")?, "resent", read_sent)?;
+    let mut tries = SideTable::open(reading, &mut tries, range, "tries", |row| {
         sound("tries", row, |row| row.get::<_, u32>(1))
     })?;
-    let mut change = Side::open(reading, &mut change, of("change")?, "change", read_change)?;
+    let mut change = SideTable::open(reading, &mut change, of("change")?, "change", read_change)?;
 
     // The queues of which it has ended sessions.
     let mut ended: Vec<u32> = Vec::new();
@@ -277,13 +276,13 @@ fn merge(
         let owner = tell.map_or(active.queue, |(tell, _)| tell);
         active.ended = ended.iter().filter(|queue| **queue == owner).count() as u32;
         active.stage = match tell {
-            Some((tell, at)) => Stage::Untold { tell, at },
-            None if !tried.ids.is_empty() => Stage::Sent {
+            Some((tell, at)) => MessageStage::Untold { tell, at },
+            None if !tried.ids.is_empty() => MessageStage::Sent {
                 at: tried.handed_over,
                 ids: tried.ids,
             },
-            None if unsure => Stage::OutcomeUnknown,
-            None => Stage::Waiting,
+            None if unsure => MessageStage::OutcomeUnknown,
+            None => MessageStage::Waiting,
         };
         each(active);
         Ok(())
@@ -303,7 +302,7 @@ fn read_waiting(row: &Row<'_>) -> Sound<Active> {
             expires_at: row.get(5)?,
             attempts: 0,
             ended: 0,
-            stage: Stage::Waiting,
+            stage: MessageStage::Waiting,
         })
     })
 }
@@ -332,9 +331,9 @@ impl Tried {
     }
 }
 
-// === impl Range ===
+// === impl MessageRange ===
 
-impl Range {
+impl MessageRange {
     /// A table's rows of this range, in the order of its key.
     fn prepare<'c>(
         self,
@@ -408,13 +407,13 @@ impl Range {
     }
 }
 
-// === impl Side ===
+// === impl SideTable ===
 
-impl<'s, T> Side<'s, T> {
+impl<'s, T> SideTable<'s, T> {
     fn open(
         reading: ActiveReading<'s>,
         statement: &'s mut Statement<'_>,
-        range: Range,
+        range: MessageRange,
         table: &'static str,
         read: fn(&Row<'_>) -> Sound<T>,
     ) -> rusqlite::Result<Self> {

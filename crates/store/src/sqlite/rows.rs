@@ -9,7 +9,7 @@ use prost::Message as _;
 use rusqlite::{Connection, Statement, ToSql, params};
 
 use super::asides;
-use super::idempotency::Key;
+use super::idempotency::IdempotencyKey;
 use super::record::Readable;
 use super::schema;
 use crate::checksum::{Summed as _, close_change};
@@ -56,7 +56,7 @@ pub struct Marks {
     /// Lowest accepted id since BEGIN, for the search index.
     pub lowest_accepted: Option<u64>,
     /// Idempotency keys answered since BEGIN, with their rows.
-    pub answered: Vec<(Key, i64)>,
+    pub answered: Vec<(IdempotencyKey, i64)>,
     /// Whether anybody reads events.
     pub has_readers: bool,
     /// Messages that ended since BEGIN, if anybody reads events.
@@ -335,9 +335,10 @@ impl<'c> Statements<'c> {
         self.unretry(fin.id)?;
         let marks = &mut self.marks;
         if won && marks.has_readers {
-            marks.first_end = match marks.ended.is_empty() {
-                true => fin.at,
-                false => marks.first_end.min(fin.at),
+            marks.first_end = if marks.ended.is_empty() {
+                fin.at
+            } else {
+                marks.first_end.min(fin.at)
             };
             marks.ended.push(fin.id);
         }
@@ -431,7 +432,7 @@ impl<'c> Statements<'c> {
     }
 
     /// Quarantines a rejected row for inspection.
-    pub fn bury(
+    pub fn quarantine(
         &mut self,
         table: &str,
         id: u64,

@@ -25,7 +25,7 @@ pub struct Runs {
 }
 
 /// Changes runs; its statements are prepared once for as many values as there are.
-pub struct Writer<'c> {
+pub struct RunWriter<'c> {
     newest_first: CachedStatement<'c>,
     oldest_first: CachedStatement<'c>,
     write: CachedStatement<'c>,
@@ -34,7 +34,7 @@ pub struct Writer<'c> {
 
 /// Whether ids belong to a value; ids must be requested in descending order, and each run is read
 /// once.
-pub struct Lookup<'c> {
+pub struct RunLookUp<'c> {
     statement: CachedStatement<'c>,
     /// The run with the last id or just above it.
     run: Vec<u64>,
@@ -75,10 +75,10 @@ impl Runs {
     }
 
     /// Prepares changes.
-    pub fn writer(self, index: &Connection) -> rusqlite::Result<Writer<'_>> {
+    pub fn writer(self, index: &Connection) -> rusqlite::Result<RunWriter<'_>> {
         let Self { table, column } = self;
         let of_value = format!("{table} WHERE {column} = ?1");
-        Ok(Writer {
+        Ok(RunWriter {
             newest_first: index.prepare_cached(&format!(
                 "SELECT last, ids FROM {of_value} ORDER BY last DESC"
             ))?,
@@ -89,9 +89,9 @@ impl Runs {
     }
 
     /// Prepares look-ups, for one value each.
-    pub fn lookup(self, index: &Connection) -> rusqlite::Result<Lookup<'_>> {
+    pub fn lookup(self, index: &Connection) -> rusqlite::Result<RunLookUp<'_>> {
         let Self { table, column } = self;
-        Ok(Lookup {
+        Ok(RunLookUp {
             statement: index.prepare_cached(&format!(
                 "SELECT last, ids FROM {table} WHERE {column} = ?1 AND last >= ?2
                  ORDER BY last LIMIT 1"
@@ -121,9 +121,9 @@ impl Runs {
     }
 }
 
-// === impl Writer ===
+// === impl RunWriter ===
 
-impl Writer<'_> {
+impl RunWriter<'_> {
     /// Adds ids, ascending; those that are there stay once.
     pub fn insert(&mut self, value: &dyn ToSql, new: &[u64]) -> rusqlite::Result<()> {
         let (Some(first), Some(highest)) = (new.first(), new.last()) else {
@@ -196,9 +196,9 @@ impl Writer<'_> {
     }
 }
 
-// === impl Lookup ===
+// === impl RunLookUp ===
 
-impl Lookup<'_> {
+impl RunLookUp<'_> {
     /// Whether the value has this id, which must be below those requested before.
     pub fn has(&mut self, value: &dyn ToSql, id: u64) -> rusqlite::Result<bool> {
         if self.run.last().is_none_or(|lowest| *lowest > id) {

@@ -154,9 +154,10 @@ fn fill(
         ));
     }
     let is_lost = store.shapes.iter().any(|shape| !shape.lost.is_empty()) || !first.is_whole;
-    let stray = match is_lost {
-        true => take_stray(&mut walk, &mut store)?,
-        false => StrayPages::default(),
+    let stray = if is_lost {
+        take_stray(&mut walk, &mut store)?
+    } else {
+        StrayPages::default()
     };
     for name in first.pages.keys() {
         if store.place(name).is_none() && !name.starts_with("sqlite_") {

@@ -17,7 +17,7 @@ use super::record::{Readable, octets_of};
 use super::runs::{self, Runs};
 use super::schema::{self, failed, meta, sql_failed};
 use crate::damage::DamageLog;
-use crate::{Found, MAX_SCAN, Search, StoreError, Stored};
+use crate::{FoundMessages, MAX_SCAN, Search, StoreError, Stored};
 use smsc_proto::MessageState;
 
 /// Largest answer.
@@ -38,7 +38,7 @@ pub fn search(
     damage: &DamageLog,
     index: Option<&Path>,
     search: &Search,
-) -> Result<Found, StoreError> {
+) -> Result<FoundMessages, StoreError> {
     let limit = search.limit.min(MAX_LIMIT);
     let asides = asides::read(main).map_err(sql_failed)?;
     let ids = search.ids(&asides);
@@ -90,7 +90,7 @@ fn by_state(
     state: Option<MessageState>,
     range: Range<u64>,
     limit: usize,
-) -> rusqlite::Result<Found> {
+) -> rusqlite::Result<FoundMessages> {
     let (from, below) = (range.start as i64, range.end as i64);
     // The inner SELECT bounds the walk: without it a rare state would read the whole table.
     let (sql, value): (&str, &dyn ToSql) = match &state {
@@ -124,7 +124,7 @@ fn by_state(
         Some(MessageState::Enroute) => end_of_walk(main, "msg", range)?,
         Some(_) => end_of_walk(main, "fin", range)?,
     };
-    Ok(Found {
+    Ok(FoundMessages {
         messages: load(main, damage, &ids)?.into_iter().flatten().collect(),
         next_before,
     })
@@ -155,7 +155,7 @@ fn by_terms(
     search: &Search,
     (range, cut): (Range<u64>, i64),
     limit: usize,
-) -> rusqlite::Result<Found> {
+) -> rusqlite::Result<FoundMessages> {
     let (from, below) = (range.start as i64, range.end as i64);
     // The mark and the entries come from one snapshot, so nothing falls between index and tail.
     let snapshot = index.unchecked_transaction()?;
@@ -212,7 +212,7 @@ fn by_terms(
         Some(last) if found.len() >= limit => Some(last.message.id),
         _ => lowest.filter(|_| count >= MAX_SCAN),
     };
-    Ok(Found {
+    Ok(FoundMessages {
         messages: found,
         next_before,
     })

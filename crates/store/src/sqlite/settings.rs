@@ -7,17 +7,17 @@ use rusqlite::Connection;
 use super::schema::{failed, sql_failed};
 use super::{SqliteStore, writer};
 use crate::settings::{
-    Edit, Rewording, Setting, Settings, SettingsStore, SettingsVersion, VersionQuery, decode,
-    encode,
+    Edit, Rewording, SettingsStore, SettingsVersion, StoredSetting, StoredSettings, VersionQuery,
+    decode, encode,
 };
 use crate::{Reply, StoreError, signed};
-use smsc_domain::settings::{Change, Key, Kind};
+use smsc_domain::settings::{ResourceKey, ResourceKind, ResourceUpdate};
 
 /// A version as it is in its row: number, time, who, what, changes as JSON.
-pub(super) type Kept = (u64, i64, String, String, String);
+pub(super) type VersionRow = (u64, i64, String, String, String);
 
 impl SettingsStore for SqliteStore {
-    fn settings(&self) -> Reply<Settings> {
+    fn settings(&self) -> Reply<StoredSettings> {
         self.admin.ask(|connection| {
             let snapshot = connection.unchecked_transaction().map_err(sql_failed)?;
             read(&snapshot).map_err(sql_failed)
@@ -77,9 +77,9 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// Everything; the caller has a snapshot.
-pub(super) fn read(connection: &Connection) -> rusqlite::Result<Settings> {
+pub(super) fn read(connection: &Connection) -> rusqlite::Result<StoredSettings> {
     let mut settings = Vec::new();
-    for kind in Kind::ALL {
+    for kind in ResourceKind::ALL {
         // A store of an earlier release that is only read.
         if !connection.table_exists(None, kind.plural())? {
             continue;
@@ -91,14 +91,14 @@ pub(super) fn read(connection: &Connection) -> rusqlite::Result<Settings> {
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            settings.push(Setting {
-                key: Key::new(kind, row.get::<_, String>(0)?),
+            settings.push(StoredSetting {
+                key: ResourceKey::new(kind, row.get::<_, String>(0)?),
                 version: row.get::<_, i64>(1)? as u64,
                 body: row.get(2)?,
             });
         }
     }
-    Ok(Settings {
+    Ok(StoredSettings {
         version: version(connection)?,
         settings,
     })
@@ -109,7 +109,7 @@ pub(super) fn versions(
     connection: &Connection,
     which: &VersionQuery,
     mark: Option<String>,
-) -> rusqlite::Result<Vec<Kept>> {
+) -> rusqlite::Result<Vec<VersionRow>> {
     let (below, limit) = (signed(which.below), signed(which.limit));
     connection
         .prepare_cached(
@@ -138,7 +138,7 @@ fn change(connection: &Connection, edit: &Edit, changes: &str) -> rusqlite::Resu
     connection
         .prepare_cached("INSERT INTO config_versions(version, at, who, what, changes) VALUES(?1, ?2, ?3, ?4, ?5)")?
         .execute((next as i64, edit.at, &edit.who, &edit.what, changes))?;
-    for Change { key, after, .. } in &edit.changes {
+    for ResourceUpdate { key, after, .. } in &edit.changes {
         let table = key.kind.plural();
         match after {
             Some(body) => connection
@@ -164,7 +164,7 @@ fn reword(
     if version(connection)? != rewording.expected {
         return Ok(false);
     }
-    for Setting { key, body, .. } in &rewording.settings {
+    for StoredSetting { key, body, .. } in &rewording.settings {
         let table = key.kind.plural();
         connection
             .prepare_cached(&format!("UPDATE {table} SET body = ?2 WHERE name = ?1"))?
@@ -227,7 +227,7 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
     Ok(found)
 }
 
-fn decoded((version, at, who, what, changes): Kept) -> Result<SettingsVersion, StoreError> {
+fn decoded((version, at, who, what, changes): VersionRow) -> Result<SettingsVersion, StoreError> {
     Ok(SettingsVersion {
         version,
         at,
@@ -240,7 +240,7 @@ fn decoded((version, at, who, what, changes): Kept) -> Result<SettingsVersion, S
 /// What is moved to another store: the resources, and the history as it is kept.
 pub(super) fn everything(
     connection: &Connection,
-) -> Result<(Settings, Vec<SettingsVersion>), StoreError> {
+) -> Result<(StoredSettings, Vec<SettingsVersion>), StoreError> {
     let settings = read(connection).map_err(sql_failed)?;
     let kept = versions(connection, &VersionQuery::ALL, None).map_err(sql_failed)?;
     let history = kept

@@ -19,8 +19,8 @@ use super::archive::TextPass;
 use super::entries;
 use super::recover::{self, each_id};
 use super::schema::{meta, set_meta, sql_failed};
-use super::{Shared, log, writer};
-use crate::low_water::{SLICE, Slice, best};
+use super::{SqliteShared, log, writer};
+use crate::low_water::{IdSlice, SLICE, best};
 use crate::{ActivePage, StoreError};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
@@ -32,7 +32,7 @@ const RETIRE_CHUNK: usize = 400;
 /// The thread's context.
 pub struct Upkeep {
     pub reader: Connection,
-    pub shared: Arc<Shared>,
+    pub shared: Arc<SqliteShared>,
     /// Ids that were set aside: above the mark, whatever else is.
     pub asides: Vec<Aside>,
     /// Where the next retirement continues.
@@ -49,7 +49,7 @@ pub struct Upkeep {
 
 impl Upkeep {
     /// With nothing done yet.
-    pub fn new(reader: Connection, shared: &Arc<Shared>, asides: Vec<Aside>) -> Self {
+    pub fn new(reader: Connection, shared: &Arc<SqliteShared>, asides: Vec<Aside>) -> Self {
         Self {
             reader,
             shared: Arc::clone(shared),
@@ -104,12 +104,12 @@ impl Upkeep {
     }
 
     /// Counts from the mark to the target, slice by slice.
-    fn look(&self, mark: u64, target: u64) -> Result<Vec<Slice>, StoreError> {
+    fn look(&self, mark: u64, target: u64) -> Result<Vec<IdSlice>, StoreError> {
         let mut slices = Vec::new();
         let mut from = mark;
         while from < target {
             let (mut messages, mut active) = (0, 0);
-            let range = recover::Range::Slice {
+            let range = recover::MessageRange::Slice {
                 from,
                 below: target,
             };
@@ -119,7 +119,7 @@ impl Upkeep {
             })
             .map_err(sql_failed)?;
             from = next.unwrap_or(target);
-            slices.push(Slice {
+            slices.push(IdSlice {
                 end: from,
                 messages,
                 active,
@@ -130,7 +130,7 @@ impl Upkeep {
 
     fn active_ids(&self, from: u64, below: u64) -> Result<Vec<u64>, StoreError> {
         let mut active = Vec::new();
-        let range = recover::Range::Slice { from, below };
+        let range = recover::MessageRange::Slice { from, below };
         each_id(self.reading(), range, usize::MAX, &mut |id, is_active| {
             if is_active {
                 active.push(id);
@@ -145,7 +145,7 @@ impl Upkeep {
         let mut next = Some(0);
         while let Some(from) = next {
             let mut gone = Vec::new();
-            let range = recover::Range::Carried { from, below: mark };
+            let range = recover::MessageRange::Carried { from, below: mark };
             next = each_id(self.reading(), range, SLICE, &mut |id, active| {
                 if !active {
                     gone.push(id);
@@ -188,9 +188,10 @@ impl Upkeep {
             let forgotten = entries::read_each(&self.reader, &ids).map_err(sql_failed)?;
             let count = self.delete(ids)?;
             self.shared.forget(forgotten);
-            match self.asides.iter().any(|aside| aside.contains(last)) {
-                true => self.retire_aside_from = last,
-                false => self.retire_from = last,
+            if self.asides.iter().any(|aside| aside.contains(last)) {
+                self.retire_aside_from = last;
+            } else {
+                self.retire_from = last;
             }
             deleted += count;
         }

@@ -106,9 +106,10 @@ fn offset_of(frame: u32, page_size: usize) -> u64 {
 // === impl ByteOrder ===
 
 impl ByteOrder {
-    const NATIVE: Self = match cfg!(target_endian = "big") {
-        true => Self::Big,
-        false => Self::Little,
+    const NATIVE: Self = if cfg!(target_endian = "big") {
+        Self::Big
+    } else {
+        Self::Little
     };
 
     fn word(self, octets: [u8; 4]) -> u32 {
@@ -191,9 +192,10 @@ impl WalLayout {
         let is_size = size.is_power_of_two() && (512..=65_536).contains(&size);
         let is_whole = Sums::START.over(&header[..24], told) == Sums::read(header, 24);
         let is_valid = magic & !1 == MAGIC && is_size && is_whole;
-        let (order, page_size) = match is_valid {
-            true => (told, size as usize),
-            false => (ByteOrder::NATIVE, USUAL_PAGE),
+        let (order, page_size) = if is_valid {
+            (told, size as usize)
+        } else {
+            (ByteOrder::NATIVE, USUAL_PAGE)
         };
         let mut salts = Salts::default();
         salts.copy_from_slice(&header[16..24]);

@@ -13,32 +13,32 @@ use super::schema::failed;
 use crate::{Reply, StoreError};
 
 /// Called between jobs; returns when to call it again.
-pub type Tick<C> = fn(&mut C) -> Duration;
-type Job<C> = Box<dyn FnOnce(&mut C) + Send>;
+pub type WorkerTick<C> = fn(&mut C) -> Duration;
+type WorkerJob<C> = Box<dyn FnOnce(&mut C) + Send>;
 
 /// The end that hands jobs to the thread.
 #[derive(Debug)]
-pub struct Worker<C> {
+pub struct StoreWorker<C> {
     name: &'static str,
-    state: Mutex<State<C>>,
+    state: Mutex<WorkerState<C>>,
 }
 
 #[derive(Debug)]
-struct State<C> {
+struct WorkerState<C> {
     /// None after `stop`.
-    jobs: Option<SyncSender<Job<C>>>,
+    jobs: Option<SyncSender<WorkerJob<C>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-// === impl Worker ===
+// === impl StoreWorker ===
 
-impl<C: Send + 'static> Worker<C> {
+impl<C: Send + 'static> StoreWorker<C> {
     /// Starts the thread. `tick` runs at least once before each wait.
     pub fn start(
         name: &'static str,
         mailbox: usize,
         context: C,
-        tick: Option<Tick<C>>,
+        tick: Option<WorkerTick<C>>,
     ) -> Result<Self, StoreError> {
         let (jobs, waiting) = sync_channel(mailbox);
         let thread = std::thread::Builder::new()
@@ -47,7 +47,7 @@ impl<C: Send + 'static> Worker<C> {
             .map_err(|error| failed(format!("cannot start thread {name}: {error}")))?;
         Ok(Self {
             name,
-            state: Mutex::new(State {
+            state: Mutex::new(WorkerState {
                 jobs: Some(jobs),
                 thread: Some(thread),
             }),
@@ -75,7 +75,7 @@ impl<C: Send + 'static> Worker<C> {
             }
         };
         let name = self.name;
-        let boxed: Job<C> = Box::new(move |context| {
+        let boxed: WorkerJob<C> = Box::new(move |context| {
             let result = catch_unwind(AssertUnwindSafe(|| job(context)))
                 .unwrap_or_else(|_| Err(failed(format!("{name} panicked; see the log"))));
             send(&answer, result);
@@ -104,7 +104,7 @@ impl<C: Send + 'static> Worker<C> {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State<C>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, WorkerState<C>> {
         // Nothing can panic while it is held, and its content stays valid if something did.
         self.state
             .lock()
@@ -112,7 +112,7 @@ impl<C: Send + 'static> Worker<C> {
     }
 }
 
-fn run<C>(mut context: C, waiting: &Receiver<Job<C>>, tick: Option<Tick<C>>) {
+fn run<C>(mut context: C, waiting: &Receiver<WorkerJob<C>>, tick: Option<WorkerTick<C>>) {
     let mut due = Instant::now();
     loop {
         let job = match tick {

@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use self::work::{Haste, Work};
-use super::writer::Job;
+use self::work::{Haste, WriterWork};
+use super::writer::WriterJob;
 use crate::{Reply, StoreError};
 
 pub use self::work::WaitingBatch;
@@ -31,8 +31,8 @@ const MAX_WAITING_ROWS: usize = 262_144;
 const MAX_WAITING_RESULTS: usize = 4 * MAX_WAITING_ROWS;
 
 /// The queue.
-pub struct WriteQueue {
-    state: Mutex<State>,
+pub struct SqliteWriteQueue {
+    state: Mutex<SqliteQueueState>,
     wake: Condvar,
     /// How long results rest after a commit of results.
     rest: Duration,
@@ -42,11 +42,11 @@ pub struct WriteQueue {
 type Placed<T> = (u64, T);
 
 #[derive(Default)]
-struct State {
+struct SqliteQueueState {
     /// Nothing but new messages.
     accepts: VecDeque<Placed<WaitingBatch>>,
     /// Everything else.
-    ordered: VecDeque<Placed<Work>>,
+    ordered: VecDeque<Placed<WriterWork>>,
     /// The next place to give.
     next: u64,
     rows: usize,
@@ -79,9 +79,9 @@ pub struct Take {
     pub pause: Option<Duration>,
 }
 
-// === impl WriteQueue ===
+// === impl SqliteWriteQueue ===
 
-impl WriteQueue {
+impl SqliteWriteQueue {
     /// `rest` is how long few results wait for more.
     pub fn new(rest: Duration) -> Self {
         Self {
@@ -117,9 +117,10 @@ impl WriteQueue {
             let _ = pending.answer.send(Err(refusal));
             return;
         }
-        match pending.batch.accepts_alone() {
-            true => state.push_new(pending),
-            false => state.push_ordered(Work::Batch(pending)),
+        if pending.batch.accepts_alone() {
+            state.push_new(pending);
+        } else {
+            state.push_ordered(WriterWork::Batch(pending));
         }
         self.wake(state);
     }
@@ -128,18 +129,18 @@ impl WriteQueue {
     pub fn barrier(&self) -> Reply<()> {
         let (answer, reply) = Reply::pair();
         // A closed write_queue drops it with its answer, which reads as `Closed`.
-        self.push_work(Work::Barrier(Box::new(move |writer| {
+        self.push_work(WriterWork::Barrier(Box::new(move |writer| {
             writer.wait_for_held(answer);
         })));
         reply
     }
 
     /// Queues a job; false when the write queue is closed, and the job is dropped.
-    pub fn push_job(&self, job: Job) -> bool {
-        self.push_work(Work::Job(job))
+    pub fn push_job(&self, job: WriterJob) -> bool {
+        self.push_work(WriterWork::Job(job))
     }
 
-    fn push_work(&self, work: Work) -> bool {
+    fn push_work(&self, work: WriterWork) -> bool {
         let mut state = self.lock();
         if state.closed {
             return false;
@@ -153,7 +154,12 @@ impl WriteQueue {
 
     /// Moves work into `into` (emptied by the caller): batches up to the limit, or a single job.
     /// False when the write queue is closed and empty.
-    pub fn take(&self, into: &mut Vec<WaitingBatch>, job: &mut Option<Job>, take: Take) -> bool {
+    pub fn take(
+        &self,
+        into: &mut Vec<WaitingBatch>,
+        job: &mut Option<WriterJob>,
+        take: Take,
+    ) -> bool {
         let mut state = match take.pause {
             None => self.wait(),
             Some(pause) => self.pause(pause),
@@ -164,7 +170,7 @@ impl WriteQueue {
         if take.pause.is_some()
             && let Some(at) = state.ordered.iter().position(|(_, work)| work.is_job())
         {
-            if let Some(Work::Job(first)) = state.remove_ordered(at) {
+            if let Some(WriterWork::Job(first)) = state.remove_ordered(at) {
                 *job = Some(first);
             }
             return true;
@@ -195,11 +201,13 @@ impl WriteQueue {
         let mut rows = 0;
         while rows < limit {
             match state.pop(with_results) {
-                Some((_, Work::Batch(pending))) => {
+                Some((_, WriterWork::Batch(pending))) => {
                     rows += pending.batch.len();
                     into.push(pending);
                 }
-                Some((_, Work::Job(first) | Work::Barrier(first))) if into.is_empty() => {
+                Some((_, WriterWork::Job(first) | WriterWork::Barrier(first)))
+                    if into.is_empty() =>
+                {
                     *job = Some(first);
                     break;
                 }
@@ -227,7 +235,9 @@ impl WriteQueue {
             .collect();
         for (place, work) in std::mem::take(&mut state.ordered) {
             match work {
-                Work::Batch(pending) if !pending.batch.accept.is_empty() => refused.push(pending),
+                WriterWork::Batch(pending) if !pending.batch.accept.is_empty() => {
+                    refused.push(pending)
+                }
                 other => state.ordered.push_back((place, other)),
             }
         }
@@ -249,7 +259,7 @@ impl WriteQueue {
     }
 
     /// Waits for something to write.
-    fn wait(&self) -> MutexGuard<'_, State> {
+    fn wait(&self) -> MutexGuard<'_, SqliteQueueState> {
         let mut state = self.lock();
         state.begin_rest(self.rest);
         while !state.closed && !state.has_work(self.rest) {
@@ -273,7 +283,7 @@ impl WriteQueue {
     }
 
     /// Waits for the time to pass, for a job, or for the end.
-    fn pause(&self, pause: Duration) -> MutexGuard<'_, State> {
+    fn pause(&self, pause: Duration) -> MutexGuard<'_, SqliteQueueState> {
         let end = Instant::now() + pause;
         let mut state = self.lock();
         while !state.closed && !state.ordered.iter().any(|(_, work)| work.is_job()) {
@@ -291,7 +301,7 @@ impl WriteQueue {
         state
     }
 
-    fn wake(&self, state: MutexGuard<'_, State>) {
+    fn wake(&self, state: MutexGuard<'_, SqliteQueueState>) {
         // It looks again when the rest ends.
         let is_needed = state.idle && state.has_news(self.rest);
         drop(state);
@@ -300,15 +310,15 @@ impl WriteQueue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SqliteQueueState> {
         // The state is valid between any two statements, so a poisoned lock can be used.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-// === impl State ===
+// === impl SqliteQueueState ===
 
-impl State {
+impl SqliteQueueState {
     fn is_empty(&self) -> bool {
         self.accepts.is_empty() && self.ordered.is_empty()
     }
@@ -324,7 +334,7 @@ impl State {
         self.accepts.push_back((place, pending));
     }
 
-    fn push_ordered(&mut self, work: Work) {
+    fn push_ordered(&mut self, work: WriterWork) {
         let place = self.place();
         if self.ordered.is_empty() {
             self.since = Some(Instant::now());
@@ -334,7 +344,7 @@ impl State {
     }
 
     /// Counts work of `ordered`.
-    fn add(&mut self, work: &Work) {
+    fn add(&mut self, work: &WriterWork) {
         self.rows += work.rows();
         match work.haste() {
             Haste::None => {}
@@ -343,7 +353,7 @@ impl State {
         }
     }
 
-    fn subtract(&mut self, work: &Work) {
+    fn subtract(&mut self, work: &WriterWork) {
         self.rows -= work.rows();
         match work.haste() {
             Haste::None => {}
@@ -365,14 +375,14 @@ impl State {
         self.ordered = ordered;
     }
 
-    fn remove_ordered(&mut self, at: usize) -> Option<Work> {
+    fn remove_ordered(&mut self, at: usize) -> Option<WriterWork> {
         let (_, work) = self.ordered.remove(at)?;
         self.subtract(&work);
         Some(work)
     }
 
     /// The next piece of work in the order of the calls, or the next new messages.
-    fn pop(&mut self, with_results: bool) -> Option<Placed<Work>> {
+    fn pop(&mut self, with_results: bool) -> Option<Placed<WriterWork>> {
         let ordered = self.ordered.front().filter(|_| with_results);
         let is_new = match (self.accepts.front(), ordered) {
             (Some(new), Some(other)) => new.0 < other.0,
@@ -381,7 +391,7 @@ impl State {
         if is_new {
             let (place, pending) = self.accepts.pop_front()?;
             self.rows -= pending.batch.len();
-            return Some((place, Work::Batch(pending)));
+            return Some((place, WriterWork::Batch(pending)));
         }
         ordered?;
         let (place, work) = self.ordered.pop_front()?;
@@ -390,7 +400,7 @@ impl State {
     }
 
     /// Undoes the last [`Self::pop`], of a job.
-    fn put_back(&mut self, (place, work): Placed<Work>) {
+    fn put_back(&mut self, (place, work): Placed<WriterWork>) {
         self.add(&work);
         self.ordered.push_front((place, work));
     }

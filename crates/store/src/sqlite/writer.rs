@@ -13,29 +13,29 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::Shared;
+use super::SqliteShared;
 use super::balance;
 use super::checkpoint;
-use super::failure::{Failure, panic_text};
+use super::failure::{SqliteFailure, panic_text};
 use super::outbox;
-use super::pass::{Mode, Pass};
+use super::pass::Pass;
 use super::rows::{Marks, Statements, remains_of_message};
 use super::schema::failed;
 use super::sinks;
 use super::write_queue::{Take, WaitingBatch};
-use crate::{Reply, StoreError, WriteBatch, Written};
+use crate::{Reply, RowFailurePolicy, StoreError, WriteBatch, Written};
 
 /// Pause before results are tried again on a full disk or behind a foreign lock.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// Something that runs on the writer's thread, between commits.
-pub type Job = Box<dyn for<'w, 'c> FnOnce(&'w mut Writer<'c>) + Send>;
+pub type WriterJob = Box<dyn for<'w, 'c> FnOnce(&'w mut SqliteWriter<'c>) + Send>;
 
 /// The writer and its statements.
-pub struct Writer<'c> {
+pub struct SqliteWriter<'c> {
     connection: &'c Connection,
     rows: Statements<'c>,
-    shared: Arc<Shared>,
+    shared: Arc<SqliteShared>,
     batch_rows: usize,
     linger: Duration,
     /// Batches that found the disk full (no new messages among them), oldest first: about one commit.
@@ -50,12 +50,12 @@ pub struct Writer<'c> {
 pub fn run(
     connection: Connection,
     marks: Marks,
-    shared: Arc<Shared>,
+    shared: Arc<SqliteShared>,
     batch_rows: usize,
     linger: Duration,
 ) -> Connection {
     match Statements::new(&connection, marks) {
-        Ok(rows) => Writer {
+        Ok(rows) => SqliteWriter {
             connection: &connection,
             rows,
             shared,
@@ -73,11 +73,11 @@ pub fn run(
 
 /// Hands a job to the writer; its transaction's result is the answer.
 pub fn transact<T: Send + 'static>(
-    shared: &Shared,
+    shared: &SqliteShared,
     job: impl FnOnce(&Connection, &mut Marks) -> rusqlite::Result<T> + Send + 'static,
 ) -> Reply<T> {
     let (answer, reply) = Reply::pair();
-    let boxed: Job = Box::new(move |writer| {
+    let boxed: WriterJob = Box::new(move |writer| {
         let _ = answer.send(writer.transaction(job));
     });
     // A returned job is dropped with its answer, which reads as `Closed`.
@@ -85,9 +85,9 @@ pub fn transact<T: Send + 'static>(
     reply
 }
 
-// === impl Writer ===
+// === impl SqliteWriter ===
 
-impl Writer<'_> {
+impl SqliteWriter<'_> {
     fn work(mut self) {
         let mut group = Vec::new();
         let mut job = None;
@@ -147,13 +147,13 @@ impl Writer<'_> {
             return;
         }
         loop {
-            match self.commit(group, Mode::Strict) {
+            match self.commit(group, RowFailurePolicy::Strict) {
                 Ok(written) => return answer(group.drain(..), written),
-                Err(Failure::Row(reason)) => {
+                Err(SqliteFailure::Row(reason)) => {
                     tracing::warn!(reason, "a commit failed, trying its batches one by one");
                     return self.write_one_by_one(group);
                 }
-                Err(Failure::Other(reason)) if group.len() > 1 => {
+                Err(SqliteFailure::Other(reason)) if group.len() > 1 => {
                     tracing::error!(reason, "a commit failed, trying its batches one by one");
                     return self.write_one_by_one(group);
                 }
@@ -169,12 +169,14 @@ impl Writer<'_> {
     fn write_one_by_one(&mut self, group: &mut Vec<WaitingBatch>) {
         for pending in std::mem::take(group) {
             let mut one = vec![pending];
-            let mut mode = Mode::Strict;
+            let mut mode = RowFailurePolicy::Strict;
             while !one.is_empty() {
                 match self.commit(&one, mode) {
                     Ok(written) => answer(one.drain(..), written),
-                    Err(Failure::Row(_)) if mode == Mode::Strict => mode = Mode::Isolating,
-                    Err(Failure::Row(reason)) => {
+                    Err(SqliteFailure::Row(_)) if mode == RowFailurePolicy::Strict => {
+                        mode = RowFailurePolicy::Isolating
+                    }
+                    Err(SqliteFailure::Row(reason)) => {
                         refuse(one.drain(..), &failed(reason));
                     }
                     Err(failure) => {
@@ -186,9 +188,9 @@ impl Writer<'_> {
     }
 
     /// Deals with a failure that is no row's fault. True when the group is worth trying again now.
-    fn survive(&mut self, failure: Failure, group: &mut Vec<WaitingBatch>) -> bool {
+    fn survive(&mut self, failure: SqliteFailure, group: &mut Vec<WaitingBatch>) -> bool {
         match failure {
-            Failure::Full(reason) => {
+            SqliteFailure::Full(reason) => {
                 tracing::error!(
                     reason,
                     "the disk is full: new messages are refused, results wait until there is space"
@@ -198,7 +200,7 @@ impl Writer<'_> {
                 self.set_stalled(!self.held.is_empty());
                 false
             }
-            Failure::Busy(reason) => {
+            SqliteFailure::Busy(reason) => {
                 tracing::error!(
                     reason,
                     "another process holds the write lock of smsc.db, waiting"
@@ -206,7 +208,7 @@ impl Writer<'_> {
                 self.shared.gauges.stalled.store(1, Ordering::Relaxed);
                 !self.dead
             }
-            Failure::Fatal(reason) => {
+            SqliteFailure::Fatal(reason) => {
                 (self.shared.hooks.fatal)(&format!("cannot write smsc.db: {reason}"));
                 self.dead = true;
                 self.shared.write_queue.close();
@@ -214,7 +216,7 @@ impl Writer<'_> {
                 refuse(self.held.drain(..), &StoreError::Closed);
                 false
             }
-            Failure::Row(reason) | Failure::Other(reason) => {
+            SqliteFailure::Row(reason) | SqliteFailure::Other(reason) => {
                 tracing::error!(reason, "a batch could not be written");
                 refuse(group.drain(..), &failed(reason));
                 false
@@ -258,7 +260,11 @@ impl Writer<'_> {
     }
 
     /// One transaction over a group; rolled back on any error.
-    fn commit(&mut self, group: &[WaitingBatch], mode: Mode) -> Result<Vec<Written>, Failure> {
+    fn commit(
+        &mut self,
+        group: &[WaitingBatch],
+        mode: RowFailurePolicy,
+    ) -> Result<Vec<Written>, SqliteFailure> {
         let started = Instant::now();
         let attempt = catch_unwind(AssertUnwindSafe(|| self.try_commit(group, mode)));
         match attempt {
@@ -280,7 +286,7 @@ impl Writer<'_> {
             }
             Err(panic) => {
                 self.rows.rollback();
-                Err(Failure::Row(panic_text(panic.as_ref())))
+                Err(SqliteFailure::Row(panic_text(panic.as_ref())))
             }
         }
     }
@@ -288,7 +294,7 @@ impl Writer<'_> {
     /// Copies the rest of the log into the database.
     pub fn finish_log(&mut self) {
         match checkpoint::bring_in(self.connection, &self.shared) {
-            Err(failure @ Failure::Fatal(_)) => {
+            Err(failure @ SqliteFailure::Fatal(_)) => {
                 self.survive(failure, &mut Vec::new());
             }
             // What is committed is in the log.
@@ -297,7 +303,11 @@ impl Writer<'_> {
         }
     }
 
-    fn try_commit(&mut self, group: &[WaitingBatch], mode: Mode) -> Result<Vec<Written>, Failure> {
+    fn try_commit(
+        &mut self,
+        group: &[WaitingBatch],
+        mode: RowFailurePolicy,
+    ) -> Result<Vec<Written>, SqliteFailure> {
         self.rows.begin()?;
         let listeners = self.shared.listeners.get();
         let readers = listeners.of_ends();
@@ -332,9 +342,9 @@ impl Writer<'_> {
     fn apply(
         &mut self,
         batch: &WriteBatch,
-        mode: Mode,
+        mode: RowFailurePolicy,
         written: &mut Written,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), SqliteFailure> {
         let mut pass = Pass {
             rows: &mut self.rows,
             hooks: &self.shared.hooks,
@@ -414,15 +424,17 @@ impl Writer<'_> {
         }));
         let failure = match attempt {
             Ok(Ok(result)) => return Ok(result),
-            Ok(Err(error)) => Failure::from(error),
-            Err(panic) => Failure::Other(panic_text(panic.as_ref())),
+            Ok(Err(error)) => SqliteFailure::from(error),
+            Err(panic) => SqliteFailure::Other(panic_text(panic.as_ref())),
         };
         self.rows.rollback();
         let text = match &failure {
-            Failure::Row(text) | Failure::Full(text) | Failure::Busy(text) => text.clone(),
-            Failure::Fatal(text) | Failure::Other(text) => text.clone(),
+            SqliteFailure::Row(text) | SqliteFailure::Full(text) | SqliteFailure::Busy(text) => {
+                text.clone()
+            }
+            SqliteFailure::Fatal(text) | SqliteFailure::Other(text) => text.clone(),
         };
-        if matches!(failure, Failure::Fatal(_)) {
+        if matches!(failure, SqliteFailure::Fatal(_)) {
             self.survive(failure, &mut Vec::new());
         }
         Err(failed(text))

@@ -23,7 +23,7 @@ pub struct JsonLines<W> {
 }
 
 /// Collects the fields of one event.
-struct Fields<'a>(&'a mut Map<String, Value>);
+struct JsonFields<'a>(&'a mut Map<String, Value>);
 
 // === impl JsonLines ===
 
@@ -40,7 +40,7 @@ impl<W> JsonLines<W> {
         line.insert("timestamp".to_owned(), format!("{moment:.6}").into());
         line.insert("level".to_owned(), meta.level().as_str().into());
         line.insert("target".to_owned(), meta.target().into());
-        event.record(&mut Fields(&mut line));
+        event.record(&mut JsonFields(&mut line));
         let node = self.node.load(Ordering::Relaxed);
         line.insert("node".to_owned(), node.into());
         let mut octets = plain(Value::Object(line).to_string()).into_bytes();
@@ -80,15 +80,15 @@ where
     }
 }
 
-// === impl Fields ===
+// === impl JsonFields ===
 
-impl Fields<'_> {
+impl JsonFields<'_> {
     fn put(&mut self, field: &Field, value: Value) {
         self.0.insert(field.name().to_owned(), value);
     }
 }
 
-impl Visit for Fields<'_> {
+impl Visit for JsonFields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.put(field, format!("{value:?}").into());
     }
@@ -119,11 +119,11 @@ mod tests {
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
-    use crate::logs::page::Page;
+    use crate::logs::page::LogPage;
 
     #[test]
     fn a_line_is_a_flat_object_with_the_node() {
-        let page = Page::default();
+        let page = LogPage::default();
         static NODE: AtomicU8 = AtomicU8::new(7);
         let lines = JsonLines::new(&NODE, page.clone());
         let subscriber = tracing_subscriber::registry().with(lines);

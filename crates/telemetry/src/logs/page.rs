@@ -7,16 +7,16 @@ use tracing_subscriber::fmt::MakeWriter;
 
 /// Lines in memory; clones write to the same page.
 #[derive(Clone, Default)]
-pub(super) struct Page(Arc<Mutex<Vec<u8>>>);
+pub(super) struct LogPage(Arc<Mutex<Vec<u8>>>);
 
-impl Page {
+impl LogPage {
     /// All that was written so far.
     pub(super) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }
 
-impl io::Write for Page {
+impl io::Write for LogPage {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(octets);
         Ok(octets.len())
@@ -27,7 +27,7 @@ impl io::Write for Page {
     }
 }
 
-impl<'a> MakeWriter<'a> for Page {
+impl<'a> MakeWriter<'a> for LogPage {
     type Writer = Self;
 
     fn make_writer(&'a self) -> Self {

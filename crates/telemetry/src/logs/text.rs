@@ -13,7 +13,7 @@ use smsc_domain::visible::{visible, visible_lines};
 /// Writes the message, then `name=value` for each field.
 pub struct VisibleFields;
 
-struct Line<'a, 'w> {
+struct LogLine<'a, 'w> {
     writer: &'a mut Writer<'w>,
     empty: bool,
     result: fmt::Result,
@@ -21,7 +21,7 @@ struct Line<'a, 'w> {
 
 impl<'w> FormatFields<'w> for VisibleFields {
     fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
-        let mut line = Line {
+        let mut line = LogLine {
             writer: &mut writer,
             empty: true,
             result: Ok(()),
@@ -31,7 +31,7 @@ impl<'w> FormatFields<'w> for VisibleFields {
     }
 }
 
-impl Line<'_, '_> {
+impl LogLine<'_, '_> {
     fn put(&mut self, field: &Field, value: &str) -> fmt::Result {
         if !std::mem::take(&mut self.empty) {
             self.writer.write_char(' ')?;
@@ -40,15 +40,16 @@ impl Line<'_, '_> {
             return self.writer.write_str(&visible_lines(value));
         }
         let name = field.name().trim_start_matches("r#");
-        match self.writer.has_ansi_escapes() {
-            true => write!(self.writer, "\x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m")?,
-            false => write!(self.writer, "{name}=")?,
+        if self.writer.has_ansi_escapes() {
+            write!(self.writer, "\x1b[3m{name}\x1b[0m\x1b[2m=\x1b[0m")?;
+        } else {
+            write!(self.writer, "{name}=")?;
         }
         self.writer.write_str(&visible(value))
     }
 }
 
-impl Visit for Line<'_, '_> {
+impl Visit for LogLine<'_, '_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // The metadata of other libraries' log records.
         if self.result.is_ok() && !field.name().starts_with("log.") {
@@ -69,11 +70,11 @@ mod tests {
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
-    use crate::logs::page::Page;
+    use crate::logs::page::LogPage;
 
     #[test]
     fn a_name_from_outside_stays_a_name() {
-        let page = Page::default();
+        let page = LogPage::default();
         let lines = tracing_subscriber::fmt::layer()
             .with_ansi(false)
             .fmt_fields(VisibleFields)

@@ -12,9 +12,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
 use super::{
-    ActorLabel, AttemptLabel, Latency, Metrics, QueueLabel, ReaderLabel, SinkLabel, state_label,
+    ActorLabel, AttemptLabel, LatencyHistogram, Metrics, QueueLabel, ReaderLabel, SinkLabel,
+    state_label,
 };
-use smsc_domain::command_status::Class;
+use smsc_domain::command_status::RefusalClass;
 use smsc_domain::state;
 use smsc_domain::trace::TraceId;
 use smsc_proto::MessageState;
@@ -81,7 +82,7 @@ pub struct MailboxMeter {
 /// Attempts of one queue: their results and how long their answers took.
 #[derive(Debug)]
 pub struct AttemptMeter {
-    seconds: Latency,
+    seconds: LatencyHistogram,
     ok: Counter,
     temporary: Counter,
     permanent: Counter,
@@ -106,7 +107,7 @@ pub struct OperatorMeter {
 #[derive(Debug)]
 pub struct StateMeters {
     /// By the number of the state.
-    states: [(Counter, Latency); STATES],
+    states: [(Counter, LatencyHistogram); STATES],
 }
 
 /// Numbers of message states are below this (SMPP 3.4 §5.2.28).
@@ -131,6 +132,12 @@ impl Metrics {
         self.outbox_waiting.get_or_create_owned(&label).set(signed);
         let oldest = self.outbox_oldest.get_or_create_owned(&label);
         oldest.set(age_ms.max(0) / 1000);
+    }
+
+    /// Shows a reader of the outbox no more.
+    pub fn forget_reader(&self, reader: &'static str) {
+        self.outbox_waiting.remove(&ReaderLabel { reader });
+        self.outbox_oldest.remove(&ReaderLabel { reader });
     }
 
     /// Counts events that a sink has acknowledged; `lost` of their messages were deleted before.
@@ -190,15 +197,14 @@ impl Metrics {
             states: std::array::from_fn(|number| {
                 let state = MessageState::try_from(number as i32).unwrap_or_default();
                 // Only what ends a message shows up before it was counted.
-                match state::is_final(number as u8) {
-                    true => {
-                        let label = state_label(state);
-                        (
-                            self.finals.get_or_create_owned(&label),
-                            self.message_seconds.get_or_create_owned(&label),
-                        )
-                    }
-                    false => (Counter::default(), Latency::new([])),
+                if state::is_final(number as u8) {
+                    let label = state_label(state);
+                    (
+                        self.finals.get_or_create_owned(&label),
+                        self.message_seconds.get_or_create_owned(&label),
+                    )
+                } else {
+                    (Counter::default(), LatencyHistogram::new([]))
                 }
             }),
         }
@@ -339,11 +345,11 @@ impl AttemptMeter {
     }
 
     /// Another command_status, by what it means for the next attempt.
-    pub fn refused(&self, class: Class, after: Duration, trace: Option<TraceId>) {
+    pub fn refused(&self, class: RefusalClass, after: Duration, trace: Option<TraceId>) {
         match class {
-            Class::Temporary => self.temporary.inc(),
-            Class::Permanent => self.permanent.inc(),
-            Class::Throttled => self.throttled.inc(),
+            RefusalClass::Temporary => self.temporary.inc(),
+            RefusalClass::Permanent => self.permanent.inc(),
+            RefusalClass::Throttled => self.throttled.inc(),
         };
         self.seconds.observe(after.as_secs_f64(), trace);
     }

@@ -18,11 +18,11 @@ struct TraceLabel {
 
 /// The histogram; clones count together.
 #[derive(Clone, Debug)]
-pub struct Latency(HistogramWithExemplars<TraceLabel>);
+pub struct LatencyHistogram(HistogramWithExemplars<TraceLabel>);
 
-// === impl Latency ===
+// === impl LatencyHistogram ===
 
-impl Latency {
+impl LatencyHistogram {
     /// With these upper bounds of its buckets, in seconds.
     pub fn new(buckets: impl IntoIterator<Item = f64>) -> Self {
         Self(HistogramWithExemplars::new(buckets.into_iter()))
@@ -41,11 +41,11 @@ impl Latency {
     }
 }
 
-impl TypedMetric for Latency {
+impl TypedMetric for LatencyHistogram {
     const TYPE: MetricType = MetricType::Histogram;
 }
 
-impl EncodeMetric for Latency {
+impl EncodeMetric for LatencyHistogram {
     fn encode(&self, encoder: MetricEncoder) -> Result<(), std::fmt::Error> {
         self.0.encode(encoder)
     }
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_bucket_names_the_last_trace_that_it_counted() {
         let mut registry = Registry::default();
-        let latency = Latency::new([0.1, 1.0]);
+        let latency = LatencyHistogram::new([0.1, 1.0]);
         registry.register("seconds", "Seconds", latency.clone());
         latency.observe(0.05, None);
         latency.observe(0.5, Some([1; 16]));

@@ -46,13 +46,13 @@ const SERVICE: &str = "smsc";
     not(feature = "otlp"),
     expect(dead_code, reason = "the exporter reads them")
 )]
-pub struct Settings {
+pub struct TraceSettings {
     pub resource: Resource,
     /// OTLP over gRPC, not over HTTP.
     pub is_grpc: bool,
     /// Over TLS.
     pub is_secure: bool,
-    pub files: Files,
+    pub files: TlsFiles,
     /// Spans that may wait.
     pub queue: usize,
     /// Most spans of one export.
@@ -65,7 +65,7 @@ pub struct Settings {
 
 /// Files for TLS.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct TlsFiles {
     /// Authorities of the collector's certificate; without it those of the machine.
     pub ca: Option<File>,
     /// Our certificate and its key.
@@ -83,9 +83,9 @@ pub struct File {
     pub path: PathBuf,
 }
 
-// === impl Settings ===
+// === impl TraceSettings ===
 
-impl Settings {
+impl TraceSettings {
     /// Reads the variables; `None` when there shall be no traces.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl Settings {
     }
 }
 
-fn files(set: &impl Fn(&'static str) -> Option<String>) -> anyhow::Result<Files> {
+fn files(set: &impl Fn(&'static str) -> Option<String>) -> anyhow::Result<TlsFiles> {
     let file = |names: [&'static str; 2]| {
         names.into_iter().find_map(|variable| {
             let path = PathBuf::from(set(variable)?.trim());
@@ -166,7 +166,7 @@ fn files(set: &impl Fn(&'static str) -> Option<String>) -> anyhow::Result<Files>
             "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: is not set, and a client key needs its certificate"
         ),
     };
-    Ok(Files {
+    Ok(TlsFiles {
         ca: file(CA),
         client,
     })
@@ -213,8 +213,8 @@ fn milliseconds(
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&'static str, &str)]) -> anyhow::Result<Option<Settings>> {
-        Settings::read(3, |name| {
+    fn read(variables: &[(&'static str, &str)]) -> anyhow::Result<Option<TraceSettings>> {
+        TraceSettings::read(3, |name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         })

@@ -13,20 +13,20 @@ use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::environment::Settings;
-use super::queue::{Command, dropped};
+use super::environment::TraceSettings;
+use super::queue::{SpanCommand, dropped};
 use super::transport::{self, Cause};
 use crate::metrics::Metrics;
 
 /// Pauses before a batch that was not taken is sent once more.
 const AGAIN: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
-struct Worker {
+struct ExportWorker {
     exporter: SpanExporter,
     /// Why the last request over HTTP failed, which the exporter does not say.
     cause: Cause,
-    commands: mpsc::Receiver<Command>,
-    settings: Settings,
+    commands: mpsc::Receiver<SpanCommand>,
+    settings: TraceSettings,
     metrics: Arc<Metrics>,
     refused: Counter,
     /// The collector has not taken the last batch.
@@ -37,7 +37,10 @@ struct Worker {
 ///
 /// # Errors
 /// The exporter cannot be built from the environment; the text names the variable.
-pub fn start(settings: Settings, metrics: Arc<Metrics>) -> anyhow::Result<mpsc::Sender<Command>> {
+pub fn start(
+    settings: TraceSettings,
+    metrics: Arc<Metrics>,
+) -> anyhow::Result<mpsc::Sender<SpanCommand>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -56,7 +59,7 @@ pub fn start(settings: Settings, metrics: Arc<Metrics>) -> anyhow::Result<mpsc::
     };
     exporter.set_resource(&settings.resource);
     let (sender, commands) = mpsc::channel(settings.queue);
-    let worker = Worker {
+    let worker = ExportWorker {
         exporter,
         cause,
         commands,
@@ -71,9 +74,9 @@ pub fn start(settings: Settings, metrics: Arc<Metrics>) -> anyhow::Result<mpsc::
     Ok(sender)
 }
 
-// === impl Worker ===
+// === impl ExportWorker ===
 
-impl Worker {
+impl ExportWorker {
     async fn run(mut self) {
         let mut batch = Vec::with_capacity(self.settings.batch);
         loop {
@@ -104,11 +107,11 @@ impl Worker {
                 },
             };
             match next {
-                Some(Command::Span(span)) => {
+                Some(SpanCommand::Span(span)) => {
                     batch.push(*span);
                     until.get_or_insert_with(|| Instant::now() + self.settings.delay);
                 }
-                Some(Command::Flush(flushed)) => return Ok(Some(flushed)),
+                Some(SpanCommand::Flush(flushed)) => return Ok(Some(flushed)),
                 None => return Err(()),
             }
         }

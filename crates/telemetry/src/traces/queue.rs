@@ -12,15 +12,15 @@ use crate::metrics::{Metrics, ReasonLabel};
     not(feature = "otlp"),
     expect(dead_code, reason = "the exporter reads them")
 )]
-pub enum Command {
+pub enum SpanCommand {
     Span(Box<SpanData>),
     /// Sends everything before, and reports when that is done.
     Flush(oneshot::Sender<()>),
 }
 
 /// The way to the thread.
-pub struct Queue {
-    pub commands: mpsc::Sender<Command>,
+pub struct SpanQueue {
+    pub commands: mpsc::Sender<SpanCommand>,
     pub waiting: Gauge,
     pub full: Counter,
 }

@@ -23,15 +23,15 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::Layer;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::environment::Settings;
-use super::queue::{Command, Queue};
+use super::environment::TraceSettings;
+use super::queue::{SpanCommand, SpanQueue};
 
 /// Target of the spans that become OpenTelemetry's.
 pub const TARGET: &str = "smsc::request";
 /// Instrumentation scope, which distinguishes them from the steps of messages.
 const SCOPE: &str = "smsc.http";
 
-static QUEUE: OnceLock<Queue> = OnceLock::new();
+static QUEUE: OnceLock<SpanQueue> = OnceLock::new();
 
 /// Puts ended spans into the queue, or drops and counts them.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ where
     S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
 {
     // An error is reported when the exporter is started.
-    Settings::read(0, |name| std::env::var(name).ok()).ok()??;
+    TraceSettings::read(0, |name| std::env::var(name).ok()).ok()??;
     let provider = SdkTracerProvider::builder()
         .with_span_processor(IntoQueue)
         .build();
@@ -76,7 +76,7 @@ pub fn continue_from(span: &tracing::Span, traceparent: &str) {
 }
 
 /// From now on spans are exported.
-pub(super) fn attach(queue: Queue) {
+pub(super) fn attach(queue: SpanQueue) {
     // A second start in one process (in tests) leaves them with the first.
     let _ = QUEUE.set(queue);
 }
@@ -90,7 +90,7 @@ impl SpanProcessor for IntoQueue {
         let Some(queue) = QUEUE.get() else {
             return;
         };
-        match queue.commands.try_send(Command::Span(Box::new(span))) {
+        match queue.commands.try_send(SpanCommand::Span(Box::new(span))) {
             Ok(()) => drop(queue.waiting.inc()),
             Err(_) => drop(queue.full.inc()),
         }

@@ -15,7 +15,7 @@ use smsc_domain::trace::{SpanId, TraceContext};
 
 /// Which side of a conversation a span is (OpenTelemetry's span kinds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanSide {
     /// Waits for a peer's answer.
     Client,
     /// Takes what a peer sent.
@@ -32,7 +32,7 @@ pub struct Span {
     pub(super) step: &'static str,
     operation: &'static str,
     destination: Option<String>,
-    kind: Kind,
+    kind: SpanSide,
     pub(super) start_us: i64,
     pub(super) end_us: i64,
     attributes: Vec<KeyValue>,
@@ -49,7 +49,7 @@ impl Span {
         context: TraceContext,
         id: SpanId,
         step: &'static str,
-        kind: Kind,
+        kind: SpanSide,
         (start_us, end_us): (i64, i64),
     ) -> Self {
         let mut attributes = Vec::with_capacity(18);
@@ -71,7 +71,12 @@ impl Span {
     }
 
     /// With a random id: no other span refers to it.
-    pub fn leaf(context: TraceContext, step: &'static str, kind: Kind, times: (i64, i64)) -> Self {
+    pub fn leaf(
+        context: TraceContext,
+        step: &'static str,
+        kind: SpanSide,
+        times: (i64, i64),
+    ) -> Self {
         Self::new(context, fresh_id(), step, kind, times)
     }
 
@@ -123,9 +128,9 @@ impl Span {
             parent_span_id: OtelSpanId::from_bytes(self.context.parent),
             parent_span_is_remote: false,
             span_kind: match self.kind {
-                Kind::Client => SpanKind::Client,
-                Kind::Consumer => SpanKind::Consumer,
-                Kind::Internal => SpanKind::Internal,
+                SpanSide::Client => SpanKind::Client,
+                SpanSide::Consumer => SpanKind::Consumer,
+                SpanSide::Internal => SpanKind::Internal,
             },
             name: match &self.destination {
                 Some(destination) => format!("{} {destination}", self.operation).into(),
@@ -168,7 +173,7 @@ fn moment(us: i64) -> std::time::SystemTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smsc_domain::trace::{Step, span_id};
+    use smsc_domain::trace::{TraceStep, span_id};
 
     fn read(span: Span) -> SpanData {
         span.into_data(&InstrumentationScope::builder("test").build())
@@ -178,8 +183,8 @@ mod tests {
     fn a_span_says_what_it_was_told() {
         let old = TraceContext::root([9; 16]).below([1; 8]);
         let context = TraceContext::root([7; 16]).below([2; 8]);
-        let id = span_id([7; 16], 5, Step::End, 0);
-        let span = Span::new(context, id, "receipt", Kind::Consumer, (1_000, 3_500))
+        let id = span_id([7; 16], 5, TraceStep::End, 0);
+        let span = Span::new(context, id, "receipt", SpanSide::Consumer, (1_000, 3_500))
             .operation("deliver_sm", "process")
             .to("operator:up".to_owned())
             .with("smsc.parts", 2)
@@ -210,7 +215,12 @@ mod tests {
     #[test]
     fn a_step_inside_has_its_own_name_and_never_a_negative_length() {
         let context = TraceContext::root([7; 16]);
-        let data = read(Span::leaf(context, "store", Kind::Internal, (2_000, 1_000)));
+        let data = read(Span::leaf(
+            context,
+            "store",
+            SpanSide::Internal,
+            (2_000, 1_000),
+        ));
         assert_eq!(data.name, "store");
         assert!(data.start_time <= data.end_time);
     }

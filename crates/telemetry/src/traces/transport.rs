@@ -19,7 +19,7 @@ use rustls::ClientConfig;
 use smsc_host::files;
 use smsc_tls as tls;
 
-use super::environment::{File, Files, Settings};
+use super::environment::{File, TlsFiles, TraceSettings};
 
 const WRONG: &str = "the OTLP exporter cannot be built: check the OTEL_EXPORTER_OTLP_* variables";
 
@@ -38,16 +38,17 @@ struct Noting<C> {
 ///
 /// # Errors
 /// A file for TLS or a variable cannot be used; the text names the variable.
-pub fn exporter(settings: &Settings) -> anyhow::Result<(SpanExporter, Cause)> {
+pub fn exporter(settings: &TraceSettings) -> anyhow::Result<(SpanExporter, Cause)> {
     let cause = Cause::default();
     let files = &settings.files;
     // Also for gRPC, whose library says less about what is wrong with a file.
     let config = client_config(files).map_err(|error| anyhow!(error))?;
     if settings.is_grpc {
         let builder = SpanExporter::builder().with_tonic();
-        let builder = match settings.is_secure {
-            true => builder.with_tls_config(of_grpc(files)?),
-            false => builder,
+        let builder = if settings.is_secure {
+            builder.with_tls_config(of_grpc(files)?)
+        } else {
+            builder
         };
         return Ok((builder.build().context(WRONG)?, cause));
     }
@@ -69,7 +70,7 @@ pub fn exporter(settings: &Settings) -> anyhow::Result<(SpanExporter, Cause)> {
     Ok((exporter, cause))
 }
 
-fn client_config(files: &Files) -> Result<ClientConfig, String> {
+fn client_config(files: &TlsFiles) -> Result<ClientConfig, String> {
     let named = |file: &File| tls::Named::new(file.variable, &file.path);
     let roots = match &files.ca {
         Some(ca) => tls::roots(&named(ca))?,
@@ -82,7 +83,7 @@ fn client_config(files: &Files) -> Result<ClientConfig, String> {
     tls::client_config(roots, identity)
 }
 
-fn of_grpc(files: &Files) -> anyhow::Result<ClientTlsConfig> {
+fn of_grpc(files: &TlsFiles) -> anyhow::Result<ClientTlsConfig> {
     let read = |file: &File| {
         files::read(&file.path, files::CERTIFICATES)
             .with_context(|| format!("{}: {}", file.variable, file.path.display()))

@@ -7,7 +7,9 @@ use smsc_cmpp::{Body, Cmpp, Report, proof, session_config, status};
 use smsc_smpp::CommandStatus;
 
 use super::GatewayOptions;
-use super::dialect::{Brought, Dialect, Login, Taken, What, Wrong, check, minute};
+use super::dialect::{
+    Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, LoginRefusal, What, check, minute,
+};
 
 impl Dialect for Cmpp {
     fn new() -> Self {
@@ -18,7 +20,7 @@ impl Dialect for Cmpp {
         session_config()
     }
 
-    fn log_in(login: &Body, options: &GatewayOptions) -> Option<Login<Self>> {
+    fn log_in(login: &Body, options: &GatewayOptions) -> Option<LoginOutcome<Self>> {
         let Body::Connect(connect) = login else {
             return None;
         };
@@ -29,13 +31,13 @@ impl Dialect for Cmpp {
         let version = Self::of(connect.version);
         let status = match (version, check(options, source, is_proven)) {
             (None, _) => 4,
-            (_, Err(Wrong::Name)) => 2,
-            (_, Err(Wrong::Proof)) => 3,
+            (_, Err(LoginRefusal::Name)) => 2,
+            (_, Err(LoginRefusal::Proof)) => 3,
             (_, Ok(())) => status::OK,
         };
         let protocol = version.unwrap_or(Self::V30);
         let secret = options.password.as_deref().unwrap_or_default().as_bytes();
-        Some(Login {
+        Some(LoginOutcome {
             protocol,
             response: protocol.connect_resp(connect, secret, status),
             is_accepted: status == status::OK,
@@ -43,11 +45,11 @@ impl Dialect for Cmpp {
         })
     }
 
-    fn submitted(body: &Body) -> Option<Taken> {
+    fn submitted(body: &Body) -> Option<GatewaySubmission> {
         let Body::Submit(submit) = body else {
             return None;
         };
-        Some(Taken {
+        Some(GatewaySubmission {
             from: submit.src_id.0.clone(),
             to: submit.dest_terminal_id.0.clone(),
             service: submit.service_id.0.clone(),
@@ -71,7 +73,7 @@ impl Dialect for Cmpp {
         })
     }
 
-    fn bring(&self, brought: &Brought) -> Option<Body> {
+    fn bring(&self, brought: &GatewayDelivery) -> Option<Body> {
         let mut deliver = Deliver {
             msg_id: msg_id(&brought.id),
             dest_id: Text(brought.to.clone()),

@@ -11,8 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::dialect::{Brought, Dialect, What};
-use super::hub::{Fate, Hub};
+use super::dialect::{Dialect, GatewayDelivery, What};
+use super::hub::{GatewayHub, MessageFate};
 
 /// How often the clock is looked at, and what waits for the window.
 const TICK: Duration = Duration::from_millis(10);
@@ -22,34 +22,34 @@ const AGAIN: Duration = Duration::from_secs(1);
 const READ: usize = 64 * 1024;
 
 /// What is due at a time.
-enum Due<D: Dialect> {
+enum DueWork<D: Dialect> {
     Answer(D::Sequence, D::Body),
-    Bring(Brought),
+    Bring(GatewayDelivery),
 }
 
 /// One connection while it lasts.
-struct Connection<D: Dialect> {
-    hub: Arc<Hub>,
+struct GatewayConnection<D: Dialect> {
+    hub: Arc<GatewayHub>,
     /// What is under way comes back with its answer, or is brought again.
-    session: Session<D, Brought>,
+    session: Session<D, GatewayDelivery>,
     receives: bool,
     out: BytesMut,
-    due: BTreeMap<(Instant, u64), Due<D>>,
+    due: BTreeMap<(Instant, u64), DueWork<D>>,
     orders: u64,
 }
 
 /// Serves a connection until it ends.
-pub(super) async fn serve<D: Dialect>(hub: Arc<Hub>, socket: TcpStream) {
+pub(super) async fn serve<D: Dialect>(hub: Arc<GatewayHub>, socket: TcpStream) {
     let now = Instant::now().into_std();
     let session = Session::server(config::<D>(&hub), D::new(), now);
-    Connection::new(hub, session, BytesMut::new())
+    GatewayConnection::new(hub, session, BytesMut::new())
         .run(socket)
         .await;
 }
 
 /// Logs in on a connection that we have made, brings what there is, and serves it until it ends.
 pub(super) async fn call<D: Dialect>(
-    hub: Arc<Hub>,
+    hub: Arc<GatewayHub>,
     socket: TcpStream,
     protocol: D,
     login: D::Body,
@@ -61,21 +61,21 @@ pub(super) async fn call<D: Dialect>(
     let Ok(session) = Session::client(config, protocol, login, now, &mut out) else {
         return;
     };
-    Connection::new(hub, session, out).run(socket).await;
+    GatewayConnection::new(hub, session, out).run(socket).await;
 }
 
-fn config<D: Dialect>(hub: &Hub) -> SessionConfig {
+fn config<D: Dialect>(hub: &GatewayHub) -> SessionConfig {
     SessionConfig {
         window: hub.options.window,
         ..D::config()
     }
 }
 
-// === impl Connection ===
+// === impl GatewayConnection ===
 
-impl<D: Dialect> Connection<D> {
+impl<D: Dialect> GatewayConnection<D> {
     /// `out` is what is to be written first.
-    fn new(hub: Arc<Hub>, session: Session<D, Brought>, out: BytesMut) -> Self {
+    fn new(hub: Arc<GatewayHub>, session: Session<D, GatewayDelivery>, out: BytesMut) -> Self {
         Self {
             hub,
             session,
@@ -165,21 +165,21 @@ impl<D: Dialect> Connection<D> {
         let protocol = self.session.protocol;
         let latency = self.hub.options.latency.draw();
         let id = match self.hub.judge() {
-            Fate::Silence => return,
-            Fate::Refused(status) => {
+            MessageFate::Silence => return,
+            MessageFate::Refused(status) => {
                 let refusal = protocol.answer(&[], status);
-                return self.later(latency, Due::Answer(sequence, refusal));
+                return self.later(latency, DueWork::Answer(sequence, refusal));
             }
-            Fate::Accepted(number) => D::id(number, sequence),
+            MessageFate::Accepted(number) => D::id(number, sequence),
         };
         self.hub.write(&taken, &D::shown(&id));
         let answer = protocol.answer(&id, CommandStatus::ESME_ROK);
-        self.later(latency, Due::Answer(sequence, answer));
+        self.later(latency, DueWork::Answer(sequence, answer));
         for number in taken.to {
             let Some(stat) = self.hub.stat().filter(|_| taken.wants_report) else {
                 continue;
             };
-            let report = Brought {
+            let report = GatewayDelivery {
                 id: id.clone(),
                 number,
                 to: taken.from.clone(),
@@ -190,21 +190,23 @@ impl<D: Dialect> Connection<D> {
                 refusals: 0,
             };
             let delay = latency + self.hub.options.receipt_delay.draw();
-            self.later(delay, Due::Bring(report));
+            self.later(delay, DueWork::Bring(report));
         }
     }
 
     /// Something brought has been answered.
-    fn brought(&mut self, mut brought: Brought, body: &D::Body) {
+    fn brought(&mut self, mut brought: GatewayDelivery, body: &D::Body) {
         match D::is_taken(body) {
             Some(true) => self.hub.taken(),
-            Some(false) if self.hub.refused(&mut brought) => self.later(AGAIN, Due::Bring(brought)),
+            Some(false) if self.hub.refused(&mut brought) => {
+                self.later(AGAIN, DueWork::Bring(brought))
+            }
             Some(false) => {}
             None => self.hub.bring([brought]),
         }
     }
 
-    fn later(&mut self, delay: Duration, what: Due<D>) {
+    fn later(&mut self, delay: Duration, what: DueWork<D>) {
         self.orders += 1;
         self.due.insert((Instant::now() + delay, self.orders), what);
     }
@@ -215,11 +217,11 @@ impl<D: Dialect> Connection<D> {
             && first.key().0 <= now
         {
             match first.remove() {
-                Due::Answer(sequence, body) => {
+                DueWork::Answer(sequence, body) => {
                     // Its fields always fit.
                     let _ = self.session.answer(sequence, body, &mut self.out);
                 }
-                Due::Bring(brought) => self.hub.bring([brought]),
+                DueWork::Bring(brought) => self.hub.bring([brought]),
             }
         }
     }
@@ -254,8 +256,8 @@ impl<D: Dialect> Connection<D> {
         self.hub.bring(self.session.take_lost());
         let due = std::mem::take(&mut self.due).into_values();
         self.hub.bring(due.filter_map(|due| match due {
-            Due::Bring(brought) => Some(brought),
-            Due::Answer(..) => None,
+            DueWork::Bring(brought) => Some(brought),
+            DueWork::Answer(..) => None,
         }));
     }
 }

@@ -19,10 +19,10 @@ pub(super) trait Dialect:
     fn config() -> SessionConfig;
 
     /// The answer to a login; `None` if it is none.
-    fn log_in(login: &Self::Body, options: &GatewayOptions) -> Option<Login<Self>>;
+    fn log_in(login: &Self::Body, options: &GatewayOptions) -> Option<LoginOutcome<Self>>;
 
     /// The message that a request submits; `None` if it is another request.
-    fn submitted(body: &Self::Body) -> Option<Taken>;
+    fn submitted(body: &Self::Body) -> Option<GatewaySubmission>;
 
     /// The id of the message that came under this sequence, where `number` counts the messages.
     fn id(number: u64, sequence: Self::Sequence) -> Vec<u8>;
@@ -40,14 +40,14 @@ pub(super) trait Dialect:
     fn answer(&self, id: &[u8], status: CommandStatus) -> Self::Body;
 
     /// The request that brings this; `None` if it cannot be written.
-    fn bring(&self, brought: &Brought) -> Option<Self::Body>;
+    fn bring(&self, brought: &GatewayDelivery) -> Option<Self::Body>;
 
     /// Whether what was brought has been taken, as the answer says; `None` if it is another response.
     fn is_taken(body: &Self::Body) -> Option<bool>;
 }
 
 /// What becomes of a login.
-pub(super) struct Login<D: Dialect> {
+pub(super) struct LoginOutcome<D: Dialect> {
     /// The protocol in the version of the peer.
     pub protocol: D,
     pub response: D::Body,
@@ -58,7 +58,7 @@ pub(super) struct Login<D: Dialect> {
 
 /// A message that was submitted.
 #[derive(Clone, Debug)]
-pub(super) struct Taken {
+pub(super) struct GatewaySubmission {
     pub from: Bytes,
     pub to: Vec<Bytes>,
     pub service: Bytes,
@@ -68,7 +68,7 @@ pub(super) struct Taken {
 
 /// What is to be brought to the SMSC.
 #[derive(Clone, Debug)]
-pub(super) struct Brought {
+pub(super) struct GatewayDelivery {
     /// The id of the message, or of this one of a handset.
     pub id: Vec<u8>,
     /// The handset.
@@ -87,7 +87,7 @@ pub(super) enum What {
 }
 
 /// Why a login is refused.
-pub(super) enum Wrong {
+pub(super) enum LoginRefusal {
     Name,
     Proof,
 }
@@ -100,13 +100,13 @@ pub(super) fn check(
     options: &GatewayOptions,
     name: &[u8],
     is_proven: impl Fn(&[u8]) -> bool,
-) -> Result<(), Wrong> {
+) -> Result<(), LoginRefusal> {
     let known = options.system_id.as_ref();
     if known.is_some_and(|known| known.as_bytes() != name) {
-        return Err(Wrong::Name);
+        return Err(LoginRefusal::Name);
     }
     match &options.password {
-        Some(secret) if !is_proven(secret.as_bytes()) => Err(Wrong::Proof),
+        Some(secret) if !is_proven(secret.as_bytes()) => Err(LoginRefusal::Proof),
         _ => Ok(()),
     }
 }

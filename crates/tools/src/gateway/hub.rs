@@ -8,11 +8,11 @@ use std::time::Duration;
 use smsc_smpp::CommandStatus;
 
 use super::GatewayOptions;
-use super::dialect::{Brought, Taken, What};
-use crate::network::Network;
-use crate::simulator::Receipts;
+use super::dialect::{GatewayDelivery, GatewaySubmission, What};
+use crate::network::SimulatedNetwork;
+use crate::simulator::ReceiptBehaviour;
 use crate::simulator::journal::{Journal, push_escaped};
-use crate::simulator::options::Share;
+use crate::simulator::options::PercentPicker;
 use smsc_host::clock;
 
 /// Octets of a text in the journal.
@@ -26,18 +26,18 @@ const FAILURES: [&str; 5] = ["UNDELIV", "EXPIRED", "REJECTD", "DELETED", "MB:006
 
 /// See the file's documentation.
 #[derive(Debug)]
-pub(super) struct Hub {
+pub(super) struct GatewayHub {
     pub(super) options: GatewayOptions,
     journal: Option<Journal>,
-    state: Mutex<State>,
+    state: Mutex<HubState>,
 }
 
 #[derive(Debug)]
-struct State {
-    throttled: Share,
-    rejected: Share,
-    silent: Share,
-    failed: Share,
+struct HubState {
+    throttled: PercentPicker,
+    rejected: PercentPicker,
+    silent: PercentPicker,
+    failed: PercentPicker,
     failures: usize,
     /// Number of the last message.
     number: u64,
@@ -45,7 +45,7 @@ struct State {
     mo: f64,
     /// Connections on which something may be brought.
     receivers: usize,
-    waiting: VecDeque<Brought>,
+    waiting: VecDeque<GatewayDelivery>,
     accepted: u64,
     refused: u64,
     reported: u64,
@@ -54,22 +54,22 @@ struct State {
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum MessageFate {
     Accepted(u64),
     Refused(CommandStatus),
     Silence,
 }
 
-// === impl Hub ===
+// === impl GatewayHub ===
 
-impl Hub {
+impl GatewayHub {
     /// Numbers of several runs differ in their upper bits.
     pub(super) fn new(options: GatewayOptions, journal: Option<Journal>) -> Self {
-        let state = State {
-            throttled: Share::new(options.throttle_percent),
-            rejected: Share::new(options.reject_percent),
-            silent: Share::new(options.silent_percent),
-            failed: Share::new(options.fail_percent),
+        let state = HubState {
+            throttled: PercentPicker::new(options.throttle_percent),
+            rejected: PercentPicker::new(options.reject_percent),
+            silent: PercentPicker::new(options.silent_percent),
+            failed: PercentPicker::new(options.fail_percent),
             failures: 0,
             number: rand::random_range(1..1 << 30) << 32,
             mo: 0.0,
@@ -88,10 +88,10 @@ impl Hub {
     }
 
     /// Decides about a message; an accepted one gets a number.
-    pub(super) fn judge(&self) -> Fate {
+    pub(super) fn judge(&self) -> MessageFate {
         let mut state = self.lock();
         if state.silent.picks() {
-            return Fate::Silence;
+            return MessageFate::Silence;
         }
         let refused = match () {
             () if state.throttled.picks() => Some(CommandStatus::ESME_RTHROTTLED),
@@ -100,28 +100,28 @@ impl Hub {
         };
         if let Some(status) = refused {
             state.refused += 1;
-            return Fate::Refused(status);
+            return MessageFate::Refused(status);
         }
         state.number += 1;
         state.accepted += 1;
-        Fate::Accepted(state.number)
+        MessageFate::Accepted(state.number)
     }
 
     /// The word of the report that a message will get.
     pub(super) fn stat(&self) -> Option<&'static str> {
         let mut state = self.lock();
         match self.options.receipts {
-            Receipts::Mixed if state.failed.picks() => {
+            ReceiptBehaviour::Mixed if state.failed.picks() => {
                 state.failures += 1;
                 Some(FAILURES[state.failures % FAILURES.len()])
             }
-            Receipts::None => None,
-            Receipts::Delivered | Receipts::Mixed => Some("DELIVRD"),
+            ReceiptBehaviour::None => None,
+            ReceiptBehaviour::Delivered | ReceiptBehaviour::Mixed => Some("DELIVRD"),
         }
     }
 
     /// Writes an accepted message down, a line for each recipient.
-    pub(super) fn write(&self, taken: &Taken, id: &str) {
+    pub(super) fn write(&self, taken: &GatewaySubmission, id: &str) {
         let Some(journal) = &self.journal else {
             return;
         };
@@ -139,12 +139,12 @@ impl Hub {
     }
 
     /// Keeps what is to be brought until a connection takes it.
-    pub(super) fn bring(&self, brought: impl IntoIterator<Item = Brought>) {
+    pub(super) fn bring(&self, brought: impl IntoIterator<Item = GatewayDelivery>) {
         self.lock().waiting.extend(brought);
     }
 
     /// What is to be brought next.
-    pub(super) fn next(&self) -> Option<Brought> {
+    pub(super) fn next(&self) -> Option<GatewayDelivery> {
         self.lock().waiting.pop_front()
     }
 
@@ -159,7 +159,7 @@ impl Hub {
     }
 
     /// Something brought was refused; whether it is brought again. Reports are, until they are taken.
-    pub(super) fn refused(&self, brought: &mut Brought) -> bool {
+    pub(super) fn refused(&self, brought: &mut GatewayDelivery) -> bool {
         brought.refusals += 1;
         let again = matches!(brought.what, What::Report { .. }) || brought.refusals < MOST_REFUSALS;
         if !again {
@@ -171,9 +171,10 @@ impl Hub {
     /// A connection begins, or ends, on which something may be brought.
     pub(super) fn receives(&self, begins: bool) {
         let mut state = self.lock();
-        state.receivers = match begins {
-            true => state.receivers + 1,
-            false => state.receivers.saturating_sub(1),
+        state.receivers = if begins {
+            state.receivers + 1
+        } else {
+            state.receivers.saturating_sub(1)
         };
     }
 
@@ -189,12 +190,12 @@ impl Hub {
         )
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HubState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Network for Hub {
+impl SimulatedNetwork for GatewayHub {
     fn flush(&self) {
         if let Some(journal) = &self.journal {
             journal.flush();
@@ -216,7 +217,7 @@ impl Network for Hub {
                 continue;
             }
             state.number += 1;
-            let brought = Brought {
+            let brought = GatewayDelivery {
                 id: [&[0; 4], &state.number.to_be_bytes()[..]].concat(),
                 number: mo.from.clone().into(),
                 to: mo.to.clone().into(),
@@ -242,7 +243,7 @@ mod tests {
     use super::*;
     use crate::simulator::{Delay, MoOptions};
 
-    fn hub() -> Hub {
+    fn hub() -> GatewayHub {
         let options = GatewayOptions {
             mo: Some(MoOptions {
                 per_second: 10.0,
@@ -258,14 +259,14 @@ mod tests {
             reject_percent: 0.0,
             reject_status: CommandStatus::ESME_RSUBMITFAIL,
             silent_percent: 0.0,
-            receipts: Receipts::Delivered,
+            receipts: ReceiptBehaviour::Delivered,
             fail_percent: 0.0,
             receipt_delay: Delay::default(),
             window: 16,
             bring_to: None,
             journal: None,
         };
-        Hub::new(options, None)
+        GatewayHub::new(options, None)
     }
 
     #[test]
@@ -309,7 +310,7 @@ mod tests {
         let mut message = hub.next().unwrap();
         assert!(hub.refused(&mut message) && hub.refused(&mut message));
         assert!(!hub.refused(&mut message));
-        let mut report = Brought {
+        let mut report = GatewayDelivery {
             what: What::Report {
                 service: Default::default(),
                 stat: "DELIVRD",

@@ -14,8 +14,8 @@ use tokio::time::sleep;
 
 use super::GatewayOptions;
 use super::connection;
-use super::dialect::{Brought, Dialect, Login, Taken, What, check};
-use super::hub::Hub;
+use super::dialect::{Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, What, check};
+use super::hub::GatewayHub;
 
 /// Our node: SMG, area code 010.
 const NODE: u32 = 101_001;
@@ -42,7 +42,7 @@ impl Dialect for Sgip {
         session_config()
     }
 
-    fn log_in(login: &Body, options: &GatewayOptions) -> Option<Login<Self>> {
+    fn log_in(login: &Body, options: &GatewayOptions) -> Option<LoginOutcome<Self>> {
         let Body::Bind(bind) = login else {
             return None;
         };
@@ -55,7 +55,7 @@ impl Dialect for Sgip {
             (OF_SP, Err(_)) => status::LOGIN,
             _ => status::LOGIN_TYPE,
         };
-        Some(Login {
+        Some(LoginOutcome {
             protocol: Self::new(),
             response: Body::BindResp(BindResp {
                 result,
@@ -66,11 +66,11 @@ impl Dialect for Sgip {
         })
     }
 
-    fn submitted(body: &Body) -> Option<Taken> {
+    fn submitted(body: &Body) -> Option<GatewaySubmission> {
         let Body::Submit(submit) = body else {
             return None;
         };
-        Some(Taken {
+        Some(GatewaySubmission {
             from: submit.sp_number.0.clone(),
             to: submit.user_number.0.clone(),
             service: submit.service_type.0.clone(),
@@ -90,7 +90,7 @@ impl Dialect for Sgip {
         })
     }
 
-    fn bring(&self, brought: &Brought) -> Option<Body> {
+    fn bring(&self, brought: &GatewayDelivery) -> Option<Body> {
         Some(match &brought.what {
             What::Message { text } => Body::Deliver(Box::new(Deliver {
                 user_number: Text(brought.number.clone()),
@@ -125,7 +125,7 @@ impl Dialect for Sgip {
 }
 
 /// Connects to the SMSC's listener whenever there is something to bring, for ever.
-pub(super) async fn bring(hub: Arc<Hub>, address: String) {
+pub(super) async fn bring(hub: Arc<GatewayHub>, address: String) {
     loop {
         if hub.has_work()
             && let Ok(socket) = TcpStream::connect(&address).await

@@ -8,7 +8,9 @@ use smsc_smgp::{Body, Report, Smgp, login_resp, session_config, status};
 use smsc_smpp::CommandStatus;
 
 use super::GatewayOptions;
-use super::dialect::{Brought, Dialect, Login, Taken, What, Wrong, check, minute};
+use super::dialect::{
+    Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, LoginRefusal, What, check, minute,
+};
 
 /// LoginMode: the client only sends.
 const SENDS: u8 = 0;
@@ -24,7 +26,7 @@ impl Dialect for Smgp {
         session_config()
     }
 
-    fn log_in(login: &Body, options: &GatewayOptions) -> Option<Login<Self>> {
+    fn log_in(login: &Body, options: &GatewayOptions) -> Option<LoginOutcome<Self>> {
         let Body::Login(login) = login else {
             return None;
         };
@@ -33,11 +35,11 @@ impl Dialect for Smgp {
             login.authenticator_client.0 == client(name, ZEROS, secret, login.timestamp)
         };
         let status = match check(options, name, is_proven) {
-            Err(Wrong::Name | Wrong::Proof) => 21,
+            Err(LoginRefusal::Name | LoginRefusal::Proof) => 21,
             Ok(()) => status::OK,
         };
         let secret = options.password.as_deref().unwrap_or_default().as_bytes();
-        Some(Login {
+        Some(LoginOutcome {
             protocol: Self,
             response: login_resp(login, secret, status),
             is_accepted: status == status::OK,
@@ -45,11 +47,11 @@ impl Dialect for Smgp {
         })
     }
 
-    fn submitted(body: &Body) -> Option<Taken> {
+    fn submitted(body: &Body) -> Option<GatewaySubmission> {
         let Body::Submit(submit) = body else {
             return None;
         };
-        Some(Taken {
+        Some(GatewaySubmission {
             from: submit.src_term_id.0.clone(),
             to: submit.dest_term_id.0.clone(),
             service: submit.service_id.0.clone(),
@@ -69,7 +71,7 @@ impl Dialect for Smgp {
         })
     }
 
-    fn bring(&self, brought: &Brought) -> Option<Body> {
+    fn bring(&self, brought: &GatewayDelivery) -> Option<Body> {
         let now = minute();
         let mut deliver = Deliver {
             msg_id: Raw(msg_id(&brought.id)),

@@ -12,9 +12,9 @@ use tokio::time::{Instant, interval, sleep_until};
 
 use super::NAME;
 use super::phones::Phones;
-use smsc_gsup::message::Message;
+use smsc_gsup::message::GsupMessage;
 use smsc_gsup::message_type::MessageType;
-use smsc_gsup::session::{Event, Role, Session, SessionConfig};
+use smsc_gsup::session::{GsupEvent, GsupRole, GsupSession, GsupSessionConfig};
 
 /// How often the clock is looked at.
 const TICK: Duration = Duration::from_millis(500);
@@ -28,25 +28,25 @@ const READ: usize = 64 * 1024;
 const ORDERS: usize = 4096;
 
 /// Answers by the time at which they are due.
-type Due = BTreeMap<(Instant, u64), Message>;
+type DueAnswers = BTreeMap<(Instant, u64), GsupMessage>;
 
 /// What a connection is told to do.
 #[derive(Debug)]
-pub(super) enum Order {
-    Send(Box<Message>),
+pub(super) enum ConnectionOrder {
+    Send(Box<GsupMessage>),
     Cut,
 }
 
 /// One connection while it lasts.
-struct Connection {
+struct GsmCoreConnection {
     phones: Arc<Phones>,
-    session: Session<()>,
+    session: GsupSession<()>,
     out: BytesMut,
-    due: Due,
+    due: DueAnswers,
     answers: u64,
     /// Its number among the connections, once it has a name.
     number: Option<u64>,
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<ConnectionOrder>,
 }
 
 /// Serves a connection until it ends.
@@ -55,8 +55,8 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
     let _ = socket.set_nodelay(true);
     let (orders, mut ordered) = mpsc::channel(ORDERS);
     let mut out = BytesMut::new();
-    let config = SessionConfig {
-        role: Role::Server,
+    let config = GsupSessionConfig {
+        role: GsupRole::Server,
         name: Bytes::from_static(NAME.as_bytes()),
         ping_every: PATIENCE,
         patience: PATIENCE,
@@ -64,12 +64,12 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
         late: PATIENCE,
         window: usize::MAX,
     };
-    let session = Session::new(config, Instant::now().into_std(), &mut out);
-    let mut connection = Connection {
+    let session = GsupSession::new(config, Instant::now().into_std(), &mut out);
+    let mut connection = GsmCoreConnection {
         phones,
         session,
         out,
-        due: Due::new(),
+        due: DueAnswers::new(),
         answers: 0,
         number: None,
         orders,
@@ -90,11 +90,11 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
                 Ok(_) => connection.on_octets(&read.split()),
             },
             order = ordered.recv() => match order {
-                Some(Order::Send(message)) => {
+                Some(ConnectionOrder::Send(message)) => {
                     connection.send(&message);
                     true
                 }
-                Some(Order::Cut) | None => false,
+                Some(ConnectionOrder::Cut) | None => false,
             },
             () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
                 connection.answer_due();
@@ -118,19 +118,19 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
     }
 }
 
-// === impl Connection ===
+// === impl GsmCoreConnection ===
 
-impl Connection {
+impl GsmCoreConnection {
     /// False when the connection is to be closed.
     fn on_octets(&mut self, octets: &[u8]) -> bool {
         self.session.receive(octets, Instant::now().into_std());
         while let Some(event) = self.session.next_event(&mut self.out) {
             match event {
-                Event::Ready(name) => {
+                GsupEvent::Ready(name) => {
                     let name = name.unwrap_or_default();
                     self.number = Some(self.phones.came(name, self.orders.clone()));
                 }
-                Event::Message(message) => {
+                GsupEvent::Message(message) => {
                     self.on_message(&message);
                     if message.message_type == MessageType::MT_FORWARD_SM_REQUEST
                         && self.phones.ends(&message.imsi)
@@ -139,14 +139,14 @@ impl Connection {
                     }
                 }
                 // We make no requests that are waited for.
-                Event::Answer((), _) | Event::Malformed(_) => {}
-                Event::Closed(_) => return false,
+                GsupEvent::Answer((), _) | GsupEvent::Malformed(_) => {}
+                GsupEvent::Closed(_) => return false,
             }
         }
         true
     }
 
-    fn on_message(&mut self, message: &Message) {
+    fn on_message(&mut self, message: &GsupMessage) {
         match message.message_type {
             MessageType::MT_FORWARD_SM_REQUEST => {
                 let name = Bytes::from_static(NAME.as_bytes());
@@ -179,7 +179,7 @@ impl Connection {
         }
     }
 
-    fn send(&mut self, message: &Message) {
+    fn send(&mut self, message: &GsupMessage) {
         // What cannot be written is a mistake of the test that has made it.
         let sent = self.session.notify(message, &mut self.out);
         debug_assert!(sent.is_ok(), "{sent:?}");

@@ -11,14 +11,14 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::GsmCoreOptions;
-use super::connection::Order;
-use super::routes::{Namesakes, Routes};
-use crate::network::Network;
+use super::connection::ConnectionOrder;
+use super::routes::{CoreRoutes, Namesakes};
+use crate::network::SimulatedNetwork;
 use crate::simulator::journal::Journal;
-use smsc_gsup::message::{Message, SmRpAddress};
+use smsc_gsup::message::{GsupMessage, SmRpAddress};
 use smsc_gsup::message_type::MessageType;
 use smsc_host::clock;
-use smsc_sms::tpdu::{self, Address, Kind, Submit, Tpdu, UserData};
+use smsc_sms::tpdu::{self, SmsSubmit, Tpdu, TpduAddress, TpduKind, UserData};
 
 /// A mobile country code that no country has: nobody has such an IMSI (ITU-T E.212).
 const NOWHERE: &str = "000";
@@ -63,11 +63,11 @@ pub struct Arrived {
 pub struct Phones {
     options: GsmCoreOptions,
     journal: Option<Journal>,
-    inner: Mutex<Inner>,
+    inner: Mutex<PhonesState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct PhonesState {
     phones: HashMap<String, Phone>,
     /// Phones with a message under way.
     busy: HashMap<String, u32>,
@@ -78,7 +78,7 @@ struct Inner {
     /// The answers to messages of phones: IMSI, RP-cause (0 for those that were accepted), and SM-RP-UI.
     answers: Vec<(String, u8, Bytes)>,
     alerts_answered: usize,
-    routes: Routes,
+    routes: CoreRoutes,
     next_reference: u8,
     /// Messages of phones that are due, in part.
     owed: f64,
@@ -96,7 +96,7 @@ impl Phones {
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, PhonesState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,26 +173,26 @@ impl Phones {
 
     /// Tells every SMSC that a phone is ready, for this reason (3GPP TS 29.002, SM alert reason).
     pub fn ready(&self, imsi: &str, reason: u8) {
-        let message = Message {
+        let message = GsupMessage {
             reference: Some(0),
             alert_reason: Some(reason),
             source_name: Some(Bytes::from_static(super::NAME.as_bytes())),
-            ..Message::new(MessageType::READY_FOR_SM_REQUEST, imsi)
+            ..GsupMessage::new(MessageType::READY_FOR_SM_REQUEST, imsi)
         };
         self.inner().routes.to_all(&message);
     }
 
     /// A phone sends a TPDU to its service centre: to the first SMSC that is connected. False if none is.
     pub fn submit(&self, imsi: &str, msisdn: &str, service_centre: &str, tpdu: Bytes) -> bool {
-        let message = Message {
+        let message = GsupMessage {
             reference: Some(1),
-            destination: Some(SmRpAddress::ServiceCentre(Address::international(
+            destination: Some(SmRpAddress::ServiceCentre(TpduAddress::international(
                 service_centre,
             ))),
-            originator: Some(SmRpAddress::Msisdn(Address::international(msisdn))),
+            originator: Some(SmRpAddress::Msisdn(TpduAddress::international(msisdn))),
             user_information: Some(tpdu),
             source_name: Some(Bytes::from_static(super::NAME.as_bytes())),
-            ..Message::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
+            ..GsupMessage::new(MessageType::MO_FORWARD_SM_REQUEST, imsi)
         };
         self.inner().routes.to_first(message)
     }
@@ -203,7 +203,7 @@ impl Phones {
     }
 
     /// An SMSC has come; its number.
-    pub(super) fn came(&self, name: Bytes, orders: mpsc::Sender<Order>) -> u64 {
+    pub(super) fn came(&self, name: Bytes, orders: mpsc::Sender<ConnectionOrder>) -> u64 {
         self.inner().routes.came(name, orders)
     }
 
@@ -212,7 +212,7 @@ impl Phones {
     }
 
     /// Gives an answer to whom the name of this connection leads to, if that is another one.
-    pub(super) fn pass(&self, number: Option<u64>, answer: Message) -> Option<Message> {
+    pub(super) fn pass(&self, number: Option<u64>, answer: GsupMessage) -> Option<GsupMessage> {
         let inner = self.inner();
         let number = number.filter(|number| !inner.routes.leads_to(*number));
         let Some(number) = number else {
@@ -223,10 +223,14 @@ impl Phones {
     }
 
     /// An MT-forwardSM: its answer, and after how long; `None` when there is none.
-    pub(super) fn arrived(&self, request: &Message, name: &Bytes) -> Option<(Message, Duration)> {
+    pub(super) fn arrived(
+        &self,
+        request: &GsupMessage,
+        name: &Bytes,
+    ) -> Option<(GsupMessage, Duration)> {
         let mut inner = self.inner();
         if request.imsi.starts_with(NOWHERE) {
-            let error = Message {
+            let error = GsupMessage {
                 cause: Some(IMSI_UNKNOWN),
                 ..request.answer(MessageType::MT_FORWARD_SM_ERROR, name)
             };
@@ -239,25 +243,26 @@ impl Phones {
             inner.overlaps += 1;
         }
         let taken = phone == Phone::Here;
-        match taken {
-            true => inner.taken += 1,
-            false => inner.refused += 1,
+        if taken {
+            inner.taken += 1;
+        } else {
+            inner.refused += 1;
         }
         self.note(&mut inner, request, taken);
         inner.next_reference = inner.next_reference.wrapping_add(1);
         let reference = inner.next_reference;
         let answer = |message_type| request.answer(message_type, name);
         let answer = match phone {
-            Phone::Here => Message {
+            Phone::Here => GsupMessage {
                 reference: Some(reference),
                 ..answer(MessageType::MT_FORWARD_SM_RESULT)
             },
-            Phone::Refuses(cause) => Message {
+            Phone::Refuses(cause) => GsupMessage {
                 reference: Some(reference),
                 rp_cause: Some(cause),
                 ..answer(MessageType::MT_FORWARD_SM_ERROR)
             },
-            Phone::Away(cause) => Message {
+            Phone::Away(cause) => GsupMessage {
                 cause: Some(cause),
                 ..answer(MessageType::MT_FORWARD_SM_ERROR)
             },
@@ -275,7 +280,7 @@ impl Phones {
         self.inner().phones.get(imsi) == Some(&Phone::Ends)
     }
 
-    fn behaviour(&self, inner: &Inner, imsi: &str) -> Phone {
+    fn behaviour(&self, inner: &PhonesState, imsi: &str) -> Phone {
         if let Some(phone) = inner.phones.get(imsi) {
             return *phone;
         }
@@ -289,12 +294,12 @@ impl Phones {
         Phone::Here
     }
 
-    fn note(&self, inner: &mut Inner, request: &Message, taken: bool) {
+    fn note(&self, inner: &mut PhonesState, request: &GsupMessage, taken: bool) {
         if !self.options.keep && self.journal.is_none() {
             return;
         }
         let tpdu = request.user_information.clone().unwrap_or_default();
-        let (from, text) = match tpdu::decode(Kind::Deliver, &tpdu) {
+        let (from, text) = match tpdu::decode(TpduKind::Deliver, &tpdu) {
             Ok(Tpdu::Deliver(deliver)) => (
                 deliver.originating_address.text.clone(),
                 deliver
@@ -332,7 +337,7 @@ impl Phones {
     }
 
     /// An answer of an SMSC.
-    pub(super) fn answered(&self, answer: &Message) {
+    pub(super) fn answered(&self, answer: &GsupMessage) {
         let mut inner = self.inner();
         match answer.message_type {
             MessageType::READY_FOR_SM_RESULT => inner.alerts_answered += 1,
@@ -346,7 +351,7 @@ impl Phones {
     }
 }
 
-impl Network for Phones {
+impl SimulatedNetwork for Phones {
     fn flush(&self) {
         if let Some(journal) = &self.journal {
             journal.flush();
@@ -366,15 +371,15 @@ impl Network for Phones {
             }
         }
         for number in due {
-            let submit = Submit {
+            let submit = SmsSubmit {
                 message_reference: number.to_le_bytes()[0],
-                destination_address: Address::international(mo.to.clone()),
+                destination_address: TpduAddress::international(mo.to.clone()),
                 user_data: UserData {
                     // Letters and digits are their own septets.
                     body: Bytes::from(format!("message {number}")),
                     ..UserData::default()
                 },
-                ..Submit::default()
+                ..SmsSubmit::default()
             };
             if let Ok(tpdu) = Tpdu::Submit(submit).encode() {
                 let imsi = format!("00101{:010}", number % 10_000_000_000);

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::connection::Order;
-use smsc_gsup::message::Message;
+use super::connection::ConnectionOrder;
+use smsc_gsup::message::GsupMessage;
 
 /// What becomes of two connections of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,9 +25,9 @@ pub enum Namesakes {
 
 /// All connections that have said their names.
 #[derive(Debug, Default)]
-pub(super) struct Routes {
+pub(super) struct CoreRoutes {
     pub(super) namesakes: Namesakes,
-    connections: Vec<Named>,
+    connections: Vec<NamedConnection>,
     /// The connection that a name leads to.
     routes: HashMap<Bytes, u64>,
     made: u64,
@@ -35,22 +35,22 @@ pub(super) struct Routes {
 }
 
 #[derive(Debug)]
-struct Named {
+struct NamedConnection {
     number: u64,
     name: Bytes,
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<ConnectionOrder>,
 }
 
-// === impl Routes ===
+// === impl CoreRoutes ===
 
-impl Routes {
+impl CoreRoutes {
     /// A connection has said its name; its number.
-    pub(super) fn came(&mut self, name: Bytes, orders: mpsc::Sender<Order>) -> u64 {
+    pub(super) fn came(&mut self, name: Bytes, orders: mpsc::Sender<ConnectionOrder>) -> u64 {
         self.made += 1;
         let number = self.made;
         if self.namesakes == Namesakes::LastCloses {
             let same = self.connections.iter().filter(|one| one.name == name);
-            same.for_each(|one| one.order(Order::Cut));
+            same.for_each(|one| one.order(ConnectionOrder::Cut));
         }
         match self.namesakes {
             Namesakes::FirstCounts => {
@@ -60,7 +60,7 @@ impl Routes {
                 self.routes.insert(name.clone(), number);
             }
         }
-        self.connections.push(Named {
+        self.connections.push(NamedConnection {
             number,
             name: name.clone(),
             orders,
@@ -81,39 +81,39 @@ impl Routes {
     }
 
     /// Sends a message to whom a connection's name leads to; nowhere if that is nobody.
-    pub(super) fn pass(&self, number: u64, message: Message) {
+    pub(super) fn pass(&self, number: u64, message: GsupMessage) {
         let mut all = self.connections.iter();
         let name = all.find(|one| one.number == number).map(|one| &one.name);
         let leads_to = name.and_then(|name| self.routes.get(name));
         let mut all = self.connections.iter();
         if let Some(one) = all.find(|one| Some(&one.number) == leads_to) {
-            one.order(Order::Send(Box::new(message)));
+            one.order(ConnectionOrder::Send(Box::new(message)));
         }
     }
 
     /// The names that lead somewhere, in the order of their connections.
     pub(super) fn names(&self) -> Vec<String> {
-        let name = |one: &Named| String::from_utf8_lossy(&one.name).into_owned();
+        let name = |one: &NamedConnection| String::from_utf8_lossy(&one.name).into_owned();
         self.reachable().map(name).collect()
     }
 
     /// Sends a message to everyone that a name leads to.
-    pub(super) fn to_all(&self, message: &Message) {
+    pub(super) fn to_all(&self, message: &GsupMessage) {
         self.reachable()
-            .for_each(|one| one.order(Order::Send(Box::new(message.clone()))));
+            .for_each(|one| one.order(ConnectionOrder::Send(Box::new(message.clone()))));
     }
 
     /// Sends a message to the first that a name leads to; false if there is none.
-    pub(super) fn to_first(&self, message: Message) -> bool {
+    pub(super) fn to_first(&self, message: GsupMessage) -> bool {
         let first = self.reachable().next();
-        let order = Order::Send(Box::new(message));
+        let order = ConnectionOrder::Send(Box::new(message));
         first.is_some_and(|one| one.orders.try_send(order).is_ok())
     }
 
     pub(super) fn cut(&self) {
         self.connections
             .iter()
-            .for_each(|one| one.order(Order::Cut));
+            .for_each(|one| one.order(ConnectionOrder::Cut));
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -130,16 +130,16 @@ impl Routes {
         self.made
     }
 
-    fn reachable(&self) -> impl Iterator<Item = &Named> {
+    fn reachable(&self) -> impl Iterator<Item = &NamedConnection> {
         let all = self.connections.iter();
         all.filter(|one| self.leads_to(one.number))
     }
 }
 
-// === impl Named ===
+// === impl NamedConnection ===
 
-impl Named {
-    fn order(&self, order: Order) {
+impl NamedConnection {
+    fn order(&self, order: ConnectionOrder) {
         // Who does not take its orders gets fewer.
         let _ = self.orders.try_send(order);
     }
@@ -149,10 +149,10 @@ impl Named {
 mod tests {
     use super::*;
 
-    fn named(namesakes: Namesakes) -> (Routes, [mpsc::Receiver<Order>; 2]) {
-        let mut routes = Routes {
+    fn named(namesakes: Namesakes) -> (CoreRoutes, [mpsc::Receiver<ConnectionOrder>; 2]) {
+        let mut routes = CoreRoutes {
             namesakes,
-            ..Routes::default()
+            ..CoreRoutes::default()
         };
         let received = [1, 2].map(|number| {
             let (orders, received) = mpsc::channel(8);

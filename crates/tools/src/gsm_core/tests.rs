@@ -7,15 +7,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::*;
-use smsc_gsup::message::{Message, REFERENCE_UNKNOWN, SmRpAddress};
+use smsc_gsup::message::{GsupMessage, REFERENCE_UNKNOWN, SmRpAddress};
 use smsc_gsup::message_type::MessageType;
-use smsc_gsup::session::{Event, Role, Session, SessionConfig};
-use smsc_sms::tpdu::{Address, Deliver, TimeStamp, Tpdu, UserData};
+use smsc_gsup::session::{GsupEvent, GsupRole, GsupSession, GsupSessionConfig};
+use smsc_sms::tpdu::{Deliver, TimeStamp, Tpdu, TpduAddress, UserData};
 
 /// A client that has shaken hands.
 struct Client {
     socket: TcpStream,
-    session: Session<u32>,
+    session: GsupSession<u32>,
     out: BytesMut,
 }
 
@@ -23,8 +23,8 @@ impl Client {
     async fn connect(address: std::net::SocketAddr) -> Self {
         let socket = TcpStream::connect(address).await.unwrap();
         let second = std::time::Duration::from_secs(60);
-        let config = SessionConfig {
-            role: Role::Client,
+        let config = GsupSessionConfig {
+            role: GsupRole::Client,
             name: Bytes::from_static(b"SMSC-1"),
             ping_every: second,
             patience: second,
@@ -33,17 +33,17 @@ impl Client {
             window: 10,
         };
         let mut out = BytesMut::new();
-        let session = Session::new(config, Instant::now(), &mut out);
+        let session = GsupSession::new(config, Instant::now(), &mut out);
         let mut client = Self {
             socket,
             session,
             out,
         };
-        assert_eq!(client.next().await, Event::Ready(None));
+        assert_eq!(client.next().await, GsupEvent::Ready(None));
         client
     }
 
-    async fn next(&mut self) -> Event<u32> {
+    async fn next(&mut self) -> GsupEvent<u32> {
         loop {
             if let Some(event) = self.session.next_event(&mut self.out) {
                 self.flush().await;
@@ -61,9 +61,9 @@ impl Client {
         self.socket.write_all_buf(&mut self.out).await.unwrap();
     }
 
-    async fn deliver(&mut self, imsi: &str, text: &'static str) -> Message {
+    async fn deliver(&mut self, imsi: &str, text: &'static str) -> GsupMessage {
         let deliver = Deliver {
-            originating_address: Address::alphanumeric("ACME"),
+            originating_address: TpduAddress::alphanumeric("ACME"),
             service_centre_time_stamp: TimeStamp {
                 month: 1,
                 day: 1,
@@ -75,12 +75,12 @@ impl Client {
             },
             ..Deliver::default()
         };
-        let request = Message {
+        let request = GsupMessage {
             reference: Some(REFERENCE_UNKNOWN),
             destination: Some(SmRpAddress::Imsi(imsi.to_owned())),
-            originator: Some(SmRpAddress::ServiceCentre(Address::international("49"))),
+            originator: Some(SmRpAddress::ServiceCentre(TpduAddress::international("49"))),
             user_information: Some(Tpdu::Deliver(deliver).encode().unwrap().into()),
-            ..Message::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
+            ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
         };
         let sent = self
             .session
@@ -88,7 +88,7 @@ impl Client {
         assert_eq!(sent, Ok(()));
         self.flush().await;
         match self.next().await {
-            Event::Answer(7, answer) => *answer,
+            GsupEvent::Answer(7, answer) => *answer,
             other => panic!("{other:?}"),
         }
     }
@@ -122,7 +122,7 @@ async fn phones_behave_as_they_are_told() {
 
     phones.ready(full, 2);
     match client.next().await {
-        Event::Message(alert) => {
+        GsupEvent::Message(alert) => {
             assert_eq!(alert.message_type, MessageType::READY_FOR_SM_REQUEST);
             assert_eq!(alert.alert_reason, Some(2));
         }

@@ -1,7 +1,7 @@
 //! Connecting and binding as an ESME, with errors that say what to do, and unbinding.
 //!
 //! Used by every bind of a load run and by `smsc send`. What the SMSC sends right behind its bind
-//! answer stays in the [`Wire`] for the caller.
+//! answer stays in the [`SimulatorWire`] for the caller.
 
 use std::io;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use bytes::Bytes;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::simulator::wire::Wire;
+use crate::simulator::wire::SimulatorWire;
 use smsc_smpp::codec::{Decoded, decode};
-use smsc_smpp::{Bind, Body, CommandStatus, Leniency, Pdu};
+use smsc_smpp::{BindRequest, Body, CommandStatus, Leniency, Pdu};
 
 /// How long connecting and binding may take, each.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,7 +23,7 @@ const BIND_SEQUENCE: u32 = 1;
 
 /// What a bind is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum LoadBindRole {
     /// Submits and receives.
     Transceiver,
     /// Only submits.
@@ -34,7 +34,7 @@ pub enum Role {
 
 /// Who binds where.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct BindTarget {
     /// Address and port of the SMSC.
     pub to: String,
     /// The account.
@@ -103,12 +103,12 @@ fn explain(status: CommandStatus) -> String {
 ///
 /// # Errors
 /// [`BindError`], with what to do about it.
-pub async fn connect(target: &Target, role: Role) -> Result<Wire, BindError> {
+pub async fn connect(target: &BindTarget, role: LoadBindRole) -> Result<SimulatorWire, BindError> {
     let to = || target.to.clone();
     let connected = timeout(PATIENCE, TcpStream::connect(&target.to)).await;
     let stream = connected
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-        .and_then(Wire::new);
+        .and_then(SimulatorWire::new);
     let mut wire = match stream {
         Ok(wire) => wire,
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
@@ -116,16 +116,16 @@ pub async fn connect(target: &Target, role: Role) -> Result<Wire, BindError> {
         }
         Err(source) => return Err(BindError::Connect { to: to(), source }),
     };
-    let bind = Bind {
+    let bind = BindRequest {
         system_id: Bytes::copy_from_slice(target.system_id.as_bytes()),
         password: Bytes::copy_from_slice(target.password.as_bytes()),
         interface_version: INTERFACE_VERSION,
-        ..Bind::default()
+        ..BindRequest::default()
     };
     let body = match role {
-        Role::Transceiver => Body::BindTransceiver(bind),
-        Role::Transmitter => Body::BindTransmitter(bind),
-        Role::Receiver => Body::BindReceiver(bind),
+        LoadBindRole::Transceiver => Body::BindTransceiver(bind),
+        LoadBindRole::Transmitter => Body::BindTransmitter(bind),
+        LoadBindRole::Receiver => Body::BindReceiver(bind),
     };
     Pdu::request(BIND_SEQUENCE, body).encode(&mut wire.output);
     match timeout(PATIENCE, answer(&mut wire)).await {
@@ -140,7 +140,7 @@ pub async fn connect(target: &Target, role: Role) -> Result<Wire, BindError> {
 }
 
 /// The status of the bind's answer; `None` when the connection ends first.
-async fn answer(wire: &mut Wire) -> Option<CommandStatus> {
+async fn answer(wire: &mut SimulatorWire) -> Option<CommandStatus> {
     loop {
         while let Some(frame) = wire.next_frame().ok()? {
             let Decoded::Pdu(pdu) = decode(&frame, &Leniency::default()) else {
@@ -157,7 +157,7 @@ async fn answer(wire: &mut Wire) -> Option<CommandStatus> {
 }
 
 /// Unbinds and reads until the SMSC agrees; `None` when the connection ends first.
-pub async fn farewell(wire: &mut Wire, sequence: u32) -> Option<()> {
+pub async fn farewell(wire: &mut SimulatorWire, sequence: u32) -> Option<()> {
     Pdu::request(sequence, Body::Unbind).encode(&mut wire.output);
     loop {
         while let Some(frame) = wire.next_frame().ok()? {

@@ -8,7 +8,7 @@ use smsc_smpp::CommandStatus;
 
 /// Totals of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct LoadCounts {
     /// Submits waiting for their answer.
     pub outstanding: u64,
     /// Positive answers.
@@ -41,9 +41,9 @@ pub struct Counts {
     pub disconnects: u64,
 }
 
-// === impl Counts ===
+// === impl LoadCounts ===
 
-impl Counts {
+impl LoadCounts {
     /// Negative answers.
     pub fn refused_total(&self) -> u64 {
         self.refused.values().sum()

@@ -11,13 +11,13 @@ use bytes::{BufMut, Bytes, BytesMut};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use super::bind::{BindError, Role, Target, connect, farewell};
-use super::ledger::Ledger;
-use super::plan::{Submission, sharers};
+use super::bind::{BindError, BindTarget, LoadBindRole, connect, farewell};
+use super::ledger::LoadLedger;
+use super::plan::{PendingSubmission, sharers};
 use super::reference::REFERENCE;
-use super::{Phase, Shared};
-use crate::simulator::in_flight::InFlight;
-use crate::simulator::wire::Wire;
+use super::{LoadPhase, LoadShared};
+use crate::simulator::in_flight::RequestWindow;
+use crate::simulator::wire::SimulatorWire;
 use smsc_host::clock;
 use smsc_smpp::codec::{Decoded, decode};
 use smsc_smpp::{
@@ -40,12 +40,12 @@ const INTERNATIONAL: (u8, u8) = (1, 1);
 
 /// A bind and what it needs to build messages.
 pub(super) struct Esme {
-    shared: Arc<Shared>,
-    role: Role,
-    target: Target,
+    shared: Arc<LoadShared>,
+    role: LoadBindRole,
+    target: BindTarget,
     /// Woken when messages are due.
     wake: Arc<Notify>,
-    in_flight: InFlight<Submission>,
+    in_flight: RequestWindow<PendingSubmission>,
     message: SubmitSm,
     filler: Bytes,
     scratch: BytesMut,
@@ -54,7 +54,7 @@ pub(super) struct Esme {
 
 /// Why a connection is over.
 #[derive(PartialEq, Eq)]
-enum End {
+enum DisconnectReason {
     Broken,
     Finished,
 }
@@ -62,18 +62,23 @@ enum End {
 // === impl Esme ===
 
 impl Esme {
-    pub(super) fn new(shared: Arc<Shared>, number: usize, role: Role, wake: Arc<Notify>) -> Self {
+    pub(super) fn new(
+        shared: Arc<LoadShared>,
+        number: usize,
+        role: LoadBindRole,
+        wake: Arc<Notify>,
+    ) -> Self {
         let options = &shared.options;
         let filler = FILLER.iter().copied().cycle();
         Self {
             role,
-            target: Target {
+            target: BindTarget {
                 to: options.to_of(number),
                 system_id: options.system_id_of(number),
                 password: options.password.clone(),
             },
             wake,
-            in_flight: InFlight::new(options.window),
+            in_flight: RequestWindow::new(options.window),
             message: SubmitSm {
                 source_addr: Bytes::copy_from_slice(options.source.as_bytes()),
                 dest_addr_ton: INTERNATIONAL.0,
@@ -94,7 +99,7 @@ impl Esme {
     pub(super) async fn run(
         mut self,
         bound: mpsc::Sender<Result<(), BindError>>,
-        mut phase: watch::Receiver<Phase>,
+        mut phase: watch::Receiver<LoadPhase>,
     ) {
         let mut wire = match connect(&self.target, self.role).await {
             Ok(wire) => wire,
@@ -109,7 +114,7 @@ impl Esme {
         }
         drop(bound);
         if phase
-            .wait_for(|phase| *phase != Phase::Starting)
+            .wait_for(|phase| *phase != LoadPhase::Starting)
             .await
             .is_err()
         {
@@ -118,7 +123,7 @@ impl Esme {
         loop {
             let end = self.work(&mut wire, &mut phase).await;
             let unanswered = self.in_flight.drain();
-            if end == End::Finished {
+            if end == DisconnectReason::Finished {
                 self.ledger().on_unanswered(unanswered);
                 // The run is over: the result of the unbind does not matter.
                 let _ = timeout(FAREWELL, farewell(&mut wire, UNBIND_SEQUENCE)).await;
@@ -133,25 +138,29 @@ impl Esme {
         }
     }
 
-    async fn work(&mut self, wire: &mut Wire, phase: &mut watch::Receiver<Phase>) -> End {
+    async fn work(
+        &mut self,
+        wire: &mut SimulatorWire,
+        phase: &mut watch::Receiver<LoadPhase>,
+    ) -> DisconnectReason {
         let mut quota = u64::MAX;
         loop {
             if !self.turn(wire, quota) {
                 // Our last answers may still get out; the connection is given up either way.
                 let _ = wire.flush();
-                return End::Broken;
+                return DisconnectReason::Broken;
             }
             tokio::select! {
                 received = wire.receive() => {
                     if !received.unwrap_or(false) {
-                        return End::Broken;
+                        return DisconnectReason::Broken;
                     }
                     quota = u64::MAX;
                 }
                 () = self.wake.notified() => quota = self.share_of_due(),
                 changed = phase.changed() => {
-                    if changed.is_err() || *phase.borrow() == Phase::Finished {
-                        return End::Finished;
+                    if changed.is_err() || *phase.borrow() == LoadPhase::Finished {
+                        return DisconnectReason::Finished;
                     }
                 }
             }
@@ -160,7 +169,7 @@ impl Esme {
 
     /// Handles what was received and submits at most `quota` messages; `false` when the connection
     /// is of no use any more.
-    fn turn(&mut self, wire: &mut Wire, quota: u64) -> bool {
+    fn turn(&mut self, wire: &mut SimulatorWire, quota: u64) -> bool {
         let shared = self.shared.clone();
         let now_us = shared.now_us();
         let mut ledger = shared.ledger.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +177,7 @@ impl Esme {
             ledger.lines.now_ms = clock::now_ms();
         }
         let usable = self.read(wire, &mut ledger, now_us);
-        if usable && self.role != Role::Receiver {
+        if usable && self.role != LoadBindRole::Receiver {
             self.submit(wire, &mut ledger, now_us, quota);
         }
         if let Some(journal) = &shared.journal {
@@ -177,7 +186,7 @@ impl Esme {
         usable
     }
 
-    fn read(&mut self, wire: &mut Wire, ledger: &mut Ledger, now_us: u64) -> bool {
+    fn read(&mut self, wire: &mut SimulatorWire, ledger: &mut LoadLedger, now_us: u64) -> bool {
         loop {
             let frame = match wire.next_frame() {
                 Ok(Some(frame)) => frame,
@@ -224,7 +233,13 @@ impl Esme {
         }
     }
 
-    fn submit(&mut self, wire: &mut Wire, ledger: &mut Ledger, now_us: u64, quota: u64) {
+    fn submit(
+        &mut self,
+        wire: &mut SimulatorWire,
+        ledger: &mut LoadLedger,
+        now_us: u64,
+        quota: u64,
+    ) {
         let mut left = quota;
         while left > 0 && self.in_flight.room() > 0 {
             let Some(submission) = ledger.take(now_us) else {
@@ -263,7 +278,7 @@ impl Esme {
     }
 
     /// Tries until it works or the run is finished.
-    async fn reconnect(&self, phase: &mut watch::Receiver<Phase>) -> Option<Wire> {
+    async fn reconnect(&self, phase: &mut watch::Receiver<LoadPhase>) -> Option<SimulatorWire> {
         let mut pause = BACKOFF.0;
         loop {
             // Half of the pause is jitter: binds that broke together do not come back together.
@@ -271,7 +286,7 @@ impl Esme {
             tokio::select! {
                 () = sleep(wait) => {}
                 changed = phase.changed() => {
-                    if changed.is_err() || *phase.borrow() == Phase::Finished {
+                    if changed.is_err() || *phase.borrow() == LoadPhase::Finished {
                         return None;
                     }
                 }
@@ -283,7 +298,7 @@ impl Esme {
         }
     }
 
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+    fn ledger(&self) -> MutexGuard<'_, LoadLedger> {
         self.shared
             .ledger
             .lock()

@@ -10,10 +10,10 @@
 
 use std::collections::HashMap;
 
-use super::counts::Counts;
+use super::counts::LoadCounts;
 use super::journal_lines::JournalLines;
 use super::meter::Meter;
-use super::plan::{Plan, Submission};
+use super::plan::{LoadPlan, PendingSubmission};
 use super::reference::{IdKeys, IdSet, RunTag};
 use smsc_smpp::receipt;
 use smsc_smpp::{CommandStatus, DeliverSm, tag};
@@ -25,20 +25,20 @@ const EXAMPLES: usize = 10;
 
 /// The books.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct LoadLedger {
     /// What is sent when.
-    pub plan: Plan,
+    pub plan: LoadPlan,
     /// Latencies and throughput.
     pub meter: Meter,
     /// Totals.
-    pub counts: Counts,
+    pub counts: LoadCounts,
     /// Lines for the journal.
     pub lines: JournalLines,
     tag: RunTag,
     wants_receipts: bool,
     keys: IdKeys,
-    pending: HashMap<u64, Pending, ahash::RandomState>,
-    early: HashMap<u64, Early, ahash::RandomState>,
+    pending: HashMap<u64, AwaitedReceipt, ahash::RandomState>,
+    early: HashMap<u64, UnclaimedReceipt, ahash::RandomState>,
     done: IdSet,
     /// Messages that may have been accepted although no answer arrived: receipts with unknown ids
     /// belong to them.
@@ -49,29 +49,29 @@ pub struct Ledger {
 
 /// An accepted message without a receipt.
 #[derive(Debug, Clone, Copy)]
-struct Pending {
+struct AwaitedReceipt {
     index: u64,
     intended_us: u64,
 }
 
 /// A receipt without an accepted message.
 #[derive(Debug, Clone, Copy)]
-struct Early {
+struct UnclaimedReceipt {
     /// Our message, when the receipt repeats its text.
     index: Option<u64>,
     at_us: u64,
     state: u8,
 }
 
-// === impl Ledger ===
+// === impl LoadLedger ===
 
-impl Ledger {
+impl LoadLedger {
     /// Empty books for a run.
-    pub fn new(tag: RunTag, plan: Plan, wants_receipts: bool, lines: JournalLines) -> Self {
+    pub fn new(tag: RunTag, plan: LoadPlan, wants_receipts: bool, lines: JournalLines) -> Self {
         Self {
             plan,
             meter: Meter::default(),
-            counts: Counts::default(),
+            counts: LoadCounts::default(),
             lines,
             tag,
             wants_receipts,
@@ -85,7 +85,7 @@ impl Ledger {
     }
 
     /// The next message to send, if one is due.
-    pub fn take(&mut self, now_us: u64) -> Option<Submission> {
+    pub fn take(&mut self, now_us: u64) -> Option<PendingSubmission> {
         let submission = self.plan.take(now_us)?;
         self.counts.outstanding += 1;
         self.counts.resubmitted += u64::from(submission.again);
@@ -97,7 +97,7 @@ impl Ledger {
     pub fn on_answer(
         &mut self,
         now_us: u64,
-        submission: &Submission,
+        submission: &PendingSubmission,
         status: CommandStatus,
         message_id: &[u8],
     ) {
@@ -122,7 +122,7 @@ impl Ledger {
             let waited = early.at_us.saturating_sub(submission.intended_us);
             return self.on_match(early.at_us, waited, early.state);
         }
-        let pending = Pending {
+        let pending = AwaitedReceipt {
             index: submission.index,
             intended_us: submission.intended_us,
         };
@@ -133,7 +133,7 @@ impl Ledger {
     }
 
     /// The connection broke before these were answered.
-    pub fn on_lost(&mut self, submissions: Vec<Submission>, resubmit: bool) {
+    pub fn on_lost(&mut self, submissions: Vec<PendingSubmission>, resubmit: bool) {
         self.counts.disconnects += 1;
         for submission in submissions {
             self.counts.outstanding -= 1;
@@ -147,7 +147,7 @@ impl Ledger {
     }
 
     /// These were never answered, and the wait is over.
-    pub fn on_unanswered(&mut self, submissions: Vec<Submission>) {
+    pub fn on_unanswered(&mut self, submissions: Vec<PendingSubmission>) {
         for submission in submissions {
             self.counts.outstanding -= 1;
             self.counts.unanswered += 1;
@@ -189,7 +189,7 @@ impl Ledger {
         } else if self.done.contains(key) || self.early.contains_key(&key) {
             self.counts.duplicated += 1;
         } else if self.early.len() < EARLY_MAX {
-            let early = Early {
+            let early = UnclaimedReceipt {
                 index: self.index_in(deliver_sm),
                 at_us: now_us,
                 state,
@@ -271,9 +271,9 @@ mod tests {
 
     const TAG_DONE: &str = "stat:DELIVRD err:000 text:";
 
-    fn ledger(count: u64) -> Ledger {
-        let plan = Plan::new(None, Some(count), None);
-        Ledger::new(RunTag::random(), plan, true, JournalLines::disabled())
+    fn ledger(count: u64) -> LoadLedger {
+        let plan = LoadPlan::new(None, Some(count), None);
+        LoadLedger::new(RunTag::random(), plan, true, JournalLines::disabled())
     }
 
     fn with_tlvs(id: &str, state: u8) -> DeliverSm {
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn every_accepted_message_waits_for_one_receipt() {
         let mut ledger = ledger(3);
-        let sent: Vec<Submission> = std::iter::from_fn(|| ledger.take(10)).collect();
+        let sent: Vec<PendingSubmission> = std::iter::from_fn(|| ledger.take(10)).collect();
         ledger.on_answer(1_010, &sent[0], OK, b"100");
         ledger.on_answer(1_010, &sent[1], OK, b"beef");
         ledger.on_answer(1_010, &sent[2], CommandStatus::ESME_RTHROTTLED, b"");
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn what_is_no_receipt_and_what_repeats_an_id_is_counted() {
         let mut ledger = ledger(2);
-        let sent: Vec<Submission> = std::iter::from_fn(|| ledger.take(0)).collect();
+        let sent: Vec<PendingSubmission> = std::iter::from_fn(|| ledger.take(0)).collect();
         ledger.on_answer(1, &sent[0], OK, b"5");
         ledger.on_answer(1, &sent[1], OK, b"5");
         ledger.on_deliver(

@@ -23,10 +23,10 @@ pub struct LoadOptions {
     pub accounts: Option<usize>,
     /// The password shown.
     pub password: String,
-    /// How many binds; with [`BindType::Pair`], of each kind.
+    /// How many binds; with [`LoadBindType::Pair`], of each kind.
     pub binds: usize,
     /// Which kind of binds.
-    pub bind_type: BindType,
+    pub bind_type: LoadBindType,
     /// Unanswered submits on one bind.
     pub window: usize,
     /// Stop after this many messages.
@@ -59,7 +59,7 @@ pub struct LoadOptions {
 
 /// The kind of binds a run uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum BindType {
+pub enum LoadBindType {
     /// One connection for both directions.
     Transceiver,
     /// A transmitter and a receiver for each.
@@ -102,7 +102,7 @@ impl Default for LoadOptions {
             accounts: None,
             password: "test".to_owned(),
             binds: 4,
-            bind_type: BindType::Transceiver,
+            bind_type: LoadBindType::Transceiver,
             window: 250,
             count: None,
             duration: None,

@@ -15,7 +15,7 @@ const GRACE_US: u64 = 50_000;
 
 /// A message on its way to an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Submission {
+pub struct PendingSubmission {
     /// Number of the message within the run.
     pub index: u64,
     /// When it should have been sent.
@@ -26,18 +26,18 @@ pub struct Submission {
 
 /// The schedule of a run.
 #[derive(Debug)]
-pub struct Plan {
+pub struct LoadPlan {
     rate: Option<f64>,
     count: u64,
     until_us: u64,
     next: u64,
-    again: VecDeque<Submission>,
+    again: VecDeque<PendingSubmission>,
     stopped: bool,
 }
 
-// === impl Plan ===
+// === impl LoadPlan ===
 
-impl Plan {
+impl LoadPlan {
     /// Ends after `count` messages or `duration`, whichever comes first.
     pub fn new(rate: Option<f64>, count: Option<u64>, duration: Option<Duration>) -> Self {
         let until_us = duration.map_or(u64::MAX, |duration| duration.as_micros() as u64);
@@ -52,7 +52,7 @@ impl Plan {
     }
 
     /// The next message that is due.
-    pub fn take(&mut self, now_us: u64) -> Option<Submission> {
+    pub fn take(&mut self, now_us: u64) -> Option<PendingSubmission> {
         if let Some(again) = self.again.pop_front() {
             return Some(again);
         }
@@ -67,7 +67,7 @@ impl Plan {
             return None;
         }
         self.next += 1;
-        Some(Submission {
+        Some(PendingSubmission {
             index: self.next - 1,
             intended_us,
             again: false,
@@ -121,8 +121,8 @@ impl Plan {
     }
 
     /// Puts a message whose connection broke at the head of the queue.
-    pub fn send_again(&mut self, submission: Submission) {
-        self.again.push_back(Submission {
+    pub fn send_again(&mut self, submission: PendingSubmission) {
+        self.again.push_back(PendingSubmission {
             again: true,
             ..submission
         });
@@ -161,7 +161,7 @@ pub fn due_at_us(index: u64, rate: f64) -> u64 {
 mod tests {
     use super::*;
 
-    fn taken(plan: &mut Plan, now_us: u64) -> Vec<u64> {
+    fn taken(plan: &mut LoadPlan, now_us: u64) -> Vec<u64> {
         std::iter::from_fn(|| plan.take(now_us))
             .map(|submission| submission.intended_us)
             .collect()
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_a_schedule_that_waits_for_nobody() {
-        let mut plan = Plan::new(Some(1000.0), None, Some(Duration::from_secs(1)));
+        let mut plan = LoadPlan::new(Some(1000.0), None, Some(Duration::from_secs(1)));
         assert_eq!(taken(&mut plan, 0), [0]);
         assert_eq!(taken(&mut plan, 999), [0u64; 0]);
         assert_eq!(plan.due(3000), 3);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_a_slow_receiver_left_unsent_is_counted() {
-        let mut plan = Plan::new(Some(100.0), None, Some(Duration::from_secs(2)));
+        let mut plan = LoadPlan::new(Some(100.0), None, Some(Duration::from_secs(2)));
         assert_eq!(taken(&mut plan, 500_000).len(), 51);
         assert!(plan.take(2_000_000 + GRACE_US).is_none());
         assert_eq!(plan.behind(), 149);
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn without_a_rate_a_message_is_intended_for_now() {
-        let mut plan = Plan::new(None, Some(3), None);
+        let mut plan = LoadPlan::new(None, Some(3), None);
         assert_eq!(plan.take(7).map(|next| next.intended_us), Some(7));
         assert_eq!(taken(&mut plan, 9), [9, 9]);
         assert!(plan.is_over(9) && plan.behind() == 0);
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_again_goes_first_and_keeps_its_moment() {
-        let mut plan = Plan::new(None, Some(2), None);
+        let mut plan = LoadPlan::new(None, Some(2), None);
         let first = plan.take(5).unwrap();
         plan.send_again(first);
         assert!(!plan.is_empty(6));

@@ -8,21 +8,15 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::ledger::Ledger;
-use super::meter::{Latency, SAMPLE_US};
-use super::options::{BindType, LoadOptions};
+use super::ledger::LoadLedger;
+use super::meter::LatencyMeter;
+use super::options::{LoadBindType, LoadOptions};
 use smsc_domain::state;
 use smsc_smpp::CommandStatus;
 
-/// Percentiles of the curve in the report: closer together towards the end.
-const CURVE: [f64; 24] = [
-    0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 85.0, 90.0, 92.5, 95.0, 97.5, 98.0, 99.0,
-    99.25, 99.5, 99.75, 99.9, 99.925, 99.95, 99.975, 99.99,
-];
-
 /// Everything worth telling about a run.
 #[derive(Debug, Clone, Serialize)]
-pub struct Summary {
+pub struct LoadSummary {
     /// What was run, in a few words.
     pub shape: String,
     /// Messages submitted, those sent again not counted twice.
@@ -77,11 +71,8 @@ pub struct Summary {
     pub receipt_latency: Percentiles,
     /// CPU seconds of the load generator during the run; absent where they cannot be read.
     pub cpu_seconds: Option<f64>,
-    /// The same per 100,000 accepted messages.
+    /// CPU seconds of the load generator per 100,000 accepted messages.
     pub cpu_seconds_per_100k: Option<f64>,
-    /// What happened in each tenth of a second, for the report.
-    #[serde(skip)]
-    pub samples: Vec<(u32, u32)>,
 }
 
 /// A latency distribution in milliseconds.
@@ -97,16 +88,13 @@ pub struct Percentiles {
     pub p99_9: f64,
     /// The slowest.
     pub max: f64,
-    /// Percent and milliseconds, for the report.
-    #[serde(skip)]
-    pub curve: Vec<(f64, f64)>,
 }
 
-// === impl Summary ===
+// === impl LoadSummary ===
 
-impl Summary {
+impl LoadSummary {
     /// The numbers of a closed ledger.
-    pub fn new(options: &LoadOptions, ledger: &Ledger, cpu_seconds: Option<f64>) -> Self {
+    pub fn new(options: &LoadOptions, ledger: &LoadLedger, cpu_seconds: Option<f64>) -> Self {
         let counts = &ledger.counts;
         let meter = &ledger.meter;
         let status = |status: u32| CommandStatus(status).name().into_owned();
@@ -115,7 +103,6 @@ impl Summary {
             until_us => count as f64 * 1e6 / until_us as f64,
         };
         let accepted = counts.accepted;
-        let samples = meter.samples().iter();
         Self {
             shape: shape(options),
             sent: ledger.plan.sent(),
@@ -155,18 +142,12 @@ impl Summary {
             cpu_seconds_per_100k: cpu_seconds
                 .filter(|_| accepted > 0)
                 .map(|seconds| seconds * 1e5 / accepted as f64),
-            samples: samples.map(|one| (one.accepted, one.receipts)).collect(),
         }
     }
 
-    /// Seconds that one sample stands for.
-    pub fn sample_seconds(&self) -> f64 {
-        SAMPLE_US as f64 / 1e6
-    }
-
     /// Name and value of every line, in the order of the table.
-    pub fn lines(&self) -> Vec<(String, String)> {
-        let mut lines = Lines::default();
+    fn lines(&self) -> Vec<(String, String)> {
+        let mut lines = SummaryLines::default();
         lines.count("sent", self.sent);
         lines.count("accepted", self.accepted);
         for (status, count) in &self.refused {
@@ -207,7 +188,7 @@ impl Summary {
     }
 
     /// Name and distribution of each latency that was measured.
-    pub fn latencies(&self) -> Vec<(&'static str, &Percentiles)> {
+    fn latencies(&self) -> Vec<(&'static str, &Percentiles)> {
         let mut latencies = vec![("submit_sm_resp", &self.answer_latency)];
         if self.receipts_wanted {
             latencies.push(("receipt", &self.receipt_latency));
@@ -216,7 +197,7 @@ impl Summary {
     }
 }
 
-impl fmt::Display for Summary {
+impl fmt::Display for LoadSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.shape)?;
         for (name, value) in self.lines() {
@@ -249,22 +230,13 @@ impl fmt::Display for Summary {
 // === impl Percentiles ===
 
 impl Percentiles {
-    fn new(latency: &Latency) -> Self {
-        let curve = if latency.is_empty() {
-            Vec::new()
-        } else {
-            CURVE
-                .iter()
-                .map(|p| (*p, latency.percentile_ms(*p)))
-                .collect()
-        };
+    fn new(latency: &LatencyMeter) -> Self {
         Self {
             p50: latency.percentile_ms(50.0),
             p90: latency.percentile_ms(90.0),
             p99: latency.percentile_ms(99.0),
             p99_9: latency.percentile_ms(99.9),
             max: latency.max_ms(),
-            curve,
         }
     }
 
@@ -282,11 +254,11 @@ impl Percentiles {
 
 /// Lines of the table as they come.
 #[derive(Default)]
-struct Lines(Vec<(String, String)>);
+struct SummaryLines(Vec<(String, String)>);
 
-// === impl Lines ===
+// === impl SummaryLines ===
 
-impl Lines {
+impl SummaryLines {
     fn text(&mut self, name: &str, value: String) {
         self.0.push((name.to_owned(), value));
     }
@@ -318,8 +290,8 @@ pub fn grouped(number: u64) -> String {
 
 fn shape(options: &LoadOptions) -> String {
     let binds = match options.bind_type {
-        BindType::Transceiver => "transceiver binds",
-        BindType::Pair => "transmitter+receiver pairs",
+        LoadBindType::Transceiver => "transceiver binds",
+        LoadBindType::Pair => "transmitter+receiver pairs",
     };
     let rate = match options.rate {
         Some(rate) => format!("{rate}/s"),
@@ -335,24 +307,15 @@ fn shape(options: &LoadOptions) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::journal_lines::JournalLines;
-    use super::super::plan::Plan;
+    use super::super::plan::LoadPlan;
     use super::super::reference::RunTag;
     use super::*;
-
-    impl Summary {
-        /// A run in which nothing happened, for tests of the report.
-        pub(in crate::load) fn sample() -> Self {
-            let plan = Plan::new(None, Some(0), None);
-            let ledger = Ledger::new(RunTag::random(), plan, true, JournalLines::disabled());
-            Self::new(&LoadOptions::default(), &ledger, None)
-        }
-    }
 
     #[test]
     fn the_table_shows_rates_up_to_the_last_event() {
         let options = LoadOptions::default();
-        let plan = Plan::new(None, Some(1000), None);
-        let mut ledger = Ledger::new(RunTag::random(), plan, true, JournalLines::disabled());
+        let plan = LoadPlan::new(None, Some(1000), None);
+        let mut ledger = LoadLedger::new(RunTag::random(), plan, true, JournalLines::disabled());
         for index in 0..1000u64 {
             let sent = ledger.take(index * 1000).unwrap();
             let id = (index + 1).to_string();
@@ -360,7 +323,7 @@ mod tests {
             ledger.on_answer(now_us, &sent, CommandStatus::ESME_ROK, id.as_bytes());
         }
         ledger.close();
-        let summary = Summary::new(&options, &ledger, Some(0.5));
+        let summary = LoadSummary::new(&options, &ledger, Some(0.5));
         assert!((summary.accepted_per_second - 1000.0).abs() < 0.01);
         assert_eq!(summary.end_to_end_per_second, 0.0);
         assert_eq!(summary.cpu_seconds_per_100k, Some(50.0));

@@ -4,9 +4,9 @@
 use std::future::pending;
 use std::time::Duration;
 
-use super::{BindType, LoadError, LoadOptions, Summary, run};
+use super::{LoadBindType, LoadError, LoadOptions, LoadSummary, run};
 use crate::simulator::{
-    CounterSnapshot, Delay, Door, Profile, Receipts, Simulator, SimulatorOptions,
+    CounterSnapshot, Delay, Profile, ReceiptBehaviour, Simulator, SimulatorOptions, TcpBehaviour,
 };
 
 const COUNT: u64 = 2_000;
@@ -31,7 +31,7 @@ fn load() -> LoadOptions {
 async fn outcome(
     operator: SimulatorOptions,
     load: LoadOptions,
-) -> (Result<Summary, LoadError>, CounterSnapshot) {
+) -> (Result<LoadSummary, LoadError>, CounterSnapshot) {
     let simulator = Simulator::bind(operator).await.unwrap();
     let load = LoadOptions {
         to: simulator.local_addr().to_string(),
@@ -44,7 +44,7 @@ async fn outcome(
     (summary, counters.snapshot())
 }
 
-async fn measured(operator: SimulatorOptions, load: LoadOptions) -> (Summary, CounterSnapshot) {
+async fn measured(operator: SimulatorOptions, load: LoadOptions) -> (LoadSummary, CounterSnapshot) {
     let (summary, counters) = outcome(operator, load).await;
     (summary.unwrap(), counters)
 }
@@ -82,7 +82,7 @@ async fn ids_written_differently_in_receipts_do_not_match() {
 #[tokio::test]
 async fn pairs_of_binds_on_several_threads_keep_the_same_books() {
     let load = LoadOptions {
-        bind_type: BindType::Pair,
+        bind_type: LoadBindType::Pair,
         threads: 2,
         ..load()
     };
@@ -142,7 +142,7 @@ async fn a_rate_limit_throttles_what_exceeds_it() {
 #[tokio::test]
 async fn failures_duplicates_and_early_receipts_are_told() {
     let failing = SimulatorOptions {
-        receipts: Receipts::Mixed,
+        receipts: ReceiptBehaviour::Mixed,
         fail_percent: 25.0,
         duplicate_receipts: true,
         ..operator()
@@ -160,7 +160,7 @@ async fn failures_duplicates_and_early_receipts_are_told() {
     assert_eq!((summary.receipts_early, summary.missing), (COUNT, 0));
 
     let none = SimulatorOptions {
-        receipts: Receipts::None,
+        receipts: ReceiptBehaviour::None,
         ..operator()
     };
     let (summary, _) = measured(none, load()).await;
@@ -213,8 +213,11 @@ async fn a_rate_is_kept_and_mo_is_no_receipt() {
 
 #[tokio::test]
 async fn binds_that_fail_say_what_to_do() {
-    let message = |result: Result<Summary, LoadError>| result.unwrap_err().to_string();
-    for (door, hint) in [(Door::Closing, "SMPP port"), (Door::Shut, "smsc serve")] {
+    let message = |result: Result<LoadSummary, LoadError>| result.unwrap_err().to_string();
+    for (door, hint) in [
+        (TcpBehaviour::Closing, "SMPP port"),
+        (TcpBehaviour::Shut, "smsc serve"),
+    ] {
         let operator = SimulatorOptions { door, ..operator() };
         let text = message(outcome(operator, load()).await.0);
         assert!(text.contains(hint), "{door:?}: {text}");

@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::net::TcpStream;
 
-use super::Shared;
+use super::SimulatorShared;
 use super::counters::add;
 use super::hub::Inbox;
-use super::traffic::{Now, Operation, Traffic};
-use super::wire::Wire;
+use super::traffic::{Now, SubmitOperation, Traffic};
+use super::wire::SimulatorWire;
 use smsc_host::clock;
-use smsc_smpp::codec::{Decoded, Malformed, decode, encode_generic_nack};
+use smsc_smpp::codec::{Decoded, MalformedPdu, decode, encode_generic_nack};
 use smsc_smpp::{
-    BadLength, Bind, BindResp, Body, CommandId, CommandStatus, Leniency, Pdu, Tlvs,
+    BadCommandLength, BindRequest, BindResp, Body, CommandId, CommandStatus, Leniency, Pdu, Tlvs,
     encode_empty_resp, tag,
 };
 
@@ -32,9 +32,9 @@ const INTERFACE_VERSION: u8 = 0x34;
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// State of one connection.
-struct Connection {
-    shared: Arc<Shared>,
-    wire: Wire,
+struct SimulatorConnection {
+    shared: Arc<SimulatorShared>,
+    wire: SimulatorWire,
     bound: Option<Bound>,
     traffic: Traffic,
     leniency: Leniency,
@@ -51,7 +51,7 @@ struct Bound {
 }
 
 /// Why a connection ends.
-enum End {
+enum ConnectionEnd {
     /// Finished: closed by the peer, or by us.
     Now,
     /// After what is in the buffer has been written.
@@ -59,11 +59,11 @@ enum End {
 }
 
 /// Serves one connection until it ends.
-pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream) {
-    let Ok(wire) = Wire::new(stream) else {
+pub(super) async fn serve(shared: Arc<SimulatorShared>, stream: TcpStream) {
+    let Ok(wire) = SimulatorWire::new(stream) else {
         return;
     };
-    let mut connection = Connection {
+    let mut connection = SimulatorConnection {
         traffic: Traffic::new(shared.clone()),
         shared,
         wire,
@@ -71,17 +71,17 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream) {
         leniency: Leniency::default(),
         answers: 0,
     };
-    if let End::AfterFlush = connection.run().await {
+    if let ConnectionEnd::AfterFlush = connection.run().await {
         // A peer that does not read our last words does not get them.
         let _ = tokio::time::timeout(FAREWELL, connection.wire.drain()).await;
     }
     connection.end();
 }
 
-// === impl Connection ===
+// === impl SimulatorConnection ===
 
-impl Connection {
-    async fn run(&mut self) -> End {
+impl SimulatorConnection {
+    async fn run(&mut self) -> ConnectionEnd {
         loop {
             let deadline = self.traffic.next_due();
             let inbox = self.bound.as_ref().and_then(|bound| bound.inbox.as_deref());
@@ -125,9 +125,9 @@ impl Connection {
         self.traffic.flush_journal();
     }
 
-    fn on_received(&mut self, now: Now, received: io::Result<bool>) -> Option<End> {
+    fn on_received(&mut self, now: Now, received: io::Result<bool>) -> Option<ConnectionEnd> {
         if !received.unwrap_or(false) {
-            return Some(End::Now);
+            return Some(ConnectionEnd::Now);
         }
         loop {
             match self.wire.next_frame() {
@@ -137,18 +137,18 @@ impl Connection {
                     }
                 }
                 Ok(None) => return None,
-                Err(BadLength { header, .. }) => {
+                Err(BadCommandLength { header, .. }) => {
                     add(&self.shared.counters.malformed, 1);
                     let sequence = header.map_or(0, |header| header.sequence);
                     let status = CommandStatus::ESME_RINVCMDLEN;
                     encode_generic_nack(&mut self.wire.output, sequence, status);
-                    return Some(End::AfterFlush);
+                    return Some(ConnectionEnd::AfterFlush);
                 }
             }
         }
     }
 
-    fn on_frame(&mut self, now: Now, frame: &Bytes) -> Option<End> {
+    fn on_frame(&mut self, now: Now, frame: &Bytes) -> Option<ConnectionEnd> {
         let pdu = match decode(frame, &self.leniency) {
             Decoded::Pdu(pdu) => pdu,
             Decoded::Malformed(malformed) => {
@@ -158,10 +158,10 @@ impl Connection {
         };
         match &pdu.body {
             Body::SubmitSm(message) => {
-                return self.on_message(now, Operation::SubmitSm, &pdu, message);
+                return self.on_message(now, SubmitOperation::SubmitSm, &pdu, message);
             }
             Body::DeliverSm(message) => {
-                return self.on_message(now, Operation::DeliverSm, &pdu, message);
+                return self.on_message(now, SubmitOperation::DeliverSm, &pdu, message);
             }
             Body::DeliverSmResp(_) | Body::GenericNack => {
                 self.traffic
@@ -177,7 +177,7 @@ impl Connection {
             }
             Body::Unbind => {
                 self.answer_empty(CommandId::UNBIND, pdu.sequence, CommandStatus::ESME_ROK);
-                return Some(End::AfterFlush);
+                return Some(ConnectionEnd::AfterFlush);
             }
             Body::BindTransmitter(bind)
             | Body::BindReceiver(bind)
@@ -195,10 +195,10 @@ impl Connection {
     fn on_message(
         &mut self,
         now: Now,
-        operation: Operation,
+        operation: SubmitOperation,
         pdu: &Pdu,
         message: &smsc_smpp::SubmitSm,
-    ) -> Option<End> {
+    ) -> Option<ConnectionEnd> {
         if !self.bound.as_ref().is_some_and(|bound| bound.transmits) {
             let status = CommandStatus::ESME_RINVBNDSTS;
             self.answer_empty(pdu.command_id(), pdu.sequence, status);
@@ -213,10 +213,10 @@ impl Connection {
             return None;
         }
         add(&self.shared.counters.cuts, 1);
-        Some(End::Now)
+        Some(ConnectionEnd::Now)
     }
 
-    fn on_bind(&mut self, pdu: &Pdu, bind: &Bind) {
+    fn on_bind(&mut self, pdu: &Pdu, bind: &BindRequest) {
         let (transmits, receives) = match pdu.body {
             Body::BindTransmitter(_) => (true, false),
             Body::BindReceiver(_) => (false, true),
@@ -250,7 +250,7 @@ impl Connection {
         });
     }
 
-    fn judge_bind(&self, bind: &Bind, transceiver: bool) -> CommandStatus {
+    fn judge_bind(&self, bind: &BindRequest, transceiver: bool) -> CommandStatus {
         let options = &self.shared.options;
         let differs = |wanted: &Option<String>, given: &Bytes| {
             wanted
@@ -270,7 +270,7 @@ impl Connection {
         }
     }
 
-    fn on_malformed(&mut self, malformed: &Malformed) {
+    fn on_malformed(&mut self, malformed: &MalformedPdu) {
         add(&self.shared.counters.malformed, 1);
         let header = malformed.header;
         if !header.command_id.is_response() {

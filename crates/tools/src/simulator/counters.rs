@@ -12,7 +12,7 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident: $label:literal;)*) => {
         /// Shared between all connections of a simulator.
         #[derive(Debug, Default)]
-        pub struct Counters {
+        pub struct SimulatorCounters {
             $($(#[$doc])* pub $name: AtomicU64,)*
         }
 
@@ -22,7 +22,7 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: u64,)*
         }
 
-        impl Counters {
+        impl SimulatorCounters {
             /// All values now.
             pub fn snapshot(&self) -> CounterSnapshot {
                 CounterSnapshot {
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_prints_what_happened() {
-        let counters = Counters::default();
+        let counters = SimulatorCounters::default();
         add(&counters.accepted, 3);
         let text = counters.snapshot().to_string();
         assert!(text.starts_with("messages accepted"), "{text}");

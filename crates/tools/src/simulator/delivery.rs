@@ -23,7 +23,7 @@ const INTERNATIONAL: (u8, u8) = (1, 1);
 
 /// A deliver_sm to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct Delivery {
+pub(super) struct SimulatedDelivery {
     /// Not before this moment.
     pub due: Instant,
     /// How often it was refused so far.
@@ -33,20 +33,20 @@ pub(super) struct Delivery {
 
 #[derive(Debug, Clone)]
 pub(super) enum DeliveryKind {
-    Receipt(Receipt),
+    Receipt(SimulatedReceipt),
     Mo(Mo),
 }
 
 /// A receipt. The octets are slices of the read buffer that brought the message: no copies, and a
 /// delayed receipt keeps about as much memory as its submit_sm had.
 #[derive(Debug, Clone)]
-pub(super) struct Receipt {
+pub(super) struct SimulatedReceipt {
     pub id: u64,
     pub state: u8,
     /// When the message was accepted, in Unix milliseconds.
     pub submitted_ms: i64,
-    pub sender: Address,
-    pub recipient: Address,
+    pub sender: PduAddress,
+    pub recipient: PduAddress,
     /// The message's own text, of which the receipt repeats the beginning.
     pub text: Bytes,
     /// Repeated as TLV when the message had one.
@@ -63,7 +63,7 @@ pub(super) struct Mo {
 
 /// TON, NPI and digits as they came.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Address {
+pub(super) struct PduAddress {
     pub ton: u8,
     pub npi: u8,
     pub digits: Bytes,
@@ -114,7 +114,7 @@ impl Encoder {
         encode_deliver_sm(out, sequence, &pdu);
     }
 
-    fn receipt(&mut self, receipt: &Receipt, now_ms: i64) -> DeliverSm {
+    fn receipt(&mut self, receipt: &SimulatedReceipt, now_ms: i64) -> DeliverSm {
         if self.scratch.capacity() < 512 {
             self.scratch.reserve(SCRATCH);
         }
@@ -215,7 +215,7 @@ mod tests {
     use smsc_smpp::codec::{Decoded, decode};
     use smsc_smpp::{Body, Leniency};
 
-    fn encoded(receipt: Receipt, form: &str, tlvs: bool) -> DeliverSm {
+    fn encoded(receipt: SimulatedReceipt, form: &str, tlvs: bool) -> DeliverSm {
         let mut out = BytesMut::new();
         let mut encoder = Encoder::new(form.parse().unwrap(), tlvs);
         // 2026-11-21 08:59 UTC
@@ -230,17 +230,17 @@ mod tests {
         }
     }
 
-    fn receipt(state: u8) -> Receipt {
-        Receipt {
+    fn receipt(state: u8) -> SimulatedReceipt {
+        SimulatedReceipt {
             id: 0xBEEF,
             state,
             submitted_ms: 1_795_251_480_000,
-            sender: Address {
+            sender: PduAddress {
                 ton: 5,
                 npi: 0,
                 digits: Bytes::from_static(b"Bank"),
             },
-            recipient: Address {
+            recipient: PduAddress {
                 ton: 1,
                 npi: 1,
                 digits: Bytes::from_static(b"447700900123"),
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_failure_without_tlvs_says_so_in_its_text() {
-        let failed = Receipt {
+        let failed = SimulatedReceipt {
             user_message_reference: None,
             text: Bytes::new(),
             ..receipt(state::UNDELIVERABLE)

@@ -11,38 +11,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use super::counters::{Counters, add};
-use super::delivery::Delivery;
+use super::counters::{SimulatorCounters, add};
+use super::delivery::SimulatedDelivery;
 
 /// Receipts kept for one system_id that has no receiver bound.
 const PARKED_MAX: usize = 1_000_000;
 
 /// All receivers of a simulator.
 #[derive(Debug)]
-pub(super) struct Hub {
-    groups: Mutex<HashMap<Bytes, Group>>,
-    counters: Arc<Counters>,
+pub(super) struct ReceiverHub {
+    groups: Mutex<HashMap<Bytes, ReceiverGroup>>,
+    counters: Arc<SimulatorCounters>,
 }
 
 /// The receivers of one system_id.
 #[derive(Debug, Default)]
-struct Group {
+struct ReceiverGroup {
     receivers: Vec<Arc<Inbox>>,
-    parked: Vec<Delivery>,
+    parked: Vec<SimulatedDelivery>,
     next: usize,
 }
 
 /// What others have for one receiver bind.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    waiting: Mutex<Vec<Delivery>>,
+    waiting: Mutex<Vec<SimulatedDelivery>>,
     wake: Notify,
 }
 
-// === impl Hub ===
+// === impl ReceiverHub ===
 
-impl Hub {
-    pub(super) fn new(counters: Arc<Counters>) -> Self {
+impl ReceiverHub {
+    pub(super) fn new(counters: Arc<SimulatorCounters>) -> Self {
         Self {
             groups: Mutex::default(),
             counters,
@@ -63,7 +63,12 @@ impl Hub {
     }
 
     /// A receiver has gone: what it still had goes to the others of its system_id.
-    pub(super) fn leave(&self, system_id: &Bytes, inbox: &Arc<Inbox>, mut left: Vec<Delivery>) {
+    pub(super) fn leave(
+        &self,
+        system_id: &Bytes,
+        inbox: &Arc<Inbox>,
+        mut left: Vec<SimulatedDelivery>,
+    ) {
         if let Some(group) = self.lock().get_mut(system_id) {
             group.receivers.retain(|other| !Arc::ptr_eq(other, inbox));
         }
@@ -72,7 +77,7 @@ impl Hub {
     }
 
     /// Gives a batch to the next receiver of this system_id, or parks it.
-    pub(super) fn forward(&self, system_id: &Bytes, batch: Vec<Delivery>) {
+    pub(super) fn forward(&self, system_id: &Bytes, batch: Vec<SimulatedDelivery>) {
         if batch.is_empty() {
             return;
         }
@@ -90,9 +95,12 @@ impl Hub {
     }
 
     /// Gives a batch to any receiver; hands it back when none is bound.
-    pub(super) fn forward_to_any(&self, batch: Vec<Delivery>) -> Result<(), Vec<Delivery>> {
+    pub(super) fn forward_to_any(
+        &self,
+        batch: Vec<SimulatedDelivery>,
+    ) -> Result<(), Vec<SimulatedDelivery>> {
         let mut groups = self.lock();
-        match groups.values_mut().find_map(Group::next_receiver) {
+        match groups.values_mut().find_map(ReceiverGroup::next_receiver) {
             Some(inbox) => {
                 inbox.put(batch);
                 Ok(())
@@ -101,14 +109,14 @@ impl Hub {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Bytes, Group>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Bytes, ReceiverGroup>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-// === impl Group ===
+// === impl ReceiverGroup ===
 
-impl Group {
+impl ReceiverGroup {
     fn next_receiver(&mut self) -> Option<&Arc<Inbox>> {
         let count = self.receivers.len();
         if count == 0 {
@@ -128,11 +136,11 @@ impl Inbox {
     }
 
     /// Everything that waits.
-    pub(super) fn take(&self) -> Vec<Delivery> {
+    pub(super) fn take(&self) -> Vec<SimulatedDelivery> {
         std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn put(&self, mut batch: Vec<Delivery>) {
+    fn put(&self, mut batch: Vec<SimulatedDelivery>) {
         if batch.is_empty() {
             return;
         }
@@ -151,14 +159,14 @@ mod tests {
     use super::super::delivery::{DeliveryKind, Mo};
     use super::*;
 
-    fn batch(count: usize) -> Vec<Delivery> {
+    fn batch(count: usize) -> Vec<SimulatedDelivery> {
         let mo = Mo {
             from: Bytes::new(),
             to: Bytes::new(),
             text: Bytes::new(),
         };
         vec![
-            Delivery {
+            SimulatedDelivery {
                 due: Instant::now(),
                 refusals: 0,
                 kind: DeliveryKind::Mo(mo),
@@ -169,8 +177,8 @@ mod tests {
 
     #[test]
     fn batches_are_parked_shared_and_handed_on() {
-        let counters = Arc::new(Counters::default());
-        let hub = Hub::new(counters.clone());
+        let counters = Arc::new(SimulatorCounters::default());
+        let hub = ReceiverHub::new(counters.clone());
         let (one, other) = (Bytes::from_static(b"one"), Bytes::from_static(b"other"));
         hub.forward(&one, batch(3));
         assert_eq!(counters.snapshot().receipts_parked, 3);

@@ -11,27 +11,27 @@ pub const MAX_WINDOW: usize = 1 << 20;
 
 /// A window of requests, each with what its answer is about.
 #[derive(Debug)]
-pub struct InFlight<T> {
-    slots: Vec<Slot<T>>,
+pub struct RequestWindow<T> {
+    slots: Vec<WindowSlot<T>>,
     free: Vec<u32>,
     slot_bits: u32,
 }
 
 #[derive(Debug)]
-struct Slot<T> {
+struct WindowSlot<T> {
     generation: u32,
     content: Option<T>,
 }
 
-// === impl InFlight ===
+// === impl RequestWindow ===
 
-impl<T> InFlight<T> {
+impl<T> RequestWindow<T> {
     /// An empty window of `window` requests, at least one and at most [`MAX_WINDOW`].
     pub fn new(window: usize) -> Self {
         let window = window.clamp(1, MAX_WINDOW);
         Self {
             slots: (0..window)
-                .map(|_| Slot {
+                .map(|_| WindowSlot {
                     generation: 0,
                     content: None,
                 })
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn finds_what_an_answer_is_about_and_ignores_strangers() {
-        let mut window = InFlight::new(3);
+        let mut window = RequestWindow::new(3);
         let numbers: Vec<u32> = (0..3).map(|n| window.insert(n).unwrap()).collect();
         assert_eq!(window.insert(9), Err(9));
         assert_eq!(window.get(numbers[1]), Some(&1));
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn numbers_stay_within_the_standard_for_ever() {
         for size in [1, 2, 1000, MAX_WINDOW] {
-            let mut window = InFlight::new(size);
+            let mut window = RequestWindow::new(size);
             window.slots.iter_mut().for_each(|slot| {
                 slot.generation = (1 << (SEQUENCE_BITS - window.slot_bits)) - 2;
             });

@@ -18,11 +18,11 @@ const BUFFER: usize = 256 * 1024;
 /// A file of tab-separated lines.
 #[derive(Debug)]
 pub struct Journal {
-    inner: Mutex<Inner>,
+    inner: Mutex<JournalState>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct JournalState {
     file: BufWriter<File>,
     error: Option<io::Error>,
 }
@@ -37,7 +37,7 @@ impl Journal {
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = BufWriter::with_capacity(BUFFER, File::create(path)?);
         Ok(Self {
-            inner: Mutex::new(Inner { file, error: None }),
+            inner: Mutex::new(JournalState { file, error: None }),
         })
     }
 
@@ -65,12 +65,12 @@ impl Journal {
         self.lock().error.take()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, JournalState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl JournalState {
     fn keep(&mut self, result: io::Result<()>) {
         if let Err(error) = result {
             self.error.get_or_insert(error);

@@ -16,7 +16,7 @@ const NOTATIONS: &str = "decimal, hex, hex-upper, each also with -zeros";
 
 /// Notations in submit_sm_resp and in receipts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MessageIdForm {
+pub struct MessageIdNotations {
     /// In submit_sm_resp.
     pub answer: Notation,
     /// In receipts.
@@ -85,7 +85,7 @@ impl FromStr for Notation {
     }
 }
 
-impl FromStr for MessageIdForm {
+impl FromStr for MessageIdNotations {
     type Err = String;
 
     /// `hex` for both, `hex-in-receipt-decimal` for hex in the answer and decimal in the receipt.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn written(form: &str, id: u64) -> (String, String) {
-        let form: MessageIdForm = form.parse().unwrap();
+        let form: MessageIdNotations = form.parse().unwrap();
         let text = |notation: Notation| {
             let mut out = BytesMut::new();
             notation.write(&mut out, id);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn an_unknown_form_names_those_there_are() {
-        let error = "roman".parse::<MessageIdForm>().unwrap_err();
+        let error = "roman".parse::<MessageIdNotations>().unwrap_err();
         assert!(error.contains("hex-upper"), "{error}");
     }
 }

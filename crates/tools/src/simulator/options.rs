@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::message_id::MessageIdForm;
+use super::message_id::MessageIdNotations;
 use smsc_smpp::CommandStatus;
 
 /// Everything that can be set about a simulated operator; [`Default`] is a healthy one.
@@ -20,7 +20,7 @@ pub struct SimulatorOptions {
     /// The password that a bind must show; any when absent.
     pub password: Option<String>,
     /// What happens to a connection before any bind.
-    pub door: Door,
+    pub door: TcpBehaviour,
     /// Time between a submit and its answer.
     pub latency: Delay,
     /// Share of submits answered with ESME_RTHROTTLED, in percent.
@@ -34,8 +34,8 @@ pub struct SimulatorOptions {
     /// Share of submits that are read and never answered, in percent.
     pub silent_percent: f64,
     /// Which receipts are sent for messages that ask for one.
-    pub receipts: Receipts,
-    /// With [`Receipts::Mixed`]: share of messages that fail, in percent.
+    pub receipts: ReceiptBehaviour,
+    /// With [`ReceiptBehaviour::Mixed`]: share of messages that fail, in percent.
     pub fail_percent: f64,
     /// Time between the answer and the receipt.
     pub receipt_delay: Delay,
@@ -44,7 +44,7 @@ pub struct SimulatorOptions {
     /// The receipt goes out at once and its submit_sm_resp follows after `latency`, at least 50 ms.
     pub early_receipts: bool,
     /// How message ids are written in answers and in receipts.
-    pub message_id_form: MessageIdForm,
+    pub message_id_form: MessageIdNotations,
     /// Whether receipts carry receipted_message_id and message_state as TLVs beside their text.
     pub receipt_tlvs: bool,
     /// Each connection is dropped when it has brought this many submits; the answers to the last
@@ -73,7 +73,7 @@ pub struct MoOptions {
 
 /// What happens at the TCP level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum TcpBehaviour {
     /// Connections are served.
     Open,
     /// Connections are accepted and closed at once.
@@ -84,7 +84,7 @@ pub enum Door {
 
 /// Which receipts an operator sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Receipts {
+pub enum ReceiptBehaviour {
     /// None, whatever the message asks for.
     None,
     /// Every message is delivered.
@@ -121,7 +121,7 @@ pub struct Delay {
 
 /// Picks exactly `percent` of what passes, evenly spread and the same in every run.
 #[derive(Debug, Clone)]
-pub(crate) struct Share {
+pub(crate) struct PercentPicker {
     percent: f64,
     owed: f64,
 }
@@ -134,19 +134,19 @@ impl Default for SimulatorOptions {
             listen: "127.0.0.1:2776".to_owned(),
             system_id: None,
             password: None,
-            door: Door::Open,
+            door: TcpBehaviour::Open,
             latency: Delay::default(),
             throttle_percent: 0.0,
             rate: None,
             reject_percent: 0.0,
             reject_status: CommandStatus::ESME_RSUBMITFAIL,
             silent_percent: 0.0,
-            receipts: Receipts::Delivered,
+            receipts: ReceiptBehaviour::Delivered,
             fail_percent: 10.0,
             receipt_delay: Delay::default(),
             duplicate_receipts: false,
             early_receipts: false,
-            message_id_form: MessageIdForm::default(),
+            message_id_form: MessageIdNotations::default(),
             receipt_tlvs: true,
             cut_after: None,
             mo: None,
@@ -166,8 +166,8 @@ impl SimulatorOptions {
             Profile::Throttling if self.rate.is_some() => {}
             Profile::Throttling => self.throttle_percent = 20.0,
             Profile::Rejecting => self.reject_percent = 20.0,
-            Profile::Dead => self.door = Door::Closing,
-            Profile::Refusing => self.door = Door::Shut,
+            Profile::Dead => self.door = TcpBehaviour::Closing,
+            Profile::Refusing => self.door = TcpBehaviour::Shut,
             Profile::Silent => self.silent_percent = 100.0,
         }
         self
@@ -231,9 +231,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(signed).map_err(|_| hint())
 }
 
-// === impl Share ===
+// === impl PercentPicker ===
 
-impl Share {
+impl PercentPicker {
     pub(crate) fn new(percent: f64) -> Self {
         Self {
             percent: percent.clamp(0.0, 100.0),
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_share_is_exact_and_even() {
-        let mut share = Share::new(20.0);
+        let mut share = PercentPicker::new(20.0);
         let picked: Vec<bool> = (0..1000).map(|_| share.picks()).collect();
         assert_eq!(picked.iter().filter(|p| **p).count(), 200);
         assert!(
@@ -286,8 +286,8 @@ mod tests {
                 .chunks(5)
                 .all(|five| five.iter().filter(|p| **p).count() == 1)
         );
-        assert!(!Share::new(0.0).picks());
-        assert!(Share::new(100.0).picks());
+        assert!(!PercentPicker::new(0.0).picks());
+        assert!(PercentPicker::new(100.0).picks());
     }
 
     #[test]
@@ -297,7 +297,10 @@ mod tests {
             options.clone().profile(Profile::Silent).silent_percent,
             100.0
         );
-        assert_eq!(options.clone().profile(Profile::Dead).door, Door::Closing);
+        assert_eq!(
+            options.clone().profile(Profile::Dead).door,
+            TcpBehaviour::Closing
+        );
         let limited = SimulatorOptions {
             rate: Some(50.0),
             ..options

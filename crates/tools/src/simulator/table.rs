@@ -9,22 +9,22 @@ use std::time::Instant;
 
 /// Items with a time.
 #[derive(Debug)]
-pub(super) struct Table<T> {
-    heap: BinaryHeap<Timed<T>>,
+pub(super) struct TimedTable<T> {
+    heap: BinaryHeap<TimedEntry<T>>,
     entries: u64,
 }
 
 /// An entry; the earliest is the greatest, since the heap gives the greatest first.
 #[derive(Debug)]
-struct Timed<T> {
+struct TimedEntry<T> {
     due: Instant,
     entry: u64,
     item: T,
 }
 
-// === impl Table ===
+// === impl TimedTable ===
 
-impl<T> Default for Table<T> {
+impl<T> Default for TimedTable<T> {
     fn default() -> Self {
         Self {
             heap: BinaryHeap::new(),
@@ -33,11 +33,11 @@ impl<T> Default for Table<T> {
     }
 }
 
-impl<T> Table<T> {
+impl<T> TimedTable<T> {
     /// Keeps `item` until `due`.
     pub(super) fn enter(&mut self, due: Instant, item: T) {
         self.entries += 1;
-        self.heap.push(Timed {
+        self.heap.push(TimedEntry {
             due,
             entry: self.entries,
             item,
@@ -75,27 +75,27 @@ impl<T> Table<T> {
     }
 }
 
-// === impl Timed ===
+// === impl TimedEntry ===
 
-impl<T> Ord for Timed<T> {
+impl<T> Ord for TimedEntry<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.due, other.entry).cmp(&(self.due, self.entry))
     }
 }
 
-impl<T> PartialOrd for Timed<T> {
+impl<T> PartialOrd for TimedEntry<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> PartialEq for Timed<T> {
+impl<T> PartialEq for TimedEntry<T> {
     fn eq(&self, other: &Self) -> bool {
         self.entry == other.entry
     }
 }
 
-impl<T> Eq for Timed<T> {}
+impl<T> Eq for TimedEntry<T> {}
 
 #[cfg(test)]
 mod tests {
@@ -107,7 +107,7 @@ mod tests {
     fn items_leave_when_due_in_the_order_of_time_and_entry() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
-        let mut table = Table::default();
+        let mut table = TimedTable::default();
         for (due, item) in [(30, "d"), (10, "a"), (20, "b"), (20, "c")] {
             table.enter(at(due), item);
         }

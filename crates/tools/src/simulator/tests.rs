@@ -5,15 +5,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinHandle;
 
-use super::wire::Wire;
+use super::wire::SimulatorWire;
 use super::{CounterSnapshot, Simulator, SimulatorOptions};
-use crate::load::bind::{Role, Target, connect};
+use crate::load::bind::{BindTarget, LoadBindRole, connect};
 use smsc_smpp::codec::{Decoded, decode};
 use smsc_smpp::{Body, CommandStatus, Leniency, Pdu, QuerySm, SubmitSm, encode_submit_sm, tag};
 
 struct Operator {
-    target: Target,
-    counters: std::sync::Arc<super::Counters>,
+    target: BindTarget,
+    counters: std::sync::Arc<super::SimulatorCounters>,
     serving: JoinHandle<()>,
 }
 
@@ -25,7 +25,7 @@ impl Operator {
         };
         let simulator = Simulator::bind(options).await.unwrap();
         Self {
-            target: Target {
+            target: BindTarget {
                 to: simulator.local_addr().to_string(),
                 system_id: "test".to_owned(),
                 password: "test".to_owned(),
@@ -35,7 +35,7 @@ impl Operator {
         }
     }
 
-    async fn bind(&self, role: Role) -> Wire {
+    async fn bind(&self, role: LoadBindRole) -> SimulatorWire {
         connect(&self.target, role).await.unwrap()
     }
 
@@ -62,7 +62,7 @@ fn message(registered_delivery: u8) -> SubmitSm {
     message
 }
 
-async fn next(wire: &mut Wire) -> Pdu {
+async fn next(wire: &mut SimulatorWire) -> Pdu {
     loop {
         if let Some(frame) = wire.next_frame().unwrap() {
             match decode(&frame, &Leniency::strict()) {
@@ -84,7 +84,7 @@ async fn receipts_of_a_transmitter_wait_for_a_receiver_of_the_same_account() {
         ..SimulatorOptions::default()
     })
     .await;
-    let mut transmitter = operator.bind(Role::Transmitter).await;
+    let mut transmitter = operator.bind(LoadBindRole::Transmitter).await;
     encode_submit_sm(&mut transmitter.output, 9, &message(1));
     encode_submit_sm(&mut transmitter.output, 10, &message(0));
     let answer = next(&mut transmitter).await;
@@ -93,7 +93,7 @@ async fn receipts_of_a_transmitter_wait_for_a_receiver_of_the_same_account() {
         panic!("{answer:?}");
     };
     assert_eq!(next(&mut transmitter).await.sequence, 10);
-    let mut receiver = operator.bind(Role::Receiver).await;
+    let mut receiver = operator.bind(LoadBindRole::Receiver).await;
     let Body::DeliverSm(receipt) = next(&mut receiver).await.body else {
         panic!("no receipt");
     };
@@ -107,7 +107,7 @@ async fn receipts_of_a_transmitter_wait_for_a_receiver_of_the_same_account() {
 
     // It was not acknowledged: the next receiver gets it again.
     drop(receiver);
-    let mut receiver = operator.bind(Role::Receiver).await;
+    let mut receiver = operator.bind(LoadBindRole::Receiver).await;
     assert!(matches!(next(&mut receiver).await.body, Body::DeliverSm(_)));
 
     tokio::time::sleep(super::journal::FLUSH_EVERY * 3).await;
@@ -122,7 +122,7 @@ async fn receipts_of_a_transmitter_wait_for_a_receiver_of_the_same_account() {
 #[tokio::test]
 async fn every_request_is_answered_in_the_right_state() {
     let operator = Operator::start(SimulatorOptions::default()).await;
-    let mut receiver = operator.bind(Role::Receiver).await;
+    let mut receiver = operator.bind(LoadBindRole::Receiver).await;
     encode_submit_sm(&mut receiver.output, 5, &message(1));
     let query = Body::QuerySm(QuerySm::default());
     Pdu::request(6, query).encode(&mut receiver.output);
@@ -158,7 +158,7 @@ async fn every_request_is_answered_in_the_right_state() {
 #[tokio::test]
 async fn a_deliver_sm_counts_as_a_message_and_broken_framing_ends_the_session() {
     let operator = Operator::start(SimulatorOptions::default()).await;
-    let mut wire = operator.bind(Role::Transceiver).await;
+    let mut wire = operator.bind(LoadBindRole::Transceiver).await;
     Pdu::request(3, Body::DeliverSm(message(0))).encode(&mut wire.output);
     let Body::DeliverSmResp(answer) = next(&mut wire).await.body else {
         panic!("no answer");

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 
-use super::Shared;
+use super::SimulatorShared;
 use super::counters::add;
-use super::delivery::{Address, Delivery, DeliveryKind, Encoder, Receipt};
-use super::in_flight::InFlight;
+use super::delivery::{DeliveryKind, Encoder, PduAddress, SimulatedDelivery, SimulatedReceipt};
+use super::in_flight::RequestWindow;
 use super::journal::push_escaped;
-use super::options::{Receipts, Share};
-use super::table::Table;
+use super::options::{PercentPicker, ReceiptBehaviour};
+use super::table::TimedTable;
 use smsc_domain::state;
 use smsc_smpp::{Body, CommandStatus, DeliverSmResp, Pdu, SubmitSm, encode_submit_sm_resp, tag};
 
@@ -45,7 +45,7 @@ const FAILURES: [u8; 5] = [
 
 /// Which operation brought a message, and so which answer it gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum SubmitOperation {
     SubmitSm,
     DeliverSm,
 }
@@ -60,50 +60,50 @@ pub(super) struct Now {
 /// State of one bind's messages.
 #[derive(Debug)]
 pub(super) struct Traffic {
-    shared: Arc<Shared>,
-    throttle: Share,
-    reject: Share,
-    silent: Share,
-    fail: Share,
+    shared: Arc<SimulatorShared>,
+    throttle: PercentPicker,
+    reject: PercentPicker,
+    silent: PercentPicker,
+    fail: PercentPicker,
     failures: usize,
     received: u64,
-    table: Table<Item>,
-    ready: VecDeque<Delivery>,
-    in_flight: InFlight<Delivery>,
+    table: TimedTable<TrafficItem>,
+    ready: VecDeque<SimulatedDelivery>,
+    in_flight: RequestWindow<SimulatedDelivery>,
     encoder: Encoder,
     journal_lines: Vec<u8>,
     scratch: BytesMut,
 }
 
 #[derive(Debug)]
-struct Answer {
-    operation: Operation,
+struct PendingAnswer {
+    operation: SubmitOperation,
     sequence: u32,
     status: CommandStatus,
     id: u64,
 }
 
 #[derive(Debug)]
-enum Item {
-    Answer(Answer),
-    Delivery(Box<Delivery>),
+enum TrafficItem {
+    Answer(PendingAnswer),
+    Delivery(Box<SimulatedDelivery>),
 }
 
 // === impl Traffic ===
 
 impl Traffic {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<SimulatorShared>) -> Self {
         let options = &shared.options;
         Self {
-            throttle: Share::new(options.throttle_percent),
-            reject: Share::new(options.reject_percent),
-            silent: Share::new(options.silent_percent),
-            fail: Share::new(options.fail_percent),
+            throttle: PercentPicker::new(options.throttle_percent),
+            reject: PercentPicker::new(options.reject_percent),
+            silent: PercentPicker::new(options.silent_percent),
+            fail: PercentPicker::new(options.fail_percent),
             failures: 0,
             received: 0,
-            table: Table::default(),
+            table: TimedTable::default(),
             ready: VecDeque::new(),
-            in_flight: InFlight::new(options.window),
+            in_flight: RequestWindow::new(options.window),
             encoder: Encoder::new(options.message_id_form.receipt, options.receipt_tlvs),
             journal_lines: Vec::new(),
             scratch: BytesMut::new(),
@@ -116,7 +116,7 @@ impl Traffic {
     pub(super) fn on_message(
         &mut self,
         now: Now,
-        operation: Operation,
+        operation: SubmitOperation,
         sequence: u32,
         message: &SubmitSm,
         out: &mut BytesMut,
@@ -133,7 +133,7 @@ impl Traffic {
             add(&counters.unanswered, 1);
             return within;
         };
-        let mut answer = Answer {
+        let mut answer = PendingAnswer {
             operation,
             sequence,
             status,
@@ -183,11 +183,11 @@ impl Traffic {
         }
         delivery.due = now.instant + REFUSED_PAUSE;
         self.table
-            .enter(delivery.due, Item::Delivery(Box::new(delivery)));
+            .enter(delivery.due, TrafficItem::Delivery(Box::new(delivery)));
     }
 
     /// Takes deliveries that others made for this bind.
-    pub(super) fn adopt(&mut self, now: Now, deliveries: Vec<Delivery>) {
+    pub(super) fn adopt(&mut self, now: Now, deliveries: Vec<SimulatedDelivery>) {
         for delivery in deliveries {
             self.schedule(now, delivery);
         }
@@ -197,8 +197,8 @@ impl Traffic {
     pub(super) fn on_tick(&mut self, now: Now, out: &mut BytesMut) {
         while let Some(item) = self.table.pop_due(now.instant) {
             match item {
-                Item::Answer(answer) => self.write_answer(&answer, out),
-                Item::Delivery(delivery) => self.ready.push_back(*delivery),
+                TrafficItem::Answer(answer) => self.write_answer(&answer, out),
+                TrafficItem::Delivery(delivery) => self.ready.push_back(*delivery),
             }
         }
     }
@@ -232,22 +232,24 @@ impl Traffic {
     }
 
     /// Deliveries for a bind that cannot take them: they go elsewhere with the time they are due.
-    pub(super) fn take_deliveries(&mut self) -> Vec<Delivery> {
-        let mut deliveries: Vec<Delivery> = self.ready.drain(..).collect();
+    pub(super) fn take_deliveries(&mut self) -> Vec<SimulatedDelivery> {
+        let mut deliveries: Vec<SimulatedDelivery> = self.ready.drain(..).collect();
         if !self.in_flight.is_empty() {
             deliveries.extend(self.in_flight.drain());
         }
-        let planned = self.table.extract(|item| matches!(item, Item::Delivery(_)));
+        let planned = self
+            .table
+            .extract(|item| matches!(item, TrafficItem::Delivery(_)));
         deliveries.extend(planned.into_iter().filter_map(|item| match item {
-            Item::Delivery(delivery) => Some(*delivery),
-            Item::Answer(_) => None,
+            TrafficItem::Delivery(delivery) => Some(*delivery),
+            TrafficItem::Answer(_) => None,
         }));
         deliveries
     }
 
     /// Answers that will never be written because the connection has ended.
     pub(super) fn answers_waiting(&self) -> usize {
-        let is_answer = |item: &&Item| matches!(item, Item::Answer(_));
+        let is_answer = |item: &&TrafficItem| matches!(item, TrafficItem::Answer(_));
         self.table.items().filter(is_answer).count()
     }
 
@@ -282,7 +284,7 @@ impl Traffic {
     }
 
     /// Writes the answer now or enters it into the table; returns when it goes out.
-    fn answer(&mut self, now: Now, answer: Answer, out: &mut BytesMut) -> Instant {
+    fn answer(&mut self, now: Now, answer: PendingAnswer, out: &mut BytesMut) -> Instant {
         let options = &self.shared.options;
         let mut delay = options.latency.draw();
         if options.early_receipts && answer.status.is_ok() {
@@ -293,21 +295,21 @@ impl Traffic {
             return now.instant;
         }
         let due = now.instant + delay;
-        self.table.enter(due, Item::Answer(answer));
+        self.table.enter(due, TrafficItem::Answer(answer));
         due
     }
 
-    fn write_answer(&mut self, answer: &Answer, out: &mut BytesMut) {
+    fn write_answer(&mut self, answer: &PendingAnswer, out: &mut BytesMut) {
         self.scratch.clear();
         if answer.status.is_ok() {
             let notation = self.shared.options.message_id_form.answer;
             notation.write(&mut self.scratch, answer.id);
         }
         match answer.operation {
-            Operation::SubmitSm => {
+            SubmitOperation::SubmitSm => {
                 encode_submit_sm_resp(out, answer.sequence, answer.status, &self.scratch);
             }
-            Operation::DeliverSm => {
+            SubmitOperation::DeliverSm => {
                 let body = DeliverSmResp {
                     message_id: self.scratch.clone().freeze(),
                     ..DeliverSmResp::default()
@@ -321,10 +323,10 @@ impl Traffic {
     fn plan_receipt(&mut self, now: Now, id: u64, message: &SubmitSm, answered_at: Instant) {
         let options = &self.shared.options;
         let wanted = message.registered_delivery & RECEIPT_BITS;
-        if options.receipts == Receipts::None || wanted == 0 {
+        if options.receipts == ReceiptBehaviour::None || wanted == 0 {
             return;
         }
-        let fails = options.receipts == Receipts::Mixed && self.fail.picks();
+        let fails = options.receipts == ReceiptBehaviour::Mixed && self.fail.picks();
         let state = if fails {
             self.failures += 1;
             FAILURES[(self.failures - 1) % FAILURES.len()]
@@ -340,16 +342,16 @@ impl Traffic {
         };
         let copies = if options.duplicate_receipts { 2 } else { 1 };
         let reference = message.tlvs.get_uint(tag::USER_MESSAGE_REFERENCE);
-        let receipt = Receipt {
+        let receipt = SimulatedReceipt {
             id,
             state,
             submitted_ms: now.unix_ms,
-            sender: Address {
+            sender: PduAddress {
                 ton: message.source_addr_ton,
                 npi: message.source_addr_npi,
                 digits: message.source_addr.clone(),
             },
-            recipient: Address {
+            recipient: PduAddress {
                 ton: message.dest_addr_ton,
                 npi: message.dest_addr_npi,
                 digits: message.destination_addr.clone(),
@@ -357,7 +359,7 @@ impl Traffic {
             text: message.payload(),
             user_message_reference: reference.map(|number| number as u16),
         };
-        let delivery = Delivery {
+        let delivery = SimulatedDelivery {
             due,
             refusals: 0,
             kind: DeliveryKind::Receipt(receipt),
@@ -368,12 +370,12 @@ impl Traffic {
         self.schedule(now, delivery);
     }
 
-    fn schedule(&mut self, now: Now, delivery: Delivery) {
+    fn schedule(&mut self, now: Now, delivery: SimulatedDelivery) {
         if delivery.due <= now.instant {
             self.ready.push_back(delivery);
         } else {
             self.table
-                .enter(delivery.due, Item::Delivery(Box::new(delivery)));
+                .enter(delivery.due, TrafficItem::Delivery(Box::new(delivery)));
         }
     }
 

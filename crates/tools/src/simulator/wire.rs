@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-use smsc_smpp::codec::{BadLength, DEFAULT_MAX_PDU, next_frame};
+use smsc_smpp::codec::{BadCommandLength, DEFAULT_MAX_PDU, next_frame};
 
 /// Octets read from the socket at once: some 400 PDUs of the usual size.
 const READ_CHUNK: usize = 64 * 1024;
@@ -22,16 +22,16 @@ const OUTPUT_HIGH: usize = 1024 * 1024;
 
 /// One connection, bytes only: no bind state, no sequence numbers.
 #[derive(Debug)]
-pub struct Wire {
+pub struct SimulatorWire {
     stream: TcpStream,
     input: BytesMut,
     /// What the next flush writes; encoders append here.
     pub output: BytesMut,
 }
 
-// === impl Wire ===
+// === impl SimulatorWire ===
 
-impl Wire {
+impl SimulatorWire {
     /// Takes over a connected socket and turns off Nagle's algorithm: we batch ourselves.
     ///
     /// # Errors
@@ -48,8 +48,8 @@ impl Wire {
     /// The next whole PDU that was received.
     ///
     /// # Errors
-    /// [`BadLength`] when the framing is broken; the connection is of no use any more.
-    pub fn next_frame(&mut self) -> Result<Option<Bytes>, BadLength> {
+    /// [`BadCommandLength`] when the framing is broken; the connection is of no use any more.
+    pub fn next_frame(&mut self) -> Result<Option<Bytes>, BadCommandLength> {
         next_frame(&mut self.input, DEFAULT_MAX_PDU)
     }
 

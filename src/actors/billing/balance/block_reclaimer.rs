@@ -1,6 +1,6 @@
 //! The block reclaimer: once a second it checks all purses and gives unused blocks back.
 //!
-//! Runs on the core arbiter under `supervise`. It has no state of its own: everything is in [`Balance`].
+//! Runs on the core arbiter under `supervise`. It has no state of its own: everything is in [`NodePurses`].
 //! Does nothing while no account is charged.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
-use super::{Balance, Held};
+use super::{NodePurses, PurseShare};
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::price::{Purse, day_of};
@@ -23,7 +23,7 @@ const FORGET_EVERY: u32 = 600;
 
 pub struct BlockReclaimer {
     node: Arc<NodeContext>,
-    balance: Arc<Balance>,
+    balance: Arc<NodePurses>,
     looking: bool,
     looks: u32,
 }
@@ -31,7 +31,7 @@ pub struct BlockReclaimer {
 // === impl BlockReclaimer ===
 
 impl BlockReclaimer {
-    pub fn new(node: Arc<NodeContext>, balance: Arc<Balance>) -> Self {
+    pub fn new(node: Arc<NodeContext>, balance: Arc<NodePurses>) -> Self {
         Self {
             node,
             balance,
@@ -62,7 +62,7 @@ impl BlockReclaimer {
     }
 }
 
-async fn look(node: &NodeContext, balance: &Balance, forget: bool) -> Result<(), StoreError> {
+async fn look(node: &NodeContext, balance: &NodePurses, forget: bool) -> Result<(), StoreError> {
     let today = day_of(clock::now_ms());
     if let Some(cluster) = &node.cluster {
         let purses = balance.purses.load_full();
@@ -95,7 +95,12 @@ async fn look(node: &NodeContext, balance: &Balance, forget: bool) -> Result<(),
 
 /// How much of a block stays here: all of it while the purse has plenty, the need of the next seconds
 /// when other nodes may run short, and nothing when this node spends nothing.
-fn keep(node: &NodeContext, balance: &Balance, (purse, held): (Purse, &Held), spent: i64) -> i64 {
+fn keep(
+    node: &NodeContext,
+    balance: &NodePurses,
+    (purse, held): (Purse, &PurseShare),
+    spent: i64,
+) -> i64 {
     if spent <= 0 {
         return 0;
     }
@@ -107,9 +112,10 @@ fn keep(node: &NodeContext, balance: &Balance, (purse, held): (Purse, &Held), sp
     let elsewhere = seen
         .get(&purse)
         .map_or(0, |row| row.left.saturating_sub(floor));
-    match elsewhere > held.left().saturating_mul(4) {
-        true => held.left(),
-        false => 2 * spent,
+    if elsewhere > held.left().saturating_mul(4) {
+        held.left()
+    } else {
+        2 * spent
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Held;
+use super::PurseShare;
 use crate::domain::price::Purse;
 use crate::store::StoreError;
 use crate::store::balance::{BlockChange, BlockOrder, BlockStore};
@@ -21,7 +21,7 @@ const DRY_FOR: Duration = Duration::from_millis(250);
 
 /// A node's block of one purse, as far as this node knows.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct PurseBlock {
     /// Number of the last order.
     order: i64,
     /// Taken less given back, as last reported by the database.
@@ -33,9 +33,9 @@ pub(super) struct Ledger {
     dry_until: Option<Instant>,
 }
 
-// === impl Held ===
+// === impl PurseShare ===
 
-impl Held {
+impl PurseShare {
     /// Takes another block if this node holds less than `need`. It may get less, or nothing. `floor` is
     /// how far down the purse may go.
     ///
@@ -70,7 +70,7 @@ impl Held {
     /// Gives back what this node holds beyond `keep`.
     ///
     /// # Errors
-    /// As [`Held::ensure`]; a later order finds out whether it was executed.
+    /// As [`PurseShare::ensure`]; a later order finds out whether it was executed.
     pub(super) async fn give(
         &self,
         store: &dyn BlockStore,
@@ -108,7 +108,7 @@ impl Held {
         &self,
         store: &dyn BlockStore,
         purse: Purse,
-        ledger: &mut Ledger,
+        ledger: &mut PurseBlock,
         change: BlockChange,
     ) -> Result<(), StoreError> {
         ledger.order += 1;

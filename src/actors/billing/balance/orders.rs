@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Balance;
+use super::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::account_name;
 use crate::api::{self, TopUp, TopUps, time};
@@ -10,9 +10,10 @@ use crate::clock;
 use crate::domain::id;
 use crate::domain::price::{Purse, end_of_day};
 use crate::pb::Refusal;
-use crate::store::balance::{TopUpRow, ToppedUp};
+use crate::store::balance::{TopUpOutcome, TopUpRow};
 
 /// A change of a balance.
+#[derive(Debug)]
 pub struct WantedTopUp {
     /// system_id of the account.
     pub account: String,
@@ -33,7 +34,7 @@ pub async fn read(node: Arc<NodeContext>, name: String) -> Result<api::Balance, 
 /// Adds to a balance, once per reference.
 pub async fn add(
     node: Arc<NodeContext>,
-    balance: Arc<Balance>,
+    balance: Arc<NodePurses>,
     order: WantedTopUp,
 ) -> Result<api::ToppedUp, Refusal> {
     let account = known(&node, &order.account).await?;
@@ -48,16 +49,16 @@ pub async fn add(
         by: order.by,
     };
     let (top_up, repeated) = match top_up(&node, &balance, row.clone()).await? {
-        ToppedUp::Done => (row, false),
-        ToppedUp::Repeated(first) if first.amount == row.amount => (first, true),
-        ToppedUp::Repeated(first) => {
+        TopUpOutcome::Done => (row, false),
+        TopUpOutcome::Repeated(first) if first.amount == row.amount => (first, true),
+        TopUpOutcome::Repeated(first) => {
             return Err(Refusal::conflict(format!(
                 "the reference {:?} was used for {} credits; choose another one",
                 first.reference.unwrap_or_default(),
                 first.amount
             )));
         }
-        ToppedUp::TooLow => {
+        TopUpOutcome::TooLow => {
             let view = view(&node, account, order.account).await?;
             let held = match view.reserved {
                 0 => String::new(),
@@ -101,7 +102,11 @@ pub async fn top_ups(
 
 /// With the embedded store this node holds the balance: a deduction is reserved first, an addition
 /// counts when the store has it.
-async fn top_up(node: &NodeContext, balance: &Balance, row: TopUpRow) -> Result<ToppedUp, Refusal> {
+async fn top_up(
+    node: &NodeContext,
+    balance: &NodePurses,
+    row: TopUpRow,
+) -> Result<TopUpOutcome, Refusal> {
     if node.cluster.is_some() {
         return Ok(node.store.top_up(row, 0).await?);
     }
@@ -109,7 +114,7 @@ async fn top_up(node: &NodeContext, balance: &Balance, row: TopUpRow) -> Result<
     let amount = row.amount;
     if amount >= 0 {
         let done = node.store.top_up(row, 0).await?;
-        if done == ToppedUp::Done {
+        if done == TopUpOutcome::Done {
             held.put(amount);
         }
         return Ok(done);
@@ -120,7 +125,7 @@ async fn top_up(node: &NodeContext, balance: &Balance, row: TopUpRow) -> Result<
         return Ok(node.store.top_up(row, i64::MAX).await?);
     }
     let done = node.store.top_up(row, 0).await;
-    if !matches!(done, Ok(ToppedUp::Done)) {
+    if !matches!(done, Ok(TopUpOutcome::Done)) {
         held.put(-amount);
     }
     Ok(done?)

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Balance, Held};
+use super::{NodePurses, PurseShare};
 use crate::actors::context::NodeContext;
 use crate::actors::context::declined::Declined;
 use crate::actors::context::plan::Charging;
@@ -29,8 +29,8 @@ const GIVEN_BACK_MS: i64 = 2_000;
 pub struct Reservation {
     /// `None` for a sender that is not charged.
     charging: Option<Charging>,
-    quota: Option<Pays>,
-    balance: Option<Pays>,
+    quota: Option<ChargedPurse>,
+    balance: Option<ChargedPurse>,
     /// What all nodes together have left of the quota, about a second old; lowest with the embedded store, which has one
     /// node.
     on_all_nodes: i64,
@@ -42,9 +42,9 @@ pub struct Reservation {
 }
 
 /// A purse that is charged.
-struct Pays {
+struct ChargedPurse {
     purse: Purse,
-    held: Arc<Held>,
+    held: Arc<PurseShare>,
     /// How far down the part held here may go: with blocks, not below zero.
     floor: i64,
 }
@@ -55,28 +55,29 @@ impl Reservation {
     /// The purses of a sender, filled for these messages if there is enough credit.
     pub async fn open(
         node: &NodeContext,
-        balance: &Balance,
+        balance: &NodePurses,
         sender: u32,
         messages: impl Iterator<Item = &Message>,
     ) -> Self {
         let Some(charging) = node.plan().charging(sender).cloned() else {
             return Self::default();
         };
-        let pays = |purse: Purse| Pays {
+        let charge = |purse: Purse| ChargedPurse {
             purse,
             held: balance.held(purse),
-            floor: match node.cluster.is_some() {
-                true => 0,
-                false => charging.floor(purse),
+            floor: if node.cluster.is_some() {
+                0
+            } else {
+                charging.floor(purse)
             },
         };
         let now = clock::now_ms();
         let mut reservation = Self {
-            quota: charging.quota.map(|_| pays(Purse::quota(sender, now))),
+            quota: charging.quota.map(|_| charge(Purse::quota(sender, now))),
             balance: charging
                 .tariff
                 .as_ref()
-                .map(|_| pays(Purse::balance(sender))),
+                .map(|_| charge(Purse::balance(sender))),
             charging: Some(charging),
             on_all_nodes: i64::MIN,
             unknown: false,
@@ -94,15 +95,17 @@ impl Reservation {
         let credits = prices
             .iter()
             .fold(0_i64, |sum, (_, credits)| sum.saturating_add(*credits));
-        for (pays, need) in [
+        for (charge, need) in [
             (&reservation.quota, segments),
             (&reservation.balance, credits),
         ] {
-            let (Some(pays), Some(charging)) = (pays, &reservation.charging) else {
+            let (Some(charge), Some(charging)) = (charge, &reservation.charging) else {
                 continue;
             };
-            let floor = charging.floor(pays.purse);
-            let ensure = pays.held.ensure(cluster.as_ref(), pays.purse, need, floor);
+            let floor = charging.floor(charge.purse);
+            let ensure = charge
+                .held
+                .ensure(cluster.as_ref(), charge.purse, need, floor);
             let failure = match tokio::time::timeout(PATIENCE, ensure).await {
                 Ok(Ok(())) => continue,
                 Ok(Err(error)) => error.to_string(),
@@ -130,9 +133,10 @@ impl Reservation {
                 .not_covered
                 .get_or_create_owned(&ReasonLabel { reason })
                 .inc();
-            match self.unknown {
-                true => CommandStatus::ESME_RSYSERR.into(),
-                false => declined,
+            if self.unknown {
+                CommandStatus::ESME_RSYSERR.into()
+            } else {
+                declined
             }
         };
         if let Some(quota) = &self.quota
@@ -153,13 +157,13 @@ impl Reservation {
             let declined = Declined::by(SubmitCause::Balance, status);
             return Err(refuse("balance", declined));
         }
-        for (pays, amount) in [(&self.quota, segments), (&self.balance, credits)] {
-            if let Some(pays) = pays.as_ref().filter(|_| amount != 0) {
+        for (charge, amount) in [(&self.quota, segments), (&self.balance, credits)] {
+            if let Some(charge) = charge.as_ref().filter(|_| amount != 0) {
                 self.rows.push(ChargeRow {
                     id: message.id,
-                    purse: pays.purse,
+                    purse: charge.purse,
                     amount,
-                    epoch: pays.held.epoch,
+                    epoch: charge.held.epoch,
                 });
             }
         }
@@ -171,9 +175,10 @@ impl Reservation {
     fn more_at(&self, purse: Purse, segments: i64) -> i64 {
         let now = clock::now_ms();
         let floor = self.charging.as_ref().map_or(0, |one| one.floor(purse));
-        match self.on_all_nodes.saturating_sub(segments) >= floor {
-            true => now.saturating_add(GIVEN_BACK_MS),
-            false => price::end_of_day(now),
+        if self.on_all_nodes.saturating_sub(segments) >= floor {
+            now.saturating_add(GIVEN_BACK_MS)
+        } else {
+            price::end_of_day(now)
         }
     }
 
@@ -210,9 +215,14 @@ impl Reservation {
         if charge.is_empty() {
             return;
         }
-        let purses: Vec<(Arc<Held>, i64)> = charge
+        let purses: Vec<(Arc<PurseShare>, i64)> = charge
             .iter()
-            .filter_map(|row| Some((Arc::clone(&self.pays(row.purse)?.held), -row.amount)))
+            .filter_map(|row| {
+                Some((
+                    Arc::clone(&self.charged_purse(row.purse)?.held),
+                    -row.amount,
+                ))
+            })
             .collect();
         let ticket = node.store.write(WriteBatch {
             charge,
@@ -229,16 +239,16 @@ impl Reservation {
     }
 
     fn put(&self, row: &ChargeRow) {
-        if let Some(pays) = self.pays(row.purse) {
-            pays.held.put(row.amount);
+        if let Some(charge) = self.charged_purse(row.purse) {
+            charge.held.put(row.amount);
         }
     }
 
-    fn pays(&self, purse: Purse) -> Option<&Pays> {
+    fn charged_purse(&self, purse: Purse) -> Option<&ChargedPurse> {
         [&self.quota, &self.balance]
             .into_iter()
             .flatten()
-            .find(|pays| pays.purse == purse)
+            .find(|charge| charge.purse == purse)
     }
 
     /// Segments of a message, and the credits that they cost.

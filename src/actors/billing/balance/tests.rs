@@ -69,7 +69,7 @@ const BALANCE: Purse = Purse { account: 1, day: 0 };
 
 #[test]
 fn concurrent_spending_takes_what_there_is_and_no_more() {
-    let held = Held::default();
+    let held = PurseShare::default();
     held.put(1_000);
     let spent: i64 = std::thread::scope(|scope| {
         let spenders: Vec<_> = (0..4)
@@ -88,7 +88,7 @@ fn concurrent_spending_takes_what_there_is_and_no_more() {
 async fn blocks_are_taken_and_given_back() {
     let shelf = Shelf::default();
     shelf.state.lock().unwrap().left = 10;
-    let held = Held::default();
+    let held = PurseShare::default();
     held.ensure(&shelf, BALANCE, 4, 0).await.unwrap();
     assert_eq!(held.left(), 4);
     assert!(held.spend(3, 0));
@@ -115,16 +115,17 @@ async fn lost_answers_make_no_credits() {
         for second in [None, Some(Fate::AnswerLost), Some(Fate::OrderLost)] {
             let shelf = Shelf::default();
             shelf.state.lock().unwrap().left = 100;
-            let held = Held::default();
+            let held = PurseShare::default();
             let mut spent = 0;
             held.ensure(&shelf, BALANCE, 10, 0).await.unwrap();
             for giving in [false, true] {
                 let fates = second.into_iter().chain([fate]).collect();
                 shelf.state.lock().unwrap().fates = fates;
                 for _ in 0..3 {
-                    let _ = match giving {
-                        true => held.give(&shelf, BALANCE, 3).await,
-                        false => held.ensure(&shelf, BALANCE, 20, 0).await,
+                    let _ = if giving {
+                        held.give(&shelf, BALANCE, 3).await
+                    } else {
+                        held.ensure(&shelf, BALANCE, 20, 0).await
                     };
                     spent += i64::from(held.spend(2, 0)) * 2;
                     let taken = shelf.state.lock().unwrap().taken;

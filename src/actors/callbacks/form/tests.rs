@@ -6,15 +6,15 @@ use crate::store::FinRow;
 
 const AT: i64 = 1_700_000_000_000;
 
-fn names() -> Names<'static> {
-    Names {
+fn names() -> ShownNames<'static> {
+    ShownNames {
         account: "acme",
         operator: "up",
     }
 }
 
-fn way(form: CallbackForm, url: &str) -> Way<'_> {
-    Way { form, url }
+fn way(form: CallbackForm, url: &str) -> ReceiverInterface<'_> {
+    ReceiverInterface { form, url }
 }
 
 fn submitted() -> Message {
@@ -33,7 +33,7 @@ fn submitted() -> Message {
     }
 }
 
-fn receipt_of(way: &Way<'_>, state: MessageState) -> Callback {
+fn receipt_of(way: &ReceiverInterface<'_>, state: MessageState) -> Callback {
     let message = submitted();
     let fin = FinRow {
         id: 77,
@@ -52,7 +52,7 @@ fn receipt_of(way: &Way<'_>, state: MessageState) -> Callback {
         short_message: Bytes::from_static(text.as_bytes()),
         ..Message::default()
     };
-    let ended = Ended {
+    let ended = EndedMessage {
         message: &message,
         fin: &fin,
         deliver: &deliver,
@@ -116,7 +116,9 @@ fn a_get_url_brings_a_message() {
         "https://host/mo?from=%p&to=%P&text=%a&raw=%b&t=%t&c=%c&cs=%C&udh=%u",
     );
     let query = |message: &Message| {
-        let callback = way.incoming(message, &Rules::default(), names()).unwrap();
+        let callback = way
+            .incoming(message, &CompiledRewriteRules::default(), names())
+            .unwrap();
         callback.target.uri().query().unwrap().to_owned()
     };
     let base = "from=447700900123&to=12345&";
@@ -161,7 +163,11 @@ fn jasmin_s_reports_have_the_parameters_of_its_documentation() {
 fn jasmin_s_connector_gets_a_message() {
     let way = way(CallbackForm::Jasmin, "https://host/mo");
     let callback = way
-        .incoming(&mo(8, 0, b"\x04\x1f"), &Rules::default(), names())
+        .incoming(
+            &mo(8, 0, b"\x04\x1f"),
+            &CompiledRewriteRules::default(),
+            names(),
+        )
         .unwrap();
     assert_eq!(
         std::str::from_utf8(&callback.body).unwrap(),

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::key::LaneKey;
 use crate::actors::runtime::supervise::jitter;
-use crate::domain::callback::pace::Pace;
+use crate::domain::callback::pace::ReceiverPace;
 
 /// URLs without a lane whose failures are remembered, of about 100 octets each.
 const MOST_FAILING: usize = 4_096;
@@ -15,7 +15,7 @@ const MOST_FAILING: usize = 4_096;
 /// How a URL or a host is doing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallbackFlow {
-    pub(super) pace: Pace,
+    pub(super) pace: ReceiverPace,
     pub(super) rest_until: Option<Instant>,
     pub(super) under_way: u32,
 }
@@ -35,7 +35,7 @@ pub(super) struct FailingUrls(HashMap<u64, FailingUrl, ahash::RandomState>);
 // === impl CallbackFlow ===
 
 impl CallbackFlow {
-    pub(super) fn new(pace: Pace) -> Self {
+    pub(super) fn new(pace: ReceiverPace) -> Self {
         Self {
             pace,
             rest_until: None,
@@ -60,7 +60,7 @@ impl CallbackFlow {
         self.rest_until = (!rest.is_zero()).then(|| now + jitter(rest));
     }
 
-    pub(super) fn forget(&mut self, pace: Pace) {
+    pub(super) fn forget(&mut self, pace: ReceiverPace) {
         self.pace = pace;
         self.rest_until = None;
     }

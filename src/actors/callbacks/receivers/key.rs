@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::callback::target::Target;
+use crate::domain::callback::target::CallbackTarget;
 
 /// Names a lane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -18,7 +18,7 @@ pub(super) type HostKey = (bool, u16, Arc<str>);
 
 impl LaneKey {
     /// That of a URL, with its path as far as that is the same for each message.
-    pub(super) fn of(target: &Target, path: &Arc<str>) -> Self {
+    pub(super) fn of(target: &CallbackTarget, path: &Arc<str>) -> Self {
         Self {
             host: (target.is_https(), target.port(), target.host().into()),
             path: Arc::clone(path),

@@ -31,7 +31,7 @@ impl ReceiversScene {
     }
 
     fn try_key(&mut self, url: &str) -> Result<LaneKey, Duration> {
-        let target = Target::parse(url).unwrap();
+        let target = CallbackTarget::parse(url).unwrap();
         let path = target.uri().path().into();
         self.receivers.lane_of(&target, &path, self.now)
     }
@@ -103,9 +103,10 @@ fn a_host_that_cannot_be_reached_rests_alone() {
     let dead = scene.key("https://a.example:1/dead");
     for _ in 0..3 {
         for taken in scene.take_all() {
-            let said = match taken.key == dead {
-                true => CallbackSaid::Unreachable,
-                false => CallbackSaid::Works,
+            let said = if taken.key == dead {
+                CallbackSaid::Unreachable
+            } else {
+                CallbackSaid::Works
             };
             scene.end(taken, said);
         }

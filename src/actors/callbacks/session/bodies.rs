@@ -6,16 +6,17 @@ use std::time::Duration;
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use super::outcome::SUPERSEDED;
-use super::state::{CallbackSession, Way, Work};
+use super::state::{CallbackScope, CallbackSession, ReadyCallback};
 use super::told::{self, Told};
-use crate::actors::callbacks::body::{Ended, Names, Reached};
+use crate::actors::callbacks::body::{EndedMessage, ReachedState, ShownNames};
 use crate::actors::callbacks::form::{self, Callback};
 use crate::actors::context::plan::{AccountPlan, Plan, form_of};
-use crate::actors::context::traced::Attempt;
+use crate::actors::context::traced::TracedAttempt;
 use crate::actors::receipts::{self, receipt};
 use crate::actors::session::outgoing::InFlight;
 use crate::content;
 use crate::domain::callback::states;
+use crate::domain::queue_name::QueueName;
 use crate::pb::delivery::What;
 use crate::pb::{CallbackForm, ClientData, Delivery, Message, StateReport};
 
@@ -76,7 +77,7 @@ impl CallbackSession {
             attempt,
             what,
             since: message.waits_since(),
-            traced: Attempt::begin(&self.node, self.queue.id, &message, what, attempt),
+            traced: TracedAttempt::begin(&self.node, self.queue.id, &message, what, attempt),
             message: None,
             receipt_expected: false,
         };
@@ -101,7 +102,7 @@ impl CallbackSession {
             // Of a receipt, too, it is the subscriber: its addresses are swapped.
             Ok(callback) => {
                 let subscriber = message.source.clone();
-                self.take_up(subscriber, Work { context, callback });
+                self.take_up(subscriber, ReadyCallback { context, callback });
             }
             Err(reason) => {
                 if let Some(serving) = &mut self.serving {
@@ -146,7 +147,7 @@ impl CallbackSession {
         message: &Message,
         (report, deliver): (&StateReport, &Message),
     ) -> Result<Callback, String> {
-        let reached = Reached {
+        let reached = ReachedState {
             message,
             report,
             deliver,
@@ -161,10 +162,10 @@ impl CallbackSession {
         &self,
         account: &'a AccountPlan,
         message: &'a Message,
-    ) -> Result<form::Way<'a>, String> {
+    ) -> Result<form::ReceiverInterface<'a>, String> {
         match &self.way {
-            Way::Own | Way::Second => Ok(own(account)),
-            Way::Host(_) => named(account, message),
+            CallbackScope::Own | CallbackScope::Second => Ok(own(account)),
+            CallbackScope::Host(_) => named(account, message),
         }
     }
 
@@ -174,7 +175,9 @@ impl CallbackSession {
         match &self.way {
             // A value in the place of an escape may have changed it. In our own form there are none: there, only the URL
             // of a name may have changed.
-            Way::Host(host) if form != CallbackForm::Standard && host != callback.target.host() => {
+            CallbackScope::Host(host)
+                if form != CallbackForm::Standard && host != callback.target.host() =>
+            {
                 Err("the callback is not at the host that was allowed".to_owned())
             }
             _ => Ok(callback),
@@ -190,7 +193,7 @@ impl CallbackSession {
             CallbackForm::Standard => Message::default(),
             _ => receipt::receipt_for(&self.node, message, fin),
         };
-        let ended = Ended {
+        let ended = EndedMessage {
             message,
             fin,
             deliver: &deliver,
@@ -214,20 +217,23 @@ fn told_by(delivery: &Delivery) -> Option<(u64, Option<StateReport>)> {
 }
 
 /// The account's own way for receipts.
-fn own(account: &AccountPlan) -> form::Way<'_> {
+fn own(account: &AccountPlan) -> form::ReceiverInterface<'_> {
     let config = &account.config;
     let url = config.callback_receipt_url.as_deref();
-    form::Way {
+    form::ReceiverInterface {
         form: form_of(config),
         url: url.or(config.callback_url.as_deref()).unwrap_or_default(),
     }
 }
 
 /// What the message has named.
-fn named<'a>(account: &'a AccountPlan, message: &'a Message) -> Result<form::Way<'a>, String> {
+fn named<'a>(
+    account: &'a AccountPlan,
+    message: &'a Message,
+) -> Result<form::ReceiverInterface<'a>, String> {
     let client = message.client_data.as_deref();
     let client = client.ok_or("it names no callback")?;
-    Ok(form::Way {
+    Ok(form::ReceiverInterface {
         form: client.callback_form(),
         url: stored_url(account, &client.callback)?,
     })
@@ -242,12 +248,12 @@ fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Cal
     let names = names(plan, account, message.sender);
     let ruled = message.ruled_by.as_deref();
     let way = match ruled.map_or("", |ruled| &ruled.callback) {
-        "" => form::Way {
+        "" => form::ReceiverInterface {
             form: form_of(&account.config),
             url: account.config.callback_url.as_deref().unwrap_or_default(),
         },
         // Its rule has named one of those that are stored, which are in the standard form.
-        name => form::Way {
+        name => form::ReceiverInterface {
             form: CallbackForm::Standard,
             url: stored_url(account, name)?,
         },
@@ -261,10 +267,9 @@ fn incoming(plan: &Plan, account: &AccountPlan, message: &Message) -> Result<Cal
     way.incoming(message, &account.rewrite_out, names)
 }
 
-fn names<'a>(plan: &'a Plan, account: &'a AccountPlan, operator: u32) -> Names<'a> {
-    let operator = plan.name_of(operator);
-    Names {
+fn names<'a>(plan: &'a Plan, account: &'a AccountPlan, operator: u32) -> ShownNames<'a> {
+    ShownNames {
         account: &account.config.system_id,
-        operator: operator.split_once(':').map_or(operator, |(_, name)| name),
+        operator: QueueName::parse(plan.name_of(operator)).id(),
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use actix::{ActorFutureExt as _, AsyncContext as _, Context, WrapFuture as _};
 use tokio::time::Instant;
 
-use super::state::{CallbackSession, Ended, Work};
-use crate::actors::callbacks::client::{Answer, NoAnswer};
+use super::state::{CallbackSession, EndedRequest, ReadyCallback};
+use crate::actors::callbacks::client::{CallbackResponse, NoAnswer};
 use crate::actors::callbacks::receivers::{CallbackSaid, TakenCallback};
 use crate::actors::context::NodeContext;
 use crate::actors::context::remote_command;
@@ -31,7 +31,7 @@ const SHOWN: usize = 10;
 
 /// What becomes of a callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum CallbackVerdict {
     /// 2xx.
     Taken,
     /// The receiver wants none any more.
@@ -42,15 +42,15 @@ enum Verdict {
     Unreachable,
 }
 
-// === impl Verdict ===
+// === impl CallbackVerdict ===
 
-impl Verdict {
-    fn of(result: &Result<Answer, NoAnswer>) -> Self {
+impl CallbackVerdict {
+    fn of(result: &Result<CallbackResponse, NoAnswer>) -> Self {
         match result {
             Ok(answer) if (200..300).contains(&answer.status) && !answer.lacks_acknowledgement => {
                 Self::Taken
             }
-            Ok(Answer { status: 410, .. }) => Self::Gone,
+            Ok(CallbackResponse { status: 410, .. }) => Self::Gone,
             Ok(answer) => Self::Later(answer.retry_after),
             Err(NoAnswer::TimedOut | NoAnswer::Broken(_)) => Self::Later(None),
             Err(NoAnswer::Forbidden(_) | NoAnswer::Unreachable(_)) => Self::Unreachable,
@@ -59,7 +59,7 @@ impl Verdict {
 }
 
 /// What a result says about others to the same URL. What is wrong with one callback (4xx) says nothing.
-fn said_by(result: &Result<Answer, NoAnswer>) -> CallbackSaid {
+fn said_by(result: &Result<CallbackResponse, NoAnswer>) -> CallbackSaid {
     match result {
         Ok(answer) => match answer.status {
             200..300 if !answer.lacks_acknowledgement => CallbackSaid::Works,
@@ -74,7 +74,7 @@ fn said_by(result: &Result<Answer, NoAnswer>) -> CallbackSaid {
 }
 
 /// How a request ended, as the metric names it.
-fn label(result: &Result<Answer, NoAnswer>) -> &'static str {
+fn label(result: &Result<CallbackResponse, NoAnswer>) -> &'static str {
     match result {
         Ok(answer) if (200..300).contains(&answer.status) && answer.lacks_acknowledgement => "nack",
         Ok(answer) => match answer.status {
@@ -93,7 +93,7 @@ fn label(result: &Result<Answer, NoAnswer>) -> &'static str {
 }
 
 /// A result in words, for the history of a message and for the administrator.
-fn words(result: &Result<Answer, NoAnswer>) -> String {
+fn words(result: &Result<CallbackResponse, NoAnswer>) -> String {
     match result {
         Ok(answer) if answer.lacks_acknowledgement => {
             format!("HTTP {} without ACK/Jasmin", answer.status)
@@ -104,7 +104,7 @@ fn words(result: &Result<Answer, NoAnswer>) -> String {
 }
 
 /// What an attempt had for an outcome, for the administrator.
-pub fn attempt(result: &Result<Answer, NoAnswer>, after: Duration) -> CallbackAttempt {
+pub fn attempt(result: &Result<CallbackResponse, NoAnswer>, after: Duration) -> CallbackAttempt {
     let status = result.as_ref().ok().map(|answer| answer.status);
     let error = result.as_ref().err();
     CallbackAttempt {
@@ -119,7 +119,7 @@ pub fn attempt(result: &Result<Answer, NoAnswer>, after: Duration) -> CallbackAt
 }
 
 /// Why a callback is given up, and the same as an error code of three digits, which receipts have room for.
-fn reason(result: &Result<Answer, NoAnswer>) -> (String, String) {
+fn reason(result: &Result<CallbackResponse, NoAnswer>) -> (String, String) {
     let code = result.as_ref().map(|answer| answer.status.to_string());
     (
         format!("callback: {}", words(result)),
@@ -129,8 +129,8 @@ fn reason(result: &Result<Answer, NoAnswer>) -> (String, String) {
 
 impl CallbackSession {
     /// A request has ended.
-    pub(super) fn ended(&mut self, ended: Ended, ctx: &mut Context<Self>) {
-        let Ended {
+    pub(super) fn ended(&mut self, ended: EndedRequest, ctx: &mut Context<Self>) {
+        let EndedRequest {
             taken,
             result,
             after,
@@ -138,22 +138,22 @@ impl CallbackSession {
         let work = &taken.item;
         self.sending.retain(|id| *id != work.context.id);
         self.count(&result, after);
-        let verdict = Verdict::of(&result);
+        let verdict = CallbackVerdict::of(&result);
         let is_over = self.is_over(&work.context);
         let goes_on = match verdict {
-            Verdict::Taken | Verdict::Later(_) => false,
+            CallbackVerdict::Taken | CallbackVerdict::Later(_) => false,
             // It has been tried itself, so it is not given up for another one.
-            Verdict::Unreachable => !is_over,
-            Verdict::Gone => true,
+            CallbackVerdict::Unreachable => !is_over,
+            CallbackVerdict::Gone => true,
         };
         let key = taken.key.clone();
         // Those behind it may be as old, and each is tried itself.
         let longest = match (verdict, is_over) {
-            (Verdict::Unreachable, true) => Duration::ZERO,
+            (CallbackVerdict::Unreachable, true) => Duration::ZERO,
             (_, true) => TICK,
             (_, false) => Duration::MAX,
         };
-        if verdict == Verdict::Gone {
+        if verdict == CallbackVerdict::Gone {
             self.gone(taken, ctx);
         } else if goes_on {
             self.receivers.put_back(taken);
@@ -166,7 +166,7 @@ impl CallbackSession {
     }
 
     /// Nothing more is wanted there. Where all goes there, that suspends the queue.
-    fn gone(&mut self, taken: TakenCallback<Work>, ctx: &mut Context<Self>) {
+    fn gone(&mut self, taken: TakenCallback<ReadyCallback>, ctx: &mut Context<Self>) {
         if self.has_one_url() {
             self.receivers.put_back(taken);
             return self.suspend(ctx);
@@ -187,8 +187,8 @@ impl CallbackSession {
     fn settle(
         &mut self,
         context: &InFlight,
-        verdict: Verdict,
-        result: &Result<Answer, NoAnswer>,
+        verdict: CallbackVerdict,
+        result: &Result<CallbackResponse, NoAnswer>,
         after: Duration,
     ) {
         let is_over = self.is_over(context);
@@ -198,10 +198,10 @@ impl CallbackSession {
         // To the history of an MO message it is what an ESME would have said.
         let status = result.is_ok().then_some(command_status::ESME_RX_T_APPN);
         match verdict {
-            Verdict::Later(_) | Verdict::Unreachable if is_over => {
+            CallbackVerdict::Later(_) | CallbackVerdict::Unreachable if is_over => {
                 serving.give_up(context, status, after, reason(result));
             }
-            Verdict::Later(asked) => {
+            CallbackVerdict::Later(asked) => {
                 let pause = jitter(pace::pause(context.attempt, asked));
                 let pause = pause.max(asked.unwrap_or_default());
                 serving.later(context, status, after, pause);
@@ -245,7 +245,7 @@ impl CallbackSession {
         self.node.metrics.callbacks.get_or_create(&label).inc();
     }
 
-    fn count(&mut self, result: &Result<Answer, NoAnswer>, after: Duration) {
+    fn count(&mut self, result: &Result<CallbackResponse, NoAnswer>, after: Duration) {
         self.count_as(label(result));
         if result.is_ok() {
             self.snapshot.answered(after);
@@ -253,7 +253,7 @@ impl CallbackSession {
         let attempts = &mut self.snapshot.attempts;
         attempts.truncate(SHOWN - 1);
         attempts.insert(0, attempt(result, after));
-        let is_taken = Verdict::of(result) == Verdict::Taken;
+        let is_taken = CallbackVerdict::of(result) == CallbackVerdict::Taken;
         if is_taken {
             self.snapshot.last_error.clear();
         } else {
@@ -281,8 +281,8 @@ async fn suspend_elsewhere(node: &NodeContext, name: String) {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, retry_after: Option<u64>) -> Result<Answer, NoAnswer> {
-        Ok(Answer {
+    fn answer(status: u16, retry_after: Option<u64>) -> Result<CallbackResponse, NoAnswer> {
+        Ok(CallbackResponse {
             status,
             retry_after: retry_after.map(Duration::from_secs),
             said: String::new(),
@@ -292,32 +292,36 @@ mod tests {
 
     #[test]
     fn a_receiver_of_jasmin_s_must_say_so() {
-        let result = answer(200, None).map(|answer| Answer {
+        let result = answer(200, None).map(|answer| CallbackResponse {
             lacks_acknowledgement: true,
             ..answer
         });
-        assert_eq!(Verdict::of(&result), Verdict::Later(None));
+        assert_eq!(CallbackVerdict::of(&result), CallbackVerdict::Later(None));
         assert_eq!(said_by(&result), CallbackSaid::Fails(Duration::ZERO));
         assert_eq!(label(&result), "nack");
     }
 
     #[test]
     fn only_2xx_takes_and_only_410_ends() {
-        let later = Verdict::Later(None);
+        let later = CallbackVerdict::Later(None);
         for (status, verdict) in [
-            (200, Verdict::Taken),
-            (204, Verdict::Taken),
-            (299, Verdict::Taken),
+            (200, CallbackVerdict::Taken),
+            (204, CallbackVerdict::Taken),
+            (299, CallbackVerdict::Taken),
             (301, later),
             (307, later),
             (400, later),
             (404, later),
-            (410, Verdict::Gone),
+            (410, CallbackVerdict::Gone),
             (429, later),
             (500, later),
             (503, later),
         ] {
-            assert_eq!(Verdict::of(&answer(status, None)), verdict, "{status}");
+            assert_eq!(
+                CallbackVerdict::of(&answer(status, None)),
+                verdict,
+                "{status}"
+            );
         }
     }
 
@@ -331,7 +335,10 @@ mod tests {
             (404, CallbackSaid::Nothing),
         ] {
             let answer = answer(status, Some(9));
-            assert_eq!(Verdict::of(&answer), Verdict::Later(Some(asked)));
+            assert_eq!(
+                CallbackVerdict::of(&answer),
+                CallbackVerdict::Later(Some(asked))
+            );
             assert_eq!(said_by(&answer), said, "{status}");
         }
     }
@@ -352,13 +359,16 @@ mod tests {
     fn what_was_never_sent_is_not_an_attempt() {
         let text = String::new;
         for (error, verdict) in [
-            (NoAnswer::Forbidden(text()), Verdict::Unreachable),
-            (NoAnswer::Unreachable(text()), Verdict::Unreachable),
+            (NoAnswer::Forbidden(text()), CallbackVerdict::Unreachable),
+            (NoAnswer::Unreachable(text()), CallbackVerdict::Unreachable),
         ] {
-            assert_eq!(Verdict::of(&Err(error)), verdict);
+            assert_eq!(CallbackVerdict::of(&Err(error)), verdict);
         }
         for error in [NoAnswer::TimedOut, NoAnswer::Broken(text())] {
-            assert_eq!(Verdict::of(&Err(error)), Verdict::Later(None));
+            assert_eq!(
+                CallbackVerdict::of(&Err(error)),
+                CallbackVerdict::Later(None)
+            );
         }
     }
 }

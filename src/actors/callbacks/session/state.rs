@@ -14,10 +14,10 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use crate::actors::callbacks::client::{Answer, Client, NoAnswer};
+use crate::actors::callbacks::client::{CallbackClient, CallbackResponse, NoAnswer};
 use crate::actors::callbacks::form::Callback;
 use crate::actors::callbacks::gone::GoneUrls;
-use crate::actors::callbacks::latest::Latest;
+use crate::actors::callbacks::latest::LatestStates;
 use crate::actors::callbacks::receivers::{CallbackReceivers, SOON, TakenCallback};
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
@@ -28,7 +28,7 @@ use crate::actors::session::outgoing::{InFlight, Serving};
 use crate::clock;
 use crate::domain::callback::pace::LONGEST_REST;
 use crate::domain::limit::Gcra;
-use crate::pb::{BindSnapshot, BindState, Delivery};
+use crate::pb::{BindDirection, BindSnapshot, BindState, Delivery};
 
 /// What the queue is asked for beyond what is sent at once: so many times as much. Half of it is asked for at a time,
 /// because what is granted at once is also read from the store at once.
@@ -42,7 +42,7 @@ const FARTHEST: Duration = Duration::from_secs(200);
 
 /// Which callbacks of an account a session makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum CallbackScope {
     /// Its MO and receipts, instead of its binds.
     Own,
     /// Copies of its MO and receipts, beside its binds. What waits when that has changed is still sent.
@@ -55,31 +55,31 @@ pub enum Way {
 pub struct CallbackSession {
     pub(super) node: Arc<NodeContext>,
     pub(super) account: u32,
-    pub(super) way: Way,
+    pub(super) way: CallbackScope,
     pub(super) queue: Arc<QueuePort>,
     pub(super) health: Arc<Health>,
     pub(super) port: Arc<BindPort>,
     pub(super) snapshot: BindSnapshot,
     pub(super) plan: Option<Arc<AccountPlan>>,
     /// `None` until it is built, and while the configuration cannot be used.
-    pub(super) client: Option<Arc<Client>>,
+    pub(super) client: Option<Arc<CallbackClient>>,
     pub(super) building: bool,
     pub(super) serving: Option<Serving>,
     /// What was granted and has no body yet, in order.
     pub(super) granted: Vec<Delivery>,
     /// What is being read from the store.
     pub(super) loading: Vec<u64>,
-    pub(super) receivers: CallbackReceivers<Work>,
+    pub(super) receivers: CallbackReceivers<ReadyCallback>,
     pub(super) gone: GoneUrls,
     /// By whose order the queue is suspended, or is not: made anew by each such order.
     pub(super) ordered_by: Arc<String>,
     /// When the last one comes again that was given back because its URL rests, as if that did not rest.
     pub(super) held_upto: Instant,
-    pub(super) under_way: FuturesUnordered<LocalBoxFuture<'static, Ended>>,
+    pub(super) under_way: FuturesUnordered<LocalBoxFuture<'static, EndedRequest>>,
     /// What they are about.
     pub(super) sending: Vec<u64>,
     /// How far the states of messages have come.
-    pub(super) latest: Latest,
+    pub(super) latest: LatestStates,
     /// Wakes what drives `under_way`.
     pub(super) waker: Option<Waker>,
     /// Credit that the queue has and has not used.
@@ -92,15 +92,15 @@ pub struct CallbackSession {
 }
 
 /// A callback that is ready to be sent.
-pub struct Work {
+pub struct ReadyCallback {
     pub context: InFlight,
     pub callback: Callback,
 }
 
 /// A request that has ended.
-pub struct Ended {
-    pub taken: TakenCallback<Work>,
-    pub result: Result<Answer, NoAnswer>,
+pub struct EndedRequest {
+    pub taken: TakenCallback<ReadyCallback>,
+    pub result: Result<CallbackResponse, NoAnswer>,
     pub after: Duration,
 }
 
@@ -109,14 +109,14 @@ pub struct Ended {
 impl CallbackSession {
     pub(super) fn new(
         node: Arc<NodeContext>,
-        (account, way): (u32, Way),
+        (account, way): (u32, CallbackScope),
         queue: Arc<QueuePort>,
         health: Arc<Health>,
         port: Arc<BindPort>,
     ) -> Self {
         let snapshot = BindSnapshot {
             session: port.session,
-            direction: "callback".to_owned(),
+            direction: BindDirection::Callback.into(),
             bind_type: "callback".to_owned(),
             state: BindState::Connecting.into(),
             since: clock::now_ms(),
@@ -143,7 +143,7 @@ impl CallbackSession {
             ordered_by,
             held_upto: Instant::now(),
             under_way: FuturesUnordered::new(),
-            latest: Latest::default(),
+            latest: LatestStates::default(),
             sending: Vec::new(),
             waker: None,
             offered: 0,
@@ -165,7 +165,7 @@ impl CallbackSession {
         let Some(plan) = &self.plan else { return true };
         let config = &plan.config;
         let receipts = config.callback_receipt_url.as_ref();
-        !matches!(self.way, Way::Host(_))
+        !matches!(self.way, CallbackScope::Host(_))
             && self.receivers.urls() <= 1
             && receipts.is_none_or(|url| Some(url) == config.callback_url.as_ref())
     }
@@ -237,7 +237,7 @@ impl CallbackSession {
     }
 
     /// The next callback, if one may be sent now.
-    fn next(&mut self) -> Option<TakenCallback<Work>> {
+    fn next(&mut self) -> Option<TakenCallback<ReadyCallback>> {
         loop {
             let plan = self.plan.as_ref().filter(|_| self.may_send())?;
             let most = plan.config.callback_concurrency;
@@ -266,7 +266,7 @@ impl CallbackSession {
         }
     }
 
-    fn send(&mut self, taken: TakenCallback<Work>) {
+    fn send(&mut self, taken: TakenCallback<ReadyCallback>) {
         let Some(client) = self.client.clone() else {
             return self.receivers.put_back(taken);
         };
@@ -275,7 +275,7 @@ impl CallbackSession {
         self.under_way.push(Box::pin(async move {
             let sent = Instant::now();
             let result = client.send(&taken.item.callback).await;
-            Ended {
+            EndedRequest {
                 after: sent.elapsed(),
                 taken,
                 result,
@@ -292,7 +292,7 @@ impl CallbackSession {
     }
 
     /// Puts a callback with its lane. What would only wait there is given back to the queue.
-    pub(super) fn take_up(&mut self, subscriber: Bytes, work: Work) {
+    pub(super) fn take_up(&mut self, subscriber: Bytes, work: ReadyCallback) {
         let now = Instant::now();
         if self.is_gone(&work.callback) {
             return self.hold_up(&work, LONGEST_REST);
@@ -319,15 +319,14 @@ impl CallbackSession {
     }
 
     /// Gives back one whose URL rests for so long. They come again in order, and not all at once.
-    pub(super) fn hold_up(&mut self, work: &Work, rest: Duration) {
+    pub(super) fn hold_up(&mut self, work: &ReadyCallback, rest: Duration) {
         let now = Instant::now();
-        let pause = match rest > SOON {
-            true => {
-                self.held_upto = self.held_upto.max(now) + APART;
-                rest + (self.held_upto - now)
-            }
+        let pause = if rest > SOON {
+            self.held_upto = self.held_upto.max(now) + APART;
+            rest + (self.held_upto - now)
+        } else {
             // Its URL may work by then, and does not wait for those that do not.
-            false => rest,
+            rest
         };
         if let Some(serving) = &mut self.serving {
             serving.held_up(&work.context, pause);

@@ -43,9 +43,10 @@ pub async fn load(
             0 => stored.message.id,
             carrier => carrier,
         };
-        let attempts = match needs {
-            true => attempts_of(node, carrier).await?,
-            false => Vec::new(),
+        let attempts = if needs {
+            attempts_of(node, carrier).await?
+        } else {
+            Vec::new()
         };
         all.push(Some(Told { stored, attempts }));
     }

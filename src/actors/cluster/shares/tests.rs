@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::cluster::{Held, NodeCard, NodeView};
+use crate::store::cluster::{NodeCard, NodeView, ResourceHolder};
 
 const QUEUE: QueueNeed = QueueNeed {
     queue: 7,
@@ -73,7 +73,7 @@ fn settle_counting(
                 let free = view.held.iter().all(|held| held.resource != resource);
                 assert!(free, "claims only what is free");
                 changed = true;
-                view.held.push(Held {
+                view.held.push(ResourceHolder {
                     resource,
                     node: me.node,
                     epoch: me.epoch,
@@ -87,19 +87,19 @@ fn settle_counting(
     panic!("the nodes pass resources to and fro: {:?}", view.held);
 }
 
-fn count(view: &View, node: u8, wanted: fn(&Resource) -> bool) -> usize {
+fn count(view: &View, node: u8, wanted: fn(&LeasedResource) -> bool) -> usize {
     view.held
         .iter()
         .filter(|held| held.node == node && wanted(&held.resource))
         .count()
 }
 
-fn is_queue(resource: &Resource) -> bool {
-    matches!(resource, Resource::Queue(partition) if partition.part != WHOLE)
+fn is_queue(resource: &LeasedResource) -> bool {
+    matches!(resource, LeasedResource::Queue(partition) if partition.part != WHOLE)
 }
 
-fn is_bind(resource: &Resource) -> bool {
-    matches!(resource, Resource::Bind { .. })
+fn is_bind(resource: &LeasedResource) -> bool {
+    matches!(resource, LeasedResource::Bind { .. })
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn partitions_follow_the_bind() {
     view.nodes[1].card.serving = vec![7, 8];
     view = settle(view, &[QUEUE, ACCOUNT], &[]);
     assert_eq!(count(&view, 1, is_queue), 32);
-    let account = Resource::Queue(Partition {
+    let account = LeasedResource::Queue(Partition {
         queue: 8,
         part: WHOLE,
     });
@@ -184,7 +184,7 @@ fn what_one_node_gave_back_it_leaves_to_the_others() {
     };
     view = settle(view, &[], &binds);
     view.nodes.push(node(1, &[]));
-    let look = |view: &View, overdue: &[Resource]| {
+    let look = |view: &View, overdue: &[LeasedResource]| {
         let shares = Shares {
             me: 0,
             view,
@@ -219,7 +219,7 @@ fn a_draining_or_dead_node_holds_nothing_new_and_gives_back() {
     assert!(
         view.held
             .iter()
-            .any(|held| held.resource == Resource::Janitor && held.node == 1)
+            .any(|held| held.resource == LeasedResource::Janitor && held.node == 1)
     );
 }
 
@@ -327,8 +327,8 @@ fn is_even(counts: &[usize]) -> bool {
 /// The counts of each node: of one operator, or of all.
 fn bind_counts(view: &View, of: Option<u32>) -> Vec<usize> {
     let numbers = view.nodes.iter().map(|node| node.node);
-    let is_of = |resource: &Resource| match resource {
-        Resource::Bind { operator, .. } => of.is_none_or(|of| of == *operator),
+    let is_of = |resource: &LeasedResource| match resource {
+        LeasedResource::Bind { operator, .. } => of.is_none_or(|of| of == *operator),
         _ => false,
     };
     numbers
@@ -351,11 +351,12 @@ fn act(view: &mut View, seen: &View, me: u8, binds: &[BindNeed]) {
         overdue: &HashSet::new(),
     }
     .rebalance();
-    let gives_back = |held: &Held| held.node == me && rebalance.release.contains(&held.resource);
+    let gives_back =
+        |held: &ResourceHolder| held.node == me && rebalance.release.contains(&held.resource);
     view.held.retain(|held| !gives_back(held));
     for resource in rebalance.claim {
         if view.held.iter().all(|held| held.resource != resource) {
-            view.held.push(Held {
+            view.held.push(ResourceHolder {
                 resource,
                 node: me,
                 epoch: u64::from(me) + 100,
@@ -423,19 +424,20 @@ proptest! {
 impl Shares<'_> {
     /// How many bind slots the plan has with another node than their holder.
     fn planned_moves(&self) -> usize {
-        let able = self.nodes_with("delivery");
+        let able = self.nodes_with(NodeRole::Delivery);
         let held = self.view.held.iter();
-        let holders: HashMap<Resource, u8> = held.map(|held| (held.resource, held.node)).collect();
-        let slots: Vec<Vec<Resource>> = self
+        let holders: HashMap<LeasedResource, u8> =
+            held.map(|held| (held.resource, held.node)).collect();
+        let slots: Vec<Vec<LeasedResource>> = self
             .binds
             .iter()
             .map(|need| slots_of(need).collect())
             .collect();
         let needs = self.binds.iter().zip(&slots);
-        let rows: Vec<Row> = needs
+        let rows: Vec<SpreadRow> = needs
             .map(|(need, slots)| row_of(need.operator, slots, &holders))
             .collect();
-        let moves = |(row, planned): (&Row, Vec<u8>)| {
+        let moves = |(row, planned): (&SpreadRow, Vec<u8>)| {
             let both = row.holders.iter().zip(planned);
             both.filter(|(holder, node)| holder.is_some_and(|holder| holder != *node))
                 .count()

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::Gsm;
-use crate::pb::BindSnapshot;
+use crate::pb::{BindDirection, BindSnapshot};
 
 #[actix::test]
 async fn a_node_that_does_not_reach_the_hlr_gives_the_name_to_another() {
@@ -17,7 +17,7 @@ async fn a_node_that_does_not_reach_the_hlr_gives_the_name_to_another() {
     })
     .await;
     let gsm = node.context.plan().queue_of("gsm:home").expect("a network");
-    let name = Resource::Bind {
+    let name = LeasedResource::Bind {
         operator: gsm,
         slot: 0,
     };
@@ -27,7 +27,7 @@ async fn a_node_that_does_not_reach_the_hlr_gives_the_name_to_another() {
     let port = port.iter().find(|port| port.session == session);
     let says = |failures: u32| {
         let snapshot = BindSnapshot {
-            direction: "gsm".to_owned(),
+            direction: BindDirection::Gsm.into(),
             state: BindState::Waiting.into(),
             reconnect_attempts: failures,
             ..BindSnapshot::default()

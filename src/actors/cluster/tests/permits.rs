@@ -54,9 +54,10 @@ impl Permits {
         state.taken.extend(permit);
         let (answer, reply) = Reply::pair();
         let send = move || drop(answer.send(Ok(permit)));
-        match state.is_late {
-            true => state.late.push(Box::new(send)),
-            false => send(),
+        if state.is_late {
+            state.late.push(Box::new(send));
+        } else {
+            send();
         }
         reply
     }

@@ -9,7 +9,9 @@ async fn a_reading_that_takes_long_stops_neither_hand_offs_nor_binds() {
     // A partition comes, and the store takes its time to read it.
     shelf.keep_back(Call::TakeOver);
     let late = Partition { queue: 7, part: 0 };
-    lock(&shelf.state).held.insert(Resource::Queue(late), ME);
+    lock(&shelf.state)
+        .held
+        .insert(LeasedResource::Queue(late), ME);
     until("a reading", || shelf.is_waited_for(Call::TakeOver)).await;
     node.context.local_lease.lose(&[slot]);
     node.context.local_lease.left(&[slot]);
@@ -21,9 +23,12 @@ async fn a_reading_that_takes_long_stops_neither_hand_offs_nor_binds() {
         assert_eq!(lock(&shelf.state).left_out, [late]);
         tokio::time::sleep(SOON).await;
     }
-    assert!(!node.has(Resource::Queue(late)));
+    assert!(!node.has(LeasedResource::Queue(late)));
     shelf.let_go(Call::TakeOver);
-    until("it is this node's", || node.has(Resource::Queue(late))).await;
+    until("it is this node's", || {
+        node.has(LeasedResource::Queue(late))
+    })
+    .await;
     lock(&shelf.state).collected = 0;
     until("the next hand-off", || lock(&shelf.state).collected > 0).await;
     assert_eq!(lock(&shelf.state).left_out, [], "it is collected for");
@@ -59,7 +64,7 @@ async fn a_reading_from_before_everything_was_lost_is_not_wanted() {
     let (shelf, node, [_, slot]) = started(None).await;
     until("its slot", || node.has(slot)).await;
     shelf.keep_back(Call::TakeOver);
-    let late = Resource::Queue(Partition { queue: 7, part: 0 });
+    let late = LeasedResource::Queue(Partition { queue: 7, part: 0 });
     lock(&shelf.state).held.insert(late, ME);
     until("a reading", || shelf.is_waited_for(Call::TakeOver)).await;
     let is_wanted = |at: usize| (lock(&shelf.state).readings[at])();
@@ -79,7 +84,7 @@ async fn a_partition_with_damaged_hand_offs_is_given_back_to_be_read() {
     let (shelf, node, [_, slot]) = started(None).await;
     until("its slot", || node.has(slot)).await;
     let [damaged, sound] = [0, 1].map(|part| Partition { queue: 7, part });
-    let [given_back, kept] = [damaged, sound].map(Resource::Queue);
+    let [given_back, kept] = [damaged, sound].map(LeasedResource::Queue);
     lock(&shelf.state)
         .held
         .extend([(given_back, ME), (kept, ME)]);

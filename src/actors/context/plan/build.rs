@@ -12,14 +12,13 @@ use super::charging::{Charging, tariff_of};
 use super::gsm;
 use super::limits::limits;
 use super::mo;
-use super::names::{COPIES, is_handsets};
 use super::numbers::number_plan;
 use super::sinks::{mirror, sinks};
 use super::{
     ASSEMBLY, AccountPlan, DIVIDED, GsmPlan, IMSI, OperatorPlan, Plan, RESOLVE, RESPONDER,
     account_name, copies_name, operator_name,
 };
-use crate::config::{self, Config, DeliverBy, Policies, Route, TEST_TARGETS};
+use crate::config::{self, CompiledPolicies, Config, DeliverBy, RouteConfig, TEST_TARGETS};
 use crate::content::peer::PeerEncoding;
 use crate::domain::ByQueue;
 use crate::domain::account::is_hash;
@@ -28,18 +27,19 @@ use crate::domain::callback::pace;
 use crate::domain::mo_rule::Action;
 use crate::domain::policy::Keywords;
 use crate::domain::price::{Prices, Tariff};
+use crate::domain::queue_name::QueueName;
 use crate::domain::retry::RetryPolicy;
-use crate::domain::rewrite::Rules;
+use crate::domain::rewrite::CompiledRewriteRules;
 use crate::domain::route::{MoTable, RouteTable};
 use crate::domain::trace::Ratio;
 use crate::store::{Store, StoreError};
 
 /// Plan data of accounts and operators, by their ids.
 #[derive(Default)]
-struct Peers {
+struct PeerPlans {
     by_target: HashMap<String, u32>,
     rates: ByQueue<(f64, u32)>,
-    rewrite_in: ByQueue<Rules>,
+    rewrite_in: ByQueue<CompiledRewriteRules>,
     trace_ratios: ByQueue<Ratio>,
     weights: Weights,
     charging: ByQueue<Charging>,
@@ -52,7 +52,7 @@ struct Peers {
 }
 
 /// Routing tables, with ids in place of names.
-struct Routes {
+struct RoutingTables {
     /// For messages of accounts.
     routes: RouteTable<u32>,
     /// For messages that operators bring for other peers.
@@ -66,7 +66,7 @@ struct Routes {
 impl Plan {
     /// Resolves a validated configuration; the store assigns ids to names. Blocks.
     pub fn build(config: Arc<Config>, store: &dyn Store) -> Result<Self, StoreError> {
-        let mut peers = Peers::default();
+        let mut peers = PeerPlans::default();
         let mut built_in = Vec::new();
         for target in TEST_TARGETS {
             let id = store.intern(target)?;
@@ -97,12 +97,12 @@ impl Plan {
         let sinks = sinks(&config, store)?;
         let mirror = mirror(&config, store)?;
         let longest_pause = longest_pause(&config, &peers);
-        let Routes {
+        let RoutingTables {
             routes,
             transit,
             alternatives,
             shares,
-        } = Routes::of(&config, &peers.by_target);
+        } = RoutingTables::of(&config, &peers.by_target);
         let names: ByQueue<String> = store.names()?.into_iter().collect();
         let copy_queues = peers.copy_queues(&names);
         let any_password_hash = peers.any_password_hash();
@@ -170,14 +170,14 @@ impl Plan {
     }
 }
 
-// === impl Peers ===
+// === impl PeerPlans ===
 
-impl Peers {
+impl PeerPlans {
     fn add_accounts(&mut self, config: &Config, store: &dyn Store) -> Result<(), StoreError> {
         let prices = Arc::new(Prices::build(config.policy.prices.iter()));
         let any_prices = config.policy.prices.iter().next().is_some();
         let mut wrong = Vec::new();
-        let policies = Policies::read(config, &mut wrong);
+        let policies = CompiledPolicies::read(config, &mut wrong);
         for account in config.account.iter().filter(|account| account.enabled) {
             let id = store.intern(&account_name(&account.system_id))?;
             self.by_target.insert(account.system_id.clone(), id);
@@ -237,7 +237,9 @@ impl Peers {
     /// Accounts with a queue for copies, also those that had one: something may wait there.
     fn copy_queues(&self, names: &ByQueue<String>) -> Vec<(u32, u32)> {
         let queues = names.iter().filter_map(|(queue, name)| {
-            let system_id = name.strip_prefix(COPIES)?;
+            let QueueName::Copies(system_id) = QueueName::parse(name) else {
+                return None;
+            };
             Some((self.accounts.get(system_id)?.id, *queue))
         });
         queues.collect()
@@ -291,9 +293,9 @@ impl Peers {
     }
 }
 
-// === impl Routes ===
+// === impl RoutingTables ===
 
-impl Routes {
+impl RoutingTables {
     fn of(config: &Config, by_target: &HashMap<String, u32>) -> Self {
         let mut alternatives = HashSet::new();
         let mut shares = false;
@@ -302,7 +304,7 @@ impl Routes {
             let routes: Vec<crate::domain::route::Route<u32>> = all
                 .iter()
                 .filter(|route| route.mobile_originated == mobile_originated)
-                .map(Route::to_domain)
+                .map(RouteConfig::to_domain)
                 .map(|route| route.map(|name| by_target.get(name).copied()))
                 .collect();
             for route in &routes {
@@ -326,7 +328,8 @@ impl Routes {
 
 /// The queues of GSM interfaces, also of those that are not configured any more.
 fn handsets(names: &ByQueue<String>) -> HashSet<u32> {
-    let queues = names.iter().filter(|(_, name)| is_handsets(name));
+    let is_handsets = |(_, name): &(_, &String)| QueueName::parse(name).is_handsets();
+    let queues = names.iter().filter(is_handsets);
     queues.map(|(queue, _)| *queue).collect()
 }
 
@@ -339,14 +342,15 @@ fn mo_table(accounts: &HashMap<String, Arc<AccountPlan>>) -> MoTable<u32> {
 }
 
 /// The longest pause of all retry schedules and of callbacks.
-fn longest_pause(config: &Config, peers: &Peers) -> Duration {
+fn longest_pause(config: &Config, peers: &PeerPlans) -> Duration {
     let mut accounts = peers.accounts.values();
     let with_callback = accounts.any(|account| {
         account.config.callback_url.is_some() || account.callbacks.queues().next().is_some()
     });
-    let of_callbacks = match with_callback {
-        true => pace::LONGEST.mul_f64(1.25),
-        false => Duration::ZERO,
+    let of_callbacks = if with_callback {
+        pace::LONGEST.mul_f64(1.25)
+    } else {
+        Duration::ZERO
     };
     let operators = peers.operators.values().map(|one| one.retry.as_ref());
     let gsms = peers.gsms.values().map(|one| one.retry.as_ref());

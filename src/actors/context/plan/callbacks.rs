@@ -13,7 +13,7 @@ use crate::config::{Account, CallbackFormat};
 use crate::domain::callback::kannel;
 use crate::domain::callback::reach::Reach;
 use crate::domain::callback::states;
-use crate::domain::callback::target::{NotATarget, Target};
+use crate::domain::callback::target::{CallbackTarget, NotATarget};
 use crate::pb::CallbackForm;
 use crate::store::StoreError;
 
@@ -54,7 +54,7 @@ impl Callbacks {
         }
         let mut all = callbacks.hosts.clone();
         for (name, url) in account.callbacks.iter() {
-            if let Ok(target) = Target::parse(url) {
+            if let Ok(target) = CallbackTarget::parse(url) {
                 callbacks.named.insert(name.to_owned(), url.to_owned());
                 all.insert(target.host().to_owned());
             }
@@ -74,9 +74,10 @@ impl Callbacks {
 
     /// The URL that a message means.
     pub fn url<'a>(&'a self, callback: &'a str) -> Option<&'a str> {
-        match is_url(callback) {
-            true => Some(callback),
-            false => self.named.get(callback).map(String::as_str),
+        if is_url(callback) {
+            Some(callback)
+        } else {
+            self.named.get(callback).map(String::as_str)
         }
     }
 
@@ -97,11 +98,12 @@ impl Callbacks {
             return Err(cure.to_owned());
         }
         if !is_url(callback) {
-            return match self.named.contains_key(callback) {
-                true => Ok(()),
-                false => Err(format!(
+            return if self.named.contains_key(callback) {
+                Ok(())
+            } else {
+                Err(format!(
                     "is neither a URL nor the name of one of the account's `callbacks`: {callback:?}"
-                )),
+                ))
             };
         }
         if callback.len() > LONGEST {
@@ -125,10 +127,10 @@ fn is_url(callback: &str) -> bool {
     callback.contains("://")
 }
 
-fn target(url: &str, form: CallbackForm) -> Result<Target, NotATarget> {
+fn target(url: &str, form: CallbackForm) -> Result<CallbackTarget, NotATarget> {
     match form {
-        CallbackForm::Kannel => Target::parse(&kannel::example(url)),
-        _ => Target::parse(url),
+        CallbackForm::Kannel => CallbackTarget::parse(&kannel::example(url)),
+        _ => CallbackTarget::parse(url),
     }
 }
 
@@ -174,7 +176,7 @@ impl super::AccountPlan {
             priority_max: 3,
             policy: None,
             peer_encoding: crate::content::peer::PeerEncoding::of_account(&config),
-            rewrite_out: crate::domain::rewrite::Rules::default(),
+            rewrite_out: crate::domain::rewrite::CompiledRewriteRules::default(),
             callbacks: Callbacks::of(&config, |_| Ok(2)).unwrap_or_default(),
             states: 0,
             numbers: config.numbers(),

@@ -35,9 +35,10 @@ impl Charging {
 
     /// How far a purse may go down: a quota counts from 0 downwards.
     pub fn floor(&self, purse: Purse) -> i64 {
-        match purse.is_balance() {
-            true => 0,
-            false => -self.quota.unwrap_or(i64::MAX),
+        if purse.is_balance() {
+            0
+        } else {
+            -self.quota.unwrap_or(i64::MAX)
         }
     }
 }

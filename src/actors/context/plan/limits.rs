@@ -4,17 +4,20 @@ use std::collections::HashMap;
 
 use crate::config;
 use crate::domain::address::normalise;
-use crate::domain::policy::Limit;
+use crate::domain::policy::AddressLimit;
 
 /// The limits of the configuration, without those of accounts that do not exist.
-pub(super) fn limits(config: &config::Config, accounts: &HashMap<String, u32>) -> Vec<Limit> {
+pub(super) fn limits(
+    config: &config::Config,
+    accounts: &HashMap<String, u32>,
+) -> Vec<AddressLimit> {
     let prefix = |text: &str| normalise(text.as_bytes()).into();
-    let limit = |limit: &config::Limit| {
+    let limit = |limit: &config::LimitConfig| {
         let account = match &limit.account {
             Some(name) => Some(*accounts.get(name)?),
             None => None,
         };
-        Some(Limit {
+        Some(AddressLimit {
             name: limit.name.clone(),
             account,
             sender_prefix: prefix(&limit.sender_prefix),

@@ -6,17 +6,19 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::{AccountPlan, Plan};
-use crate::config::{self, Config, Policies};
+use super::{AccountPlan, Plan, target_of};
+use crate::config::{self, CompiledPolicies, Config};
 use crate::content;
 use crate::domain::address::plain;
-use crate::domain::mo_rule::{Action, Asked, Found, Rule, Rules, Text, composed};
+use crate::domain::mo_rule::{
+    Action, CompiledMoRule, CompiledMoRules, MoRuleInput, MoRuleMatch, MoText, composed,
+};
 use crate::pb::{CallbackForm, Kind, Message, RuledBy};
 use crate::store::StoreError;
 
 /// Where the text of a message is, whose first word a rule may want.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum TextSource {
     /// In the message; if it is one of several parts, in one that may still come.
     HereOrLater,
     /// In the message.
@@ -27,12 +29,15 @@ pub enum Said {
 
 /// The rules of the configuration, without those that name an account or an operator that is not enabled. Reads
 /// lists of addresses from files: blocks.
-pub(super) fn rules(config: &Config, enabled: &HashMap<String, u32>) -> Result<Rules, StoreError> {
+pub(super) fn rules(
+    config: &Config,
+    enabled: &HashMap<String, u32>,
+) -> Result<CompiledMoRules, StoreError> {
     if config.mo_rule.is_empty() {
-        return Ok(Rules::default());
+        return Ok(CompiledMoRules::default());
     }
     let mut wrong = Vec::new();
-    let policies = Policies::read(config, &mut wrong);
+    let policies = CompiledPolicies::read(config, &mut wrong);
     let rules = config::mo_rules(config, &policies, &mut wrong);
     // It was valid when it was checked, but a list file may have changed since.
     if let Some(problem) = wrong.first() {
@@ -40,7 +45,7 @@ pub(super) fn rules(config: &Config, enabled: &HashMap<String, u32>) -> Result<R
     }
     let is_there =
         |name: &Option<String>| name.as_ref().is_none_or(|name| enabled.contains_key(name));
-    let usable = |rule: &&Rule| {
+    let usable = |rule: &&CompiledMoRule| {
         let account = match &rule.action {
             Action::Deliver { account, .. } => Some(account.clone()),
             Action::Reply(reply) => Some(reply.account.clone()),
@@ -48,7 +53,9 @@ pub(super) fn rules(config: &Config, enabled: &HashMap<String, u32>) -> Result<R
         };
         is_there(&rule.operator) && is_there(&rule.account) && is_there(&account)
     };
-    Ok(Rules::new(rules.iter().filter(usable).cloned().collect()))
+    Ok(CompiledMoRules::new(
+        rules.iter().filter(usable).cloned().collect(),
+    ))
 }
 
 impl AccountPlan {
@@ -73,32 +80,32 @@ impl AccountPlan {
 
 impl Plan {
     /// Rules for messages that operators bring.
-    pub fn mo_rules(&self) -> &Rules {
+    pub fn mo_rules(&self) -> &CompiledMoRules {
         &self.mo_rules
     }
 
     /// Finds the rule for a message that an operator brings, and notes it and its queue in the message. A part whose
     /// rule depends on a text that may still come is noted as one that waits, and there is no rule.
-    pub fn rule(&self, message: &mut Message, said: Said) -> Option<&Rule> {
+    pub fn rule(&self, message: &mut Message, said: TextSource) -> Option<&CompiledMoRule> {
         if self.mo_rules.is_empty() || !self.is_operator(message.sender) {
             return None;
         }
         let ruled = match self.found_rule(message, said) {
-            Found::Nothing => return None,
-            Found::Later => {
+            MoRuleMatch::Nothing => return None,
+            MoRuleMatch::Later => {
                 message.ruled_by = Some(Box::new(RuledBy {
                     waits: true,
                     ..RuledBy::default()
                 }));
                 return None;
             }
-            Found::By(rule) => rule,
+            MoRuleMatch::By(rule) => rule,
         };
         self.note_rule(message, ruled).then_some(ruled)
     }
 
     /// Notes a rule in a message; false if the rule has no queue.
-    pub fn note_rule(&self, message: &mut Message, rule: &Rule) -> bool {
+    pub fn note_rule(&self, message: &mut Message, rule: &CompiledMoRule) -> bool {
         let Some(queue) = self.queue_of_rule(rule) else {
             return false;
         };
@@ -116,7 +123,7 @@ impl Plan {
         true
     }
 
-    fn found_rule(&self, message: &Message, said: Said) -> Found<'_> {
+    fn found_rule(&self, message: &Message, said: TextSource) -> MoRuleMatch<'_> {
         let (sender, owner) = (
             self.name_of(message.sender),
             self.owner(&message.destination),
@@ -131,19 +138,21 @@ impl Plan {
             && !self.keywords.is_empty()
             && known().is_some_and(|text| self.keywords.choice(text).is_some())
         {
-            return Found::Nothing;
+            return MoRuleMatch::Nothing;
         }
-        let asked = Asked {
+        let asked = MoRuleInput {
             destination: &message.destination,
             source: &message.source,
-            operator: sender.strip_prefix("operator:").unwrap_or(sender),
+            operator: target_of(sender),
             owner,
         };
         let is_part = || content::part_of(message).is_some_and(|part| part.total > 1);
         self.mo_rules.find(&asked, || match said {
-            Said::Nowhere => Text::Absent,
-            Said::HereOrLater if is_part() => Text::Later,
-            Said::HereOrLater | Said::Here => known().map_or(Text::Absent, Text::Known),
+            TextSource::Nowhere => MoText::Absent,
+            TextSource::HereOrLater if is_part() => MoText::Later,
+            TextSource::HereOrLater | TextSource::Here => {
+                known().map_or(MoText::Absent, MoText::Known)
+            }
         })
     }
 
@@ -171,7 +180,7 @@ impl Plan {
         })
     }
 
-    fn queue_of_rule(&self, rule: &Rule) -> Option<u32> {
+    fn queue_of_rule(&self, rule: &CompiledMoRule) -> Option<u32> {
         match &rule.action {
             Action::Deliver { account, callback } => {
                 let account = self.account(account)?;

@@ -1,7 +1,7 @@
 //! The number plan as ingest and explanations ask it.
 
 use super::Plan;
-use crate::config::{self, Config, Policies};
+use crate::config::{self, CompiledPolicies, Config};
 use crate::domain::number_plan::NumberPlan;
 use crate::store::StoreError;
 
@@ -11,7 +11,7 @@ pub(super) fn number_plan(config: &Config) -> Result<NumberPlan, StoreError> {
         return Ok(NumberPlan::default());
     }
     let mut wrong = Vec::new();
-    let policies = Policies::read(config, &mut wrong);
+    let policies = CompiledPolicies::read(config, &mut wrong);
     let plan = config::number_plan(config, &policies, &mut wrong);
     // It was valid when it was checked, but a list file may have changed since.
     match wrong.first() {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{Config, EventSink, SinkEvent};
+use crate::config::{Config, EventSink, SinkEventKind};
 use crate::pb::EarlyKind;
 use crate::store::sinks::{ENDED, Wants, bit, reader_of};
 use crate::store::{Store, StoreError};
@@ -52,15 +52,15 @@ pub(super) fn mirror(config: &Config, store: &dyn Store) -> Result<Option<Wants>
 }
 
 /// What is written into the outbox for an event.
-fn kinds_of(event: SinkEvent) -> u32 {
+fn kinds_of(event: SinkEventKind) -> u32 {
     match event {
-        SinkEvent::Accepted => bit(EarlyKind::Accepted),
-        SinkEvent::Mo => bit(EarlyKind::Mo),
-        SinkEvent::Sent => bit(EarlyKind::Sent),
-        SinkEvent::Retry => bit(EarlyKind::Retry),
-        SinkEvent::Ended => ENDED,
-        SinkEvent::Dlr => ENDED | bit(EarlyKind::Unmatched),
-        SinkEvent::Health => {
+        SinkEventKind::Accepted => bit(EarlyKind::Accepted),
+        SinkEventKind::Mo => bit(EarlyKind::Mo),
+        SinkEventKind::Sent => bit(EarlyKind::Sent),
+        SinkEventKind::Retry => bit(EarlyKind::Retry),
+        SinkEventKind::Ended => ENDED,
+        SinkEventKind::Dlr => ENDED | bit(EarlyKind::Unmatched),
+        SinkEventKind::Health => {
             bit(EarlyKind::Bound) | bit(EarlyKind::Unbound) | bit(EarlyKind::Failback)
         }
     }

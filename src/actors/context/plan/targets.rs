@@ -1,7 +1,8 @@
 //! Where messages go: the route of a message, its first target, and the ones after it.
 
 use super::{Plan, Targets};
-use crate::domain::route::{Question, Route, RouteTable, Sharing};
+use crate::domain::queue_name::QueueName;
+use crate::domain::route::{Route, RouteQuestion, RouteTable, Sharing};
 use crate::pb::{Kind, Message};
 
 // === impl Plan ===
@@ -129,17 +130,16 @@ impl Plan {
     }
 
     /// The route table for messages of its sender, and the question to ask it.
-    fn asked<'m>(&'m self, message: &'m Message) -> (&'m RouteTable<u32>, Question<'m>) {
-        let sender = self.name_of(message.sender);
-        let (kind, account) = sender.split_once(':').unwrap_or(("", sender));
-        let table = match kind {
-            "operator" => &self.transit,
+    fn asked<'m>(&'m self, message: &'m Message) -> (&'m RouteTable<u32>, RouteQuestion<'m>) {
+        let sender = QueueName::parse(self.name_of(message.sender));
+        let table = match sender {
+            QueueName::Operator(_) => &self.transit,
             _ => &self.routes,
         };
-        let question = Question {
+        let question = RouteQuestion {
             destination: &message.destination,
             source: &message.source,
-            account,
+            account: sender.id(),
             network: &message.network,
         };
         (table, question)
@@ -152,7 +152,7 @@ impl Plan {
 
     /// Whether it is an operator, by the number of its name.
     pub fn is_operator(&self, sender: u32) -> bool {
-        self.name_of(sender).starts_with("operator:")
+        QueueName::parse(self.name_of(sender)).operator().is_some()
     }
 
     /// Whether an operator brought the message and a route sends it to another peer.

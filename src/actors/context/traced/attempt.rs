@@ -6,19 +6,19 @@
 use std::net::SocketAddr;
 
 use super::{
-    Outcome, context_of, described, is_old, submit_span, waited, watched, with_outcome, with_peer,
-    with_server,
+    AttemptOutcome, context_of, described, is_old, submit_span, waited, watched, with_outcome,
+    with_peer, with_server,
 };
 use crate::actors::context::NodeContext;
 use crate::clock;
-use crate::domain::trace::{Step, TraceContext, TraceId, span_id};
+use crate::domain::trace::{TraceContext, TraceId, TraceStep, span_id};
 use crate::pb::Message;
 use crate::pb::delivery::What;
-use crate::telemetry::traces::{Kind, Span, fresh_id};
+use crate::telemetry::traces::{Span, SpanSide, fresh_id};
 
 /// One attempt: its span, or what those who watch the message are told.
 #[derive(Debug, Clone)]
-pub struct Attempt {
+pub struct TracedAttempt {
     message: Message,
     /// `None` if the message is only watched.
     context: Option<TraceContext>,
@@ -28,9 +28,9 @@ pub struct Attempt {
     started: i64,
 }
 
-// === impl Attempt ===
+// === impl TracedAttempt ===
 
-impl Attempt {
+impl TracedAttempt {
     /// The trace that it is part of; `None` if the message is only watched.
     pub fn trace_id(&self) -> Option<TraceId> {
         self.context.map(|context| context.trace_id)
@@ -64,16 +64,16 @@ impl Attempt {
         queue: u32,
         operation: &'static str,
         peer: Option<SocketAddr>,
-        outcome: Outcome,
+        outcome: AttemptOutcome,
     ) {
         let ended = clock::now_us();
         let message = &self.message;
         let attempt = (self.what, self.number);
         let took = ended - self.started;
         let status = match outcome {
-            Outcome::Ok => Some(0),
-            Outcome::Status(status) => Some(status),
-            Outcome::Unanswered => None,
+            AttemptOutcome::Ok => Some(0),
+            AttemptOutcome::Status(status) => Some(status),
+            AttemptOutcome::Unanswered => None,
         };
         watched::attempted(node, message, attempt, queue, (peer, status), took);
         let Some(own) = self.context else { return };
@@ -86,26 +86,29 @@ impl Attempt {
                 let context = own.below(submit_span(&own, message.id));
                 let id = match outcome {
                     // The span of the receipt finds its parent by this id.
-                    Outcome::Ok => {
-                        span_id(context.trace_id, message.id, Step::Attempt, self.number)
-                    }
+                    AttemptOutcome::Ok => span_id(
+                        context.trace_id,
+                        message.id,
+                        TraceStep::Attempt,
+                        self.number,
+                    ),
                     _ => fresh_id(),
                 };
                 ("attempt", id, context, None)
             }
             What::Receipt => {
                 let old = is_old(node, message.waits_since(), ended / 1_000);
-                let on = own.go_on(message.id, Step::Forward, old);
+                let on = own.go_on(message.id, TraceStep::Forward, old);
                 let id = fresh_id();
                 // Once, however many attempts were made, by this node or an earlier one.
-                if matches!(outcome, Outcome::Ok) {
+                if matches!(outcome, AttemptOutcome::Ok) {
                     let times = (since, self.started);
                     let context = match on.link {
                         // A trace has one root.
                         Some(_) => on.context.below(id),
                         None => on.context,
                     };
-                    let waited = Span::leaf(context, "queue", Kind::Internal, times)
+                    let waited = Span::leaf(context, "queue", SpanSide::Internal, times)
                         .with("messaging.system", "smpp")
                         .with("messaging.message.id", message.id.to_string())
                         .to(node.name_of(queue))
@@ -116,7 +119,7 @@ impl Attempt {
             }
         };
         let times = (self.started, ended);
-        let span = Span::new(context, id, name, Kind::Client, times);
+        let span = Span::new(context, id, name, SpanSide::Client, times);
         let span = described(node, span.linked(link), message)
             .operation(operation, "send")
             .to(node.name_of(queue))

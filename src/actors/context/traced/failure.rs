@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{
-    End, Outcome, described, end_span, is_failure, submit, submit_span, waited, with_outcome,
-    with_server,
+    AttemptOutcome, TracedEnd, described, end_span, is_failure, submit, submit_span, waited,
+    with_outcome, with_server,
 };
 use crate::actors::context::NodeContext;
 use crate::clock;
-use crate::domain::trace::{Step, TraceContext, span_id};
+use crate::domain::trace::{TraceContext, TraceStep, span_id};
 use crate::pb::{Final, Message};
-use crate::store::{History, SentRow};
-use crate::telemetry::traces::{Kind, Reason, Span};
+use crate::store::{MessageHistory, SentRow};
+use crate::telemetry::traces::{Span, SpanSide, TraceReason};
 
 /// Most histories read at once: during an outage, traces must not overload the store.
 const AT_ONCE: usize = 64;
@@ -21,14 +21,14 @@ const AT_ONCE: usize = 64;
 static READING: AtomicUsize = AtomicUsize::new(0);
 
 /// One of these readings; counted while it exists.
-struct Place;
+struct ReadingPlace;
 
 /// Reads the history and emits the spans; counts the trace as dropped if too many are being read.
-pub(super) fn trace(node: &Arc<NodeContext>, message: &Message, ended: &Final, end: End) {
+pub(super) fn trace(node: &Arc<NodeContext>, message: &Message, ended: &Final, end: TracedEnd) {
     if !node.traces.has_room() {
         return;
     }
-    let Some(place) = Place::take() else {
+    let Some(place) = ReadingPlace::take() else {
         return node.traces.too_busy();
     };
     let (node, message, ended) = (Arc::clone(node), message.clone(), ended.clone());
@@ -41,8 +41,14 @@ pub(super) fn trace(node: &Arc<NodeContext>, message: &Message, ended: &Final, e
     });
 }
 
-fn emit(node: &NodeContext, message: &Message, ended: &Final, end: &End, history: &History) {
-    node.traces.count(Reason::Failure);
+fn emit(
+    node: &NodeContext,
+    message: &Message,
+    ended: &Final,
+    end: &TracedEnd,
+    history: &MessageHistory,
+) {
+    node.traces.count(TraceReason::Failure);
     let context = end.context;
     let accepted = message.accepted_at * 1_000;
     let submit =
@@ -84,22 +90,28 @@ fn attempted(
     let times = (started * 1_000, attempt.at * 1_000);
     let (span, outcome) = match attempt.status {
         0 => {
-            let id = span_id(context.trace_id, message.id, Step::Attempt, attempt.attempt);
-            let span = Span::new(below, id, "attempt", Kind::Client, times);
-            (span, Outcome::Ok)
+            let id = span_id(
+                context.trace_id,
+                message.id,
+                TraceStep::Attempt,
+                attempt.attempt,
+            );
+            let span = Span::new(below, id, "attempt", SpanSide::Client, times);
+            (span, AttemptOutcome::Ok)
         }
         SentRow::NO_ANSWER => (
-            Span::leaf(below, "attempt", Kind::Client, times),
-            Outcome::Unanswered,
+            Span::leaf(below, "attempt", SpanSide::Client, times),
+            AttemptOutcome::Unanswered,
         ),
         status => (
-            Span::leaf(below, "attempt", Kind::Client, times),
-            Outcome::Status(status),
+            Span::leaf(below, "attempt", SpanSide::Client, times),
+            AttemptOutcome::Status(status),
         ),
     };
-    let operation = match node.is_account(attempt.operator) {
-        true => "deliver_sm",
-        false => "submit_sm",
+    let operation = if node.is_account(attempt.operator) {
+        "deliver_sm"
+    } else {
+        "submit_sm"
     };
     let span = described(node, span, message)
         .operation(operation, "send")
@@ -109,9 +121,9 @@ fn attempted(
     with_outcome(with_server(node, span, attempt.operator), outcome)
 }
 
-// === impl Place ===
+// === impl ReadingPlace ===
 
-impl Place {
+impl ReadingPlace {
     fn take() -> Option<Self> {
         if READING.fetch_add(1, Ordering::Relaxed) < AT_ONCE {
             return Some(Self);
@@ -121,7 +133,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ReadingPlace {
     fn drop(&mut self) {
         READING.fetch_sub(1, Ordering::Relaxed);
     }

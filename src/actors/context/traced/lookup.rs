@@ -4,7 +4,7 @@ use super::{context_of, submit_span};
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::pb::Message;
-use crate::telemetry::traces::{Kind, Span};
+use crate::telemetry::traces::{Span, SpanSide};
 
 /// The look-up of a destination's network has ended, with or without a result.
 pub fn resolved(node: &NodeContext, message: &Message, origin: &str) {
@@ -13,7 +13,7 @@ pub fn resolved(node: &NodeContext, message: &Message, origin: &str) {
     };
     let times = (message.accepted_at * 1_000, clock::now_us());
     let parent = context.below(submit_span(&context, message.id));
-    let span = Span::leaf(parent, "resolve", Kind::Client, times)
+    let span = Span::leaf(parent, "resolve", SpanSide::Client, times)
         .with("smsc.network", message.network.clone())
         .with("smsc.network_from", origin.to_owned())
         .with("smsc.queue", node.name_of(message.queue));
@@ -27,7 +27,7 @@ pub fn found_imsi(node: &NodeContext, message: &Message, origin: &str) {
     };
     let times = (message.accepted_at * 1_000, clock::now_us());
     let parent = context.below(submit_span(&context, message.id));
-    let span = Span::leaf(parent, "find_imsi", Kind::Client, times)
+    let span = Span::leaf(parent, "find_imsi", SpanSide::Client, times)
         .with("smsc.imsi_from", origin.to_owned())
         .with("smsc.queue", node.name_of(message.queue));
     node.traces.emit(span);

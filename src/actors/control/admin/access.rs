@@ -8,15 +8,16 @@ use crate::actors::context::audit::{AuditNote, write_audit};
 use crate::actors::control::access::{self, Access};
 use crate::api::{Audit, AuditEntry, NewToken, Token, Tokens, time};
 use crate::clock;
-use crate::domain::access::Role;
+use crate::domain::access::AccessRole;
 use crate::domain::id;
 use crate::pb::Refusal;
 use crate::store::access::{AuditRow, AuditSearch, TokenRow};
 
 /// What a token is to be.
+#[derive(Debug)]
 pub struct WantedToken {
     pub name: String,
-    pub role: Role,
+    pub role: AccessRole,
     /// Unix milliseconds, 0 for never.
     pub expires_at: i64,
     /// Who ordered it.

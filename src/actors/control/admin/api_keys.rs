@@ -20,6 +20,7 @@ use crate::store::keys::ApiKeyRow;
 const ID_SIGNS: usize = 12;
 
 /// What an API key is to be.
+#[derive(Debug)]
 pub struct WantedKey {
     pub account: String,
     /// What it is for.

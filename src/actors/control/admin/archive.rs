@@ -6,7 +6,7 @@ use super::context::AdminContext;
 use crate::api::{Archive, time};
 use crate::config::ArchiveFormat;
 use crate::pb::Refusal;
-use crate::store::outbox::Reader;
+use crate::store::outbox::EventReader;
 use crate::telemetry::metrics::ReaderLabel;
 
 /// The archive as it stands.
@@ -18,9 +18,11 @@ pub async fn show(admin: Arc<AdminContext>) -> Result<Archive, Refusal> {
         return Ok(Archive::default());
     }
     let waiting = node.store.backlog().await?;
-    let mine = waiting.iter().find(|one| one.reader == Reader::Archive);
+    let mine = waiting
+        .iter()
+        .find(|one| one.reader == EventReader::Archive);
     let dir = config.archive_dir().display().to_string();
-    let reader = Reader::Archive.name();
+    let reader = EventReader::Archive.name();
     let read = node.metrics.outbox_read.get(&ReaderLabel { reader });
     Ok(Archive {
         enabled: true,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::context::AdminContext;
-use crate::actors::callbacks::client::Client;
-use crate::actors::callbacks::form::Way;
+use crate::actors::callbacks::client::CallbackClient;
+use crate::actors::callbacks::form::ReceiverInterface;
 use crate::actors::callbacks::session::attempt;
 use crate::actors::context::plan::form_of;
 use crate::actors::orders::audit;
@@ -27,7 +27,7 @@ pub async fn test(
         let message = format!("the account {name:?} has no callback_url");
         return Err(Refusal::conflict(message));
     };
-    let way = Way {
+    let way = ReceiverInterface {
         form: form_of(&account.config),
         url: &url,
     };
@@ -35,7 +35,7 @@ pub async fn test(
         .test(&name, clock::now_ms())
         .map_err(Refusal::conflict)?;
     // Reads certificates.
-    let build = move || Client::new(&account.config);
+    let build = move || CallbackClient::new(&account.config);
     let built = tokio::task::spawn_blocking(build).await;
     let client = built
         .map_err(|error| Refusal::unavailable(error.to_string()))?

@@ -18,7 +18,7 @@ use crate::api::{CancelReport, RefusedReplay};
 use crate::content;
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, Commanded, MessageState, Refusal};
-use crate::store::History;
+use crate::store::MessageHistory;
 
 /// Messages read at once.
 const PAGE: usize = 500;
@@ -133,7 +133,7 @@ async fn find(
 }
 
 /// Whether no operator has it. The parts of a divided text are asked one by one.
-fn is_open(history: &History) -> bool {
+fn is_open(history: &MessageHistory) -> bool {
     let parts = history.stored.message.composition.as_deref();
     let is_divided = parts.is_some_and(|composition| !composition.sent_as.is_empty());
     history.stored.fin.is_none() && (is_divided || history.accepted_attempt().is_none())

@@ -93,9 +93,10 @@ pub async fn order(admin: Arc<AdminContext>, order: HeldDecision) -> Result<Comm
 }
 
 async fn carry_out(node: &Arc<NodeContext>, order: &HeldDecision) -> Result<Commanded, Refusal> {
-    let count = match order.cancel {
-        true => cancel_held(node, order).await?,
-        false => release_held(node, order).await?,
+    let count = if order.cancel {
+        cancel_held(node, order).await?
+    } else {
+        release_held(node, order).await?
     };
     show_held(node, node.store.count_held().await?);
     match order.id {

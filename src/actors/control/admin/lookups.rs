@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 use super::context::AdminContext;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::ingest::Intake;
-use crate::actors::routing::resolver::{Imsi, Known, Network, Question};
+use crate::actors::routing::resolver::{
+    ImsiQuestion, KnownAnswers, LookUpQuestion, NetworkQuestion,
+};
 use crate::api::{Forgotten, Lookup, Lookups};
 use crate::domain::address::mask;
 use crate::pb::{ForgetLookups, LookupQuestion, Refusal};
@@ -17,13 +19,13 @@ pub async fn list(admin: Arc<AdminContext>) -> Lookups {
     let (node, intake) = (&admin.node, &admin.intake);
     Lookups {
         lookups: vec![
-            view::<Network>(node, &intake.networks),
-            view::<Imsi>(node, &intake.imsis),
+            view::<NetworkQuestion>(node, &intake.networks),
+            view::<ImsiQuestion>(node, &intake.imsis),
         ],
     }
 }
 
-fn view<Q: Question>(node: &NodeContext, known: &Known<Q>) -> Lookup {
+fn view<Q: LookUpQuestion>(node: &NodeContext, known: &KnownAnswers<Q>) -> Lookup {
     let plan = node.plan();
     let queue = Q::queue(&plan).and_then(|queue| node.queue(queue));
     Lookup {

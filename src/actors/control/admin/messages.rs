@@ -19,7 +19,9 @@ use crate::pb::order::What;
 use crate::pb::{EraseRecords, MessageState, Refusal};
 use crate::store::archive::Erased;
 use crate::store::heard::HeardRow;
-use crate::store::{ChangeKind, ChangeRow, FinRow, Found, History, Search, SentRow, Stored};
+use crate::store::{
+    ChangeKind, ChangeRow, FinRow, FoundMessages, MessageHistory, Search, SentRow, Stored,
+};
 
 /// Which messages are wanted. What is empty, 0 or unspecified fits any.
 #[derive(Debug, Clone, Default)]
@@ -126,7 +128,10 @@ pub(super) fn question(node: &NodeContext, ask: MessageFilter) -> Result<Questio
 }
 
 /// A page of the store, which has no index of queues over time.
-pub(super) async fn page(node: &NodeContext, question: &Question) -> Result<Found, Refusal> {
+pub(super) async fn page(
+    node: &NodeContext,
+    question: &Question,
+) -> Result<FoundMessages, Refusal> {
     let in_queue = |stored: &Stored| question.queue.is_none_or(|queue| stored.queue == queue);
     let read = async |before, limit| node.store.search(question.search.at(before, limit)).await;
     let Search { before, limit, .. } = question.search;
@@ -199,7 +204,7 @@ pub(super) async fn erase_records(records: Records, msisdn: String) -> std::io::
 }
 
 /// The stage that a message has reached, according to its rows.
-fn stage(history: &History, now: i64) -> MessageStage {
+fn stage(history: &MessageHistory, now: i64) -> MessageStage {
     if history.stored.fin.is_some() {
         return MessageStage::Final;
     }
@@ -213,7 +218,7 @@ fn stage(history: &History, now: i64) -> MessageStage {
 }
 
 /// A message with its history, without why it waits.
-pub(super) fn view(node: &NodeContext, history: History, with_text: bool) -> Message {
+pub(super) fn view(node: &NodeContext, history: MessageHistory, with_text: bool) -> Message {
     let stage = stage(&history, clock::now_ms());
     let due_at = history.due_at();
     let (mut told, mut given_up) = (history.told, false);
@@ -317,9 +322,10 @@ fn heard_view(node: &NodeContext, heard: &HeardRow) -> (i64, Change) {
         at: time(heard.at),
         kind: "heard".to_owned(),
         queue: node.name_of(heard.operator),
-        by: match error.is_empty() {
-            true => word.into_owned(),
-            false => format!("{word} err:{error}"),
+        by: if error.is_empty() {
+            word.into_owned()
+        } else {
+            format!("{word} err:{error}")
         },
     };
     (heard.at, shown)
@@ -346,8 +352,8 @@ mod tests {
     use crate::pb;
     use crate::store::RetryRow;
 
-    fn fresh() -> History {
-        History {
+    fn fresh() -> MessageHistory {
+        MessageHistory {
             stored: Stored {
                 message: pb::Message::default(),
                 queue: 1,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::context::AdminContext;
 use crate::actors::context::NodeContext;
 use crate::api::{Node, Nodes, QueueShare, time};
-use crate::store::cluster::{NodeView, QueueFigures, Resource, View};
+use crate::domain::queue_name::QueueName;
+use crate::store::cluster::{LeasedResource, NodeView, QueueFigures, View};
 
 /// All nodes, with what they hold; empty with the embedded store.
 pub async fn list(admin: Arc<AdminContext>) -> Nodes {
@@ -33,18 +34,18 @@ fn show(node: &NodeContext, view: &View, member: &NodeView) -> Node {
             continue;
         }
         match held.resource {
-            Resource::Queue(partition) => {
+            LeasedResource::Queue(partition) => {
                 *queues.entry(node.name_of(partition.queue)).or_default() += 1;
             }
-            Resource::Bind { operator, slot } => {
+            LeasedResource::Bind { operator, slot } => {
                 let name = node.name_of(operator);
-                binds.push(match name.split_once(':') {
-                    Some(("operator", id)) => format!("{id}/{slot}"),
+                binds.push(match QueueName::parse(&name) {
+                    QueueName::Operator(id) => format!("{id}/{slot}"),
                     // There is one name.
                     _ => name,
                 });
             }
-            Resource::Janitor => janitor = true,
+            LeasedResource::Janitor => janitor = true,
         }
     }
     binds.sort();

@@ -10,8 +10,8 @@ use actix::Message;
 
 use super::{snapshots, waits, whole};
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::is_connected;
 use crate::domain::id;
+use crate::domain::queue_name::QueueName;
 
 /// The longest pause before a restart (`supervise::Budget`): an actor that failed within this time
 /// may still be down.
@@ -145,9 +145,10 @@ pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Re
         if operator.bound > 0 {
             continue;
         }
-        let state = match operator.paused {
-            true => "every bind is paused until it is resumed",
-            false => "no bind is up",
+        let state = if operator.paused {
+            "every bind is paused until it is resumed"
+        } else {
+            "no bind is up"
         };
         answer
             .degraded
@@ -167,7 +168,7 @@ pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Re
 /// Bind slots are named `operator:up transceiver 0`, connections to a GSM network `gsm:home connection`; a failing one
 /// stops nothing else.
 fn is_bind_slot(name: &str) -> bool {
-    is_connected(name) && name.contains(' ')
+    QueueName::parse(name).is_connected() && name.contains(' ')
 }
 
 #[cfg(test)]

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use super::api_keys;
 use super::context::AdminContext;
 use crate::actors::control::settings::{
-    Changed, Comparison, Condition, ConfigChange, Settings, SettingsError, SettingsVersion,
+    Changed, Comparison, Condition, ConfigChange, SettingsError, SettingsVersion, StoredSettings,
 };
-use crate::actors::routing::explain::{ExplainRoute, Explanation, explain};
-use crate::actors::routing::explain_mo::{ExplainMo, MoExplanation, explain_mo};
-use crate::domain::settings::Kind;
+use crate::actors::routing::explain::{ExplainRoute, RouteExplanation, explain};
+use crate::actors::routing::explain_mo::{ExplainMo, MoRuleExplanation, explain_mo};
+use crate::domain::settings::ResourceKind;
 use crate::store::settings::VersionQuery;
 
 /// What the store holds and what this node has applied.
 pub struct SettingsState {
-    pub settings: Settings,
+    pub settings: StoredSettings,
     /// The version that this node has applied.
     pub applied: u64,
     /// Why that is not the version of the store.
@@ -46,7 +46,7 @@ pub async fn change(
     ask: ChangeSettings,
 ) -> Result<Changed, SettingsError> {
     let removed = match &ask.config_change {
-        ConfigChange::Delete(key) if key.kind == Kind::Account && !ask.dry_run => {
+        ConfigChange::Delete(key) if key.kind == ResourceKind::Account && !ask.dry_run => {
             Some(key.name.clone())
         }
         _ => None,
@@ -81,13 +81,13 @@ pub async fn compare_file(admin: Arc<AdminContext>) -> Result<Comparison, Settin
 }
 
 /// Where a message would go.
-pub async fn route(admin: Arc<AdminContext>, ask: ExplainRoute) -> Explanation {
+pub async fn route(admin: Arc<AdminContext>, ask: ExplainRoute) -> RouteExplanation {
     let known = (&*admin.intake.networks, &*admin.intake.imsis);
     explain(&admin.node, known, &ask)
 }
 
 /// What would become of an MO message.
-pub async fn mo_rule(admin: Arc<AdminContext>, ask: ExplainMo) -> MoExplanation {
+pub async fn mo_rule(admin: Arc<AdminContext>, ask: ExplainMo) -> MoRuleExplanation {
     let known = (&*admin.intake.networks, &*admin.intake.imsis);
     explain_mo(&admin.node, known, &ask)
 }

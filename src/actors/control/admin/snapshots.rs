@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::actors::billing::balance::Balance;
+use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::{GsmPlan, OperatorPlan};
@@ -14,9 +14,9 @@ use crate::config::BindKind;
 use crate::domain::id;
 use crate::files;
 use crate::pb::{
-    ActorSnapshot, BalanceSnapshot, BindSnapshot, BindState, Buckets, CertificateSnapshot,
-    CorrelationSnapshot, CorrelationTable, OperatorView, QueueSnapshot, StoreSnapshot,
-    ThrottleSnapshot, TrafficSnapshot,
+    ActorSnapshot, BalanceSnapshot, BindDirection, BindSnapshot, BindState, Buckets,
+    CertificateSnapshot, CorrelationSnapshot, CorrelationTable, OperatorView, QueueSnapshot,
+    StoreSnapshot, ThrottleSnapshot, TrafficSnapshot,
 };
 use crate::store::Histogram;
 
@@ -137,7 +137,11 @@ fn view(
     queue: Option<QueueSnapshot>,
 ) -> OperatorView {
     // Those that the operator's gateway has made to us are none of ours.
-    let ours = || binds.iter().filter(|bind| bind.direction != "gateway");
+    let ours = || {
+        binds
+            .iter()
+            .filter(|bind| bind.direction() != BindDirection::Gateway)
+    };
     let count = |state: BindState| ours().filter(|bind| bind.state() == state).count();
     let per_slot = match operator.config.bind_kind() {
         BindKind::TransmitterReceiver => 2,
@@ -237,7 +241,7 @@ fn buckets(histogram: &Histogram) -> Buckets {
 }
 
 /// All snapshots, for a scrape.
-pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
+pub(super) fn node(node: &NodeContext, balance: &NodePurses) -> NodeSnapshot {
     NodeSnapshot {
         queues: queues(node),
         binds: binds(node),

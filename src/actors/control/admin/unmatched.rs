@@ -25,7 +25,7 @@ use crate::domain::state;
 use crate::pb::order::What;
 use crate::pb::{ForgetParked, OperatorReceipt, Refusal};
 use crate::store::failed::ParkedSearch;
-use crate::store::{History, ParkedRow, SentRow, WriteBatch};
+use crate::store::{MessageHistory, ParkedRow, SentRow, WriteBatch};
 
 /// A page of unmatched receipts, newest first: of one operator, or all. `before`: only ids below this one, 0 for all.
 pub async fn list(
@@ -121,7 +121,7 @@ async fn row(node: &NodeContext, id: u64) -> Result<ParkedRow, Refusal> {
 
 /// Refuses messages that no operator has or may have. Which operator it was does not matter: a receipt
 /// that comes over another operator's bind is one of those that match nothing.
-fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refusal> {
+fn refuse_unless_sent(node: &NodeContext, history: &MessageHistory) -> Result<(), Refusal> {
     let message = &history.stored.message;
     let id = message.id;
     if let Some(fin) = &history.stored.fin {
@@ -149,12 +149,13 @@ fn refuse_unless_sent(node: &NodeContext, history: &History) -> Result<(), Refus
         last.status == SentRow::NO_ANSWER
             && plan.outcome_policy(last.operator) == OutcomePolicy::Wait
     });
-    match is_unsure {
-        true => Ok(()),
-        false => Err(Refusal::conflict(format!(
+    if is_unsure {
+        Ok(())
+    } else {
+        Err(Refusal::conflict(format!(
             "message {id} was not handed to any operator yet, so no receipt can be about it; it waits in {}",
             node.name_of(history.stored.queue)
-        ))),
+        )))
     }
 }
 

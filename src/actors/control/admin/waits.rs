@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use super::whole;
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::{is_connected, is_handsets};
 use crate::actors::context::ports::QueueKind;
 use crate::actors::context::remote_command;
 use crate::actors::orders;
@@ -15,10 +14,11 @@ use crate::actors::receipts::wanted;
 use crate::api::{Wait, time};
 use crate::config::OutcomePolicy;
 use crate::domain::command_status;
+use crate::domain::queue_name::QueueName;
 use crate::pb::queue_command::Verb;
 use crate::pb::queue_command_reply::Outcome;
 use crate::pb::{OperatorView, QueueCommand, QueueSnapshot};
-use crate::store::{History, SentRow};
+use crate::store::{MessageHistory, SentRow};
 
 /// How far a message has come that nobody holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ struct Stand {
 /// Why this message waits, or its receipt; `None` when nothing is awaited.
 pub(super) async fn why(
     node: &Arc<NodeContext>,
-    history: &History,
+    history: &MessageHistory,
     stage: MessageStage,
     due_at: i64,
 ) -> Option<Wait> {
@@ -84,12 +84,12 @@ pub(super) fn held(since: i64) -> Wait {
     }
 }
 
-fn taken_by(node: &NodeContext, history: &History) -> String {
+fn taken_by(node: &NodeContext, history: &MessageHistory) -> String {
     let attempt = history.accepted_attempt();
     attempt.map_or_else(String::new, |attempt| node.name_of(attempt.operator))
 }
 
-fn scheduled(node: &NodeContext, history: &History, due_at: i64) -> Wait {
+fn scheduled(node: &NodeContext, history: &MessageHistory, due_at: i64) -> Wait {
     let (reason, text) = match history.attempts.last() {
         None => (
             "schedule",
@@ -111,7 +111,7 @@ fn scheduled(node: &NodeContext, history: &History, due_at: i64) -> Wait {
     }
 }
 
-async fn waiting(node: &Arc<NodeContext>, history: &History) -> Wait {
+async fn waiting(node: &Arc<NodeContext>, history: &MessageHistory) -> Wait {
     let (message, queue) = (&history.stored.message, history.stored.queue);
     let plan = node.full_plan();
     let is_unsure = history.attempts.last().is_some_and(|last| {
@@ -170,10 +170,10 @@ async fn waiting(node: &Arc<NodeContext>, history: &History) -> Wait {
 fn stand(node: &NodeContext, queue: u32) -> Stand {
     let name = node.name_of(queue);
     let found = |queue: &QueueSnapshot| queue.name == name;
-    let list = match (is_handsets(&name), is_connected(&name)) {
-        (true, _) => whole::gsms(node),
-        (false, true) => whole::operators(node),
-        (false, false) => Vec::new(),
+    let list = match QueueName::parse(&name) {
+        QueueName::Gsm(_) => whole::gsms(node),
+        QueueName::Operator(_) => whole::operators(node),
+        _ => Vec::new(),
     };
     let operator = list
         .into_iter()
@@ -211,7 +211,7 @@ fn of_queue(stand: &Stand) -> Wait {
             ),
         );
     }
-    if queue.sessions == 0 && !name.starts_with("test:") {
+    if queue.sessions == 0 && !QueueName::parse(name).is_test() {
         return no_session(stand);
     }
     match queue.breaker.as_str() {
@@ -230,9 +230,10 @@ fn of_queue(stand: &Stand) -> Wait {
         _ => {}
     }
     if queue.on_hold || queue.slowed {
-        let pace = match queue.slowed {
-            true => format!("it is sent {:.1} messages per second", queue.rate),
-            false => "nothing is sent for a moment".to_owned(),
+        let pace = if queue.slowed {
+            format!("it is sent {:.1} messages per second", queue.rate)
+        } else {
+            "nothing is sent for a moment".to_owned()
         };
         return said("throttled", format!("{name} throttles: {pace}"));
     }
@@ -262,7 +263,9 @@ fn of_queue(stand: &Stand) -> Wait {
 
 fn no_session(stand: &Stand) -> Wait {
     let Some(operator) = &stand.operator else {
-        let name = stand.name.trim_start_matches("account:");
+        let name = QueueName::parse(&stand.name)
+            .account()
+            .unwrap_or(&stand.name);
         return said("no bind", format!("{name} is not bound to receive"));
     };
     let why = match operator.last_error.as_str() {

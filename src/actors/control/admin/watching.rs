@@ -75,9 +75,10 @@ pub async fn begin(admin: Arc<AdminContext>, ask: BeginWatch) -> Result<Watching
         Whom::Account(name) => (watch::Whom::Peer(messages::sender(&node, name)?), false),
         Whom::Operator(name) => (watch::Whom::Peer(messages::operator(&node, name)?), false),
         Whom::Bind { node: at, session } => {
-            let is_known = match *at == own {
-                true => node.binds.contains(*session),
-                false => others.contains(at),
+            let is_known = if *at == own {
+                node.binds.contains(*session)
+            } else {
+                others.contains(at)
             };
             if !is_known {
                 return Err(no_such_bind(*at, *session));
@@ -226,11 +227,12 @@ pub async fn disconnect(admin: Arc<AdminContext>, order: Disconnect) -> Result<C
     if at == node.ids.node() {
         return disconnect_here(node, &order);
     }
-    let result = match node.other_nodes().contains(&at) {
-        true => remote_command::to_node(node, at, What::Disconnect(order.clone()))
+    let result = if node.other_nodes().contains(&at) {
+        remote_command::to_node(node, at, What::Disconnect(order.clone()))
             .await
-            .map(|pending| Commanded { count: 1, pending }),
-        false => Err(no_such_bind(at, order.session)),
+            .map(|pending| Commanded { count: 1, pending })
+    } else {
+        Err(no_such_bind(at, order.session))
     };
     log(&order, &result);
     result
@@ -259,13 +261,14 @@ fn unbind(node: &NodeContext, session: u64) -> Result<Commanded, Refusal> {
     let order = BindCommand {
         verb: bind_command::Verb::Disconnect.into(),
     };
-    match port.is_bound() && port.command(order) {
-        true => Ok(Commanded {
+    if port.is_bound() && port.command(order) {
+        Ok(Commanded {
             count: 1,
             pending: true,
-        }),
-        false => Err(Refusal::conflict(format!(
+        })
+    } else {
+        Err(Refusal::conflict(format!(
             "bind {own}/{session} is not bound, or is of a kind that cannot be disconnected: suspend its queue or operator instead"
-        ))),
+        )))
     }
 }

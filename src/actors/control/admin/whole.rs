@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use super::snapshots::{self, NodeSnapshot};
-use crate::actors::billing::balance::Balance;
+use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::gsm_name;
 use crate::pb::{BindState, OperatorShare, OperatorView, QueueOnNode, QueueSnapshot};
@@ -76,7 +76,7 @@ pub(super) fn gsms(node: &NodeContext) -> Vec<OperatorView> {
 }
 
 /// [`snapshots::node`], with the queues and the traffic of all nodes.
-pub(super) fn node(node: &NodeContext, balance: &Balance) -> NodeSnapshot {
+pub(super) fn node(node: &NodeContext, balance: &NodePurses) -> NodeSnapshot {
     let mut snapshot = snapshots::node(node, balance);
     if !node.local_lease.is_shared() {
         return snapshot;

@@ -24,13 +24,13 @@ use super::step::{ABANDONED, Events, ExportError};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::receipts::just_ended::JustEnded;
-use crate::archive::columns::{Cell, Rows};
-use crate::archive::table::{Table, TableOptions};
-use crate::archive::{self, Format};
+use crate::archive::columns::{Cell, RowMaker};
+use crate::archive::table::{ArchiveTable, TableOptions};
+use crate::archive::{self, ArchiveFileFormat};
 use crate::clock;
 use crate::config::{ArchiveFormat, ArchiveNumbers, Config};
-use crate::store::History;
-use crate::store::outbox::{Outcome, Reader, TakenEvents};
+use crate::store::MessageHistory;
+use crate::store::outbox::{EventReader, ReaderOutcome, TakenEvents};
 
 /// Messages that are read at once: all of each is in memory.
 const BATCH: usize = 2048;
@@ -53,13 +53,13 @@ enum Target {
     Database {
         options: TableOptions,
         /// `None` until the database has answered, and again after a failure.
-        table: Option<Table>,
+        table: Option<ArchiveTable>,
     },
 }
 
 struct IntoFiles {
     files: ArchiveFiles,
-    format: Format,
+    format: ArchiveFileFormat,
     /// Messages that are in a file although their events are not finished.
     written: HashSet<u64>,
     /// Whether `written` has those of the time before.
@@ -121,7 +121,7 @@ impl Archive {
             }
         };
         Ok(Some(Self {
-            events: Events::new(Reader::Archive, holder, Arc::clone(just_ended)),
+            events: Events::new(EventReader::Archive, holder, Arc::clone(just_ended)),
             target,
             with_text: section.text,
             masked: section.numbers == ArchiveNumbers::Masked,
@@ -183,7 +183,7 @@ impl Archive {
         let histories = self.events.histories(node, &ids).await?;
         self.write(node, &histories).await?;
         let finished = (self.events)
-            .finish(node, claim, Outcome::Elsewhere, &histories)
+            .finish(node, claim, ReaderOutcome::Elsewhere, &histories)
             .await?;
         match &mut self.target {
             Target::Files(into) if finished => ids.iter().for_each(|id| {
@@ -203,16 +203,16 @@ impl Archive {
     async fn write(
         &mut self,
         node: &NodeContext,
-        histories: &[Option<History>],
+        histories: &[Option<MessageHistory>],
     ) -> Result<(), ExportError> {
         let plan = node.plan();
-        let rows = Rows::whole(names(&plan, histories), self.with_text, self.masked);
+        let rows = RowMaker::whole(names(&plan, histories), self.with_text, self.masked);
         let ended = histories.iter().flatten();
         let ended = ended.filter(|history| history.stored.fin.is_some());
         match &mut self.target {
             Target::Files(into) => {
                 let written = &into.written;
-                let new: Vec<&History> = ended
+                let new: Vec<&MessageHistory> = ended
                     .filter(|history| !written.contains(&history.stored.message.id))
                     .collect();
                 if new.is_empty() {
@@ -242,7 +242,7 @@ impl Archive {
                 let mut open = match table.take() {
                     Some(open) => open,
                     None => {
-                        let connected = Table::connect(options, rows.columns());
+                        let connected = ArchiveTable::connect(options, rows.columns());
                         connected.await.map_err(failed)?
                     }
                 };
@@ -271,7 +271,7 @@ fn size(cell: &Cell) -> usize {
 }
 
 /// The interned names that these messages need.
-fn names(plan: &Plan, histories: &[Option<History>]) -> Vec<(u32, String)> {
+fn names(plan: &Plan, histories: &[Option<MessageHistory>]) -> Vec<(u32, String)> {
     let mut numbers = BTreeSet::new();
     for history in histories.iter().flatten() {
         let stored = &history.stored;
@@ -286,11 +286,11 @@ fn names(plan: &Plan, histories: &[Option<History>]) -> Vec<(u32, String)> {
 }
 
 /// `None` for the database.
-fn format_of(format: ArchiveFormat) -> anyhow::Result<Option<Format>> {
+fn format_of(format: ArchiveFormat) -> anyhow::Result<Option<ArchiveFileFormat>> {
     Ok(match format {
-        ArchiveFormat::Jsonl => Some(Format::Jsonl),
+        ArchiveFormat::Jsonl => Some(ArchiveFileFormat::Jsonl),
         #[cfg(feature = "parquet")]
-        ArchiveFormat::Parquet => Some(Format::Parquet),
+        ArchiveFormat::Parquet => Some(ArchiveFileFormat::Parquet),
         #[cfg(not(feature = "parquet"))]
         ArchiveFormat::Parquet => anyhow::bail!(
             "archive.format: this build has no Parquet: build with --features parquet, or write jsonl"
@@ -323,15 +323,18 @@ fn table_options(config: &Config) -> anyhow::Result<TableOptions> {
 impl IntoFiles {
     fn batch(&self) -> usize {
         match self.format {
-            Format::Jsonl | Format::Csv => BATCH,
+            ArchiveFileFormat::Jsonl | ArchiveFileFormat::Csv => BATCH,
             #[cfg(feature = "parquet")]
-            Format::Parquet => PARQUET_BATCH,
+            ArchiveFileFormat::Parquet => PARQUET_BATCH,
         }
     }
 
     /// Whether what waits is worth a file of its own, where each write is one.
     async fn has_enough(&mut self, node: &NodeContext) -> Result<bool, ExportError> {
-        if matches!(self.format, Format::Jsonl | Format::Csv) {
+        if matches!(
+            self.format,
+            ArchiveFileFormat::Jsonl | ArchiveFileFormat::Csv
+        ) {
             return Ok(true);
         }
         let rotate_every = node.config().archive.rotate_every;
@@ -340,7 +343,9 @@ impl IntoFiles {
             return Ok(false);
         }
         let waiting = node.store.backlog().await?;
-        let mine = waiting.iter().find(|one| one.reader == Reader::Archive);
+        let mine = waiting
+            .iter()
+            .find(|one| one.reader == EventReader::Archive);
         let before = clock::now_ms() - rotate_every.as_millis() as i64;
         let has_enough =
             mine.is_some_and(|one| one.events >= PARQUET_BATCH as u64 || one.oldest_at <= before);
@@ -376,8 +381,8 @@ impl Archived {
                     .await
             }
             ArchivedIn::Database(options) => {
-                let columns = Rows::whole(Vec::new(), true, false).columns();
-                let table = Table::connect(options, columns).await;
+                let columns = RowMaker::whole(Vec::new(), true, false).columns();
+                let table = ArchiveTable::connect(options, columns).await;
                 let erased = table.map_err(io::Error::other)?.erase(&digits).await;
                 erased.map_err(io::Error::other)
             }

@@ -74,9 +74,10 @@ impl ArchiveFiles {
     /// It cannot be created or written to.
     pub(super) fn start(config: &Config, extension: &'static str) -> io::Result<Self> {
         let (dir, section) = (config.archive_dir(), &config.archive);
-        match section.group_may_read {
-            true => fs::create_dir_all(&dir)?,
-            false => files::own_folder(&dir, &[HEAD, "mark-", NAME])?,
+        if section.group_may_read {
+            fs::create_dir_all(&dir)?;
+        } else {
+            files::own_folder(&dir, &[HEAD, "mark-", NAME])?;
         }
         let name = name_of(&dir, config.node)?;
         let files = Files {
@@ -109,9 +110,10 @@ impl ArchiveFiles {
     /// Gives an old file its final name, although nothing is written.
     pub(super) async fn close_if_over(&self) -> io::Result<()> {
         let is_over = self.lock().is_over();
-        match is_over {
-            true => self.on_disk(Files::close).await,
-            false => Ok(()),
+        if is_over {
+            self.on_disk(Files::close).await
+        } else {
+            Ok(())
         }
     }
 

@@ -69,9 +69,10 @@ impl CdrFiles {
     /// The folder cannot be created or written to.
     pub(super) fn start(config: &Config) -> io::Result<Self> {
         let dir = config.cdr_dir();
-        match config.cdr.group_may_read {
-            true => fs::create_dir_all(&dir)?,
-            false => files::own_folder(&dir, &["cdr-", NAME])?,
+        if config.cdr.group_may_read {
+            fs::create_dir_all(&dir)?;
+        } else {
+            files::own_folder(&dir, &["cdr-", NAME])?;
         }
         let name = name_of(&dir, config.node)?;
         let (writer, jobs) = sync_channel(WAITING);

@@ -22,8 +22,8 @@ use crate::actors::orders;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
 use crate::config::{Config, PlatformRole};
-use crate::store::History;
-use crate::store::outbox::{Outcome, Reader};
+use crate::store::MessageHistory;
+use crate::store::outbox::{EventReader, ReaderOutcome};
 use crate::store::redis::{PlatformRow, Redis, RedisError};
 use crate::store::sinks::SinkEvent;
 
@@ -54,7 +54,7 @@ impl Platform {
     ) -> Option<Self> {
         let redis = redis.filter(|_| config.redis_platform.enabled)?;
         let holder = format!("node:{}", config.node);
-        let events = Events::new(Reader::Platform, holder, Arc::clone(just_ended));
+        let events = Events::new(EventReader::Platform, holder, Arc::clone(just_ended));
         Some(Self {
             events: events.read_where(|node| does(node, PlatformRole::Receiver)),
             redis,
@@ -81,7 +81,7 @@ impl Platform {
         }
         // Another node may have taken these over: it changes nothing.
         (self.events)
-            .finish(node, taken.claim, Outcome::Elsewhere, &histories)
+            .finish(node, taken.claim, ReaderOutcome::Elsewhere, &histories)
             .await?;
         Ok(taken.is_full)
     }
@@ -150,7 +150,7 @@ fn count_refused(node: &NodeContext, mirrored: Result<u64, RedisError>) -> Resul
 async fn with_carriers(
     node: &NodeContext,
     plan: &Plan,
-    histories: &mut [Option<History>],
+    histories: &mut [Option<MessageHistory>],
 ) -> Result<(), ExportError> {
     let carriers = histories.iter().flatten();
     let carriers: Vec<Vec<u64>> = carriers.map(|one| orders::carriers_of(plan, one)).collect();

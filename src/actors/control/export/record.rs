@@ -6,6 +6,7 @@
 use crate::actors::context::plan::Plan;
 use crate::config::CdrFormat;
 use crate::content;
+use crate::domain::queue_name::QueueName;
 use crate::domain::{address, network, state};
 use crate::pb::{Kind, Message};
 use crate::store::Stored;
@@ -35,11 +36,12 @@ pub(super) fn record(plan: &Plan, stored: &Stored) -> Option<CdrRow> {
         return None;
     }
     let is_mo = message.kind() == Kind::Mo;
-    let account = match is_mo {
-        true => plan.account_of(stored.queue).unwrap_or_default(),
-        false => message.sender,
+    let account = if is_mo {
+        plan.account_of(stored.queue).unwrap_or_default()
+    } else {
+        message.sender
     };
-    let account = plan.name_of(account).strip_prefix("account:");
+    let account = QueueName::parse(plan.name_of(account)).account();
     let client = message.client_data.as_deref();
     Some(CdrRow {
         id: message.id,

@@ -49,9 +49,10 @@ impl Export {
     pub(super) fn count_sinks(&self, ctx: &mut Context<Self>) {
         let node = Arc::clone(&self.node);
         let work = async move {
-            let waiting = match node.local_lease.is_janitor() {
-                true => sink_backlog(&node).await,
-                false => Ok(Vec::new()),
+            let waiting = if node.local_lease.is_janitor() {
+                sink_backlog(&node).await
+            } else {
+                Ok(Vec::new())
             };
             match waiting {
                 Ok(waiting) => {

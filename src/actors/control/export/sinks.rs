@@ -20,17 +20,17 @@ use std::time::Duration;
 
 use actix::SpawnHandle;
 
-pub(super) use self::batch::BATCH;
+use self::batch::BATCH;
 use self::broker::Broker;
-pub(super) use self::event::{JSON, Publication};
+use self::event::Publication;
 pub(super) use self::health::Watch;
-pub(super) use self::jetstream::JetStream;
+use super::left_by_nats::{LEFT, replaces_nats};
 use super::told::EventMessages;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::SinkPlan;
 use crate::actors::runtime::locks::lock;
 use crate::clock;
-use crate::config::SinkEvent as Kind;
+use crate::config::SinkEventKind;
 use crate::store::StoreError;
 use crate::store::sinks::SinkBacklog;
 
@@ -89,9 +89,10 @@ pub(super) struct Publisher {
 pub async fn sink_backlog(node: &NodeContext) -> Result<Vec<SinkBacklog>, StoreError> {
     let wanted = node.plan().wanted_by_sinks();
     let readers: Vec<i16> = wanted.iter().map(|one| one.reader).collect();
-    match readers.is_empty() {
-        true => Ok(Vec::new()),
-        false => node.store.sink_backlog(readers).await,
+    if readers.is_empty() {
+        Ok(Vec::new())
+    } else {
+        node.store.sink_backlog(readers).await
     }
 }
 
@@ -143,13 +144,22 @@ impl Publisher {
 
     /// Reads and publishes events once; false when there are no more.
     async fn step(&mut self, node: &NodeContext) -> Result<bool, SinkError> {
-        let wants = self.plan.wants;
-        let Some(read) = node.store.read_sink(wants.reader, BATCH).await? else {
-            self.may_repeat = false;
+        let has_more = self.publish_of(node, self.plan.wants.reader).await?;
+        if has_more || !replaces_nats(&self.plan.config) {
+            return Ok(has_more);
+        }
+        self.publish_of(node, LEFT).await
+    }
+
+    /// Reads events of one reader once and publishes them; false when it has no more.
+    async fn publish_of(&mut self, node: &NodeContext, reader: i16) -> Result<bool, SinkError> {
+        let is_own = reader != LEFT;
+        let Some(read) = node.store.read_sink(reader, BATCH).await? else {
+            self.may_repeat &= !is_own;
             return Ok(false);
         };
         let plan = node.full_plan();
-        let reports = self.plan.config.events.contains(&Kind::Dlr);
+        let reports = self.plan.config.events.contains(&SinkEventKind::Dlr);
         let store = node.store.as_ref();
         let (known, lost) = EventMessages::read(store, &plan, &read.events, reports).await?;
         let mut all = Vec::with_capacity(read.events.len());
@@ -164,11 +174,11 @@ impl Publisher {
                 had += published.map_err(SinkError::Broker)?;
             }
         }
-        node.store.finish_sink(wants.reader, read.rows).await?;
+        node.store.finish_sink(reader, read.rows).await?;
         let name = &self.plan.config.name;
         node.metrics.sink_published(name, published, lost);
         self.states.published(name, published, self.broker.server());
-        if had > 0 && !self.may_repeat {
+        if had > 0 && is_own && !self.may_repeat {
             let error = format!(
                 "the stream had {had} of these events from somebody else, and has dropped them: give each sink a stream of \
                  its own"
@@ -178,7 +188,7 @@ impl Publisher {
             node.metrics.sink_failed(name);
         }
         // Rows with lower numbers may have come since a read that failed, so its last ones are read by a later step.
-        self.may_repeat &= read.is_full;
+        self.may_repeat &= read.is_full || !is_own;
         if lost > 0 {
             tracing::error!(
                 lost,

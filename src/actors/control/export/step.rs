@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::clock;
-use crate::store::outbox::{EventClaim, Outcome, Reader, TakeEvents, TakenEvents};
-use crate::store::{History, StoreError, Stored};
+use crate::store::outbox::{EventClaim, EventReader, ReaderOutcome, TakeEvents, TakenEvents};
+use crate::store::{MessageHistory, StoreError, Stored};
 
 /// Messages that are read at once.
 pub(super) const BATCH: usize = 8192;
@@ -29,7 +29,7 @@ const SETTLES_AFTER: Duration = Duration::from_secs(180);
 
 /// Takes the events of one reader, and finishes them.
 pub(super) struct Events {
-    reader: Reader,
+    reader: EventReader,
     /// Who has them until they are finished.
     holder: String,
     /// Whether this node is the one that reads them.
@@ -46,8 +46,6 @@ pub(super) enum ExportError {
     Store(#[from] StoreError),
     #[error("cdr.dir: {0}")]
     Files(#[from] io::Error),
-    #[error("nats: {0}")]
-    Nats(String),
     #[error("archive: {0}")]
     Archive(String),
     #[error("redis_platform: {0}")]
@@ -56,7 +54,7 @@ pub(super) enum ExportError {
 
 /// Waits before the next step, unless there may be more to read.
 pub(super) async fn pause_after(
-    reader: Reader,
+    reader: EventReader,
     just_ended: &JustEnded,
     step: Result<bool, ExportError>,
 ) {
@@ -77,7 +75,7 @@ pub(super) async fn pause_after(
 // === impl Events ===
 
 impl Events {
-    pub(super) fn new(reader: Reader, holder: String, just_ended: Arc<JustEnded>) -> Self {
+    pub(super) fn new(reader: EventReader, holder: String, just_ended: Arc<JustEnded>) -> Self {
         Self {
             reader,
             holder,
@@ -150,7 +148,7 @@ impl Events {
         &self,
         node: &NodeContext,
         ids: &[u64],
-    ) -> Result<Vec<Option<History>>, StoreError> {
+    ) -> Result<Vec<Option<MessageHistory>>, StoreError> {
         node.store.histories(ids.to_vec()).await
     }
 
@@ -159,7 +157,7 @@ impl Events {
         &self,
         node: &NodeContext,
         claim: EventClaim,
-        outcome: Outcome,
+        outcome: ReaderOutcome,
         ended: &[Option<M>],
     ) -> Result<bool, StoreError> {
         if !node.store.finish_events(claim, outcome).await? {

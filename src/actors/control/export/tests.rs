@@ -51,7 +51,7 @@ async fn end(node: &TestNode, ids: &[u64]) {
 
 fn start(node: &TestNode) -> Cdr {
     let store = Arc::clone(&node.context.store);
-    let just_ended = Arc::new(JustEnded::new(&[Reader::Cdr]));
+    let just_ended = Arc::new(JustEnded::new(&[EventReader::Cdr]));
     let started = Cdr::start(&node.context.config(), store, just_ended);
     started.expect("a folder").0.expect("enabled")
 }
@@ -114,7 +114,7 @@ async fn a_record_says_the_same_from_memory_as_from_the_store() {
     let read = context.store.read_ended(vec![11]).await.expect("answers");
     let read = read[0].as_ref().expect("a message");
     let fin = read.fin.clone().expect("it has ended");
-    let just_ended = JustEnded::new(&[Reader::Cdr]);
+    let just_ended = JustEnded::new(&[EventReader::Cdr]);
     just_ended.keep(vec![Final {
         id: 11,
         state: fin.state.into(),
@@ -124,7 +124,7 @@ async fn a_record_says_the_same_from_memory_as_from_the_store() {
         message: Some(Box::new(read.message.clone())),
         ..Final::default()
     }]);
-    let kept = just_ended.take(Reader::Cdr, &[11]);
+    let kept = just_ended.take(EventReader::Cdr, &[11]);
     let kept = kept[0].as_ref().expect("it was kept");
     let plan = context.plan();
     let record = record::record(&plan, kept);

@@ -145,11 +145,12 @@ impl EventMessages {
         if composition.parent != 0 {
             return self.told_by_parts(id, early).into_iter().collect();
         }
-        match composition.made_of.is_empty() {
-            true => vec![own(stored)],
-            false => (composition.made_of.iter())
+        if composition.made_of.is_empty() {
+            vec![own(stored)]
+        } else {
+            (composition.made_of.iter())
                 .filter_map(|id| Some(own(self.messages.get(id)?)))
-                .collect(),
+                .collect()
         }
     }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::step::{ABANDONED, BATCH, Events, ExportError};
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::{Plan, is_connected};
+use crate::actors::context::plan::Plan;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::content;
 use crate::domain::country;
+use crate::domain::queue_name::QueueName;
 use crate::pb::Kind;
 use crate::store::Stored;
-use crate::store::outbox::{Outcome, Reader};
+use crate::store::outbox::{EventReader, ReaderOutcome};
 use crate::store::usage::UsageRow;
 
 const DAY_MS: i64 = 86_400_000;
@@ -28,7 +29,7 @@ pub(super) struct Usage {
 impl Usage {
     pub(super) fn new(node: u8, just_ended: Arc<JustEnded>) -> Self {
         Self {
-            events: Events::new(Reader::Usage, format!("node:{node}"), just_ended),
+            events: Events::new(EventReader::Usage, format!("node:{node}"), just_ended),
         }
     }
 
@@ -40,7 +41,7 @@ impl Usage {
         let ended = self.events.messages(node, &taken.ids).await?;
         let sums = sums(&node.plan(), ended.iter().flatten().map(AsRef::as_ref));
         // Another node may have taken these over: it counts them instead.
-        let outcome = Outcome::Usage(sums);
+        let outcome = ReaderOutcome::Usage(sums);
         (self.events.finish(node, taken.claim, outcome, &ended)).await?;
         Ok(taken.is_full)
     }
@@ -76,25 +77,29 @@ fn row(plan: &Plan, stored: &Stored) -> Option<UsageRow> {
         return None;
     }
     let is_mo = message.kind() == Kind::Mo;
-    let is_operator = |number: &u32| is_connected(plan.name_of(*number));
-    let is_account = |number: &u32| plan.name_of(*number).starts_with("account:");
+    let is_operator = |number: &u32| QueueName::parse(plan.name_of(*number)).is_connected();
+    let is_account = |number: &u32| QueueName::parse(plan.name_of(*number)).account().is_some();
     // Who is counted is not always who reported the end: an expired message was still its operator's.
     let (from, to) = (message.sender, stored.queue);
-    let operator = match is_mo {
-        true => Some(from).filter(is_operator),
-        false => [ended.operator, to].into_iter().find(is_operator),
+    let operator = if is_mo {
+        Some(from).filter(is_operator)
+    } else {
+        [ended.operator, to].into_iter().find(is_operator)
     };
-    let account = match is_mo {
-        true => plan.account_of(to),
-        false => Some(from).filter(is_account),
+    let account = if is_mo {
+        plan.account_of(to)
+    } else {
+        Some(from).filter(is_account)
     };
-    let (ton, subscriber) = match is_mo {
-        true => (message.source_ton, &message.source),
-        false => (message.dest_ton, &message.destination),
+    let (ton, subscriber) = if is_mo {
+        (message.source_ton, &message.source)
+    } else {
+        (message.dest_ton, &message.destination)
     };
-    let country = match INTERNATIONAL.contains(&ton) {
-        true => country::of_number(subscriber),
-        false => "",
+    let country = if INTERNATIONAL.contains(&ton) {
+        country::of_number(subscriber)
+    } else {
+        ""
     };
     Some(UsageRow {
         day: i32::try_from(ended.at.div_euclid(DAY_MS)).unwrap_or_default(),

@@ -25,7 +25,7 @@ use crate::pb::FlushCorrelation;
 use crate::pb::delivery::What;
 use crate::store::cluster::Partition;
 use crate::store::held::Doubt;
-use crate::store::{Active, Stage, StoreError};
+use crate::store::{Active, MessageStage, StoreError};
 
 /// Messages per page.
 const PAGE: usize = 10_000;
@@ -81,9 +81,10 @@ async fn end_doubts(node: &NodeContext, doubts: &[Doubt], until: u64) -> Result<
             .filter(|at| ownership.home(at.queue, at.part).is_some())
             .collect()
     };
-    match settled.is_empty() {
-        true => Ok(()),
-        false => node.store.end_doubts(Some(settled)).await,
+    if settled.is_empty() {
+        Ok(())
+    } else {
+        node.store.end_doubts(Some(settled)).await
     }
 }
 
@@ -99,9 +100,9 @@ async fn page(
     let ownership = node.local_lease.hold();
     page.active.retain_mut(|active| {
         let queue = match active.stage {
-            Stage::Untold { tell, .. } => tell,
+            MessageStage::Untold { tell, .. } => tell,
             // It waits for its receipt.
-            Stage::Sent { .. } => return false,
+            MessageStage::Sent { .. } => return false,
             _ => active.queue,
         };
         let home = ownership.home(queue, active.part);

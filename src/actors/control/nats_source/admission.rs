@@ -51,13 +51,14 @@ pub(super) fn standing(node: &NodeContext, queue: u32) -> OperatorStanding {
     let is_open = !port.suspended.load(Ordering::Relaxed)
         && !health.is_tripped()
         && health.availability() != Availability::Unavailable;
-    match is_open && is_served {
+    if is_open && is_served {
         // For a managed operator, what its management service says counts, too.
-        true => OperatorStanding::Takes(node.rate_of(queue).map(|(rate, _)| OperatorRate {
+        OperatorStanding::Takes(node.rate_of(queue).map(|(rate, _)| OperatorRate {
             of_all_nodes: rate,
             of_this_node: rate * share,
-        })),
-        false => OperatorStanding::Away,
+        }))
+    } else {
+        OperatorStanding::Away
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
 use crate::actors::ingress::account_api::AccountApi;
-use crate::store::History;
+use crate::store::MessageHistory;
 
 /// Between two looks at those that are due.
 const TICK: Duration = Duration::from_millis(20);
@@ -112,20 +112,19 @@ async fn look(api: AccountApi, waiting: Vec<Waiter>) -> Vec<Waiter> {
         one.ids = found
             .flat_map(|(id, history)| unanswered(id, history))
             .collect();
-        match one.ids.is_empty() {
+        if one.ids.is_empty() {
             // Who asked may be gone.
-            true => drop(one.reply.send(())),
-            false => {
-                one.is_looked_at();
-                left.push(one);
-            }
+            let _ = one.reply.send(());
+        } else {
+            one.is_looked_at();
+            left.push(one);
         }
     }
     left
 }
 
 /// Which messages are to be looked at again, of one with this history.
-fn unanswered(id: u64, history: Option<History>) -> Vec<u64> {
+fn unanswered(id: u64, history: Option<MessageHistory>) -> Vec<u64> {
     let Some(history) = history.filter(|history| history.stored.fin.is_none()) else {
         // It has ended, and may be gone already.
         return Vec::new();

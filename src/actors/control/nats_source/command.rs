@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::content;
-use crate::content::compose::{self, Alphabet};
+use crate::content::compose::{self, TextAlphabet};
 use crate::domain::moment;
 use crate::numbers::Numbers;
 use crate::pb::dispatch::{Encoding, LongMessageStrategy, MessageType, SmsDispatchCommand};
@@ -56,7 +56,7 @@ struct Fields {
 /// What the words of a command mean.
 struct Meaning {
     flash: bool,
-    alphabet: Alphabet,
+    alphabet: TextAlphabet,
     is_payload: bool,
     /// Unix milliseconds.
     expires_at: Option<i64>,
@@ -72,9 +72,10 @@ pub(super) fn read(
     numbers: &Numbers,
     now: i64,
 ) -> Result<Command, Unfit> {
-    let (fields, meaning) = match is_protobuf {
-        true => of_protobuf(octets)?,
-        false => of_json(octets)?,
+    let (fields, meaning) = if is_protobuf {
+        of_protobuf(octets)?
+    } else {
+        of_json(octets)?
     };
     message_of(fields, &meaning, numbers, now)
 }
@@ -97,8 +98,8 @@ fn of_json(octets: &[u8]) -> Result<(Fields, Meaning), Unfit> {
     };
     let alphabet = match word(&fields.encoding).as_str() {
         // As the system that these commands come from does, a text that the GSM alphabet lacks a character of is UCS-2.
-        "" | "GSM7" => Alphabet::Auto,
-        "UCS2" => Alphabet::Ucs2,
+        "" | "GSM7" => TextAlphabet::Auto,
+        "UCS2" => TextAlphabet::Ucs2,
         other => return Err(unknown("encoding", other, "GSM7 or UCS2")),
     };
     let is_payload = match word(&fields.long_message_strategy).as_str() {
@@ -132,8 +133,8 @@ fn of_protobuf(octets: &[u8]) -> Result<(Fields, Meaning), Unfit> {
         Err(_) => return Err(number("message_type", command.message_type, "SMS or FLASH")),
     };
     let alphabet = match Encoding::try_from(command.encoding) {
-        Ok(Encoding::Unspecified | Encoding::Gsm7) => Alphabet::Auto,
-        Ok(Encoding::Ucs2) => Alphabet::Ucs2,
+        Ok(Encoding::Unspecified | Encoding::Gsm7) => TextAlphabet::Auto,
+        Ok(Encoding::Ucs2) => TextAlphabet::Ucs2,
         Err(_) => return Err(number("encoding", command.encoding, "GSM7 or UCS2")),
     };
     let is_payload = match LongMessageStrategy::try_from(command.long_message_strategy) {
@@ -236,9 +237,10 @@ fn metadata(fields: &Fields) -> Result<String, Unfit> {
         }
         kept.insert(name.to_owned(), Value::from(value));
     }
-    Ok(match kept.is_empty() {
-        true => String::new(),
-        false => Value::Object(kept).to_string(),
+    Ok(if kept.is_empty() {
+        String::new()
+    } else {
+        Value::Object(kept).to_string()
     })
 }
 

@@ -118,10 +118,12 @@ async fn acknowledge(
     taken: Taken,
 ) -> Result<(), async_nats::Error> {
     let standing = &source.standing;
-    count(match taken.again {
-        true => &standing.repeated,
-        false => &standing.accepted,
-    });
+    let counter = if taken.again {
+        &standing.repeated
+    } else {
+        &standing.accepted
+    };
+    count(counter);
     line.tell(message, AckKind::Ack).await
 }
 

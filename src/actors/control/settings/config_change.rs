@@ -5,9 +5,11 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::error::SettingsError;
-use super::{Lists, Settings, SettingsVersion};
-use crate::config::{self, Problem};
-use crate::domain::settings::{Change, Key, Kind, Resources, summary, undo};
+use super::{Lists, SettingsVersion, StoredSettings};
+use crate::config::{self, ConfigProblem};
+use crate::domain::settings::{
+    ResourceKey, ResourceKind, ResourceUpdate, Resources, summary, undo,
+};
 
 /// The key that says when a resource is tried.
 const ORDER: &str = "order";
@@ -18,17 +20,26 @@ const STEP: u64 = 10;
 #[derive(Debug, Clone)]
 pub enum ConfigChange {
     /// Sets one resource; a secret that is left out stays.
-    Put { key: Key, given: Value },
+    Put { key: ResourceKey, given: Value },
     /// Sets some keys of one resource, which must exist; other keys stay.
-    Merge { key: Key, given: Map<String, Value> },
+    Merge {
+        key: ResourceKey,
+        given: Map<String, Value>,
+    },
     /// Deletes one resource.
-    Delete(Key),
+    Delete(ResourceKey),
     /// Sets the order in which resources of a kind are tried: names all of them, the first one first.
-    Order { kind: Kind, names: Vec<String> },
+    Order {
+        kind: ResourceKind,
+        names: Vec<String>,
+    },
     /// Sets the whole configuration.
     Replace(Lists),
     /// Restores the configuration of this version: the whole, or only one resource.
-    Rollback { version: u64, only: Option<Key> },
+    Rollback {
+        version: u64,
+        only: Option<ResourceKey>,
+    },
 }
 
 /// Preconditions of a change on the current version (RFC 9110 §13.1).
@@ -72,7 +83,7 @@ impl Condition {
 
 impl ConfigChange {
     /// The version of the resource to change; `None` if it does not exist.
-    pub(super) fn version_of(&self, settings: &Settings) -> Option<u64> {
+    pub(super) fn version_of(&self, settings: &StoredSettings) -> Option<u64> {
         match self {
             Self::Put { key, .. } | Self::Merge { key, .. } | Self::Delete(key) => {
                 settings.get(key).map(|setting| setting.version)
@@ -86,7 +97,7 @@ impl ConfigChange {
     /// The resources after the change.
     pub(super) fn apply(
         &self,
-        settings: &Settings,
+        settings: &StoredSettings,
         newer: &[SettingsVersion],
     ) -> Result<Resources, SettingsError> {
         let mut resources = settings.resources();
@@ -122,7 +133,7 @@ impl ConfigChange {
     }
 
     /// A description for the history.
-    pub(super) fn what(&self, changes: &[Change]) -> String {
+    pub(super) fn what(&self, changes: &[ResourceUpdate]) -> String {
         match self {
             Self::Rollback { version, .. } => {
                 format!("rolled back to version {version}: {}", summary(changes))
@@ -148,10 +159,14 @@ impl fmt::Display for ConfigChange {
 }
 
 /// Gives the resources of a kind the numbers that they have, in this order; new ones if some have the same.
-fn order(kind: Kind, names: &[String], resources: &mut Resources) -> Result<(), SettingsError> {
+fn order(
+    kind: ResourceKind,
+    names: &[String],
+    resources: &mut Resources,
+) -> Result<(), SettingsError> {
     let mut found = Vec::new();
     let mut say = |key: String, message: String| {
-        found.push(Problem {
+        found.push(ConfigProblem {
             key,
             message,
             origin: None,
@@ -159,7 +174,7 @@ fn order(kind: Kind, names: &[String], resources: &mut Resources) -> Result<(), 
     };
     for (at, name) in names.iter().enumerate() {
         let key = format!("{ORDER}[{at}]");
-        if !resources.contains_key(&Key::new(kind, name)) {
+        if !resources.contains_key(&ResourceKey::new(kind, name)) {
             say(key, format!("there is no {} {name:?}", kind.as_str()));
         } else if names[..at].contains(name) {
             say(key, format!("{name:?} is there twice; remove one"));
@@ -175,23 +190,21 @@ fn order(kind: Kind, names: &[String], resources: &mut Resources) -> Result<(), 
             );
         }
     }
-    if !found.is_empty() {
-        return Err(SettingsError::Invalid(found));
-    }
+    SettingsError::if_any(found)?;
     numbers.sort_unstable();
     if numbers.windows(2).any(|pair| pair[0] == pair[1]) {
         numbers = (1..=names.len() as u64).map(|at| Some(at * STEP)).collect();
     }
     for (name, number) in names.iter().zip(numbers) {
         let given = Map::from_iter([(ORDER.to_owned(), Value::from(number))]);
-        merge(&Key::new(kind, name), &given, resources)?;
+        merge(&ResourceKey::new(kind, name), &given, resources)?;
     }
     Ok(())
 }
 
 /// Sets some keys of one resource.
 fn merge(
-    key: &Key,
+    key: &ResourceKey,
     given: &Map<String, Value>,
     resources: &mut Resources,
 ) -> Result<(), SettingsError> {
@@ -207,7 +220,7 @@ fn merge(
 
 /// Makes one resource what it was in a version; what was not there then is removed.
 fn restore(
-    key: &Key,
+    key: &ResourceKey,
     then: Option<String>,
     version: u64,
     resources: &mut Resources,
@@ -222,7 +235,7 @@ fn restore(
     Ok(())
 }
 
-fn missing(key: &Key) -> SettingsError {
+fn missing(key: &ResourceKey) -> SettingsError {
     let (kind, path) = (key.kind.as_str(), key.kind.path());
     SettingsError::NotFound(format!(
         "there is no {kind} {:?}; GET /v1/{path} lists them",
@@ -230,13 +243,13 @@ fn missing(key: &Key) -> SettingsError {
     ))
 }
 
-fn invalid(key: &Key, found: Vec<Problem>) -> SettingsError {
+fn invalid(key: &ResourceKey, found: Vec<ConfigProblem>) -> SettingsError {
     let prefix = key.to_string();
     SettingsError::Invalid(found.into_iter().map(|one| below(&prefix, one)).collect())
 }
 
-fn below(prefix: &str, problem: Problem) -> Problem {
-    Problem {
+fn below(prefix: &str, problem: ConfigProblem) -> ConfigProblem {
+    ConfigProblem {
         key: match problem.key.as_str() {
             "" => prefix.to_owned(),
             key => format!("{prefix}.{key}"),
@@ -253,7 +266,7 @@ fn replace(lists: &Lists, old: &Resources) -> Result<Resources, SettingsError> {
         for (at, given) in list.iter().enumerate() {
             let place = format!("{}[{at}]", kind.plural());
             match one(*kind, given, old) {
-                Ok((key, _)) if resources.contains_key(&key) => found.push(Problem {
+                Ok((key, _)) if resources.contains_key(&key) => found.push(ConfigProblem {
                     key: place,
                     message: format!("{key} is there twice; remove one"),
                     origin: None,
@@ -267,14 +280,16 @@ fn replace(lists: &Lists, old: &Resources) -> Result<Resources, SettingsError> {
             }
         }
     }
-    match found.is_empty() {
-        true => Ok(resources),
-        false => Err(SettingsError::Invalid(found)),
-    }
+    SettingsError::if_any(found)?;
+    Ok(resources)
 }
 
-fn one(kind: Kind, given: &Value, old: &Resources) -> Result<(Key, String), Vec<Problem>> {
-    let key = Key::new(kind, config::name_of(kind, given)?);
+fn one(
+    kind: ResourceKind,
+    given: &Value,
+    old: &Resources,
+) -> Result<(ResourceKey, String), Vec<ConfigProblem>> {
+    let key = ResourceKey::new(kind, config::name_of(kind, given)?);
     let old = old.get(&key).map(String::as_str);
     let body = config::accept(&key, given, old)?;
     Ok((key, body))
@@ -289,7 +304,7 @@ pub(super) fn with_addresses(resources: &Resources, from: &Resources) -> Resourc
         let Some((there, mut here)) = there.zip(parse(body)) else {
             continue;
         };
-        if key.kind == Kind::Operator
+        if key.kind == ResourceKind::Operator
             && let Some(address) = there.get("address")
         {
             here.insert("address".to_owned(), address.clone());
@@ -300,181 +315,4 @@ pub(super) fn with_addresses(resources: &Resources, from: &Resources) -> Resourc
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::domain::settings::difference;
-    use crate::store::settings::Setting;
-
-    fn settings(version: u64, list: &[(Kind, &str, Value)]) -> Settings {
-        let mut settings: Vec<Setting> = list
-            .iter()
-            .map(|(kind, name, body)| Setting {
-                key: Key::new(*kind, *name),
-                version,
-                body: body.to_string(),
-            })
-            .collect();
-        settings.sort_by(|one, other| one.key.cmp(&other.key));
-        Settings { version, settings }
-    }
-
-    fn two() -> Settings {
-        settings(
-            2,
-            &[
-                (
-                    Kind::Account,
-                    "a",
-                    json!({"password": "p", "system_id": "a"}),
-                ),
-                (
-                    Kind::Operator,
-                    "up",
-                    json!({"address": "h:1", "id": "up", "rate": 50}),
-                ),
-            ],
-        )
-    }
-
-    #[test]
-    fn a_merge_changes_only_what_it_names() {
-        let config_change = ConfigChange::Merge {
-            key: Key::new(Kind::Operator, "up"),
-            given: Map::from_iter([("rate".to_owned(), json!(10))]),
-        };
-        let after = config_change.apply(&two(), &[]).unwrap();
-        let body: Value = serde_json::from_str(&after[&Key::new(Kind::Operator, "up")]).unwrap();
-        assert_eq!(body, json!({"address": "h:1", "id": "up", "rate": 10}));
-        let config_change = ConfigChange::Merge {
-            key: Key::new(Kind::Operator, "gone"),
-            given: Map::new(),
-        };
-        assert!(matches!(
-            config_change.apply(&two(), &[]),
-            Err(SettingsError::NotFound(_))
-        ));
-    }
-
-    #[test]
-    fn an_order_keeps_its_numbers_unless_some_are_the_same() {
-        let rules = |numbers: [u32; 3]| {
-            let rule = |name, number| (Kind::MoRule, name, json!({"name": name, "order": number}));
-            let [one, two, three] = numbers;
-            settings(3, &[rule("a", one), rule("b", two), rule("c", three)])
-        };
-        let order = |names: &[&str], numbers| {
-            let names = names.iter().map(|name| (*name).to_owned()).collect();
-            let kind = Kind::MoRule;
-            ConfigChange::Order { kind, names }.apply(&rules(numbers), &[])
-        };
-        let number = |after: &Resources, name: &str| {
-            let body = &after[&Key::new(Kind::MoRule, name)];
-            config::shown(Kind::MoRule, body)["order"].as_u64().unwrap()
-        };
-        let numbers = |after: Resources| ["a", "b", "c"].map(|name| number(&after, name));
-        let after = order(&["c", "a", "b"], [5, 7, 90]).unwrap();
-        assert_eq!(numbers(after), [7, 90, 5]);
-        let after = order(&["b", "a", "c"], [100, 100, 7]).unwrap();
-        assert_eq!(numbers(after), [20, 10, 30]);
-        for (names, key, said) in [
-            (vec!["a", "b"], "order", "lacks \"c\""),
-            (vec!["a", "b", "x", "c"], "order[2]", "no mo_rule \"x\""),
-            (vec!["a", "b", "c", "a"], "order[3]", "twice"),
-        ] {
-            match order(&names, [1, 2, 3]) {
-                Err(SettingsError::Invalid(found)) => {
-                    assert_eq!(found[0].key, key);
-                    assert!(found[0].message.contains(said), "{found:?}");
-                }
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn a_rollback_undoes_what_came_after() {
-        let before = settings(1, &[(Kind::Account, "a", json!({"system_id": "a"}))]);
-        let changes = difference(&before.resources(), &two().resources());
-        let newer = [SettingsVersion {
-            version: 2,
-            at: 0,
-            who: String::new(),
-            what: String::new(),
-            changes,
-        }];
-        let rollback =
-            |version, only| ConfigChange::Rollback { version, only }.apply(&two(), &newer);
-        assert_eq!(rollback(1, None).unwrap(), before.resources());
-        for unknown in [0, 3] {
-            let refused = rollback(unknown, None);
-            assert!(matches!(refused, Err(SettingsError::NotFound(_))));
-        }
-        // Only one resource: what was not there then is removed, the rest stays.
-        let (account, operator) = (Key::new(Kind::Account, "a"), Key::new(Kind::Operator, "up"));
-        let after = rollback(1, Some(operator)).unwrap();
-        assert_eq!(after.len(), 1);
-        assert_eq!(after[&account], two().resources()[&account]);
-        let after = rollback(1, Some(account.clone())).unwrap();
-        assert_eq!(after.len(), 2);
-        assert_eq!(after[&account], before.resources()[&account]);
-        let refused = rollback(1, Some(Key::new(Kind::Route, "44")));
-        assert!(matches!(refused, Err(SettingsError::NotFound(_))));
-    }
-
-    #[test]
-    fn the_whole_keeps_secrets_and_names_what_is_wrong() {
-        let lists = |second: Value| {
-            ConfigChange::Replace(vec![(
-                Kind::Account,
-                vec![json!({"system_id": "a", "window": 3}), second],
-            )])
-        };
-        let after = lists(json!({"system_id": "b", "password": "q"}))
-            .apply(&two(), &[])
-            .unwrap();
-        assert_eq!(after.len(), 2, "{after:?}");
-        assert!(after[&Key::new(Kind::Account, "a")].contains("\"password\":\"p\""));
-        for (wrong, key) in [
-            (json!({"system_id": "a"}), "accounts[1]"),
-            (json!({"password": "q"}), "accounts[1].system_id"),
-            (json!({"system_id": "b", "rate": "x"}), "accounts[1].rate"),
-        ] {
-            match lists(wrong).apply(&two(), &[]) {
-                Err(SettingsError::Invalid(found)) => assert_eq!(found[0].key, key),
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn conditions_are_those_of_http() {
-        let one_of = |versions: &[u64]| Condition {
-            is_one_of: Some(versions.to_vec()),
-            ..Condition::default()
-        };
-        let exists = Condition {
-            exists: true,
-            ..Condition::default()
-        };
-        let is_absent = Condition {
-            is_absent: true,
-            ..Condition::default()
-        };
-        for (condition, current, holds) in [
-            (Condition::default(), None, true),
-            (Condition::default(), Some(3), true),
-            (one_of(&[3, 4]), Some(3), true),
-            (one_of(&[4]), Some(3), false),
-            (one_of(&[4]), None, false),
-            (exists.clone(), Some(3), true),
-            (exists, None, false),
-            (is_absent.clone(), None, true),
-            (is_absent, Some(3), false),
-        ] {
-            let checked = condition.check(current, "it");
-            assert_eq!(checked.is_ok(), holds, "{condition:?} {current:?}");
-        }
-    }
-}
+mod tests;

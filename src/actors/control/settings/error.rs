@@ -1,6 +1,6 @@
 //! Errors of reading and changing the configuration.
 
-use crate::config::{Problem, Unopened};
+use crate::config::{ConfigProblem, Unopened};
 use crate::store::StoreError;
 
 /// How often a change is repeated on top of another one that came between.
@@ -11,7 +11,7 @@ pub(super) const TRIES: usize = 8;
 pub enum SettingsError {
     /// All problems of the given configuration.
     #[error("{}", said(.0))]
-    Invalid(Vec<Problem>),
+    Invalid(Vec<ConfigProblem>),
     /// There is no such resource or version.
     #[error("{0}")]
     NotFound(String),
@@ -28,7 +28,19 @@ pub enum SettingsError {
     Store(#[from] StoreError),
 }
 
-fn said(problems: &[Problem]) -> String {
+impl SettingsError {
+    /// # Errors
+    /// [`Self::Invalid`] if there are problems.
+    pub(super) fn if_any(problems: Vec<ConfigProblem>) -> Result<(), Self> {
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Self::Invalid(problems))
+        }
+    }
+}
+
+fn said(problems: &[ConfigProblem]) -> String {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
     lines.join("; ")
 }

@@ -22,9 +22,6 @@ impl ConfigState {
         {
             found = config::files_out_of_reach(after, folder, &[before, &own, &now.resources()]);
         }
-        match found.is_empty() {
-            true => Ok(()),
-            false => Err(SettingsError::Invalid(found)),
-        }
+        SettingsError::if_any(found)
     }
 }

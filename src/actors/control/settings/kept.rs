@@ -4,17 +4,22 @@ use std::collections::HashMap;
 
 use super::error::{SettingsError, TRIES};
 use super::state::ConfigState;
-use crate::config::{Kept, Keyring, Unopened};
-use crate::domain::settings::{Change, Key, Resources};
+use crate::config::{Keyring, SecretStorage, Unopened};
+use crate::domain::settings::{ResourceKey, ResourceUpdate, Resources};
 use crate::store::Store;
-use crate::store::settings::{Edit, Rewording, Setting, Settings, SettingsVersion, VersionQuery};
+use crate::store::settings::{
+    Edit, Rewording, SettingsVersion, StoredSetting, StoredSettings, VersionQuery,
+};
 
 /// The resources with their passwords in clear.
 ///
 /// # Errors
 /// The key of one of them is missing.
-pub(super) fn open(keys: &Keyring, mut settings: Settings) -> Result<Settings, Unopened> {
-    for Setting { key, body, .. } in &mut settings.settings {
+pub(super) fn open(
+    keys: &Keyring,
+    mut settings: StoredSettings,
+) -> Result<StoredSettings, Unopened> {
+    for StoredSetting { key, body, .. } in &mut settings.settings {
         *body = keys.open(key, body)?;
     }
     Ok(settings)
@@ -40,8 +45,8 @@ pub(super) fn seal(keys: &Keyring, mut edit: Edit) -> Edit {
     edit
 }
 
-fn each_body(changes: &mut [Change], mut with: impl FnMut(&Key, &str) -> String) {
-    for Change { key, before, after } in changes {
+fn each_body(changes: &mut [ResourceUpdate], mut with: impl FnMut(&ResourceKey, &str) -> String) {
+    for ResourceUpdate { key, before, after } in changes {
         for body in [before, after].into_iter().flatten() {
             *body = with(key, body);
         }
@@ -53,7 +58,7 @@ impl ConfigState {
     ///
     /// # Errors
     /// The store does not answer, or the key of a password is missing.
-    pub async fn read(&self, store: &dyn Store) -> Result<Settings, SettingsError> {
+    pub async fn read(&self, store: &dyn Store) -> Result<StoredSettings, SettingsError> {
         let settings = store.settings().await?;
         Ok(open(&self.keys.load(), settings)?)
     }
@@ -85,7 +90,7 @@ impl ConfigState {
     }
 
     /// Logs passwords that are not stored as configured.
-    pub(super) fn tell_sealing(keys: &Keyring, settings: &Settings) {
+    pub(super) fn tell_sealing(keys: &Keyring, settings: &StoredSettings) {
         let kept = look(keys, settings);
         if keys.is_empty() && kept.in_clear > 0 {
             tracing::warn!(
@@ -93,7 +98,7 @@ impl ConfigState {
                 "passwords are kept in clear in the store and its history: set secrets.key_file to \
                  seal them"
             );
-        } else if kept != Kept::default() {
+        } else if kept != SecretStorage::default() {
             tracing::warn!(
                 in_clear = kept.in_clear,
                 with_older_key = kept.with_older_key,
@@ -104,9 +109,9 @@ impl ConfigState {
     }
 }
 
-fn look(keys: &Keyring, settings: &Settings) -> Kept {
-    let mut all = Kept::default();
-    for Setting { key, body, .. } in &settings.settings {
+fn look(keys: &Keyring, settings: &StoredSettings) -> SecretStorage {
+    let mut all = SecretStorage::default();
+    for StoredSetting { key, body, .. } in &settings.settings {
         let kept = keys.look(key, body);
         all.in_clear += kept.in_clear;
         all.with_older_key += kept.with_older_key;
@@ -135,9 +140,9 @@ pub(super) async fn reseal(
         let mut count = 0;
         // A text that occurs twice is sealed once, because the current resources are also the last
         // entries of their history.
-        let mut known: HashMap<(Key, String), String> = HashMap::new();
-        let mut sealed = |key: &Key, body: &str| -> Result<String, Unopened> {
-            if keys.look(key, body) != Kept::default() {
+        let mut known: HashMap<(ResourceKey, String), String> = HashMap::new();
+        let mut sealed = |key: &ResourceKey, body: &str| -> Result<String, Unopened> {
+            if keys.look(key, body) != SecretStorage::default() {
                 count += 1;
             }
             let clear = keys.open(key, body)?;
@@ -150,7 +155,7 @@ pub(super) async fn reseal(
             settings: kept.settings,
             history: Vec::with_capacity(history.len()),
         };
-        for Setting { key, body, .. } in &mut rewording.settings {
+        for StoredSetting { key, body, .. } in &mut rewording.settings {
             *body = sealed(key, body)?;
         }
         for mut version in history {

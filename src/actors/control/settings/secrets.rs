@@ -81,9 +81,10 @@ impl Configuration {
                 }
             }
         }
-        let newer = match changed.is_empty() {
-            true => Arc::clone(&file),
-            false => Arc::new(file.with_own_secrets_again()),
+        let newer = if changed.is_empty() {
+            Arc::clone(&file)
+        } else {
+            Arc::new(file.with_own_secrets_again())
         };
         LookAtSecrets {
             changed,
@@ -145,11 +146,10 @@ impl Configuration {
     /// Logs what is used now.
     fn tell(&self, changed: &[String]) {
         for key in changed {
-            match NEEDS_RESTART.contains(&key.as_str()) {
-                true => {
-                    tracing::warn!(%key, "its file has another content now, which is used after a restart")
-                }
-                false => tracing::info!(%key, "its file has another content now, which is used"),
+            if NEEDS_RESTART.contains(&key.as_str()) {
+                tracing::warn!(%key, "its file has another content now, which is used after a restart")
+            } else {
+                tracing::info!(%key, "its file has another content now, which is used");
             }
         }
         for warning in self.node.config().warnings_about(changed) {

@@ -6,8 +6,8 @@ use super::*;
 use crate::actors::cluster::tests::Shelf;
 use crate::actors::control::settings::{Condition, ConfigChange};
 use crate::actors::test_support;
-use crate::domain::settings::{Key, Kind};
-use crate::store::cluster::Resource;
+use crate::domain::settings::{ResourceKey, ResourceKind};
+use crate::store::cluster::LeasedResource;
 
 #[actix::test]
 async fn a_plan_is_nobodys_before_its_queues_exist() {
@@ -51,7 +51,7 @@ async fn a_plan_is_nobodys_before_its_queues_exist() {
         let given = serde_json::json!({
             "id": name, "address": "127.0.0.1:9", "system_id": "smsc"
         });
-        let key = Key::new(Kind::Operator, name);
+        let key = ResourceKey::new(ResourceKind::Operator, name);
         let config_change = ConfigChange::Put { key, given };
         let changed = configuration.change(config_change, Condition::default(), false, "a test");
         changed.await.expect("changed");
@@ -74,7 +74,7 @@ async fn a_bind_that_waits_ends_with_its_slot() {
     let node = node.await;
     let context = Arc::clone(&node.context);
     let lease = &node.context.local_lease;
-    let slot = [Resource::Bind {
+    let slot = [LeasedResource::Bind {
         operator: node.operator,
         slot: 0,
     }];
@@ -117,12 +117,12 @@ async fn a_bind_that_waits_ends_with_its_slot() {
 
 #[test]
 fn only_what_the_bind_was_made_with_makes_it_anew() {
-    let before = Operator {
+    let before = OperatorConfig {
         id: "up".to_owned(),
         rate: Some(50.0),
-        ..Operator::default()
+        ..OperatorConfig::default()
     };
-    let with = |change: fn(&mut Operator)| {
+    let with = |change: fn(&mut OperatorConfig)| {
         let mut after = before.clone();
         change(&mut after);
         needs_rebind(&before, &after)

@@ -7,7 +7,7 @@ use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, tim
 use crate::carrier::fields::{Content, Recipients, Tail, Text, Varying, Widened};
 use crate::cmpp::bodies::{DeliverResp, Submit};
 use crate::cmpp::{Body, Cmpp, Report, status};
-use crate::config::{Carrier, Operator};
+use crate::config::{Carrier, OperatorConfig};
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
 
@@ -18,7 +18,7 @@ impl Gateway for Cmpp {
     /// Msg_Id.
     type Came = u64;
 
-    fn login(&self, operator: &Operator, _: BindType, now_ms: i64) -> Body {
+    fn login(&self, operator: &OperatorConfig, _: BindType, now_ms: i64) -> Body {
         let secret = operator.password.expose_secret().as_bytes();
         self.connect(&operator.system_id, secret, timestamp(now_ms))
     }
@@ -32,7 +32,7 @@ impl Gateway for Cmpp {
 
     fn submit(
         &self,
-        operator: &Operator,
+        operator: &OperatorConfig,
         carrier: &Carrier,
         draft: &Draft,
         to: Vec<Bytes>,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::actors::session::pair::china;
 use crate::carrier::outcome::Outcome;
 use crate::carrier::{Protocol, SessionConfig, Unwritable};
-use crate::config::{Carrier, Operator};
+use crate::config::{Carrier, OperatorConfig};
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
 
@@ -94,7 +94,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
     }
 
     /// Our login for these directions at this time, in milliseconds since 1970.
-    fn login(&self, operator: &Operator, bind: BindType, now_ms: i64) -> Self::Body;
+    fn login(&self, operator: &OperatorConfig, bind: BindType, now_ms: i64) -> Self::Body;
 
     /// Why a login was refused.
     fn refused(body: &Self::Body) -> CommandStatus;
@@ -102,7 +102,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
     /// A request that submits the message to these recipients.
     fn submit(
         &self,
-        operator: &Operator,
+        operator: &OperatorConfig,
         carrier: &Carrier,
         draft: &Draft,
         to: Vec<Bytes>,
@@ -124,7 +124,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
 }
 
 /// Settings of our session with this operator's gateway.
-pub(super) fn session_of<G: Gateway>(operator: &Operator) -> SessionConfig {
+pub(super) fn session_of<G: Gateway>(operator: &OperatorConfig) -> SessionConfig {
     let configured = operator.carrier().requests.map(|most| most as usize);
     SessionConfig {
         // The session keeps the window and the time for an answer; a late answer is still told.
@@ -169,10 +169,12 @@ pub(super) fn unwritable(why: Unwritable) -> CommandStatus {
 /// as those of the standards. `error` is what the report says beside the word.
 pub(super) fn outcome_of(word: &Bytes, error: &Bytes) -> (Outcome, Bytes) {
     let is_code = word.contains(&b':');
-    let outcome = Outcome::of(word).unwrap_or(match is_code {
-        true => Outcome::Undeliverable,
-        false => Outcome::Unknown,
-    });
+    let unlisted = if is_code {
+        Outcome::Undeliverable
+    } else {
+        Outcome::Unknown
+    };
+    let outcome = Outcome::of(word).unwrap_or(unlisted);
     let error = match (is_code, error.is_empty()) {
         (true, _) => word,
         (false, false) => error,

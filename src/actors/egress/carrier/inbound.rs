@@ -25,7 +25,7 @@ use crate::actors::ingress::bind_guard::BindGuard;
 use crate::actors::runtime::link::Wire;
 use crate::actors::session::pair::LINGER;
 use crate::carrier::{Event, Session};
-use crate::config::Protocol;
+use crate::config::OperatorProtocol;
 use crate::domain::allow::AllowList;
 use crate::sgip::bodies::{Bind, BindResp};
 use crate::sgip::{Body, Pdu, Sgip, Version, status};
@@ -83,7 +83,8 @@ pub(in crate::actors::egress) fn expects(node: &NodeContext, peer: SocketAddr) -
     let mut operators = plan.operators();
     operators.any(|operator| {
         let config = &operator.config;
-        config.protocol == Protocol::Sgip && comes_from(&config.carrier().gateway_from, peer)
+        config.protocol == OperatorProtocol::Sgip
+            && comes_from(&config.carrier().gateway_from, peer)
     })
 }
 
@@ -136,7 +137,7 @@ fn whose(node: &NodeContext, bind: &Bind, peer: SocketAddr) -> Result<Arc<Operat
         let carrier = config.carrier();
         let name = carrier.gateway_name.as_ref().unwrap_or(&config.system_id);
         let password = config.password.expose_secret().as_bytes();
-        config.protocol == Protocol::Sgip
+        config.protocol == OperatorProtocol::Sgip
             && name.as_bytes() == bind.login_name.0
             && bool::from(password.ct_eq(&bind.login_password.0))
             // Nobody can prove an empty one.

@@ -102,9 +102,10 @@ impl Pending {
                 Arc::ptr_eq(&other.carrier, &first.carrier) || other.carrier == first.carrier;
             let is_same = has_its_carrier && other.draft == first.draft;
             let is_new = met.insert(national(&other.to));
-            match is_new && is_same && !other.alone {
-                true => places.push(at),
-                false => passed_over += 1,
+            if is_new && is_same && !other.alone {
+                places.push(at);
+            } else {
+                passed_over += 1;
             }
         }
         drop(met);

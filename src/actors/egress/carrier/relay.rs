@@ -393,14 +393,11 @@ impl<G: Gateway> Relay<G> {
                 carrier::Event::Opened(_) => self.accept_bind(),
                 carrier::Event::Refused(body) => {
                     let status = G::refused(&body);
-                    match self.is_bound {
-                        true => {
-                            tracing::warn!(operator = %self.plan.config.id, %status, "a gateway refuses a further login");
-                        }
-                        false => {
-                            let bind = self.bind.0;
-                            self.near.reject_bind(bind, status, &mut self.near_out);
-                        }
+                    if self.is_bound {
+                        tracing::warn!(operator = %self.plan.config.id, %status, "a gateway refuses a further login");
+                    } else {
+                        let bind = self.bind.0;
+                        self.near.reject_bind(bind, status, &mut self.near_out);
                     }
                     return false;
                 }
@@ -449,10 +446,7 @@ impl<G: Gateway> Relay<G> {
             return self.pending.give_back(messages, true);
         }
         for (message, (id, status)) in messages.iter().zip(results) {
-            let id = match status.is_ok() {
-                true => id,
-                false => String::new(),
-            };
+            let id = if status.is_ok() { id } else { String::new() };
             let (out, sequence) = (&mut self.near_out, message.sequence);
             encode_submit_sm_resp(out, sequence, status, id.as_bytes());
         }

@@ -12,7 +12,7 @@ use super::translate::time_in_china;
 use crate::carrier::fields::{Content, Recipients, Text};
 use crate::carrier::outcome::Outcome;
 use crate::clock;
-use crate::config::{Carrier, Operator};
+use crate::config::{Carrier, OperatorConfig};
 use crate::domain::address;
 use crate::sgip::bodies::{
     Bind, BindResp, CheckUserResp, Deliver, DeliverResp, Report, ReportResp, Submit, TraceResp,
@@ -64,7 +64,7 @@ impl Gateway for Sgip {
         }
     }
 
-    fn login(&self, operator: &Operator, _: BindType, _: i64) -> Body {
+    fn login(&self, operator: &OperatorConfig, _: BindType, _: i64) -> Body {
         Body::Bind(Bind {
             login_type: TO_GATEWAY,
             login_name: operator.system_id.as_str().into(),
@@ -80,7 +80,7 @@ impl Gateway for Sgip {
         }
     }
 
-    fn submit(&self, _: &Operator, carrier: &Carrier, draft: &Draft, to: Vec<Bytes>) -> Body {
+    fn submit(&self, _: &OperatorConfig, carrier: &Carrier, draft: &Draft, to: Vec<Bytes>) -> Body {
         let charge_number = match (carrier.fee_payer, &to[..]) {
             (0, [one]) => one.clone(),
             (0, _) => Bytes::new(),
@@ -105,10 +105,7 @@ impl Gateway for Sgip {
             priority: 3 * draft.priority.min(3),
             expire_time: Text(in_china(&draft.valid_until)),
             schedule_time: Text(in_china(&draft.deliver_at)),
-            report_flag: match draft.wants_report {
-                true => ALWAYS,
-                false => NEVER,
-            },
+            report_flag: if draft.wants_report { ALWAYS } else { NEVER },
             tp_pid: draft.protocol_id,
             tp_udhi: draft.has_header.into(),
             message_coding: draft.format,

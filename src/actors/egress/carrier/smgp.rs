@@ -7,7 +7,7 @@ use secrecy::ExposeSecret as _;
 use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, timestamp};
 use crate::carrier::fields::{Content, Raw, Recipients, Text};
 use crate::carrier::link_id::MOST;
-use crate::config::{Carrier, Operator};
+use crate::config::{Carrier, OperatorConfig};
 use crate::smgp::bodies::{
     CHARGE_USER_TYPE, Deliver, DeliverResp, LINK_ID, MSG_SRC, Options, PK_NUMBER, PK_TOTAL, Submit,
     TP_PID, TP_UDHI,
@@ -29,7 +29,7 @@ impl Gateway for Smgp {
     /// MsgID.
     type Came = [u8; 10];
 
-    fn login(&self, operator: &Operator, bind: BindType, now_ms: i64) -> Body {
+    fn login(&self, operator: &OperatorConfig, bind: BindType, now_ms: i64) -> Body {
         let secret = operator.password.expose_secret().as_bytes();
         let mode = match bind {
             BindType::Transmitter => 0,
@@ -46,7 +46,7 @@ impl Gateway for Smgp {
         }
     }
 
-    fn submit(&self, _: &Operator, carrier: &Carrier, draft: &Draft, to: Vec<Bytes>) -> Body {
+    fn submit(&self, _: &OperatorConfig, carrier: &Carrier, draft: &Draft, to: Vec<Bytes>) -> Body {
         let fee_number = match carrier.fee_payer {
             3 => carrier.fee_number.as_str(),
             _ => "",

@@ -10,7 +10,7 @@ use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::outcome::Outcome;
 use crate::cmpp::bodies::{ConnectResp, Deliver};
 use crate::cmpp::{Body, Cmpp, Report};
-use crate::config::{Carrier, Operator};
+use crate::config::{Carrier, OperatorConfig};
 use crate::pb::Message;
 use crate::smgp::Smgp;
 use crate::smgp::bodies::{LINK_ID, Options};
@@ -120,7 +120,7 @@ fn link_id_at(version: Cmpp) -> Bytes {
     let mut message = submit(0, b"hi");
     push_link_id(&mut message.tlvs, b"0123456789");
     let draft = draft_of(&message, false);
-    let (operator, carrier) = (Operator::default(), Carrier::default());
+    let (operator, carrier) = (OperatorConfig::default(), Carrier::default());
     match version.submit(&operator, &carrier, &draft, vec!["1".into()]) {
         Body::Submit(submit) => submit.link_id.0,
         other => panic!("{other:?}"),
@@ -155,7 +155,7 @@ fn a_link_id_is_carried_both_ways_where_there_is_room() {
     };
     let message = deliver_of(message);
     assert_eq!(link_id(&message), "0123456789");
-    let (operator, carrier) = (Operator::default(), Carrier::default());
+    let (operator, carrier) = (OperatorConfig::default(), Carrier::default());
     let draft = draft_of(&message, false);
     let body = Smgp.submit(&operator, &carrier, &draft, vec!["1".into()]);
     let crate::smgp::Body::Submit(submit) = body else {

@@ -10,9 +10,9 @@ use crate::content::pdu;
 use crate::pb::Message;
 use crate::smpp::SubmitSm;
 use crate::smpp::time::format_absolute;
-use crate::sms::coding::{Coding, coding};
+use crate::sms::coding::{DataCoding, coding};
 use crate::sms::ucs2;
-use crate::sms::udh::Header;
+use crate::sms::udh::UserDataHeader;
 
 /// Octets of an absolute time (§7.1.1).
 const TIME: usize = 16;
@@ -26,15 +26,18 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
     let content = message.payload();
     let has_header = message.esm_class & esm_class(true) != 0;
-    let header = Header::split(&content).ok().filter(|_| has_header);
+    let header = UserDataHeader::split(&content).ok().filter(|_| has_header);
     let concat = header.as_ref().and_then(|(header, _)| header.concat());
     let part = concat.map_or((1, 1), |concat| (concat.total, concat.sequence));
     let text_at = header.map_or(0, |(_, text)| content.len() - text.len());
     let (format, content) = written(message.data_coding, content, text_at, gbk);
     // Relative times have no meaning here.
-    let absolute = |time: &Bytes| match time.len() == TIME && !time.ends_with(b"R") {
-        true => time.clone(),
-        false => Bytes::new(),
+    let absolute = |time: &Bytes| {
+        if time.len() == TIME && !time.ends_with(b"R") {
+            time.clone()
+        } else {
+            Bytes::new()
+        }
     };
     Draft {
         from: message.source_addr.clone(),
@@ -58,9 +61,10 @@ pub(in crate::actors::egress) fn validity(message: &Message, now: i64) -> Bytes 
         return left;
     }
     // The same for messages that came one after the other, which may go to their recipients in one request.
-    let step = match message.expires_at - now > HOUR_MS {
-        true => MINUTE_MS,
-        false => 1_000,
+    let step = if message.expires_at - now > HOUR_MS {
+        MINUTE_MS
+    } else {
+        1_000
     };
     time_in_china(message.expires_at - message.expires_at.rem_euclid(step))
 }
@@ -84,8 +88,8 @@ fn written(data_coding: u8, content: Bytes, text_at: usize, gbk: bool) -> (u8, B
     };
     match coding(data_coding) {
         // The session writes the default alphabet as ASCII.
-        Coding::Default | Coding::Ascii => (Format::Ascii as u8, content),
-        Coding::Ucs2 if gbk => {
+        DataCoding::Default | DataCoding::Ascii => (Format::Ascii as u8, content),
+        DataCoding::Ucs2 if gbk => {
             let text = ucs2::decode(&content[text_at..]);
             match text::encode(Format::Gbk, &text) {
                 Some(octets) => {
@@ -96,13 +100,13 @@ fn written(data_coding: u8, content: Bytes, text_at: usize, gbk: bool) -> (u8, B
                 None => (Format::Ucs2 as u8, content),
             }
         }
-        Coding::Ucs2 => (Format::Ucs2 as u8, content),
-        Coding::Octets => (Format::Binary as u8, content),
-        Coding::Latin1 => {
+        DataCoding::Ucs2 => (Format::Ucs2 as u8, content),
+        DataCoding::Octets => (Format::Binary as u8, content),
+        DataCoding::Latin1 => {
             let text: String = content[text_at..].iter().copied().map(char::from).collect();
             anew(&text, &[Format::Ascii])
         }
-        Coding::Other(other) => (other, content),
+        DataCoding::Other(other) => (other, content),
     }
 }
 

@@ -108,10 +108,7 @@ impl Absent {
         waits.behind = waits.behind.saturating_add(1);
         waits.add(id);
         let left = waits.last().saturating_duration_since(now);
-        Some(match waits.until <= now {
-            true => A_MOMENT,
-            false => left,
-        })
+        Some(if waits.until <= now { A_MOMENT } else { left })
     }
 
     /// A subscriber is there: the messages that wait for it, in order, if the queue was not told of them yet, and its

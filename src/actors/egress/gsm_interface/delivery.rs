@@ -173,7 +173,7 @@ impl GsmInterface {
         }
         let queue = self.plan.as_ref().map_or(0, |plan| plan.id);
         let InFlight { what, attempt, .. } = work.context;
-        work.context.traced = Attempt::begin(&self.node, queue, message, what, attempt);
+        work.context.traced = TracedAttempt::begin(&self.node, queue, message, what, attempt);
         self.send(work, more);
     }
 
@@ -186,15 +186,15 @@ impl GsmInterface {
             // Its last one has arrived with an earlier attempt.
             return self.arrived(work, Duration::ZERO);
         };
-        let smsc = Address::international(plan.config.smsc_number());
-        let request = Gsup {
+        let smsc = TpduAddress::international(plan.config.smsc_number());
+        let request = GsupMessage {
             reference: Some(REFERENCE_UNKNOWN),
             destination: Some(SmRpAddress::Imsi(work.imsi.clone())),
             originator: Some(SmRpAddress::ServiceCentre(smsc)),
             user_information: Some(tpdu.clone()),
             more_messages: Some(more || work.arrived + 1 < work.tpdus.len()),
             source_name: Some(self.gsup.name().clone()),
-            ..Gsup::new(MessageType::MT_FORWARD_SM_REQUEST, work.imsi.clone())
+            ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, work.imsi.clone())
         };
         let now = Instant::now();
         let granted = (!work.is_answer()).then_some(work.context.id);
@@ -205,13 +205,13 @@ impl GsmInterface {
                 self.snapshot.sent_total += 1;
                 self.under_way.extend(granted);
             }
-            Err(NotSent::Unwritable(sending, error)) => {
+            Err(GsupNotSent::Unwritable(sending, error)) => {
                 let work = sending.work;
                 self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &error.to_string());
                 self.follow(&work.imsi);
             }
             // The answer to a request that was given up may still come: it could not be told from that to this one.
-            Err(NotSent::Busy(sending)) => {
+            Err(GsupNotSent::Busy(sending)) => {
                 let work = sending.work;
                 if work.is_answer() {
                     return self.lines.ended(&work.imsi);
@@ -219,7 +219,7 @@ impl GsmInterface {
                 self.wait(&work.context, BUSY);
                 self.hold_back(&work, BUSY);
             }
-            Err(NotSent::NotReady(sending) | NotSent::Full(sending)) => {
+            Err(GsupNotSent::NotReady(sending) | GsupNotSent::Full(sending)) => {
                 let work = sending.work;
                 self.lines.put_back(&work.imsi.clone(), work);
             }
@@ -282,7 +282,7 @@ fn made(
     what: What,
     plan: &GsmPlan,
     more: bool,
-) -> Result<handset::Delivery, String> {
+) -> Result<handset::HandsetDelivery, String> {
     match what {
         What::Message => {
             let message = rewrite::to_handset(&plan.rewrite_out, message)
@@ -292,7 +292,7 @@ fn made(
         What::Receipt => {
             let report = handset::report(message, &plan.handsets, more)
                 .map_err(|error| error.to_string())?;
-            Ok(handset::Delivery {
+            Ok(handset::HandsetDelivery {
                 tpdus: report.into_iter().collect(),
                 changed: 0,
             })

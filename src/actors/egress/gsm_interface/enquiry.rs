@@ -5,16 +5,16 @@
 
 use super::*;
 use crate::actors::ingress::operations::{self, handset::Present};
-use crate::sms::tpdu::Command;
+use crate::sms::tpdu::SmsCommand;
 
 impl GsmInterface {
     /// Looks for the message, acknowledges the command, and answers it.
     pub(super) fn enquire(
         &mut self,
         account: u32,
-        command: Command,
+        command: SmsCommand,
         msisdn: String,
-        request: Gsup,
+        request: GsupMessage,
         ctx: &mut Context<Self>,
     ) {
         self.intake += 1;
@@ -44,7 +44,7 @@ impl GsmInterface {
         );
     }
 
-    fn tell_state(&mut self, command: &Command, found: Option<Present>, imsi: String) {
+    fn tell_state(&mut self, command: &SmsCommand, found: Option<Present>, imsi: String) {
         let Some(plan) = self.plan.clone().filter(|_| self.is_ready()) else {
             return;
         };

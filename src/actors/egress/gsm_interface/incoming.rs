@@ -6,9 +6,9 @@
 use super::*;
 use crate::actors::ingress::operations::{self, Asker};
 use crate::actors::routing::rewrite;
-use crate::content::handset::Order;
+use crate::content::handset::CommandType;
 use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE};
-use crate::sms::tpdu::Command;
+use crate::sms::tpdu::SmsCommand;
 
 /// What counts an RP-ACK, which has no cause.
 const ACKNOWLEDGED: u8 = 0;
@@ -21,20 +21,20 @@ const TYPE: u8 = 0x03;
 const COMMAND: u8 = 0x02;
 
 impl GsmInterface {
-    pub(super) fn on_event(&mut self, event: Event<Box<Sending>>, ctx: &mut Context<Self>) {
-        if !matches!(event, Event::Ready(_) | Event::Closed(_)) {
+    pub(super) fn on_event(&mut self, event: GsupEvent<Box<Sending>>, ctx: &mut Context<Self>) {
+        if !matches!(event, GsupEvent::Ready(_) | GsupEvent::Closed(_)) {
             self.heard(ctx);
         }
         match event {
-            Event::Ready(_) => self.ready(ctx),
-            Event::Answer(sending, answer) => self.answered(*sending, &answer),
-            Event::Message(message) => self.on_message(*message, ctx),
-            Event::Malformed(malformed) => {
+            GsupEvent::Ready(_) => self.ready(ctx),
+            GsupEvent::Answer(sending, answer) => self.answered(*sending, &answer),
+            GsupEvent::Message(message) => self.on_message(*message, ctx),
+            GsupEvent::Malformed(malformed) => {
                 self.snapshot.errors_total += 1;
                 tracing::warn!(gsm = %self.snapshot.name, %malformed, "a message of the network cannot be read");
                 self.answer_malformed(&malformed.message);
             }
-            Event::Closed(closed) => {
+            GsupEvent::Closed(closed) => {
                 self.cut_off();
                 self.naming.broken();
                 self.come_back(&closed.to_string(), ctx);
@@ -42,7 +42,7 @@ impl GsmInterface {
         }
     }
 
-    fn on_message(&mut self, message: Gsup, ctx: &mut Context<Self>) {
+    fn on_message(&mut self, message: GsupMessage, ctx: &mut Context<Self>) {
         match message.message_type {
             MessageType::MO_FORWARD_SM_REQUEST => self.on_mo(message, ctx),
             MessageType::READY_FOR_SM_REQUEST => {
@@ -59,7 +59,7 @@ impl GsmInterface {
     }
 
     /// A message of a handset.
-    fn on_mo(&mut self, request: Gsup, ctx: &mut Context<Self>) {
+    fn on_mo(&mut self, request: GsupMessage, ctx: &mut Context<Self>) {
         self.snapshot.received_total += 1;
         if self.intake + self.submissions.len() >= INTAKE {
             return self.refuse_mo(&request, RP_CONGESTION);
@@ -74,12 +74,12 @@ impl GsmInterface {
         };
         if tpdu.first().is_some_and(|first| first & TYPE == COMMAND) {
             return match handset::order(tpdu) {
-                Ok((Order::Unknown(_), _)) => self.refuse_mo(&request, NOT_IMPLEMENTED),
+                Ok((CommandType::Unknown(_), _)) => self.refuse_mo(&request, NOT_IMPLEMENTED),
                 // Answers wait for their turn with everything else: there may not be any number of them.
-                Ok((Order::Enquire, _)) if self.lines.waiting() >= INTAKE => {
+                Ok((CommandType::Enquire, _)) if self.lines.waiting() >= INTAKE => {
                     self.refuse_mo(&request, RP_CONGESTION);
                 }
-                Ok((Order::Enquire, command)) => {
+                Ok((CommandType::Enquire, command)) => {
                     let msisdn = from.text.clone();
                     self.enquire(account, command, msisdn, request, ctx);
                 }
@@ -111,17 +111,16 @@ impl GsmInterface {
         }
         drop(plan);
         let message = Box::new(message);
-        match submit.reject_duplicates {
-            true => {
-                let msisdn = from.text.clone();
-                self.submit_once(account, (submit, msisdn), message, request, ctx);
-            }
-            false => self.gather(message, request),
+        if submit.reject_duplicates {
+            let msisdn = from.text.clone();
+            self.submit_once(account, (submit, msisdn), message, request, ctx);
+        } else {
+            self.gather(message, request);
         }
     }
 
     /// The next message of this socket read that goes to Ingest.
-    pub(super) fn gather(&mut self, message: Box<Message>, request: Gsup) {
+    pub(super) fn gather(&mut self, message: Box<Message>, request: GsupMessage) {
         self.will_store(&request.imsi);
         self.gather_noted(message, request);
     }
@@ -135,7 +134,7 @@ impl GsmInterface {
     }
 
     /// Gathers a message of a subscriber that is noted already.
-    pub(super) fn gather_noted(&mut self, message: Box<Message>, request: Gsup) {
+    pub(super) fn gather_noted(&mut self, message: Box<Message>, request: GsupMessage) {
         let submission = Submission {
             sequence: self.submissions.len() as u32,
             message: Some(message),
@@ -143,7 +142,7 @@ impl GsmInterface {
         self.submissions.push((submission, request));
     }
 
-    pub(super) fn stored(&mut self, request: &Gsup) {
+    pub(super) fn stored(&mut self, request: &GsupMessage) {
         if let Some(count) = self.storing.get_mut(&request.imsi) {
             *count -= 1;
             if *count == 0 {
@@ -159,7 +158,8 @@ impl GsmInterface {
             return;
         };
         let taken = std::mem::take(&mut self.submissions);
-        let (submissions, requests): (Vec<Submission>, Vec<Gsup>) = taken.into_iter().unzip();
+        let (submissions, requests): (Vec<Submission>, Vec<GsupMessage>) =
+            taken.into_iter().unzip();
         let count = requests.len();
         self.intake += count;
         let batch = SubmitBatch {
@@ -204,9 +204,9 @@ impl GsmInterface {
     fn carry_out(
         &mut self,
         account: u32,
-        (order, command): (Order, Command),
+        (order, command): (CommandType, SmsCommand),
         msisdn: String,
-        request: Gsup,
+        request: GsupMessage,
         ctx: &mut Context<Self>,
     ) {
         self.intake += 1;
@@ -243,20 +243,25 @@ impl GsmInterface {
         }
     }
 
-    pub(super) fn accept_mo(&mut self, request: &Gsup) {
+    pub(super) fn accept_mo(&mut self, request: &GsupMessage) {
         self.count_mo(ACKNOWLEDGED);
         let answer = request.answer(MessageType::MO_FORWARD_SM_RESULT, self.gsup.name());
         self.notify(&answer);
     }
 
-    pub(super) fn refuse_mo(&mut self, request: &Gsup, cause: u8) {
+    pub(super) fn refuse_mo(&mut self, request: &GsupMessage, cause: u8) {
         self.refuse_mo_with(request, cause, None);
     }
 
     /// Refuses a message of a handset, with an SMS-SUBMIT-REPORT that says more.
-    pub(super) fn refuse_mo_with(&mut self, request: &Gsup, cause: u8, report: Option<Bytes>) {
+    pub(super) fn refuse_mo_with(
+        &mut self,
+        request: &GsupMessage,
+        cause: u8,
+        report: Option<Bytes>,
+    ) {
         self.count_mo(cause);
-        let answer = Gsup {
+        let answer = GsupMessage {
             rp_cause: Some(cause),
             user_information: report,
             ..request.answer(MessageType::MO_FORWARD_SM_ERROR, self.gsup.name())
@@ -271,14 +276,14 @@ impl GsmInterface {
     }
 
     /// Answers a request that cannot be read, as far as it was read.
-    fn answer_malformed(&mut self, message: &Gsup) {
+    fn answer_malformed(&mut self, message: &GsupMessage) {
         if message.message_type == MessageType::MO_FORWARD_SM_REQUEST && message.reference.is_some()
         {
             self.refuse_mo(message, INVALID_MANDATORY);
         }
     }
 
-    pub(super) fn notify(&mut self, answer: &Gsup) {
+    pub(super) fn notify(&mut self, answer: &GsupMessage) {
         let Some(outbox) = &self.outbox else { return };
         // Without a connection any more, or to a request without an IMSI, there is nobody to answer.
         let gsup = &mut self.gsup;

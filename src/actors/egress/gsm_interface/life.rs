@@ -1,6 +1,7 @@
 //! Connecting to the HLR, and what happens when that fails or ends.
 
 use super::*;
+use crate::actors::context::plan::gsm_name;
 
 /// The slot of the lease of a name that all nodes have: there is one.
 const NAME: u32 = 0;
@@ -14,9 +15,10 @@ impl GsmInterface {
         let Some(plan) = self.plan.clone() else {
             return;
         };
-        let slot = match plan.config.shares_name() {
-            true => NAME,
-            false => u32::MAX,
+        let slot = if plan.config.shares_name() {
+            NAME
+        } else {
+            u32::MAX
         };
         // Before it is asked whether the name is held: whoever gives it back waits until nobody uses it.
         self.port.slot.store(slot, Ordering::Relaxed);
@@ -40,7 +42,7 @@ impl GsmInterface {
         let node = Arc::clone(&self.node);
         let dial = async move {
             if plan.config.is_local() {
-                let role = format!("gsm:{}", plan.config.name);
+                let role = gsm_name(&plan.config.name);
                 return local_peer::connect(&node, &role);
             }
             let address = plan.config.hlr();
@@ -71,7 +73,7 @@ impl GsmInterface {
         let outbox = wire.attach(ctx, WRITE_LIMIT);
         let config = session_config(&self.node, Some(&plan));
         let now = Instant::now().into_std();
-        self.gsup = outbox.write(|out| Session::new(config, now, out));
+        self.gsup = outbox.write(|out| GsupSession::new(config, now, out));
         self.outbox = Some(outbox);
         self.state(BindState::Binding);
     }
@@ -136,15 +138,15 @@ impl GsmInterface {
         let Some(plan) = self.plan.clone() else {
             return;
         };
-        let smsc = Address::international(plan.config.smsc_number());
-        let request = Gsup {
+        let smsc = TpduAddress::international(plan.config.smsc_number());
+        let request = GsupMessage {
             reference: Some(REFERENCE_UNKNOWN),
             destination: Some(SmRpAddress::Imsi(NOBODY.to_owned())),
             originator: Some(SmRpAddress::ServiceCentre(smsc)),
             user_information: Some(Bytes::from_static(EMPTY_TPDU)),
             more_messages: Some(false),
             source_name: Some(self.gsup.name().clone()),
-            ..Gsup::new(MessageType::MT_FORWARD_SM_REQUEST, NOBODY)
+            ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, NOBODY)
         };
         self.notify(&request);
     }

@@ -93,9 +93,10 @@ impl Naming {
             return false;
         };
         let lasted = now.saturating_duration_since(ready);
-        match lasted < SOON.max(self.settled() * 2) {
-            true => self.closed_soon += 1,
-            false => self.closed_soon = 0,
+        if lasted < SOON.max(self.settled() * 2) {
+            self.closed_soon += 1;
+        } else {
+            self.closed_soon = 0;
         }
         let is_odd = self.closed_soon >= IN_A_ROW;
         self.taken |= is_odd;

@@ -7,7 +7,7 @@
 use super::*;
 use crate::actors::ingress::operations;
 use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE, RP_TRANSFER_REJECTED};
-use crate::sms::tpdu::{Command, Submit};
+use crate::sms::tpdu::{SmsCommand, SmsSubmit};
 
 /// Look-ups at a time; handsets that come meanwhile try again.
 const MOST: usize = 64;
@@ -17,9 +17,9 @@ impl GsmInterface {
     pub(super) fn submit_once(
         &mut self,
         account: u32,
-        (submit, msisdn): (Submit, String),
+        (submit, msisdn): (SmsSubmit, String),
         message: Box<Message>,
-        request: Gsup,
+        request: GsupMessage,
         ctx: &mut Context<Self>,
     ) {
         if self.storing.contains_key(&request.imsi) {
@@ -34,10 +34,10 @@ impl GsmInterface {
         self.will_store(&request.imsi);
         let asker = self.asker(account);
         // What a command about it would say.
-        let like = Command {
+        let like = SmsCommand {
             message_number: submit.message_reference,
             destination_address: submit.destination_address,
-            ..Command::default()
+            ..SmsCommand::default()
         };
         let looked = async move { operations::handset::is_held(&asker, &like, &msisdn).await };
         ctx.spawn(looked.into_actor(self).map(move |is_held, interface, ctx| {
@@ -63,7 +63,7 @@ impl GsmInterface {
         }));
     }
 
-    fn refuse_repeated(&mut self, request: &Gsup) {
+    fn refuse_repeated(&mut self, request: &GsupMessage) {
         let handsets = self.plan.as_ref().map(|plan| &plan.handsets);
         let report = handsets.and_then(|to| handset::repeated(clock::now_ms(), to).ok());
         self.refuse_mo_with(request, RP_TRANSFER_REJECTED, report);

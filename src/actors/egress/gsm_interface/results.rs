@@ -7,7 +7,7 @@ use super::*;
 
 impl GsmInterface {
     /// The answer to an MT-forwardSM.
-    pub(super) fn answered(&mut self, sending: Sending, answer: &Gsup) {
+    pub(super) fn answered(&mut self, sending: Sending, answer: &GsupMessage) {
         let after = sending.since.elapsed();
         let mut work = sending.work;
         self.under_way.remove(&work.context.id);
@@ -105,9 +105,9 @@ impl GsmInterface {
     /// What a failure says about the network; whether it says the same as an earlier one to this subscriber.
     fn is_repeated(&mut self, imsi: &str, status: u32) -> bool {
         match gsm_result::verdict(status) {
-            Verdict::Works => self.faults.worked(),
-            Verdict::Fails => return self.faults.is_repeated(imsi, Instant::now()),
-            Verdict::Nothing => {}
+            BreakerVerdict::Works => self.faults.worked(),
+            BreakerVerdict::Fails => return self.faults.is_repeated(imsi, Instant::now()),
+            BreakerVerdict::Nothing => {}
         }
         false
     }
@@ -167,7 +167,7 @@ impl GsmInterface {
     }
 
     /// The handset has got what was given up, after all: it does not get it again.
-    pub(super) fn answered_late(&mut self, answer: &Gsup) {
+    pub(super) fn answered_late(&mut self, answer: &GsupMessage) {
         let Some(GivenUp { work, since }) = self.given_up.remove(&answer.imsi) else {
             return;
         };
@@ -287,7 +287,7 @@ impl GsmInterface {
 }
 
 /// The status of an answer that is no result.
-fn status_of(answer: &Gsup) -> u32 {
+fn status_of(answer: &GsupMessage) -> u32 {
     match (answer.message_type, answer.rp_cause, answer.cause) {
         (MessageType::ROUTING_ERROR, _, _) => gsm_result::GSUP_ROUTING_ERROR,
         (_, Some(cause), _) => gsm_result::of_rp(cause),

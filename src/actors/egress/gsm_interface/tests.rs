@@ -34,7 +34,7 @@ pub(super) fn next_pipe() -> Option<DuplexStream> {
 /// The other end of a connection, as HLR and MSC.
 struct Core {
     pipe: DuplexStream,
-    session: Session<()>,
+    session: GsupSession<()>,
     out: BytesMut,
     /// Whether the name of the interface leads to it: otherwise it is not told that an IMSI is nobody's.
     is_known: bool,
@@ -45,8 +45,8 @@ impl Core {
     fn next() -> Self {
         let (near, pipe) = duplex(64 * 1024);
         PIPES.with_borrow_mut(|pipes| pipes.push_back(near));
-        let config = SessionConfig {
-            role: Role::Server,
+        let config = GsupSessionConfig {
+            role: GsupRole::Server,
             name: Bytes::from_static(b"HLR"),
             ping_every: HOUR,
             patience: HOUR,
@@ -55,7 +55,7 @@ impl Core {
             window: usize::MAX,
         };
         let mut out = BytesMut::new();
-        let session = Session::new(config, Instant::now().into_std(), &mut out);
+        let session = GsupSession::new(config, Instant::now().into_std(), &mut out);
         Self {
             pipe,
             session,
@@ -64,7 +64,7 @@ impl Core {
         }
     }
 
-    async fn event(&mut self) -> Event<()> {
+    async fn event(&mut self) -> GsupEvent<()> {
         loop {
             let event = self.session.next_event(&mut self.out);
             self.pipe.write_all_buf(&mut self.out).await.expect("open");
@@ -86,9 +86,9 @@ impl Core {
     }
 
     /// The next MT-forwardSM to a subscriber.
-    async fn request(&mut self) -> Gsup {
+    async fn request(&mut self) -> GsupMessage {
         loop {
-            let Event::Message(message) = self.event().await else {
+            let GsupEvent::Message(message) = self.event().await else {
                 continue;
             };
             if message.imsi == NOBODY {
@@ -110,7 +110,7 @@ impl Core {
             self.session
                 .receive(&read.split(), Instant::now().into_std());
             while let Some(event) = self.session.next_event(&mut self.out) {
-                if let Event::Message(message) = event {
+                if let GsupEvent::Message(message) = event {
                     imsis.push(message.imsi);
                 }
             }
@@ -129,20 +129,20 @@ impl Core {
         assert!(more.is_err(), "{more:?}");
     }
 
-    async fn request_soon(&mut self) -> Option<Gsup> {
+    async fn request_soon(&mut self) -> Option<GsupMessage> {
         tokio::time::timeout(MOMENT, self.request()).await.ok()
     }
 
-    async fn send(&mut self, message: &Gsup) {
+    async fn send(&mut self, message: &GsupMessage) {
         let sent = self.session.notify(message, &mut self.out);
         assert_eq!(sent, Ok(()));
         self.pipe.write_all_buf(&mut self.out).await.expect("open");
     }
 
     /// The phone has it; as an MSC, with a reference of its own.
-    async fn take(&mut self, request: &Gsup) {
+    async fn take(&mut self, request: &GsupMessage) {
         let name = Bytes::from_static(b"MSC");
-        let answer = Gsup {
+        let answer = GsupMessage {
             reference: Some(3),
             ..request.answer(MessageType::MT_FORWARD_SM_RESULT, &name)
         };
@@ -150,9 +150,9 @@ impl Core {
     }
 
     /// The network refuses it, with an RP-cause or a GMM cause.
-    async fn refuse(&mut self, request: &Gsup, rp_cause: Option<u8>, cause: Option<u8>) {
+    async fn refuse(&mut self, request: &GsupMessage, rp_cause: Option<u8>, cause: Option<u8>) {
         let name = Bytes::from_static(b"MSC");
-        let answer = Gsup {
+        let answer = GsupMessage {
             rp_cause,
             cause,
             ..request.answer(MessageType::MT_FORWARD_SM_ERROR, &name)
@@ -161,10 +161,10 @@ impl Core {
     }
 
     async fn ready(&mut self, imsi: &str) {
-        let alert = Gsup {
+        let alert = GsupMessage {
             reference: Some(0),
             alert_reason: Some(1),
-            ..Gsup::new(MessageType::READY_FOR_SM_REQUEST, imsi)
+            ..GsupMessage::new(MessageType::READY_FOR_SM_REQUEST, imsi)
         };
         self.send(&alert).await;
     }
@@ -305,9 +305,9 @@ const A: &str = "001010000000001";
 const B: &str = "001010000000002";
 
 /// The text of a request: the id of its message.
-fn id_of(request: &Gsup) -> u64 {
+fn id_of(request: &GsupMessage) -> u64 {
     let tpdu = request.user_information.clone().expect("a TPDU");
-    let decoded = crate::sms::tpdu::decode(crate::sms::tpdu::Kind::Deliver, &tpdu);
+    let decoded = crate::sms::tpdu::decode(crate::sms::tpdu::TpduKind::Deliver, &tpdu);
     match decoded.expect("it can be read") {
         crate::sms::tpdu::Tpdu::Deliver(deliver) => {
             let text = deliver.user_data.text(deliver.data_coding);

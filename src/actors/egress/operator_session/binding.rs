@@ -1,6 +1,7 @@
 //! Connecting and binding, and what happens when that fails or ends.
 
 use super::*;
+use crate::actors::context::plan::operator_name;
 
 /// Pause before a bind that was cut off with messages under way is made again, so often in so long; otherwise it is that
 /// of the schedule.
@@ -55,15 +56,16 @@ impl OperatorSession {
         let compat = node.config().compat.smpp_connector.clone();
         let queue = self.options.operator;
         let connect = async move {
-            let said = match plan.config.managed {
-                true => Some(managed::fetch(compat, plan.config.clone()).await?),
-                false => None,
+            let said = if plan.config.managed {
+                Some(managed::fetch(compat, plan.config.clone()).await?)
+            } else {
+                None
             };
             // Also when nobody listens there: then somebody may stand in.
             remember(&node, queue, said.as_ref());
             let config = said.as_ref().map_or(&plan.config, |said| &said.operator);
             if config.is_local() {
-                let role = format!("operator:{}", config.id);
+                let role = operator_name(&config.id);
                 let (wire, peer) = local_peer::connect(&node, &role)?;
                 return Ok((wire, peer, said));
             }
@@ -100,7 +102,7 @@ impl OperatorSession {
         self.take_terms(said.as_ref());
         let config = said.as_ref().map_or(&plan.config, |said| &said.operator);
         let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-        let bind = Bind {
+        let bind = BindRequest {
             system_id: octets(&config.system_id),
             password: octets(config.password.expose_secret()),
             system_type: octets(&config.system_type),
@@ -312,12 +314,11 @@ impl OperatorSession {
             || self.retired
             || self.leaving_since.is_some()
             || !self.core.node.local_lease.is_valid();
-        match is_ours {
-            true => self.core.give_back(Serving::lost),
-            false => {
-                self.cut_off |= self.core.smpp.in_flight() > 0 && self.core.serving.is_some();
-                self.core.give_back(Serving::ended);
-            }
+        if is_ours {
+            self.core.give_back(Serving::lost);
+        } else {
+            self.cut_off |= self.core.smpp.in_flight() > 0 && self.core.serving.is_some();
+            self.core.give_back(Serving::ended);
         }
     }
 

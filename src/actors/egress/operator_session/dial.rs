@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::link::{Wire, tune};
-use crate::config::Operator;
+use crate::config::OperatorConfig;
 use crate::tls::{self, Identity, Named};
 
 /// Connects; answers with the connection and the operator's address. Has no time limit of its own.
@@ -21,7 +21,7 @@ use crate::tls::{self, Identity, Named};
 /// Why not, for people.
 pub(in crate::actors::egress) async fn dial(
     node: &NodeContext,
-    operator: &Operator,
+    operator: &OperatorConfig,
 ) -> Result<(Wire, String), String> {
     let socket = TcpStream::connect(&operator.address)
         .await
@@ -49,7 +49,7 @@ pub(in crate::actors::egress) async fn dial(
 }
 
 /// How this operator is dialled, and when the certificate ends that it is shown.
-fn read(operator: &Operator) -> Result<(ClientConfig, Option<i64>), String> {
+fn read(operator: &OperatorConfig) -> Result<(ClientConfig, Option<i64>), String> {
     let named =
         |setting: &str, file| Named::new(format!("operator {}: {setting}", operator.id), file);
     let roots = match &operator.tls_ca_file {
@@ -70,7 +70,7 @@ fn read(operator: &Operator) -> Result<(ClientConfig, Option<i64>), String> {
 }
 
 /// Whom the certificate must be for.
-fn server_name(operator: &Operator) -> Result<ServerName<'static>, String> {
+fn server_name(operator: &OperatorConfig) -> Result<ServerName<'static>, String> {
     let host = || {
         let (host, _) = operator.address.rsplit_once(':')?;
         Some(host.trim_matches(['[', ']']))

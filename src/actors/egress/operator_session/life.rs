@@ -39,7 +39,7 @@ impl OperatorSession {
         // Fewer binds are wanted, or another node shall have this one: there is no hurry.
         let draining = self.core.node.draining.load(Ordering::Relaxed);
         let time_is_over = (draining || self.departing) && self.left_long_enough();
-        if draining && time_is_over && self.core.smpp.state() == State::Unbinding {
+        if draining && time_is_over && self.core.smpp.state() == SessionState::Unbinding {
             return self.come_back("unbound at the end of the drain", ctx);
         }
         if time_is_over || (self.core.smpp.in_flight() == 0 && self.core.intake == 0) {
@@ -58,10 +58,10 @@ impl OperatorSession {
     pub(super) fn end_by_order(&mut self, ctx: &mut Context<Self>) {
         let again = std::mem::replace(&mut self.departing, true);
         match self.core.smpp.state() {
-            State::Bound(_) if self.core.outbox.is_some() && !again => {
+            SessionState::Bound(_) if self.core.outbox.is_some() && !again => {
                 self.finish_windows(Instant::now(), ctx);
             }
-            State::Unbinding | State::Leaving if !again => {}
+            SessionState::Unbinding | SessionState::Leaving if !again => {}
             _ => self.depart(ctx),
         }
     }

@@ -12,8 +12,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
 use crate::actors::context::managed::Terms;
-use crate::actors::runtime::https::{self, Named};
-use crate::config::{Operator, SmppConnector};
+use crate::actors::runtime::https::{self, NamedFile};
+use crate::config::{OperatorConfig, SmppConnector};
 use crate::smpp::session::BindType;
 
 /// Longest answer in octets.
@@ -23,7 +23,7 @@ const KEY: &str = "compat.smpp_connector";
 /// What the service has answered.
 pub(super) struct Credentials {
     /// The operator with everything that it takes to bind.
-    pub operator: Arc<Operator>,
+    pub operator: Arc<OperatorConfig>,
     pub bind_type: Option<BindType>,
     pub terms: Terms,
 }
@@ -34,14 +34,14 @@ pub(super) struct Credentials {
 /// Why there is no answer that could be used, for people.
 pub(super) async fn fetch(
     compat: SmppConnector,
-    operator: Operator,
+    operator: OperatorConfig,
 ) -> Result<Credentials, String> {
     let asked = tokio::task::spawn_blocking(move || ask(&compat, operator)).await;
     let answer = asked.map_err(|error| format!("credentials: {error}"))?;
     answer.map_err(|why| format!("credentials: {why}"))
 }
 
-fn ask(compat: &SmppConnector, operator: Operator) -> Result<Credentials, String> {
+fn ask(compat: &SmppConnector, operator: OperatorConfig) -> Result<Credentials, String> {
     let Some(base) = &compat.management_url else {
         return Err(format!("{KEY}.management_url is not set on this node"));
     };
@@ -63,7 +63,7 @@ fn request(compat: &SmppConnector, url: &str) -> Result<Vec<u8>, String> {
         .as_deref()
         .zip(compat.management_key.as_deref())
         .map(|(cert, key)| {
-            let named = |key, file| Named { key, file };
+            let named = |key, file| NamedFile { key, file };
             (named(cert_key.as_str(), cert), named(&key_key, key))
         });
     let ca_key = format!("{KEY}.management_ca_file");
@@ -110,7 +110,7 @@ fn unreachable(error: &ureq::Error, within: Duration) -> String {
 }
 
 /// The operator as the answer describes it. No error has more of the answer than the name of a field.
-fn read(answer: &Value, operator: Operator) -> Result<Credentials, String> {
+fn read(answer: &Value, operator: OperatorConfig) -> Result<Credentials, String> {
     let lacking = |field: &str| format!("the answer has no `{field}` that could be used");
     let text = |field: &str| {
         let value = answer.get(field).and_then(Value::as_str);
@@ -141,9 +141,10 @@ fn read(answer: &Value, operator: Operator) -> Result<Credentials, String> {
         Some(_) => return Err(lacking("bindMode")),
     };
     // An address of IPv6 has colons of its own.
-    let address = match host.contains(':') && !host.starts_with('[') {
-        true => format!("[{host}]:{port}"),
-        false => format!("{host}:{port}"),
+    let address = if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
     };
     let system_id = needed("systemId")?.to_owned();
     let password = SecretString::from(needed("password")?);
@@ -155,7 +156,7 @@ fn read(answer: &Value, operator: Operator) -> Result<Credentials, String> {
             name: name.map(str::to_owned),
             backup: text("backupOperatorId").map(str::to_owned),
         },
-        operator: Arc::new(Operator {
+        operator: Arc::new(OperatorConfig {
             address,
             system_id,
             password,
@@ -170,12 +171,12 @@ mod tests {
 
     use super::*;
 
-    fn operator() -> Operator {
-        Operator {
+    fn operator() -> OperatorConfig {
+        OperatorConfig {
             id: "550e8400".to_owned(),
             managed: true,
             window: 77,
-            ..Operator::default()
+            ..OperatorConfig::default()
         }
     }
 

@@ -48,7 +48,7 @@ impl OperatorSession {
                 let kind = ingest::kind_of(&self.core.node, self.options.operator, &deliver);
                 let mut message = pdu::message_of(deliver, kind);
                 let protocol = self.plan.as_ref().map(|plan| plan.config.protocol);
-                if protocol != Some(Protocol::Smpp) {
+                if protocol != Some(OperatorProtocol::Smpp) {
                     server_end::take_gbk(&mut message);
                 }
                 self.core.submit(sequence, message);
@@ -108,9 +108,10 @@ impl OperatorSession {
             _ => Bytes::new(),
         };
         if !pdu.status.is_ok() {
-            match late {
-                true => serving.refused_late(&context, pdu.status.0, elapsed),
-                false => serving.refused(&context, pdu.status.0, elapsed),
+            if late {
+                serving.refused_late(&context, pdu.status.0, elapsed);
+            } else {
+                serving.refused(&context, pdu.status.0, elapsed);
             }
             if theirs == server_end::NOT_SENT {
                 serving.unsent();
@@ -122,13 +123,14 @@ impl OperatorSession {
         }
         serving.done(&context, elapsed, !late);
         // A program that names no id has delivered it.
-        let state = match self
+        let state = if self
             .plan
             .as_ref()
             .is_some_and(|plan| plan.config.is_local())
         {
-            true => MessageState::Delivered,
-            false => MessageState::Accepted,
+            MessageState::Delivered
+        } else {
+            MessageState::Accepted
         };
         self.sent.push(Sent {
             id: context.id,

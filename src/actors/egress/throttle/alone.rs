@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Throttle;
 use super::bucket::{Bucket, Limit, refused};
-use crate::domain::limit::Pace;
+use crate::domain::limit::GcraParameters;
 use crate::pb::{TakeTokens, TakenTokens};
 
 /// A node without a bind of the operator asks again after this time.
@@ -35,7 +35,7 @@ impl Throttle {
                 if share == 0.0 {
                     return refused(WITHOUT_A_BIND);
                 }
-                Limit::Share(Pace::strict(rate * share, burst))
+                Limit::Share(GcraParameters::strict(rate * share, burst))
             }
         };
         drop(plan);
@@ -89,7 +89,7 @@ mod tests {
     use crate::actors::cluster::tests::Shelf;
     use crate::actors::runtime::supervise::Health;
     use crate::actors::test_support::{self, TestNode};
-    use crate::store::cluster::{Held, NodeCard, NodeView, Resource, View};
+    use crate::store::cluster::{LeasedResource, NodeCard, NodeView, ResourceHolder, View};
 
     const RATE: usize = 100;
     const BINDS: u32 = 4;
@@ -108,11 +108,11 @@ mod tests {
 
     fn hold(node: &TestNode, slots: &[u32]) {
         let operator = node.operator;
-        let slot = |slot: &u32| Resource::Bind {
+        let slot = |slot: &u32| LeasedResource::Bind {
             operator,
             slot: *slot,
         };
-        let slots: Vec<Resource> = slots.iter().map(slot).collect();
+        let slots: Vec<LeasedResource> = slots.iter().map(slot).collect();
         let lease = &node.context.local_lease;
         assert!(lease.gain(lease.generation(), &slots, || {}));
     }
@@ -179,8 +179,8 @@ mod tests {
             dead_for: Duration::ZERO,
             since: 0,
         };
-        let held = |number, slot| Held {
-            resource: Resource::Bind { operator, slot },
+        let held = |number, slot| ResourceHolder {
+            resource: LeasedResource::Bind { operator, slot },
             node: number,
             epoch: 1,
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::limit::{Gcra, Pace};
+use crate::domain::limit::{Gcra, GcraParameters};
 use crate::pb::TakenTokens;
 
 /// Tokens of this node.
@@ -16,7 +16,7 @@ pub(super) struct Bucket {
 pub(super) enum Limit {
     /// Of an account, or of the operator of a single node: the rate, and what goes out at once.
     Whole(f64, u32),
-    Share(Pace),
+    Share(GcraParameters),
 }
 
 // === impl Limit ===

@@ -16,9 +16,10 @@ use super::Throttle;
 use super::bucket::refused;
 use super::rate::rate_in_redis;
 use crate::config::LimitMode;
-use crate::domain::limit::{Pace, with_reserve};
+use crate::domain::limit::{GcraParameters, with_reserve};
+use crate::domain::queue_name::QueueName;
 use crate::pb::{TakeTokens, TakenTokens};
-use crate::store::redis::{Redis, RedisError, Shared};
+use crate::store::redis::{Redis, RedisError, RedisGrant};
 
 /// This many consecutive answers that came after their tokens had expired count as no answer: Redis is
 /// too slow for the limit that was requested.
@@ -59,13 +60,13 @@ enum Question {
     },
     Strictly {
         operator: String,
-        pace: Pace,
+        pace: GcraParameters,
         wanted: u32,
         least: u32,
     },
     OfAccount {
         account: String,
-        pace: Pace,
+        pace: GcraParameters,
         wanted: u32,
     },
 }
@@ -178,16 +179,18 @@ impl Throttle {
         let plan = self.node.plan();
         let (rate, burst) = self.node.rate_of(key)?;
         let full = plan.name_of(key);
-        let (kind, name) = full.split_once(':')?;
-        // No account may have this name: the buckets of a network and of an account are never one.
-        let name = match kind {
-            "gsm" => full.to_owned(),
-            _ => name.to_owned(),
+        let named = QueueName::parse(full);
+        let name = match named {
+            // No account may have this name: the buckets of a network and of an account are never one.
+            QueueName::Gsm(_) => full,
+            other => other.id(),
         };
-        let Some(operator) = plan.operator(key).filter(|_| kind != "account") else {
+        let name = name.to_owned();
+        let is_operator = |_: &_| named.account().is_none();
+        let Some(operator) = plan.operator(key).filter(is_operator) else {
             return Some(Question::OfAccount {
                 account: name,
-                pace: Pace::bucket(rate, burst),
+                pace: GcraParameters::bucket(rate, burst),
                 wanted: with_reserve(rate, wanted),
             });
         };
@@ -200,7 +203,7 @@ impl Throttle {
             },
             LimitMode::Strict => Question::Strictly {
                 operator: name,
-                pace: Pace::strict(rate, burst),
+                pace: GcraParameters::strict(rate, burst),
                 wanted,
                 least,
             },
@@ -211,7 +214,7 @@ impl Throttle {
         &mut self,
         key: u32,
         asked: Vec<Waiting>,
-        answer: Result<Shared, RedisError>,
+        answer: Result<RedisGrant, RedisError>,
         redis: Arc<Redis>,
         ctx: &mut Context<Self>,
     ) {
@@ -249,7 +252,7 @@ impl Throttle {
     }
 
     /// First come, first served.
-    fn hand_out(&mut self, key: u32, asked: Vec<Waiting>, shared: Shared) {
+    fn hand_out(&mut self, key: u32, asked: Vec<Waiting>, shared: RedisGrant) {
         let Some(lane) = self.lanes.get_mut(&key) else {
             return;
         };
@@ -296,7 +299,7 @@ impl Throttle {
 // === impl Question ===
 
 impl Question {
-    async fn put(self, redis: &Redis) -> Result<Shared, RedisError> {
+    async fn put(self, redis: &Redis) -> Result<RedisGrant, RedisError> {
         match self {
             Self::OfSecond {
                 operator,

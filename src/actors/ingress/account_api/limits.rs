@@ -78,9 +78,10 @@ impl AccountApi {
         };
         let price = |message: &Message| u64::from(content::by_octets(message).min(most));
         let wanted = messages.iter().map(price).sum();
-        match messages.len() > 1 && wanted > u64::from(most) {
-            true => Err(NotSubmitted::OverBurst(OverBurst { wanted, most })),
-            false => Ok(()),
+        if messages.len() > 1 && wanted > u64::from(most) {
+            Err(NotSubmitted::OverBurst(OverBurst { wanted, most }))
+        } else {
+            Ok(())
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The opt-out list of an account: numbers that want none of its messages.
 //!
-//! The same list as that of the admin API and of keywords. The list for all accounts is not the account's business.
+//! The admin API and keywords read and change this list, too. The list for all accounts is not the account's business.
 
 use std::sync::Arc;
 

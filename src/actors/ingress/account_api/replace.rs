@@ -12,7 +12,7 @@ use crate::actors::ingress::operations::replace::{is_paid_for, is_single, replac
 use crate::actors::orders;
 use crate::clock;
 use crate::content;
-use crate::content::compose::{self, Body};
+use crate::content::compose::{self, ComposedBody};
 use crate::content::peer::CARRIERS;
 use crate::pb::queue_command::Verb;
 use crate::pb::{Alphabet, CommandMessage, Commanded, Message, Refusal};
@@ -21,7 +21,7 @@ use crate::smpp::Tlvs;
 /// What of a message changes; what is `None` stays as it was. Times are Unix milliseconds.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    pub body: Option<Body>,
+    pub body: Option<ComposedBody>,
     pub send_at: Option<i64>,
     pub expiry: Option<Expiry>,
     /// Whether the account gets a receipt.
@@ -151,14 +151,14 @@ mod tests {
 
     fn message(written: &str) -> Message {
         let mut message = Message::default();
-        let body = text(written, compose::Alphabet::Auto, false).unwrap();
+        let body = text(written, compose::TextAlphabet::Auto, false).unwrap();
         body.carry(&mut message);
         message
     }
 
     #[test]
     fn a_new_body_leaves_nothing_of_the_old_one() {
-        let body = |written: &str| text(written, compose::Alphabet::Auto, false).unwrap();
+        let body = |written: &str| text(written, compose::TextAlphabet::Auto, false).unwrap();
         for (old, new) in [
             ("short", "я".repeat(200)),
             (&"я".repeat(200), "short".to_owned()),

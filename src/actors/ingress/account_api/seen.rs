@@ -7,7 +7,7 @@ use crate::actors::routing::rewrite::{original_destination, original_source};
 use crate::clock;
 use crate::content;
 use crate::domain::state;
-use crate::store::{ChangeKind, History, SentRow, Stored};
+use crate::store::{ChangeKind, MessageHistory, SentRow, Stored};
 
 /// A message. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl From<&Stored> for Seen {
 
 /// The message of a history, and what happened to it, in order. A text that goes as several messages is sent when the last
 /// of them is.
-pub(super) fn with_steps(history: &History, attempts: &[SentRow]) -> (Seen, Vec<Step>) {
+pub(super) fn with_steps(history: &MessageHistory, attempts: &[SentRow]) -> (Seen, Vec<Step>) {
     let mut seen = Seen::from(&history.stored);
     if history.stored.fin.is_none() {
         let due_at = history.due_at();

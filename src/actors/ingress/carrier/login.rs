@@ -8,13 +8,13 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::cmpp::bodies::Connect;
 use crate::cmpp::proof;
 use crate::config::Account;
-use crate::domain::certificate::Shown;
+use crate::domain::certificate::ShownCertificate;
 
 /// What the session of a client must know that is not in its SMPP.
 pub struct Relayed {
     pub login: Arc<Login>,
     /// What the client has shown, where its listener demands a certificate.
-    pub certificate: Option<Shown>,
+    pub certificate: Option<ShownCertificate>,
 }
 
 /// The login of a client, once it has come.

@@ -31,7 +31,7 @@ use crate::cmpp::{Body, Cmpp, Pdu, status};
 use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    Bind, Body as Smpp, CommandId, CommandStatus, DEFAULT_MAX_PDU, Header, SubmitSm,
+    BindRequest, Body as Smpp, CommandId, CommandStatus, DEFAULT_MAX_PDU, Header, SubmitSm,
     encode_deliver_sm_resp, encode_empty_resp, next_frame,
 };
 
@@ -401,10 +401,10 @@ impl Relay {
         };
         self.far.protocol = version;
         self.connect = Some(pdu.sequence);
-        let bind = Bind {
+        let bind = BindRequest {
             system_id: connect.source_addr.0.clone(),
             interface_version: VERSION,
-            ..Bind::default()
+            ..BindRequest::default()
         };
         // There is one login for each connection.
         let _ = self.login.0.set(connect);

@@ -121,10 +121,7 @@ impl Relay {
     }
 
     fn submitted(&mut self, sequence: u32, status: CommandStatus, number: u64) {
-        let msg_id = match status.is_ok() {
-            true => msg_id_of(number),
-            false => 0,
-        };
+        let msg_id = if status.is_ok() { msg_id_of(number) } else { 0 };
         let result = Widened(status::of_smpp(status));
         self.answer(sequence, Body::SubmitResp(SubmitResp { msg_id, result }));
     }

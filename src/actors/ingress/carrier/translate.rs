@@ -18,7 +18,7 @@ use crate::domain::address::{is_digits, plain};
 use crate::domain::id;
 use crate::smpp::receipt::{self, Extracted};
 use crate::smpp::{CommandStatus, DestAddress, SubmitMulti, SubmitSm};
-use crate::sms::coding::{Coding, coding};
+use crate::sms::coding::{DataCoding, coding};
 
 /// Octets of a time (CMPP §8.4.3.1, SMPP 3.4 §7.1.1).
 const TIME: usize = 16;
@@ -155,9 +155,9 @@ pub(super) fn deliver_of(message: &SubmitSm, version: Cmpp, now_ms: i64) -> Opti
 /// Msg_Fmt for a data_coding; the session has written its default alphabet as ASCII.
 fn format_of(data_coding: u8) -> u8 {
     match coding(data_coding) {
-        Coding::Default | Coding::Ascii => Format::Ascii as u8,
-        Coding::Ucs2 => Format::Ucs2 as u8,
-        Coding::Octets => Format::Binary as u8,
+        DataCoding::Default | DataCoding::Ascii => Format::Ascii as u8,
+        DataCoding::Ucs2 => Format::Ucs2 as u8,
+        DataCoding::Octets => Format::Binary as u8,
         _ => data_coding,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::domain::duplicate::{Key, Recent};
+use crate::domain::duplicate::{DuplicateKey, RecentSubmissions};
 use crate::smpp::CommandStatus;
 use crate::store::redis::Redis;
 use crate::telemetry::metrics::Metrics;
@@ -25,8 +25,8 @@ pub struct Duplicates {
 }
 
 pub(super) struct State {
-    pub(super) recent: Recent,
-    pub(super) pending: HashMap<Key, Later, ahash::RandomState>,
+    pub(super) recent: RecentSubmissions,
+    pub(super) pending: HashMap<DuplicateKey, Later, ahash::RandomState>,
 }
 
 // === impl Duplicates ===
@@ -35,7 +35,7 @@ impl Default for Duplicates {
     fn default() -> Self {
         Self {
             state: Mutex::new(State {
-                recent: Recent::new(0),
+                recent: RecentSubmissions::new(0),
                 pending: HashMap::default(),
             }),
             started: Instant::now(),
@@ -63,7 +63,7 @@ impl State {
     /// room for.
     pub(super) fn keep(
         &mut self,
-        (key, id, until): (Key, u64, i64),
+        (key, id, until): (DuplicateKey, u64, i64),
         now: i64,
         most: usize,
         metrics: &Metrics,

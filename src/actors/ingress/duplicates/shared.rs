@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::memory::Duplicates;
 use super::{Claim, First, millis};
-use crate::domain::duplicate::Key;
+use crate::domain::duplicate::DuplicateKey;
 use crate::smpp::CommandStatus;
 use crate::store::redis::Marked;
 use crate::telemetry::metrics::Metrics;
@@ -28,7 +28,7 @@ pub(super) async fn ask(
     let Some(redis) = duplicates.redis.get() else {
         return;
     };
-    let keys: Vec<Key> = found.iter().flatten().map(|claim| claim.key).collect();
+    let keys: Vec<DuplicateKey> = found.iter().flatten().map(|claim| claim.key).collect();
     if keys.is_empty() {
         return;
     }
@@ -61,14 +61,14 @@ pub(super) async fn ask(
 }
 
 /// Sets the ids in the marks of accepted submissions, in the background.
-pub(super) fn publish(duplicates: &Duplicates, marks: Vec<(Key, u64, Duration)>) {
+pub(super) fn publish(duplicates: &Duplicates, marks: Vec<(DuplicateKey, u64, Duration)>) {
     let Some(redis) = duplicates.redis.get().map(Arc::clone) else {
         return;
     };
     if marks.is_empty() {
         return;
     }
-    let marks: Vec<(Key, u64, i64)> = marks
+    let marks: Vec<(DuplicateKey, u64, i64)> = marks
         .into_iter()
         .map(|(key, id, window)| (key, id, millis(window)))
         .collect();
@@ -79,7 +79,7 @@ pub(super) fn publish(duplicates: &Duplicates, marks: Vec<(Key, u64, Duration)>)
 }
 
 /// Removes the mark of a refused submission.
-pub(super) fn withdraw(duplicates: &Duplicates, key: Key) {
+pub(super) fn withdraw(duplicates: &Duplicates, key: DuplicateKey) {
     let Some(redis) = duplicates.redis.get().map(Arc::clone) else {
         return;
     };

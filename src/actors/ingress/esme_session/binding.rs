@@ -5,7 +5,7 @@ use super::*;
 use crate::actors::ingress::bind_guard::BindRefusal;
 use crate::actors::ingress::verifier::Busy;
 use crate::actors::runtime::locks::lock;
-use crate::domain::certificate::Wanted;
+use crate::domain::certificate::WantedCertificate;
 use crate::telemetry::metrics::ReasonLabel;
 
 impl EsmeSession {
@@ -13,7 +13,7 @@ impl EsmeSession {
         &mut self,
         sequence: u32,
         bind_type: BindType,
-        bind: Bind,
+        bind: BindRequest,
         ctx: &mut Context<Self>,
     ) {
         let plan = self.core.node.full_plan();
@@ -61,7 +61,9 @@ impl EsmeSession {
     fn shows_one_of(&self, certificates: &[String]) -> bool {
         certificates.is_empty()
             || self.certificate.as_ref().is_some_and(|shown| {
-                let mut wanted = certificates.iter().filter_map(|text| Wanted::parse(text));
+                let mut wanted = certificates
+                    .iter()
+                    .filter_map(|text| WantedCertificate::parse(text));
                 wanted.any(|wanted| shown.is(&wanted))
             })
     }
@@ -71,12 +73,12 @@ impl EsmeSession {
         &mut self,
         sequence: u32,
         bind_type: BindType,
-        bind: Bind,
+        bind: BindRequest,
         account: Arc<AccountPlan>,
         ctx: &mut Context<Self>,
     ) {
         // Its time to bind may have ended in the meantime.
-        if self.core.smpp.state() != State::Binding {
+        if self.core.smpp.state() != SessionState::Binding {
             return;
         }
         self.gate
@@ -158,7 +160,7 @@ impl EsmeSession {
         self.reject(sequence, status);
         // The peer may try again on this connection, but not for ever.
         ctx.run_later(LINGER, |session, _| {
-            if session.core.smpp.state() == State::Open {
+            if session.core.smpp.state() == SessionState::Open {
                 session.close();
             }
         });
@@ -180,7 +182,7 @@ impl EsmeSession {
     fn refuse_unchecked(
         &mut self,
         sequence: u32,
-        bind: Bind,
+        bind: BindRequest,
         why: BindRefusal,
         ctx: &mut Context<Self>,
     ) {
@@ -208,7 +210,7 @@ impl EsmeSession {
         why: BindRefusal,
         ctx: &mut Context<Self>,
     ) {
-        if self.core.smpp.state() != State::Binding {
+        if self.core.smpp.state() != SessionState::Binding {
             return;
         }
         self.count_refusal(why.reason());
@@ -229,7 +231,7 @@ impl EsmeSession {
 
     /// Answers a bind and ends the session.
     fn dismiss(&mut self, sequence: u32, status: CommandStatus) {
-        if self.core.smpp.state() == State::Binding {
+        if self.core.smpp.state() == SessionState::Binding {
             self.reject(sequence, status);
             self.core.smpp.finish();
             self.end();
@@ -238,7 +240,7 @@ impl EsmeSession {
 
     /// Too many passwords wait to be checked: nobody knows yet whether this one is right.
     fn refuse_for_now(&mut self, sequence: u32, system_id: &[u8], ctx: &mut Context<Self>) {
-        if self.core.smpp.state() != State::Binding {
+        if self.core.smpp.state() != SessionState::Binding {
             return;
         }
         self.count_refusal("busy");
@@ -249,7 +251,7 @@ impl EsmeSession {
         let smpp = &self.core.node.config().smpp;
         let delay = self.gate.bind_guard.no_room(smpp, self.peer.ip());
         ctx.run_later(delay, move |session, ctx| {
-            if session.core.smpp.state() == State::Binding {
+            if session.core.smpp.state() == SessionState::Binding {
                 session.refuse(sequence, CommandStatus::ESME_RSYSERR, ctx);
             }
         });

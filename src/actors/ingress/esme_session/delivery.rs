@@ -78,9 +78,10 @@ impl EsmeSession {
                 .account
                 .as_ref()
                 .is_some_and(|account| account.config.deliver_as == DeliverAs::DataSm);
-        match as_data_sm {
-            true => ("data_sm", encode_data_sm as Encode),
-            false => ("deliver_sm", encode_deliver_sm as Encode),
+        if as_data_sm {
+            ("data_sm", encode_data_sm as Encode)
+        } else {
+            ("deliver_sm", encode_deliver_sm as Encode)
         }
     }
 

@@ -1,7 +1,7 @@
 //! Submissions on their way in: one batch per socket read to Ingest, answered after the commit.
 
 use super::*;
-use crate::actors::receipts::shown_id::{Digits, Form};
+use crate::actors::receipts::shown_id::{Digits, IdNotation};
 use crate::actors::session::server_end;
 use crate::content::compose::check_reference;
 use crate::pb::SubmitResult;
@@ -35,12 +35,12 @@ impl EsmeSession {
     }
 
     /// How ids are written to this peer: in digits to a relay; a message_id of SMPP 3.3 has eight hexadecimal digits.
-    pub(super) fn id_form(&self) -> Form {
+    pub(super) fn id_form(&self) -> IdNotation {
         let short = self.core.smpp.peer_version() < 0x34;
         let account = self.account.as_ref();
         let account = account.filter(|_| self.relayed.is_none());
-        account.map_or_else(Form::default, |account| {
-            Form::of_account(&account.config, short)
+        account.map_or_else(IdNotation::default, |account| {
+            IdNotation::of_account(&account.config, short)
         })
     }
 
@@ -101,9 +101,10 @@ impl EsmeSession {
                     encode_deliver_sm_resp(out, result.sequence, status);
                     continue;
                 }
-                let message_id = match status.is_ok() {
-                    true => form.write(result.id, &mut digits),
-                    false => &[],
+                let message_id = if status.is_ok() {
+                    form.write(result.id, &mut digits)
+                } else {
+                    &[]
                 };
                 let tail = SubmitRespTail {
                     message_id,

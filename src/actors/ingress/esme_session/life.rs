@@ -15,7 +15,7 @@ use crate::actors::session::outgoing::Serving;
 use crate::pb::BindCommand;
 use crate::pb::bind_command::Verb;
 use crate::smpp::Leniency;
-use crate::smpp::session::State;
+use crate::smpp::session::SessionState;
 use crate::telemetry::metrics::ReasonLabel;
 
 impl EsmeSession {
@@ -56,7 +56,7 @@ impl EsmeSession {
         if !self.has_answered() {
             return;
         }
-        if self.core.smpp.state() == State::Leaving {
+        if self.core.smpp.state() == SessionState::Leaving {
             self.core.write(|smpp, out| smpp.answer_unbind(out));
             self.ending = true;
         }
@@ -100,7 +100,7 @@ impl EsmeSession {
     /// A session that ends waits for its last answers and writes them first; a peer that does not read
     /// must not keep it by that, nor one that lets more and more answers wait.
     pub(super) fn cut_off_if_stuck(&mut self, now: Instant, ctx: &mut Context<Self>) {
-        let is_ending = self.core.smpp.state() == State::Closed;
+        let is_ending = self.core.smpp.state() == SessionState::Closed;
         let does_not_read =
             self.core.is_stuck() || self.core.outbox.as_ref().is_some_and(Outbox::is_over);
         if !self.core.has_stalled(is_ending || does_not_read, now) {
@@ -119,7 +119,7 @@ impl EsmeSession {
     /// deliver_sm are read still, and with them what the peer submits, which is accepted as ever.
     pub(super) fn is_about_to_unbind(&self) -> bool {
         self.core.node.draining.load(Ordering::Relaxed)
-            && matches!(self.core.smpp.state(), State::Bound(_))
+            && matches!(self.core.smpp.state(), SessionState::Bound(_))
             && self.core.smpp.in_flight() == 0
     }
 
@@ -142,13 +142,17 @@ impl EsmeSession {
         let time_is_over = now.duration_since(since) >= self.core.node.config().smpp.drain_timeout;
         let is_finished = self.has_answered() && self.core.smpp.in_flight() == 0;
         match self.core.smpp.state() {
-            State::Bound(_) if is_finished || time_is_over => self.unbind(now),
-            State::Bound(_) => {}
-            State::Unbinding if time_is_over => self.close(),
-            State::Unbinding => {}
+            SessionState::Bound(_) if is_finished || time_is_over => self.unbind(now),
+            SessionState::Bound(_) => {}
+            SessionState::Unbinding if time_is_over => self.close(),
+            SessionState::Unbinding => {}
             // Closed when it is answered.
-            State::Leaving | State::Closed if !time_is_over && !self.has_answered() => {}
-            State::Open | State::Binding | State::Leaving | State::Closed => self.close(),
+            SessionState::Leaving | SessionState::Closed
+                if !time_is_over && !self.has_answered() => {}
+            SessionState::Open
+            | SessionState::Binding
+            | SessionState::Leaving
+            | SessionState::Closed => self.close(),
         }
     }
 
@@ -195,10 +199,12 @@ impl EsmeSession {
     /// is, and forgiven as everybody's.
     pub(super) fn judge_strictly(&mut self) {
         let Some(account) = &self.account else { return };
-        self.core.smpp.set_leniency(match account.config.strict {
-            true => Leniency::strict(),
-            false => Leniency::default(),
-        });
+        let leniency = if account.config.strict {
+            Leniency::strict()
+        } else {
+            Leniency::default()
+        };
+        self.core.smpp.set_leniency(leniency);
     }
 
     /// Has its bind counted over all nodes, when that was not possible before.
@@ -230,7 +236,7 @@ impl Handler<BindCommand> for EsmeSession {
                 ctx.stop();
             }
             // Ordered again, it does not wait for the answer to the first unbind.
-            Verb::Disconnect if self.core.smpp.state() == State::Unbinding => self.close(),
+            Verb::Disconnect if self.core.smpp.state() == SessionState::Unbinding => self.close(),
             Verb::Disconnect => {
                 tracing::info!(name = %self.core.snapshot.name, peer = %self.peer, "unbound by command");
                 self.take_no_more();

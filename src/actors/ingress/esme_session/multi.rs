@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::actors::receipts::shown_id::Form;
-use crate::config::Lists;
+use crate::actors::receipts::shown_id::IdNotation;
+use crate::config::DistributionLists;
 use crate::content::door::ADDRESS;
 use crate::domain::address::{normalise, plain};
 use crate::pb::SubmitResult;
@@ -57,7 +57,7 @@ fn named(address: &Bytes) -> Bytes {
 /// failure under its name.
 fn unfold(
     wanted: Vec<DestAddress>,
-    lists: &Lists,
+    lists: &DistributionLists,
 ) -> Result<(Vec<Destination>, Vec<UnsuccessSme>), CommandStatus> {
     let mut found: Vec<Destination> = Vec::with_capacity(wanted.len());
     let mut failures = Vec::new();
@@ -108,7 +108,7 @@ fn unfold(
 
 impl Multi {
     /// The answer: what was refused, and the id by which the sender knows the rest.
-    fn answer(self, results: &[SubmitResult], form: Form, congestion: Option<u8>) -> Pdu {
+    fn answer(self, results: &[SubmitResult], form: IdNotation, congestion: Option<u8>) -> Pdu {
         let mut failures = self.failures;
         for result in results.iter().filter(|result| result.status != 0) {
             if let Some(destination) = self.destinations.get(result.sequence as usize) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::*;
-use crate::actors::billing::balance::Balance;
+use crate::actors::billing::balance::NodePurses;
 use crate::actors::ingress::ingest::{Accepted, Intake, accept, accept_once};
 use crate::actors::routing::policy::PolicyState;
 use crate::actors::test_support::{self, TestNode};
@@ -28,7 +28,7 @@ impl Entrance {
             Arc::clone(context),
             policy,
             Arc::default(),
-            Arc::new(Balance::default()),
+            Arc::new(NodePurses::default()),
         );
         let intake = Arc::new(intake);
         Self { node, intake }

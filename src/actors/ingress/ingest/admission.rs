@@ -15,7 +15,7 @@ use super::intake::Intake;
 use super::keys::Keys;
 use crate::actors::billing::balance::Reservation;
 use crate::actors::context::declined::Declined;
-use crate::actors::context::traced::{self, Submitted};
+use crate::actors::context::traced::{self, SubmissionTimes};
 use crate::actors::ingress::duplicates::{self, Admitted, Claim};
 use crate::actors::multipart::stage::{self, Staged};
 use crate::actors::queue::dispatch;
@@ -156,9 +156,10 @@ impl Admission {
         let intake = &self.intake;
         let watches = &intake.node.watches;
         let is_watched = |one: &&Checked| watches.wants(&one.1, self.sender);
-        let watched: Vec<Checked> = match watches.is_idle() {
-            true => Vec::new(),
-            false => checked.iter().filter(is_watched).cloned().collect(),
+        let watched: Vec<Checked> = if watches.is_idle() {
+            Vec::new()
+        } else {
+            checked.iter().filter(is_watched).cloned().collect()
         };
         let refused = intake
             .policy
@@ -199,9 +200,10 @@ impl Admission {
         };
         let node = &self.intake.node;
         let plan = node.plan();
-        let ratio = match node.traces.is_on() {
-            true => plan.trace_ratio(self.sender),
-            false => Ratio::NONE,
+        let ratio = if node.traces.is_on() {
+            plan.trace_ratio(self.sender)
+        } else {
+            Ratio::NONE
         };
         for ((_, message), id) in checked.iter_mut().zip(ids) {
             message.id = id;
@@ -307,7 +309,7 @@ impl Admission {
         self.places = 0;
         let written = dispatch::write(&self.intake.node, rows, dispatches).await;
         self.was_written = true;
-        let times = Submitted {
+        let times = SubmissionTimes {
             read: self.read,
             routed: self.routed,
             durable: clock::now_us(),
@@ -318,7 +320,7 @@ impl Admission {
         }
     }
 
-    fn written(&mut self, taken: &mut Vec<Taken>, written: &Written, times: Submitted) {
+    fn written(&mut self, taken: &mut Vec<Taken>, written: &Written, times: SubmissionTimes) {
         let mut rejected = written.rejected.iter();
         if rejected.all(|row| row.table != "idempotency") {
             self.keys.kept();
@@ -354,7 +356,7 @@ impl Admission {
         duplicates::accepted(&self.intake.node, &self.intake.duplicates, claims);
     }
 
-    fn not_written(&mut self, taken: &mut Vec<Taken>, error: &StoreError, times: Submitted) {
+    fn not_written(&mut self, taken: &mut Vec<Taken>, error: &StoreError, times: SubmissionTimes) {
         let declined = match error {
             StoreError::Full { .. } => full(SubmitCause::Disk),
             _ => CommandStatus::ESME_RSYSERR.into(),
@@ -413,7 +415,7 @@ impl Admission {
         self.results.push(declined.result(sequence));
     }
 
-    fn trace(&self, taken: &Taken, times: Submitted, refused: Option<u32>) {
+    fn trace(&self, taken: &Taken, times: SubmissionTimes, refused: Option<u32>) {
         if let Some(message) = taken.staged.message() {
             traced::submitted(&self.intake.node, message, times, &self.peer, refused);
             let parts = taken.staged.parts();

@@ -5,14 +5,14 @@
 use super::intake::Intake;
 use crate::actors::context::NodeContext;
 use crate::actors::context::declined::Declined;
-use crate::actors::context::plan::{AccountPlan, Plan, Said};
+use crate::actors::context::plan::{AccountPlan, Plan, TextSource};
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::config::TwoTexts;
 use crate::content;
 use crate::content::door::{self, Bringer};
-use crate::domain::policy::Reason;
+use crate::domain::policy::PolicyRefusal;
 use crate::domain::{address, validity};
 use crate::pb::{Alphabet, Kind, Message, ReplayOrder, Submission, SubmitCause, TakeTokens};
 use crate::smpp::{CommandStatus, time};
@@ -69,9 +69,10 @@ impl Tokens {
         let Some(left) = self.left else { return Ok(()) };
         let all = node.plan().segments_at(message.queue, message);
         let rest = all.min(self.burst).saturating_sub(self.price(message));
-        let left = match rest > left {
-            true => left + ask(node, sender, rest - left).await,
-            false => left,
+        let left = if rest > left {
+            left + ask(node, sender, rest - left).await
+        } else {
+            left
         };
         self.pay(left, rest, all.min(self.burst))
     }
@@ -166,12 +167,12 @@ pub(super) fn check(
     {
         check_account(intake, account, message)?;
         if replay.is_none() && originates_for_another(&plan, account, message) {
-            let reason = Reason::NeedsMobileOriginated;
+            let reason = PolicyRefusal::NeedsMobileOriginated;
             return Err(intake.policy.refuse(node, account, message, reason));
         }
     }
     let rule = match replay {
-        None => plan.rule(message, Said::HereOrLater),
+        None => plan.rule(message, TextSource::HereOrLater),
         Some(_) => None,
     };
     // Copies and replays were accepted once, and what a rule takes goes to no number.
@@ -192,17 +193,19 @@ pub(super) fn check(
     // A copy that is sent again goes its own way again.
     let own = message.copied.as_ref().map_or(0, |_| message.queue);
     let to = replay.map_or(ordered, |order| order.to).max(own);
-    let target =
-        match to == 0 && plan.wants_network(message) && !intake.networks.tell(&plan, message) {
-            // It is accepted now, and routed when its network is known.
-            true => plan.resolve_queue,
-            false if to != 0 => Some(to),
-            false => plan.first_target(message, 0, node),
-        };
+    let target = if to != 0 {
+        Some(to)
+    } else if plan.wants_network(message) && !intake.networks.tell(&plan, message) {
+        // It is accepted now, and routed when its network is known.
+        plan.resolve_queue
+    } else {
+        plan.first_target(message, 0, node)
+    };
     let Some(queue) = target else {
-        let what = match plan.is_transit(message) {
-            true => "no route: a message for no account's address needs one with mobile_originated",
-            false => "no route",
+        let what = if plan.is_transit(message) {
+            "no route: a message for no account's address needs one with mobile_originated"
+        } else {
+            "no route"
         };
         tracing::warn!(
             to = %address::mask(&message.destination),

@@ -6,7 +6,7 @@
 use super::Intake;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
-use crate::actors::routing::resolver::{Known, Question};
+use crate::actors::routing::resolver::{KnownAnswers, LookUpQuestion};
 use crate::clock;
 use crate::pb::Message;
 
@@ -71,10 +71,10 @@ fn look_up_before(
 
 /// Whether others to the same number may wait: the node that owns the number's partition of the look-up knows. Nobody
 /// waits for what is in the table.
-fn is_before<Q: Question>(
+fn is_before<Q: LookUpQuestion>(
     intake: &Intake,
     plan: &Plan,
-    known: &Known<Q>,
+    known: &KnownAnswers<Q>,
     look_up: u32,
     message: &Message,
 ) -> bool {

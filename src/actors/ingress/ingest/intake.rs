@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::refusals::Refusals;
-use crate::actors::billing::balance::Balance;
+use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::duplicates::Duplicates;
 use crate::actors::routing::policy::PolicyState;
@@ -22,7 +22,7 @@ pub struct Intake {
     /// The IMSIs of numbers that this node knows.
     pub imsis: Arc<Imsis>,
     /// The balances of accounts.
-    pub balance: Arc<Balance>,
+    pub balance: Arc<NodePurses>,
     /// Recent submissions of accounts with `duplicate_window`.
     pub duplicates: Arc<Duplicates>,
     /// Recent messages of operators that were sent on to others.
@@ -39,7 +39,7 @@ impl Intake {
         node: Arc<NodeContext>,
         policy: Arc<PolicyState>,
         networks: Arc<Networks>,
-        balance: Arc<Balance>,
+        balance: Arc<NodePurses>,
     ) -> Self {
         Self {
             node,

@@ -92,9 +92,10 @@ impl Drop for Admitted {
     fn drop(&mut self) {
         self.bound();
         let counts = &self.counts.0;
-        let counter = match self.is_open {
-            true => &counts.open,
-            false => &counts.entering,
+        let counter = if self.is_open {
+            &counts.open
+        } else {
+            &counts.entering
         };
         counter.fetch_sub(1, Ordering::Relaxed);
     }

@@ -44,9 +44,10 @@ pub(super) fn may_begin(octets: &[u8]) -> Result<(), BadHeader> {
         return Ok(());
     }
     let common = octets.len().min(VERSION_1.len());
-    Err(match octets[..common] == VERSION_1[..common] {
-        true => BadHeader::Version1,
-        false => BadHeader::Missing,
+    Err(if octets[..common] == VERSION_1[..common] {
+        BadHeader::Version1
+    } else {
+        BadHeader::Missing
     })
 }
 
@@ -59,9 +60,10 @@ pub(super) fn length(head: &[u8]) -> Result<usize, BadHeader> {
         return Err(BadHeader::Malformed);
     };
     let length = usize::from(u16::from_be_bytes([high, low]));
-    match length <= MOST {
-        true => Ok(length),
-        false => Err(BadHeader::TooLong(length)),
+    if length <= MOST {
+        Ok(length)
+    } else {
+        Err(BadHeader::TooLong(length))
     }
 }
 

@@ -9,10 +9,10 @@ use crate::actors::receipts::shown_id;
 use crate::actors::routing::rewrite::{self, original_destination, original_source};
 use crate::content;
 use crate::domain::address::plain;
-use crate::domain::rewrite::Number;
+use crate::domain::rewrite::TypedAddress;
 use crate::pb::{Kind, Message, MessageState};
 use crate::smpp::CommandStatus;
-use crate::store::{Found, History, Search, StoreError};
+use crate::store::{FoundMessages, MessageHistory, Search, StoreError};
 
 /// Messages read per page.
 const PAGE: usize = 1_000;
@@ -25,8 +25,8 @@ const NEWEST: usize = 10_000;
 
 /// Two addresses as the account writes them.
 pub(super) struct Between {
-    pub source: Number,
-    pub destination: Number,
+    pub source: TypedAddress,
+    pub destination: TypedAddress,
 }
 
 /// The message with this id, or all of one submit_multi, if they have this account and source.
@@ -35,7 +35,7 @@ pub(super) async fn own(
     message_id: &[u8],
     source: &Bytes,
     fail: CommandStatus,
-) -> Result<Vec<History>, CommandStatus> {
+) -> Result<Vec<MessageHistory>, CommandStatus> {
     let unknown = CommandStatus::ESME_RINVMSGID;
     if message_id.len() > MESSAGE_ID {
         return Err(unknown);
@@ -79,7 +79,7 @@ pub(super) async fn own(
 }
 
 /// Another message of a submit_multi with this id.
-async fn follower_of(asker: &Asker, id: u64) -> Result<Option<History>, CommandStatus> {
+async fn follower_of(asker: &Asker, id: u64) -> Result<Option<MessageHistory>, CommandStatus> {
     let next = (1..=FOLLOWERS).filter_map(|step| id.checked_add(step));
     let loaded = asker
         .node
@@ -124,7 +124,7 @@ pub(super) async fn waiting(
     asker: &Asker,
     between: &Between,
     below: Option<u64>,
-) -> Result<Found, CommandStatus> {
+) -> Result<FoundMessages, CommandStatus> {
     let state = Some(MessageState::Enroute);
     let mut page = in_state(asker, between, below, state).await?;
     page.messages
@@ -142,7 +142,7 @@ pub(super) async fn in_state(
     between: &Between,
     below: Option<u64>,
     state: Option<MessageState>,
-) -> Result<Found, CommandStatus> {
+) -> Result<FoundMessages, CommandStatus> {
     let Between {
         source,
         destination,

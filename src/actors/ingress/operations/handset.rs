@@ -11,12 +11,12 @@ use super::find::{self, Between};
 use super::{Asker, replace};
 use crate::actors::orders;
 use crate::clock;
-use crate::content::handset::{Order, address, is_about};
-use crate::domain::rewrite::Number;
+use crate::content::handset::{CommandType, address, is_about};
+use crate::domain::rewrite::TypedAddress;
 use crate::pb::queue_command::Verb;
 use crate::pb::{Message, MessageState};
 use crate::smpp::CommandStatus;
-use crate::sms::tpdu::Command;
+use crate::sms::tpdu::SmsCommand;
 
 /// registered_delivery: a receipt for the final state, whichever (SMPP 3.4 §5.2.17).
 const RECEIPT: u32 = 0x01;
@@ -29,21 +29,21 @@ const NO_RECEIPT: u32 = 0x00;
 /// ESME_RSYSERR when the store does not answer, ESME_RINVCMDID for any other order.
 pub async fn carry_out(
     asker: &Asker,
-    order: Order,
-    command: &Command,
+    order: CommandType,
+    command: &SmsCommand,
     msisdn: &str,
 ) -> Result<(), CommandStatus> {
     asker.admit().await?;
     match order {
-        Order::Delete => {
+        CommandType::Delete => {
             let fail = CommandStatus::ESME_RCANCELFAIL;
             let message = newest(asker, command, msisdn).await?.ok_or(fail)?;
             let cancelled = asker.order(message.id, Verb::Cancel, None).await;
             cancelled.map_err(|status| status.unwrap_or(fail))
         }
-        Order::WantReport => ask_for_receipt(asker, command, msisdn, RECEIPT).await,
-        Order::CancelReport => ask_for_receipt(asker, command, msisdn, NO_RECEIPT).await,
-        Order::Enquire | Order::Unknown(_) => Err(CommandStatus::ESME_RINVCMDID),
+        CommandType::WantReport => ask_for_receipt(asker, command, msisdn, RECEIPT).await,
+        CommandType::CancelReport => ask_for_receipt(asker, command, msisdn, NO_RECEIPT).await,
+        CommandType::Enquire | CommandType::Unknown(_) => Err(CommandStatus::ESME_RINVCMDID),
     }
 }
 
@@ -57,7 +57,7 @@ pub type Present = (Message, MessageState, i64);
 /// ESME_RTHROTTLED above the account's rate, ESME_RSYSERR when the store does not answer.
 pub async fn enquire(
     asker: &Asker,
-    command: &Command,
+    command: &SmsCommand,
     msisdn: &str,
 ) -> Result<Option<Present>, CommandStatus> {
     asker.admit().await?;
@@ -77,7 +77,11 @@ pub async fn enquire(
 ///
 /// # Errors
 /// ESME_RSYSERR when the store does not answer.
-pub async fn is_held(asker: &Asker, like: &Command, msisdn: &str) -> Result<bool, CommandStatus> {
+pub async fn is_held(
+    asker: &Asker,
+    like: &SmsCommand,
+    msisdn: &str,
+) -> Result<bool, CommandStatus> {
     let between = between(like, msisdn);
     let is_it = |message: &Message| {
         // Networks may have the same numbers; that of messages of earlier releases is not known.
@@ -99,7 +103,7 @@ pub async fn is_held(asker: &Asker, like: &Command, msisdn: &str) -> Result<bool
 
 async fn ask_for_receipt(
     asker: &Asker,
-    command: &Command,
+    command: &SmsCommand,
     msisdn: &str,
     registered_delivery: u32,
 ) -> Result<(), CommandStatus> {
@@ -121,7 +125,7 @@ async fn ask_for_receipt(
 /// The newest message that waits and that the command is about.
 async fn newest(
     asker: &Asker,
-    command: &Command,
+    command: &SmsCommand,
     msisdn: &str,
 ) -> Result<Option<Message>, CommandStatus> {
     let between = between(command, msisdn);
@@ -140,8 +144,8 @@ async fn newest(
 }
 
 /// The two numbers that a command names.
-fn between(command: &Command, msisdn: &str) -> Between {
-    let number = |((ton, npi), digits): ((u32, u32), Bytes)| Number {
+fn between(command: &SmsCommand, msisdn: &str) -> Between {
+    let number = |((ton, npi), digits): ((u32, u32), Bytes)| TypedAddress {
         ton: ton.to_le_bytes()[0],
         npi: npi.to_le_bytes()[0],
         digits,

@@ -7,17 +7,17 @@ use super::{Asker, find, trouble};
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::ingest;
 use crate::actors::orders;
-use crate::actors::receipts::shown_id::{self, Form};
+use crate::actors::receipts::shown_id::{self, IdNotation};
 use crate::actors::routing::rewrite;
 use crate::clock;
 use crate::content;
 use crate::content::door;
-use crate::content::peer::{self as actors_content, Way};
-use crate::domain::validity::{self, Times};
+use crate::content::peer::{self as actors_content, PeerTreatment};
+use crate::domain::validity::{self, MessageTimes};
 use crate::pb::queue_command::Verb;
 use crate::pb::{Message, Replacement};
 use crate::smpp::{CommandStatus, ReplaceSm, Tlvs, tag, time};
-use crate::store::History;
+use crate::store::MessageHistory;
 
 /// The result of a submission with replace_if_present_flag.
 pub enum Replaced {
@@ -92,29 +92,28 @@ pub async fn replace_present(
         door::write_times(&mut message);
         let id = old.message.id;
         if !is_paid_for(node, old.queue, &old.message, &mut message) {
-            match is_sent(asker, id).await? {
-                true => continue,
-                // The old one stays: the new one might not be accepted.
-                false => return Err(CommandStatus::ESME_RINVMSGLEN),
+            if is_sent(asker, id).await? {
+                continue;
             }
+            // The old one stays: the new one might not be accepted.
+            return Err(CommandStatus::ESME_RINVMSGLEN);
         }
         let in_place = content::parts(&old.message) == 1 && is_single(node, old.queue, &message);
-        let ordered = match in_place {
-            true => {
-                let new = replacement(node, message.clone(), times);
-                asker.order(id, Verb::Replace, Some(new)).await
-            }
+        let ordered = if in_place {
+            let new = replacement(node, message.clone(), times);
+            asker.order(id, Verb::Replace, Some(new)).await
+        } else {
             // A divided message cannot be replaced in place: it is cancelled, and the new one is a
             // separate message.
-            false => asker.order(id, Verb::Cancel, None).await,
+            asker.order(id, Verb::Cancel, None).await
         };
         match ordered {
             Ok(()) if in_place => {
                 // Another bind of the account may have submitted it; the response must use the form of
                 // ids of this bind.
-                let form = Form {
+                let form = IdNotation {
                     short: message.short_id,
-                    ..Form::of(&old.message)
+                    ..IdNotation::of(&old.message)
                 };
                 return Ok(Replaced::Old(form.text(shown_id::number(&old.message))));
             }
@@ -146,8 +145,9 @@ pub(in crate::actors::ingress) fn is_single(
     message: &Message,
 ) -> bool {
     let plan = node.plan();
-    plan.peer_encoding_of(queue)
-        .is_none_or(|peer_encoding| actors_content::way(message, peer_encoding) == Way::Single)
+    plan.peer_encoding_of(queue).is_none_or(|peer_encoding| {
+        actors_content::way(message, peer_encoding) == PeerTreatment::Single
+    })
 }
 
 /// Whether a message is beyond replacement.
@@ -158,7 +158,7 @@ async fn is_sent(asker: &Asker, id: u64) -> Result<bool, CommandStatus> {
     }
 }
 
-fn is_over(history: &History) -> bool {
+fn is_over(history: &MessageHistory) -> bool {
     history.stored.fin.is_some() || history.accepted_attempt().is_some()
 }
 
@@ -166,7 +166,7 @@ fn is_over(history: &History) -> bool {
 /// which cannot be empty (§4.10.1).
 fn changed(
     asker: &Asker,
-    history: &History,
+    history: &MessageHistory,
     replace: &ReplaceSm,
 ) -> Result<Replacement, CommandStatus> {
     let node = &asker.node;
@@ -213,11 +213,11 @@ fn changed(
 /// The times of a message with those that its sender changes, in Unix milliseconds.
 pub(in crate::actors::ingress) fn times(
     node: &NodeContext,
-    history: &History,
+    history: &MessageHistory,
     schedule: Option<i64>,
     valid_until: Option<i64>,
-) -> Result<Times, CommandStatus> {
-    let old = Times {
+) -> Result<MessageTimes, CommandStatus> {
+    let old = MessageTimes {
         due_at: history.due_at(),
         expires_at: history.stored.message.expires_at,
     };
@@ -235,7 +235,7 @@ pub(in crate::actors::ingress) fn times(
 pub(in crate::actors::ingress) fn replacement(
     node: &NodeContext,
     message: Message,
-    times: Times,
+    times: MessageTimes,
 ) -> Replacement {
     let own = |octets: &[u8]| Bytes::copy_from_slice(octets);
     Replacement {

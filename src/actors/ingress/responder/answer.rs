@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::{Plan, Said};
+use crate::actors::context::plan::{Plan, TextSource};
 use crate::actors::context::traced;
 use crate::actors::ingress::ingest::{Intake, accept_answer};
-use crate::actors::multipart::assembly::{Passed, move_on};
+use crate::actors::multipart::assembly::{CommitOutcome, move_on};
 use crate::actors::receipts::final_state;
-use crate::actors::routing::policy::Bucket;
+use crate::actors::routing::policy::BucketRequest;
 use crate::clock;
 use crate::content;
-use crate::content::compose::{self, Alphabet};
+use crate::content::compose::{self, TextAlphabet};
 use crate::domain::address::normalise;
 use crate::domain::command_status;
-use crate::domain::mo_rule::{Action, Reply, Rule, Values, composed, words};
-use crate::domain::policy::{Limit, Per};
+use crate::domain::mo_rule::{Action, CompiledMoRule, MoReply, TemplateValues, composed, words};
+use crate::domain::policy::{AddressLimit, Per};
 use crate::pb::{Final, Message, MessageState, RuledBy, Submission, SubmitBatch};
 use crate::smpp::CommandStatus;
 use crate::store::WriteBatch;
@@ -67,7 +67,7 @@ pub async fn carry_out(node: Arc<NodeContext>, intake: Arc<Intake>, mut job: Job
         // The rule has changed since.
         _ => {
             job.message.ruled_by = None;
-            plan.rule(&mut job.message, Said::Here)
+            plan.rule(&mut job.message, TextSource::Here)
         }
     };
     match rule.map(|rule| (rule, &rule.action)) {
@@ -79,8 +79,8 @@ pub async fn carry_out(node: Arc<NodeContext>, intake: Arc<Intake>, mut job: Job
         Some((_, Action::Deliver { .. })) | None => {
             let from = plan.responder.unwrap_or_default();
             match move_on(node, from, vec![*job.message], true).await {
-                Passed::Done => Done::Settled,
-                Passed::Not => Done::NotWritten,
+                CommitOutcome::Done => Done::Settled,
+                CommitOutcome::Not => Done::NotWritten,
             }
         }
     }
@@ -90,8 +90,8 @@ async fn answer(
     node: Arc<NodeContext>,
     intake: Arc<Intake>,
     plan: &Plan,
-    rule: &Rule,
-    reply: &Reply,
+    rule: &CompiledMoRule,
+    reply: &MoReply,
     job: Job,
 ) -> Done {
     let text = content::text_of(&job.message).map(|text| composed(&text));
@@ -171,23 +171,23 @@ fn unanswered(plan: &Plan, message: &Message, text: Option<&str>) -> Option<&'st
 
 /// The answer, as the account submits it.
 fn written(
-    rule: &Rule,
-    reply: &Reply,
+    rule: &CompiledMoRule,
+    reply: &MoReply,
     message: &Message,
     text: &str,
-) -> Result<Message, compose::Refused> {
+) -> Result<Message, compose::ComposeRefusal> {
     let found = words(&rule.keywords, text);
     let (from, to) = (
         String::from_utf8_lossy(&message.source),
         String::from_utf8_lossy(&message.destination),
     );
-    let values = Values {
+    let values = TemplateValues {
         from: &from,
         to: &to,
         keyword: found.keyword,
         text: found.rest,
     };
-    let body = compose::text(&reply.template.filled(values), Alphabet::Auto, false)?;
+    let body = compose::text(&reply.template.filled(values), TextAlphabet::Auto, false)?;
     let own = reply.from.as_ref().map(|from| compose::source(from));
     let ((source_ton, source_npi), source) = own.unwrap_or_else(|| {
         let numbering = (message.dest_ton, message.dest_npi);
@@ -213,8 +213,8 @@ fn written(
 }
 
 /// The bucket of a rule's answers to one sender.
-fn bucket(rule: &Rule, reply: &Reply, message: &Message) -> Bucket {
-    let limit = Limit {
+fn bucket(rule: &CompiledMoRule, reply: &MoReply, message: &Message) -> BucketRequest {
+    let limit = AddressLimit {
         // No `[[limit]]` is called so.
         name: format!("mo_rule:{}", rule.name),
         account: None,
@@ -224,12 +224,12 @@ fn bucket(rule: &Rule, reply: &Reply, message: &Message) -> Bucket {
         burst: reply.limit,
         per: Per::Sender,
     };
-    let mut bucket = Bucket::new(&limit, normalise(&message.source));
+    let mut bucket = BucketRequest::new(&limit, normalise(&message.source));
     bucket.wanted = 1;
     bucket
 }
 
-fn later(node: &NodeContext, rule: &Rule, job: &Job, status: CommandStatus) -> Done {
+fn later(node: &NodeContext, rule: &CompiledMoRule, job: &Job, status: CommandStatus) -> Done {
     node.metrics.replied(&rule.name, "later");
     let doubled = FIRST_PAUSE * 2_u32.pow(job.attempt.saturating_sub(1).min(16));
     Done::Later {
@@ -239,7 +239,12 @@ fn later(node: &NodeContext, rule: &Rule, job: &Job, status: CommandStatus) -> D
     }
 }
 
-async fn give_up(node: &Arc<NodeContext>, rule: &Rule, job: Job, why: &'static str) -> Done {
+async fn give_up(
+    node: &Arc<NodeContext>,
+    rule: &CompiledMoRule,
+    job: Job,
+    why: &'static str,
+) -> Done {
     node.metrics.replied(&rule.name, why);
     end(node, job, why).await;
     Done::Settled

@@ -40,9 +40,10 @@ where
     );
     requests::continue_from(&span, traceparent);
     async move {
-        let of_messages = match node.traces.is_on() {
-            true => requests::current(),
-            false => None,
+        let of_messages = if node.traces.is_on() {
+            requests::current()
+        } else {
+            None
         };
         let octets = of_messages.map_or_else(Vec::new, |context| context.to_octets().to_vec());
         let answer = request(octets).await;

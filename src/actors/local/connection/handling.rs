@@ -18,12 +18,13 @@ use tokio::sync::mpsc;
 
 use super::Connection;
 use crate::actors::context::addresses::post_to;
-use crate::actors::context::handlers::{Handler, Link, Question};
+use crate::actors::context::handlers::{Handler, ImsiRequest, PeerLink};
 use crate::actors::local::ends::{Answered, Ask, Brought, Ends, Handled, SessionOver};
 use crate::actors::local::handler_side::{Asked, End};
 use crate::actors::local::{network, peer};
-use crate::pb::BindState;
+use crate::domain::queue_name::QueueName;
 use crate::pb::local::{Done, LookUp, Reason, from_smsc, to_smsc};
+use crate::pb::{BindDirection, BindState};
 
 /// Requests of a program that may wait for the end of its session.
 const BROUGHT: usize = 4_096;
@@ -92,13 +93,14 @@ impl Connection {
                 tracing::info!(role = %side.role, %peer, "the service of a program is up");
                 node.handlers.came(handler);
                 // Sessions that wait for their next attempt try now.
-                let (_, name) = side.role.split_once(':').unwrap_or_default();
+                let name = QueueName::parse(&side.role).id();
                 let binds = node.binds.all();
-                let is_its = |direction: &str| matches!(direction, "out" | "gsm");
+                let is_its =
+                    |direction| matches!(direction, BindDirection::Out | BindDirection::Gsm);
                 let waiting = binds.iter().filter(|port| {
                     let shown = port.snapshot.get();
                     shown.name == name
-                        && is_its(&shown.direction)
+                        && is_its(shown.direction())
                         // To wake a suspended one would resume it.
                         && !port.suspended.load(Ordering::Relaxed)
                         && shown.state() == BindState::Waiting
@@ -130,12 +132,12 @@ impl Connection {
         }
         let sent = (side.end.as_ref())
             .is_some_and(|end| end.brought.try_send(Brought { number, what }).is_ok());
-        match sent {
-            true => _ = side.brought.insert(number),
-            false => {
-                let detail = "the session of this role is not up; say that the service is up, or wait a little";
-                self.fail(number, Reason::Unavailable, detail);
-            }
+        if sent {
+            _ = side.brought.insert(number);
+        } else {
+            let detail =
+                "the session of this role is not up; say that the service is up, or wait a little";
+            self.fail(number, Reason::Unavailable, detail);
         }
     }
 
@@ -162,11 +164,11 @@ impl Connection {
     }
 }
 
-impl Handles<Question> for Connection {
+impl Handles<ImsiRequest> for Connection {
     type Result = ();
 
-    fn handle(&mut self, question: Question, _: &mut Self::Context) {
-        let Question { msisdn, answer } = question;
+    fn handle(&mut self, question: ImsiRequest, _: &mut Self::Context) {
+        let ImsiRequest { msisdn, answer } = question;
         let look_up = from_smsc::What::LookUp(LookUp { msisdn });
         self.ask(look_up, Asked::Question(answer));
     }
@@ -180,10 +182,10 @@ impl Handles<Ask> for Connection {
     }
 }
 
-impl Handles<Link> for Connection {
+impl Handles<PeerLink> for Connection {
     type Result = ();
 
-    fn handle(&mut self, Link(stream): Link, ctx: &mut Self::Context) {
+    fn handle(&mut self, PeerLink(stream): PeerLink, ctx: &mut Self::Context) {
         let connection = ctx.address();
         let Some(side) = self.handler_side().filter(|side| side.handler.is_some()) else {
             // Its session sees that the socket is closed.
@@ -195,7 +197,7 @@ impl Handles<Link> for Connection {
         side.end = Some(End { number, brought });
         let asks = connection.clone().recipient();
         let ends = Ends::new(receiver, asks, connection.clone().recipient());
-        let is_network = side.role.starts_with("gsm:");
+        let is_network = QueueName::parse(&side.role).is_handsets();
         let over = connection.recipient();
         actix::spawn(async move {
             run(stream, is_network, ends).await;
@@ -246,8 +248,9 @@ async fn run(stream: UnixStream, is_network: bool, mut ends: Ends) {
     let Ok(stream) = tokio::net::UnixStream::from_std(stream) else {
         return;
     };
-    match is_network {
-        true => network::serve(stream, &mut ends).await,
-        false => peer::serve(stream, &mut ends).await,
+    if is_network {
+        network::serve(stream, &mut ends).await;
+    } else {
+        peer::serve(stream, &mut ends).await;
     }
 }

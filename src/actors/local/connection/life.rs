@@ -125,11 +125,10 @@ impl Connection {
     fn is_stuck(&mut self, now: Instant) -> bool {
         let written = &mut self.written;
         let stuck = (self.outbox.as_ref()).is_some_and(|outbox: &Outbox| outbox.is_stuck(written));
-        match stuck {
-            true => {
-                self.stuck_since.get_or_insert(now);
-            }
-            false => self.stuck_since = None,
+        if stuck {
+            self.stuck_since.get_or_insert(now);
+        } else {
+            self.stuck_since = None;
         }
         stuck
     }

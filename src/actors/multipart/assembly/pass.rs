@@ -6,14 +6,14 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::Said;
+use crate::actors::context::plan::TextSource;
 use crate::actors::context::traced;
 use crate::actors::multipart::stage::{self, Staged, handed_to};
 use crate::actors::queue::dispatch::{pass_on, write};
 use crate::actors::receipts::final_state;
 use crate::clock;
 use crate::content;
-use crate::content::peer::{self, Way, gather, together};
+use crate::content::peer::{self, PeerTreatment, gather, together};
 use crate::domain::mo_rule;
 use crate::pb::{Final, Message, MessageState};
 use crate::store::{ChangeKind, ChangeRow, StoreError, WriteBatch};
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Whether the commit succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passed {
+pub enum CommitOutcome {
     Done,
     /// Nothing was written.
     Not,
@@ -31,7 +31,7 @@ pub enum Passed {
 
 /// Makes the whole of these parts durable and marks the parts as carried by it; or passes them on as they are, if
 /// their peer can be given them so.
-pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> Passed {
+pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> CommitOutcome {
     let waited = decide(&node, &mut parts);
     if !goes_whole(&node, &parts, waited) {
         let from = node.plan().assembly;
@@ -41,7 +41,7 @@ pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> Pa
     let started = clock::now_us();
     let now = started / 1_000;
     let Some(mut whole) = gather::gather(&parts) else {
-        return Passed::Done;
+        return CommitOutcome::Done;
     };
     whole.id = match node.next_id(now) {
         Ok(id) => id,
@@ -98,11 +98,11 @@ pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> Pa
 pub fn is_too_long(node: &NodeContext, message: &Message) -> bool {
     let plan = node.plan();
     let peer_encoding = route(node, message).and_then(|queue| plan.peer_encoding_of(queue));
-    peer_encoding.is_some_and(|to| peer::way(message, to) == Way::Divide)
+    peer_encoding.is_some_and(|to| peer::way(message, to) == PeerTreatment::Divide)
 }
 
 /// Gives parts to the queues to which they are routed by themselves.
-pub async fn on(node: Arc<NodeContext>, from: u32, mut parts: Vec<Message>) -> Passed {
+pub async fn on(node: Arc<NodeContext>, from: u32, mut parts: Vec<Message>) -> CommitOutcome {
     let waited = decide(&node, &mut parts);
     move_on(node, from, parts, waited).await
 }
@@ -117,8 +117,8 @@ fn decide(node: &NodeContext, parts: &mut [Message]) -> bool {
     let plan = node.plan();
     let is_first = |part: &Message| content::part_of(part).is_none_or(|part| part.sequence <= 1);
     let (at, said) = match parts.iter().position(is_first) {
-        Some(at) => (at, Said::Here),
-        None => (0, Said::Nowhere),
+        Some(at) => (at, TextSource::Here),
+        None => (0, TextSource::Nowhere),
     };
     let rule = parts.get_mut(at).and_then(|part| plan.rule(part, said));
     if let Some(rule) = rule {
@@ -151,7 +151,7 @@ pub async fn move_on(
     from: u32,
     parts: Vec<Message>,
     waited: bool,
-) -> Passed {
+) -> CommitOutcome {
     let now = clock::now_ms();
     let mut batch = WriteBatch::default();
     let mut staged = Vec::with_capacity(parts.len());
@@ -192,7 +192,7 @@ pub async fn move_on(
 }
 
 /// Ends parts of a text that was sent, or will be: they are not delivered twice.
-pub async fn repeated(node: Arc<NodeContext>, parts: Vec<Message>) -> Passed {
+pub async fn repeated(node: Arc<NodeContext>, parts: Vec<Message>) -> CommitOutcome {
     end(&node, parts, MessageState::Accepted).await
 }
 
@@ -203,10 +203,11 @@ fn target(node: &NodeContext, message: &Message, waited: bool) -> Option<u32> {
     }
     let queue = route(node, message)?;
     let to = plan.peer_encoding_of(queue);
-    let is_too_long = to.is_some_and(|to| peer::way(message, to) == Way::Divide);
-    Some(match is_too_long {
-        true => plan.assembly,
-        false => plan.first_stop(queue, message),
+    let is_too_long = to.is_some_and(|to| peer::way(message, to) == PeerTreatment::Divide);
+    Some(if is_too_long {
+        plan.assembly
+    } else {
+        plan.first_stop(queue, message)
     })
 }
 
@@ -214,7 +215,7 @@ fn route(node: &NodeContext, message: &Message) -> Option<u32> {
     node.plan().first_target(message, message.id, node)
 }
 
-async fn end(node: &Arc<NodeContext>, parts: Vec<Message>, state: MessageState) -> Passed {
+async fn end(node: &Arc<NodeContext>, parts: Vec<Message>, state: MessageState) -> CommitOutcome {
     let at = clock::now_ms();
     let finals = parts.into_iter().map(|part| Final {
         id: part.id,
@@ -224,7 +225,7 @@ async fn end(node: &Arc<NodeContext>, parts: Vec<Message>, state: MessageState) 
         ..Final::default()
     });
     final_state::write(node, WriteBatch::default(), finals.collect()).await;
-    Passed::Done
+    CommitOutcome::Done
 }
 
 /// Writes; returns the ids of messages that the store has refused.
@@ -241,21 +242,21 @@ async fn commit(
 }
 
 /// Passes the written messages to their queues.
-fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> Passed {
+fn hand_on(node: &NodeContext, staged: Vec<Staged>) -> CommitOutcome {
     let count = staged.iter().map(Staged::dispatches).sum();
     let dispatches = staged.into_iter().flat_map(|one| one.into_dispatches(node));
     pass_on(node, count, dispatches);
-    Passed::Done
+    CommitOutcome::Done
 }
 
 /// The queue sends the parts again: too many are being written.
-pub async fn no_room() -> Passed {
+pub async fn no_room() -> CommitOutcome {
     tokio::time::sleep(PAUSE).await;
-    Passed::Not
+    CommitOutcome::Not
 }
 
 /// The queue sends the parts again.
-async fn later(error: &(dyn std::error::Error + Sync)) -> Passed {
+async fn later(error: &(dyn std::error::Error + Sync)) -> CommitOutcome {
     tracing::warn!(%error, "parts wait for the store");
     no_room().await
 }

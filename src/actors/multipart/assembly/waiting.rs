@@ -9,15 +9,15 @@ use bytes::Bytes;
 use crate::config;
 use crate::domain::share::FairShares;
 use crate::pb::Message;
-use crate::sms::reassemble::{Added, Assembler, Expired, Part};
+use crate::sms::reassemble::{Added, Assembler, Expired, TextPart};
 
 /// What parts of one message have in common: sender, both addresses, the reference and its width, and
 /// the number of parts.
-pub(super) type Key = (u32, Bytes, Bytes, u16, bool, u8);
+pub(super) type AssemblyKey = (u32, Bytes, Bytes, u16, bool, u8);
 
 /// Parts of texts that are not complete.
 pub(super) struct WaitingParts {
-    parts: Assembler<Key, Message>,
+    parts: Assembler<AssemblyKey, Message>,
     /// Octets by sender.
     shares: FairShares<u32>,
     /// Most octets.
@@ -27,7 +27,7 @@ pub(super) struct WaitingParts {
 // === impl WaitingParts ===
 
 impl WaitingParts {
-    pub(super) fn new(config: &config::Content) -> Self {
+    pub(super) fn new(config: &config::ContentConfig) -> Self {
         let timeout = i64::try_from(config.reassembly_timeout.as_millis()).unwrap_or(i64::MAX);
         Self {
             parts: Assembler::new(config.reassembly_parts as usize, timeout),
@@ -41,7 +41,12 @@ impl WaitingParts {
         self.most
     }
 
-    pub(super) fn add(&mut self, now_ms: i64, key: Key, part: Part<Message>) -> Added<Message> {
+    pub(super) fn add(
+        &mut self,
+        now_ms: i64,
+        key: AssemblyKey,
+        part: TextPart<Message>,
+    ) -> Added<Message> {
         self.shares.take(&part.value.sender, part.value.weight());
         let added = self.parts.add(now_ms, key, part);
         match &added {
@@ -92,7 +97,12 @@ impl WaitingParts {
 mod tests {
     use super::*;
 
-    fn part(sender: u32, reference: u16, sequence: u8, octets: usize) -> (Key, Part<Message>) {
+    fn part(
+        sender: u32,
+        reference: u16,
+        sequence: u8,
+        octets: usize,
+    ) -> (AssemblyKey, TextPart<Message>) {
         let key = (sender, Bytes::new(), Bytes::new(), reference, true, 3);
         let value = Message {
             id: u64::from(reference) * 10 + u64::from(sequence),
@@ -100,7 +110,7 @@ mod tests {
             short_message: vec![b'x'; octets].into(),
             ..Message::default()
         };
-        let part = Part {
+        let part = TextPart {
             total: 3,
             sequence,
             fingerprint: value.id,
@@ -111,14 +121,18 @@ mod tests {
     }
 
     fn waiting(parts: u32) -> WaitingParts {
-        WaitingParts::new(&config::Content {
+        WaitingParts::new(&config::ContentConfig {
             reassembly_parts: parts,
             reassembly_mib: 1,
-            ..config::Content::default()
+            ..config::ContentConfig::default()
         })
     }
 
-    fn add(waiting: &mut WaitingParts, at: i64, (key, part): (Key, Part<Message>)) -> Vec<u64> {
+    fn add(
+        waiting: &mut WaitingParts,
+        at: i64,
+        (key, part): (AssemblyKey, TextPart<Message>),
+    ) -> Vec<u64> {
         waiting.add(at, key, part);
         let mut given_up = Vec::new();
         while let Some(parts) = waiting.evict() {

@@ -10,7 +10,7 @@ use actix::Context;
 
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::Taken;
+use crate::actors::queue::backlog::TakenItem;
 use crate::pb::delivery::What;
 use crate::pb::queue_command::Verb;
 use crate::pb::queue_command_reply::Outcome;
@@ -42,10 +42,13 @@ impl Queue {
         self.order_about(command);
         match command.verb() {
             Verb::Unspecified => reply(Outcome::Unspecified, 0),
-            Verb::Look => match self.in_flight.is_held(command.id) {
-                true => reply(Outcome::InFlight, 0),
-                false => reply(Outcome::NotHere, 0),
-            },
+            Verb::Look => {
+                if self.in_flight.is_held(command.id) {
+                    reply(Outcome::InFlight, 0)
+                } else {
+                    reply(Outcome::NotHere, 0)
+                }
+            }
             Verb::Suspend => {
                 self.port.suspended_by.set(command.by.clone());
                 self.port.suspended.store(true, Ordering::Relaxed);
@@ -74,32 +77,32 @@ impl Queue {
                 reply(Outcome::InFlight, 0)
             }
             Verb::Cancel => match self.remove_ordered(command) {
-                Taken::Item(item) if item.what == What::Message => {
+                TakenItem::Item(item) if item.what == What::Message => {
                     self.cancel(vec![item], &command.by, ctx);
                     reply(Outcome::Done, 1)
                 }
-                Taken::Item(item) => {
+                TakenItem::Item(item) => {
                     self.backlog.push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
                 // It is in a block out of memory: the queue skips it when the block comes back.
-                Taken::Away => {
+                TakenItem::Away => {
                     self.backlog.skip(command.id);
                     self.cancel_spilled(command.id, &command.by, ctx);
                     reply(Outcome::Done, 1)
                 }
-                Taken::NotHere => reply(Outcome::NotHere, 0),
+                TakenItem::NotHere => reply(Outcome::NotHere, 0),
             },
             Verb::Move => match self.remove_ordered(command) {
-                Taken::Item(item) if item.what == What::Message => {
+                TakenItem::Item(item) if item.what == What::Message => {
                     self.transfer_one(item, command, ctx);
                     reply(Outcome::Done, 1)
                 }
-                Taken::Item(item) => {
+                TakenItem::Item(item) => {
                     self.backlog.push_front(item);
                     reply(Outcome::NotHere, 0)
                 }
-                Taken::Away | Taken::NotHere => reply(Outcome::NotHere, 0),
+                TakenItem::Away | TakenItem::NotHere => reply(Outcome::NotHere, 0),
             },
             Verb::Replace => reply(self.replace(command, ctx), 1),
             Verb::Retry if self.in_order.hurry(command.id) => {
@@ -107,18 +110,18 @@ impl Queue {
                 reply(Outcome::Done, 1)
             }
             Verb::Retry => match self.remove_ordered(command) {
-                Taken::Item(item) => {
+                TakenItem::Item(item) => {
                     self.backlog.push_front(item);
                     self.pump(ctx);
                     reply(Outcome::Done, 1)
                 }
-                Taken::Away | Taken::NotHere => reply(Outcome::NotHere, 0),
+                TakenItem::Away | TakenItem::NotHere => reply(Outcome::NotHere, 0),
             },
         }
     }
 
     /// Takes the message that a command names out of the lists.
-    pub(super) fn remove_ordered(&mut self, command: &QueueCommand) -> Taken {
+    pub(super) fn remove_ordered(&mut self, command: &QueueCommand) -> TakenItem {
         let sender = (command.sender != 0).then_some(command.sender);
         self.backlog.remove(command.id, sender)
     }

@@ -8,7 +8,7 @@ use actix::Context;
 
 use crate::actors::context::item::{Item, to_seconds};
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::{Waiter, Withdrawn};
+use crate::actors::queue::backlog::{BlockWaiter, Withdrawn};
 use crate::config::OutcomePolicy;
 use crate::pb::MessageState;
 
@@ -27,7 +27,7 @@ impl Queue {
         self.expire_suspects(second, ctx);
         let (late, blocks) = self.backlog.take_late(second);
         for block in blocks {
-            self.fetch_block(block, Waiter::Expiry, ctx);
+            self.fetch_block(block, BlockWaiter::Expiry, ctx);
         }
         if !late.is_empty() {
             self.expire_items(late, ctx);

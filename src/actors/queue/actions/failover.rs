@@ -10,7 +10,7 @@ use actix::Context;
 use super::pass_over::via_look_up;
 use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::{Batch, Ready, Withdrawn};
+use crate::actors::queue::backlog::{MovedBatch, ReadyItem, Withdrawn};
 use crate::actors::queue::dispatch::Dispatch;
 use crate::clock;
 use crate::pb::{Message, QueueItem};
@@ -58,7 +58,7 @@ impl Queue {
             return;
         }
         self.put_all_aside_back();
-        let Batch { items, blocks } = self.backlog.take_batch(STEP);
+        let MovedBatch { items, blocks } = self.backlog.take_batch(STEP);
         self.fetch_blocks(blocks, ctx);
         if items.is_empty() {
             if !self.backlog.awaits_blocks() {
@@ -108,7 +108,7 @@ impl Queue {
 
     /// Gives messages to other queues; those without another target return to the front. A message goes
     /// back to an earlier target at `due_at` only: two targets that refuse must not pass it to and fro.
-    fn move_away(&mut self, items: Vec<Ready>, due_at: i64, ctx: &mut Context<Self>) -> usize {
+    fn move_away(&mut self, items: Vec<ReadyItem>, due_at: i64, ctx: &mut Context<Self>) -> usize {
         let plan = self.node.plan();
         let at = clock::now_ms();
         let mut batch = WriteBatch::default();
@@ -148,7 +148,7 @@ impl Queue {
 
 /// Adds the bodies that were read, in place: the other queue gets the messages in their order. Without those that have
 /// ended meanwhile.
-fn with_bodies(items: Vec<Withdrawn>, loaded: Vec<Option<Stored>>) -> Vec<Ready> {
+fn with_bodies(items: Vec<Withdrawn>, loaded: Vec<Option<Stored>>) -> Vec<ReadyItem> {
     let mut loaded = loaded.into_iter();
     let with_body = |(item, message): Withdrawn| {
         if let Some(message) = message {

@@ -16,7 +16,7 @@ use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::{Backlog, Withdrawn};
 use crate::actors::queue::guard::Quota;
 use crate::actors::queue::in_flight::HeldItem;
-use crate::actors::queue::sessions::Turn;
+use crate::actors::queue::sessions::SessionTurn;
 use crate::actors::queue::suspects::ASIDE;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
@@ -100,7 +100,7 @@ impl Queue {
     /// Gives a session what was taken for it.
     pub(super) fn hand_out(
         &mut self,
-        turn: &Turn,
+        turn: &SessionTurn,
         deliveries: Vec<Delivery>,
         spent: u32,
         quota: &mut Quota,
@@ -156,7 +156,7 @@ impl Queue {
     /// Fills a batch for a session; returns how many tokens it costs.
     fn fill(
         &mut self,
-        turn: &Turn,
+        turn: &SessionTurn,
         allowed: &Allowed,
         expired: &mut Vec<Withdrawn>,
     ) -> (Vec<Delivery>, u32) {

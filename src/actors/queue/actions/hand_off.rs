@@ -10,12 +10,12 @@ use tokio::sync::oneshot;
 use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
-use crate::actors::queue::partition_set::Parts;
+use crate::actors::queue::partition_set::PartitionSet;
 use crate::pb::ReleasePartitions;
 
 impl Queue {
     /// Forgets the waiting messages of these partitions; the store has them all.
-    fn forget(&mut self, parts: Parts) {
+    fn forget(&mut self, parts: PartitionSet) {
         self.backlog.forget(parts);
         self.in_flight.forget_unsure(parts);
         self.suspects.forget(parts);
@@ -56,7 +56,7 @@ impl Queue {
         adopted: AdoptPartitions,
         ctx: &mut Context<Self>,
     ) {
-        let parts = Parts::of(adopted.parts);
+        let parts = PartitionSet::of(adopted.parts);
         self.leaving.stay(parts);
         if !self.recovery.adopts(parts) {
             return;
@@ -78,7 +78,7 @@ impl Queue {
         release: ReleasePartitions,
         ctx: &mut Context<Self>,
     ) -> oneshot::Receiver<()> {
-        let parts = Parts::of(release.parts.iter().map(|part| *part as u8));
+        let parts = PartitionSet::of(release.parts.iter().map(|part| *part as u8));
         let released = self.leaving.leave(parts);
         self.forget(parts);
         if self.port.kind == QueueKind::Internal {

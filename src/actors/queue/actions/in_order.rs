@@ -8,14 +8,14 @@ use std::time::Duration;
 use actix::Context;
 
 use crate::actors::context::item::Item;
-use crate::actors::context::plan::is_handsets;
 use crate::actors::queue::Queue;
+use crate::domain::queue_name::QueueName;
 
 impl Queue {
     /// Puts a message that was granted back to the front. In strict order nothing is granted before it goes again,
     /// after `pause`; other queues go on at once, those of handsets with it.
     pub(super) fn put_back(&mut self, item: Item, pause: Duration) {
-        if is_handsets(&self.port.name) {
+        if QueueName::parse(&self.port.name).is_handsets() {
             // Subscribers get their messages in order, so none that has its body already may overtake it.
             return self.backlog.push_first(item);
         }
@@ -40,9 +40,10 @@ impl Queue {
             return 0;
         }
         let front = self.backlog.front().map(|(item, _)| item.id);
-        match self.in_order.holds(front) {
-            true => 0,
-            false => most.min(1),
+        if self.in_order.holds(front) {
+            0
+        } else {
+            most.min(1)
         }
     }
 

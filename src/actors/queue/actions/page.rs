@@ -9,7 +9,7 @@ use actix::Context;
 
 use crate::actors::context::traced;
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::{Block, Page, Waiter};
+use crate::actors::queue::backlog::{BacklogPage, BlockAddress, BlockWaiter};
 use crate::actors::receipts::receipt;
 use crate::pb::Message;
 use crate::pb::delivery::What;
@@ -39,7 +39,7 @@ impl Queue {
             return;
         };
         for number in &page.blocks {
-            self.fetch_block((page.level, *number), Waiter::Anyone, ctx);
+            self.fetch_block((page.level, *number), BlockWaiter::Anyone, ctx);
         }
         if page.items.is_empty() {
             return;
@@ -77,7 +77,7 @@ impl Queue {
 
     fn page_read(
         &mut self,
-        page: Page,
+        page: BacklogPage,
         loaded: Result<Vec<Option<Stored>>, StoreError>,
         ctx: &mut Context<Self>,
     ) {
@@ -136,7 +136,12 @@ impl Queue {
 
     /// Reads a block back into memory, then continues with `waiter` before anything else can take the
     /// block's items. Does not continue if the whole queue is read again meanwhile.
-    pub(super) fn fetch_block(&mut self, block: Block, waiter: Waiter, ctx: &mut Context<Self>) {
+    pub(super) fn fetch_block(
+        &mut self,
+        block: BlockAddress,
+        waiter: BlockWaiter,
+        ctx: &mut Context<Self>,
+    ) {
         let (_, number) = block;
         if !self.backlog.ask_for_block(number, waiter) {
             return;
@@ -149,15 +154,15 @@ impl Queue {
     }
 
     /// [`Self::fetch_block`] for blocks that hold items in front of a list.
-    pub(super) fn fetch_blocks(&mut self, blocks: Vec<Block>, ctx: &mut Context<Self>) {
+    pub(super) fn fetch_blocks(&mut self, blocks: Vec<BlockAddress>, ctx: &mut Context<Self>) {
         for block in blocks {
-            self.fetch_block(block, Waiter::Anyone, ctx);
+            self.fetch_block(block, BlockWaiter::Anyone, ctx);
         }
     }
 
     fn block_read(
         &mut self,
-        block: Block,
+        block: BlockAddress,
         octets: Result<Option<Vec<u8>>, StoreError>,
         ctx: &mut Context<Self>,
     ) {
@@ -181,10 +186,10 @@ impl Queue {
         }
         for waiter in waiters {
             match waiter {
-                Waiter::Anyone => {}
-                Waiter::Expiry => self.backlog.look_for_late_again(),
-                Waiter::Transfer(order) if is_here => drop(self.transfer_fitting(order, ctx)),
-                Waiter::Transfer(_) => {
+                BlockWaiter::Anyone => {}
+                BlockWaiter::Expiry => self.backlog.look_for_late_again(),
+                BlockWaiter::Transfer(order) if is_here => drop(self.transfer_fitting(order, ctx)),
+                BlockWaiter::Transfer(_) => {
                     tracing::error!(queue = %self.port.name, "not all messages could be moved");
                 }
             }

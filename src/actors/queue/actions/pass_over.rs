@@ -9,7 +9,7 @@ use prost::Message as _;
 
 use crate::actors::context::item::Item;
 use crate::actors::context::plan::Plan;
-use crate::actors::context::ports::{Counted, QueueKind};
+use crate::actors::context::ports::{QueueKind, UnwrittenAttempts};
 use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::{self, Dispatch};
 use crate::pb::{Message, Moved};
@@ -48,7 +48,7 @@ impl Queue {
             QueueKind::Internal => moved.len(),
             _ => 0,
         };
-        let counted = Counted::new(&self.port, attempts);
+        let counted = UnwrittenAttempts::new(&self.port, attempts);
         let dispatches = moved.iter_mut().map(|(_, dispatch)| dispatch);
         let ticket = dispatch::write(&node, batch, dispatches);
         let lists = self.under_way.lists();

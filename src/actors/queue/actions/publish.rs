@@ -88,9 +88,12 @@ impl Queue {
 
     /// Messages per second that the operator may be sent; 0 without a limit.
     fn rate(&self) -> f64 {
-        let configured = || match self.is_operator() {
-            true => self.node.rate_of(self.port.id),
-            false => None,
+        let configured = || {
+            if self.is_operator() {
+                self.node.rate_of(self.port.id)
+            } else {
+                None
+            }
         };
         let pace = self.guard.pace();
         pace.or_else(|| configured().map(|(rate, _)| rate))

@@ -14,7 +14,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::item::Seed;
 use crate::actors::queue::Queue;
-use crate::actors::queue::recovery::{Known, Recovered};
+use crate::actors::queue::recovery::{Recovered, RecoveredItems};
 use crate::actors::queue::seeds::Seeds;
 use crate::clock;
 use crate::config::OutcomePolicy;
@@ -202,7 +202,8 @@ impl Queue {
             arrived,
             settled,
         } = recovered;
-        let mut known: Known = HashSet::with_capacity_and_hasher(seeds.len(), Default::default());
+        let mut known: RecoveredItems =
+            HashSet::with_capacity_and_hasher(seeds.len(), Default::default());
         for seed in seeds {
             known.insert((seed.item.id, seed.item.what));
             match held.get(&seed.item.id) {

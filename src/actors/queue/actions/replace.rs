@@ -9,7 +9,7 @@ use prost::Message as _;
 
 use crate::actors::context::item::{Item, expiry_second};
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::Taken;
+use crate::actors::queue::backlog::TakenItem;
 use crate::clock;
 use crate::pb::delivery::What;
 use crate::pb::queue_command_reply::Outcome;
@@ -32,14 +32,14 @@ impl Queue {
             return Outcome::NotHere;
         }
         let item = match self.remove_ordered(command) {
-            Taken::Item(item) if item.what == What::Message => Some(item),
-            Taken::Item(item) => {
+            TakenItem::Item(item) if item.what == What::Message => Some(item),
+            TakenItem::Item(item) => {
                 self.backlog.push_front(item);
                 return Outcome::NotHere;
             }
             // It is in a block out of memory, so it is far from the front.
-            Taken::Away => None,
-            Taken::NotHere => return Outcome::NotHere,
+            TakenItem::Away => None,
+            TakenItem::NotHere => return Outcome::NotHere,
         };
         if item.is_some_and(|item| self.leaving.has(item.part)) {
             return Outcome::NotHere;

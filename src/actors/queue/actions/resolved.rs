@@ -13,7 +13,7 @@ use crate::actors::context::traced;
 use crate::actors::queue::Queue;
 use crate::actors::queue::dispatch::Dispatch;
 use crate::clock;
-use crate::content::peer::{self, Way};
+use crate::content::peer::{self, PeerTreatment};
 use crate::domain::{imsi, network};
 use crate::pb::{Final, MessageState, Moved, Resolved, ResolvedBatch};
 use crate::store::{ChangeKind, ChangeRow, WriteBatch};
@@ -79,7 +79,7 @@ impl Queue {
             .map(|to| peer::way(message, to));
         Some(match way {
             // The assembly actor gives it the form that its peer wants, as durably as here.
-            Some(Way::Gather | Way::Divide) => plan.assembly,
+            Some(PeerTreatment::Gather | PeerTreatment::Divide) => plan.assembly,
             _ => plan.first_stop(queue, message),
         })
     }
@@ -99,16 +99,13 @@ impl Queue {
     ) -> (Item, Dispatch) {
         let mut message = one.message.unwrap_or_default();
         let is_for_imsis = self.is_for_imsis();
-        let (by, moved) = match is_for_imsis {
-            true => {
-                // Not in the note, which is shown and stays when the number is erased.
-                let imsi = message.imsi.clone();
-                (imsi::note(&one.origin), Moved { imsi, towards: 0 })
-            }
-            false => {
-                let note = network::note(&message.network, &one.origin);
-                (note, Moved::default())
-            }
+        let (by, moved) = if is_for_imsis {
+            // Not in the note, which is shown and stays when the number is erased.
+            let imsi = message.imsi.clone();
+            (imsi::note(&one.origin), Moved { imsi, towards: 0 })
+        } else {
+            let note = network::note(&message.network, &one.origin);
+            (note, Moved::default())
         };
         rows.change.push(ChangeRow {
             id: item.id,
@@ -122,19 +119,21 @@ impl Queue {
         // A reading of the store gives the message its new queue, too.
         message.queue = queue;
         message.towards = 0;
-        match is_for_imsis {
-            true => traced::found_imsi(&self.node, &message, &one.origin),
-            false => traced::resolved(&self.node, &message, &one.origin),
+        if is_for_imsis {
+            traced::found_imsi(&self.node, &message, &one.origin);
+        } else {
+            traced::resolved(&self.node, &message, &one.origin);
         }
         let queued = item.for_another_queue();
         (item, Dispatch::new(&self.node, queue, message, queued))
     }
 
     fn ended(&self, item: Item, one: Resolved, at: i64) -> Final {
-        let error = match one.refused {
-            true => one.error,
+        let error = if one.refused {
+            one.error
+        } else {
             // The status that the ESME would have got, had the network been known then.
-            false => self.node.plan().no_route_status().to_string(),
+            self.node.plan().no_route_status().to_string()
         };
         if !one.refused {
             self.node.metrics.no_route.inc();

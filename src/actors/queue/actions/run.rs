@@ -5,11 +5,11 @@
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
-use crate::actors::context::ports::Counted;
+use crate::actors::context::ports::UnwrittenAttempts;
 use crate::actors::queue::Queue;
 use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
-use crate::actors::receipts::states::Reached;
+use crate::actors::receipts::states::MessageReached;
 use crate::pb::Final;
 use crate::store::WriteBatch;
 
@@ -24,7 +24,7 @@ impl Queue {
         &mut self,
         batch: WriteBatch,
         finals: Vec<Final>,
-        reached: Vec<Reached>,
+        reached: Vec<MessageReached>,
         ctx: &mut Context<Self>,
     ) {
         self.finish_and_confirm(batch, finals, reached, None, ctx);
@@ -35,13 +35,13 @@ impl Queue {
         &mut self,
         batch: WriteBatch,
         finals: Vec<Final>,
-        reached: Vec<Reached>,
+        reached: Vec<MessageReached>,
         confirms: Option<Confirms>,
         ctx: &mut Context<Self>,
     ) {
         self.have_left(finals.iter().map(|ended| ended.id));
         let (node, lease) = (self.node(), self.under_way.lease());
-        let counted = Counted::new(&self.port, batch.sent.len());
+        let counted = UnwrittenAttempts::new(&self.port, batch.sent.len());
         let work = async move {
             final_state::write_in(&node, lease, batch, finals, reached).await;
             drop((counted, confirms));

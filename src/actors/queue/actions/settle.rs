@@ -10,17 +10,18 @@ use std::time::Duration;
 use actix::Context;
 
 use crate::actors::context::item::Item;
-use crate::actors::context::plan::is_handsets;
-use crate::actors::context::ports::Counted;
+use crate::actors::context::ports::UnwrittenAttempts;
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::Taken;
-use crate::actors::queue::guard::Went;
+use crate::actors::queue::backlog::TakenItem;
+use crate::actors::queue::guard::breaker_verdict;
 use crate::actors::queue::in_flight::HeldItem;
 use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
-use crate::actors::receipts::states::Reached;
+use crate::actors::receipts::states::MessageReached;
 use crate::clock;
 use crate::config::OutcomePolicy;
+use crate::domain::gsm_result::BreakerVerdict;
+use crate::domain::queue_name::QueueName;
 use crate::domain::retry::Decision;
 use crate::domain::{bind, command_status};
 use crate::pb::delivery::What;
@@ -46,7 +47,7 @@ pub(super) struct FailedAttempt<'a> {
 pub(super) struct Results {
     pub(super) batch: WriteBatch,
     finals: Vec<Final>,
-    reached: Vec<Reached>,
+    reached: Vec<MessageReached>,
 }
 
 // === impl FailedAttempt ===
@@ -71,7 +72,7 @@ impl FailedAttempt<'_> {
     }
 
     /// That another one follows at `due_at`, if the sender of the message hears of it.
-    fn retrying(&self, operator: u32, due_at: i64) -> Option<Reached> {
+    fn retrying(&self, operator: u32, due_at: i64) -> Option<MessageReached> {
         let message = self.failure.message.clone()?;
         let report = StateReport {
             state: EarlyState::Retrying.into(),
@@ -82,7 +83,7 @@ impl FailedAttempt<'_> {
             due_at,
             ..StateReport::default()
         };
-        Some(Reached { message, report })
+        Some(MessageReached { message, report })
     }
 
     /// When the message is due after a pause, Unix ms.
@@ -111,7 +112,8 @@ impl Queue {
         for id in done {
             match self.in_flight.settle(*id) {
                 Some(HeldItem { item, probe, .. }) => {
-                    self.guard.went(probe, Went::Well, &self.port.name);
+                    self.guard
+                        .note_attempt(probe, BreakerVerdict::Works, &self.port.name);
                     arrived.push(item);
                 }
                 None => arrived.extend(self.answered_late(*id)),
@@ -141,11 +143,11 @@ impl Queue {
         }
         let sender = self.in_flight.take_timed_out(id);
         match self.backlog.remove(id, sender) {
-            Taken::Item(item) => return Some(item),
+            TakenItem::Item(item) => return Some(item),
             // It is out of reach for now: the queue skips it when it comes back into memory.
-            Taken::Away => self.backlog.skip(id),
-            Taken::NotHere if self.backlog.is_reading() => self.backlog.skip(id),
-            Taken::NotHere => {}
+            TakenItem::Away => self.backlog.skip(id),
+            TakenItem::NotHere if self.backlog.is_reading() => self.backlog.skip(id),
+            TakenItem::NotHere => {}
         }
         None
     }
@@ -153,7 +155,7 @@ impl Queue {
     /// Accounts have acknowledged these receipts.
     fn told(&mut self, told: Vec<u64>, ctx: &mut Context<Self>) {
         self.node.metrics.receipts_told.inc_by(told.len() as u64);
-        let counted = Counted::new(&self.port, told.len());
+        let counted = UnwrittenAttempts::new(&self.port, told.len());
         let ticket = self.node.store.write(WriteBatch {
             told,
             ..WriteBatch::default()
@@ -173,7 +175,7 @@ impl Queue {
         let queue = self.port.id;
         let by = bind::number(node.ids.node(), session);
         let at = clock::now_ms();
-        let counted = Counted::new(&self.port, items.len());
+        let counted = UnwrittenAttempts::new(&self.port, items.len());
         let work = async move {
             // Counted until these rows are durable or have failed.
             let _counted = counted;
@@ -231,9 +233,10 @@ impl Queue {
         let culprit = self.blame(session, &failed);
         // In reverse, so that pushing them to the front keeps their order.
         for failure in failed.iter().rev() {
-            let item = match failure.late {
-                true => self.refused_after_all(failure),
-                false => self.failed(session, failure),
+            let item = if failure.late {
+                self.refused_after_all(failure)
+            } else {
+                self.failed(session, failure)
             };
             let Some(item) = item else { continue };
             let attempt = FailedAttempt {
@@ -274,18 +277,19 @@ impl Queue {
         let HeldItem { item, probe, .. } = self.in_flight.take_back(session, failure.id)?;
         if self.guard.is_watching() {
             let plan = self.node.plan();
-            let verdict = match failure.ended && self.suspects.doubts_peer() {
-                true => Went::Badly,
-                false => Went::by(failure, plan.retry_of(self.port.id), probe),
+            let verdict = if failure.ended && self.suspects.doubts_peer() {
+                BreakerVerdict::Fails
+            } else {
+                breaker_verdict(failure, plan.retry_of(self.port.id), probe)
             };
-            self.guard.went(probe, verdict, &self.port.name);
+            self.guard.note_attempt(probe, verdict, &self.port.name);
         }
         Some(item)
     }
 
     /// The breaker has opened. Connections to a GSM network hold more than they have under way: they give that back.
     fn call_back(&self) {
-        if is_handsets(&self.port.name) {
+        if QueueName::parse(&self.port.name).is_handsets() {
             let parts = self.in_flight.items().map(|item| u32::from(item.part));
             let parts: BTreeSet<u32> = parts.collect();
             self.ask_sessions(&Vec::from_iter(parts));

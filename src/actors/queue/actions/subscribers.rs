@@ -6,7 +6,7 @@
 use actix::Context;
 
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::Key;
+use crate::actors::queue::backlog::SubscriberKey;
 use crate::pb::SubscriberReady;
 use crate::store::{StoreError, Stored};
 
@@ -22,10 +22,13 @@ impl Queue {
         self.backlog.want_subscribers();
         let mut ids = ready.ids;
         if !ready.imsi.is_empty() {
-            ids.extend(self.backlog.of_subscriber(Key::of_imsi(&ready.imsi)));
+            ids.extend(
+                self.backlog
+                    .of_subscriber(SubscriberKey::of_imsi(&ready.imsi)),
+            );
         }
         if !ready.msisdn.is_empty() {
-            let number = Key::of_number(ready.msisdn.as_bytes());
+            let number = SubscriberKey::of_number(ready.msisdn.as_bytes());
             ids.extend(self.backlog.of_subscriber(number));
         }
         self.wake_messages(ids, ctx);

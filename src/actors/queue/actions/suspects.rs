@@ -13,15 +13,15 @@ use tokio::time::Instant;
 use super::grant::BATCH;
 use super::settle::{FailedAttempt, Results};
 use crate::actors::context::item::{Item, has_expired};
-use crate::actors::context::plan::is_handsets;
 use crate::actors::queue::Queue;
 use crate::actors::queue::in_flight::HeldItem;
-use crate::actors::queue::sessions::{Apart, Turn};
+use crate::actors::queue::sessions::{Apart, SessionTurn};
 use crate::actors::queue::suspects::{ASIDE, Blame};
-use crate::actors::queue::trial::Verdict;
+use crate::actors::queue::trial::TrialVerdict;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content;
+use crate::domain::queue_name::QueueName;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::queue_command::Verb;
@@ -118,11 +118,11 @@ impl Queue {
         };
         self.in_flight.settle(id);
         match verdict {
-            Verdict::Open { pause } => {
+            TrialVerdict::Open { pause } => {
                 self.backlog.push_first(item);
                 self.in_order.wait(id, pause);
             }
-            Verdict::Guilty { ended } => {
+            TrialVerdict::Guilty { ended } => {
                 self.counters.failed += 1;
                 let ended = Final {
                     id,
@@ -166,7 +166,7 @@ impl Queue {
 
     /// Whether suspects are kept out of the lists until they are tried. In strict order they hold the others instead.
     pub(super) fn sets_aside(&self) -> bool {
-        !self.backlog.is_in_order() && !is_handsets(&self.port.name)
+        !self.backlog.is_in_order() && !QueueName::parse(&self.port.name).is_handsets()
     }
 
     /// How many messages may be granted, of `most`: few after a session was ended, and one while only that can show
@@ -189,7 +189,7 @@ impl Queue {
     }
 
     /// What a session is given while no more than one message may be under way is a try, too.
-    pub(super) fn try_these(&mut self, turn: &Turn, deliveries: &[Delivery]) {
+    pub(super) fn try_these(&mut self, turn: &SessionTurn, deliveries: &[Delivery]) {
         let ids = deliveries.iter().map(|delivery| delivery.id).collect();
         self.suspects.begin(turn.session, ids, Instant::now());
     }
@@ -317,7 +317,7 @@ impl Queue {
     }
 
     /// Gives the session that is apart the suspects of the next try, as far as tokens and the store allow.
-    fn try_on(&mut self, turn: &Turn, now: Instant, ctx: &mut Context<Self>) {
+    fn try_on(&mut self, turn: &SessionTurn, now: Instant, ctx: &mut Context<Self>) {
         let burst = self.burst();
         self.tokens.drop_dead();
         let mut quota = self.guard.quota(self.room_for_unwritten());

@@ -13,7 +13,7 @@ use actix::Context;
 use super::pass_over::via_look_up;
 use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
-use crate::actors::queue::backlog::Waiter;
+use crate::actors::queue::backlog::BlockWaiter;
 use crate::actors::queue::dispatch::Dispatch;
 use crate::actors::queue::transfer_order::TransferOrder;
 use crate::clock;
@@ -162,7 +162,7 @@ impl Queue {
     /// Reads one block back into memory; [`Queue::transfer_fitting`] continues with its items.
     fn transfer_block(&mut self, order: Rc<TransferOrder>, ctx: &mut Context<Self>) {
         if let Some(block) = self.backlog.block_below(order.blocks_below) {
-            self.fetch_block(block, Waiter::Transfer(order), ctx);
+            self.fetch_block(block, BlockWaiter::Transfer(order), ctx);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::actors::queue::transfer_order::TransferOrder;
 #[derive(Default)]
 pub(super) struct Blocks {
     /// Who waits for each block that is being read, by its number.
-    asked: HashMap<u64, Vec<Waiter>>,
+    asked: HashMap<u64, Vec<BlockWaiter>>,
     /// The number of the next block to be written out.
     next: u64,
     /// Whether a block is being written out.
@@ -20,7 +20,7 @@ pub(super) struct Blocks {
 }
 
 /// What continues when a block is in memory again or could not be read.
-pub enum Waiter {
+pub enum BlockWaiter {
     /// A caller that takes the next message and will look again by itself.
     Anyone,
     /// Expiry looks through the lists again.
@@ -32,14 +32,14 @@ pub enum Waiter {
 
 impl Blocks {
     /// Registers `waiter`; returns whether the block has to be read, because nobody asked for it yet.
-    pub(super) fn ask(&mut self, number: u64, waiter: Waiter) -> bool {
+    pub(super) fn ask(&mut self, number: u64, waiter: BlockWaiter) -> bool {
         let waiting = self.asked.entry(number).or_default();
         waiting.push(waiter);
         waiting.len() == 1
     }
 
     /// The waiters of a block that is in memory again or could not be read.
-    pub(super) fn came(&mut self, number: u64) -> Vec<Waiter> {
+    pub(super) fn came(&mut self, number: u64) -> Vec<BlockWaiter> {
         self.asked.remove(&number).unwrap_or_default()
     }
 
@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn a_block_is_asked_for_once_and_all_who_want_it_hear_of_it() {
         let mut blocks = Blocks::default();
-        assert!(blocks.ask(3, Waiter::Anyone));
-        assert!(!blocks.ask(3, Waiter::Expiry));
+        assert!(blocks.ask(3, BlockWaiter::Anyone));
+        assert!(!blocks.ask(3, BlockWaiter::Expiry));
         assert!(blocks.is_asked(3) && !blocks.is_idle());
         assert_eq!(blocks.came(3).len(), 2);
         assert!(blocks.is_idle());
-        assert!(blocks.ask(3, Waiter::Expiry), "it has gone out again");
+        assert!(blocks.ask(3, BlockWaiter::Expiry), "it has gone out again");
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod taking;
 
 use std::collections::{HashMap, VecDeque};
 
-use super::waiting::Waiting;
+use super::waiting::WaitingList;
 use crate::actors::context::item::Item;
 use crate::actors::context::plan::Weights;
 use crate::pb::Message;
@@ -31,7 +31,7 @@ const LATE: u64 = 10_000 << 20;
 const FEW: usize = 4;
 
 /// An item with its body.
-pub type Ready = (Item, Box<Message>);
+pub type ReadyItem = (Item, Box<Message>);
 
 /// A message that is taken out of turn, with its body if that is in memory.
 pub type Withdrawn = (Item, Option<Box<Message>>);
@@ -64,11 +64,11 @@ pub struct Level {
 /// The waiting messages of one account.
 #[derive(Debug, Default)]
 struct Flow {
-    ready: VecDeque<Ready>,
-    waiting: Waiting,
+    ready: VecDeque<ReadyItem>,
+    waiting: WaitingList,
     /// The newest messages, with bodies, behind those without. They keep a list that was long for a
     /// moment from being read from the store until it is empty.
-    behind: VecDeque<Ready>,
+    behind: VecDeque<ReadyItem>,
     /// The cost that the account may still send in this round; below 0 it has exceeded its share.
     credit: i64,
     /// Its share of a round: its weight times the length of a turn.
@@ -93,7 +93,7 @@ enum Listed {
 
 /// The items to read next.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct LevelPage {
     pub items: Vec<Item>,
     /// Blocks at the front of a list, to be read back.
     pub blocks: Vec<u64>,
@@ -227,14 +227,16 @@ impl Level {
         let octets = weight_of_all(&flow.ready);
         let ready = std::mem::take(&mut flow.ready).into_iter().rev();
         for (other, _) in ready {
-            match flow.is_being_read {
-                true => flow.returned.push_front(other),
-                false => flow.waiting.push_front(other),
+            if flow.is_being_read {
+                flow.returned.push_front(other);
+            } else {
+                flow.waiting.push_front(other);
             }
         }
-        match flow.is_being_read {
-            true => flow.put_returned(item),
-            false => flow.waiting.push_first(item),
+        if flow.is_being_read {
+            flow.put_returned(item);
+        } else {
+            flow.waiting.push_first(item);
         }
         self.octets -= octets;
         self.ready -= bodies;
@@ -246,16 +248,17 @@ impl Level {
     /// behind it lose their bodies, and are read again.
     pub fn put_in_place(&mut self, item: Item, weights: &Weights) {
         let flow = self.flow(item.sender, weights);
-        let is_later = |other: &Ready| other.0.id > item.id;
+        let is_later = |other: &ReadyItem| other.0.id > item.id;
         let at = flow.ready.iter().position(is_later);
         let later = at.map(|at| flow.ready.split_off(at)).unwrap_or_default();
         let bodies = later.len();
         let mut octets = weight_of_all(&later);
         let comes_after_bodies = bodies == 0;
         for (other, _) in later.into_iter().rev() {
-            match flow.is_being_read {
-                true => flow.returned.push_front(other),
-                false => flow.waiting.push_front(other),
+            if flow.is_being_read {
+                flow.returned.push_front(other);
+            } else {
+                flow.waiting.push_front(other);
             }
         }
         let newest = match flow.behind.front() {
@@ -303,7 +306,7 @@ impl Level {
         let flow = self.flow(item.sender, weights);
         let is_next = flow.waiting.is_empty() && !flow.is_being_read;
         let has_few = page > 0 && flow.ready.len() < FEW;
-        let later = |list: &VecDeque<Ready>| if by_id { later(list, item.id) } else { 0 };
+        let later = |list: &VecDeque<ReadyItem>| if by_id { later(list, item.id) } else { 0 };
         let overtaken_by = later(&flow.ready);
         if overtaken_by > 0 || (is_next && (has_room || has_few)) {
             let at = flow.ready.len() - overtaken_by;
@@ -339,9 +342,10 @@ impl Level {
             return;
         };
         self.octets -= message.weight();
-        match flow.is_being_read {
-            true => flow.returned.push_front(last),
-            false => flow.waiting.push_front(last),
+        if flow.is_being_read {
+            flow.returned.push_front(last);
+        } else {
+            flow.waiting.push_front(last);
         }
         self.ready -= 1;
         self.waiting += 1;
@@ -361,13 +365,13 @@ impl Level {
     }
 
     /// The next message.
-    pub fn front(&mut self) -> Option<&Ready> {
+    pub fn front(&mut self) -> Option<&ReadyItem> {
         let sender = self.turn()?;
         self.flows.get(&sender)?.ready.front()
     }
 
     /// Takes the next message and charges its cost to the current turn of its account.
-    pub fn pop(&mut self, cost: u32) -> Option<Ready> {
+    pub fn pop(&mut self, cost: u32) -> Option<ReadyItem> {
         let sender = self.turn()?;
         let flow = self.flows.get_mut(&sender)?;
         let next = flow.ready.pop_front()?;
@@ -447,14 +451,14 @@ impl Flow {
 }
 
 /// How many at the end of a list were accepted after the message with this id, a moment ago.
-fn later(list: &VecDeque<Ready>, id: u64) -> usize {
+fn later(list: &VecDeque<ReadyItem>, id: u64) -> usize {
     let is_later = |other: &u64| *other > id && other - id < LATE;
     let ids = list.iter().rev().map(|(item, _)| item.id);
     ids.take_while(is_later).count()
 }
 
 /// What these bodies take in memory.
-fn weight_of_all(bodies: &VecDeque<Ready>) -> u64 {
+fn weight_of_all(bodies: &VecDeque<ReadyItem>) -> u64 {
     bodies.iter().map(|(_, message)| message.weight()).sum()
 }
 

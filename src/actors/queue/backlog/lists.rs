@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use super::level::{Level, Page, Ready, Withdrawn};
-use super::waiting::Taken;
+use super::level::{Level, LevelPage, ReadyItem, Withdrawn};
+use super::waiting::TakenItem;
 use crate::actors::context::item::{Item, PRIORITIES};
 use crate::actors::context::plan::{Plan, Weights};
 use crate::pb::Message;
@@ -21,7 +21,7 @@ const LONGEST_TURN: u64 = 16;
 const WHOLE: u32 = 100;
 
 #[derive(Debug, Default)]
-pub struct Lists {
+pub struct BacklogLists {
     levels: [Level; PRIORITIES],
     takes_turns: bool,
     /// One list for all, in the order of acceptance.
@@ -49,7 +49,7 @@ struct BodyRoom {
 /// The largest body, about: so much is expected of the first ones that are read.
 const LARGEST: u64 = 64 * 1024;
 
-impl Lists {
+impl BacklogLists {
     /// `takes_turns`: whether accounts share the queue in turns; otherwise each priority is one list.
     /// `is_in_order`: whether there is one list for all.
     pub fn new(takes_turns: bool, is_in_order: bool, plan: &Plan) -> Self {
@@ -82,9 +82,10 @@ impl Lists {
 
     /// The level that an item belongs to.
     fn level_of(&self, item: &Item) -> usize {
-        match self.is_in_order {
-            true => 0,
-            false => usize::from(item.priority),
+        if self.is_in_order {
+            0
+        } else {
+            usize::from(item.priority)
         }
     }
 
@@ -175,9 +176,10 @@ impl Lists {
             && item.what == What::Message;
         let octets = message.weight();
         self.octets.saw(octets);
-        let page = match self.octets() + octets > self.octets.room {
-            true => 0,
-            false => page,
+        let page = if self.octets() + octets > self.octets.room {
+            0
+        } else {
+            page
         };
         self.levels[level].accept(item, message, page, &self.weights, by_id);
     }
@@ -191,13 +193,13 @@ impl Lists {
     }
 
     /// The next message to go.
-    pub fn front(&mut self) -> Option<&Ready> {
+    pub fn front(&mut self) -> Option<&ReadyItem> {
         let level = self.next_level()?;
         self.levels[level].front()
     }
 
     /// Takes the next message and charges its cost to the current turn of its account.
-    pub fn pop(&mut self, cost: u32) -> Option<Ready> {
+    pub fn pop(&mut self, cost: u32) -> Option<ReadyItem> {
         let level = self.next_level()?;
         let next = self.levels[level].pop(cost)?;
         let is_ready = |level: &Level| level.ready() > 0;
@@ -224,7 +226,7 @@ impl Lists {
 
     /// The items to read next, and their priority. Without room for their bodies, one at a time, for a priority or an
     /// account that has none.
-    pub fn next_page(&mut self, page: usize, most: usize) -> Option<(usize, Page)> {
+    pub fn next_page(&mut self, page: usize, most: usize) -> Option<(usize, LevelPage)> {
         let used = self.octets();
         let (page, most) = match self.octets.fit(used) {
             // As of the page: what is there is used up by half before more is read for all.
@@ -251,13 +253,13 @@ impl Lists {
     }
 
     /// Takes out one item by its id; faster with its sender.
-    pub fn take(&mut self, id: u64, sender: Option<u32>) -> Taken {
+    pub fn take(&mut self, id: u64, sender: Option<u32>) -> TakenItem {
         let sender = if self.takes_turns { sender } else { Some(0) };
-        let mut taken = Taken::NotHere;
+        let mut taken = TakenItem::NotHere;
         for level in &mut self.levels {
             match level.take(id, sender) {
-                Taken::NotHere => {}
-                Taken::Away => taken = Taken::Away,
+                TakenItem::NotHere => {}
+                TakenItem::Away => taken = TakenItem::Away,
                 found => return found,
             }
         }
@@ -295,9 +297,10 @@ impl Default for BodyRoom {
 impl BodyRoom {
     /// A body takes so much: more than usual counts at once, less little by little.
     fn saw(&mut self, octets: u64) {
-        self.typical = match octets > self.typical {
-            true => octets,
-            false => self.typical - (self.typical - octets).div_ceil(8),
+        self.typical = if octets > self.typical {
+            octets
+        } else {
+            self.typical - (self.typical - octets).div_ceil(8)
         };
     }
 

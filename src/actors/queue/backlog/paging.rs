@@ -4,12 +4,12 @@
 //! Called by the actions that use the store. A page, a block written out, and a block read back each
 //! begin and end here.
 
-use super::{Backlog, Block, Level, Waiter};
+use super::{Backlog, BlockAddress, BlockWaiter, Level};
 use crate::actors::context::item::{Item, PRIORITIES};
 use crate::pb::Message;
 
 /// Items to read next, and blocks that must be read back first.
-pub struct Page {
+pub struct BacklogPage {
     pub level: usize,
     pub items: Vec<Item>,
     pub blocks: Vec<u64>,
@@ -35,17 +35,18 @@ impl Backlog {
 
     /// Takes out the items to read next: bodies of waiting messages, while the page at the front of a
     /// priority runs low or an account has none. [`Backlog::end_page`] follows if there are items.
-    pub fn next_page(&mut self, page: usize, most: usize) -> Option<Page> {
+    pub fn next_page(&mut self, page: usize, most: usize) -> Option<BacklogPage> {
         let (level, mut next) = self.lists.next_page(page, most)?;
         next.blocks.retain(|number| !self.blocks.is_asked(*number));
         if !self.gone.is_empty() {
             next.items.retain(|item| !self.gone.remove(&item.id));
         }
-        match next.items.is_empty() {
-            true => self.lists.level(level).end_reading(),
-            false => self.reading = Some(next.items.len()),
+        if next.items.is_empty() {
+            self.lists.level(level).end_reading();
+        } else {
+            self.reading = Some(next.items.len());
         }
-        Some(Page {
+        Some(BacklogPage {
             level,
             items: next.items,
             blocks: next.blocks,
@@ -65,7 +66,7 @@ impl Backlog {
 
     /// Takes a block to be written out of memory if more than `memory_items` items are there: its level,
     /// number and octets. [`Backlog::end_spill`] follows.
-    pub fn begin_spill(&mut self, memory_items: usize) -> Option<(Block, Vec<u8>)> {
+    pub fn begin_spill(&mut self, memory_items: usize) -> Option<(BlockAddress, Vec<u8>)> {
         let in_memory = self.levels().iter().map(Level::in_memory_len);
         if self.blocks.is_leaving() || in_memory.sum::<usize>() <= memory_items {
             return None;
@@ -78,23 +79,23 @@ impl Backlog {
     }
 
     /// The block is out of memory; if not `written`, it stays. Returns false if nobody will read it.
-    pub fn end_spill(&mut self, (level, number): Block, written: bool) -> bool {
+    pub fn end_spill(&mut self, (level, number): BlockAddress, written: bool) -> bool {
         self.blocks.end_leaving();
         self.lists.level(level).spilled_as(number, !written)
     }
 
     /// Registers `waiter`; returns whether the block has to be read, because nobody asked for it yet.
-    pub fn ask_for_block(&mut self, number: u64, waiter: Waiter) -> bool {
+    pub fn ask_for_block(&mut self, number: u64, waiter: BlockWaiter) -> bool {
         self.blocks.ask(number, waiter)
     }
 
     /// The waiters of a block that has been read or cannot be.
-    pub fn waiters_of(&mut self, number: u64) -> Vec<Waiter> {
+    pub fn waiters_of(&mut self, number: u64) -> Vec<BlockWaiter> {
         self.blocks.came(number)
     }
 
     /// A block has been read. Items that were replaced meanwhile get their other times.
-    pub fn fill_block(&mut self, (level, number): Block, octets: &[u8]) {
+    pub fn fill_block(&mut self, (level, number): BlockAddress, octets: &[u8]) {
         self.lists.level(level).filled(number, octets);
         if self.replaced_afar.is_empty() {
             return;
@@ -125,7 +126,7 @@ impl Backlog {
     }
 
     /// A block out of memory with a number below this one.
-    pub fn block_below(&self, number: u64) -> Option<Block> {
+    pub fn block_below(&self, number: u64) -> Option<BlockAddress> {
         let mut levels = self.levels().iter().enumerate();
         levels.find_map(|(at, level)| {
             // Every block holds something that expires before the end of time.

@@ -20,8 +20,8 @@ pub(super) struct Scheduled {
     /// Pauses are measured from here.
     began: Instant,
     /// By due time, then in order of acceptance.
-    order: BTreeSet<(Due, u64)>,
-    items: HashMap<u64, (Due, Item), ahash::RandomState>,
+    order: BTreeSet<(DueTime, u64)>,
+    items: HashMap<u64, (DueTime, Item), ahash::RandomState>,
     /// How many items of each sender.
     of: HashMap<u32, usize, ahash::RandomState>,
     /// Whom the items wait for.
@@ -30,7 +30,7 @@ pub(super) struct Scheduled {
 
 /// When an item is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum DueTime {
     /// Unix milliseconds.
     TimeOfDay(i64),
     /// Milliseconds since `began`.
@@ -56,7 +56,7 @@ impl Scheduled {
 
     /// Schedules an item for the time that its sender has requested (Unix ms).
     pub(super) fn schedule(&mut self, item: Item, at: i64) {
-        self.push(item, Due::TimeOfDay(at));
+        self.push(item, DueTime::TimeOfDay(at));
     }
 
     /// Schedules an item for the end of a pause, given as Unix ms of the current wall clock. The time
@@ -65,11 +65,11 @@ impl Scheduled {
     pub(super) fn pause(&mut self, item: Item, at: i64, longest: Duration) {
         let longest = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
         let left = (at - clock::now_ms()).min(longest);
-        let due = Due::Pause(self.elapsed_ms(Instant::now()) + left);
+        let due = DueTime::Pause(self.elapsed_ms(Instant::now()) + left);
         self.push(item, due);
     }
 
-    fn push(&mut self, item: Item, due: Due) {
+    fn push(&mut self, item: Item, due: DueTime) {
         self.take(item.id);
         self.items.insert(item.id, (due, item));
         *self.of.entry(item.sender).or_default() += 1;
@@ -82,13 +82,13 @@ impl Scheduled {
     pub(super) fn pop_due(&mut self, now: i64, at: Instant) -> Option<Item> {
         let elapsed = self.elapsed_ms(at);
         let over = |first, last| self.order.range((first, 0)..=(last, u64::MAX)).next();
-        let by_time = over(Due::TimeOfDay(i64::MIN), Due::TimeOfDay(now));
-        let by_pause = over(Due::Pause(i64::MIN), Due::Pause(elapsed));
-        let overdue = |due: &Due| match due {
-            Due::TimeOfDay(due) => now.saturating_sub(*due),
-            Due::Pause(due) => elapsed.saturating_sub(*due),
+        let by_time = over(DueTime::TimeOfDay(i64::MIN), DueTime::TimeOfDay(now));
+        let by_pause = over(DueTime::Pause(i64::MIN), DueTime::Pause(elapsed));
+        let overdue = |due: &DueTime| match due {
+            DueTime::TimeOfDay(due) => now.saturating_sub(*due),
+            DueTime::Pause(due) => elapsed.saturating_sub(*due),
         };
-        let longest_first = |(due, id): &&(Due, u64)| (Reverse(overdue(due)), *id);
+        let longest_first = |(due, id): &&(DueTime, u64)| (Reverse(overdue(due)), *id);
         let (_, id) = by_time
             .into_iter()
             .chain(by_pause)
@@ -116,7 +116,7 @@ impl Scheduled {
 
     /// Takes the items that match `wanted`, in order of their time.
     pub(super) fn take_if(&mut self, mut wanted: impl FnMut(&Item) -> bool) -> Vec<Item> {
-        let mut taken: Vec<(Due, Item)> = self
+        let mut taken: Vec<(DueTime, Item)> = self
             .items
             .extract_if(|_, (_, item)| wanted(item))
             .map(|(_, one)| one)

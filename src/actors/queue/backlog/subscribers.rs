@@ -19,23 +19,23 @@ const MOST_ASKED: usize = 4_096;
 
 /// A subscriber, by its IMSI or by its number. Two may have one key: then one more message is tried early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(u32);
+pub struct SubscriberKey(u32);
 
 #[derive(Debug, Default)]
 pub(super) struct Subscribers {
     is_wanted: bool,
-    known: HashMap<u64, Key, ahash::RandomState>,
+    known: HashMap<u64, SubscriberKey, ahash::RandomState>,
     /// Known messages, to be found by subscriber: many may come back at once.
-    by_key: BTreeSet<(Key, u64)>,
+    by_key: BTreeSet<(SubscriberKey, u64)>,
     unread: BTreeSet<u64>,
-    asked: HashSet<Key>,
+    asked: HashSet<SubscriberKey>,
     /// Messages of those who asked, until everything is read: then they go together, in order.
     found: Vec<u64>,
 }
 
-// === impl Key ===
+// === impl SubscriberKey ===
 
-impl Key {
+impl SubscriberKey {
     pub fn of_imsi(imsi: &str) -> Self {
         Self::of("imsi", imsi.as_bytes())
     }
@@ -100,7 +100,7 @@ impl Subscribers {
     }
 
     /// A message was read.
-    pub fn read(&mut self, id: u64, key: Option<Key>) {
+    pub fn read(&mut self, id: u64, key: Option<SubscriberKey>) {
         if !self.unread.remove(&id) {
             return;
         }
@@ -127,7 +127,7 @@ impl Subscribers {
     }
 
     /// The messages of a subscriber that are known; those that are unread follow.
-    pub fn of(&mut self, key: Key) -> Vec<u64> {
+    pub fn of(&mut self, key: SubscriberKey) -> Vec<u64> {
         if !self.unread.is_empty() && self.asked.len() < MOST_ASKED {
             self.asked.insert(key);
         }
@@ -146,9 +146,12 @@ mod tests {
         subscribers.came(1);
         assert!(subscribers.unread(9).is_empty(), "nobody wants it");
         subscribers.begin([1, 2, 3].into_iter());
-        let (alice, bob) = (Key::of_number(b"+4470"), Key::of_number(b"4471"));
-        assert_eq!(alice, Key::of_number(b"4470"));
-        assert_ne!(Key::of_imsi("4470"), alice);
+        let (alice, bob) = (
+            SubscriberKey::of_number(b"+4470"),
+            SubscriberKey::of_number(b"4471"),
+        );
+        assert_eq!(alice, SubscriberKey::of_number(b"4470"));
+        assert_ne!(SubscriberKey::of_imsi("4470"), alice);
         assert_eq!(subscribers.unread(2), [1, 2]);
         subscribers.read(1, Some(alice));
         subscribers.read(2, Some(bob));
@@ -174,7 +177,7 @@ mod tests {
         subscribers.begin(0..MOST as u64 + 10);
         assert_eq!(subscribers.unread(usize::MAX).len(), MOST);
         for asked in 0..2 * MOST_ASKED {
-            subscribers.of(Key::of_imsi(&asked.to_string()));
+            subscribers.of(SubscriberKey::of_imsi(&asked.to_string()));
         }
         assert_eq!(subscribers.asked.len(), MOST_ASKED);
     }
@@ -186,13 +189,19 @@ mod tests {
             due_at: clock::now_ms() + 60_000,
             ..Message::default()
         };
-        assert_eq!(Key::of_message(&later, 0), None);
-        assert_eq!(Key::of_message(&later, 1), Some(Key::of_number(b"4470")));
+        assert_eq!(SubscriberKey::of_message(&later, 0), None);
+        assert_eq!(
+            SubscriberKey::of_message(&later, 1),
+            Some(SubscriberKey::of_number(b"4470"))
+        );
         let reachable = Message {
             imsi: "00101".to_owned(),
             due_at: 0,
             ..later
         };
-        assert_eq!(Key::of_message(&reachable, 0), Some(Key::of_imsi("00101")));
+        assert_eq!(
+            SubscriberKey::of_message(&reachable, 0),
+            Some(SubscriberKey::of_imsi("00101"))
+        );
     }
 }

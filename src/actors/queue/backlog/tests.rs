@@ -7,7 +7,7 @@ const PAGE: usize = 8;
 
 /// The messages 1 to `count`; those behind the first page have no body, and the newest have one again.
 fn backlog(count: u64) -> Backlog {
-    let mut backlog = Backlog::over(Lists::default(), false);
+    let mut backlog = Backlog::over(BacklogLists::default(), false);
     (1..=count).for_each(|id| backlog.accept(Item::message(id), Box::default(), PAGE));
     backlog
 }
@@ -35,7 +35,7 @@ impl Backlog {
 fn what_is_taken_for_another_queue_is_in_order() {
     let mut backlog = backlog(13);
     assert_eq!(backlog.ready(), PAGE);
-    let Batch { items, .. } = backlog.take_batch(100);
+    let MovedBatch { items, .. } = backlog.take_batch(100);
     let ids: Vec<u64> = items.iter().map(|(item, _)| item.id).collect();
     assert_eq!(ids, Vec::from_iter(1..=13));
     let bare = items.iter().filter(|(_, message)| message.is_none());
@@ -60,7 +60,7 @@ fn what_gets_other_times_goes_back_to_its_place_where_order_counts() {
         if is_kept {
             backlog.keep_places();
         }
-        assert_eq!(backlog.remove(id, None), Taken::Item(Item::message(id)));
+        assert_eq!(backlog.remove(id, None), TakenItem::Item(Item::message(id)));
         backlog.set_times(Item::message(id), (0, u32::MAX));
         assert_eq!(backlog.len(), 13);
         let is_sorted = backlog.sent().is_sorted();

@@ -29,11 +29,11 @@ struct Packed {
 
 /// A first-in first-out list of items.
 #[derive(Debug, Default)]
-pub struct Waiting {
+pub struct WaitingList {
     /// Items that came back: before all others.
     front: VecDeque<Packed>,
     /// Oldest first; new items go into the last one until it is full.
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<ItemBlock>,
     /// Number of blocks that have left at the front since the start, and `until` of the last one.
     gone_by: u64,
     popped_until: u64,
@@ -45,14 +45,14 @@ pub struct Waiting {
 }
 
 #[derive(Debug)]
-struct Block {
+struct ItemBlock {
     /// No ascending id in this block or an earlier one is higher.
     until: u64,
-    place: Place,
+    place: ItemPlace,
 }
 
 #[derive(Debug)]
-enum Place {
+enum ItemPlace {
     Memory(VecDeque<Packed>),
     /// Being written to the index file; the items stay here until that is confirmed.
     Leaving {
@@ -69,18 +69,18 @@ enum Place {
     },
 }
 
-/// What [`Waiting::pop`] found.
+/// What [`WaitingList::pop`] found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Popped {
     Item(Item),
-    /// The next block is spilled: read it and call [`Waiting::filled`].
+    /// The next block is spilled: read it and call [`WaitingList::filled`].
     Spilled(u64),
     Empty,
 }
 
-/// What [`Waiting::take`] found.
+/// What [`WaitingList::take`] found.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TakenItem {
     Item(Item),
     /// It may be in a block that is out of memory or being written out.
     Away,
@@ -151,9 +151,9 @@ impl From<Item> for Packed {
     }
 }
 
-// === impl Waiting ===
+// === impl WaitingList ===
 
-impl Waiting {
+impl WaitingList {
     /// All items, spilled ones included.
     pub fn len(&self) -> usize {
         self.len
@@ -168,7 +168,7 @@ impl Waiting {
         self.blocks
             .iter()
             .map(|block| match &block.place {
-                Place::Spilled { len, .. } => *len,
+                ItemPlace::Spilled { len, .. } => *len,
                 _ => 0,
             })
             .sum()
@@ -179,9 +179,9 @@ impl Waiting {
         let is_stray = item.id <= self.highest;
         self.highest = self.highest.max(item.id);
         let items = match self.blocks.back_mut() {
-            Some(Block {
+            Some(ItemBlock {
                 until,
-                place: Place::Memory(items),
+                place: ItemPlace::Memory(items),
             }) if items.len() < BLOCK => {
                 *until = self.highest;
                 if items.len() == items.capacity() {
@@ -193,9 +193,9 @@ impl Waiting {
             _ => Some(VecDeque::from([item.into()])),
         };
         if let Some(items) = items {
-            self.blocks.push_back(Block {
+            self.blocks.push_back(ItemBlock {
                 until: self.highest,
-                place: Place::Memory(items),
+                place: ItemPlace::Memory(items),
             });
         }
         if is_stray {
@@ -221,8 +221,8 @@ impl Waiting {
         if self.front.iter().any(|other| other.id > item.id) {
             return self.push_first(item);
         }
-        if let Some(Block { place, .. }) = self.blocks.front()
-            && matches!(place, Place::Spilled { ids, .. } if item.id < ids.0)
+        if let Some(ItemBlock { place, .. }) = self.blocks.front()
+            && matches!(place, ItemPlace::Spilled { ids, .. } if item.id < ids.0)
         {
             self.len += 1;
             return self.front.push_back(item.into());
@@ -230,11 +230,11 @@ impl Waiting {
         let at = self.blocks.partition_point(|block| block.until < item.id);
         let mut to = at;
         while let Some(block) = self.blocks.get_mut(to) {
-            if let Place::Leaving { items, .. } = &mut block.place {
+            if let ItemPlace::Leaving { items, .. } = &mut block.place {
                 // The octets being written will be ignored.
-                block.place = Place::Memory(std::mem::take(items));
+                block.place = ItemPlace::Memory(std::mem::take(items));
             }
-            if let Place::Memory(items) = &mut block.place {
+            if let ItemPlace::Memory(items) = &mut block.place {
                 let before = items.iter().position(|other| other.id > item.id);
                 items.insert(before.unwrap_or(items.len()), item.into());
                 self.len += 1;
@@ -255,11 +255,11 @@ impl Waiting {
 
     /// Whether the first item here came before the one with this id.
     pub fn begins_before(&self, id: u64) -> bool {
-        let lowest = |block: &Block| match &block.place {
-            Place::Memory(items) | Place::Leaving { items, .. } => {
+        let lowest = |block: &ItemBlock| match &block.place {
+            ItemPlace::Memory(items) | ItemPlace::Leaving { items, .. } => {
                 items.front().map(|item| item.id)
             }
-            Place::Spilled { ids, .. } => Some(ids.0),
+            ItemPlace::Spilled { ids, .. } => Some(ids.0),
         };
         let in_front = self.front.iter().map(|item| item.id);
         let mut firsts = in_front.chain(self.blocks.iter().filter_map(lowest));
@@ -275,14 +275,14 @@ impl Waiting {
             let Some(first) = self.blocks.front_mut() else {
                 return Popped::Empty;
             };
-            if let Place::Leaving { items, .. } = &mut first.place {
+            if let ItemPlace::Leaving { items, .. } = &mut first.place {
                 // The octets being written will be ignored.
-                first.place = Place::Memory(std::mem::take(items));
+                first.place = ItemPlace::Memory(std::mem::take(items));
             }
             match &mut first.place {
-                Place::Spilled { number, .. } => return Popped::Spilled(*number),
-                Place::Leaving { .. } => {}
-                Place::Memory(items) => {
+                ItemPlace::Spilled { number, .. } => return Popped::Spilled(*number),
+                ItemPlace::Leaving { .. } => {}
+                ItemPlace::Memory(items) => {
                     if let Some(item) = items.pop_front() {
                         self.len -= 1;
                         self.forget_stray(item.id);
@@ -303,39 +303,37 @@ impl Waiting {
     }
 
     /// Takes out one item, wherever it is in memory.
-    pub fn take(&mut self, id: u64) -> Taken {
+    pub fn take(&mut self, id: u64) -> TakenItem {
         if let Some(at) = self.front.iter().position(|item| item.id == id)
             && let Some(item) = self.front.remove(at)
         {
             self.len -= 1;
-            return Taken::Item(item.item());
+            return TakenItem::Item(item.item());
         }
         let at = match self.strays.get(&id) {
             Some(block) => usize::try_from(block - self.gone_by).unwrap_or(usize::MAX),
             None => self.blocks.partition_point(|block| block.until < id),
         };
         match self.blocks.get_mut(at).map(|block| &mut block.place) {
-            Some(Place::Memory(items)) => {
+            Some(ItemPlace::Memory(items)) => {
                 if let Some(at) = items.iter().position(|item| item.id == id)
                     && let Some(item) = items.remove(at)
                 {
                     self.len -= 1;
                     self.forget_stray(id);
-                    return Taken::Item(item.item());
+                    return TakenItem::Item(item.item());
                 }
             }
-            Some(Place::Leaving { items, .. }) if items.iter().any(|item| item.id == id) => {
-                return Taken::Away;
+            Some(ItemPlace::Leaving { items, .. }) if items.iter().any(|item| item.id == id) => {
+                return TakenItem::Away;
             }
             _ => {}
         }
-        let may_have = |block: &Block| match block.place {
-            Place::Spilled { ids, .. } => (ids.0..=ids.1).contains(&id),
-            _ => false,
-        };
-        match self.blocks.iter().any(may_have) {
-            true => Taken::Away,
-            false => Taken::NotHere,
+        let may_have = |block: &ItemBlock| matches!(block.place, ItemPlace::Spilled { ids, .. } if (ids.0..=ids.1).contains(&id));
+        if self.blocks.iter().any(may_have) {
+            TakenItem::Away
+        } else {
+            TakenItem::NotHere
         }
     }
 
@@ -345,24 +343,24 @@ impl Waiting {
         self.leaving(least).is_some()
     }
 
-    /// Takes that block; confirm with [`Waiting::spilled_as`].
+    /// Takes that block; confirm with [`WaitingList::spilled_as`].
     pub fn leave(&mut self, number: u64, least: usize) -> Option<Vec<u8>> {
         let at = self.leaving(least)?;
         let block = self.blocks.get_mut(at)?;
-        let Place::Memory(items) = &mut block.place else {
+        let ItemPlace::Memory(items) = &mut block.place else {
             return None;
         };
         let items = std::mem::take(items);
         let mut octets = Vec::with_capacity(items.len() * ITEM_OCTETS);
         items.iter().for_each(|item| item.write(&mut octets));
-        block.place = Place::Leaving { number, items };
+        block.place = ItemPlace::Leaving { number, items };
         Some(octets)
     }
 
     fn leaving(&self, least: usize) -> Option<usize> {
         let last = self.blocks.len().checked_sub(1)?;
         let can = |at: &usize| match &self.blocks[*at].place {
-            Place::Memory(items) => (1..last).contains(at) || items.len() >= least,
+            ItemPlace::Memory(items) => (1..last).contains(at) || items.len() >= least,
             _ => false,
         };
         (0..=last).rev().find(can)
@@ -372,12 +370,12 @@ impl Waiting {
     /// Returns false if its items have been taken out meanwhile: then nobody will read it.
     pub fn spilled_as(&mut self, number: u64, kept: bool) -> bool {
         for block in &mut self.blocks {
-            if let Place::Leaving { number: own, items } = &mut block.place
+            if let ItemPlace::Leaving { number: own, items } = &mut block.place
                 && *own == number
             {
                 let items = std::mem::take(items);
                 if kept {
-                    block.place = Place::Memory(items);
+                    block.place = ItemPlace::Memory(items);
                     return true;
                 }
                 if !self.strays.is_empty() {
@@ -385,7 +383,7 @@ impl Waiting {
                         self.strays.remove(&item.id);
                     });
                 }
-                block.place = Place::Spilled {
+                block.place = ItemPlace::Spilled {
                     number,
                     len: items.len(),
                     soonest: items.iter().map(|item| item.expires).min().unwrap_or(0),
@@ -401,7 +399,7 @@ impl Waiting {
 
     /// A spilled block has been read.
     pub fn filled(&mut self, number: u64, octets: &[u8]) {
-        let is_it = |block: &Block| matches!(block.place, Place::Spilled { number: own, .. } if own == number);
+        let is_it = |block: &ItemBlock| matches!(block.place, ItemPlace::Spilled { number: own, .. } if own == number);
         let Some(at) = self.blocks.iter().position(is_it) else {
             return;
         };
@@ -416,16 +414,16 @@ impl Waiting {
             }
             highest = highest.max(item.id);
         }
-        if let Place::Spilled { len, .. } = self.blocks[at].place {
+        if let ItemPlace::Spilled { len, .. } = self.blocks[at].place {
             self.len = self.len - len + items.len();
         }
-        self.blocks[at].place = Place::Memory(items);
+        self.blocks[at].place = ItemPlace::Memory(items);
     }
 
     /// A spilled block that holds an expired item.
     pub fn spilled_expired(&self, now: u32) -> Option<u64> {
         self.blocks.iter().find_map(|block| match block.place {
-            Place::Spilled {
+            ItemPlace::Spilled {
                 number, soonest, ..
             } if soonest <= now => Some(number),
             _ => None,
@@ -449,7 +447,7 @@ impl Waiting {
         };
         self.front.retain(&mut keep);
         for block in &mut self.blocks {
-            if let Place::Memory(items) = &mut block.place {
+            if let ItemPlace::Memory(items) = &mut block.place {
                 items.retain(&mut keep);
             }
         }
@@ -460,8 +458,8 @@ impl Waiting {
     /// The items in memory, unordered.
     pub fn in_memory(&self) -> impl Iterator<Item = Item> {
         let blocks = self.blocks.iter().filter_map(|block| match &block.place {
-            Place::Memory(items) | Place::Leaving { items, .. } => Some(items),
-            Place::Spilled { .. } => None,
+            ItemPlace::Memory(items) | ItemPlace::Leaving { items, .. } => Some(items),
+            ItemPlace::Spilled { .. } => None,
         });
         let packed = self.front.iter().chain(blocks.flatten());
         packed.map(Packed::item)
@@ -470,7 +468,7 @@ impl Waiting {
     /// Spilled blocks, each with the lowest and the highest id in it.
     pub fn spilled_blocks(&self) -> impl Iterator<Item = (u64, (u64, u64))> {
         self.blocks.iter().filter_map(|block| match block.place {
-            Place::Spilled { number, ids, .. } => Some((number, ids)),
+            ItemPlace::Spilled { number, ids, .. } => Some((number, ids)),
             _ => None,
         })
     }
@@ -478,8 +476,8 @@ impl Waiting {
     /// The id at the front, if it is in memory.
     pub fn first(&self) -> Option<u64> {
         let in_blocks = || match &self.blocks.front()?.place {
-            Place::Memory(items) | Place::Leaving { items, .. } => items.front(),
-            Place::Spilled { .. } => None,
+            ItemPlace::Memory(items) | ItemPlace::Leaving { items, .. } => items.front(),
+            ItemPlace::Spilled { .. } => None,
         };
         let first = self.front.front().or_else(in_blocks);
         first.map(|item| item.id)

@@ -2,7 +2,7 @@
 
 use super::Suspects;
 use crate::actors::context::item::Item;
-use crate::actors::queue::partition_set::Parts;
+use crate::actors::queue::partition_set::PartitionSet;
 use crate::pb::Message;
 
 impl Suspects {
@@ -17,7 +17,7 @@ impl Suspects {
     }
 
     /// Gives back all that were set aside, or those of some partitions, in order.
-    pub fn take_all_aside(&mut self, of: Option<Parts>) -> Vec<Item> {
+    pub fn take_all_aside(&mut self, of: Option<PartitionSet>) -> Vec<Item> {
         let fits = |item: &Item| of.is_none_or(|parts| parts.has(item.part));
         let taken = self.aside.extract_if(.., |_, (item, _)| fits(item));
         taken.map(|(_, (item, _))| item).collect()

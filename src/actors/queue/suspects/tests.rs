@@ -42,9 +42,10 @@ impl SessionEndingPeer {
         }
         let mut left: VecDeque<Item> = items.into();
         loop {
-            let next = match self.is_backward {
-                true => left.pop_back(),
-                false => left.pop_front(),
+            let next = if self.is_backward {
+                left.pop_back()
+            } else {
+                left.pop_front()
             };
             let Some(item) = next else { return true };
             if self.bad.contains(&item.id) {
@@ -64,9 +65,10 @@ impl SessionEndingPeer {
         let blame = self.suspects.session_ended(SESSION, lost, 1, false);
         for item in lost.iter().rev() {
             if blame != Blame::Alone(item.id) {
-                match self.suspects.has(item.id) {
-                    true => self.suspects.set_aside(*item, Some(Box::default())),
-                    false => self.waiting.push_front(*item),
+                if self.suspects.has(item.id) {
+                    self.suspects.set_aside(*item, Some(Box::default()));
+                } else {
+                    self.waiting.push_front(*item);
                 }
                 continue;
             }
@@ -105,9 +107,10 @@ impl SessionEndingPeer {
                 break;
             };
             let behind = self.waiting.len();
-            match self.suspects.has(item.id) || self.suspects.passes_over(&item, behind) {
-                true => self.suspects.set_aside(item, Some(Box::default())),
-                false => group.push(item),
+            if self.suspects.has(item.id) || self.suspects.passes_over(&item, behind) {
+                self.suspects.set_aside(item, Some(Box::default()));
+            } else {
+                group.push(item);
             }
         }
         if !group.is_empty() {
@@ -320,10 +323,7 @@ proptest! {
         let mut peer = SessionEndingPeer::new(150, &bad);
         peer.is_backward = is_backward;
         let sessions = peer.sessions_for_good(window);
-        let each = match is_backward {
-            false => 2,
-            true => 3 + u64::from(window.ilog2()),
-        };
+        let each = if is_backward { 3 + u64::from(window.ilog2()) } else { 2 };
         prop_assert!(sessions <= each * bad.len() as u64 + 20, "{sessions} sessions");
     }
 
@@ -347,9 +347,10 @@ proptest! {
             }
         }
         for id in 1..=200 {
-            match bad.contains(&id) {
-                true => prop_assert_eq!(peer.counts.get(&id), Some(&3)),
-                false => prop_assert!(peer.counts.get(&id).is_none_or(|count| *count == 0)),
+            if bad.contains(&id) {
+                prop_assert_eq!(peer.counts.get(&id), Some(&3));
+            } else {
+                prop_assert!(peer.counts.get(&id).is_none_or(|count| *count == 0));
             }
         }
         prop_assert!(peer.suspects.len() == 0);

@@ -50,7 +50,7 @@ impl Handler<Forget> for Queue {
     fn handle(&mut self, forget: Forget, _: &mut Self::Context) {
         assert!(matches!(
             self.backlog.remove(forget.0, None),
-            backlog::Taken::Item(_)
+            backlog::TakenItem::Item(_)
         ));
     }
 }

@@ -33,7 +33,7 @@ async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit()
     }
     assert_eq!(answered, WINDOW + COMMIT);
     // Four become durable, so four more may go, in the same order.
-    drop(Counted::counted_before(&fixture.port, 4));
+    drop(UnwrittenAttempts::counted_before(&fixture.port, 4));
     fixture.given(answered + 4 - 1).await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(lock(&fixture.got)[..], ids[..answered + WINDOW.min(4)]);
@@ -65,7 +65,7 @@ fn time_to_find(fixture: &Fixture, waiting: u64) -> (std::time::Duration, usize)
     let started = std::time::Instant::now();
     for id in (1..=1000).map(|one| one * step - one % 2) {
         let taken = queue.backlog.remove(id, None);
-        assert!(matches!(taken, backlog::Taken::Item(item) if item.id == id));
+        assert!(matches!(taken, backlog::TakenItem::Item(item) if item.id == id));
     }
     (started.elapsed(), queue.len())
 }
@@ -217,7 +217,7 @@ async fn waits_for(fixture: &Fixture, ended: u8, milliseconds: u64) {
     assert!(!waits_after(&mut queue, milliseconds - 500));
     assert!(waits_after(&mut queue, milliseconds + 500));
     let taken = queue.backlog.remove(7, None);
-    assert!(matches!(taken, backlog::Taken::Item(item) if item.id == 7));
+    assert!(matches!(taken, backlog::TakenItem::Item(item) if item.id == 7));
 }
 
 #[actix::test]

@@ -35,10 +35,7 @@ impl Correlation {
                 status: 0,
                 operator_message_id: sent.operator_message_id.clone(),
                 latency_ms: sent.latency_ms,
-                correlation: match sent.receipt_expected {
-                    true => key as u64,
-                    false => 0,
-                },
+                correlation: if sent.receipt_expected { key as u64 } else { 0 },
                 bind: by,
                 known_as: sent.message.as_deref().and_then(known_as),
             });
@@ -85,8 +82,8 @@ impl Correlation {
             }
         }
         let node = Arc::clone(&self.node);
-        let counted =
-            (node.queue(batch.operator)).and_then(|port| Counted::counted_before(&port, attempts));
+        let counted = (node.queue(batch.operator))
+            .and_then(|port| UnwrittenAttempts::counted_before(&port, attempts));
         // Calls are committed in their order: the attempt before its receipt.
         let mut finish = Box::pin(async move {
             final_state::write_reached(&node, rows, finals, reached).await;
@@ -117,7 +114,7 @@ impl Correlation {
     ) {
         self.recent_order.push_back(message.id);
         self.recent_octets += message.weight();
-        let recent = Recent {
+        let recent = SentAttempt {
             message,
             attempt,
             at,
@@ -133,7 +130,7 @@ impl Correlation {
     }
 
     /// A message that was sent lately; it is forgotten.
-    pub(super) fn take_recent(&mut self, id: u64) -> Option<Recent> {
+    pub(super) fn take_recent(&mut self, id: u64) -> Option<SentAttempt> {
         let recent = self.recent.remove(&id)?;
         self.recent_octets -= recent.message.weight();
         Some(recent)

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 
-use crate::store::{Stage, Store, StoreError};
+use crate::store::{MessageStage, Store, StoreError};
 
 /// A message that waits for its receipt.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ impl Awaited {
     pub(super) fn read(store: &dyn Store) -> Result<Vec<Self>, StoreError> {
         let mut all = Vec::new();
         store.recover(None, &mut |active| {
-            if let Stage::Sent { at, ids } = active.stage {
+            if let MessageStage::Sent { at, ids } = active.stage {
                 all.extend(Self::of(active.id, at, ids));
             }
         })?;

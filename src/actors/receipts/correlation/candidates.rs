@@ -5,14 +5,14 @@
 //! them. Without one the receipt is parked until the form is sure: another subscriber's message must not end by it.
 
 use super::addresses::{fits, named, names_a_subscriber};
-use super::index::Entry;
+use super::index::IndexEntry;
 use super::*;
 
 /// A message whose id a receipt may have, in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReceiptCandidate {
-    form: Form,
-    key: Key,
+    form: IdForm,
+    key: CorrelationKey,
     id: u64,
     /// It is final.
     done: bool,
@@ -34,7 +34,7 @@ enum CandidateChoice {
 // === impl ReceiptCandidate ===
 
 impl ReceiptCandidate {
-    fn of(form: Form, key: Key, entry: Option<Entry>) -> Option<Self> {
+    fn of(form: IdForm, key: CorrelationKey, entry: Option<IndexEntry>) -> Option<Self> {
         entry.map(|entry| Self {
             form,
             key,
@@ -48,18 +48,18 @@ impl ReceiptCandidate {
 impl Correlation {
     /// The message that a receipt is about. It is taken as ended by one that says how: an intermediate one leaves it open,
     /// also for the end that comes right behind it.
-    pub(super) fn find(&mut self, operator: u32, receipt: &OperatorReceipt) -> Found {
+    pub(super) fn find(&mut self, operator: u32, receipt: &OperatorReceipt) -> FoundMessage {
         let keys = self.keys(operator, &receipt.operator_message_id);
         // The usual case: the form is sure.
         if let [(form, key)] = keys[..] {
             return match ReceiptCandidate::of(form, key, self.index.get(key)) {
                 Some(one) => self.take(operator, receipt, one, (true, false)),
-                None => Found::Nothing,
+                None => FoundMessage::Nothing,
             };
         }
         let candidates = self.candidates(&keys);
         let Some(&first) = candidates.first() else {
-            return Found::Nothing;
+            return FoundMessage::Nothing;
         };
         let fits: Vec<Option<bool>> = candidates
             .iter()
@@ -73,9 +73,9 @@ impl Correlation {
             return match fits {
                 // Another node, or an hour on disk, may have the right one.
                 None | Some(false) if names_a_subscriber(receipt) && self.is_elsewhere() => {
-                    Found::Unclear
+                    FoundMessage::Unclear
                 }
-                None | Some(false) if !is_expected => Found::Nothing,
+                None | Some(false) if !is_expected => FoundMessage::Nothing,
                 _ => {
                     // The same in every form: it says nothing of the form.
                     let is_clear = keys.iter().any(|(_, key)| *key != keys[0].1);
@@ -85,13 +85,13 @@ impl Correlation {
             };
         }
         if names_a_subscriber(receipt) && fits.contains(&None) {
-            return Found::Unclear;
+            return FoundMessage::Unclear;
         }
         match self.choose(operator, &candidates, &fits) {
             CandidateChoice::One { place, is_sure } => {
                 self.take(operator, receipt, candidates[place], (is_sure, is_sure))
             }
-            CandidateChoice::Unclear => Found::Unclear,
+            CandidateChoice::Unclear => FoundMessage::Unclear,
         }
     }
 
@@ -102,19 +102,19 @@ impl Correlation {
         receipt: &OperatorReceipt,
         one: ReceiptCandidate,
         (is_clear, is_sure): (bool, bool),
-    ) -> Found {
+    ) -> FoundMessage {
         self.fitted(operator, one.form, is_clear && !one.done, is_sure);
         if one.done {
-            return Found::Repeated(one.id);
+            return FoundMessage::Repeated(one.id);
         }
         if self.ends(receipt) {
             self.index.mark_done(one.key, one.id);
         }
-        Found::Open(one.id, one.key)
+        FoundMessage::Open(one.id, one.key)
     }
 
     /// The messages in memory under these keys, each once.
-    fn candidates(&mut self, keys: &[(Form, Key)]) -> Vec<ReceiptCandidate> {
+    fn candidates(&mut self, keys: &[(IdForm, CorrelationKey)]) -> Vec<ReceiptCandidate> {
         let mut found: Vec<ReceiptCandidate> = Vec::with_capacity(1);
         for (form, key) in keys {
             if let Some(one) = ReceiptCandidate::of(*form, *key, self.index.get(*key))
@@ -159,7 +159,7 @@ impl Correlation {
 
     /// Reads the messages that these receipts may be about, and settles those receipts that name the right one. The others
     /// are parked as unclear.
-    pub(super) fn decide(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
+    pub(super) fn decide(&mut self, receipts: Vec<EarlyReceipt>, ctx: &mut Context<Self>) {
         if receipts.is_empty() {
             return;
         }
@@ -170,19 +170,21 @@ impl Correlation {
             let candidates = self.candidates(&keys);
             asked.push((early, keys, candidates));
         }
-        let stored: Vec<Key> = match is_elsewhere {
-            true => asked
+        let stored: Vec<CorrelationKey> = if is_elsewhere {
+            asked
                 .iter()
                 .flat_map(|(_, keys, _)| keys)
                 .map(|(_, key)| *key)
-                .collect(),
-            false => Vec::new(),
+                .collect()
+        } else {
+            Vec::new()
         };
         let (node, oldest) = (Arc::clone(&self.node), self.oldest());
         let look = async move {
-            let mut found = match stored.is_empty() {
-                true => Vec::new(),
-                false => (node.store.find_correlations(stored, oldest).await).unwrap_or_default(),
+            let mut found = if stored.is_empty() {
+                Vec::new()
+            } else {
+                (node.store.find_correlations(stored, oldest).await).unwrap_or_default()
             }
             .into_iter();
             let mut ids = Vec::new();
@@ -214,7 +216,7 @@ impl Correlation {
                         let stored: Vec<Option<Stored>> =
                             loaded.by_ref().take(candidates.len()).collect();
                         match correlation.decided(&early, &candidates, &stored) {
-                            Found::Open(id, key) => {
+                            FoundMessage::Open(id, key) => {
                                 let in_memory =
                                     (candidates.iter()).any(|one| one.id == id && one.in_memory);
                                 matches.push(Match {
@@ -222,15 +224,15 @@ impl Correlation {
                                     ..Match::of_early(early, id, key)
                                 });
                             }
-                            Found::Repeated(known) => {
+                            FoundMessage::Repeated(known) => {
                                 correlation.repeated(1);
                                 let answer =
                                     correlation.or_wait(known, early.session, ok(&early.receipt));
                                 correlation.answer(early.session, answer.into_iter().collect());
                             }
                             // The right one may be of another form, or come later: it is held to its end.
-                            Found::Nothing => correlation.early.push(early),
-                            Found::Unclear => {
+                            FoundMessage::Nothing => correlation.early.push(early),
+                            FoundMessage::Unclear => {
                                 early.receipt.unclear = true;
                                 unclear.push(early);
                             }
@@ -246,32 +248,33 @@ impl Correlation {
 
     fn decided(
         &mut self,
-        early: &Early,
+        early: &EarlyReceipt,
         candidates: &[ReceiptCandidate],
         stored: &[Option<Stored>],
-    ) -> Found {
+    ) -> FoundMessage {
         let receipt = &early.receipt;
         let message = |stored: &Option<Stored>| fits(receipt, &stored.as_ref()?.message);
         let choice = match candidates.len() {
-            0 => return Found::Nothing,
+            0 => return FoundMessage::Nothing,
             1 => {
                 let is_sure = stored.first().and_then(message) == Some(true);
                 if !is_sure && !self.is_expected(early.operator, candidates[0].form) {
-                    return Found::Nothing;
+                    return FoundMessage::Nothing;
                 }
                 CandidateChoice::One { place: 0, is_sure }
             }
             _ => {
                 let fits: Vec<Option<bool>> = stored.iter().map(message).collect();
                 // What could not be read says nothing.
-                match fits.len() == candidates.len() {
-                    true => self.choose(early.operator, candidates, &fits),
-                    false => CandidateChoice::Unclear,
+                if fits.len() == candidates.len() {
+                    self.choose(early.operator, candidates, &fits)
+                } else {
+                    CandidateChoice::Unclear
                 }
             }
         };
         let CandidateChoice::One { place, is_sure } = choice else {
-            return Found::Unclear;
+            return FoundMessage::Unclear;
         };
         let mut one = candidates[place];
         // It may have ended since.

@@ -20,7 +20,7 @@ const WARN_AGAIN: Duration = Duration::from_secs(60);
 
 /// What is known of an operator's ids.
 pub(super) struct Learned {
-    pub(super) form: Form,
+    pub(super) form: IdForm,
     /// Receipts that have matched since this process started.
     fitted: u32,
     /// An address has shown it, or many receipts have.
@@ -32,14 +32,14 @@ pub(super) struct Learned {
 #[derive(Debug, Clone, Copy)]
 struct Otherwise {
     /// `None` by the id in the text, which says nothing of the form.
-    form: Option<Form>,
-    key: Key,
+    form: Option<IdForm>,
+    key: CorrelationKey,
     id: u64,
 }
 
 impl Correlation {
     /// The forms in which the ids of an operator's receipts are looked up.
-    pub(super) fn forms_of(&self, operator: u32) -> Vec<Form> {
+    pub(super) fn forms_of(&self, operator: u32) -> Vec<IdForm> {
         match (self.form_of(operator), self.learned.get(&operator)) {
             (MessageIdForm::Auto, Some(learned)) if learned.is_sure => vec![learned.form],
             (form, _) => index::forms(form).to_vec(),
@@ -47,7 +47,7 @@ impl Correlation {
     }
 
     /// Whether ids are of this form, as far as is known.
-    pub(super) fn is_expected(&self, operator: u32, form: Form) -> bool {
+    pub(super) fn is_expected(&self, operator: u32, form: IdForm) -> bool {
         let known = self.learned.get(&operator);
         known.is_none_or(|known| known.form == form)
             || self.form_of(operator) != MessageIdForm::Auto
@@ -56,7 +56,7 @@ impl Correlation {
     /// Takes over the forms from the store.
     pub(super) fn remember_forms(&mut self, forms: Vec<(u32, u8)>) {
         for (operator, number) in forms {
-            if let Some(form) = Form::of_number(number) {
+            if let Some(form) = IdForm::of_number(number) {
                 let learned = Learned {
                     form,
                     fitted: 0,
@@ -69,7 +69,7 @@ impl Correlation {
     }
 
     /// A receipt matched in this form. `is_clear`: in this one only; `is_sure`: its address says so.
-    pub(super) fn fitted(&mut self, operator: u32, form: Form, is_clear: bool, is_sure: bool) {
+    pub(super) fn fitted(&mut self, operator: u32, form: IdForm, is_clear: bool, is_sure: bool) {
         if self.form_of(operator) != MessageIdForm::Auto {
             return;
         }
@@ -87,7 +87,7 @@ impl Correlation {
         }
     }
 
-    fn learn(&mut self, operator: u32, form: Form, is_sure: bool) {
+    fn learn(&mut self, operator: u32, form: IdForm, is_sure: bool) {
         let now = Instant::now();
         let before = self.learned.remove(&operator);
         let mut warned = before.as_ref().and_then(|before| before.warned);
@@ -124,12 +124,16 @@ impl Correlation {
     }
 
     /// The keys of a receipt in the forms that are not expected of its operator, and of the id in its text.
-    fn other_keys(&self, operator: u32, receipt: &OperatorReceipt) -> Vec<(Option<Form>, Key)> {
+    fn other_keys(
+        &self,
+        operator: u32,
+        receipt: &OperatorReceipt,
+    ) -> Vec<(Option<IdForm>, CorrelationKey)> {
         let mut keys = Vec::new();
         if let (MessageIdForm::Auto, Some(learned)) =
             (self.form_of(operator), self.learned.get(&operator))
         {
-            let key = |form: Form| {
+            let key = |form: IdForm| {
                 let answered = index::as_answered(&receipt.operator_message_id, form)?;
                 Some(self.index.key(operator, &answered, MessageIdForm::Auto))
             };
@@ -148,8 +152,9 @@ impl Correlation {
     }
 
     /// Looks up receipts whose hold is over in the other forms; parks those that do not match.
-    pub(super) fn park(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
-        let mut keys: Vec<Vec<(Option<Form>, Key)>> = Vec::with_capacity(receipts.len());
+    pub(super) fn park(&mut self, receipts: Vec<EarlyReceipt>, ctx: &mut Context<Self>) {
+        let mut keys: Vec<Vec<(Option<IdForm>, CorrelationKey)>> =
+            Vec::with_capacity(receipts.len());
         for early in &receipts {
             keys.push(self.other_keys(early.operator, &early.receipt));
         }
@@ -157,23 +162,25 @@ impl Correlation {
             return self.keep(receipts, ctx);
         }
         let node = Arc::clone(&self.node);
-        let stored: Vec<Key> = match self.index.spilled == 0 && !node.local_lease.is_shared() {
-            true => Vec::new(),
-            false => keys.iter().flatten().map(|(_, key)| *key).collect(),
-        };
+        let stored: Vec<CorrelationKey> =
+            if self.index.spilled == 0 && !node.local_lease.is_shared() {
+                Vec::new()
+            } else {
+                keys.iter().flatten().map(|(_, key)| *key).collect()
+            };
         let in_memory: Vec<Vec<Option<u64>>> = keys
             .iter()
             .map(|keys| keys.iter().map(|(_, key)| self.open(*key)).collect())
             .collect();
         let oldest = self.oldest();
         let look = async move {
-            let mut found = match stored.is_empty() {
-                true => Vec::new(),
-                false => node
-                    .store
+            let mut found = if stored.is_empty() {
+                Vec::new()
+            } else {
+                node.store
                     .find_correlations(stored, oldest)
                     .await
-                    .unwrap_or_default(),
+                    .unwrap_or_default()
             }
             .into_iter();
             let (mut asked, mut rest) = (Vec::new(), Vec::new());
@@ -187,9 +194,10 @@ impl Correlation {
                         candidates.push(Otherwise { form, key, id });
                     }
                 }
-                match candidates.is_empty() {
-                    true => rest.push(early),
-                    false => asked.push((early, candidates)),
+                if candidates.is_empty() {
+                    rest.push(early);
+                } else {
+                    asked.push((early, candidates));
                 }
             }
             let ids: Vec<u64> = asked
@@ -197,9 +205,10 @@ impl Correlation {
                 .flat_map(|(_, candidates)| candidates)
                 .map(|one| one.id)
                 .collect();
-            let loaded = match ids.is_empty() {
-                true => Vec::new(),
-                false => node.store.load(ids).await.unwrap_or_default(),
+            let loaded = if ids.is_empty() {
+                Vec::new()
+            } else {
+                node.store.load(ids).await.unwrap_or_default()
             };
             (asked, loaded, rest)
         };
@@ -236,7 +245,7 @@ impl Correlation {
     }
 
     /// The message that waits for its receipt under this key in memory.
-    fn open(&mut self, key: Key) -> Option<u64> {
+    fn open(&mut self, key: CorrelationKey) -> Option<u64> {
         let entry = self.index.get(key).filter(|entry| !entry.done)?;
         Some(entry.id)
     }
@@ -246,7 +255,7 @@ impl Correlation {
     /// the address must be said.
     fn believed(
         &self,
-        early: &Early,
+        early: &EarlyReceipt,
         candidates: &[Otherwise],
         stored: &[Option<Stored>],
     ) -> Option<Otherwise> {
@@ -273,7 +282,7 @@ impl Correlation {
         operator: u32,
         theirs: &[u8],
         receipt: &OperatorReceipt,
-    ) -> Vec<Key> {
+    ) -> Vec<CorrelationKey> {
         if receipt.unclear {
             return Vec::new();
         }
@@ -302,13 +311,13 @@ impl Correlation {
                 late.at >= earliest(id, message, now)
             };
             match found {
-                Found::Open(id, key) if may_be(id) => {
+                FoundMessage::Open(id, key) if may_be(id) => {
                     self.parked.forget(late.row);
                     settled.insert(late.row);
                     matches.push(Match::of_parked(late, id, Some(key)));
                 }
-                Found::Open(id, key) => self.index.reopen(key, id),
-                Found::Repeated(_) | Found::Nothing | Found::Unclear => {}
+                FoundMessage::Open(id, key) => self.index.reopen(key, id),
+                FoundMessage::Repeated(_) | FoundMessage::Nothing | FoundMessage::Unclear => {}
             }
         }
         if !matches.is_empty() {

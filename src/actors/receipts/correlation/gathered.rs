@@ -59,9 +59,10 @@ impl Gathered {
         set.parts.retain(|other| other.number != part.number);
         set.parts.push(part.clone());
         set.rows.extend(row);
-        match set.parts.len() as u32 == set.total {
-            true => sets.remove(place),
-            false => None,
+        if set.parts.len() as u32 == set.total {
+            sets.remove(place)
+        } else {
+            None
         }
     }
 

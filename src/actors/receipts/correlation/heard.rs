@@ -33,10 +33,13 @@ impl Correlation {
 
     /// What becomes of a receipt that has found its message, as a label of metrics.
     pub(super) fn result_of(&self, receipt: &OperatorReceipt) -> &'static str {
-        match is_final(receipt.state()) {
-            true if self.may_change(receipt) => "heard",
-            false if !receipt.extras().word.is_empty() => "strange",
-            _ => "matched",
+        let is_final = is_final(receipt.state());
+        if is_final && self.may_change(receipt) {
+            "heard"
+        } else if !is_final && !receipt.extras().word.is_empty() {
+            "strange"
+        } else {
+            "matched"
         }
     }
 

@@ -9,7 +9,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::config::MessageIdForm;
-pub use crate::domain::correlation::Key;
+pub use crate::domain::correlation::CorrelationKey;
 use crate::domain::correlation::key;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -19,7 +19,7 @@ const EARLIER: usize = 8;
 
 /// How an id in a receipt relates to the id in the submit_sm_resp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum IdForm {
     /// The receipt has what the answer had, apart from case and leading zeros.
     Same,
     /// The receipt has in decimal what the answer had in hexadecimal.
@@ -28,7 +28,7 @@ pub enum Form {
     HexOfDecimal,
 }
 
-impl Form {
+impl IdForm {
     /// Its number in the store. Stored data depends on it: never change these numbers.
     pub fn number(self) -> u8 {
         match self {
@@ -57,13 +57,13 @@ impl Form {
 
 /// The message found for an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct IndexEntry {
     pub id: u64,
     /// The message is final; a further receipt is a repetition.
     pub done: bool,
 }
 
-pub struct Index {
+pub struct CorrelationIndex {
     /// Newest first.
     generations: VecDeque<Generation>,
     /// Most entries in memory.
@@ -75,14 +75,14 @@ pub struct Index {
 struct Generation {
     /// Hour of the newest entry, since the epoch.
     hour: i64,
-    entries: HashMap<Key, Entry, ahash::RandomState>,
+    entries: HashMap<CorrelationKey, IndexEntry, ahash::RandomState>,
     /// Earlier messages under the id of an entry that are not final, oldest first.
-    earlier: HashMap<Key, VecDeque<u64>, ahash::RandomState>,
+    earlier: HashMap<CorrelationKey, VecDeque<u64>, ahash::RandomState>,
 }
 
-// === impl Index ===
+// === impl CorrelationIndex ===
 
-impl Index {
+impl CorrelationIndex {
     pub fn new(limit: usize) -> Self {
         Self {
             generations: VecDeque::new(),
@@ -93,7 +93,7 @@ impl Index {
     }
 
     /// The key under which an id from a submit_sm_resp is kept.
-    pub fn key(&self, operator: u32, id: &[u8], form: MessageIdForm) -> Key {
+    pub fn key(&self, operator: u32, id: &[u8], form: MessageIdForm) -> CorrelationKey {
         key(operator, id, form == MessageIdForm::AsIs)
     }
 
@@ -105,7 +105,7 @@ impl Index {
     }
 
     /// Stores the message of an id; returns true if an unfinished message has the same id.
-    pub fn insert(&mut self, key: Key, id: u64, now_ms: i64) -> bool {
+    pub fn insert(&mut self, key: CorrelationKey, id: u64, now_ms: i64) -> bool {
         let full = self
             .generations
             .front()
@@ -122,7 +122,7 @@ impl Index {
         };
         // Entries read at a start are not in order of time.
         newest.hour = newest.hour.max(now_ms / HOUR_MS);
-        let before = newest.entries.insert(key, Entry { id, done: false });
+        let before = newest.entries.insert(key, IndexEntry { id, done: false });
         match before {
             Some(before) if !before.done && before.id != id => {
                 let earlier = newest.earlier.entry(key).or_default();
@@ -137,7 +137,7 @@ impl Index {
     }
 
     /// The newest unfinished message with this id; without one, the newest final one.
-    pub fn get(&mut self, key: Key) -> Option<Entry> {
+    pub fn get(&mut self, key: CorrelationKey) -> Option<IndexEntry> {
         let mut done = None;
         for generation in &mut self.generations {
             let Some(entry) = generation.entries.get_mut(&key) else {
@@ -147,7 +147,7 @@ impl Index {
                 && let Some(earlier) = generation.earlier.get_mut(&key)
                 && let Some(id) = earlier.pop_back()
             {
-                *entry = Entry { id, done: false };
+                *entry = IndexEntry { id, done: false };
             }
             if !entry.done {
                 return Some(*entry);
@@ -157,25 +157,25 @@ impl Index {
         done
     }
 
-    pub fn mark_done(&mut self, key: Key, id: u64) {
+    pub fn mark_done(&mut self, key: CorrelationKey, id: u64) {
         self.set(key, id, true);
     }
 
     /// The message is not final after all: the receipt was an intermediate one.
-    pub fn reopen(&mut self, key: Key, id: u64) {
+    pub fn reopen(&mut self, key: CorrelationKey, id: u64) {
         self.set(key, id, false);
     }
 
-    /// Like [`Index::reopen`], for an end that could not be written. Final messages are not spilled, so
+    /// Like [`CorrelationIndex::reopen`], for an end that could not be written. Final messages are not spilled, so
     /// the entry may have left memory: then it is inserted again.
-    pub fn open_again(&mut self, key: Key, id: u64, now_ms: i64) {
+    pub fn open_again(&mut self, key: CorrelationKey, id: u64, now_ms: i64) {
         if !self.set(key, id, false) {
             self.insert(key, id, now_ms);
         }
     }
 
     /// Sets whether the entry is final; returns whether it was here.
-    fn set(&mut self, key: Key, id: u64, done: bool) -> bool {
+    fn set(&mut self, key: CorrelationKey, id: u64, done: bool) -> bool {
         for generation in &mut self.generations {
             if let Some(entry) = generation.entries.get_mut(&key)
                 && entry.id == id
@@ -188,13 +188,13 @@ impl Index {
     }
 
     /// The oldest generation, sorted, if memory is over its limit; confirm with
-    /// [`Index::confirm_spill`].
-    pub fn take_spill(&mut self) -> Option<(i64, Vec<(Key, u64)>)> {
+    /// [`CorrelationIndex::confirm_spill`].
+    pub fn take_spill(&mut self) -> Option<(i64, Vec<(CorrelationKey, u64)>)> {
         if self.spilling || self.generations.len() < 2 || self.len() <= self.limit {
             return None;
         }
         let oldest = self.generations.back()?;
-        let mut sorted: Vec<(Key, u64)> = oldest
+        let mut sorted: Vec<(CorrelationKey, u64)> = oldest
             .entries
             .iter()
             .filter(|(_, entry)| !entry.done)
@@ -222,20 +222,20 @@ impl Index {
 }
 
 /// The form that an id in a receipt may have had in the answer.
-pub fn as_answered(id: &[u8], form: Form) -> Option<Vec<u8>> {
+pub fn as_answered(id: &[u8], form: IdForm) -> Option<Vec<u8>> {
     let id = id.trim_ascii();
     // Any octets, some operators' ids have such above 0x7F.
-    if form == Form::Same {
+    if form == IdForm::Same {
         return Some(id.to_vec());
     }
     let text = std::str::from_utf8(id).ok()?;
     match form {
-        Form::Same => None,
-        Form::DecimalOfHex => {
+        IdForm::Same => None,
+        IdForm::DecimalOfHex => {
             let value: u128 = text.parse().ok()?;
             Some(format!("{value:x}").into_bytes())
         }
-        Form::HexOfDecimal => {
+        IdForm::HexOfDecimal => {
             let value = u128::from_str_radix(text, 16).ok()?;
             Some(value.to_string().into_bytes())
         }
@@ -243,12 +243,12 @@ pub fn as_answered(id: &[u8], form: Form) -> Option<Vec<u8>> {
 }
 
 /// The forms to try for an operator, in order.
-pub fn forms(form: MessageIdForm) -> &'static [Form] {
+pub fn forms(form: MessageIdForm) -> &'static [IdForm] {
     match form {
-        MessageIdForm::Auto => &[Form::Same, Form::DecimalOfHex, Form::HexOfDecimal],
-        MessageIdForm::AsIs => &[Form::Same],
-        MessageIdForm::Decimal => &[Form::DecimalOfHex],
-        MessageIdForm::Hex => &[Form::HexOfDecimal],
+        MessageIdForm::Auto => &[IdForm::Same, IdForm::DecimalOfHex, IdForm::HexOfDecimal],
+        MessageIdForm::AsIs => &[IdForm::Same],
+        MessageIdForm::Decimal => &[IdForm::DecimalOfHex],
+        MessageIdForm::Hex => &[IdForm::HexOfDecimal],
     }
 }
 
@@ -258,17 +258,17 @@ mod tests {
 
     #[test]
     fn ids_match_across_forms() {
-        let index = Index::new(1024);
+        let index = CorrelationIndex::new(1024);
         let key = |id: &str| index.key(7, id.as_bytes(), MessageIdForm::Auto);
         for (answered, receipt, form) in [
-            ("1A2B", "1a2b", Form::Same),
-            ("000123", "123", Form::Same),
-            ("123", "0000123", Form::Same),
-            ("000", "0", Form::Same),
-            ("1a2b", "6699", Form::DecimalOfHex),
-            ("6699", "1A2B", Form::HexOfDecimal),
-            ("00ff", "255", Form::DecimalOfHex),
-            ("3f2504e0-4f89", "3F2504E0-4F89", Form::Same),
+            ("1A2B", "1a2b", IdForm::Same),
+            ("000123", "123", IdForm::Same),
+            ("123", "0000123", IdForm::Same),
+            ("000", "0", IdForm::Same),
+            ("1a2b", "6699", IdForm::DecimalOfHex),
+            ("6699", "1A2B", IdForm::HexOfDecimal),
+            ("00ff", "255", IdForm::DecimalOfHex),
+            ("3f2504e0-4f89", "3F2504E0-4F89", IdForm::Same),
         ] {
             let found = as_answered(receipt.as_bytes(), form).expect("a valid id");
             let found = index.key(7, &found, MessageIdForm::Auto);
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn memory_stays_within_the_limit_once_spills_are_confirmed() {
-        let mut index = Index::new(4096);
+        let mut index = CorrelationIndex::new(4096);
         let mut on_disk = HashMap::new();
         for id in 0..20_000u64 {
             let key = index.key(1, id.to_string().as_bytes(), MessageIdForm::Auto);
@@ -314,9 +314,9 @@ mod tests {
 
     #[test]
     fn an_id_that_is_given_again_belongs_to_the_newest_unfinished_message() {
-        let mut index = Index::new(4096);
+        let mut index = CorrelationIndex::new(4096);
         let key = index.key(1, b"5", MessageIdForm::Auto);
-        let open = |id| Some(Entry { id, done: false });
+        let open = |id| Some(IndexEntry { id, done: false });
         assert!(!index.insert(key, 10, 0));
         assert!(!index.insert(key, 10, 0), "another attempt of the same");
         assert!(index.insert(key, 11, 0));
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn one_id_for_every_message_does_not_fill_the_memory() {
-        let mut index = Index::new(1024);
+        let mut index = CorrelationIndex::new(1024);
         let key = index.key(1, b"OK", MessageIdForm::Auto);
         for id in 1..1_000 {
             index.insert(key, id, 0);

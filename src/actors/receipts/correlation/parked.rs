@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::index::Key;
+use super::index::CorrelationKey;
 use crate::config;
 use crate::domain::ByQueue;
 use crate::domain::share::FairShares;
@@ -17,8 +17,8 @@ pub struct Parked {
     limit: usize,
     /// Most octets.
     most: u64,
-    rows: BTreeMap<u64, Row>,
-    by_key: HashMap<Key, u64>,
+    rows: BTreeMap<u64, ParkedReceipt>,
+    by_key: HashMap<CorrelationKey, u64>,
     by_operator: ByQueue<BTreeSet<u64>>,
     shares: FairShares<u32>,
 }
@@ -29,22 +29,22 @@ pub struct Late {
     /// When it came, Unix milliseconds.
     pub at: i64,
     pub operator: u32,
-    pub keys: Vec<Key>,
+    pub keys: Vec<CorrelationKey>,
     pub receipt: OperatorReceipt,
 }
 
-struct Row {
+struct ParkedReceipt {
     /// Unix milliseconds.
     at: i64,
     operator: u32,
-    keys: Vec<Key>,
+    keys: Vec<CorrelationKey>,
     receipt: OperatorReceipt,
 }
 
 // === impl Parked ===
 
 impl Parked {
-    pub fn new(config: &config::Correlation) -> Self {
+    pub fn new(config: &config::CorrelationConfig) -> Self {
         Self {
             limit: config.parked_max.max(1),
             most: config.parked_mib.max(1) << 20,
@@ -69,7 +69,7 @@ impl Parked {
         id: u64,
         at: i64,
         operator: u32,
-        keys: Vec<Key>,
+        keys: Vec<CorrelationKey>,
         receipt: OperatorReceipt,
     ) -> Vec<u64> {
         self.remove(id);
@@ -78,7 +78,7 @@ impl Parked {
         }
         self.shares.take(&operator, octets(&receipt));
         self.by_operator.entry(operator).or_default().insert(id);
-        let row = Row {
+        let row = ParkedReceipt {
             at,
             operator,
             keys,
@@ -101,7 +101,7 @@ impl Parked {
     /// Takes the receipt with this key that came at `since` (Unix ms) or later, if it is `right`; one with a single key is.
     pub fn take(
         &mut self,
-        key: Key,
+        key: CorrelationKey,
         since: i64,
         right: impl FnOnce(&OperatorReceipt) -> bool,
     ) -> Option<(u64, OperatorReceipt)> {
@@ -131,7 +131,7 @@ impl Parked {
     }
 
     /// Indexes a receipt by these keys instead of its earlier ones.
-    pub fn set_keys(&mut self, id: u64, keys: Vec<Key>) {
+    pub fn set_keys(&mut self, id: u64, keys: Vec<CorrelationKey>) {
         let Some(row) = self.rows.get_mut(&id) else {
             return;
         };
@@ -169,7 +169,7 @@ impl Parked {
         old
     }
 
-    fn remove(&mut self, id: u64) -> Option<Row> {
+    fn remove(&mut self, id: u64) -> Option<ParkedReceipt> {
         let row = self.rows.remove(&id)?;
         for key in &row.keys {
             if self.by_key.get(key) == Some(&id) {
@@ -197,9 +197,9 @@ mod tests {
     use super::*;
 
     fn parked(limit: usize) -> Parked {
-        Parked::new(&config::Correlation {
+        Parked::new(&config::CorrelationConfig {
             parked_max: limit,
-            ..config::Correlation::default()
+            ..config::CorrelationConfig::default()
         })
     }
 

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::actors::context::plan::target_of;
 
 impl Correlation {
     /// Ends the matched messages and answers the operator after the commit. Intermediate states are
@@ -143,13 +144,16 @@ impl Correlation {
         ctx: &mut Context<Self>,
     ) {
         let ids: HashSet<u64> = lost.iter().copied().collect();
-        let mut by_operator: HashMap<u32, Vec<Unmatched>> = HashMap::new();
+        let mut by_operator: HashMap<u32, Vec<UncorrelatedReceipt>> = HashMap::new();
         for (operator, id, receipt) in settled {
             if ids.contains(&id) {
-                by_operator.entry(operator).or_default().push(Unmatched {
-                    receipt,
-                    known: Some(id),
-                });
+                by_operator
+                    .entry(operator)
+                    .or_default()
+                    .push(UncorrelatedReceipt {
+                        receipt,
+                        known: Some(id),
+                    });
             }
         }
         for (operator, unmatched) in by_operator {
@@ -190,8 +194,8 @@ impl Correlation {
         }
         for ((operator, state, result), count) in counts {
             let name = self.node.name_of(operator);
-            let name = name.strip_prefix("operator:").unwrap_or(&name);
-            self.node.metrics.receipts_of(name, state, result, count);
+            let operator = target_of(&name);
+            (self.node.metrics).receipts_of(operator, state, result, count);
         }
     }
 }

@@ -50,7 +50,7 @@ impl Correlation {
             let late = tokio::task::spawn_blocking(move || {
                 let (mut late, mut divided) = (Vec::new(), Vec::new());
                 let read = store.recover(None, &mut |active| {
-                    if let Stage::Sent { at, ids } = &active.stage {
+                    if let MessageStage::Sent { at, ids } = &active.stage {
                         let operator = ids.last().map_or(0, |(operator, _)| *operator);
                         if operator == plan.divided && parts::is_due(*at) {
                             divided.push(active.id);

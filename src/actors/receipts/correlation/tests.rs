@@ -5,7 +5,7 @@ use crate::actors::cluster::tests::Shelf;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::test_support::{self, TestNode};
 use crate::config::Config;
-use crate::store::cluster::Resource;
+use crate::store::cluster::LeasedResource;
 
 /// Waits for the gauge of parked receipts, which is updated many times a second; fails after minutes.
 async fn shows(context: &NodeContext, parked: u64) {
@@ -47,7 +47,7 @@ async fn started(ages: &[u64], change: impl FnOnce(&mut Config)) -> TestNode {
 fn make_janitor(context: &NodeContext) {
     let local_lease = &context.local_lease;
     local_lease.renew(Instant::now() + Duration::from_secs(3600));
-    assert!(local_lease.gain(local_lease.generation(), &[Resource::Janitor], || {}));
+    assert!(local_lease.gain(local_lease.generation(), &[LeasedResource::Janitor], || {}));
 }
 
 #[actix::test]

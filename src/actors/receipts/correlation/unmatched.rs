@@ -18,7 +18,7 @@ const DROPPED_AT_ONCE: usize = 100_000;
 
 impl Match {
     /// Of a receipt that came before the id of its message.
-    pub(super) fn of_early(early: Early, id: u64, key: Key) -> Self {
+    pub(super) fn of_early(early: EarlyReceipt, id: u64, key: CorrelationKey) -> Self {
         Self {
             id,
             receipt: early.receipt,
@@ -30,7 +30,7 @@ impl Match {
     }
 
     /// Of a parked receipt, which was answered when it came.
-    pub(super) fn of_parked(late: Late, id: u64, key: Option<Key>) -> Self {
+    pub(super) fn of_parked(late: Late, id: u64, key: Option<CorrelationKey>) -> Self {
         Self {
             id,
             receipt: late.receipt,
@@ -48,7 +48,7 @@ impl Correlation {
         &mut self,
         operator: u32,
         session: u64,
-        unmatched: Vec<Unmatched>,
+        unmatched: Vec<UncorrelatedReceipt>,
         ctx: &mut Context<Self>,
     ) {
         if self.index.spilled == 0 && !self.node.local_lease.is_shared() {
@@ -78,7 +78,7 @@ impl Correlation {
             let (mut matches, mut unknown, mut answered) = (Vec::new(), Vec::new(), Vec::new());
             let mut repeated = 0;
             let found = ids.into_iter().zip(are_several).zip(are_expected);
-            for (Unmatched { receipt, known }, ((id, are_several), is_expected)) in
+            for (UncorrelatedReceipt { receipt, known }, ((id, are_several), is_expected)) in
                 unmatched.into_iter().zip(found)
             {
                 match id {
@@ -125,8 +125,13 @@ impl Correlation {
     }
 
     /// A receipt that may have come too early, and is waited with for so long.
-    pub(super) fn early_of(&self, operator: u32, session: u64, receipt: OperatorReceipt) -> Early {
-        Early {
+    pub(super) fn early_of(
+        &self,
+        operator: u32,
+        session: u64,
+        receipt: OperatorReceipt,
+    ) -> EarlyReceipt {
+        EarlyReceipt {
             until: Instant::now() + self.node.config().correlation.early_hold,
             operator,
             session,
@@ -154,9 +159,10 @@ impl Correlation {
         for receipt in receipts {
             let has_room = shares.try_take(&operator, parked::octets(&receipt), EARLY);
             let early = self.early_of(operator, session, receipt);
-            match has_room {
-                true => self.early.push(early),
-                false => beyond.push(early),
+            if has_room {
+                self.early.push(early);
+            } else {
+                beyond.push(early);
             }
         }
         self.park(beyond, ctx);
@@ -173,17 +179,17 @@ impl Correlation {
     /// Settles receipts that match now; returns the others, and those that may match several messages.
     fn try_again(
         &mut self,
-        receipts: Vec<Early>,
+        receipts: Vec<EarlyReceipt>,
         ctx: &mut Context<Self>,
-    ) -> (Vec<Early>, Vec<Early>) {
+    ) -> (Vec<EarlyReceipt>, Vec<EarlyReceipt>) {
         let (mut matches, mut repeats) = (Vec::new(), Vec::new());
         let (mut rest, mut unclear) = (Vec::new(), Vec::new());
         for early in receipts {
             match self.find(early.operator, &early.receipt) {
-                Found::Open(id, key) => matches.push(Match::of_early(early, id, key)),
-                Found::Repeated(known) => repeats.push((known, early)),
-                Found::Nothing => rest.push(early),
-                Found::Unclear => unclear.push(early),
+                FoundMessage::Open(id, key) => matches.push(Match::of_early(early, id, key)),
+                FoundMessage::Repeated(known) => repeats.push((known, early)),
+                FoundMessage::Nothing => rest.push(early),
+                FoundMessage::Unclear => unclear.push(early),
             }
         }
         if !matches.is_empty() {
@@ -312,7 +318,7 @@ impl Correlation {
 
     /// Makes unmatched receipts durable, then answers them. Intermediate states are not kept: the next
     /// state replaces them.
-    pub(super) fn keep(&mut self, receipts: Vec<Early>, ctx: &mut Context<Self>) {
+    pub(super) fn keep(&mut self, receipts: Vec<EarlyReceipt>, ctx: &mut Context<Self>) {
         // During the look-up they were in no list, so the answer may have come meanwhile.
         let (mut receipts, unclear) = self.try_again(receipts, ctx);
         receipts.extend(unclear);

@@ -12,13 +12,13 @@ use lru::LruCache;
 use tokio::time::Instant;
 
 use crate::actors::runtime::locks::lock;
-use crate::domain::limit::{Gcra, Pace};
-use crate::domain::policy::Limit;
+use crate::domain::limit::{Gcra, GcraParameters};
+use crate::domain::policy::AddressLimit;
 use crate::store::redis::Redis;
 
 /// A bucket, and how many tokens to take from it or give back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bucket {
+pub struct BucketRequest {
     /// `rule`, or `rule/address`.
     name: String,
     rate: f64,
@@ -29,25 +29,26 @@ pub struct Bucket {
 /// Buckets that were used lately.
 pub struct Limiter {
     started: Instant,
-    own: Mutex<LruCache<String, Kept>>,
+    own: Mutex<LruCache<String, BucketTable>>,
     redis: OnceLock<Arc<Redis>>,
 }
 
-struct Kept {
+struct BucketTable {
     rate: f64,
     burst: u32,
     gcra: Gcra,
 }
 
-// === impl Bucket ===
+// === impl BucketRequest ===
 
-impl Bucket {
+impl BucketRequest {
     /// The bucket of a limit for an address; an empty address means the only bucket.
-    pub fn new(limit: &Limit, address: &[u8]) -> Self {
-        let name = match address.is_empty() {
-            true => limit.name.clone(),
+    pub fn new(limit: &AddressLimit, address: &[u8]) -> Self {
+        let name = if address.is_empty() {
+            limit.name.clone()
+        } else {
             // Addresses that are not UTF-8 may share a bucket.
-            false => format!("{}/{}", limit.name, String::from_utf8_lossy(address)),
+            format!("{}/{}", limit.name, String::from_utf8_lossy(address))
         };
         Self {
             name,
@@ -62,8 +63,8 @@ impl Bucket {
         self.rate
     }
 
-    fn pace(&self) -> Pace {
-        Pace::bucket(self.rate, self.burst)
+    fn pace(&self) -> GcraParameters {
+        GcraParameters::bucket(self.rate, self.burst)
     }
 }
 
@@ -96,7 +97,7 @@ impl Limiter {
     }
 
     /// Takes up to the wanted tokens of each bucket; returns how many each gave.
-    pub async fn take(&self, buckets: &[Bucket]) -> Vec<u32> {
+    pub async fn take(&self, buckets: &[BucketRequest]) -> Vec<u32> {
         let Some(redis) = self.redis.get().filter(|redis| redis.is_up()) else {
             return buckets.iter().map(|bucket| self.take_own(bucket)).collect();
         };
@@ -113,7 +114,7 @@ impl Limiter {
     }
 
     /// Gives back unused tokens; Redis does not know those that it has not granted.
-    pub async fn give_back(&self, buckets: &[Bucket]) {
+    pub async fn give_back(&self, buckets: &[BucketRequest]) {
         let Some(redis) = self.redis.get().filter(|redis| redis.is_up()) else {
             let mut own = lock(&self.own);
             for bucket in buckets {
@@ -133,10 +134,10 @@ impl Limiter {
         join_all(given).await;
     }
 
-    fn take_own(&self, bucket: &Bucket) -> u32 {
+    fn take_own(&self, bucket: &BucketRequest) -> u32 {
         let now = self.started.elapsed().as_nanos() as u64;
         let mut own = lock(&self.own);
-        let kept = own.get_or_insert_mut(bucket.name.clone(), || Kept {
+        let kept = own.get_or_insert_mut(bucket.name.clone(), || BucketTable {
             rate: bucket.rate,
             burst: bucket.burst,
             gcra: Gcra::new(bucket.rate, bucket.burst),
@@ -157,8 +158,8 @@ mod tests {
     use super::*;
     use crate::domain::policy::Per;
 
-    fn bucket(address: &str, wanted: u32) -> Bucket {
-        let limit = Limit {
+    fn bucket(address: &str, wanted: u32) -> BucketRequest {
+        let limit = AddressLimit {
             name: "one".to_owned(),
             account: None,
             sender_prefix: (*b"").into(),
@@ -167,9 +168,9 @@ mod tests {
             burst: 5,
             per: Per::Destination,
         };
-        Bucket {
+        BucketRequest {
             wanted,
-            ..Bucket::new(&limit, address.as_bytes())
+            ..BucketRequest::new(&limit, address.as_bytes())
         }
     }
 

@@ -1,6 +1,6 @@
 //! The opt-out lists of the store, all in memory.
 //!
-//! Ingest calls [`OptOuts::has`] for each message of an account. The lists are read at start before any
+//! Ingest calls [`OptOutLists::has`] for each message of an account. The lists are read at start before any
 //! session can submit, then once a second by the follower of the settings, and at once after a change
 //! on this node. Invariant: the known lists stay in force while the store does not answer.
 
@@ -24,25 +24,25 @@ const STALE: Duration = Duration::from_millis(REMEMBERED as u64 / 2);
 
 /// All opt-out lists.
 #[derive(Default)]
-pub struct OptOuts {
+pub struct OptOutLists {
     /// Numbers on lists; while it is 0, no lock is taken.
     count: AtomicUsize,
-    known: RwLock<Known>,
+    known: RwLock<KnownOptOuts>,
     /// Serialises reads of the store; holds the time of the last success.
     turn: Mutex<Option<Instant>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownOptOuts {
     version: u64,
     count: usize,
     /// By account; the empty name is the list for all accounts.
     lists: HashMap<String, HashSet<Box<[u8]>, ahash::RandomState>>,
 }
 
-// === impl OptOuts ===
+// === impl OptOutLists ===
 
-impl OptOuts {
+impl OptOutLists {
     /// Whether a number has opted out of messages of an account, or of all.
     pub fn has(&self, account: &str, number: &[u8]) -> bool {
         if self.count.load(Ordering::Relaxed) == 0 {
@@ -72,11 +72,8 @@ impl OptOuts {
         let mut last = self.turn.lock().await;
         let asked = Instant::now();
         let anew = last.is_none_or(|last| asked - last > STALE);
-        let mut fresh = anew.then(Known::default);
-        let mut version = match anew {
-            true => 0,
-            false => self.version(),
-        };
+        let mut fresh = anew.then(KnownOptOuts::default);
+        let mut version = if anew { 0 } else { self.version() };
         loop {
             let rows = store.opt_outs_after(version, PAGE).await?;
             let full = rows.len() >= PAGE;
@@ -139,9 +136,9 @@ async fn key_anew(store: &(impl OptOutStore + ?Sized), rows: &[OptOutRow]) -> bo
     any
 }
 
-// === impl Known ===
+// === impl KnownOptOuts ===
 
-impl Known {
+impl KnownOptOuts {
     fn learn(&mut self, rows: Vec<OptOutRow>) {
         for row in rows {
             self.version = row.version;
@@ -174,7 +171,7 @@ mod tests {
 
     #[test]
     fn lists_are_of_an_account_or_of_everybody() {
-        let opt_outs = OptOuts::default();
+        let opt_outs = OptOutLists::default();
         let learn = |rows: Vec<OptOutRow>| {
             let mut known = opt_outs.known.write().unwrap();
             known.learn(rows);
@@ -218,7 +215,7 @@ mod tests {
         let store = &*test.context.store;
         let odd = row(0, "a", "44 7700-900123", true);
         store.set_opt_out(odd).await.unwrap();
-        let opt_outs = OptOuts::default();
+        let opt_outs = OptOutLists::default();
         opt_outs.refresh(store).await.unwrap();
         assert!(opt_outs.has("a", b"447700900123"));
         assert_eq!(opt_outs.count(), 1);

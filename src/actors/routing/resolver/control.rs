@@ -17,10 +17,10 @@ use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::source::{Answer, LookupError, Source};
+use super::source::{LookUpAnswer, LookUpSource, LookupError};
 use crate::actors::runtime::locks::lock;
 use crate::domain::address;
-use crate::gsup::ctrl::{self, ImsiVariable, Refused, Reply};
+use crate::gsup::ctrl::{self, CtrlRefusal, CtrlReply, ImsiVariable};
 use crate::gsup::ipa::{FRAME_MAX, next_frame};
 
 /// Between a connection that is lost, or an attempt that failed, and the next attempt.
@@ -47,11 +47,11 @@ pub struct ControlOptions {
 pub struct Control {
     options: ControlOptions,
     /// To the task that has the connection.
-    line: Mutex<Option<mpsc::Sender<Ask>>>,
+    line: Mutex<Option<mpsc::Sender<ControlQuestion>>>,
 }
 
 /// A question, and who waits for its answer.
-struct Ask {
+struct ControlQuestion {
     /// Digits.
     number: String,
     until: Instant,
@@ -59,8 +59,8 @@ struct Ask {
 }
 
 /// A request that has been written.
-struct Asked {
-    question: Ask,
+struct ControlRequest {
+    question: ControlQuestion,
     variable: ImsiVariable,
     name: String,
     at: Instant,
@@ -71,7 +71,7 @@ struct Requests {
     is_answer: fn(&str) -> bool,
     variable: ImsiVariable,
     next_id: u32,
-    under_way: HashMap<u32, Asked, ahash::RandomState>,
+    under_way: HashMap<u32, ControlRequest, ahash::RandomState>,
     /// Until when each waits.
     in_time: BTreeSet<(Instant, u32)>,
     /// When the peer last sent something.
@@ -91,7 +91,7 @@ impl Control {
     }
 
     /// Gives a question to the task, which is started if it does not run.
-    fn pass_on(&self, question: Ask) {
+    fn pass_on(&self, question: ControlQuestion) {
         let mut line = lock(&self.line);
         let sender = match line.take().filter(|sender| !sender.is_closed()) {
             Some(sender) => sender,
@@ -109,19 +109,19 @@ impl Control {
     }
 }
 
-impl Source for Control {
+impl LookUpSource for Control {
     fn name(&self) -> String {
         format!("the HLR {}", self.options.address)
     }
 
-    fn ask(&self, number: &[u8]) -> Answer {
+    fn ask(&self, number: &[u8]) -> LookUpAnswer {
         let digits = address::normalise(number);
         // An HLR has no names, and takes nothing but digits in a variable.
         if !address::is_digits(digits) {
             return Box::pin(std::future::ready(Ok(String::new())));
         }
         let (sender, answer) = oneshot::channel();
-        self.pass_on(Ask {
+        self.pass_on(ControlQuestion {
             number: String::from_utf8_lossy(digits).into_owned(),
             until: Instant::now() + self.options.timeout,
             answer: sender,
@@ -142,7 +142,7 @@ async fn dial(address: Arc<str>) -> io::Result<TcpStream> {
 /// Keeps a connection while there are questions; ends with their senders.
 async fn run<S, D>(
     options: ControlOptions,
-    mut questions: mpsc::Receiver<Ask>,
+    mut questions: mpsc::Receiver<ControlQuestion>,
     mut connect: impl FnMut() -> D,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -185,7 +185,7 @@ async fn run<S, D>(
 async fn serve<S>(
     stream: S,
     mut requests: Requests,
-    questions: &mut mpsc::Receiver<Ask>,
+    questions: &mut mpsc::Receiver<ControlQuestion>,
 ) -> Option<String>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -222,9 +222,9 @@ where
     Some(why)
 }
 
-// === impl Ask ===
+// === impl ControlQuestion ===
 
-impl Ask {
+impl ControlQuestion {
     fn end(self, answer: Result<String, LookupError>) {
         // Whoever asked may have given up.
         let _ = self.answer.send(answer);
@@ -238,7 +238,7 @@ impl Ask {
 // === impl Requests ===
 
 impl Requests {
-    fn new(is_answer: fn(&str) -> bool, first: Ask) -> Self {
+    fn new(is_answer: fn(&str) -> bool, first: ControlQuestion) -> Self {
         let mut requests = Self {
             is_answer,
             variable: ImsiVariable::Imsi,
@@ -252,7 +252,7 @@ impl Requests {
         requests
     }
 
-    fn ask(&mut self, question: Ask) {
+    fn ask(&mut self, question: ControlQuestion) {
         let now = Instant::now();
         if question.until <= now {
             return question.fail(LATE);
@@ -265,7 +265,7 @@ impl Requests {
             return question.end(Err(LookupError::Unusable(why)));
         }
         self.in_time.insert((question.until, id));
-        let asked = Asked {
+        let asked = ControlRequest {
             question,
             variable: self.variable,
             name,
@@ -293,12 +293,12 @@ impl Requests {
         }
     }
 
-    fn answered(&mut self, reply: Reply<'_>) -> Result<(), String> {
+    fn answered(&mut self, reply: CtrlReply<'_>) -> Result<(), String> {
         let id = match reply {
-            Reply::Value { id, .. } => id,
-            Reply::Error { id: Some(id), .. } => id,
+            CtrlReply::Value { id, .. } => id,
+            CtrlReply::Error { id: Some(id), .. } => id,
             // It could not read a request, and does not say which.
-            Reply::Error { id: None, reason } => {
+            CtrlReply::Error { id: None, reason } => {
                 return Err(format!("it understands no requests: {reason:?}"));
             }
         };
@@ -308,12 +308,12 @@ impl Requests {
         };
         self.in_time.remove(&(asked.question.until, id));
         match reply {
-            Reply::Value { variable, .. } if variable != asked.name => {
+            CtrlReply::Value { variable, .. } if variable != asked.name => {
                 let why = "it answers for another number".to_owned();
                 asked.question.end(Err(LookupError::Unusable(why.clone())));
                 return Err(why);
             }
-            Reply::Value { value, .. } => {
+            CtrlReply::Value { value, .. } => {
                 let imsi = asked
                     .variable
                     .imsi(value)
@@ -323,13 +323,13 @@ impl Requests {
                     .ok_or_else(|| LookupError::Unusable("what it answers is no IMSI".to_owned()));
                 asked.question.end(answer);
             }
-            Reply::Error { reason, .. } => match ctrl::refused(reason) {
-                Refused::NoSubscriber => asked.question.end(Ok(String::new())),
-                Refused::NoVariable if asked.variable == ImsiVariable::Imsi => {
+            CtrlReply::Error { reason, .. } => match ctrl::refused(reason) {
+                CtrlRefusal::NoSubscriber => asked.question.end(Ok(String::new())),
+                CtrlRefusal::NoVariable if asked.variable == ImsiVariable::Imsi => {
                     self.variable = ImsiVariable::Info;
                     self.ask(asked.question);
                 }
-                Refused::NoVariable | Refused::Other => {
+                CtrlRefusal::NoVariable | CtrlRefusal::Other => {
                     let why = format!("{:?}", address::printable(reason.as_bytes()));
                     asked.question.end(Err(LookupError::Unusable(why)));
                 }

@@ -18,7 +18,7 @@ use hickory_resolver::proto::rr::{RData, RecordType, rdata::NAPTR};
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
 
-use super::source::{Answer, LookupError, Source};
+use super::source::{LookUpAnswer, LookUpSource, LookupError};
 use crate::domain::enumber;
 
 /// Which servers are asked, and how their records are read.
@@ -80,12 +80,12 @@ impl Enum {
     }
 }
 
-impl Source for Enum {
+impl LookUpSource for Enum {
     fn name(&self) -> String {
         format!("the ENUM zone {}", self.zone)
     }
 
-    fn ask(&self, number: &[u8]) -> Answer {
+    fn ask(&self, number: &[u8]) -> LookUpAnswer {
         let Some(name) = enumber::domain(number, &self.zone) else {
             return Box::pin(std::future::ready(Ok(String::new())));
         };

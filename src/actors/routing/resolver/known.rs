@@ -14,7 +14,7 @@ use arc_swap::ArcSwap;
 use lru::LruCache;
 use tokio::time::Instant;
 
-use super::question::{Imsi, Network, Question};
+use super::question::{ImsiQuestion, LookUpQuestion, NetworkQuestion};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::context::remote_command;
@@ -28,13 +28,13 @@ use crate::store::redis::{KnownAnswer, Redis};
 const DOUBTED: usize = 10_000;
 
 /// The networks of numbers.
-pub type Networks = Known<Network>;
+pub type Networks = KnownAnswers<NetworkQuestion>;
 /// The IMSIs of numbers.
-pub type Imsis = Known<Imsi>;
+pub type Imsis = KnownAnswers<ImsiQuestion>;
 
 /// The table and the cache of a node for one question.
-pub struct Known<Q: Question> {
-    table: ArcSwap<Source<Q::Table>>,
+pub struct KnownAnswers<Q: LookUpQuestion> {
+    table: ArcSwap<TableSource<Q::Table>>,
     cache: Mutex<Cache>,
     redis: OnceLock<Arc<Redis>>,
     /// Numbers whose answer has turned out to be wrong.
@@ -43,7 +43,7 @@ pub struct Known<Q: Question> {
 
 /// A table and what it was read from.
 #[derive(Default)]
-struct Source<T> {
+struct TableSource<T> {
     file: Option<PathBuf>,
     /// Modification time of the file.
     changed: Option<SystemTime>,
@@ -52,18 +52,18 @@ struct Source<T> {
 
 /// Answers by number; the least recently used are dropped first.
 struct Cache {
-    answers: LruCache<Box<[u8]>, Answer>,
+    answers: LruCache<Box<[u8]>, CachedAnswer>,
 }
 
-struct Answer {
+struct CachedAnswer {
     /// Empty: nobody knew anything.
     text: Arc<str>,
     until: Instant,
 }
 
-// === impl Known ===
+// === impl KnownAnswers ===
 
-impl<Q: Question> Default for Known<Q> {
+impl<Q: LookUpQuestion> Default for KnownAnswers<Q> {
     fn default() -> Self {
         Self {
             table: ArcSwap::default(),
@@ -76,7 +76,7 @@ impl<Q: Question> Default for Known<Q> {
     }
 }
 
-impl<Q: Question> Known<Q> {
+impl<Q: LookUpQuestion> KnownAnswers<Q> {
     /// Shares answers with other nodes from now on.
     pub fn share(&self, redis: Arc<Redis>) {
         let _ = self.redis.set(redis);
@@ -100,7 +100,7 @@ impl<Q: Question> Known<Q> {
             Some(file) => read::<Q>(file)?,
         };
         tracing::info!(question = Q::NAME, lines, "table of numbers read");
-        self.table.store(Arc::new(Source {
+        self.table.store(Arc::new(TableSource {
             file: file.map(Path::to_owned),
             changed,
             table,
@@ -131,9 +131,10 @@ impl<Q: Question> Known<Q> {
     /// The answer for a message: what a source has said, or the table if it knew nothing. Empty if that
     /// does not know it either.
     pub fn settle(&self, answer: &str, destination: &[u8]) -> String {
-        match answer.is_empty() {
-            true => self.in_table(destination).unwrap_or_default(),
-            false => answer.to_owned(),
+        if answer.is_empty() {
+            self.in_table(destination).unwrap_or_default()
+        } else {
+            answer.to_owned()
         }
     }
 
@@ -274,7 +275,7 @@ fn modified(file: &Path) -> Option<SystemTime> {
     std::fs::metadata(file).ok()?.modified().ok()
 }
 
-fn read<Q: Question>(file: &Path) -> Result<(Q::Table, usize), String> {
+fn read<Q: LookUpQuestion>(file: &Path) -> Result<(Q::Table, usize), String> {
     let why = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let text = std::fs::read_to_string(file).map_err(|error| why(&error))?;
     Q::read(&text).map_err(|error| why(&error))
@@ -300,7 +301,8 @@ impl Cache {
     }
 
     fn put(&mut self, number: &[u8], text: Arc<str>, until: Instant) {
-        self.answers.put(number.into(), Answer { text, until });
+        self.answers
+            .put(number.into(), CachedAnswer { text, until });
     }
 }
 

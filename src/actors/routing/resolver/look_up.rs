@@ -10,10 +10,10 @@ use std::time::Duration;
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 use tokio::time::Instant;
 
-use super::question::{Failure, Question};
+use super::question::{LookUpFailure, LookUpQuestion};
 use super::source::LookupError;
-use super::sources::Asked;
-use super::{Guarded, Number, Resolver, TICK};
+use super::sources::SourcedQuestion;
+use super::{BareNumber, Guarded, Resolver, TICK};
 use crate::domain::address;
 use crate::pb::{Message, Resolved};
 use crate::store::redis::KnownAnswer;
@@ -21,7 +21,7 @@ use crate::telemetry::metrics::ResultLabel;
 
 /// A number on its way through the sources.
 struct Course {
-    number: Number,
+    number: BareNumber,
     /// The source that is asked.
     at: usize,
     /// Whether one before it has failed.
@@ -32,7 +32,7 @@ struct Course {
 
 // === impl Resolver ===
 
-impl<Q: Asked> Resolver<Q> {
+impl<Q: SourcedQuestion> Resolver<Q> {
     /// Answers messages about whose number something is known, and looks up the rest.
     pub(super) fn take(
         &mut self,
@@ -44,15 +44,16 @@ impl<Q: Asked> Resolver<Q> {
         let (mut resolved, mut fresh) = (Vec::new(), Vec::new());
         for message in messages {
             if let Some(answer) = self.known.look(&plan, &message.destination) {
-                let origin = match answer.is_empty() {
-                    true => "nobody knows it",
-                    false => "known",
+                let origin = if answer.is_empty() {
+                    "nobody knows it"
+                } else {
+                    "known"
                 };
                 self.count("cached");
                 resolved.push(told::<Q>(message, &answer, origin));
                 continue;
             }
-            let number: Number = address::normalise(&message.destination).into();
+            let number: BareNumber = address::normalise(&message.destination).into();
             let waiting = self.waiting.entry(number.clone()).or_default();
             if waiting.messages.is_empty() {
                 fresh.push(number);
@@ -65,7 +66,7 @@ impl<Q: Asked> Resolver<Q> {
         }
     }
 
-    fn look_in_redis(&mut self, numbers: Vec<Number>, ctx: &mut Context<Self>) {
+    fn look_in_redis(&mut self, numbers: Vec<BareNumber>, ctx: &mut Context<Self>) {
         if !self.known.is_shared() {
             self.line.extend(numbers);
             return self.pump(ctx);
@@ -75,7 +76,7 @@ impl<Q: Asked> Resolver<Q> {
             let found = known.shared(&numbers).await;
             (numbers, found)
         };
-        let then = |(numbers, found): (Vec<Number>, Vec<Option<KnownAnswer>>),
+        let then = |(numbers, found): (Vec<BareNumber>, Vec<Option<KnownAnswer>>),
                     resolver: &mut Self,
                     ctx: &mut Context<Self>| {
             let mut found = found.into_iter();
@@ -121,9 +122,10 @@ impl<Q: Asked> Resolver<Q> {
 
     /// How long an answer is valid.
     fn life_of(&self, answer: &str) -> Duration {
-        match answer.is_empty() {
-            true => self.settings.cache_unknown_for,
-            false => self.settings.cache_for,
+        if answer.is_empty() {
+            self.settings.cache_unknown_for
+        } else {
+            self.settings.cache_for
         }
     }
 
@@ -164,12 +166,11 @@ impl<Q: Asked> Resolver<Q> {
             course.at += 1;
         }
         self.asking.remove(&course.number);
-        match course.failed || self.sources.is_empty() {
-            true => self.not_answered(course.number, ctx),
-            false => {
-                self.count(Q::NOTHING_LABEL);
-                self.found(course.number, String::new(), ctx);
-            }
+        if course.failed || self.sources.is_empty() {
+            self.not_answered(course.number, ctx);
+        } else {
+            self.count(Q::NOTHING_LABEL);
+            self.found(course.number, String::new(), ctx);
         }
     }
 
@@ -231,7 +232,7 @@ impl<Q: Asked> Resolver<Q> {
     }
 
     /// An answer from the sources, empty if none of them knows anything: it is shared, kept and told.
-    fn found(&mut self, number: Number, answer: String, ctx: &mut Context<Self>) {
+    fn found(&mut self, number: BareNumber, answer: String, ctx: &mut Context<Self>) {
         let life = self.life_of(&answer);
         self.answered(&number, &answer, life, "looked up", ctx);
         if self.known.is_shared() {
@@ -243,7 +244,7 @@ impl<Q: Asked> Resolver<Q> {
 
     fn answered(
         &mut self,
-        number: &Number,
+        number: &BareNumber,
         answer: &str,
         life: Duration,
         from: &str,
@@ -268,7 +269,7 @@ impl<Q: Asked> Resolver<Q> {
     }
 
     /// A look-up failed: it is tried again after a pause, or given up.
-    fn not_answered(&mut self, number: Number, ctx: &mut Context<Self>) {
+    fn not_answered(&mut self, number: BareNumber, ctx: &mut Context<Self>) {
         let failure = self.settings.failure;
         let is_open = self.sources.iter().any(|one| one.breaker.is_open());
         // Without a message it is not worth another question.
@@ -280,11 +281,11 @@ impl<Q: Asked> Resolver<Q> {
         let delays = &self.settings.delays;
         let pause = delays.get(waiting.failures - 1).copied();
         let pause = match failure {
-            Failure::Route if is_open => None,
+            LookUpFailure::Route if is_open => None,
             // The one that is tried while a source is away must not come too late.
-            Failure::Wait if is_open => Some(self.settings.breaker_pause),
-            Failure::Wait => pause.or(delays.last().copied()).or(Some(TICK)),
-            Failure::Route | Failure::Refuse => pause,
+            LookUpFailure::Wait if is_open => Some(self.settings.breaker_pause),
+            LookUpFailure::Wait => pause.or(delays.last().copied()).or(Some(TICK)),
+            LookUpFailure::Route | LookUpFailure::Refuse => pause,
         };
         match pause {
             Some(pause) => {
@@ -293,12 +294,12 @@ impl<Q: Asked> Resolver<Q> {
                     resolver.pump(ctx);
                 });
             }
-            None => self.give_up(&number, failure == Failure::Refuse, ctx),
+            None => self.give_up(&number, failure == LookUpFailure::Refuse, ctx),
         }
     }
 
     /// Lets the messages to a number go without an answer, or ends them.
-    fn give_up(&mut self, number: &Number, refused: bool, ctx: &mut Context<Self>) {
+    fn give_up(&mut self, number: &BareNumber, refused: bool, ctx: &mut Context<Self>) {
         let messages = self.waiting.remove(number).unwrap_or_default().messages;
         let result = if refused { "refused" } else { "routed" };
         if let Some(given_up) = Q::meters(&self.node.metrics).given_up {
@@ -306,13 +307,15 @@ impl<Q: Asked> Resolver<Q> {
                 .get_or_create(&ResultLabel { result })
                 .inc_by(messages.len() as u64);
         }
-        let answer = match refused {
-            true => String::new(),
-            false => self.known.settle("", number),
+        let answer = if refused {
+            String::new()
+        } else {
+            self.known.settle("", number)
         };
-        let origin = match answer.is_empty() {
-            true => "no answer",
-            false => "table; no answer",
+        let origin = if answer.is_empty() {
+            "no answer"
+        } else {
+            "table; no answer"
         };
         let told = |message| Resolved {
             refused,
@@ -329,7 +332,7 @@ impl<Q: Asked> Resolver<Q> {
 }
 
 /// The result for a message: it has the answer, or ends where it cannot go on without one.
-fn told<Q: Question>(mut message: Message, answer: &str, origin: &str) -> Resolved {
+fn told<Q: LookUpQuestion>(mut message: Message, answer: &str, origin: &str) -> Resolved {
     Q::tell(&mut message, answer);
     let error = Q::ends_with().filter(|_| answer.is_empty());
     Resolved {

@@ -19,7 +19,7 @@ use crate::pb::{LookupQuestion, Message};
 use crate::telemetry::metrics::{Metrics, ResultLabel};
 
 /// A question about numbers.
-pub trait Question: Unpin + Send + Sync + Sized + 'static {
+pub trait LookUpQuestion: Unpin + Send + Sync + Sized + 'static {
     /// What is known of ranges of numbers without asking anybody.
     type Table: Default + Send + Sync + 'static;
     /// The section of the configuration.
@@ -46,7 +46,7 @@ pub trait Question: Unpin + Send + Sync + Sized + 'static {
     fn has_source(config: &Config) -> bool;
 
     /// How it is looked up.
-    fn settings(section: &Self::Section) -> Settings;
+    fn settings(section: &Self::Section) -> LookUpSettings;
 
     /// The queue of messages that wait for the answer.
     fn queue(plan: &Plan) -> Option<u32>;
@@ -75,13 +75,13 @@ pub trait Question: Unpin + Send + Sync + Sized + 'static {
 
 /// How a question is looked up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct LookUpSettings {
     pub table: Option<PathBuf>,
     /// Most numbers that are being asked for.
     pub concurrency: usize,
     /// Pauses after the first, second, … failure of a number.
     pub delays: Vec<Duration>,
-    pub failure: Failure,
+    pub failure: LookUpFailure,
     pub breaker_failures: u32,
     pub breaker_pause: Duration,
     /// Answers in memory.
@@ -93,7 +93,7 @@ pub struct Settings {
 
 /// What happens to messages whose number could not be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
+pub enum LookUpFailure {
     /// After the last pause they go by the table, or without an answer.
     Route,
     /// After the last pause they end.
@@ -112,16 +112,16 @@ pub struct Meters<'m> {
 }
 
 /// Which network does the number belong to now (number portability)?
-pub struct Network;
+pub struct NetworkQuestion;
 
 /// Which IMSI does the subscriber of the number have?
-pub struct Imsi;
+pub struct ImsiQuestion;
 
-// === impl Network ===
+// === impl NetworkQuestion ===
 
-impl Question for Network {
-    type Table = network::Table;
-    type Section = config::Resolver;
+impl LookUpQuestion for NetworkQuestion {
+    type Table = network::NetworkTable;
+    type Section = config::ResolverConfig;
 
     const NAME: &'static str = "network";
     const PROTO: LookupQuestion = LookupQuestion::Network;
@@ -130,7 +130,7 @@ impl Question for Network {
     const NOTHING: &'static str = "not ported";
     const NOTHING_LABEL: &'static str = "not_ported";
 
-    fn section(config: &Config) -> &config::Resolver {
+    fn section(config: &Config) -> &config::ResolverConfig {
         &config.resolver
     }
 
@@ -138,14 +138,14 @@ impl Question for Network {
         config.resolver.has_source()
     }
 
-    fn settings(section: &config::Resolver) -> Settings {
-        Settings {
+    fn settings(section: &config::ResolverConfig) -> LookUpSettings {
+        LookUpSettings {
             table: section.table.clone(),
             concurrency: section.concurrency,
             delays: section.delays.clone(),
             failure: match section.on_failure {
-                LookupFailure::Route => Failure::Route,
-                LookupFailure::Refuse => Failure::Refuse,
+                LookupFailure::Route => LookUpFailure::Route,
+                LookupFailure::Refuse => LookUpFailure::Refuse,
             },
             breaker_failures: section.breaker_failures,
             breaker_pause: section.breaker_pause,
@@ -159,13 +159,13 @@ impl Question for Network {
         plan.resolve_queue
     }
 
-    fn read(text: &str) -> Result<(network::Table, usize), TableError> {
-        let table = network::Table::parse(text)?;
+    fn read(text: &str) -> Result<(network::NetworkTable, usize), TableError> {
+        let table = network::NetworkTable::parse(text)?;
         let lines = table.len();
         Ok((table, lines))
     }
 
-    fn in_table(table: &network::Table, number: &[u8]) -> Option<String> {
+    fn in_table(table: &network::NetworkTable, number: &[u8]) -> Option<String> {
         table.network_of(number).map(str::to_owned)
     }
 
@@ -191,11 +191,11 @@ impl Question for Network {
     }
 }
 
-// === impl Imsi ===
+// === impl ImsiQuestion ===
 
-impl Question for Imsi {
-    type Table = imsi::Table;
-    type Section = config::Imsi;
+impl LookUpQuestion for ImsiQuestion {
+    type Table = imsi::ImsiTable;
+    type Section = config::ImsiConfig;
 
     const NAME: &'static str = "imsi";
     const PROTO: LookupQuestion = LookupQuestion::Imsi;
@@ -204,7 +204,7 @@ impl Question for Imsi {
     const NOTHING: &'static str = "no such subscriber";
     const NOTHING_LABEL: &'static str = "unknown";
 
-    fn section(config: &Config) -> &config::Imsi {
+    fn section(config: &Config) -> &config::ImsiConfig {
         &config.imsi
     }
 
@@ -212,12 +212,12 @@ impl Question for Imsi {
         config.imsi.has_service()
     }
 
-    fn settings(section: &config::Imsi) -> Settings {
-        Settings {
+    fn settings(section: &config::ImsiConfig) -> LookUpSettings {
+        LookUpSettings {
             table: section.table.clone(),
             concurrency: section.concurrency,
             delays: section.delays.clone(),
-            failure: Failure::Wait,
+            failure: LookUpFailure::Wait,
             breaker_failures: section.breaker_failures,
             breaker_pause: section.breaker_pause,
             cache: section.cache,
@@ -230,13 +230,13 @@ impl Question for Imsi {
         plan.imsi_queue
     }
 
-    fn read(text: &str) -> Result<(imsi::Table, usize), TableError> {
-        let table = imsi::Table::parse(text)?;
+    fn read(text: &str) -> Result<(imsi::ImsiTable, usize), TableError> {
+        let table = imsi::ImsiTable::parse(text)?;
         let lines = table.len();
         Ok((table, lines))
     }
 
-    fn in_table(table: &imsi::Table, number: &[u8]) -> Option<String> {
+    fn in_table(table: &imsi::ImsiTable, number: &[u8]) -> Option<String> {
         table.imsi_of(number)
     }
 

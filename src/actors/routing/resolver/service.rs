@@ -120,12 +120,11 @@ fn found(
             return Err(LookupError::Unusable(message));
         }
     };
-    match found.is_empty() || is_answer(&found) {
-        true => Ok(found),
-        false => {
-            let message = format!("what is at {pointer:?} is no answer");
-            Err(LookupError::Unusable(message))
-        }
+    if found.is_empty() || is_answer(&found) {
+        Ok(found)
+    } else {
+        let message = format!("what is at {pointer:?} is no answer");
+        Err(LookupError::Unusable(message))
     }
 }
 

@@ -8,16 +8,16 @@ use std::future::Future;
 use std::pin::Pin;
 
 /// Somebody who is asked about numbers.
-pub trait Source {
+pub trait LookUpSource {
     /// What it is, for people.
     fn name(&self) -> String;
 
     /// Asks about a number without a plus. Bounded in time.
-    fn ask(&self, number: &[u8]) -> Answer;
+    fn ask(&self, number: &[u8]) -> LookUpAnswer;
 }
 
 /// An answer to come: empty when the source knows nothing about the number.
-pub type Answer = Pin<Box<dyn Future<Output = Result<String, LookupError>>>>;
+pub type LookUpAnswer = Pin<Box<dyn Future<Output = Result<String, LookupError>>>>;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

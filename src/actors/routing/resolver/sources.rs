@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use super::control::{Control, ControlOptions};
 use super::enumber::{Enum, EnumOptions};
-use super::question::{Imsi, Network, Question};
+use super::question::{ImsiQuestion, LookUpQuestion, NetworkQuestion};
 use super::service::{Service, ServiceOptions};
-use super::source::{Answer, LookupError, Source};
+use super::source::{LookUpAnswer, LookUpSource, LookupError};
 use crate::actors::context::handlers::Handlers;
 use crate::config::{self, ImsiSource};
 
 /// Questions with sources of their own.
-pub trait Asked: Question {
+pub trait SourcedQuestion: LookUpQuestion {
     /// The configured sources in their order. They connect later; programs of this machine are among the handlers.
     ///
     /// # Errors
@@ -23,15 +23,15 @@ pub trait Asked: Question {
     fn sources(
         section: &Self::Section,
         handlers: &Arc<Handlers>,
-    ) -> Result<Vec<Rc<dyn Source>>, String>;
+    ) -> Result<Vec<Rc<dyn LookUpSource>>, String>;
 }
 
-impl Asked for Network {
+impl SourcedQuestion for NetworkQuestion {
     fn sources(
-        section: &config::Resolver,
+        section: &config::ResolverConfig,
         _: &Arc<Handlers>,
-    ) -> Result<Vec<Rc<dyn Source>>, String> {
-        let mut sources: Vec<Rc<dyn Source>> = Vec::new();
+    ) -> Result<Vec<Rc<dyn LookUpSource>>, String> {
+        let mut sources: Vec<Rc<dyn LookUpSource>> = Vec::new();
         if let Some(url) = section.url.clone() {
             let options = ServiceOptions {
                 url,
@@ -43,7 +43,7 @@ impl Asked for Network {
                 connections: section.concurrency,
                 is_answer: Self::is_answer,
             };
-            sources.push(Rc::new(Http(Arc::new(Service::new(options)?))));
+            sources.push(Rc::new(HttpSource(Arc::new(Service::new(options)?))));
         }
         if !section.enum_servers.is_empty() {
             sources.push(Rc::new(Enum::new(EnumOptions {
@@ -59,12 +59,12 @@ impl Asked for Network {
     }
 }
 
-impl Asked for Imsi {
+impl SourcedQuestion for ImsiQuestion {
     fn sources(
-        section: &config::Imsi,
+        section: &config::ImsiConfig,
         handlers: &Arc<Handlers>,
-    ) -> Result<Vec<Rc<dyn Source>>, String> {
-        let mut sources: Vec<Rc<dyn Source>> = Vec::new();
+    ) -> Result<Vec<Rc<dyn LookUpSource>>, String> {
+        let mut sources: Vec<Rc<dyn LookUpSource>> = Vec::new();
         for source in &section.ask {
             match (source, &section.hlr, &section.url) {
                 (ImsiSource::Hlr, Some(address), _) => {
@@ -85,7 +85,7 @@ impl Asked for Imsi {
                         connections: section.concurrency,
                         is_answer: Self::is_answer,
                     };
-                    sources.push(Rc::new(Http(Arc::new(Service::new(options)?))));
+                    sources.push(Rc::new(HttpSource(Arc::new(Service::new(options)?))));
                 }
                 (ImsiSource::Local, ..) => sources.push(Rc::new(Program {
                     handlers: Arc::clone(handlers),
@@ -104,12 +104,12 @@ struct Program {
     timeout: Duration,
 }
 
-impl Source for Program {
+impl LookUpSource for Program {
     fn name(&self) -> String {
         "the program at local.socket".to_owned()
     }
 
-    fn ask(&self, number: &[u8]) -> Answer {
+    fn ask(&self, number: &[u8]) -> LookUpAnswer {
         let (handlers, timeout) = (Arc::clone(&self.handlers), self.timeout);
         let msisdn = String::from_utf8_lossy(number).into_owned();
         Box::pin(async move {
@@ -117,23 +117,24 @@ impl Source for Program {
             let said =
                 asked.map_err(|_| LookupError::Unreachable("no answer in time".to_owned()))?;
             let answer = said.map_err(LookupError::Unreachable)?;
-            match answer.is_empty() || Imsi::is_answer(&answer) {
-                true => Ok(answer),
-                false => Err(LookupError::Unusable("it is no IMSI".to_owned())),
+            if answer.is_empty() || ImsiQuestion::is_answer(&answer) {
+                Ok(answer)
+            } else {
+                Err(LookupError::Unusable("it is no IMSI".to_owned()))
             }
         })
     }
 }
 
 /// A service over HTTP.
-struct Http(Arc<Service>);
+struct HttpSource(Arc<Service>);
 
-impl Source for Http {
+impl LookUpSource for HttpSource {
     fn name(&self) -> String {
         "the look-up service".to_owned()
     }
 
-    fn ask(&self, number: &[u8]) -> Answer {
+    fn ask(&self, number: &[u8]) -> LookUpAnswer {
         let (service, number) = (Arc::clone(&self.0), number.to_vec());
         Box::pin(async move {
             let asked = tokio::task::spawn_blocking(move || service.ask(&number));

@@ -51,12 +51,12 @@ impl Fake {
     }
 }
 
-impl Source for Fake {
+impl LookUpSource for Fake {
     fn name(&self) -> String {
         "the fake".to_owned()
     }
 
-    fn ask(&self, number: &[u8]) -> source::Answer {
+    fn ask(&self, number: &[u8]) -> source::LookUpAnswer {
         let number = String::from_utf8_lossy(number).into_owned();
         self.asked.borrow_mut().push(number.clone());
         let mut mood = self.mood.subscribe();
@@ -80,7 +80,7 @@ struct Scene {
     gsm: u32,
 }
 
-async fn scene(sources: Vec<Rc<dyn Source>>) -> Scene {
+async fn scene(sources: Vec<Rc<dyn LookUpSource>>) -> Scene {
     let node = test_support::node_with(1, None, |config| {
         config.imsi.hlr = Some("hlr.example:4259".to_owned());
         config.imsi.breaker_failures = 3;
@@ -119,7 +119,7 @@ async fn scene(sources: Vec<Rc<dyn Source>>) -> Scene {
     );
     let known = Arc::<Imsis>::default();
     known.refresh(1_000, None).unwrap();
-    let mut resolver = Resolver::<Imsi>::new(Arc::clone(&node.context), Arc::clone(&known));
+    let mut resolver = Resolver::<ImsiQuestion>::new(Arc::clone(&node.context), Arc::clone(&known));
     resolver.take_sources(sources);
     resolver.start();
     tokio::time::pause();

@@ -18,7 +18,7 @@ use tokio_rustls::TlsStream;
 
 use super::{Linked, Outbox, attach};
 use crate::config::Smpp;
-use crate::domain::certificate::Shown;
+use crate::domain::certificate::ShownCertificate;
 use crate::tls;
 
 /// Unanswered keepalive probes before a connection is broken.
@@ -37,7 +37,7 @@ pub enum Wire {
 
 /// One of the two halves of the same stream. Both are futures of one actor: never polled at the same
 /// time, and woken together.
-struct Half<S>(Rc<RefCell<S>>);
+struct StreamHalf<S>(Rc<RefCell<S>>);
 
 /// Sets the socket options of a connection.
 pub fn tune(socket: &TcpStream, smpp: &Smpp) {
@@ -62,7 +62,7 @@ pub fn tune(socket: &TcpStream, smpp: &Smpp) {
 
 impl Wire {
     /// The certificate that the peer has presented in the handshake, if one was requested.
-    pub fn certificate(&self) -> Option<Shown> {
+    pub fn certificate(&self) -> Option<ShownCertificate> {
         let Self::Tls(stream) = self else {
             return None;
         };
@@ -88,19 +88,24 @@ impl Wire {
             }
             Self::Tls(stream) => {
                 let stream = Rc::new(RefCell::new(*stream));
-                attach(ctx, Half(Rc::clone(&stream)), Half(stream), limit)
+                attach(
+                    ctx,
+                    StreamHalf(Rc::clone(&stream)),
+                    StreamHalf(stream),
+                    limit,
+                )
             }
         }
     }
 }
 
 /// What is read and written.
-trait Octets: AsyncRead + AsyncWrite + Unpin {}
+trait OctetStream: AsyncRead + AsyncWrite + Unpin {}
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Octets for S {}
+impl<S: AsyncRead + AsyncWrite + Unpin> OctetStream for S {}
 
 impl Wire {
-    fn octets(self: Pin<&mut Self>) -> Pin<&mut dyn Octets> {
+    fn octets(self: Pin<&mut Self>) -> Pin<&mut dyn OctetStream> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket),
             Self::Tls(stream) => Pin::new(stream),
@@ -140,9 +145,9 @@ impl AsyncWrite for Wire {
     }
 }
 
-// === impl Half ===
+// === impl StreamHalf ===
 
-impl<S: AsyncRead + Unpin> AsyncRead for Half<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for StreamHalf<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut TaskContext<'_>,
@@ -152,7 +157,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Half<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Half<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for StreamHalf<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut TaskContext<'_>,

@@ -32,7 +32,7 @@ fn cmpp_report(version: Cmpp) -> Bytes {
 #[test]
 fn two_pdus_of_sgip_with_a_text_and_an_error() {
     let octets = hex::parse(&format!("{SGIP_DELIVER}{SGIP_REPORT}")).unwrap();
-    let reports = explain(&octets, Which::Sgip);
+    let reports = explain(&octets, CarrierProtocol::Sgip);
     let [deliver, report] = &reports[..] else {
         panic!("{reports:?}");
     };
@@ -53,7 +53,7 @@ fn the_version_of_cmpp_is_the_one_that_fits() {
         (Cmpp::V20, "CMPP 2.0 CMPP_DELIVER"),
         (Cmpp::V30, "CMPP 3.0 CMPP_DELIVER"),
     ] {
-        let reports = explain(&cmpp_report(version), Which::Cmpp);
+        let reports = explain(&cmpp_report(version), CarrierProtocol::Cmpp);
         assert_eq!(reports.len(), 1);
         assert_eq!(reports[0].title, title);
         assert_all_octets(&reports[0]);
@@ -82,7 +82,7 @@ fn a_report_of_smgp_is_read() {
     let mut out = BytesMut::new();
     Smgp.encode(&smgp::Pdu { sequence: 7, body }, &mut out)
         .unwrap();
-    let reports = explain(&out.freeze(), Which::Smgp);
+    let reports = explain(&out.freeze(), CarrierProtocol::Smgp);
     assert_eq!(reports[0].title, "SMGP 3.0 Deliver");
     assert_all_octets(&reports[0]);
     let receipt: Vec<&str> = reports[0]
@@ -96,22 +96,22 @@ fn a_report_of_smgp_is_read() {
 #[test]
 fn no_version_is_named_when_both_fit() {
     let octets = "0000000C0000000800000001";
-    let reports = explain(&hex::parse(octets).unwrap(), Which::Cmpp);
+    let reports = explain(&hex::parse(octets).unwrap(), CarrierProtocol::Cmpp);
     assert_eq!(reports[0].title, "CMPP CMPP_ACTIVE_TEST");
 }
 
 #[test]
 fn what_is_cut_short_is_said() {
     let whole = cmpp_report(Cmpp::V20);
-    let reports = explain(&whole.slice(..40), Which::Cmpp);
+    let reports = explain(&whole.slice(..40), CarrierProtocol::Cmpp);
     assert_eq!(reports[0].problems.len(), 1);
     assert_all_octets(&reports[0]);
     let mut wrong = BytesMut::from(&whole[..40]);
     wrong[..4].copy_from_slice(&[0, 0, 0, 40]);
-    let reports = explain(&wrong.freeze(), Which::Cmpp);
+    let reports = explain(&wrong.freeze(), CarrierProtocol::Cmpp);
     assert_eq!(reports[0].problems[0].text, "the PDU ends in it");
     assert_all_octets(&reports[0]);
-    let reports = explain(&Bytes::from_static(&[0; 8]), Which::Smgp);
+    let reports = explain(&Bytes::from_static(&[0; 8]), CarrierProtocol::Smgp);
     assert_eq!(
         reports[0].problems[0].text,
         "0 octets are no length of a PDU"
@@ -128,7 +128,7 @@ proptest! {
         frame.extend_from_slice(&(command | u32::from(is_resp) << 31).to_be_bytes());
         frame.extend_from_slice(&octets);
         let frame = frame.freeze();
-        for which in [Which::Cmpp, Which::Sgip, Which::Smgp] {
+        for which in [CarrierProtocol::Cmpp, CarrierProtocol::Sgip, CarrierProtocol::Smgp] {
             let reports = explain(&frame, which);
             reports.iter().for_each(assert_all_octets);
             let all: usize = reports.iter().map(|report| report.octets).sum();

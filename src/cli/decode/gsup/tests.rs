@@ -12,7 +12,7 @@ const MT: &str = "
     42 06 03 91 94710000 43 14 040481214300003211221234440005C8329BFD06 45 01 00 0A 01 02
     60 17 534D53432D30302D30302D30302D30302D30302D303000";
 
-fn read(text: &str) -> Vec<Report> {
+fn read(text: &str) -> Vec<DecodeReport> {
     explain(&hex::parse(text).unwrap())
 }
 

@@ -8,7 +8,7 @@ use super::*;
 
 const SUBMIT: &str = "B1 2A 0B 91 6407281553F8 00 00 AA 0A E8329BFD4697D9EC37";
 
-fn read(text: &str, which: &str) -> Report {
+fn read(text: &str, which: &str) -> DecodeReport {
     let (_, which) = WHICH.iter().find(|(name, _)| *name == which).unwrap();
     explain(&octets(text), 0, *which)
 }

@@ -81,10 +81,10 @@ fn flash_keeps_its_alphabet() {
     assert_eq!(messages("hi", &flash(None))[0].data_coding, 0x10);
     assert_eq!(messages("ж", &flash(None))[0].data_coding, 0x18);
     assert_eq!(
-        messages("00", &flash(Some(Alphabet::Binary)))[0].data_coding,
+        messages("00", &flash(Some(SendAlphabet::Binary)))[0].data_coding,
         0x14
     );
-    let error = compose("hi", &flash(Some(Alphabet::Latin1))).unwrap_err();
+    let error = compose("hi", &flash(Some(SendAlphabet::Latin1))).unwrap_err();
     assert!(error.to_string().contains("--alphabet gsm"), "{error}");
 }
 
@@ -95,25 +95,25 @@ fn what_an_alphabet_lacks_is_named_with_the_cure() {
         ..writing()
     };
     let error = |text, writing: &Writing| compose(text, writing).unwrap_err().to_string();
-    let gsm = error("naïve ж", &forced(Alphabet::Gsm));
+    let gsm = error("naïve ж", &forced(SendAlphabet::Gsm));
     assert!(
         gsm.contains("`ï` (U+00EF, character 3") && gsm.contains("--language"),
         "{gsm}"
     );
-    let latin1 = error("5 €", &forced(Alphabet::Latin1));
+    let latin1 = error("5 €", &forced(SendAlphabet::Latin1));
     assert!(
         latin1.contains("`€` (U+20AC, character 3") && latin1.contains("ucs2"),
         "{latin1}"
     );
     let national = Writing {
         languages: vec![Language::Turkish],
-        ..forced(Alphabet::Gsm)
+        ..forced(SendAlphabet::Gsm)
     };
     let best = error("ışık ж", &national);
     assert!(best.contains('ж'), "the best table stops there: {best}");
     let data = format!(
         "{:#}",
-        compose("0g", &forced(Alphabet::Binary)).unwrap_err()
+        compose("0g", &forced(SendAlphabet::Binary)).unwrap_err()
     );
     assert!(
         data.contains("column 2") && data.contains("hexadecimal"),
@@ -142,7 +142,7 @@ fn what_will_be_sent_is_shown() {
         ]
     );
     let binary = Writing {
-        alphabet: Some(Alphabet::Binary),
+        alphabet: Some(SendAlphabet::Binary),
         long: Long::Sar,
         ..writing()
     };

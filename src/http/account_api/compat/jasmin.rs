@@ -105,9 +105,10 @@ async fn left(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value
         status: StatusCode::INTERNAL_SERVER_ERROR,
         said: "System error".to_owned(),
     })?;
-    let credits = match balance.prepaid {
-        true => json!(balance.credits as f64),
-        false => json!(NOT_DEFINED),
+    let credits = if balance.prepaid {
+        json!(balance.credits as f64)
+    } else {
+        json!(NOT_DEFINED)
     };
     let messages = match balance.quota_per_day {
         None => json!(NOT_DEFINED),

@@ -106,12 +106,11 @@ impl<'de> Visitor<'de> for JsonText<'_> {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
-        match self.inside {
-            true => self.put(value),
-            false => {
-                self.to.push_str(value);
-                Ok(())
-            }
+        if self.inside {
+            self.put(value)
+        } else {
+            self.to.push_str(value);
+            Ok(())
         }
     }
 

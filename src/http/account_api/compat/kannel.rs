@@ -75,9 +75,10 @@ async fn answer(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Str
 }
 
 fn accepted(is_deferred: bool, denied: &[String]) -> String {
-    let said = match is_deferred {
-        true => "3: Queued for later delivery",
-        false => "0: Accepted for delivery",
+    let said = if is_deferred {
+        "3: Queued for later delivery"
+    } else {
+        "0: Accepted for delivery"
     };
     match denied {
         [] => said.to_owned(),

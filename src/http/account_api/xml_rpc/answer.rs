@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::api::ProblemDetails;
 use crate::http::problem::Problem;
-use crate::xml_rpc::Value;
+use crate::xml_rpc::XmlRpcValue;
 
 /// Names of `/v1/messages`, and those of the same here.
 const FIELDS: &[(&str, &str)] = &[
@@ -29,26 +29,28 @@ pub(super) struct Fault {
 }
 
 /// A struct of these members.
-pub(super) fn members<const N: usize>(members: [(&str, Value); N]) -> Vec<(String, Value)> {
-    let named = |(name, value): (&str, Value)| (name.to_owned(), value);
+pub(super) fn members<const N: usize>(
+    members: [(&str, XmlRpcValue); N],
+) -> Vec<(String, XmlRpcValue)> {
+    let named = |(name, value): (&str, XmlRpcValue)| (name.to_owned(), value);
     members.into_iter().map(named).collect()
 }
 
 /// What is in JSON.
-pub(super) fn of_json(json: Json) -> Value {
+pub(super) fn of_json(json: Json) -> XmlRpcValue {
     match json {
-        Json::Null => Value::Nil,
-        Json::Bool(is) => Value::Boolean(is),
-        Json::String(text) => Value::String(text),
+        Json::Null => XmlRpcValue::Nil,
+        Json::Bool(is) => XmlRpcValue::Boolean(is),
+        Json::String(text) => XmlRpcValue::String(text),
         Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(number), _) => Value::Int(number),
-            (None, Some(number)) => Value::Double(number),
-            (None, None) => Value::String(number.to_string()),
+            (Some(number), _) => XmlRpcValue::Int(number),
+            (None, Some(number)) => XmlRpcValue::Double(number),
+            (None, None) => XmlRpcValue::String(number.to_string()),
         },
-        Json::Array(values) => Value::Array(values.into_iter().map(of_json).collect()),
+        Json::Array(values) => XmlRpcValue::Array(values.into_iter().map(of_json).collect()),
         Json::Object(members) => {
             let named = |(name, value)| (name, of_json(value));
-            Value::Struct(members.into_iter().map(named).collect())
+            XmlRpcValue::Struct(members.into_iter().map(named).collect())
         }
     }
 }
@@ -84,7 +86,7 @@ impl From<Problem> for Fault {
     }
 }
 
-impl From<Fault> for Value {
+impl From<Fault> for XmlRpcValue {
     fn from(fault: Fault) -> Self {
         Self::Struct(members([
             ("faultCode", Self::Int(fault.code.into())),

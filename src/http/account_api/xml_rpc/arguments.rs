@@ -5,20 +5,20 @@ use std::ops::RangeInclusive;
 use crate::content::compose;
 use crate::domain::moment;
 use crate::http::problem::Problem;
-use crate::xml_rpc::Value;
+use crate::xml_rpc::XmlRpcValue;
 
 /// Octets of a time of SMPP: `YYMMDDhhmmsstnnp`.
 const SMPP_TIME: usize = 16;
 
 /// The members of a struct that are not read yet.
-pub(super) struct Arguments(Vec<(String, Value)>);
+pub(super) struct Arguments(Vec<(String, XmlRpcValue)>);
 
 /// The parameters of a call that has these.
 pub(super) fn only<const N: usize>(
-    params: Vec<Value>,
+    params: Vec<XmlRpcValue>,
     names: [&str; N],
-) -> Result<[Value; N], Problem> {
-    params.try_into().map_err(|params: Vec<Value>| {
+) -> Result<[XmlRpcValue; N], Problem> {
+    params.try_into().map_err(|params: Vec<XmlRpcValue>| {
         let (field, detail) = match names.get(params.len()) {
             Some(missing) => (*missing, "it is missing".to_owned()),
             None => ("params", format!("there are {}, not {N}", params.len())),
@@ -28,15 +28,15 @@ pub(super) fn only<const N: usize>(
 }
 
 /// A text that may be written as a number: a message id, a number of a subscriber.
-pub(super) fn text_of(field: &str, value: Value) -> Result<String, Problem> {
+pub(super) fn text_of(field: &str, value: XmlRpcValue) -> Result<String, Problem> {
     match value {
-        Value::String(text) => Ok(text),
-        Value::Int(number) => Ok(number.to_string()),
+        XmlRpcValue::String(text) => Ok(text),
+        XmlRpcValue::Int(number) => Ok(number.to_string()),
         other => Err(wrong_type(field, "string", &other)),
     }
 }
 
-pub(super) fn wrong_type(field: &str, expected: &str, found: &Value) -> Problem {
+pub(super) fn wrong_type(field: &str, expected: &str, found: &XmlRpcValue) -> Problem {
     let detail = format!("{expected} is expected, not {}", found.kind());
     Problem::bad_value(field, detail)
 }
@@ -45,18 +45,18 @@ pub(super) fn wrong_type(field: &str, expected: &str, found: &Value) -> Problem 
 
 impl Arguments {
     /// Those of this struct; `field` is what it is called.
-    pub(super) fn of(field: &str, value: Value) -> Result<Self, Problem> {
+    pub(super) fn of(field: &str, value: XmlRpcValue) -> Result<Self, Problem> {
         match value {
-            Value::Struct(members) => Ok(Self(members)),
+            XmlRpcValue::Struct(members) => Ok(Self(members)),
             other => Err(wrong_type(field, "struct", &other)),
         }
     }
 
     /// The value of an argument; nil is the same as none.
-    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+    pub(super) fn take(&mut self, name: &str) -> Option<XmlRpcValue> {
         let at = self.0.iter().position(|(found, _)| found == name)?;
         let (_, value) = self.0.swap_remove(at);
-        (value != Value::Nil).then_some(value)
+        (value != XmlRpcValue::Nil).then_some(value)
     }
 
     /// A text of at most `longest` printable ASCII characters.
@@ -83,9 +83,9 @@ impl Arguments {
             return Ok(None);
         };
         let number = match &value {
-            Value::Int(number) => Some(*number),
-            Value::Boolean(is) => Some(i64::from(*is)),
-            Value::String(digits) => digits.trim().parse().ok(),
+            XmlRpcValue::Int(number) => Some(*number),
+            XmlRpcValue::Boolean(is) => Some(i64::from(*is)),
+            XmlRpcValue::String(digits) => digits.trim().parse().ok(),
             other => return Err(wrong_type(name, "int", other)),
         };
         let number = number.filter(|number| range.contains(number));
@@ -100,8 +100,8 @@ impl Arguments {
     pub(super) fn time(&mut self, name: &str, now: i64) -> Result<Option<i64>, Problem> {
         let ms = match self.take(name) {
             None => return Ok(None),
-            Some(Value::DateTime(ms)) => Some(ms).filter(|ms| *ms >= 0),
-            Some(Value::String(text)) => match text.trim() {
+            Some(XmlRpcValue::DateTime(ms)) => Some(ms).filter(|ms| *ms >= 0),
+            Some(XmlRpcValue::String(text)) => match text.trim() {
                 smpp if smpp.len() == SMPP_TIME && smpp.ends_with(['+', '-', 'R']) => {
                     compose::time_of(smpp, now)
                 }

@@ -4,7 +4,7 @@ use super::MULTICALL;
 use super::arguments::{Arguments, only, text_of, wrong_type};
 use crate::domain::access::KeyRole::{self, Read, Send};
 use crate::http::problem::Problem;
-use crate::xml_rpc::{Call, Value};
+use crate::xml_rpc::{Call, XmlRpcValue};
 
 /// A method.
 pub(super) struct Method {
@@ -98,11 +98,11 @@ pub(super) fn find(name: &str) -> Result<&'static Method, Problem> {
 }
 
 /// Answers what the table knows.
-pub(super) fn introspect(name: &str, params: Vec<Value>) -> Result<Value, Problem> {
+pub(super) fn introspect(name: &str, params: Vec<XmlRpcValue>) -> Result<XmlRpcValue, Problem> {
     if name == "system.listMethods" {
         let [] = only(params, [])?;
         let names = METHODS.iter().map(|method| method.name.into());
-        return Ok(Value::Array(names.collect()));
+        return Ok(XmlRpcValue::Array(names.collect()));
     }
     let [about] = only(params, ["methodName"])?;
     let about = find(&text_of("methodName", about)?)?;
@@ -110,21 +110,23 @@ pub(super) fn introspect(name: &str, params: Vec<Value>) -> Result<Value, Proble
         return Ok(about.help.into());
     }
     let types = |types: &&[&'static str]| {
-        let types = types.iter().map(|one| Value::from(*one));
-        Value::Array(types.collect())
+        let types = types.iter().map(|one| XmlRpcValue::from(*one));
+        XmlRpcValue::Array(types.collect())
     };
-    Ok(Value::Array(about.signatures.iter().map(types).collect()))
+    Ok(XmlRpcValue::Array(
+        about.signatures.iter().map(types).collect(),
+    ))
 }
 
 /// A call as an element of `system.multicall`.
-pub(super) fn call_of(value: Value, at: usize) -> Result<Call, Problem> {
+pub(super) fn call_of(value: XmlRpcValue, at: usize) -> Result<Call, Problem> {
     let mut members = Arguments::of(&format!("calls[{at}]"), value)?;
     let missing = |name| Problem::bad_value(name, "it is missing");
     let method = members.take("methodName");
     let method = method.ok_or_else(|| missing("methodName"))?;
     let params = match members.take("params") {
         None => Vec::new(),
-        Some(Value::Array(params)) => params,
+        Some(XmlRpcValue::Array(params)) => params,
         Some(other) => return Err(wrong_type("params", "array", &other)),
     };
     members.finish()?;

@@ -6,14 +6,14 @@ use serde_json::{Map, Value as Json};
 
 use super::arguments::{Arguments, text_of, wrong_type};
 use crate::actors::ingress::account_api::MOST;
-use crate::content::compose::{self, Alphabet, Body};
+use crate::content::compose::{self, ComposedBody, TextAlphabet};
 use crate::domain::callback::states;
 use crate::http::account_api::order::fields::{check_reference, source};
 use crate::http::account_api::order::{Draft, Drafted, chosen_states};
 use crate::http::problem::Problem;
 use crate::numbers::{NotANumber, Numbers};
 use crate::pb::{ClientData, Message};
-use crate::xml_rpc::Value;
+use crate::xml_rpc::XmlRpcValue;
 
 /// What a sender can have (SMPP 3.4 §5.2.8); its form is checked by [`source`].
 const LONGEST_SENDER: usize = 21;
@@ -24,7 +24,11 @@ const LONGEST_CORP: usize = 16;
 const MOST_FEE: i64 = 999_999;
 
 /// A message for each number of an order. `written`: how the account writes numbers.
-pub(super) fn drafts(order: Value, now: i64, written: &Numbers) -> Result<Vec<Drafted>, Problem> {
+pub(super) fn drafts(
+    order: XmlRpcValue,
+    now: i64,
+    written: &Numbers,
+) -> Result<Vec<Drafted>, Problem> {
     let mut arguments = Arguments::of("message", order)?;
     let numbers = numbers(&mut arguments)?;
     let body = body(&mut arguments)?;
@@ -85,7 +89,7 @@ fn report_states(arguments: &mut Arguments) -> Result<u32, Problem> {
     const NAME: &str = "callback_states";
     let words = match arguments.take(NAME) {
         None => return Ok(0),
-        Some(Value::Array(words)) => words,
+        Some(XmlRpcValue::Array(words)) => words,
         Some(one) => vec![one],
     };
     let word = |(at, value)| text_of(&format!("{NAME}[{at}]"), value);
@@ -98,7 +102,7 @@ fn numbers(arguments: &mut Arguments) -> Result<Vec<String>, Problem> {
     let wrong = |detail: String| Problem::bad_value(NAME, detail);
     let numbers = match arguments.take(NAME) {
         None => return Err(wrong("it is missing: who shall get it?".to_owned())),
-        Some(Value::Array(numbers)) => numbers,
+        Some(XmlRpcValue::Array(numbers)) => numbers,
         Some(one) => vec![one],
     };
     match numbers.len() {
@@ -162,24 +166,25 @@ fn stored(arguments: &mut Arguments) -> Result<Option<Json>, Problem> {
     Ok((!kept.is_empty()).then_some(Json::Object(kept)))
 }
 
-fn body(arguments: &mut Arguments) -> Result<Body, Problem> {
+fn body(arguments: &mut Arguments) -> Result<ComposedBody, Problem> {
     let coding = arguments.number("coding", 0..=255)?;
     let has_header = arguments.number("tp_udhi", 0..=1)? == Some(1);
     match arguments.take("content") {
         None => Err(Problem::bad_value("content", "it is missing")),
-        Some(Value::String(_)) if has_header => {
+        Some(XmlRpcValue::String(_)) if has_header => {
             let detail =
                 "it says that content begins with a user data header; give content as base64";
             Err(Problem::bad_value("tp_udhi", detail))
         }
-        Some(Value::String(text)) => {
+        Some(XmlRpcValue::String(text)) => {
             let (alphabet, flash) = alphabet(coding)?;
             compose::text(&text, alphabet, flash).map_err(|refused| unusable(&refused))
         }
-        Some(Value::Base64(octets)) => {
-            let (header, octets) = match has_header {
-                true => divided(&octets)?,
-                false => (Bytes::new(), octets),
+        Some(XmlRpcValue::Base64(octets)) => {
+            let (header, octets) = if has_header {
+                divided(&octets)?
+            } else {
+                (Bytes::new(), octets)
             };
             // Within 0 to 255.
             let coding = coding.and_then(|coding| u8::try_from(coding).ok());
@@ -190,23 +195,23 @@ fn body(arguments: &mut Arguments) -> Result<Body, Problem> {
     }
 }
 
-fn unusable(refused: &compose::Refused) -> Problem {
+fn unusable(refused: &compose::ComposeRefusal) -> Problem {
     let field = match refused {
-        compose::Refused::DataCoding(_) | compose::Refused::ClassOfLatin1 => "coding",
+        compose::ComposeRefusal::DataCoding(_) | compose::ComposeRefusal::ClassOfLatin1 => "coding",
         _ => "content",
     };
     Problem::bad_value(field, refused.to_string())
 }
 
 /// How a text is written, and whether it is shown at once.
-fn alphabet(coding: Option<i64>) -> Result<(Alphabet, bool), Problem> {
+fn alphabet(coding: Option<i64>) -> Result<(TextAlphabet, bool), Problem> {
     let detail = match coding {
-        None => return Ok((Alphabet::Auto, false)),
-        Some(0) => return Ok((Alphabet::Gsm, false)),
-        Some(3) => return Ok((Alphabet::Latin1, false)),
-        Some(8) => return Ok((Alphabet::Ucs2, false)),
-        Some(0x10) => return Ok((Alphabet::Gsm, true)),
-        Some(0x18) => return Ok((Alphabet::Ucs2, true)),
+        None => return Ok((TextAlphabet::Auto, false)),
+        Some(0) => return Ok((TextAlphabet::Gsm, false)),
+        Some(3) => return Ok((TextAlphabet::Latin1, false)),
+        Some(8) => return Ok((TextAlphabet::Ucs2, false)),
+        Some(0x10) => return Ok((TextAlphabet::Gsm, true)),
+        Some(0x18) => return Ok((TextAlphabet::Ucs2, true)),
         Some(4 | 0x14) => "it is that of data; give content as base64",
         Some(15) => "GBK has no data_coding in SMPP; leave it out, and the text goes as UCS-2",
         Some(_) => "0, 3, 8, 16 or 24 is expected for a text",

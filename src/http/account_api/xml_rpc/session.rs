@@ -11,7 +11,7 @@ use crate::http::auth::{bearer, slowed};
 use crate::http::limit::Busy;
 use crate::http::peers;
 use crate::http::problem::Problem;
-use crate::xml_rpc::Value;
+use crate::xml_rpc::XmlRpcValue;
 
 /// The member of a struct that holds the key.
 const SESSION: &str = "session";
@@ -60,7 +60,10 @@ impl<'r> Session<'r> {
     }
 
     /// Whose call this is. An argument `session` is taken off.
-    pub(super) async fn caller(&mut self, params: &mut Vec<Value>) -> Result<Caller, Problem> {
+    pub(super) async fn caller(
+        &mut self,
+        params: &mut Vec<XmlRpcValue>,
+    ) -> Result<Caller, Problem> {
         if let Shown::ForAll(caller) = &self.shown {
             return Ok(caller.clone());
         }
@@ -97,10 +100,10 @@ impl<'r> Session<'r> {
     }
 
     /// A session before the calls of a `system.multicall` is that of all of them.
-    pub(super) async fn of_all(&mut self, params: &mut Vec<Value>) -> Result<(), Problem> {
+    pub(super) async fn of_all(&mut self, params: &mut Vec<XmlRpcValue>) -> Result<(), Problem> {
         let has_one = matches!(
             params.first(),
-            Some(Value::String(_)) | Some(Value::Struct(_))
+            Some(XmlRpcValue::String(_)) | Some(XmlRpcValue::Struct(_))
         );
         if has_one && matches!(self.shown, Shown::Nothing) {
             self.shown = Shown::ForAll(self.caller(params).await?);
@@ -156,10 +159,10 @@ fn basic(header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The key of a first argument `session`: a string, or a member of a struct, which goes if nothing else is in it.
-pub(super) fn take_key(params: &mut Vec<Value>) -> Option<String> {
+pub(super) fn take_key(params: &mut Vec<XmlRpcValue>) -> Option<String> {
     let value = match params.first_mut()? {
-        Value::String(_) => params.remove(0),
-        Value::Struct(members) => {
+        XmlRpcValue::String(_) => params.remove(0),
+        XmlRpcValue::Struct(members) => {
             let at = members.iter().position(|(name, _)| name == SESSION)?;
             let (_, value) = members.remove(at);
             if members.is_empty() {
@@ -170,7 +173,7 @@ pub(super) fn take_key(params: &mut Vec<Value>) -> Option<String> {
         _ => return None,
     };
     match value {
-        Value::String(key) => Some(key),
+        XmlRpcValue::String(key) => Some(key),
         _ => None,
     }
 }
@@ -196,22 +199,28 @@ mod tests {
     #[test]
     fn a_session_is_the_first_argument_or_in_it() {
         let member = |name: &str, value| (name.to_owned(), value);
-        let key = || Value::from("key");
-        let mut params = vec![key(), Value::from("1")];
+        let key = || XmlRpcValue::from("key");
+        let mut params = vec![key(), XmlRpcValue::from("1")];
         assert_eq!(take_key(&mut params).as_deref(), Some("key"));
-        assert_eq!(params, [Value::from("1")]);
-        let mut params = vec![Value::Struct(vec![member("session", key())]), Value::Int(1)];
+        assert_eq!(params, [XmlRpcValue::from("1")]);
+        let mut params = vec![
+            XmlRpcValue::Struct(vec![member("session", key())]),
+            XmlRpcValue::Int(1),
+        ];
         assert_eq!(take_key(&mut params).as_deref(), Some("key"));
-        assert_eq!(params, [Value::Int(1)]);
-        let text = || member("content", Value::from("x"));
-        let mut params = vec![Value::Struct(vec![member("session", key()), text()])];
+        assert_eq!(params, [XmlRpcValue::Int(1)]);
+        let text = || member("content", XmlRpcValue::from("x"));
+        let mut params = vec![XmlRpcValue::Struct(vec![member("session", key()), text()])];
         assert_eq!(take_key(&mut params).as_deref(), Some("key"));
-        assert_eq!(params, [Value::Struct(vec![text()])]);
+        assert_eq!(params, [XmlRpcValue::Struct(vec![text()])]);
         for mut without in [
             vec![],
-            vec![Value::Int(1)],
-            vec![Value::Struct(vec![text()])],
-            vec![Value::Struct(vec![member("session", Value::Int(1))])],
+            vec![XmlRpcValue::Int(1)],
+            vec![XmlRpcValue::Struct(vec![text()])],
+            vec![XmlRpcValue::Struct(vec![member(
+                "session",
+                XmlRpcValue::Int(1),
+            )])],
         ] {
             assert_eq!(take_key(&mut without), None);
         }

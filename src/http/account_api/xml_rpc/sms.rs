@@ -13,7 +13,7 @@ use crate::http::account_api::auth::Caller;
 use crate::http::account_api::messages::{Once, check_key, refuse_while_draining};
 use crate::http::account_api::view::Outcome;
 use crate::http::problem::Problem;
-use crate::xml_rpc::{Value, response};
+use crate::xml_rpc::{XmlRpcValue, response};
 
 /// The argument under which a repeated call is carried out once.
 const KEY: &str = "idempotency_key";
@@ -29,8 +29,8 @@ pub(super) async fn call(
     name: &str,
     session: &Session<'_>,
     caller: &Caller,
-    params: Vec<Value>,
-) -> Result<Value, Fault> {
+    params: Vec<XmlRpcValue>,
+) -> Result<XmlRpcValue, Fault> {
     match name {
         "sms.send" => send(session, caller, params).await,
         "sms.sendBulk" => send_bulk(session, caller, params).await,
@@ -41,11 +41,15 @@ pub(super) async fn call(
     }
 }
 
-async fn send(session: &Session<'_>, caller: &Caller, params: Vec<Value>) -> Result<Value, Fault> {
+async fn send(
+    session: &Session<'_>,
+    caller: &Caller,
+    params: Vec<XmlRpcValue>,
+) -> Result<XmlRpcValue, Fault> {
     let [mut order] = only(params, ["message"])?;
     refuse_while_draining(&session.state.api)?;
     let key = match &mut order {
-        Value::Struct(members) => {
+        XmlRpcValue::Struct(members) => {
             let at = members.iter().position(|(name, _)| name == KEY);
             at.map(|at| members.swap_remove(at).1)
         }
@@ -59,15 +63,15 @@ async fn send(session: &Session<'_>, caller: &Caller, params: Vec<Value>) -> Res
 async fn send_bulk(
     session: &Session<'_>,
     caller: &Caller,
-    mut params: Vec<Value>,
-) -> Result<Value, Fault> {
+    mut params: Vec<XmlRpcValue>,
+) -> Result<XmlRpcValue, Fault> {
     let key = match params.len() {
         2 => params.pop(),
         _ => None,
     };
     let [orders] = only(params, ["messages"])?;
     let once = once("sms.sendBulk", key, &orders)?;
-    let Value::Array(orders) = orders else {
+    let XmlRpcValue::Array(orders) = orders else {
         return Err(wrong_type("messages", "array", &orders).into());
     };
     refuse_while_draining(&session.state.api)?;
@@ -90,15 +94,19 @@ async fn send_bulk(
     let mut outcomes = outcomes.into_iter();
     let result = |count: Result<usize, Fault>| {
         let result = count.and_then(|count| sent(outcomes.by_ref().take(count).collect()));
-        result.unwrap_or_else(Value::from)
+        result.unwrap_or_else(XmlRpcValue::from)
     };
-    Ok(Value::Array(counts.into_iter().map(result).collect()))
+    Ok(XmlRpcValue::Array(counts.into_iter().map(result).collect()))
 }
 
 /// What a repetition of a call with an idempotency_key is recognised by; `what` are its other arguments.
-fn once(target: &'static str, key: Option<Value>, what: &Value) -> Result<Option<Once>, Problem> {
+fn once(
+    target: &'static str,
+    key: Option<XmlRpcValue>,
+    what: &XmlRpcValue,
+) -> Result<Option<Once>, Problem> {
     let key = match key {
-        None | Some(Value::Nil) => return Ok(None),
+        None | Some(XmlRpcValue::Nil) => return Ok(None),
         Some(key) => text_of(KEY, key)?,
     };
     check_key(&key)?;
@@ -110,7 +118,7 @@ fn once(target: &'static str, key: Option<Value>, what: &Value) -> Result<Option
 }
 
 /// The result of an order; the fault of its first message if none was accepted.
-fn sent(outcomes: Vec<Outcome>) -> Result<Value, Fault> {
+fn sent(outcomes: Vec<Outcome>) -> Result<XmlRpcValue, Fault> {
     let fault = |outcome: &Outcome| outcome.error.as_ref().map(Fault::from);
     let count = outcomes.len();
     let Some(id) = outcomes.iter().find_map(|one| one.id.clone()) else {
@@ -121,37 +129,40 @@ fn sent(outcomes: Vec<Outcome>) -> Result<Value, Fault> {
     let message = |outcome: Outcome| {
         let mut told = match (fault(&outcome), outcome.id) {
             (_, Some(id)) => members([
-                ("id", Value::String(id)),
-                ("parts", Value::Int(outcome.parts.unwrap_or(1).into())),
+                ("id", XmlRpcValue::String(id)),
+                ("parts", XmlRpcValue::Int(outcome.parts.unwrap_or(1).into())),
                 ("alphabet", outcome.alphabet.unwrap_or_default().into()),
             ]),
             (Some(fault), None) => match fault.into() {
-                Value::Struct(members) => members,
+                XmlRpcValue::Struct(members) => members,
                 other => vec![("fault".to_owned(), other)],
             },
             (None, None) => Vec::new(),
         };
-        told.insert(0, ("user_number".to_owned(), Value::String(outcome.to)));
-        Value::Struct(told)
+        told.insert(
+            0,
+            ("user_number".to_owned(), XmlRpcValue::String(outcome.to)),
+        );
+        XmlRpcValue::Struct(told)
     };
     let messages = outcomes.into_iter().map(message).collect();
-    Ok(Value::Struct(members([
-        ("id", Value::String(id)),
+    Ok(XmlRpcValue::Struct(members([
+        ("id", XmlRpcValue::String(id)),
         ("accepted", count_of(accepted)),
         ("refused", count_of(count - accepted)),
-        ("messages", Value::Array(messages)),
+        ("messages", XmlRpcValue::Array(messages)),
     ])))
 }
 
-fn count_of(count: usize) -> Value {
-    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+fn count_of(count: usize) -> XmlRpcValue {
+    XmlRpcValue::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 async fn status(
     session: &Session<'_>,
     caller: &Caller,
-    params: Vec<Value>,
-) -> Result<Value, Fault> {
+    params: Vec<XmlRpcValue>,
+) -> Result<XmlRpcValue, Fault> {
     let id = id(params)?;
     let message = meant(session, &id).await?;
     let found = session.state.api.find(&caller.account, message).await;
@@ -160,85 +171,94 @@ async fn status(
 }
 
 /// `id`: as the caller has named it.
-fn shown(id: String, seen: Seen, steps: Vec<Step>) -> Value {
+fn shown(id: String, seen: Seen, steps: Vec<Step>) -> XmlRpcValue {
     let report_state = match (seen.ended_at, seen.state) {
         (None, _) => WAITING,
         (Some(_), "DELIVERED" | "ACCEPTED") => DELIVERED,
         (Some(_), _) => FAILED,
     };
     let step = |(at, what): Step| {
-        let step = members([("at", Value::DateTime(at)), ("what", Value::String(what))]);
-        Value::Struct(step)
+        let step = members([
+            ("at", XmlRpcValue::DateTime(at)),
+            ("what", XmlRpcValue::String(what)),
+        ]);
+        XmlRpcValue::Struct(step)
     };
     let mut told = members([
-        ("id", Value::String(id)),
+        ("id", XmlRpcValue::String(id)),
         ("state", seen.state.into()),
-        ("result", Value::Int(ACCEPTED)),
-        ("report_state", Value::Int(report_state)),
-        ("error_code", Value::String(seen.error.unwrap_or_default())),
-        ("sp_number", Value::String(seen.from)),
-        ("user_number", Value::String(seen.to)),
-        ("parts", Value::Int(seen.parts.into())),
-        ("accepted_at", Value::DateTime(seen.accepted_at)),
-        ("expire_time", Value::DateTime(seen.expires_at)),
+        ("result", XmlRpcValue::Int(ACCEPTED)),
+        ("report_state", XmlRpcValue::Int(report_state)),
+        (
+            "error_code",
+            XmlRpcValue::String(seen.error.unwrap_or_default()),
+        ),
+        ("sp_number", XmlRpcValue::String(seen.from)),
+        ("user_number", XmlRpcValue::String(seen.to)),
+        ("parts", XmlRpcValue::Int(seen.parts.into())),
+        ("accepted_at", XmlRpcValue::DateTime(seen.accepted_at)),
+        ("expire_time", XmlRpcValue::DateTime(seen.expires_at)),
         (
             "timeline",
-            Value::Array(steps.into_iter().map(step).collect()),
+            XmlRpcValue::Array(steps.into_iter().map(step).collect()),
         ),
     ]);
     let metadata = seen
         .metadata
         .and_then(|text| serde_json::from_str(&text).ok());
     let more = [
-        ("schedule_time", seen.due_at.map(Value::DateTime)),
-        ("ended_at", seen.ended_at.map(Value::DateTime)),
-        ("reference", seen.reference.map(Value::String)),
+        ("schedule_time", seen.due_at.map(XmlRpcValue::DateTime)),
+        ("ended_at", seen.ended_at.map(XmlRpcValue::DateTime)),
+        ("reference", seen.reference.map(XmlRpcValue::String)),
         ("metadata", metadata.map(of_json)),
     ];
-    let present = |(name, value): (&str, Option<Value>)| Some((name.to_owned(), value?));
+    let present = |(name, value): (&str, Option<XmlRpcValue>)| Some((name.to_owned(), value?));
     told.extend(more.into_iter().filter_map(present));
-    Value::Struct(told)
+    XmlRpcValue::Struct(told)
 }
 
 async fn cancel(
     session: &Session<'_>,
     caller: &Caller,
-    params: Vec<Value>,
-) -> Result<Value, Fault> {
+    params: Vec<XmlRpcValue>,
+) -> Result<XmlRpcValue, Fault> {
     let id = id(params)?;
     let message = meant(session, &id).await?;
     let done = session.state.api.cancel(&caller.account, message).await;
     let done = done.map_err(Problem::from)?;
-    Ok(Value::Struct(members([
-        ("id", Value::String(id)),
-        ("done", Value::Boolean(!done.pending)),
+    Ok(XmlRpcValue::Struct(members([
+        ("id", XmlRpcValue::String(id)),
+        ("done", XmlRpcValue::Boolean(!done.pending)),
     ])))
 }
 
 async fn balance(
     session: &Session<'_>,
     caller: &Caller,
-    params: Vec<Value>,
-) -> Result<Value, Fault> {
+    params: Vec<XmlRpcValue>,
+) -> Result<XmlRpcValue, Fault> {
     let [] = only(params, [])?;
     let left = session.state.api.balance(&caller.account).await;
     let left = left.map_err(Problem::from)?;
     let resets_at = left.resets_at.as_deref().and_then(moment::parse);
     let mut told = members([
-        ("account", Value::String(left.account)),
-        ("prepaid", Value::Boolean(left.prepaid)),
-        ("credits", Value::Int(left.credits)),
-        ("reserved", Value::Int(left.reserved)),
-        ("quota_used_today", Value::Int(left.quota_used_today)),
-        ("resets_at", Value::DateTime(resets_at.unwrap_or_default())),
+        ("account", XmlRpcValue::String(left.account)),
+        ("prepaid", XmlRpcValue::Boolean(left.prepaid)),
+        ("credits", XmlRpcValue::Int(left.credits)),
+        ("reserved", XmlRpcValue::Int(left.reserved)),
+        ("quota_used_today", XmlRpcValue::Int(left.quota_used_today)),
+        (
+            "resets_at",
+            XmlRpcValue::DateTime(resets_at.unwrap_or_default()),
+        ),
     ]);
     if let Some(quota) = left.quota_per_day {
-        told.push(("quota_per_day".to_owned(), Value::Int(quota)));
+        told.push(("quota_per_day".to_owned(), XmlRpcValue::Int(quota)));
     }
-    Ok(Value::Struct(told))
+    Ok(XmlRpcValue::Struct(told))
 }
 
-fn id(params: Vec<Value>) -> Result<String, Problem> {
+fn id(params: Vec<XmlRpcValue>) -> Result<String, Problem> {
     let [id] = only(params, ["id"])?;
     text_of("id", id)
 }

@@ -11,9 +11,12 @@ use crate::pb::Message;
 const NOW: i64 = 1_700_000_000_000;
 
 /// `sms.send` of the least there must be, with more members or others.
-fn order<const N: usize>(more: [(&str, Value); N]) -> Value {
+fn order<const N: usize>(more: [(&str, XmlRpcValue); N]) -> XmlRpcValue {
     let mut all = members([
-        ("user_numbers", Value::Array(vec!["447700900123".into()])),
+        (
+            "user_numbers",
+            XmlRpcValue::Array(vec!["447700900123".into()]),
+        ),
         ("sp_number", "ACME".into()),
         ("content", "hello".into()),
     ]);
@@ -21,15 +24,15 @@ fn order<const N: usize>(more: [(&str, Value); N]) -> Value {
         all.retain(|(known, _)| *known != name);
         all.push((name, value));
     }
-    Value::Struct(all)
+    XmlRpcValue::Struct(all)
 }
 
-fn message<const N: usize>(more: [(&str, Value); N]) -> Message {
+fn message<const N: usize>(more: [(&str, XmlRpcValue); N]) -> Message {
     let mut drafts = order::drafts(order(more), NOW, &Numbers::default()).unwrap();
     drafts.remove(0).message.unwrap().message
 }
 
-fn wrong(order: Value) -> Fault {
+fn wrong(order: XmlRpcValue) -> Fault {
     match order::drafts(order, NOW, &Numbers::default()) {
         Err(problem) => problem.into(),
         Ok(drafts) => {
@@ -39,8 +42,8 @@ fn wrong(order: Value) -> Fault {
     }
 }
 
-fn base64(octets: &'static [u8]) -> Value {
-    Value::Base64(Bytes::from_static(octets))
+fn base64(octets: &'static [u8]) -> XmlRpcValue {
+    XmlRpcValue::Base64(Bytes::from_static(octets))
 }
 
 #[test]
@@ -56,24 +59,24 @@ fn the_shortest_order_is_a_message() {
 #[test]
 fn every_argument_does_what_it_says() {
     let sent = message([
-        ("user_numbers", Value::Int(447_700_900_123)),
-        ("sp_number", Value::Int(12_345)),
+        ("user_numbers", XmlRpcValue::Int(447_700_900_123)),
+        ("sp_number", XmlRpcValue::Int(12_345)),
         ("service_type", "WAP".into()),
-        ("priority", Value::Int(3)),
-        ("schedule_time", Value::DateTime(2_110_870_800_000)),
+        ("priority", XmlRpcValue::Int(3)),
+        ("schedule_time", XmlRpcValue::DateTime(2_110_870_800_000)),
         ("expire_time", "361121110000000+".into()),
-        ("report_flag", Value::Int(1)),
-        ("tp_pid", Value::Int(0x40)),
-        ("coding", Value::Int(24)),
+        ("report_flag", XmlRpcValue::Int(1)),
+        ("tp_pid", XmlRpcValue::Int(0x40)),
+        ("coding", XmlRpcValue::Int(24)),
         ("content", "я".repeat(80).as_str().into()),
         ("reference", "order-7".into()),
         ("charge_number", "447700900124".into()),
         ("corp_id", "01234".into()),
-        ("fee_type", Value::Int(2)),
+        ("fee_type", XmlRpcValue::Int(2)),
         ("fee_value", "15".into()),
-        ("given_value", Value::Int(0)),
-        ("agent_flag", Value::Boolean(true)),
-        ("more_related_to_mt_flag", Value::Int(3)),
+        ("given_value", XmlRpcValue::Int(0)),
+        ("agent_flag", XmlRpcValue::Boolean(true)),
+        ("more_related_to_mt_flag", XmlRpcValue::Int(3)),
     ]);
     assert_eq!(&sent.destination[..], b"447700900123");
     assert_eq!(&sent.source[..], b"12345");
@@ -97,16 +100,16 @@ fn every_argument_does_what_it_says() {
 fn reports_are_asked_for_as_smpp_does() {
     let registered = |flag| message([("report_flag", flag)]).registered_delivery;
     assert_eq!(
-        [0, 1, 2].map(|flag| registered(Value::Int(flag))),
+        [0, 1, 2].map(|flag| registered(XmlRpcValue::Int(flag))),
         [2, 1, 0]
     );
-    assert_eq!(registered(Value::Nil), 0);
+    assert_eq!(registered(XmlRpcValue::Nil), 0);
 }
 
 #[test]
 fn times_have_three_forms() {
     for written in [
-        Value::DateTime(2_110_870_800_000),
+        XmlRpcValue::DateTime(2_110_870_800_000),
         "2036-11-21T09:00:00Z".into(),
         "361121090000000+".into(),
         "361121170000032+".into(),
@@ -125,20 +128,20 @@ fn times_have_three_forms() {
 #[test]
 fn content_is_text_or_octets() {
     for (coding, content, data_coding, esm_class) in [
-        (Value::Nil, base64(&[1, 2, 3]), 4, 0),
-        (Value::Int(0), base64(b"hello"), 0, 0),
-        (Value::Int(8), base64(b"\x04\x16"), 8, 0),
-        (Value::Int(0), "hello".into(), 0, 0),
-        (Value::Int(3), "é".into(), 3, 0),
-        (Value::Int(8), "hello".into(), 8, 0),
-        (Value::Int(16), "hello".into(), 16, 0),
+        (XmlRpcValue::Nil, base64(&[1, 2, 3]), 4, 0),
+        (XmlRpcValue::Int(0), base64(b"hello"), 0, 0),
+        (XmlRpcValue::Int(8), base64(b"\x04\x16"), 8, 0),
+        (XmlRpcValue::Int(0), "hello".into(), 0, 0),
+        (XmlRpcValue::Int(3), "é".into(), 3, 0),
+        (XmlRpcValue::Int(8), "hello".into(), 8, 0),
+        (XmlRpcValue::Int(16), "hello".into(), 16, 0),
     ] {
         let sent = message([("coding", coding), ("content", content)]);
         assert_eq!((sent.data_coding, sent.esm_class), (data_coding, esm_class));
     }
     let part = message([
-        ("tp_udhi", Value::Int(1)),
-        ("coding", Value::Int(8)),
+        ("tp_udhi", XmlRpcValue::Int(1)),
+        ("coding", XmlRpcValue::Int(8)),
         ("content", base64(&[5, 0, 3, 7, 2, 2, 0x04, 0x16])),
     ]);
     assert_eq!((part.data_coding, part.esm_class), (8, 0x40));
@@ -149,13 +152,13 @@ fn content_is_text_or_octets() {
 fn what_is_wrong_is_named() {
     let long = || "x".repeat(60_001).as_str().into();
     for (name, value, part) in [
-        ("user_numbers", Value::Nil, "it is missing"),
-        ("user_numbers", Value::Array(vec![]), "no number"),
+        ("user_numbers", XmlRpcValue::Nil, "it is missing"),
+        ("user_numbers", XmlRpcValue::Array(vec![]), "no number"),
         ("user_numbers", "nobody".into(), "international form"),
-        ("user_numbers", Value::Boolean(true), "not boolean"),
+        ("user_numbers", XmlRpcValue::Boolean(true), "not boolean"),
         (
             "user_numbers",
-            Value::Array(vec!["1".into(); 1_001]),
+            XmlRpcValue::Array(vec!["1".into(); 1_001]),
             "1001",
         ),
         (
@@ -163,16 +166,16 @@ fn what_is_wrong_is_named() {
             "far too long a name".into(),
             "must be a number",
         ),
-        ("sp_number", Value::Double(1.0), "not double"),
+        ("sp_number", XmlRpcValue::Double(1.0), "not double"),
         ("charge_number", "é".into(), "printable ASCII"),
         ("corp_id", "x".repeat(17).as_str().into(), "at most 16"),
         ("service_type", "MONTHLY".into(), "at most 5"),
-        ("fee_type", Value::Int(256), "0 to 255"),
+        ("fee_type", XmlRpcValue::Int(256), "0 to 255"),
         ("fee_value", "much".into(), "0 to 999999"),
-        ("given_value", Value::Int(-1), "0 to 999999"),
-        ("agent_flag", Value::Int(2), "0 to 1"),
-        ("more_related_to_mt_flag", Value::Int(4), "0 to 3"),
-        ("priority", Value::Int(9), "0 to 3"),
+        ("given_value", XmlRpcValue::Int(-1), "0 to 999999"),
+        ("agent_flag", XmlRpcValue::Int(2), "0 to 1"),
+        ("more_related_to_mt_flag", XmlRpcValue::Int(4), "0 to 3"),
+        ("priority", XmlRpcValue::Int(9), "0 to 3"),
         ("expire_time", "tomorrow".into(), "dateTime.iso8601"),
         ("schedule_time", "1700000000000".into(), "dateTime.iso8601"),
         (
@@ -180,15 +183,15 @@ fn what_is_wrong_is_named() {
             "361321090000000+".into(),
             "dateTime.iso8601",
         ),
-        ("schedule_time", Value::Int(5), "not int"),
-        ("report_flag", Value::Int(3), "0 to 2"),
-        ("tp_pid", Value::Int(256), "0 to 255"),
-        ("tp_udhi", Value::Int(1), "base64"),
-        ("coding", Value::Int(15), "GBK"),
-        ("coding", Value::Int(4), "base64"),
-        ("coding", Value::Int(9), "0, 3, 8"),
-        ("content", Value::Nil, "it is missing"),
-        ("content", Value::Int(1), "string or base64"),
+        ("schedule_time", XmlRpcValue::Int(5), "not int"),
+        ("report_flag", XmlRpcValue::Int(3), "0 to 2"),
+        ("tp_pid", XmlRpcValue::Int(256), "0 to 255"),
+        ("tp_udhi", XmlRpcValue::Int(1), "base64"),
+        ("coding", XmlRpcValue::Int(15), "GBK"),
+        ("coding", XmlRpcValue::Int(4), "base64"),
+        ("coding", XmlRpcValue::Int(9), "0, 3, 8"),
+        ("content", XmlRpcValue::Nil, "it is missing"),
+        ("content", XmlRpcValue::Int(1), "string or base64"),
         ("content", long(), "60001 octets"),
         ("reference", "x".repeat(101).as_str().into(), "at most 100"),
         ("colour", "red".into(), "no such argument"),
@@ -203,7 +206,7 @@ fn what_is_wrong_is_named() {
     }
     let both = |coding, content| {
         wrong(order([
-            ("coding", Value::Int(coding)),
+            ("coding", XmlRpcValue::Int(coding)),
             ("content", content),
         ]))
     };
@@ -215,15 +218,18 @@ fn what_is_wrong_is_named() {
     );
     assert!(both(15, base64(b"abc")).text.starts_with("coding: "));
     for content in [&[][..], &[9, 1], &[1, 5, 4]] {
-        let content = Value::Base64(Bytes::from_static(content));
-        let fault = wrong(order([("tp_udhi", Value::Int(1)), ("content", content)]));
+        let content = XmlRpcValue::Base64(Bytes::from_static(content));
+        let fault = wrong(order([
+            ("tp_udhi", XmlRpcValue::Int(1)),
+            ("content", content),
+        ]));
         assert!(fault.text.starts_with("content: "), "{fault:?}");
     }
-    let many = Value::Array(vec!["447700900123".into(), "x".into()]);
+    let many = XmlRpcValue::Array(vec!["447700900123".into(), "x".into()]);
     let fault = wrong(order([("user_numbers", many)]));
     assert!(fault.text.starts_with("user_numbers[1]: "), "{fault:?}");
     assert!(
-        wrong(Value::from("x"))
+        wrong(XmlRpcValue::from("x"))
             .text
             .starts_with("message: struct is expected")
     );
@@ -257,16 +263,17 @@ fn faults_have_the_names_of_the_arguments() {
 
 #[test]
 fn the_table_describes_every_method() {
-    let Value::Array(names) = methods::introspect("system.listMethods", vec![]).unwrap() else {
+    let XmlRpcValue::Array(names) = methods::introspect("system.listMethods", vec![]).unwrap()
+    else {
         panic!("no list");
     };
     assert_eq!(names.len(), 9);
     for name in names {
         let help = methods::introspect("system.methodHelp", vec![name.clone()]);
-        assert!(matches!(help, Ok(Value::String(text)) if !text.contains("  ")));
+        assert!(matches!(help, Ok(XmlRpcValue::String(text)) if !text.contains("  ")));
         let types = methods::introspect("system.methodSignature", vec![name]);
-        assert!(matches!(types, Ok(Value::Array(types)) if !types.is_empty()));
+        assert!(matches!(types, Ok(XmlRpcValue::Array(types)) if !types.is_empty()));
     }
-    assert!(methods::introspect("system.listMethods", vec![Value::Nil]).is_err());
+    assert!(methods::introspect("system.listMethods", vec![XmlRpcValue::Nil]).is_err());
     assert!(methods::introspect("system.methodHelp", vec!["sms.eat".into()]).is_err());
 }

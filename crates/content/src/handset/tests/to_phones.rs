@@ -90,7 +90,7 @@ fn a_data_coding_is_the_scheme_that_means_the_same() {
     }
     for data_coding in [5, 6, 7, 0x0E, 0x80] {
         let refused = deliver(&message(data_coding, b"a"), &Handsets::default(), false);
-        let expected = Refused::Coding(data_coding as u8);
+        let expected = HandsetRefusal::Coding(data_coding as u8);
         assert_eq!(refused, Err(expected), "JIS, Cyrillic, Hebrew and others");
     }
 }
@@ -100,18 +100,18 @@ fn what_a_handset_cannot_show_follows_the_policy() {
     let in_latin = message(3, b"a\xea");
     let with = |policy| handsets(policy, LongMessages::Udh);
     for (policy, dcs, text, changed) in [
-        (Unrepresentable::Ucs2, 8, "aê", 0),
-        (Unrepresentable::Transliterate, 0, "ae", 1),
-        (Unrepresentable::Replace, 0, "a?", 1),
+        (UnrepresentableRule::Ucs2, 8, "aê", 0),
+        (UnrepresentableRule::Transliterate, 0, "ae", 1),
+        (UnrepresentableRule::Replace, 0, "a?", 1),
     ] {
         let (all, found) = sent(&in_latin, &with(policy));
         assert_eq!((all[0].data_coding, found), (dcs, changed));
         assert_eq!(all[0].user_data.text(dcs).as_deref(), Some(text));
     }
-    let refused = check(&in_latin, &with(Unrepresentable::Refuse)).unwrap_err();
+    let refused = check(&in_latin, &with(UnrepresentableRule::Refuse)).unwrap_err();
     assert_eq!(refused.to_string(), "its alphabet does not have 'ê'");
     // A national table, where the interface has handsets that know it.
-    let mut turkish = with(Unrepresentable::Ucs2);
+    let mut turkish = with(UnrepresentableRule::Ucs2);
     turkish.encoding.languages = vec![Language::Turkish];
     let dotless = Message {
         alphabet: smsc_proto::Alphabet::Utf8.into(),
@@ -125,11 +125,11 @@ fn what_a_handset_cannot_show_follows_the_policy() {
         (message(0, b"a\xffb"), "a?b"),
         (message(8, b"\x04\x16\x04"), "Ж\u{FFFD}"),
     ] {
-        let (all, changed) = sent(&broken, &with(Unrepresentable::Ucs2));
+        let (all, changed) = sent(&broken, &with(UnrepresentableRule::Ucs2));
         let dcs = all[0].data_coding;
         assert_eq!(all[0].user_data.text(dcs).as_deref(), Some(text));
         assert_eq!(changed, 1);
-        assert!(check(&broken, &with(Unrepresentable::Refuse)).is_err());
+        assert!(check(&broken, &with(UnrepresentableRule::Refuse)).is_err());
     }
 }
 
@@ -142,7 +142,7 @@ fn a_long_text_is_numbered_and_nothing_is_cut() {
         (LongMessages::AsIs, false, [153, 153, 94]),
         (LongMessages::Udh16, true, [152, 152, 96]),
     ] {
-        let (all, _) = sent(&long, &handsets(Unrepresentable::Ucs2, form));
+        let (all, _) = sent(&long, &handsets(UnrepresentableRule::Ucs2, form));
         let lengths: Vec<usize> = all.iter().map(|one| one.user_data.body.len()).collect();
         assert_eq!(lengths, counts);
         let parts: Vec<Concat> = (all.iter())
@@ -174,7 +174,7 @@ fn a_long_text_is_numbered_and_nothing_is_cut() {
     );
     assert_ne!(reference(&long), reference(&next));
     let endless = with_tlv(message(0, b""), tag::MESSAGE_PAYLOAD, &[b'a'; 153 * 256]);
-    let too_long = Refused::Text(crate::peer::divide::Refused::TooLong);
+    let too_long = HandsetRefusal::Text(crate::peer::divide::DivideRefusal::TooLong);
     assert_eq!(check(&endless, &to), Err(too_long));
 }
 
@@ -202,7 +202,7 @@ fn a_part_keeps_its_header_or_gets_the_one_that_its_fields_say() {
         (LongMessages::Udh, &b"\x05\x00\x03\x2a\x02\x02"[..]),
         (LongMessages::Udh16, b"\x06\x08\x04\x01\x2a\x02\x02"),
     ] {
-        let (all, _) = sent(&fields, &handsets(Unrepresentable::Ucs2, form));
+        let (all, _) = sent(&fields, &handsets(UnrepresentableRule::Ucs2, form));
         assert_eq!(all[0].user_data.header.encode(), header);
         assert_eq!(all[0].user_data.text(0).as_deref(), Some("second"));
     }
@@ -210,7 +210,10 @@ fn a_part_keeps_its_header_or_gets_the_one_that_its_fields_say() {
         short_message: vec![b'a'; 160].into(),
         ..fields
     };
-    assert_eq!(check(&full, &Handsets::default()), Err(Refused::Part));
+    assert_eq!(
+        check(&full, &Handsets::default()),
+        Err(HandsetRefusal::Part)
+    );
 }
 
 #[test]

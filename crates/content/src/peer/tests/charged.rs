@@ -130,7 +130,7 @@ fn forced(text: &str, alphabet: Alphabet) -> Vec<u8> {
         text,
         alphabet,
         Shifts::default(),
-        Unrepresentable::Replace.into(),
+        UnrepresentableRule::Replace.into(),
     )
     .octets
 }
@@ -154,9 +154,9 @@ fn text() -> impl Strategy<Value = String> {
 
 fn peers() -> impl Strategy<Value = PeerEncoding> {
     let policy = [
-        Unrepresentable::Ucs2,
-        Unrepresentable::Transliterate,
-        Unrepresentable::Replace,
+        UnrepresentableRule::Ucs2,
+        UnrepresentableRule::Transliterate,
+        UnrepresentableRule::Replace,
     ];
     let languages = [Vec::new(), vec![Language::Turkish]];
     (
@@ -172,9 +172,10 @@ fn peers() -> impl Strategy<Value = PeerEncoding> {
                 languages,
                 ..PeerEncoding::default()
             };
-            match is_carrier {
-                true => encoding.over_carrier(),
-                false => encoding,
+            if is_carrier {
+                encoding.over_carrier()
+            } else {
+                encoding
             }
         })
 }
@@ -211,7 +212,7 @@ proptest! {
         prop_assert_eq!(segments(&message), charged);
         prop_assert_eq!(leaves_as(&message, &to), charged, "noted");
         match way {
-            Way::Divide => {
+            PeerTreatment::Divide => {
                 let Ok((parts, _)) = divide::divide(&message, &to, 9) else {
                     return Ok(());
                 };
@@ -224,10 +225,10 @@ proptest! {
                 composition.sent_as = vec![0; parts.len()];
                 prop_assert_eq!(segments(&message), charged);
             }
-            Way::Single => prop_assert_eq!(read_by(&to, &message), charged),
+            PeerTreatment::Single => prop_assert_eq!(read_by(&to, &message), charged),
             // What leaves of a text whose parts are joined is known when all are there.
-            Way::Gather => {
-                let content = Content::read(&message);
+            PeerTreatment::Gather => {
+                let content = MessageContent::read(&message);
                 if shape::fits_as_part(&message, &content, &to) {
                     prop_assert_eq!(read_by(&to, &message), charged);
                 }
@@ -257,10 +258,7 @@ proptest! {
         // The header of what calls itself the only part leaves with it.
         let header = name.header().len();
         let is_one = !is_part && taken(body.len(), data_coding, header) == 1;
-        let expected = match is_one {
-            true => 1,
-            false => taken(body.len(), data_coding, numbered),
-        };
+        let expected = if is_one { 1 } else { taken(body.len(), data_coding, numbered) };
         prop_assert_eq!(by_octets(&message) as usize, expected, "{:?}", name);
     }
 }

@@ -7,7 +7,7 @@ use proptest::sample::select;
 use super::super::divide::divide;
 use super::super::shape::shape;
 use super::super::tests::LONGS;
-use super::super::{Way, way};
+use super::super::{PeerTreatment, way};
 use super::*;
 use crate::pdu::{message_of, submit_sm_of};
 use encoding_rs::{GB18030, GBK};
@@ -46,17 +46,14 @@ impl ArrivalCoding {
             }
             _ => octets.to_vec(),
         };
-        let mut header = Header::default();
+        let mut header = UserDataHeader::default();
         let mut tlvs = Tlvs::default();
-        match in_fields {
-            true => {
-                tlvs.push(tag::SAR_MSG_REF_NUM, &place.reference.to_be_bytes());
-                tlvs.push(tag::SAR_TOTAL_SEGMENTS, &[place.total]);
-                tlvs.push(tag::SAR_SEGMENT_SEQNUM, &[place.sequence]);
-            }
-            false => {
-                header.set_concat(Some(place));
-            }
+        if in_fields {
+            tlvs.push(tag::SAR_MSG_REF_NUM, &place.reference.to_be_bytes());
+            tlvs.push(tag::SAR_TOTAL_SEGMENTS, &[place.total]);
+            tlvs.push(tag::SAR_SEGMENT_SEQNUM, &[place.sequence]);
+        } else {
+            header.set_concat(Some(place));
         }
         let short_message: Bytes = [header.encode(), text].concat().into();
         let mut message = Message {
@@ -68,9 +65,10 @@ impl ArrivalCoding {
             },
             ..Message::default()
         };
-        match short_message.len() <= 254 {
-            true => message.short_message = short_message,
-            false => tlvs.push(tag::MESSAGE_PAYLOAD, &short_message),
+        if short_message.len() <= 254 {
+            message.short_message = short_message;
+        } else {
+            tlvs.push(tag::MESSAGE_PAYLOAD, &short_message);
         }
         message.tlvs = tlvs.raw().clone();
         match self {
@@ -122,27 +120,26 @@ fn cut(
 
 /// What leaves for a peer: the parts as they came, or others.
 fn sent(parts: &[Message], to: &PeerEncoding) -> Vec<SubmitSm> {
-    let ways: Vec<Way> = parts.iter().map(|part| way(part, to)).collect();
+    let ways: Vec<PeerTreatment> = parts.iter().map(|part| way(part, to)).collect();
     assert!(
         ways.iter().all(|way| *way == ways[0]),
         "some wait for others that have left: {ways:?}"
     );
-    let own = match ways[0] == Way::Gather && must_join(parts, to) {
-        true => {
-            let whole = gather(parts).unwrap();
-            let to = PeerEncoding {
-                long: match to.long {
-                    LongMessages::AsIs => numbered_as(parts),
-                    long => long,
-                },
-                ..to.clone()
-            };
-            match way(&whole, &to) {
-                Way::Divide => divide(&whole, &to, 0x1234).unwrap().0,
-                _ => vec![whole],
-            }
+    let own = if ways[0] == PeerTreatment::Gather && must_join(parts, to) {
+        let whole = gather(parts).unwrap();
+        let to = PeerEncoding {
+            long: match to.long {
+                LongMessages::AsIs => numbered_as(parts),
+                long => long,
+            },
+            ..to.clone()
+        };
+        match way(&whole, &to) {
+            PeerTreatment::Divide => divide(&whole, &to, 0x1234).unwrap().0,
+            _ => vec![whole],
         }
-        false => parts.to_vec(),
+    } else {
+        parts.to_vec()
     };
     own.iter()
         .map(|message| {
@@ -155,27 +152,26 @@ fn sent(parts: &[Message], to: &PeerEncoding) -> Vec<SubmitSm> {
 
 /// The text that a peer reads in what it gets: octets first, where the parts are written alike.
 fn read(pdus: &[SubmitSm], to: &PeerEncoding) -> String {
-    let contents: Vec<Content> = pdus
+    let contents: Vec<MessageContent> = pdus
         .iter()
         .map(|pdu| {
             let mut message = message_of(pdu.clone(), Kind::Mt);
             message.set_alphabet(crate::as_stored(to.alphabet));
-            Content::read(&message)
+            MessageContent::read(&message)
         })
         .collect();
     let alike = contents
         .windows(2)
         .all(|two| two[0].coding == two[1].coding);
-    match alike {
-        true => {
-            let body: Vec<u8> = contents.iter().flat_map(|one| one.body.to_vec()).collect();
-            let whole = Content {
-                body: body.into(),
-                ..contents[0].clone()
-            };
-            whole.text().unwrap()
-        }
-        false => contents.iter().map(|one| one.text().unwrap()).collect(),
+    if alike {
+        let body: Vec<u8> = contents.iter().flat_map(|one| one.body.to_vec()).collect();
+        let whole = MessageContent {
+            body: body.into(),
+            ..contents[0].clone()
+        };
+        whole.text().unwrap()
+    } else {
+        contents.iter().map(|one| one.text().unwrap()).collect()
     }
 }
 
@@ -281,7 +277,7 @@ fn parts_that_go_out_as_they_came_do_not_wait() {
         ),
     ] {
         for part in cut(came, "zwei Teile", &[6], PLACE, false) {
-            assert_eq!(way(&part, &to), Way::Single, "{came:?} {to:?}");
+            assert_eq!(way(&part, &to), PeerTreatment::Single, "{came:?} {to:?}");
         }
     }
     // One of its binds may get ASCII.
@@ -290,12 +286,20 @@ fn parts_that_go_out_as_they_came_do_not_wait() {
         ..as_is
     };
     let parts = cut(gsm, "10€", &[3], PLACE, false);
-    assert!(parts.iter().all(|part| way(part, &client) == Way::Gather));
+    assert!(
+        parts
+            .iter()
+            .all(|part| way(part, &client) == PeerTreatment::Gather)
+    );
     assert!(must_join(&parts, &client));
     // Those that wait in vain, or for nothing.
     let to = peer(Alphabet::Ascii, LongMessages::Udh);
     let parts = cut(gsm, "zwei Teile", &[5], PLACE, false);
-    assert!(parts.iter().all(|part| way(part, &to) == Way::Gather));
+    assert!(
+        parts
+            .iter()
+            .all(|part| way(part, &to) == PeerTreatment::Gather)
+    );
     assert!(!must_join(&parts, &to), "they are whole, and fit");
 }
 
@@ -339,7 +343,7 @@ fn references_of_16_bits_are_not_folded_into_8() {
         assert_eq!(must_join(&parts, &to), waits, "{reference:#x}");
         assert_eq!(must_join(&parts, &handset), for_handset, "{reference:#x}");
         for part in &parts {
-            assert_eq!(way(part, &to) == Way::Gather, waits || in_fields);
+            assert_eq!(way(part, &to) == PeerTreatment::Gather, waits || in_fields);
         }
     }
 }
@@ -350,7 +354,10 @@ fn a_text_of_each_peer_that_comes_whole_is_as_before() {
     latin1.set_alphabet(pb::Alphabet::Latin1);
     latin1.short_message = Bytes::from_static(b"caf\xE9");
     for long in LONGS {
-        assert_eq!(way(&latin1, &peer(Alphabet::Gsm, long)), Way::Single);
+        assert_eq!(
+            way(&latin1, &peer(Alphabet::Gsm, long)),
+            PeerTreatment::Single
+        );
     }
 }
 
@@ -400,7 +407,7 @@ proptest! {
         // One text has one reference.
         let references: Vec<_> = sent
             .iter()
-            .filter_map(|pdu| Content::read(&message_of(pdu.clone(), Kind::Mt)).part)
+            .filter_map(|pdu| MessageContent::read(&message_of(pdu.clone(), Kind::Mt)).part)
             .map(|part| part.reference)
             .collect();
         prop_assert!(references.windows(2).all(|two| two[0] == two[1]));

@@ -4,8 +4,8 @@ use bytes::{Bytes, BytesMut};
 
 use super::*;
 
-pub(super) fn bind() -> Bind {
-    Bind {
+pub(super) fn bind() -> BindRequest {
+    BindRequest {
         system_id: b(b"SMPP3TEST"),
         password: b(b"secret08"),
         system_type: b(b"SUBMIT1"),
@@ -73,7 +73,7 @@ fn table() -> Vec<(&'static str, Body, &'static [u8])> {
         ("4.1.6", Body::BindTransceiverResp(bind_resp()), BIND_RESP),
         (
             "4.1.7",
-            Body::Outbind(Outbind {
+            Body::Outbind(OutbindRequest {
                 system_id: b(b"SMSC"),
                 password: b(b"pw"),
             }),

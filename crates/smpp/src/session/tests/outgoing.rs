@@ -138,7 +138,7 @@ fn client_bind_refused_nacked_or_unanswered() {
     fixture
         .session
         .bind(now, bind_type, bind(0x34), &mut fixture.out);
-    assert_eq!(fixture.session.state(), State::Binding);
+    assert_eq!(fixture.session.state(), SessionState::Binding);
     let sequence = fixture.written()[0].sequence;
     let status = CommandStatus::ESME_RINVPASWD;
     let body = Body::BindTransceiverResp(BindResp::default());
@@ -147,7 +147,7 @@ fn client_bind_refused_nacked_or_unanswered() {
         fixture.receive_with(status, sequence, body),
         Event::BindResult { status, resp }
     );
-    assert_eq!(fixture.session.state(), State::Open);
+    assert_eq!(fixture.session.state(), SessionState::Open);
 
     fixture
         .session
@@ -189,7 +189,7 @@ fn the_server_s_version_is_learnt_from_its_bind_resp() {
             tlvs: Tlvs::from_raw(Bytes::copy_from_slice(raw)),
         };
         fixture.receive(1, Body::BindTransmitterResp(resp));
-        assert_eq!(fixture.session.state(), State::Bound(bind_type));
+        assert_eq!(fixture.session.state(), SessionState::Bound(bind_type));
         assert_eq!(fixture.session.peer_version(), version);
     }
 }
@@ -223,7 +223,7 @@ fn the_peer_unbinds() {
     assert_eq!(fixture.receive(3, Body::Unbind), Event::Unbind);
     // Its answer waits for the one to 2.
     assert_eq!(fixture.written(), []);
-    assert_eq!(fixture.session.state(), State::Leaving);
+    assert_eq!(fixture.session.state(), SessionState::Leaving);
     assert_eq!(fixture.send("late"), Err(SendError::NotBound));
     // What it answers on its way out still counts.
     let event = fixture.receive(sequence, Body::DeliverSmResp(SubmitSmResp::default()));
@@ -245,7 +245,7 @@ fn the_peer_unbinds() {
     fixture.session.answer_unbind(&mut fixture.out);
     let ok = CommandStatus::ESME_ROK;
     assert_eq!(fixture.answer(), (CommandId::UNBIND_RESP, ok, 3));
-    assert_eq!(fixture.session.state(), State::Closed);
+    assert_eq!(fixture.session.state(), SessionState::Closed);
     fixture.session.answer_unbind(&mut fixture.out);
     assert_eq!(fixture.written(), [], "answered once");
 }
@@ -254,7 +254,7 @@ fn the_peer_unbinds() {
 fn a_peer_that_says_no_more_may_still_be_answered() {
     let mut fixture = Fixture::server(BindType::Transceiver);
     fixture.session.finish();
-    assert_eq!(fixture.session.state(), State::Closed);
+    assert_eq!(fixture.session.state(), SessionState::Closed);
     assert_eq!(fixture.send("late"), Err(SendError::NotBound));
     let mut fixture = Fixture::server(BindType::Transceiver);
     fixture.receive(3, Body::Unbind);
@@ -272,7 +272,7 @@ fn both_sides_unbind_at_once() {
     assert_eq!(fixture.receive(ours, Body::UnbindResp), Event::Nothing);
     fixture.session.answer_unbind(&mut fixture.out);
     assert_eq!(fixture.answer().0, CommandId::UNBIND_RESP);
-    assert_eq!(fixture.session.state(), State::Closed);
+    assert_eq!(fixture.session.state(), SessionState::Closed);
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn we_unbind() {
     let sequence = fixture.send("pending").unwrap();
     fixture.written();
     fixture.session.unbind(fixture.now, &mut fixture.out);
-    assert_eq!(fixture.session.state(), State::Unbinding);
+    assert_eq!(fixture.session.state(), SessionState::Unbinding);
     let unbind = fixture.written()[0].sequence;
     assert_ne!(unbind, sequence);
     fixture.receive(40, Body::DeliverSm(SubmitSm::default()));
@@ -329,7 +329,7 @@ fn bad_framing_is_nacked_and_ends_the_session() {
     assert_eq!(reason, CloseReason::BadLength(u32::MAX));
     let status = CommandStatus::ESME_RINVCMDLEN;
     assert_eq!(fixture.answer(), (CommandId::GENERIC_NACK, status, 42));
-    assert_eq!(fixture.session.state(), State::Closed);
+    assert_eq!(fixture.session.state(), SessionState::Closed);
 }
 
 #[test]

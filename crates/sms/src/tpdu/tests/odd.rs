@@ -5,65 +5,70 @@ use crate::udh::{Element, HeaderError};
 
 const HEAD: &str = "01 00 08 91 94610010 00 00";
 
-fn of_submit(rest: &str) -> Examined {
-    examine(Kind::Submit, &given(&format!("{HEAD} {rest}")))
+fn of_submit(rest: &str) -> ExaminedTpdu {
+    examine(TpduKind::Submit, &given(&format!("{HEAD} {rest}")))
 }
 
 #[test]
 fn reading_ends_at_the_field_that_is_missing() {
-    let short = |field: Field, at, wanted, left| field.fault(at, Problem::Short { wanted, left });
+    let short =
+        |field: TpduField, at, wanted, left| field.fault(at, FieldProblem::Short { wanted, left });
     for (kind, hex, fault) in [
-        (Kind::Submit, "", short(Field::FirstOctet, 0, 1, 0)),
-        (Kind::Submit, "01", short(Field::MessageReference, 1, 1, 0)),
+        (TpduKind::Submit, "", short(TpduField::FirstOctet, 0, 1, 0)),
         (
-            Kind::Submit,
-            "01 00 08",
-            short(Field::DestinationAddress, 2, 2, 1),
-        ),
-        (
-            Kind::Submit,
-            "01 00 08 91 9461",
-            short(Field::DestinationAddress, 4, 4, 2),
-        ),
-        (
-            Kind::Submit,
-            "01 00 00 80",
-            short(Field::ProtocolIdentifier, 4, 1, 0),
-        ),
-        (
-            Kind::Submit,
-            "19 00 00 80 00 00 62",
-            short(Field::ValidityPeriod, 6, 7, 1),
-        ),
-        (
-            Kind::Submit,
-            "01 00 00 80 00 00",
-            short(Field::UserDataLength, 6, 1, 0),
-        ),
-        (
-            Kind::Deliver,
-            "04 00 80 00 00 6211",
-            short(Field::ServiceCentreTimeStamp, 5, 7, 2),
-        ),
-        (
-            Kind::Command,
-            "02 00 00 02 00 00 80",
-            short(Field::CommandDataLength, 7, 1, 0),
-        ),
-        (
-            Kind::DeliverReportError,
-            "00",
-            short(Field::FailureCause, 1, 1, 0),
-        ),
-        (
-            Kind::SubmitReport,
+            TpduKind::Submit,
             "01",
-            short(Field::ParameterIndicator, 1, 1, 0),
+            short(TpduField::MessageReference, 1, 1, 0),
         ),
         (
-            Kind::DeliverReport,
+            TpduKind::Submit,
+            "01 00 08",
+            short(TpduField::DestinationAddress, 2, 2, 1),
+        ),
+        (
+            TpduKind::Submit,
+            "01 00 08 91 9461",
+            short(TpduField::DestinationAddress, 4, 4, 2),
+        ),
+        (
+            TpduKind::Submit,
+            "01 00 00 80",
+            short(TpduField::ProtocolIdentifier, 4, 1, 0),
+        ),
+        (
+            TpduKind::Submit,
+            "19 00 00 80 00 00 62",
+            short(TpduField::ValidityPeriod, 6, 7, 1),
+        ),
+        (
+            TpduKind::Submit,
+            "01 00 00 80 00 00",
+            short(TpduField::UserDataLength, 6, 1, 0),
+        ),
+        (
+            TpduKind::Deliver,
+            "04 00 80 00 00 6211",
+            short(TpduField::ServiceCentreTimeStamp, 5, 7, 2),
+        ),
+        (
+            TpduKind::Command,
+            "02 00 00 02 00 00 80",
+            short(TpduField::CommandDataLength, 7, 1, 0),
+        ),
+        (
+            TpduKind::DeliverReportError,
+            "00",
+            short(TpduField::FailureCause, 1, 1, 0),
+        ),
+        (
+            TpduKind::SubmitReport,
+            "01",
+            short(TpduField::ParameterIndicator, 1, 1, 0),
+        ),
+        (
+            TpduKind::DeliverReport,
             "00 80",
-            short(Field::ParameterIndicator, 2, 1, 0),
+            short(TpduField::ParameterIndicator, 2, 1, 0),
         ),
     ] {
         assert_eq!(decode(kind, &given(hex)), Err(fault), "{hex}");
@@ -72,27 +77,30 @@ fn reading_ends_at_the_field_that_is_missing() {
 
 #[test]
 fn another_message_type_is_named() {
-    let error = decode(Kind::Submit, &given("04 00")).unwrap_err();
+    let error = decode(TpduKind::Submit, &given("04 00")).unwrap_err();
     assert_eq!(
         error.to_string(),
         "TP-MTI at octet 0: message type 0 is not that of SMS-SUBMIT"
     );
-    let read = examine(Kind::Deliver, &given("07 00 80 00 00 62111250035100 00"));
+    let read = examine(
+        TpduKind::Deliver,
+        &given("07 00 80 00 00 62111250035100 00"),
+    );
     assert!(read.tpdu.is_ok(), "{read:?}");
-    let reserved = Field::FirstOctet.fault(0, Problem::Reserved(3));
+    let reserved = TpduField::FirstOctet.fault(0, FieldProblem::Reserved(3));
     assert_eq!(read.notes.oddities, [reserved]);
 }
 
 #[test]
 fn user_data_is_kept_as_far_as_it_goes() {
     // Octets behind TP-DCS, what was odd, the text.
-    let short = |wanted, left| Field::UserData.fault(11, Problem::Short { wanted, left });
+    let short = |wanted, left| TpduField::UserData.fault(11, FieldProblem::Short { wanted, left });
     for (rest, fault, text) in [
         ("05 C8329BFD", short(5, 4), "Hell"),
         ("A0 C8329BFD06", short(140, 5), "Hello"),
         (
             "05 C8329BFD06 AA55",
-            Field::Rest.fault(16, Problem::LeftOver(2)),
+            TpduField::Rest.fault(16, FieldProblem::LeftOver(2)),
             "Hello",
         ),
     ] {
@@ -105,11 +113,14 @@ fn user_data_is_kept_as_far_as_it_goes() {
     }
     // 161 septets fill 141 octets: one more than a short message has.
     let long = of_submit(&format!("A1 {}", "00".repeat(141)));
-    let problem = Problem::Long {
+    let problem = FieldProblem::Long {
         octets: 141,
         most: 140,
     };
-    assert_eq!(long.notes.oddities, [Field::UserData.fault(11, problem)]);
+    assert_eq!(
+        long.notes.oddities,
+        [TpduField::UserData.fault(11, problem)]
+    );
 }
 
 #[test]
@@ -126,8 +137,8 @@ fn a_header_that_does_not_fit_is_ignored() {
         ("41 00 00 80 00 04 02 7F00", long, "7F00"),
         ("41 00 00 80 00 04 00", absent, ""),
     ] {
-        let read = examine(Kind::Submit, &given(hex));
-        let fault = Field::UserData.fault(7, Problem::Header(error));
+        let read = examine(TpduKind::Submit, &given(hex));
+        let fault = TpduField::UserData.fault(7, FieldProblem::Header(error));
         assert_eq!(read.notes.oddities, [fault], "{hex}");
         let Ok(Tpdu::Submit(submit)) = read.tpdu else {
             panic!("{hex}: {:?}", read.tpdu);
@@ -149,49 +160,49 @@ fn odd_values_are_noted_and_kept() {
     };
     for (kind, hex, fault) in [
         (
-            Kind::Submit,
+            TpduKind::Submit,
             "01 00 16 91 1111111111111111111111 00 00 00",
-            Field::DestinationAddress.fault(2, Problem::Digits(22)),
+            TpduField::DestinationAddress.fault(2, FieldProblem::Digits(22)),
         ),
         (
-            Kind::Submit,
+            TpduKind::Submit,
             "01 00 02 11 94 00 00 00",
-            Field::DestinationAddress.fault(3, Problem::TypeOfAddress(0x11)),
+            TpduField::DestinationAddress.fault(3, FieldProblem::TypeOfAddress(0x11)),
         ),
         (
-            Kind::Submit,
+            TpduKind::Submit,
             "01 00 04 91 1FF1 00 00 00",
-            Field::DestinationAddress.fault(4, Problem::Filler),
+            TpduField::DestinationAddress.fault(4, FieldProblem::Filler),
         ),
         (
-            Kind::Submit,
+            TpduKind::Submit,
             "09 00 00 80 00 00 05000000000000 00",
-            Field::ValidityPeriod.fault(6, Problem::ValidityFormat(5)),
+            TpduField::ValidityPeriod.fault(6, FieldProblem::ValidityFormat(5)),
         ),
         (
-            Kind::Deliver,
+            TpduKind::Deliver,
             "04 00 80 00 00 62311250035100 00",
-            Field::ServiceCentreTimeStamp.fault(5, Problem::Time),
+            TpduField::ServiceCentreTimeStamp.fault(5, FieldProblem::Time),
         ),
         (
-            Kind::Deliver,
+            TpduKind::Deliver,
             "04 00 80 00 00 621112500351F0 00",
-            Field::ServiceCentreTimeStamp.fault(5, Problem::Time),
+            TpduField::ServiceCentreTimeStamp.fault(5, FieldProblem::Time),
         ),
         (
-            Kind::DeliverReportError,
+            TpduKind::DeliverReportError,
             "00 7F 00",
-            Field::FailureCause.fault(1, Problem::Reserved(0x7F)),
+            TpduField::FailureCause.fault(1, FieldProblem::Reserved(0x7F)),
         ),
         (
-            Kind::DeliverReport,
+            TpduKind::DeliverReport,
             "00",
-            Field::ParameterIndicator.fault(1, Problem::Short { wanted: 1, left: 0 }),
+            TpduField::ParameterIndicator.fault(1, FieldProblem::Short { wanted: 1, left: 0 }),
         ),
         (
-            Kind::DeliverReport,
+            TpduKind::DeliverReport,
             "00 04",
-            Field::UserDataLength.fault(2, Problem::Short { wanted: 1, left: 0 }),
+            TpduField::UserDataLength.fault(2, FieldProblem::Short { wanted: 1, left: 0 }),
         ),
     ] {
         assert_eq!(odd(hex, kind), fault, "{hex}");
@@ -203,19 +214,19 @@ fn reserved_bits_are_ignored() {
     for (kind, hex, plain) in [
         // Bits of the first octet, and of TP-PI with an octet that extends it.
         (
-            Kind::Deliver,
+            TpduKind::Deliver,
             "14 00 80 00 00 62111250035100 00",
             "04 00 80 00 00 62111250035100 00",
         ),
         (
-            Kind::Command,
+            TpduKind::Command,
             "9E 00 00 02 00 00 80 00",
             "02 00 00 02 00 00 80 00",
         ),
-        (Kind::DeliverReport, "3C F9 00 7F", "00 01 7F"),
+        (TpduKind::DeliverReport, "3C F9 00 7F", "00 01 7F"),
         // An enhanced validity period with an octet of flags that is not known.
         (
-            Kind::Submit,
+            TpduKind::Submit,
             "09 00 00 80 00 00 82001E00000000 00",
             "09 00 00 80 00 00 021E0000000000 00",
         ),
@@ -264,7 +275,7 @@ fn a_zone_behind_utc_has_its_sign_in_the_first_semi_octet() {
         ("9F", -79),
     ] {
         let hex = format!("04 00 80 00 00 621112500351{octet} 00");
-        let Ok(Tpdu::Deliver(deliver)) = decode(Kind::Deliver, &given(&hex)) else {
+        let Ok(Tpdu::Deliver(deliver)) = decode(TpduKind::Deliver, &given(&hex)) else {
             panic!("{hex}");
         };
         assert_eq!(deliver.service_centre_time_stamp.zone, zone, "{octet}");
@@ -274,18 +285,18 @@ fn a_zone_behind_utc_has_its_sign_in_the_first_semi_octet() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of what is refused")]
 fn what_the_standard_cannot_carry_is_refused() {
-    let long = |length, unit, most| Reason::Long { length, unit, most };
+    let long = |length, unit, most| UnwritableReason::Long { length, unit, most };
     let to = |address| {
-        Tpdu::Submit(Submit {
+        Tpdu::Submit(SmsSubmit {
             destination_address: address,
             ..submit()
         })
     };
     let saying = |data_coding, body: Vec<u8>| {
-        Tpdu::Submit(Submit {
+        Tpdu::Submit(SmsSubmit {
             data_coding,
             user_data: UserData {
-                header: Header::default(),
+                header: UserDataHeader::default(),
                 body: body.into(),
             },
             ..submit()
@@ -298,19 +309,19 @@ fn what_the_standard_cannot_carry_is_refused() {
         })
     };
     let (ton, npi) = (
-        |ton| Address {
+        |ton| TpduAddress {
             ton,
-            ..Address::default()
+            ..TpduAddress::default()
         },
-        |npi| Address {
+        |npi| TpduAddress {
             npi,
-            ..Address::default()
+            ..TpduAddress::default()
         },
     );
     let euro = gsm7::encode("Ж", Shifts::default()).unwrap_err();
-    let large = |value, most| Reason::Large { value, most };
-    let (to_field, text_field) = (Field::DestinationAddress, Field::UserData);
-    let (period, sent) = (Field::ValidityPeriod, Field::ServiceCentreTimeStamp);
+    let large = |value, most| UnwritableReason::Large { value, most };
+    let (to_field, text_field) = (TpduField::DestinationAddress, TpduField::UserData);
+    let (period, sent) = (TpduField::ValidityPeriod, TpduField::ServiceCentreTimeStamp);
     let lasting = |period| Tpdu::Submit(submit_with(enhanced(false, period)));
     let refused = Tpdu::DeliverReport(DeliverReport {
         failure_cause: Some(0x7F),
@@ -318,33 +329,37 @@ fn what_the_standard_cannot_carry_is_refused() {
     });
     for (tpdu, field, reason) in [
         (
-            to(Address::international("1".repeat(21))),
+            to(TpduAddress::international("1".repeat(21))),
             to_field,
             long(21, "digits", 20),
         ),
         (
-            to(Address::international("+49")),
+            to(TpduAddress::international("+49")),
             to_field,
-            Reason::Digit('+'),
+            UnwritableReason::Digit('+'),
         ),
         (
-            to(Address::alphanumeric("a".repeat(12))),
+            to(TpduAddress::alphanumeric("a".repeat(12))),
             to_field,
             long(12, "septets", 11),
         ),
         (
-            to(Address::alphanumeric("€€€€€€")),
+            to(TpduAddress::alphanumeric("€€€€€€")),
             to_field,
             long(12, "septets", 11),
         ),
         (
-            to(Address::alphanumeric("Ж")),
+            to(TpduAddress::alphanumeric("Ж")),
             to_field,
-            Reason::Character(euro),
+            UnwritableReason::Character(euro),
         ),
         (to(ton(8)), to_field, large(8, 7)),
         (to(npi(16)), to_field, large(16, 15)),
-        (saying(0, vec![0x80]), text_field, Reason::Septet(0x80)),
+        (
+            saying(0, vec![0x80]),
+            text_field,
+            UnwritableReason::Septet(0x80),
+        ),
         (
             saying(0, vec![0x20; 161]),
             text_field,
@@ -355,14 +370,18 @@ fn what_the_standard_cannot_carry_is_refused() {
             text_field,
             long(141, "octets", 140),
         ),
-        (saying(8, vec![0x20; 3]), text_field, Reason::Odd(3)),
+        (
+            saying(8, vec![0x20; 3]),
+            text_field,
+            UnwritableReason::Odd(3),
+        ),
         (
             at(TimeStamp {
                 month: 0,
                 ..stamp(0)
             }),
             sent,
-            Reason::Time,
+            UnwritableReason::Time,
         ),
         (
             at(TimeStamp {
@@ -370,7 +389,7 @@ fn what_the_standard_cannot_carry_is_refused() {
                 ..stamp(0)
             }),
             sent,
-            Reason::Time,
+            UnwritableReason::Time,
         ),
         (
             at(TimeStamp {
@@ -378,12 +397,20 @@ fn what_the_standard_cannot_carry_is_refused() {
                 ..stamp(0)
             }),
             sent,
-            Reason::Time,
+            UnwritableReason::Time,
         ),
-        (at(stamp(80)), sent, Reason::Time),
-        (at(stamp(i8::MIN)), sent, Reason::Time),
-        (lasting(Period::Seconds(0)), period, Reason::Reserved(0)),
-        (lasting(Period::Reserved(4)), period, Reason::Reserved(4)),
+        (at(stamp(80)), sent, UnwritableReason::Time),
+        (at(stamp(i8::MIN)), sent, UnwritableReason::Time),
+        (
+            lasting(Period::Seconds(0)),
+            period,
+            UnwritableReason::Reserved(0),
+        ),
+        (
+            lasting(Period::Reserved(4)),
+            period,
+            UnwritableReason::Reserved(4),
+        ),
         (
             lasting(Period::Clock {
                 hours: 1,
@@ -391,25 +418,33 @@ fn what_the_standard_cannot_carry_is_refused() {
                 seconds: 0,
             }),
             period,
-            Reason::Time,
+            UnwritableReason::Time,
         ),
-        (refused, Field::FailureCause, Reason::Reserved(0x7F)),
+        (
+            refused,
+            TpduField::FailureCause,
+            UnwritableReason::Reserved(0x7F),
+        ),
     ] {
-        assert_eq!(tpdu.encode(), Err(WriteError { field, reason }), "{tpdu:?}");
+        assert_eq!(
+            tpdu.encode(),
+            Err(TpduWriteError { field, reason }),
+            "{tpdu:?}"
+        );
     }
 }
 
 #[test]
 fn the_longest_of_everything_fits() {
     let header = |octets: usize| {
-        let mut header = Header::default();
+        let mut header = UserDataHeader::default();
         let data = vec![0; octets - 3].into();
         assert!(header.push(Element { id: 0x70, data }));
         header
     };
-    let to = Address::international("1".repeat(20));
+    let to = TpduAddress::international("1".repeat(20));
     let long = |data_coding, header, body: usize| {
-        Tpdu::Submit(Submit {
+        Tpdu::Submit(SmsSubmit {
             destination_address: to.clone(),
             validity: Validity::Absolute(stamp(0)),
             data_coding,
@@ -417,12 +452,12 @@ fn the_longest_of_everything_fits() {
                 header,
                 body: vec![0x20; body].into(),
             },
-            ..Submit::default()
+            ..SmsSubmit::default()
         })
     };
     for (tpdu, length) in [
-        (long(0, Header::default(), 160), TPDU_MAX),
-        (long(4, Header::default(), 140), TPDU_MAX),
+        (long(0, UserDataHeader::default(), 160), TPDU_MAX),
+        (long(4, UserDataHeader::default(), 140), TPDU_MAX),
         (long(0, header(140), 0), TPDU_MAX),
         (long(0, numbered(false), 153), TPDU_MAX),
         (long(0, numbered(true), 152), TPDU_MAX),
@@ -432,7 +467,7 @@ fn the_longest_of_everything_fits() {
     // 9.2.2.3: 143 octets of user data when the address is empty and nothing else is optional.
     let report = |octets: usize| {
         let user_data = UserData {
-            header: Header::default(),
+            header: UserDataHeader::default(),
             body: vec![0x20; octets * 8 / 7].into(),
         };
         let parameters = Parameters {
@@ -440,21 +475,21 @@ fn the_longest_of_everything_fits() {
             ..Parameters::default()
         };
         Tpdu::StatusReport(StatusReport {
-            recipient_address: Address::default(),
+            recipient_address: TpduAddress::default(),
             parameters,
             ..status_report()
         })
     };
     assert_eq!(report(143).encode().unwrap().len(), TPDU_MAX);
-    let reason = Reason::Long {
+    let reason = UnwritableReason::Long {
         length: 144,
         unit: "octets",
         most: 143,
     };
     assert_eq!(
         report(144).encode(),
-        Err(WriteError {
-            field: Field::UserData,
+        Err(TpduWriteError {
+            field: TpduField::UserData,
             reason
         })
     );

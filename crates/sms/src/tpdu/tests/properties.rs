@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::udh::Element;
 
-fn address() -> impl Strategy<Value = Address> {
+fn address() -> impl Strategy<Value = TpduAddress> {
     let number = ("[0-9*#abc]{0,20}", 0_u8..8, 0_u8..16)
-        .prop_map(|(text, ton, npi)| Address { ton, npi, text })
+        .prop_map(|(text, ton, npi)| TpduAddress { ton, npi, text })
         .prop_filter("letters are the other case", |address| {
             address.ton != address::ALPHANUMERIC
         });
-    let name = "[A-Za-z@£Δ_ !?0-9à]{0,11}".prop_map(Address::alphanumeric);
+    let name = "[A-Za-z@£Δ_ !?0-9à]{0,11}".prop_map(TpduAddress::alphanumeric);
     prop_oneof![number, name]
 }
 
@@ -59,12 +59,12 @@ fn user_data() -> impl Strategy<Value = (u8, UserData)> {
     let elements = prop::collection::vec((0_u8..=255, 0_usize..12), 0..3);
     let body = prop::collection::vec(any::<u8>(), 0..92);
     (any::<u8>(), elements, body).prop_map(|(data_coding, elements, mut body)| {
-        let mut header = Header::default();
+        let mut header = UserDataHeader::default();
         for (id, octets) in elements {
             let data = vec![id; octets].into();
             header.push(Element { id, data });
         }
-        let dcs = crate::Dcs::parse(data_coding);
+        let dcs = crate::DataCodingScheme::parse(data_coding);
         if dcs.charset == crate::Charset::Gsm7 && !dcs.compressed {
             body.iter_mut().for_each(|octet| *octet &= 0x7F);
         } else if body.len() % 2 == 1 {
@@ -125,7 +125,7 @@ fn any_submit() -> impl Strategy<Value = Tpdu> {
     )
         .prop_map(
             |(flags, destination_address, octets, validity, (data_coding, user_data))| {
-                Tpdu::Submit(Submit {
+                Tpdu::Submit(SmsSubmit {
                     reject_duplicates: flags[0],
                     status_report_request: flags[1],
                     reply_path: flags[2],
@@ -170,7 +170,7 @@ fn any_other() -> impl Strategy<Value = Tpdu> {
     let cause = prop::option::of(0x80_u8..);
     let command = (any::<bool>(), any::<[u8; 4]>(), address(), user_data()).prop_map(
         |(status_report_request, octets, destination_address, (_, data))| {
-            Tpdu::Command(Command {
+            Tpdu::Command(SmsCommand {
                 status_report_request,
                 message_reference: octets[0],
                 protocol_identifier: octets[1],
@@ -207,16 +207,16 @@ fn any_tpdu() -> impl Strategy<Value = Tpdu> {
     ]
 }
 
-fn any_kind() -> impl Strategy<Value = Kind> {
+fn any_kind() -> impl Strategy<Value = TpduKind> {
     prop_oneof![
-        Just(Kind::Deliver),
-        Just(Kind::Submit),
-        Just(Kind::StatusReport),
-        Just(Kind::Command),
-        Just(Kind::DeliverReport),
-        Just(Kind::DeliverReportError),
-        Just(Kind::SubmitReport),
-        Just(Kind::SubmitReportError),
+        Just(TpduKind::Deliver),
+        Just(TpduKind::Submit),
+        Just(TpduKind::StatusReport),
+        Just(TpduKind::Command),
+        Just(TpduKind::DeliverReport),
+        Just(TpduKind::DeliverReportError),
+        Just(TpduKind::SubmitReport),
+        Just(TpduKind::SubmitReportError),
     ]
 }
 

@@ -87,13 +87,14 @@ fn flags(all: &[(&str, bool)]) -> String {
     let set: Vec<&str> = (all.iter())
         .filter_map(|(name, is_set)| is_set.then_some(*name))
         .collect();
-    match set.is_empty() {
-        true => "-".to_owned(),
-        false => set.join(","),
+    if set.is_empty() {
+        "-".to_owned()
+    } else {
+        set.join(",")
     }
 }
 
-fn address(name: &str, address: &Address) -> String {
+fn address(name: &str, address: &TpduAddress) -> String {
     format!("{name}={}/{}/{}", address.ton, address.npi, address.text)
 }
 

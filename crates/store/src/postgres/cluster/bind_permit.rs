@@ -12,7 +12,7 @@ use std::time::Duration;
 use deadpool_postgres::Transaction;
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use super::DbError;
 use super::lease::lock_member;
 use crate::StoreError;
@@ -32,7 +32,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 pub struct Uncertain([Mutex<Vec<Permit>>; GROUPS]);
 
 /// The number of the permit that a transaction has taken.
-enum Outcome {
+enum PermitOutcome {
     Committed(Option<u32>),
     Uncertain(u32, tokio_postgres::Error),
 }
@@ -61,7 +61,7 @@ fn numbers_of(uncertain: &[Permit], account: u32) -> Vec<i32> {
 
 /// Takes a free permit below `most`; `None` when there is none.
 pub async fn take(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     account: u32,
     most: u32,
 ) -> Result<Option<Permit>, StoreError> {
@@ -75,11 +75,11 @@ pub async fn take(
     let numbers = numbers_of(&uncertain, account);
     let taken = try_take(shared, me, account as i32, most as i32, &numbers).await?;
     match shared.or_fenced(me, taken)? {
-        Outcome::Committed(number) => {
+        PermitOutcome::Committed(number) => {
             uncertain.retain(|permit| permit.account != account);
             Ok(number.map(permit))
         }
-        Outcome::Uncertain(number, error) => {
+        PermitOutcome::Uncertain(number, error) => {
             release_later(shared, me, &mut uncertain, permit(number));
             Err(DbError::from(error).into())
         }
@@ -87,12 +87,12 @@ pub async fn take(
 }
 
 async fn try_take(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     me: Membership,
     account: i32,
     most: i32,
     uncertain: &[i32],
-) -> Result<Option<Outcome>, DbError> {
+) -> Result<Option<PermitOutcome>, DbError> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     if !lock_member(&transaction, me).await? {
@@ -133,8 +133,8 @@ async fn try_take(
         .await?;
     let number = row.map(|row| row.get::<_, i32>(0) as u32);
     match (transaction.commit().await, number) {
-        (Ok(()), number) => Ok(Some(Outcome::Committed(number))),
-        (Err(error), Some(number)) => Ok(Some(Outcome::Uncertain(number, error))),
+        (Ok(()), number) => Ok(Some(PermitOutcome::Committed(number))),
+        (Err(error), Some(number)) => Ok(Some(PermitOutcome::Uncertain(number, error))),
         (Err(error), None) => Err(error.into()),
     }
 }
@@ -167,7 +167,7 @@ async fn release(
 }
 
 /// Releases a permit of this node; at the latest when the database answers again.
-pub async fn give(shared: &Arc<Shared>, permit: Permit) {
+pub async fn give(shared: &Arc<PostgresShared>, permit: Permit) {
     let is_mine = |me: &Membership| me.epoch == permit.epoch;
     // Otherwise that membership is over, and its permits with it.
     if let Some(me) = shared.membership().filter(is_mine) {
@@ -185,7 +185,7 @@ pub async fn give(shared: &Arc<Shared>, permit: Permit) {
 }
 
 /// It is known to be this node's, so nothing has to be waited for.
-async fn try_give(shared: &Shared, me: Membership, permit: Permit) -> Result<(), DbError> {
+async fn try_give(shared: &PostgresShared, me: Membership, permit: Permit) -> Result<(), DbError> {
     let client = shared.pool.get().await?;
     let (node, epoch) = me.columns();
     let (account, numbers) = (permit.account as i32, [permit.number as i32]);
@@ -201,7 +201,7 @@ async fn try_give(shared: &Shared, me: Membership, permit: Permit) -> Result<(),
 
 /// Has a permit released that may be this node's, or not.
 fn release_later(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     me: Membership,
     uncertain: &mut Vec<Permit>,
     permit: Permit,
@@ -217,7 +217,7 @@ fn release_later(
 }
 
 /// Releases what is uncertain of an account, unless the next taking does.
-async fn settle(shared: Arc<Shared>, me: Membership, account: u32) {
+async fn settle(shared: Arc<PostgresShared>, me: Membership, account: u32) {
     loop {
         tokio::time::sleep(SETTLE).await;
         let mut uncertain = shared.cluster.uncertain_permits.of(account, me).await;
@@ -236,7 +236,7 @@ async fn settle(shared: Arc<Shared>, me: Membership, account: u32) {
 }
 
 async fn try_settle(
-    shared: &Shared,
+    shared: &PostgresShared,
     me: Membership,
     account: i32,
     numbers: &[i32],

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::Transaction;
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use super::DbError;
 use super::lease::lock_member;
 use crate::StoreError;
@@ -23,7 +23,7 @@ const TAKEN: i32 = -1;
 const PART: i64 = 4;
 
 /// Carries an order out; see [`BlockStore`](crate::balance::BlockStore).
-pub async fn order(shared: &Arc<Shared>, order: BlockOrder) -> Result<i64, StoreError> {
+pub async fn order(shared: &Arc<PostgresShared>, order: BlockOrder) -> Result<i64, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     if me.epoch != order.epoch {
         return Err(StoreError::Fenced);
@@ -33,7 +33,7 @@ pub async fn order(shared: &Arc<Shared>, order: BlockOrder) -> Result<i64, Store
 }
 
 async fn try_order(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     me: Membership,
     order: &BlockOrder,
 ) -> Result<Option<i64>, DbError> {

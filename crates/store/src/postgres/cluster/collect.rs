@@ -11,7 +11,7 @@ use futures_util::{TryFutureExt, future};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
 use crate::StoreError;
@@ -38,16 +38,16 @@ JOIN unnest($1::int[], $2::smallint[], $3::bigint[]) u(queue, part, seq)
   ON i.queue = u.queue AND i.part = u.part AND i.seq = u.seq FOR UPDATE OF i";
 
 /// A row of the hand-off table.
-pub struct Taken {
+pub struct HandOffRow {
     queue: i32,
     part: i16,
     seq: i64,
     items: Vec<u8>,
 }
 
-// === impl Taken ===
+// === impl HandOffRow ===
 
-impl Taken {
+impl HandOffRow {
     pub fn partition(&self) -> Partition {
         Partition {
             queue: self.queue as u32,
@@ -62,7 +62,7 @@ impl Taken {
 
 /// Takes up to `limit` rows, oldest first, none of the partitions in `except`.
 pub async fn collect(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     limit: usize,
     except: Vec<Partition>,
 ) -> Result<Vec<Handed>, StoreError> {
@@ -78,11 +78,11 @@ pub async fn collect(
 
 /// `None` when this node is no member any more.
 async fn try_collect(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     me: Membership,
     limit: usize,
     except: &[Partition],
-    uncertain: &mut Vec<Taken>,
+    uncertain: &mut Vec<HandOffRow>,
 ) -> Result<Option<Vec<Handed>>, DbError> {
     let mut client = shared.pool.get().await?;
     let (node, epoch) = me.columns();
@@ -112,13 +112,13 @@ async fn try_collect(
     uncertain.extend(rows.iter().map(read));
     uncertain.sort_unstable_by_key(|row| row.seq);
     transaction.commit().await?;
-    Ok(Some(uncertain.drain(..).map(Taken::handed).collect()))
+    Ok(Some(uncertain.drain(..).map(HandOffRow::handed).collect()))
 }
 
 /// Keeps those that the hand-off table has no more: the commit that took them did happen.
 async fn keep_gone(
     transaction: &Transaction<'_>,
-    uncertain: &mut Vec<Taken>,
+    uncertain: &mut Vec<HandOffRow>,
 ) -> Result<(), DbError> {
     let queues: Vec<i32> = uncertain.iter().map(|row| row.queue).collect();
     let parts: Vec<i16> = uncertain.iter().map(|row| row.part).collect();
@@ -131,8 +131,8 @@ async fn keep_gone(
     Ok(())
 }
 
-fn read(row: &Row) -> Taken {
-    Taken {
+fn read(row: &Row) -> HandOffRow {
+    HandOffRow {
         queue: row.get(0),
         part: row.get(1),
         seq: row.get(2),

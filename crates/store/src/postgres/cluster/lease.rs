@@ -11,13 +11,13 @@ use deadpool_postgres::Transaction;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use super::super::connect::Object as Client;
 use super::super::doubts;
 use super::super::lane::writer_name;
 use super::DbError;
 use crate::StoreError;
-use crate::cluster::{Membership, Partition, Resource};
+use crate::cluster::{LeasedResource, Membership, Partition};
 use smsc_domain::partition::WHOLE;
 
 /// `lease.kind` of a queue's partition.
@@ -27,32 +27,35 @@ const JANITOR: i16 = 3;
 
 /// Keys of `lease` as columns, sorted.
 #[derive(Debug, Default)]
-struct Keys {
-    resources: Vec<Resource>,
+struct LeaseKeys {
+    resources: Vec<LeasedResource>,
     kinds: Vec<i16>,
     names: Vec<i32>,
     parts: Vec<i32>,
 }
 
 /// The resource of a row of `lease`; `None` for a kind of a later release.
-pub fn resource(kind: i16, name: i32, part: i32) -> Option<Resource> {
+pub fn resource(kind: i16, name: i32, part: i32) -> Option<LeasedResource> {
     Some(match kind {
-        QUEUE => Resource::Queue(Partition {
+        QUEUE => LeasedResource::Queue(Partition {
             queue: name as u32,
             part: part as u8,
         }),
-        BIND => Resource::Bind {
+        BIND => LeasedResource::Bind {
             operator: name as u32,
             slot: part as u32,
         },
-        JANITOR => Resource::Janitor,
+        JANITOR => LeasedResource::Janitor,
         _ => return None,
     })
 }
 
 /// Makes resources known.
-pub async fn declare(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(), StoreError> {
-    let keys = Keys::of(resources);
+pub async fn declare(
+    shared: &Arc<PostgresShared>,
+    resources: Vec<LeasedResource>,
+) -> Result<(), StoreError> {
+    let keys = LeaseKeys::of(resources);
     let client = shared.pool.get().await?;
     let statement = client
         .prepare_cached(
@@ -69,11 +72,11 @@ pub async fn declare(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(
 
 /// Claims resources without an owner; returns those that this node owns now.
 pub async fn claim(
-    shared: &Arc<Shared>,
-    resources: Vec<Resource>,
-) -> Result<Vec<Resource>, StoreError> {
+    shared: &Arc<PostgresShared>,
+    resources: Vec<LeasedResource>,
+) -> Result<Vec<LeasedResource>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
-    let keys = Keys::of(resources);
+    let keys = LeaseKeys::of(resources);
     let mine = try_claim(shared, me, &keys).await?;
     shared.or_fenced(me, mine)
 }
@@ -82,7 +85,7 @@ pub async fn claim(
 async fn locked<'c>(
     client: &'c mut Client,
     me: Membership,
-    keys: &Keys,
+    keys: &LeaseKeys,
 ) -> Result<Option<Transaction<'c>>, DbError> {
     let transaction = client.transaction().await?;
     if !lock_member(&transaction, me).await? {
@@ -93,10 +96,10 @@ async fn locked<'c>(
 }
 
 async fn try_claim(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     me: Membership,
-    keys: &Keys,
-) -> Result<Option<Vec<Resource>>, DbError> {
+    keys: &LeaseKeys,
+) -> Result<Option<Vec<LeasedResource>>, DbError> {
     let mut client = shared.pool.get().await?;
     let Some(transaction) = locked(&mut client, me, keys).await? else {
         return Ok(None);
@@ -146,21 +149,21 @@ async fn try_claim(
 
 /// Claims again what this node has read before and holds in memory, as far as nobody else owns it.
 pub async fn keep(
-    shared: &Arc<Shared>,
-    resources: Vec<Resource>,
-) -> Result<Vec<Resource>, StoreError> {
+    shared: &Arc<PostgresShared>,
+    resources: Vec<LeasedResource>,
+) -> Result<Vec<LeasedResource>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
-    let keys = Keys::of(resources);
+    let keys = LeaseKeys::of(resources);
     let kept = try_keep(shared, me, &keys).await?;
     shared.or_fenced(me, kept)
 }
 
 async fn try_keep(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     me: Membership,
-    keys: &Keys,
-) -> Result<Option<Vec<Resource>>, DbError> {
+    keys: &LeaseKeys,
+) -> Result<Option<Vec<LeasedResource>>, DbError> {
     let mut client = shared.pool.get().await?;
     let Some(transaction) = locked(&mut client, me, keys).await? else {
         return Ok(None);
@@ -186,7 +189,10 @@ async fn try_keep(
 }
 
 /// Releases those that this node owns.
-pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(), StoreError> {
+pub async fn release(
+    shared: &Arc<PostgresShared>,
+    resources: Vec<LeasedResource>,
+) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
         // Removed: it owns nothing.
         return Ok(());
@@ -194,7 +200,7 @@ pub async fn release(shared: &Arc<Shared>, resources: Vec<Resource>) -> Result<(
     // Nothing may be taken out of the hand-off table for a partition that is another node's by then.
     let _still = shared.cluster.collecting.write().await;
     shared.cluster.forget(&resources).await;
-    let keys = Keys::of(resources);
+    let keys = LeaseKeys::of(resources);
     let work = async {
         let mut client = shared.pool.get().await?;
         let transaction = client.transaction().await?;
@@ -240,7 +246,7 @@ pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Resul
 }
 
 /// Locks rows in the order of their key, so that two nodes never wait for each other.
-async fn lock(transaction: &Transaction<'_>, keys: &Keys) -> Result<(), DbError> {
+async fn lock(transaction: &Transaction<'_>, keys: &LeaseKeys) -> Result<(), DbError> {
     let statement = transaction
         .prepare_cached(
             "SELECT 1 FROM lease l
@@ -255,18 +261,18 @@ async fn lock(transaction: &Transaction<'_>, keys: &Keys) -> Result<(), DbError>
     Ok(())
 }
 
-// === impl Keys ===
+// === impl LeaseKeys ===
 
-impl Keys {
-    fn of(mut resources: Vec<Resource>) -> Self {
+impl LeaseKeys {
+    fn of(mut resources: Vec<LeasedResource>) -> Self {
         resources.sort_unstable();
         resources.dedup();
         let mut keys = Self::default();
         for resource in &resources {
             let (kind, name, part) = match *resource {
-                Resource::Queue(at) => (QUEUE, at.queue, u32::from(at.part)),
-                Resource::Bind { operator, slot } => (BIND, operator, slot),
-                Resource::Janitor => (JANITOR, 0, 0),
+                LeasedResource::Queue(at) => (QUEUE, at.queue, u32::from(at.part)),
+                LeasedResource::Bind { operator, slot } => (BIND, operator, slot),
+                LeasedResource::Janitor => (JANITOR, 0, 0),
             };
             keys.kinds.push(kind);
             keys.names.push(name as i32);
@@ -278,9 +284,9 @@ impl Keys {
 
     /// These, and the whole of each queue of which they have parts.
     fn with_wholes(&self) -> Self {
-        let whole = |resource: &Resource| match *resource {
-            Resource::Queue(Partition { queue, .. }) => {
-                Some(Resource::Queue(Partition { queue, part: WHOLE }))
+        let whole = |resource: &LeasedResource| match *resource {
+            LeasedResource::Queue(Partition { queue, .. }) => {
+                Some(LeasedResource::Queue(Partition { queue, part: WHOLE }))
             }
             _ => None,
         };

@@ -14,13 +14,13 @@ use futures_util::future;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Row, Statement};
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use super::super::doubts;
 use super::super::lane::writer_name;
 use super::wake::wake_others;
 use super::{DbError, blocks};
 use crate::StoreError;
-use crate::cluster::{Held, Hint, Membership, NodeCard, NodeView, Resource, View};
+use crate::cluster::{Hint, LeasedResource, Membership, NodeCard, NodeView, ResourceHolder, View};
 use smsc_domain::id::lowest_at;
 use smsc_host::clock::{self, Catch};
 
@@ -43,7 +43,7 @@ pub struct Beat {
 
 /// A number in use, when nodes join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Taken {
+struct NodeNumberInUse {
     node: u8,
     /// Its lease is over: it may be removed.
     over: bool,
@@ -51,7 +51,7 @@ struct Taken {
 
 /// Becomes a member.
 pub async fn join(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     card: NodeCard,
     lease: Duration,
     preferred: Option<u8>,
@@ -81,7 +81,7 @@ pub async fn join(
 }
 
 async fn try_join(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     before: Option<Membership>,
     card: &str,
     lease: Duration,
@@ -104,13 +104,13 @@ async fn try_join(
                 &[],
             )
             .await?;
-        let mut taken: Vec<Taken> = rows.iter().map(read_taken).collect();
+        let mut taken: Vec<NodeNumberInUse> = rows.iter().map(read_taken).collect();
         // Their ids lie in the future.
         let mut asides = transaction
             .query("SELECT node, last FROM ids_aside", &[])
             .await?;
         asides.retain(|row| row.get::<_, i64>(1) >= now);
-        taken.extend(asides.iter().map(|row| Taken {
+        taken.extend(asides.iter().map(|row| NodeNumberInUse {
             node: row.get::<_, i32>(0) as u8,
             over: false,
         }));
@@ -167,7 +167,7 @@ async fn try_join(
 
 /// The requested number if no live node has it, else the lowest free one, else that of the node
 /// that has been dead for longest. `taken` is in the order of the lease ends.
-fn choose(taken: &[Taken], preferred: Option<u8>) -> Option<u8> {
+fn choose(taken: &[NodeNumberInUse], preferred: Option<u8>) -> Option<u8> {
     let lives = |preferred: &u8| {
         taken
             .iter()
@@ -185,7 +185,7 @@ fn choose(taken: &[Taken], preferred: Option<u8>) -> Option<u8> {
 }
 
 /// Renews the lease and reads the cluster, in one round trip on a connection of its own.
-pub async fn beat(shared: &Arc<Shared>, card: NodeCard) -> Result<View, StoreError> {
+pub async fn beat(shared: &Arc<PostgresShared>, card: NodeCard) -> Result<View, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let card = to_json(&shared.signed(card))?;
     let mut connection = shared.cluster.beat.lock().await;
@@ -219,7 +219,7 @@ pub async fn beat(shared: &Arc<Shared>, card: NodeCard) -> Result<View, StoreErr
 
 /// Ends a node whose lease has been over for `margin`.
 pub async fn bury(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     node: u8,
     epoch: u64,
     margin: Duration,
@@ -239,7 +239,7 @@ pub async fn bury(
 /// (`connect.rs`), but a write that was cut off in its middle waits for octets that never come, and the result of a
 /// take-over for a client that reads no more: both would prevent the removal of the node until the server's TCP
 /// gives up, which it never does where only the process stands still.
-async fn end_writers(shared: &Arc<Shared>, dead: Membership) -> Result<(), StoreError> {
+async fn end_writers(shared: &Arc<PostgresShared>, dead: Membership) -> Result<(), StoreError> {
     let client = shared.pool.get().await?;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                WHERE application_name = $1 AND datname = current_database()";
@@ -248,7 +248,7 @@ async fn end_writers(shared: &Arc<Shared>, dead: Membership) -> Result<(), Store
 }
 
 async fn try_bury(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     node: u8,
     epoch: u64,
     margin: Duration,
@@ -275,7 +275,7 @@ async fn try_bury(
 
 /// Ends the membership, and notifies the others. The leases need no update: their owner is no member any
 /// more.
-pub async fn leave(shared: &Arc<Shared>) -> Result<(), StoreError> {
+pub async fn leave(shared: &Arc<PostgresShared>) -> Result<(), StoreError> {
     let Some(me) = shared.membership() else {
         return Ok(());
     };
@@ -308,8 +308,8 @@ async fn remove(transaction: &Transaction<'_>, who: Membership) -> Result<(), Db
     blocks::return_lost(transaction).await
 }
 
-fn read_taken(row: &Row) -> Taken {
-    Taken {
+fn read_taken(row: &Row) -> NodeNumberInUse {
+    NodeNumberInUse {
         node: row.get::<_, i16>(0) as u8,
         over: row.get(1),
     }
@@ -322,7 +322,7 @@ fn to_json(card: &NodeCard) -> Result<String, StoreError> {
 // === impl Beat ===
 
 impl Beat {
-    async fn open(shared: &Shared) -> Result<Self, StoreError> {
+    async fn open(shared: &PostgresShared) -> Result<Self, StoreError> {
         let client = shared.connect.driven().await?;
         let standbys = "SELECT current_setting('synchronous_standby_names') <> ''";
         let is_synchronous = client.query_one(standbys, &[]).await?.try_get(0)?;
@@ -420,19 +420,20 @@ fn read_held(row: &Row, view: &mut View) {
         .into_iter()
         .zip(parts)
         .filter_map(|(name, part)| super::lease::resource(kind, name, part));
-    view.held.extend(resources.map(|resource: Resource| Held {
-        resource,
-        node,
-        epoch,
-    }));
+    view.held
+        .extend(resources.map(|resource: LeasedResource| ResourceHolder {
+            resource,
+            node,
+            epoch,
+        }));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn taken(node: u8, over: bool) -> Taken {
-        Taken { node, over }
+    fn taken(node: u8, over: bool) -> NodeNumberInUse {
+        NodeNumberInUse { node, over }
     }
 
     #[test]
@@ -446,7 +447,7 @@ mod tests {
 
     #[test]
     fn the_dead_make_room_only_when_no_number_is_left() {
-        let mut nodes: Vec<Taken> = (0..=255).map(|node| taken(node, false)).collect();
+        let mut nodes: Vec<NodeNumberInUse> = (0..=255).map(|node| taken(node, false)).collect();
         assert_eq!(choose(&nodes, None), None);
         assert_eq!(choose(&nodes, Some(4)), None);
         nodes[200].over = true;

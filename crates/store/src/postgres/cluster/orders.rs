@@ -5,14 +5,18 @@
 
 use std::sync::Arc;
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use crate::StoreError;
 
 /// Commands that were not taken out for this time are dropped.
 const OUTDATED: &str = "DELETE FROM orders WHERE at < now() - interval '1 minute'";
 
 /// Leaves an order for each of these nodes.
-pub async fn order(shared: &Arc<Shared>, nodes: Vec<u8>, body: Vec<u8>) -> Result<(), StoreError> {
+pub async fn order(
+    shared: &Arc<PostgresShared>,
+    nodes: Vec<u8>,
+    body: Vec<u8>,
+) -> Result<(), StoreError> {
     let nodes: Vec<i16> = nodes.into_iter().map(i16::from).collect();
     let client = shared.pool.get().await?;
     client.execute(OUTDATED, &[]).await?;
@@ -22,7 +26,7 @@ pub async fn order(shared: &Arc<Shared>, nodes: Vec<u8>, body: Vec<u8>) -> Resul
 }
 
 /// Takes this node's orders, oldest first.
-pub async fn take(shared: &Arc<Shared>) -> Result<Vec<Vec<u8>>, StoreError> {
+pub async fn take(shared: &Arc<PostgresShared>) -> Result<Vec<Vec<u8>>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let client = shared.pool.get().await?;
     // Looking costs no commit, and nearly always there is nothing.

@@ -13,10 +13,10 @@ use deadpool_postgres::Transaction;
 use prost::Message as _;
 use tokio_postgres::Row;
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use super::super::inbox::{hand_off_columns, inbox_rows, octets_of};
 use super::super::reader::among;
-use super::super::statements::Step;
+use super::super::statements::StatementStep;
 use super::DbError;
 use super::lease::lock_member;
 use crate::cluster::{Membership, Partition};
@@ -33,7 +33,7 @@ const PARTS: &str = concat!("SELECT id, part FROM msg WHERE ", among!("id"));
 
 /// Moves what is under the other kind of partition; returns the partitions that have new rows.
 pub async fn rehome(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     whole: &[u32],
     divided: &[u32],
 ) -> Result<Vec<Partition>, StoreError> {
@@ -43,7 +43,7 @@ pub async fn rehome(
 }
 
 async fn try_rehome(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     me: Membership,
     whole: &[u32],
     divided: &[u32],
@@ -83,9 +83,10 @@ pub async fn divide(
             part: item.part,
         })
     });
-    match moved.is_empty() {
-        true => Ok(()),
-        false => put(transaction, &moved).await,
+    if moved.is_empty() {
+        Ok(())
+    } else {
+        put(transaction, &moved).await
     }
 }
 
@@ -151,7 +152,9 @@ async fn put(transaction: &Transaction<'_>, moved: &[RemoteItem]) -> Result<(), 
     let rows = inbox_rows(moved.iter());
     let rows = rows.iter().map(|row| (row[0], octets_of(row)));
     let (queues, parts, items) = hand_off_columns(rows);
-    let insert = transaction.prepare_cached(Step::RemoteItems.sql()).await?;
+    let insert = transaction
+        .prepare_cached(StatementStep::RemoteItems.sql())
+        .await?;
     transaction
         .execute(&insert, &[&queues, &parts, &items])
         .await?;

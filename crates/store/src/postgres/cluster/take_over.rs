@@ -17,29 +17,29 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{IsolationLevel, Statement};
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use super::super::doubts;
 use super::super::recover::{PAGE, place, read_ids};
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
 use super::rehome;
-use crate::cluster::{IsWanted, Membership, Partition, Resource};
+use crate::cluster::{IsWanted, LeasedResource, Membership, Partition};
 use crate::damage::DamageLog;
-use crate::{Active, Stage, StoreError};
+use crate::{Active, MessageStage, StoreError};
 use smsc_domain::partition::WHOLE;
 
 /// Other nodes conflict only by deleting items that they collected just before, which is rare.
 const TRIES: usize = 10;
 
 /// Partitions, and their queues and parts as columns.
-struct Wanted {
+struct WantedPartitions {
     partitions: AHashSet<Partition>,
     queues: Vec<i32>,
     parts: Vec<i16>,
 }
 
 /// The result of a transaction.
-enum Outcome {
+enum TakeOverOutcome {
     Read(Vec<Active>),
     NoMember,
     Unwanted,
@@ -49,15 +49,16 @@ enum Outcome {
 
 /// Takes partitions over; they are collected for from now on.
 pub async fn take_over(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     partitions: Vec<Partition>,
     is_wanted: &IsWanted,
 ) -> Result<Vec<Active>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
     doubts::wait_for_others(shared, me).await?;
-    let wanted = Wanted::of(&partitions);
-    let resources: Vec<Resource> = partitions.into_iter().map(Resource::Queue).collect();
+    let wanted = WantedPartitions::of(&partitions);
+    let resources: Vec<LeasedResource> =
+        partitions.into_iter().map(LeasedResource::Queue).collect();
     {
         let _still = shared.cluster.collecting.write().await;
         if !is_wanted() {
@@ -68,12 +69,12 @@ pub async fn take_over(
     }
     for _ in 0..TRIES {
         match try_take_over(shared, me, &wanted, is_wanted).await {
-            Ok(Outcome::Read(active)) => return Ok(active),
-            Ok(Outcome::NoMember) => {
+            Ok(TakeOverOutcome::Read(active)) => return Ok(active),
+            Ok(TakeOverOutcome::NoMember) => {
                 return shared.or_fenced(me, None);
             }
-            Ok(Outcome::Unwanted) => return Err(unwanted()),
-            Ok(Outcome::Holds(held)) => {
+            Ok(TakeOverOutcome::Unwanted) => return Err(unwanted()),
+            Ok(TakeOverOutcome::Holds(held)) => {
                 return Err(StoreError::Failed(format!(
                     "this node holds {held} of {} partitions to take over",
                     wanted.queues.len()
@@ -93,7 +94,11 @@ fn unwanted() -> StoreError {
 }
 
 /// Ends collecting for partitions that were taken over before.
-async fn close(shared: &Shared, me: Membership, wanted: &Wanted) -> Result<(), DbError> {
+async fn close(
+    shared: &PostgresShared,
+    me: Membership,
+    wanted: &WantedPartitions,
+) -> Result<(), DbError> {
     let client = shared.pool.get().await?;
     let statement = client
         .prepare_cached(
@@ -109,11 +114,11 @@ async fn close(shared: &Shared, me: Membership, wanted: &Wanted) -> Result<(), D
 }
 
 async fn try_take_over(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     me: Membership,
-    wanted: &Wanted,
+    wanted: &WantedPartitions,
     is_wanted: &IsWanted,
-) -> Result<Outcome, DbError> {
+) -> Result<TakeOverOutcome, DbError> {
     let mut client = shared.pool.get().await?;
     let transaction = client
         .build_transaction()
@@ -125,7 +130,7 @@ async fn try_take_over(
         .await?;
     // This first statement takes the snapshot.
     if !lock_member(&transaction, me).await? {
-        return Ok(Outcome::NoMember);
+        return Ok(TakeOverOutcome::NoMember);
     }
     let keys = me.columns();
     let held: i64 = transaction
@@ -138,7 +143,7 @@ async fn try_take_over(
         .await?
         .get(0);
     if held != wanted.queues.len() as i64 {
-        return Ok(Outcome::Holds(held));
+        return Ok(TakeOverOutcome::Holds(held));
     }
     transaction
         .execute(
@@ -170,10 +175,10 @@ async fn try_take_over(
         )
         .await?;
     if !is_wanted() {
-        return Ok(Outcome::Unwanted);
+        return Ok(TakeOverOutcome::Unwanted);
     }
     transaction.commit().await?;
-    Ok(Outcome::Read(active))
+    Ok(TakeOverOutcome::Read(active))
 }
 
 /// Of the partitions $1 and $2, ids from $3 up to $4; from $5 on, which follows the low-water mark, of all messages.
@@ -205,9 +210,9 @@ fn candidates() -> String {
     )
 }
 
-// === impl Wanted ===
+// === impl WantedPartitions ===
 
-impl Wanted {
+impl WantedPartitions {
     fn of(partitions: &[Partition]) -> Self {
         let mut sorted = partitions.to_vec();
         sorted.sort_unstable();
@@ -280,7 +285,10 @@ impl Wanted {
             queue: active.queue,
             part,
         };
-        let waits = matches!(active.stage, Stage::Waiting | Stage::OutcomeUnknown);
+        let waits = matches!(
+            active.stage,
+            MessageStage::Waiting | MessageStage::OutcomeUnknown
+        );
         !waits
             || [active.part, WHOLE]
                 .iter()
@@ -292,9 +300,9 @@ impl Wanted {
     /// left out.
     fn wants(&self, mut active: Active) -> Option<Active> {
         let (queue, part) = match active.stage {
-            Stage::Sent { .. } => return None,
-            Stage::Untold { tell, .. } => (tell, active.part),
-            Stage::Waiting | Stage::OutcomeUnknown => (active.queue, active.part),
+            MessageStage::Sent { .. } => return None,
+            MessageStage::Untold { tell, .. } => (tell, active.part),
+            MessageStage::Waiting | MessageStage::OutcomeUnknown => (active.queue, active.part),
         };
         if self.partitions.contains(&Partition { queue, part }) {
             active.part = part;

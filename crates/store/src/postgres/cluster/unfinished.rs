@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tokio_postgres::IsolationLevel;
 
-use super::super::Shared;
+use super::super::PostgresShared;
 use crate::StoreError;
 
 /// The node number of the row with the counted correction; nodes have theirs from 0 on.
@@ -16,7 +16,7 @@ const COUNTED: i16 = -1;
 
 /// Adds what this node has accepted and ended; answers the sum of each account.
 pub async fn add(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     changes: Vec<(u32, i64)>,
 ) -> Result<Vec<(u32, i64)>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
@@ -50,7 +50,7 @@ pub async fn add(
 /// Counts the unfinished messages of these accounts, which reads everything active: how many more there
 /// are than the sums.
 pub async fn recount(
-    shared: &Arc<Shared>,
+    shared: &Arc<PostgresShared>,
     accounts: Vec<u32>,
 ) -> Result<Vec<(u32, i64)>, StoreError> {
     let accounts: Vec<i32> = accounts.into_iter().map(|account| account as i32).collect();
@@ -96,7 +96,10 @@ pub async fn recount(
 }
 
 /// Corrects the sums by so many.
-pub async fn correct(shared: &Arc<Shared>, more: Vec<(u32, i64)>) -> Result<(), StoreError> {
+pub async fn correct(
+    shared: &Arc<PostgresShared>,
+    more: Vec<(u32, i64)>,
+) -> Result<(), StoreError> {
     let (accounts, counts): (Vec<i32>, Vec<i64>) = more
         .into_iter()
         .map(|(account, more)| (account as i32, more))

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time;
 use tokio_postgres::{AsyncMessage, Client, Transaction};
 
-use super::super::connect::Connector;
+use super::super::connect::PostgresConnector;
 use super::super::hosts::OpenedConnection;
 use crate::StoreError;
 use crate::cluster::{Hint, Membership};
@@ -63,7 +63,7 @@ const fn payload(hint: Hint) -> &'static str {
 
 impl Wake {
     /// Starts sending and listening, in place of what was started before.
-    pub fn start(&self, runtime: &Handle, connect: &Connector, me: Membership) {
+    pub fn start(&self, runtime: &Handle, connect: &PostgresConnector, me: Membership) {
         let send = send(connect.clone(), Arc::clone(&self.hints));
         let listen = listen(connect.clone(), me.node, self.woken.clone());
         self.replace(vec![runtime.spawn(send), runtime.spawn(listen)]);
@@ -134,7 +134,7 @@ pub async fn wake_others(
         .map(drop)
 }
 
-async fn send(connect: Connector, hints: Arc<Hints>) {
+async fn send(connect: PostgresConnector, hints: Arc<Hints>) {
     let mut client = None;
     loop {
         hints.any.notified().await;
@@ -150,7 +150,7 @@ async fn send(connect: Connector, hints: Arc<Hints>) {
 }
 
 async fn send_once(
-    connect: &Connector,
+    connect: &PostgresConnector,
     client: &mut Option<Client>,
     nodes: &[i32],
     payloads: &[&str],
@@ -173,7 +173,7 @@ async fn send_once(
     Ok(())
 }
 
-async fn listen(connect: Connector, node: u8, woken: Woken) {
+async fn listen(connect: PostgresConnector, node: u8, woken: Woken) {
     loop {
         if let Err(error) = listen_once(&connect, node, &woken).await {
             tracing::warn!(%error, "this node cannot be woken for a moment");
@@ -183,7 +183,11 @@ async fn listen(connect: Connector, node: u8, woken: Woken) {
 }
 
 /// Listens until the connection breaks.
-async fn listen_once(connect: &Connector, node: u8, woken: &Woken) -> Result<(), StoreError> {
+async fn listen_once(
+    connect: &PostgresConnector,
+    node: u8,
+    woken: &Woken,
+) -> Result<(), StoreError> {
     let OpenedConnection {
         client,
         mut driver,

@@ -8,11 +8,11 @@ use crate::{RemoteItem, RetryRow};
 const LIMIT: usize = 10;
 
 /// A queue with two lanes; answers go nowhere.
-fn queue() -> WriteQueue {
-    WriteQueue::new(2)
+fn queue() -> PostgresWriteQueue {
+    PostgresWriteQueue::new(2)
 }
 
-fn push(queue: &WriteQueue, batch: WriteBatch) {
+fn push(queue: &PostgresWriteQueue, batch: WriteBatch) {
     let (answer, _) = oneshot::channel();
     queue.push(batch, answer);
 }
@@ -48,7 +48,7 @@ fn told(count: u64) -> WriteBatch {
 }
 
 /// Rows that a lane may write now: results, receipts, new messages.
-fn taken(queue: &WriteQueue, lane: usize) -> (usize, usize, usize) {
+fn taken(queue: &PostgresWriteQueue, lane: usize) -> (usize, usize, usize) {
     let group = queue.lock().pop(lane, lane == 1, LIMIT);
     let sum = |of: fn(&WriteBatch) -> usize| group.iter().map(|one| of(&one.batch)).sum();
     (
@@ -167,7 +167,7 @@ async fn a_lane_that_waits_is_woken_when_results_make_room() {
 }
 
 /// Lane 0 has written results for so long; nothing waits.
-async fn after_a_commit_of(milliseconds: u64) -> WriteQueue {
+async fn after_a_commit_of(milliseconds: u64) -> PostgresWriteQueue {
     let queue = queue();
     push(&queue, results(1));
     assert_eq!(queue.take(0, LIMIT).await.expect("it is open").len(), 1);
@@ -248,7 +248,7 @@ async fn a_queue_that_is_closed_does_not_rest() {
 
 #[tokio::test(start_paused = true)]
 async fn a_single_lane_does_not_rest() {
-    let queue = WriteQueue::new(1);
+    let queue = PostgresWriteQueue::new(1);
     push(&queue, results(1));
     assert!(queue.take(0, LIMIT).await.is_some());
     tokio::time::advance(Duration::from_millis(3)).await;

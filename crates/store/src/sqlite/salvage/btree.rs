@@ -99,10 +99,7 @@ impl<'a> TreePage<'a> {
             _ => 0,
         };
         let kind = PageKind::of(*octets.get(start)?)?;
-        let header = match kind.is_interior() {
-            true => 12,
-            false => 8,
-        };
+        let header = if kind.is_interior() { 12 } else { 8 };
         let cells = usize::from(short(octets, start + 3)?);
         let pointers = start + header;
         (pointers + 2 * cells <= octets.len()).then_some(Self {
@@ -126,9 +123,10 @@ impl<'a> TreePage<'a> {
             return None;
         }
         let mut rest = self.octets.get(at..)?;
-        let child = match self.kind.is_interior() {
-            true => word(rest, 0)?,
-            false => 0,
+        let child = if self.kind.is_interior() {
+            word(rest, 0)?
+        } else {
+            0
         };
         if self.kind.is_interior() {
             rest = rest.get(4..)?;
@@ -208,10 +206,7 @@ impl<'a> TreePage<'a> {
         }
         let least = (usable - 12) * 32 / 255 - 23;
         let filled = least + (length - least) % (usable - 4);
-        let local = match filled <= most {
-            true => filled,
-            false => least,
-        };
+        let local = if filled <= most { filled } else { least };
         Some(Payload {
             length,
             local: rest.get(..local)?,

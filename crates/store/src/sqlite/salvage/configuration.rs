@@ -10,7 +10,7 @@ use super::new_store::NewStore;
 use crate::StoreError;
 use crate::settings::{VersionQuery, decode, encode};
 use smsc_domain::id;
-use smsc_domain::settings::{Change, Kind, Resources, difference};
+use smsc_domain::settings::{ResourceKind, ResourceUpdate, Resources, difference};
 
 /// Lost versions that are filled in at most; more are a number that is wrong.
 const MOST_LOST: u64 = 100_000;
@@ -32,7 +32,7 @@ impl NewStore {
         let mut said = problems;
         let history = self.history()?;
         let mut replayed = Resources::new();
-        for Change { key, after, .. } in history.values().flatten().flatten() {
+        for ResourceUpdate { key, after, .. } in history.values().flatten().flatten() {
             match after {
                 Some(body) => replayed.insert(key.clone(), body.clone()),
                 None => replayed.remove(key),
@@ -70,7 +70,7 @@ impl NewStore {
                      VALUES(?1, ?2, ?3, 'lost', '[]')";
                 connection.execute(insert, (version as i64, self.now, BY))?;
             }
-            for kind in Kind::ALL {
+            for kind in ResourceKind::ALL {
                 let set = format!(
                     "UPDATE {} SET version = ?1 WHERE version NOT BETWEEN 1 AND ?1",
                     kind.plural()
@@ -91,7 +91,7 @@ impl NewStore {
     }
 
     /// The changes of each version; `None` for those that cannot be read.
-    fn history(&self) -> Result<BTreeMap<u64, Option<Vec<Change>>>, StoreError> {
+    fn history(&self) -> Result<BTreeMap<u64, Option<Vec<ResourceUpdate>>>, StoreError> {
         let kept = settings::versions(&self.connection, &VersionQuery::ALL, None);
         let kept = kept.map_err(sql_failed)?.into_iter();
         Ok(kept
@@ -99,7 +99,7 @@ impl NewStore {
             .collect())
     }
 
-    fn has_lost(&self, kind: Kind) -> bool {
+    fn has_lost(&self, kind: ResourceKind) -> bool {
         let place = self.place(kind.plural());
         place.is_some_and(|place| !self.shapes[place].lost.is_empty())
     }

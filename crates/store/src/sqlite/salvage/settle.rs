@@ -58,10 +58,7 @@ impl NewStore {
         for range in self.doubts(is_log_lost) {
             settled.doubtful += self.each(unfinished, range, |id| {
                 self.list(&DamagedRow::new(PAGE, id as u64, doubt(send_doubtful)))?;
-                match send_doubtful {
-                    true => Ok(()),
-                    false => self.end(id),
-                }
+                if send_doubtful { Ok(()) } else { self.end(id) }
             })?;
         }
         // A start reads from here on; the mark moves when the server runs.
@@ -225,11 +222,10 @@ impl NewStore {
 
 /// Why a message is doubtful, and what becomes of it.
 fn doubt(send_doubtful: bool) -> &'static str {
-    match send_doubtful {
-        true => "a row of it may be lost: it may have been sent, or have ended; it is sent",
-        false => {
-            "a row of it may be lost: it may have been sent, or have ended; it is not sent again"
-        }
+    if send_doubtful {
+        "a row of it may be lost: it may have been sent, or have ended; it is sent"
+    } else {
+        "a row of it may be lost: it may have been sent, or have ended; it is not sent again"
     }
 }
 

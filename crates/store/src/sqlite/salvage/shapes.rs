@@ -87,9 +87,10 @@ pub fn shapes(connection: &Connection) -> rusqlite::Result<Vec<TableShape>> {
             "table" => TableShape {
                 least: first_columns(&name).unwrap_or(of_table.len()),
                 name,
-                tree: match has_rowids {
-                    true => TreeUse::Rowid,
-                    false => TreeUse::Keyed,
+                tree: if has_rowids {
+                    TreeUse::Rowid
+                } else {
+                    TreeUse::Keyed
                 },
                 columns: of_table,
                 lost: Vec::new(),

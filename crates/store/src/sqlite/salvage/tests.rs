@@ -47,9 +47,10 @@ fn leaf(files: &mut StoreFiles, table: &str) -> u32 {
     let mut page_number = root(files, table);
     loop {
         let kind = TreePage::parse(page_number, page(files, page_number)).map(|tree| tree.kind);
-        match kind.is_some_and(PageKind::is_interior) {
-            true => page_number = child(files, page_number, 0),
-            false => return page_number,
+        if kind.is_some_and(PageKind::is_interior) {
+            page_number = child(files, page_number, 0);
+        } else {
+            return page_number;
         }
     }
 }

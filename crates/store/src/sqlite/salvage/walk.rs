@@ -101,9 +101,10 @@ impl<'a> TreeWalk<'a> {
         found: &mut Finder<'_>,
     ) -> Result<(), StoreError> {
         let KeyRange { low, high } = keys;
-        let content = match depth < DEEPEST && !self.seen.has(page) {
-            true => self.read(page),
-            false => None,
+        let content = if depth < DEEPEST && !self.seen.has(page) {
+            self.read(page)
+        } else {
+            None
         };
         let tree = content.as_deref();
         let tree = tree.and_then(|content| TreePage::parse(page, content));

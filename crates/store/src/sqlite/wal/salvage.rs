@@ -112,11 +112,14 @@ fn compare(main: &Path, damage: &LogDamage) -> io::Result<Vec<KnownFrame>> {
         };
         let at = u64::from(note.page.saturating_sub(1)) * layout.page_size as u64;
         let is_read = note.page > 0 && database.read_exact_at(&mut page, at).is_ok();
-        let is_in_database = is_read
-            && match note.is_intact {
-                true => page == frame.content(),
-                false => is_of(&frame, &page, before, damage),
-            };
+        let is_same = |page: &[u8]| {
+            if note.is_intact {
+                page == frame.content()
+            } else {
+                is_of(&frame, page, before, damage)
+            }
+        };
+        let is_in_database = is_read && is_same(&page);
         known.push(KnownFrame {
             number,
             note: *note,

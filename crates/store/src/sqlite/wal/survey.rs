@@ -248,9 +248,10 @@ impl Survey {
         corrected[16..24].copy_from_slice(&salts);
         let is_ours = WalLayout::read(&corrected).1 || header[16..24] == salts;
         let next = number_at(&salts, 0).wrapping_add(1);
-        let state = match number_at(header, 16) == next && !is_ours {
-            true => HeaderState::Next,
-            false => HeaderState::Damaged,
+        let state = if number_at(header, 16) == next && !is_ours {
+            HeaderState::Next
+        } else {
+            HeaderState::Damaged
         };
         layout.salts = salts;
         let mut survey = Self::new(layout, state);
@@ -306,9 +307,10 @@ impl Survey {
         Some(LogDamage {
             frame,
             last,
-            copied: match is_over {
-                true => last,
-                false => index.map_or(0, |index| index.copied),
+            copied: if is_over {
+                last
+            } else {
+                index.map_or(0, |index| index.copied)
             },
             survey: self,
         })

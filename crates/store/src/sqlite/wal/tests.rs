@@ -87,15 +87,14 @@ fn what_is_left_after_a_flip_is_sound_and_as_much_as_can_be() {
             let before = commits.iter().filter(|commit| **commit < frame).count() as i64;
             let is_whole = said.contains("loses nothing");
             healed += i32::from(is_whole);
-            match is_whole {
-                true => assert_eq!(left, 6 * BATCH, "frame {frame}, octet {place}: {said}"),
-                false => {
-                    assert_eq!(left, before * BATCH, "frame {frame}, octet {place}: {said}");
-                    // A page that cannot be read tells nothing.
-                    let lost = format!("would lose {} messages", 6 * BATCH - left);
-                    let is_told = said.contains(&lost) || frame == killed.frames();
-                    assert!(is_told || *place == FRAME_HEAD, "octet {place}: {said}");
-                }
+            if is_whole {
+                assert_eq!(left, 6 * BATCH, "frame {frame}, octet {place}: {said}");
+            } else {
+                assert_eq!(left, before * BATCH, "frame {frame}, octet {place}: {said}");
+                // A page that cannot be read tells nothing.
+                let lost = format!("would lose {} messages", 6 * BATCH - left);
+                let is_told = said.contains(&lost) || frame == killed.frames();
+                assert!(is_told || *place == FRAME_HEAD, "octet {place}: {said}");
             }
             // What is in a head follows from the checksums, unless nothing is behind it.
             assert!(
@@ -308,9 +307,10 @@ fn what_was_copied_into_the_database_is_not_lost() {
         let flipped = killed.flipped(at(frame) + 2000, 1);
         let said = flipped.refusal();
         let left = flipped.accepted();
-        match said.contains("loses nothing") {
-            true => assert_eq!(left, 10 * BATCH, "frame {frame}"),
-            false => assert!(frame > copied && left >= 5 * BATCH, "frame {frame}: {said}"),
+        if said.contains("loses nothing") {
+            assert_eq!(left, 10 * BATCH, "frame {frame}");
+        } else {
+            assert!(frame > copied && left >= 5 * BATCH, "frame {frame}: {said}");
         }
     }
     // The log was copied, and is about to be restarted.

@@ -9,7 +9,7 @@ use crate::{FinRow, SentRow, TryRow, WriteBatch};
 /// Longer than a test takes.
 const LONG: Duration = Duration::from_secs(3_600);
 
-fn push(queue: &WriteQueue, batch: WriteBatch) {
+fn push(queue: &SqliteWriteQueue, batch: WriteBatch) {
     let (answer, _) = oneshot::channel();
     queue.push(WaitingBatch { batch, answer });
 }
@@ -65,7 +65,7 @@ fn tries(id: u64) -> WriteBatch {
 }
 
 /// Ids of what is taken now; empty where the writer would sleep.
-fn taken(queue: &WriteQueue) -> Vec<u64> {
+fn taken(queue: &SqliteWriteQueue) -> Vec<u64> {
     {
         let mut state = queue.lock();
         state.begin_rest(queue.rest);
@@ -93,7 +93,7 @@ fn taken(queue: &WriteQueue) -> Vec<u64> {
 
 #[test]
 fn results_of_a_quiet_moment_are_written_at_once_and_the_next_ones_rest() {
-    let queue = WriteQueue::new(LONG);
+    let queue = SqliteWriteQueue::new(LONG);
     push(&queue, fin(1));
     assert_eq!(taken(&queue), [1]);
     push(&queue, fin(2));
@@ -110,7 +110,7 @@ fn results_of_a_quiet_moment_are_written_at_once_and_the_next_ones_rest() {
 
 #[test]
 fn what_nobody_waits_for_is_written_with_what_someone_waits_for() {
-    let queue = WriteQueue::new(LONG);
+    let queue = SqliteWriteQueue::new(LONG);
     push(&queue, sent(1..2));
     assert!(taken(&queue).is_empty());
     push(&queue, fin(1));
@@ -125,7 +125,7 @@ fn what_nobody_waits_for_is_written_with_what_someone_waits_for() {
 
 #[test]
 fn results_do_not_rest_when_many_rows_wait() {
-    let queue = WriteQueue::new(LONG);
+    let queue = SqliteWriteQueue::new(LONG);
     push(&queue, fin(1));
     assert_eq!(taken(&queue), [1]);
     let many = MANY_ROWS as u64;
@@ -149,12 +149,12 @@ fn results_do_not_rest_when_many_rows_wait() {
 
 #[test]
 fn the_rest_is_over_in_time_and_when_the_queue_is_closed() {
-    let queue = WriteQueue::new(Duration::ZERO);
+    let queue = SqliteWriteQueue::new(Duration::ZERO);
     for id in 1..4 {
         push(&queue, sent(id..id + 1));
         assert_eq!(taken(&queue), [id]);
     }
-    let queue = WriteQueue::new(LONG);
+    let queue = SqliteWriteQueue::new(LONG);
     push(&queue, sent(1..2));
     queue.close();
     assert_eq!(taken(&queue), [1]);
@@ -162,7 +162,7 @@ fn the_rest_is_over_in_time_and_when_the_queue_is_closed() {
 
 #[test]
 fn while_the_disk_is_full_results_are_tried_again_without_new_messages() {
-    let queue = WriteQueue::new(LONG);
+    let queue = SqliteWriteQueue::new(LONG);
     push(&queue, sent(1..2));
     push(&queue, new(2));
     let full = StoreError::Full { floor_mib: 1 };

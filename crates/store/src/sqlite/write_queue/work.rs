@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-use super::super::writer::Job;
+use super::super::writer::WriterJob;
 use crate::{StoreError, WriteBatch, Written};
 
 /// A batch and who waits for it.
@@ -17,12 +17,12 @@ pub struct WaitingBatch {
     clippy::large_enum_variant,
     reason = "jobs are rare, and boxing batches would allocate on the hot path"
 )]
-pub enum Work {
+pub enum WriterWork {
     Batch(WaitingBatch),
     /// Runs alone, between commits; on a full disk before batches that wait: it may make space.
-    Job(Job),
+    Job(WriterJob),
     /// Runs alone, after everything that was pushed before.
-    Barrier(Job),
+    Barrier(WriterJob),
 }
 
 /// How soon a batch has to be written.
@@ -36,9 +36,9 @@ pub enum Haste {
     Now,
 }
 
-// === impl Work ===
+// === impl WriterWork ===
 
-impl Work {
+impl WriterWork {
     pub fn is_job(&self) -> bool {
         matches!(self, Self::Job(_))
     }

@@ -81,12 +81,11 @@ impl CallbackCrowd {
     }
 
     fn hold_up(&mut self, order: CrowdCallback, rest: Duration) {
-        let due = match rest > SOON {
-            true => {
-                self.held_upto = self.held_upto.max(self.now) + APART;
-                self.held_upto + rest
-            }
-            false => self.now + rest,
+        let due = if rest > SOON {
+            self.held_upto = self.held_upto.max(self.now) + APART;
+            self.held_upto + rest
+        } else {
+            self.now + rest
         };
         self.later.push(Reverse((due, order)));
     }
@@ -96,7 +95,8 @@ impl CallbackCrowd {
             UrlManner::Unreachable => 1_000 + order.url,
             _ => 443,
         };
-        let target = Target::parse(&format!("https://a.example:{port}/{}", order.url)).unwrap();
+        let target =
+            CallbackTarget::parse(&format!("https://a.example:{port}/{}", order.url)).unwrap();
         let path = target.uri().path().into();
         let key = match self.receivers.lane_of(&target, &path, self.now) {
             Ok(key) => key,
@@ -124,9 +124,10 @@ impl CallbackCrowd {
                 return;
             }
             let is_due = |Reverse((due, _)): &Reverse<(Instant, CrowdCallback)>| *due <= self.now;
-            let order = match self.later.peek().is_some_and(is_due) {
-                true => self.later.pop().map(|Reverse((_, order))| order),
-                false => self.queue.pop_front(),
+            let order = if self.later.peek().is_some_and(is_due) {
+                self.later.pop().map(|Reverse((_, order))| order)
+            } else {
+                self.queue.pop_front()
             };
             match order {
                 Some(order) => self.take_up(order),

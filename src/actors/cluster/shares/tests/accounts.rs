@@ -18,7 +18,7 @@ fn of_nodes(nodes: Vec<NodeView>) -> View {
 /// Of each node, how many parts it holds, and whether it holds the whole.
 fn held(view: &View) -> Vec<(usize, bool)> {
     let of = |node: &NodeView| {
-        let is_whole = |resource: &Resource| *resource == whole_of(SHARED.queue);
+        let is_whole = |resource: &LeasedResource| *resource == whole_of(SHARED.queue);
         let mut held = view.held.iter();
         (
             count(view, node.node, is_queue),
@@ -84,7 +84,7 @@ fn a_node_of_a_build_before_makes_it_whole_and_its_end_divides_it() {
 
 #[test]
 fn nothing_of_one_kind_is_claimed_before_the_other_is_given_back() {
-    let by = |node: u8, resource| Held {
+    let by = |node: u8, resource| ResourceHolder {
         resource,
         node,
         epoch: u64::from(node) + 100,
@@ -101,7 +101,9 @@ fn nothing_of_one_kind_is_claimed_before_the_other_is_given_back() {
         };
         let all = shares.everything();
         let mut rebalance = shares.rebalance();
-        rebalance.claim.retain(|one| *one != Resource::Janitor);
+        rebalance
+            .claim
+            .retain(|one| *one != LeasedResource::Janitor);
         assert!(rebalance.claim.iter().all(|claimed| all.contains(claimed)));
         rebalance
     };
@@ -138,17 +140,18 @@ fn act(view: &mut View, seen: &View, me: u8) {
         overdue: &HashSet::new(),
     }
     .rebalance();
-    let gives_back = |held: &Held| held.node == me && rebalance.release.contains(&held.resource);
+    let gives_back =
+        |held: &ResourceHolder| held.node == me && rebalance.release.contains(&held.resource);
     view.held.retain(|held| !gives_back(held));
     for resource in rebalance.claim {
         let is_whole = resource == whole_of(SHARED.queue);
-        let refuses = |held: &Held| {
-            let is_of_queue = matches!(held.resource, Resource::Queue(_));
+        let refuses = |held: &ResourceHolder| {
+            let is_of_queue = matches!(held.resource, LeasedResource::Queue(_));
             let other_kind = (held.resource == whole_of(SHARED.queue)) != is_whole;
             held.resource == resource || (is_of_queue && other_kind)
         };
         if !view.held.iter().any(refuses) {
-            view.held.push(Held {
+            view.held.push(ResourceHolder {
                 resource,
                 node: me,
                 epoch: u64::from(me) + 100,

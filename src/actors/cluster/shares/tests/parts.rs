@@ -1,4 +1,4 @@
-//! The same part of all queues is with one node, as far as it moves anyway.
+//! One part of all queues is with one node, as far as it moves anyway.
 
 use super::*;
 
@@ -13,7 +13,7 @@ const ALL: [u32; 3] = [7, 8, 9];
 /// How many parts of the account's queue are not with the node that sends to the operator of queue 7.
 fn apart(view: &View) -> usize {
     let holder = |queue, part| {
-        let resource = Resource::Queue(Partition { queue, part });
+        let resource = LeasedResource::Queue(Partition { queue, part });
         let held = view.held.iter().find(|held| held.resource == resource);
         held.map(|held| held.node)
     };

@@ -3,13 +3,14 @@
 use crate::actors::context::plan::Plan;
 use crate::actors::control::export::told::ToldMessage;
 use crate::actors::egress::carrier;
-use crate::config::{Protocol, RedisPlatform};
+use crate::config::{OperatorProtocol, RedisPlatform};
 use crate::content;
 use crate::domain::address::printable;
+use crate::domain::queue_name::QueueName;
 use crate::domain::{command_status, state};
 use crate::pb::{ClientData, EarlyEvent, EarlyKind, Kind, MessageState};
 use crate::store::redis::{PlatformRow, SubmittedAs};
-use crate::store::{FinRow, History, SentRow, Stored};
+use crate::store::{FinRow, MessageHistory, SentRow, Stored};
 
 /// Before the platform's id in the sender's reference of a message that came from a list of Redis.
 pub(in crate::actors::control) const REFERENCE: &str = "MT:";
@@ -40,7 +41,7 @@ pub(super) fn row_before(
             let theirs = printable(&early.operator_message_id);
             let submitted = |id| submitted_as(plan, early.operator, id, early.at);
             // A text that was divided is sent by its parts.
-            let is_whole = !plan.name_of(early.operator).starts_with("internal:");
+            let is_whole = !QueueName::parse(plan.name_of(early.operator)).is_internal();
             let row = PlatformRow {
                 submitted: Some(submitted(theirs)),
                 parts: told.ids.into_iter().map(submitted).collect(),
@@ -58,7 +59,11 @@ pub(super) fn row_before(
 }
 
 /// What the platform says of a message; `None` for one that it has not: a part that was made here.
-pub(super) fn row(plan: &Plan, history: &History, section: &RedisPlatform) -> Option<PlatformRow> {
+pub(super) fn row(
+    plan: &Plan,
+    history: &MessageHistory,
+    section: &RedisPlatform,
+) -> Option<PlatformRow> {
     let stored = &history.stored;
     let message = &stored.message;
     let ended = stored
@@ -102,7 +107,7 @@ pub(super) fn row(plan: &Plan, history: &History, section: &RedisPlatform) -> Op
 }
 
 /// Whether its account has the receipt, or waits for none.
-pub(super) fn is_forwarded(history: &History) -> bool {
+pub(super) fn is_forwarded(history: &MessageHistory) -> bool {
     let waits = |ended: &FinRow| ended.tell != 0 && !history.told;
     !history.stored.fin.as_ref().is_some_and(waits)
 }
@@ -111,7 +116,7 @@ pub(super) fn is_forwarded(history: &History) -> bool {
 /// that was.
 fn submitted_as(plan: &Plan, operator: u32, id: String, at: i64) -> SubmittedAs {
     let operator = plan.operator(operator);
-    let is_sgip = operator.is_some_and(|one| one.config.protocol == Protocol::Sgip);
+    let is_sgip = operator.is_some_and(|one| one.config.protocol == OperatorProtocol::Sgip);
     match carrier::sequence_in(&id).filter(|_| is_sgip) {
         Some(sequence) => SubmittedAs {
             seqno: sequence.counter.to_string(),
@@ -152,7 +157,7 @@ fn account_of<'p>(plan: &'p Plan, stored: &Stored) -> &'p str {
         Kind::Mt => stored.message.sender,
     };
     let account = plan.name_of(account);
-    account.strip_prefix("account:").unwrap_or(account)
+    QueueName::parse(account).account().unwrap_or(account)
 }
 
 /// The id on the platform that a message was given before it was accepted: by the list that it came from, or by MT-gid.
@@ -169,13 +174,13 @@ fn id_on_platform(plan: &Plan, stored: &Stored, section: &RedisPlatform) -> Opti
 }
 
 /// Who has the message, or had it last.
-fn operator<'p>(plan: &'p Plan, history: &History) -> &'p str {
+fn operator<'p>(plan: &'p Plan, history: &MessageHistory) -> &'p str {
     let taken = history.accepted_attempt().or(history.attempts.last());
     taken.map_or("", |attempt| plan.name_of(attempt.operator))
 }
 
 /// The status of the last attempt; the final state if there was none.
-fn why(history: &History) -> String {
+fn why(history: &MessageHistory) -> String {
     match (history.attempts.last(), &history.stored.fin) {
         (Some(attempt), _) if attempt.status == SentRow::NO_ANSWER => "no answer".to_owned(),
         (Some(attempt), _) => command_status::display(attempt.status),

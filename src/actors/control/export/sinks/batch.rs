@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// Events that are published before their acknowledgements are awaited, at most.
-pub(in super::super) const BATCH: usize = 1024;
+pub(super) const BATCH: usize = 1024;
 
 /// Waits for something of a broker so long.
 ///

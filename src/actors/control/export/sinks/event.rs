@@ -10,10 +10,11 @@ use uuid::Uuid;
 
 use super::super::record;
 use super::super::told::EventMessages;
-use crate::actors::context::plan::{Plan, SinkPlan, is_connected};
+use crate::actors::context::plan::{Plan, SinkPlan};
 use crate::actors::context::traced;
-use crate::config::{SinkEvent as Kind, SinkFormat, SinkMessageId};
+use crate::config::{SinkEventKind, SinkFormat, SinkMessageId};
 use crate::content;
+use crate::domain::queue_name::QueueName;
 use crate::domain::{address, moment, state};
 use crate::pb::events::Event;
 use crate::pb::{self, EarlyEvent, EarlyKind, Message, MessageState};
@@ -24,21 +25,18 @@ use crate::store::sinks::SinkEvent;
 /// Name space of the eventId of smpp-connector's events. Part of what is published: never change it.
 const EVENTS: Uuid = Uuid::from_u128(0x5d0c_6e0a_8f0e_4f5e_9a55_736d_7363_0002);
 
-/// The type of JSON.
-pub(in super::super) const JSON: &str = "application/json";
-
 /// An event as it is published.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in super::super) struct Publication {
-    pub(in super::super) id: String,
+pub(super) struct Publication {
+    pub(super) id: String,
     /// Its subject or topic.
-    pub(in super::super) destination: String,
+    pub(super) destination: String,
     /// Events with the same key are published in their order: the message, or the operator.
-    pub(in super::super) key: String,
-    pub(in super::super) content_type: &'static str,
-    pub(in super::super) body: Vec<u8>,
+    pub(super) key: String,
+    pub(super) content_type: &'static str,
+    pub(super) body: Vec<u8>,
     /// The W3C trace that the message belongs to; empty for none.
-    pub(in super::super) trace: String,
+    pub(super) trace: String,
 }
 
 /// Appends what a sink is told of an event: nothing where it is about something inside.
@@ -50,17 +48,17 @@ pub(super) fn publications(
     out: &mut Vec<Publication>,
 ) {
     let before = out.len();
-    let mut add = |kind: Kind, event: Event, json: Json<'_>| {
+    let mut add = |kind: SinkEventKind, event: Event, json: Json<'_>| {
         if sink.config.events.contains(&kind) {
             out.push(publication(sink, kind, event, json));
         }
     };
     match event {
         SinkEvent::Early(0, early) => {
-            add(Kind::Health, health(plan, early), Json::Health);
+            add(SinkEventKind::Health, health(plan, early), Json::Health);
         }
         SinkEvent::Early(row, early) if early.kind() == EarlyKind::Unmatched => {
-            add(Kind::Dlr, unmatched(plan, *row, early), Json::Dlr);
+            add(SinkEventKind::Dlr, unmatched(plan, *row, early), Json::Dlr);
         }
         SinkEvent::Early(id, early) => {
             for told in known.told_of(*id, early) {
@@ -86,10 +84,10 @@ pub(super) fn publications(
             if is_reported || has_failed(&row) {
                 let (attempt, ids) = taken.unzip();
                 let event = with_ids(dlr(plan, &row, attempt), ids.unwrap_or_default());
-                add(Kind::Dlr, event, Json::Dlr);
+                add(SinkEventKind::Dlr, event, Json::Dlr);
             }
-            if sink.config.events.contains(&Kind::Ended) {
-                add(Kind::Ended, ended(&row), Json::Record(&row));
+            if sink.config.events.contains(&SinkEventKind::Ended) {
+                add(SinkEventKind::Ended, ended(&row), Json::Record(&row));
             }
             with_trace(&stored.message, out, before);
         }
@@ -118,18 +116,19 @@ enum Json<'r> {
     Record(&'r CdrRow),
 }
 
-fn publication(sink: &SinkPlan, kind: Kind, event: Event, json: Json<'_>) -> Publication {
+fn publication(sink: &SinkPlan, kind: SinkEventKind, event: Event, json: Json<'_>) -> Publication {
     let operator = operator_id(&event);
-    let key = match event.id.is_empty() {
-        true => event.operator.clone(),
-        false => event.id.clone(),
+    let key = if event.id.is_empty() {
+        event.operator.clone()
+    } else {
+        event.id.clone()
     };
     Publication {
         id: event.event_id.clone(),
         destination: sink.config.destination_for(kind, operator, &event.account),
         key,
         content_type: match sink.config.format {
-            SinkFormat::Json => JSON,
+            SinkFormat::Json => "application/json",
             SinkFormat::Protobuf => "application/x-protobuf",
         },
         body: match (sink.config.format, json) {
@@ -146,33 +145,39 @@ fn publication(sink: &SinkPlan, kind: Kind, event: Event, json: Json<'_>) -> Pub
 }
 
 /// What has happened to a message before its end.
-fn of_message(plan: &Plan, message: &Message, early: &EarlyEvent) -> Option<(Kind, Event)> {
+fn of_message(
+    plan: &Plan,
+    message: &Message,
+    early: &EarlyEvent,
+) -> Option<(SinkEventKind, Event)> {
     if content::is_internal(message) {
         return None;
     }
     let id = message.id;
     let (kind, event_id) = match early.kind() {
-        EarlyKind::Accepted => (Kind::Accepted, format!("{id}.accepted")),
-        EarlyKind::Mo => (Kind::Mo, format!("{id}.mo")),
-        EarlyKind::Sent => (Kind::Sent, format!("{id}.sent.{}", early.at)),
-        EarlyKind::Retry => (Kind::Retry, format!("{id}.retry.{}", early.due_at)),
+        EarlyKind::Accepted => (SinkEventKind::Accepted, format!("{id}.accepted")),
+        EarlyKind::Mo => (SinkEventKind::Mo, format!("{id}.mo")),
+        EarlyKind::Sent => (SinkEventKind::Sent, format!("{id}.sent.{}", early.at)),
+        EarlyKind::Retry => (SinkEventKind::Retry, format!("{id}.retry.{}", early.due_at)),
         _ => return None,
     };
     let taken_by = plan.name_of(early.operator);
     // A text that was divided is "sent" by its parts.
-    if kind == Kind::Sent && taken_by.starts_with("internal:") {
+    if kind == SinkEventKind::Sent && QueueName::parse(taken_by).is_internal() {
         return None;
     }
     let is_mo = message.kind() == pb::Kind::Mo;
-    let operator = match is_mo {
-        true => plan.name_of(message.sender),
-        false => taken_by,
+    let operator = if is_mo {
+        plan.name_of(message.sender)
+    } else {
+        taken_by
     };
-    let account = match is_mo {
-        true => plan.account_of(message.queue).unwrap_or_default(),
-        false => message.sender,
+    let account = if is_mo {
+        plan.account_of(message.queue).unwrap_or_default()
+    } else {
+        message.sender
     };
-    let account = plan.name_of(account).strip_prefix("account:");
+    let account = QueueName::parse(plan.name_of(account)).account();
     let mut event = Event {
         event: kind.as_str().to_owned(),
         event_id,
@@ -191,10 +196,10 @@ fn of_message(plan: &Plan, message: &Message, early: &EarlyEvent) -> Option<(Kin
         due_at: early.due_at,
         ..Event::default()
     };
-    if kind == Kind::Retry && early.operator != 0 && early.status != SentRow::NO_ANSWER {
+    if kind == SinkEventKind::Retry && early.operator != 0 && early.status != SentRow::NO_ANSWER {
         event.status = Some(early.status);
     }
-    if kind == Kind::Mo {
+    if kind == SinkEventKind::Mo {
         match content::text_of(message) {
             Some(text) => event.text = text,
             None => event.payload = content::payload(message),
@@ -217,7 +222,7 @@ fn with_ids(event: Event, ids: Vec<String>) -> Event {
 
 fn ended(row: &CdrRow) -> Event {
     Event {
-        event: Kind::Ended.as_str().to_owned(),
+        event: SinkEventKind::Ended.as_str().to_owned(),
         event_id: format!("{}.ended", row.id),
         at: row.final_at,
         id: row.id.to_string(),
@@ -250,30 +255,34 @@ fn ended(row: &CdrRow) -> Event {
 fn is_reported(plan: &Plan, row: &CdrRow, attempt: &SentRow) -> bool {
     let taken_by = plan.name_of(attempt.operator);
     let is_by_answer = row.state == MessageState::Accepted && row.done_at == 0;
-    !row.is_mo && is_connected(taken_by) && row.operator == taken_by && !is_by_answer
+    !row.is_mo
+        && QueueName::parse(taken_by).is_connected()
+        && row.operator == taken_by
+        && !is_by_answer
 }
 
 /// Whether a message for an operator has ended without arriving, and without a report: it was refused for good, or has
 /// expired here, or nobody knows.
 fn has_failed(row: &CdrRow) -> bool {
     let arrived = [MessageState::Delivered, MessageState::Accepted].contains(&row.state);
-    !row.is_mo && !arrived && is_connected(meant_for(row))
+    !row.is_mo && !arrived && QueueName::parse(meant_for(row)).is_connected()
 }
 
 /// Who had it last, or was to have it.
 fn meant_for(row: &CdrRow) -> &str {
-    match is_connected(&row.operator) {
-        true => &row.operator,
-        false => &row.queue,
+    if QueueName::parse(&row.operator).is_connected() {
+        &row.operator
+    } else {
+        &row.queue
     }
 }
 
 /// The report of a message that has ended; `attempt` is the one that an operator has accepted.
 fn dlr(plan: &Plan, row: &CdrRow, attempt: Option<&SentRow>) -> Event {
     let taken_by = attempt.map(|attempt| plan.name_of(attempt.operator));
-    let taken_by = taken_by.filter(|name| is_connected(name));
+    let taken_by = taken_by.filter(|name| QueueName::parse(name).is_connected());
     Event {
-        event: Kind::Dlr.as_str().to_owned(),
+        event: SinkEventKind::Dlr.as_str().to_owned(),
         event_id: format!("{}.dlr", row.id),
         client_reference: row.client_reference.clone(),
         at: row.final_at,
@@ -294,7 +303,7 @@ fn dlr(plan: &Plan, row: &CdrRow, attempt: Option<&SentRow>) -> Event {
 /// The report that a receipt is which matches no message: `row` keeps it.
 fn unmatched(plan: &Plan, row: u64, early: &EarlyEvent) -> Event {
     Event {
-        event: Kind::Dlr.as_str().to_owned(),
+        event: SinkEventKind::Dlr.as_str().to_owned(),
         event_id: format!("{row}.dlr"),
         at: early.at,
         state: state::name(early.state() as u8).to_owned(),
@@ -314,7 +323,7 @@ fn health(plan: &Plan, early: &EarlyEvent) -> Event {
     };
     let operator = plan.name_of(early.operator);
     Event {
-        event: Kind::Health.as_str().to_owned(),
+        event: SinkEventKind::Health.as_str().to_owned(),
         event_id: format!("{operator}.{}.{}", state.to_lowercase(), early.at),
         at: early.at,
         state: state.to_owned(),
@@ -326,13 +335,14 @@ fn health(plan: &Plan, early: &EarlyEvent) -> Event {
 
 /// The id of an operator, without what it is.
 fn operator_id(event: &Event) -> &str {
-    event.operator.split_once(':').map_or("", |(_, name)| name)
+    QueueName::parse(&event.operator).id()
 }
 
 fn some(text: &str) -> Value {
-    match text.is_empty() {
-        true => Value::Null,
-        false => text.into(),
+    if text.is_empty() {
+        Value::Null
+    } else {
+        text.into()
     }
 }
 
@@ -415,7 +425,7 @@ fn fields(event: &Event) -> Value {
     }
     add("due_at", event.due_at.into());
     add("status", event.status.map_or(Value::Null, Value::from));
-    if event.event == Kind::Mo.as_str() {
+    if event.event == SinkEventKind::Mo.as_str() {
         add("data_coding", event.data_coding.into());
         add("text", event.text.as_str().into());
         add("payload", HEXLOWER.encode(&event.payload).into());

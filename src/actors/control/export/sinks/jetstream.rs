@@ -1,4 +1,4 @@
-//! Publishes on NATS JetStream, for a sink and for `[nats]`.
+//! Publishes on NATS JetStream.
 //!
 //! A connection is kept until something fails; what the client may have kept to send goes with it.
 
@@ -12,7 +12,7 @@ use crate::actors::runtime::nats;
 use crate::config::NatsConnection;
 
 /// Streams of one cluster.
-pub(in super::super) struct JetStream {
+pub(super) struct JetStream {
     connection: NatsConnection,
     connected: Option<Context>,
 }
@@ -21,7 +21,7 @@ pub(in super::super) struct JetStream {
 
 impl JetStream {
     /// Connects later.
-    pub(in super::super) fn new(connection: NatsConnection) -> Self {
+    pub(super) fn new(connection: NatsConnection) -> Self {
         Self {
             connection,
             connected: None,
@@ -46,7 +46,7 @@ impl JetStream {
     ///
     /// # Errors
     /// Why they have not; some may have arrived.
-    pub(in super::super) async fn publish(&mut self, all: &[Publication]) -> Result<usize, String> {
+    pub(super) async fn publish(&mut self, all: &[Publication]) -> Result<usize, String> {
         // Until all is well: a failure closes the connection.
         let stream = match self.connected.take() {
             Some(stream) => stream,

@@ -1,6 +1,6 @@
 //! Which bodies of a level are read next: those of accounts that have none, then those of all.
 
-use super::{FEW, Item, Level, Listed, Message, Page, Weights};
+use super::{FEW, Item, Level, LevelPage, Listed, Message, Weights};
 use crate::actors::queue::backlog::waiting::Popped;
 
 /// Most bodies read at once for a hungry account while others have enough. Where many accounts share a
@@ -16,8 +16,8 @@ impl Level {
 
     /// Takes out the items to read next, at most `most`: those of hungry accounts and, while the page
     /// runs low, of all others. [`Level::end_reading`] follows.
-    pub fn next_page(&mut self, page: usize, most: usize) -> Page {
-        let mut next = Page::default();
+    pub fn next_page(&mut self, page: usize, most: usize) -> LevelPage {
+        let mut next = LevelPage::default();
         let runs_low = self.runs_low(page);
         let mut senders = Vec::with_capacity(self.hungry.len());
         for sender in std::mem::take(&mut self.hungry) {
@@ -35,11 +35,13 @@ impl Level {
             senders.extend(self.turns.iter().filter(has_more));
         }
         let share = (most / senders.len().max(1)).max(1);
-        let share = match self.ready < page {
+        let share = if self.ready >= page {
+            share.min(FEW)
+        } else if runs_low {
             // The accounts at the end get theirs with the next page.
-            true if runs_low => share.max(BITE),
-            true => BITE,
-            false => share.min(FEW),
+            share.max(BITE)
+        } else {
+            BITE
         };
         for sender in senders {
             if next.items.len() < most {
@@ -50,7 +52,7 @@ impl Level {
         next
     }
 
-    fn take_page(&mut self, sender: u32, most: usize, next: &mut Page) {
+    fn take_page(&mut self, sender: u32, most: usize, next: &mut LevelPage) {
         let Some(flow) = self.flows.get_mut(&sender) else {
             return;
         };

@@ -2,49 +2,49 @@
 
 use std::collections::VecDeque;
 
-use super::{Flow, Item, Level, Ready, Withdrawn};
-use crate::actors::queue::backlog::waiting::{Popped, Taken};
+use super::{Flow, Item, Level, ReadyItem, Withdrawn};
+use crate::actors::queue::backlog::waiting::{Popped, TakenItem};
 
 impl Level {
     /// Takes out one item by its id; faster with its sender.
-    pub fn take(&mut self, id: u64, sender: Option<u32>) -> Taken {
+    pub fn take(&mut self, id: u64, sender: Option<u32>) -> TakenItem {
         if let Some(sender) = sender {
             return self.take_of(sender, id);
         }
         let senders: Vec<u32> = self.flows.keys().copied().collect();
-        let mut taken = Taken::NotHere;
+        let mut taken = TakenItem::NotHere;
         for sender in senders {
             match self.take_of(sender, id) {
-                Taken::NotHere => {}
-                Taken::Away => taken = Taken::Away,
+                TakenItem::NotHere => {}
+                TakenItem::Away => taken = TakenItem::Away,
                 found => return found,
             }
         }
         taken
     }
 
-    fn take_of(&mut self, sender: u32, id: u64) -> Taken {
+    fn take_of(&mut self, sender: u32, id: u64) -> TakenItem {
         let Some(flow) = self.flows.get_mut(&sender) else {
-            return Taken::NotHere;
+            return TakenItem::NotHere;
         };
         for (list, count) in flow.bodies(&mut self.ready, &mut self.behind) {
             let at = list.iter().position(|(item, _)| item.id == id);
             if let Some((item, message)) = at.and_then(|at| list.remove(at)) {
                 *count -= 1;
                 self.octets -= message.weight();
-                return Taken::Item(item);
+                return TakenItem::Item(item);
             }
         }
         let at = flow.returned.iter().position(|item| item.id == id);
         if let Some(item) = at.and_then(|at| flow.returned.remove(at)) {
             self.waiting -= 1;
-            return Taken::Item(item);
+            return TakenItem::Item(item);
         }
         let taken = flow.waiting.take(id);
-        if let Taken::Item(item) = taken {
+        if let TakenItem::Item(item) = taken {
             self.waiting -= 1;
             self.join(sender);
-            return Taken::Item(Item { sender, ..item });
+            return TakenItem::Item(Item { sender, ..item });
         }
         taken
     }
@@ -146,14 +146,14 @@ impl Flow {
         &'a mut self,
         ready: &'a mut usize,
         behind: &'a mut usize,
-    ) -> [(&'a mut VecDeque<Ready>, &'a mut usize); 2] {
+    ) -> [(&'a mut VecDeque<ReadyItem>, &'a mut usize); 2] {
         [(&mut self.ready, ready), (&mut self.behind, behind)]
     }
 }
 
 /// Takes out the messages that match `wanted`; returns how many, and what they took in memory.
 fn take_bodies(
-    list: &mut VecDeque<Ready>,
+    list: &mut VecDeque<ReadyItem>,
     wanted: &mut impl FnMut(&Item) -> bool,
     taken: &mut Vec<Withdrawn>,
 ) -> (usize, u64) {
@@ -162,12 +162,11 @@ fn take_bodies(
         let Some((item, message)) = list.pop_front() else {
             break;
         };
-        match wanted(&item) {
-            true => {
-                octets += message.weight();
-                taken.push((item, Some(message)));
-            }
-            false => list.push_back((item, message)),
+        if wanted(&item) {
+            octets += message.weight();
+            taken.push((item, Some(message)));
+        } else {
+            list.push_back((item, message));
         }
     }
     (taken.len() - before, octets)

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::actors::queue::backlog::waiting::{Popped, Taken, Waiting};
+use crate::actors::queue::backlog::waiting::{Popped, TakenItem, WaitingList};
 
 const PAGE: usize = 64;
 const READ: usize = 16;
@@ -23,16 +23,16 @@ fn item(id: u64, sender: u32, priority: u8) -> Item {
     }
 }
 
-fn lists(weights: &[(u32, u32)], low_share: u32) -> Lists {
-    Lists {
+fn lists(weights: &[(u32, u32)], low_share: u32) -> BacklogLists {
+    BacklogLists {
         takes_turns: true,
         weights: Arc::new(weights.iter().copied().collect()),
         low_share,
-        ..Lists::default()
+        ..BacklogLists::default()
     }
 }
 
-impl Lists {
+impl BacklogLists {
     fn comes(&mut self, id: u64, sender: u32, priority: u8) {
         self.accept(item(id, sender, priority), Box::default(), PAGE);
     }
@@ -108,12 +108,13 @@ fn what_comes_behind_a_page_that_is_read_keeps_its_body_and_its_place() {
         let count = lists.levels()[level].counts().next();
         assert_eq!((lists.len(), count), (3, Some((1, 3))));
         // One of them is cancelled, another one is moved.
-        assert!(matches!(lists.take(102, Some(1)), Taken::Item(_)));
+        assert!(matches!(lists.take(102, Some(1)), TakenItem::Item(_)));
         assert_eq!(lists.take_if(|item| item.id == 103).len(), 1);
         for item in next.items.into_iter().rev() {
-            match is_read {
-                true => lists.read(item, Box::default()),
-                false => lists.push_front(item),
+            if is_read {
+                lists.read(item, Box::default());
+            } else {
+                lists.push_front(item);
             }
         }
         lists.level(level).end_reading();
@@ -143,14 +144,16 @@ fn what_comes_back_first_is_before_bodies_and_before_what_is_being_read() {
         let waiting = page as usize + 10 - next.items.len();
         let count = lists.levels()[level].counts().next();
         assert_eq!((lists.len(), count), (waiting, Some((1, waiting))));
-        let items: Vec<Item> = match is_read {
-            true => next.items,
-            false => next.items.into_iter().rev().collect(),
+        let items: Vec<Item> = if is_read {
+            next.items
+        } else {
+            next.items.into_iter().rev().collect()
         };
         for item in items {
-            match is_read {
-                true => lists.read(item, Box::default()),
-                false => lists.push_front(item),
+            if is_read {
+                lists.read(item, Box::default());
+            } else {
+                lists.push_front(item);
             }
         }
         lists.level(level).end_reading();
@@ -201,8 +204,8 @@ fn what_comes_back_while_a_page_is_read_can_be_taken_out() {
     assert_eq!(lists.levels()[level].oldest(), Some(1));
     for sender in [Some(1), None] {
         let id = if sender.is_some() { 1 } else { 2 };
-        assert!(matches!(lists.take(id, sender), Taken::Item(item) if item.id == id));
-        assert!(matches!(lists.take(id, sender), Taken::NotHere));
+        assert!(matches!(lists.take(id, sender), TakenItem::Item(item) if item.id == id));
+        assert!(matches!(lists.take(id, sender), TakenItem::NotHere));
     }
     let taken = lists.take_if(|item| item.id == 3);
     assert_eq!(taken.len(), 1);
@@ -221,7 +224,7 @@ fn bodies_go_on_when_what_was_before_them_is_taken_out() {
     let mut lists = fill();
     assert!(matches!(
         lists.take(without_a_body, Some(1)),
-        Taken::Item(_)
+        TakenItem::Item(_)
     ));
     assert_eq!(lists.ready(), PAGE + 1);
     let mut lists = fill();
@@ -341,9 +344,9 @@ fn what_is_taken_out_by_an_order_stops_nobody() {
     for id in 0..300 {
         lists.comes(id, 1 + (id % 3) as u32, 0);
     }
-    assert_eq!(lists.take(0, Some(1)), Taken::Item(item(0, 1, 0)));
-    assert_eq!(lists.take(299, None), Taken::Item(item(299, 3, 0)));
-    assert_eq!(lists.take(0, Some(1)), Taken::NotHere);
+    assert_eq!(lists.take(0, Some(1)), TakenItem::Item(item(0, 1, 0)));
+    assert_eq!(lists.take(299, None), TakenItem::Item(item(299, 3, 0)));
+    assert_eq!(lists.take(0, Some(1)), TakenItem::NotHere);
     // All messages that one account has in front.
     let taken = lists.take_if(|item| item.sender == 2);
     assert_eq!(taken.len(), 100);
@@ -430,7 +433,7 @@ fn cost_of_a_list() -> Duration {
     const MESSAGES: u64 = 5_000;
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingList::default();
         let started = Instant::now();
         for id in 0..MESSAGES {
             waiting.push_back(item(id, 0, 0));

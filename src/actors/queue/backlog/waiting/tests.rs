@@ -29,7 +29,7 @@ fn an_item_takes_sixteen_octets() {
 
 #[test]
 fn order_survives_spilling() {
-    let mut waiting = Waiting::default();
+    let mut waiting = WaitingList::default();
     let total = 3 * BLOCK as u64 + 10;
     (0..total).for_each(|id| waiting.push_back(item(id)));
     let last = waiting.leave(7, BLOCK).expect("a full block");
@@ -53,7 +53,7 @@ fn order_survives_spilling() {
 
 #[test]
 fn a_block_that_could_not_be_written_stays() {
-    let mut waiting = Waiting::default();
+    let mut waiting = WaitingList::default();
     (0..BLOCK as u64 * 2).for_each(|id| waiting.push_back(item(id)));
     waiting.leave(1, BLOCK).expect("a full block");
     assert!(waiting.spilled_as(1, true));
@@ -63,7 +63,7 @@ fn a_block_that_could_not_be_written_stays() {
 
 #[test]
 fn take_if_keeps_the_rest_in_order() {
-    let mut waiting = Waiting::default();
+    let mut waiting = WaitingList::default();
     (0..10).for_each(|id| waiting.push_back(item(id)));
     waiting.push_front(item(99));
     let odd = waiting.take_if(|item| item.id % 2 == 1);
@@ -74,7 +74,7 @@ fn take_if_keeps_the_rest_in_order() {
 
 #[test]
 fn one_is_found_without_looking_at_all_of_them() {
-    let mut waiting = Waiting::default();
+    let mut waiting = WaitingList::default();
     let total = 400_000;
     // Every tenth id is an old retry among the new ids.
     let id = |n: u64| match n % 10 {
@@ -82,8 +82,9 @@ fn one_is_found_without_looking_at_all_of_them() {
         _ => 1_000_000 + n,
     };
     (0..total).for_each(|n| waiting.push_back(item(id(n))));
-    let look =
-        |waiting: &mut Waiting, n: u64| assert_eq!(waiting.take(id(n)), Taken::Item(item(id(n))));
+    let look = |waiting: &mut WaitingList, n: u64| {
+        assert_eq!(waiting.take(id(n)), TakenItem::Item(item(id(n))))
+    };
     let started = std::time::Instant::now();
     (0..total).step_by(401).for_each(|n| look(&mut waiting, n));
     let found = started.elapsed();
@@ -108,7 +109,7 @@ struct Model {
 fn it_does_what_a_plain_list_does() {
     for seed in 0..10 {
         let mut random = StdRng::seed_from_u64(seed);
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingList::default();
         let mut model = Model::default();
         let (mut next, mut number) = (1_000_000_u64, 0);
         let mut taken_out = Vec::new();
@@ -149,7 +150,7 @@ fn it_does_what_a_plain_list_does() {
                     number += 1;
                     if let Some(octets) = waiting.leave(number, LEAST) {
                         let first = items_of(&octets).next().expect("not empty");
-                        assert_eq!(waiting.take(first.id), Taken::Away);
+                        assert_eq!(waiting.take(first.id), TakenItem::Away);
                         let kept = random.random_bool(0.3);
                         assert!(waiting.spilled_as(number, kept));
                         if !kept {
@@ -163,13 +164,13 @@ fn it_does_what_a_plain_list_does() {
                     let id = model.items[at].id;
                     let away = model.away.contains(&id);
                     match waiting.take(id) {
-                        Taken::Item(found) => {
+                        TakenItem::Item(found) => {
                             assert!(!away);
                             assert_eq!(Some(found), model.items.remove(at));
                             taken_out.push(id);
                         }
-                        Taken::Away => assert!(away, "seed {seed}: {id}"),
-                        Taken::NotHere => panic!("seed {seed}: {id} is not found"),
+                        TakenItem::Away => assert!(away, "seed {seed}: {id}"),
+                        TakenItem::NotHere => panic!("seed {seed}: {id} is not found"),
                     }
                 }
                 8 => {
@@ -186,7 +187,7 @@ fn it_does_what_a_plain_list_does() {
                 }
                 _ => {
                     for id in &taken_out {
-                        assert_ne!(waiting.take(*id), Taken::Item(item(*id)));
+                        assert_ne!(waiting.take(*id), TakenItem::Item(item(*id)));
                     }
                 }
             }

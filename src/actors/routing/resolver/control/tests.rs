@@ -11,7 +11,7 @@ const IMSI: &str = "001010000000001";
 
 /// The task, with the ends of the connections that it makes.
 struct Scene {
-    questions: mpsc::Sender<Ask>,
+    questions: mpsc::Sender<ControlQuestion>,
     peers: mpsc::Receiver<DuplexStream>,
     /// Whether an attempt to connect succeeds.
     listens: Arc<Mutex<bool>>,
@@ -54,7 +54,7 @@ fn scene() -> Scene {
 impl Scene {
     fn ask(&self, number: &str) -> oneshot::Receiver<Result<String, LookupError>> {
         let (answer, answered) = oneshot::channel();
-        let question = Ask {
+        let question = ControlQuestion {
             number: number.to_owned(),
             until: Instant::now() + TIMEOUT,
             answer,

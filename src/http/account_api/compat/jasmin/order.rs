@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::Failure;
 use crate::actors::context::plan::AccountPlan;
-use crate::content::compose::{self, Alphabet, Body};
+use crate::content::compose::{self, ComposedBody, TextAlphabet};
 use crate::http::account_api::compat::args::Args;
 use crate::http::account_api::compat::reports::{ReportOrder, Unsupported, mask_of_level};
 use crate::http::account_api::compat::{MAX_MINUTES, in_minutes};
@@ -87,14 +87,14 @@ fn both() -> Failure {
 
 /// Text of coding 0 is UTF-8, and becomes the 7-bit alphabet with question marks for what that lacks; everything else
 /// is the octets of its data_coding already.
-fn body(args: &Args) -> Result<Body, Failure> {
+fn body(args: &Args) -> Result<ComposedBody, Failure> {
     let coding = args.text("coding").parse().unwrap_or(0);
     let octets = match (args.octets("content"), args.octets("hex-content")) {
         (Some(_), Some(_)) => return Err(both()),
         (_, Some(_)) => hexadecimal(args)?,
         (Some(content), None) if coding == 0 => {
             let text = std::str::from_utf8(content).map_err(|_| of_content())?;
-            let body = compose::text(text, Alphabet::GsmLossy, false);
+            let body = compose::text(text, TextAlphabet::GsmLossy, false);
             return body.map_err(|_| of_content());
         }
         (content, None) => content.cloned().unwrap_or_default(),
@@ -122,9 +122,10 @@ fn reports(args: &Args) -> Option<ReportOrder> {
         mask: mask_of_level(level),
         level,
         url: Some(String::from_utf8_lossy(url).into_owned()),
-        form: match is_get {
-            true => CallbackForm::JasminGet,
-            false => CallbackForm::Jasmin,
+        form: if is_get {
+            CallbackForm::JasminGet
+        } else {
+            CallbackForm::Jasmin
         },
     })
 }

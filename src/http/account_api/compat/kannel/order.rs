@@ -9,7 +9,7 @@ use super::Failure;
 use super::charset::{UTF_16, characters, has_mark};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::MOST;
-use crate::content::compose::{self, Alphabet, Body};
+use crate::content::compose::{self, ComposedBody, TextAlphabet};
 use crate::http::account_api::order::fields::{destination, source};
 use crate::numbers::Numbers;
 use crate::pb::{CallbackForm, ClientData, Message};
@@ -270,7 +270,7 @@ impl Dcs {
     }
 
     /// The text behind its header.
-    fn body(self, args: &Args, header: Bytes) -> Result<Body, Failure> {
+    fn body(self, args: &Args, header: Bytes) -> Result<ComposedBody, Failure> {
         let wrong = || Failure::rejected("Charset or body misformed, rejected");
         let octets = args.octets("text").cloned().unwrap_or_default();
         let charset = match args.text("charset") {
@@ -286,10 +286,10 @@ impl Dcs {
         };
         let octets = match self.coding {
             Coding::Octets => octets,
-            Coding::Gsm => in_alphabet(Alphabet::GsmLossy)?,
+            Coding::Gsm => in_alphabet(TextAlphabet::GsmLossy)?,
             Coding::Ucs2 if charset.is_empty() && octets.len() % 2 == 1 => return Err(wrong()),
             Coding::Ucs2 if charset.is_empty() => octets,
-            Coding::Ucs2 => in_alphabet(Alphabet::Ucs2)?,
+            Coding::Ucs2 => in_alphabet(TextAlphabet::Ucs2)?,
         };
         let data_coding = self.data_coding(octets.is_empty());
         compose::encoded(data_coding, header, octets).map_err(|_| wrong())

@@ -15,7 +15,7 @@ use crate::settings::{Edit, SettingsStore as _};
 use crate::sqlite::{SqliteOptions, SqliteStore};
 use crate::{ChangeKind, ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, TryRow};
 use crate::{Store as _, WriteBatch};
-use smsc_domain::settings::{Change, Key, Kind};
+use smsc_domain::settings::{ResourceKey, ResourceKind, ResourceUpdate};
 use smsc_proto::{Message, MessageState};
 
 /// Enough for a tree of three levels.
@@ -160,8 +160,8 @@ fn fill_store(store: &SqliteStore) {
         store.intern(name).expect("interned");
     }
     for (version, name) in (0..).zip(["a", "b", "c"]) {
-        let change = Change {
-            key: Key::new(Kind::Account, name),
+        let change = ResourceUpdate {
+            key: ResourceKey::new(ResourceKind::Account, name),
             before: None,
             after: Some(format!("{{\"system_id\":\"{name}\"}}")),
         };

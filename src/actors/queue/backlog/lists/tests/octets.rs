@@ -13,14 +13,14 @@ fn large() -> Box<Message> {
 }
 
 /// What the bodies take by themselves.
-fn weighed(lists: &Lists) -> u64 {
+fn weighed(lists: &BacklogLists) -> u64 {
     let taken = lists.levels.iter().map(Level::octets);
     assert_eq!(taken.sum::<u64>(), lists.octets());
     lists.octets()
 }
 
 /// Reads what is wanted next with large bodies, and takes one message.
-fn take(lists: &mut Lists, page: usize) -> Option<u64> {
+fn take(lists: &mut BacklogLists, page: usize) -> Option<u64> {
     if let Some((level, next)) = lists.next_page(page, 1_024) {
         for item in next.items {
             lists.read(item, large());

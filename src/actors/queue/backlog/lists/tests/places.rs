@@ -9,13 +9,13 @@ use super::*;
 
 /// Lists of one account and what is out of them.
 struct Model {
-    lists: Lists,
+    lists: BacklogLists,
     /// All that wait, without those that are out for a moment.
     waiting: BTreeSet<u64>,
     /// Out for a moment.
     out: Vec<Item>,
     /// Being read.
-    page: Option<(usize, Page)>,
+    page: Option<(usize, LevelPage)>,
     spilled: HashMap<u64, Vec<u8>>,
     newest: u64,
 }
@@ -41,7 +41,7 @@ impl Model {
     fn take_out(&mut self, at: usize) {
         let id = self.waiting.iter().nth(at).copied();
         if let Some(id) = id
-            && let Taken::Item(item) = self.lists.take(id, Some(1))
+            && let TakenItem::Item(item) = self.lists.take(id, Some(1))
         {
             self.waiting.remove(&id);
             self.out.push(item);
@@ -73,9 +73,10 @@ impl Model {
         let Some((level, page)) = self.page.take() else {
             return;
         };
-        match is_read {
-            true => (page.items.into_iter()).for_each(|item| self.lists.read(item, Box::default())),
-            false => (page.items.into_iter().rev()).for_each(|item| self.lists.push_front(item)),
+        if is_read {
+            (page.items.into_iter()).for_each(|item| self.lists.read(item, Box::default()));
+        } else {
+            (page.items.into_iter().rev()).for_each(|item| self.lists.push_front(item));
         }
         self.lists.level(level).end_reading();
     }
