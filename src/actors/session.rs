@@ -1,6 +1,7 @@
 //! What sessions of both sides do: those of ESMEs and those of operators.
 //!
 //! - [`core`]: what both hold: protocol, outbox, deliveries under way, what waits for a commit;
+//! - [`bound`]: what a session needs of the protocol of its peer;
 //! - [`outgoing`]: deliveries of a queue, sent within the window and settled in batches;
 //! - [`server_end`]: the other end of a session whose peer does not speak SMPP;
 //! - [`pair`]: how octets move between such a session and its peer;
@@ -12,6 +13,7 @@
 //! `context`.
 
 pub mod bind_permits;
+pub mod bound;
 pub mod core;
 pub mod data_sm;
 pub mod outgoing;

@@ -1,5 +1,7 @@
 //! What people watch for a while, as JSON: the events of `POST /v1/traces`, and of the PDUs of a bind.
 
+mod carriers;
+
 use serde::{Deserialize, Serialize};
 
 use super::time;
@@ -66,7 +68,7 @@ pub struct Step {
 pub struct Pdu {
     /// We have sent it.
     pub out: bool,
-    /// As `submit_sm_resp`.
+    /// As `submit_sm_resp`, or `CMPP_SUBMIT_RESP` of a bind over CMPP.
     pub command: String,
     pub sequence: u32,
     /// Octets.
@@ -118,6 +120,21 @@ impl Step {
     }
 
     fn explain(&mut self, pdu: &pb::WatchedPdu, with_text: bool) {
+        if let Some(read) = carriers::read(pdu.dialect(), &pdu.octets) {
+            let length = pdu.octets.first_chunk();
+            self.pdu = Some(Pdu {
+                out: pdu.out,
+                command: read.command,
+                sequence: read.sequence,
+                length: length.map_or(0, |octets| u32::from_be_bytes(*octets)),
+                message_id: read.message_id,
+                text: (read.content).and_then(|content| text_of(content, with_text)),
+                octets: with_text.then(|| text::hex(&pdu.octets)),
+            });
+            let status = read.status.map(|status| command_status::display(status.0));
+            self.status = status.unwrap_or_default();
+            return self.addresses(&read.from, &read.to);
+        }
         let Some(header) = Header::parse(&pdu.octets) else {
             return;
         };
@@ -194,6 +211,7 @@ mod tests {
             pdu: Some(pb::WatchedPdu {
                 out: true,
                 octets: octets.freeze(),
+                dialect: pb::PduDialect::Smpp.into(),
             }),
             ..pb::WatchedStep::default()
         };
@@ -250,5 +268,48 @@ mod tests {
         let step = seen(out, false);
         assert_eq!(step.status, "ESME_ROK");
         assert_eq!(step.pdu.unwrap().message_id, "abc");
+    }
+    #[test]
+    fn a_pdu_of_a_carrier_is_explained_in_the_same_words() {
+        use smsc_carrier::Protocol as _;
+        use smsc_carrier::fields::{Content, Recipients, Widened};
+        use smsc_cmpp::bodies::{Submit, SubmitResp};
+        use smsc_cmpp::{Body, Cmpp, Pdu};
+
+        let seen = |body: Body| {
+            let mut out = BytesMut::new();
+            let pdu = Pdu { sequence: 9, body };
+            Cmpp::V30.encode(&pdu, &mut out).unwrap();
+            let step = pb::WatchedStep {
+                pdu: Some(pb::WatchedPdu {
+                    out: true,
+                    octets: out.freeze(),
+                    dialect: pb::PduDialect::Cmpp30.into(),
+                }),
+                ..pb::WatchedStep::default()
+            };
+            Steps::new(vec![step], 0, true).steps.remove(0)
+        };
+        let step = seen(Body::Submit(Box::new(Submit {
+            src_id: "10655".into(),
+            dest_terminal_id: Recipients(vec!["13800138000".into()]),
+            msg_fmt: 8,
+            msg_content: Content(Bytes::from_static(&[0x4F, 0x60])),
+            ..Submit::default()
+        })));
+        let addresses = (step.from.as_str(), step.to.as_str());
+        assert_eq!(addresses, ("10655", "13800138000"));
+        let pdu = step.pdu.unwrap();
+        assert_eq!((pdu.command.as_str(), pdu.sequence), ("CMPP_SUBMIT", 9));
+        assert_eq!(
+            (pdu.text.as_deref(), step.status.as_str()),
+            (Some("你"), "")
+        );
+        let step = seen(Body::SubmitResp(SubmitResp {
+            msg_id: 77,
+            result: Widened(8),
+        }));
+        assert_eq!(step.status, "ESME_RTHROTTLED");
+        assert_eq!(step.pdu.unwrap().message_id, "77");
     }
 }

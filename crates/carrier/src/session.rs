@@ -208,9 +208,19 @@ impl<P: Protocol, T> Session<P, T> {
     /// What the octets so far bring next; `None` until more are read. Responses to probes and to the peer's
     /// logout are appended to `out`.
     pub fn next_event(&mut self, now: Instant, out: &mut BytesMut) -> Option<EventOf<P, T>> {
+        self.next_event_of(now, out, |frame| frame)
+    }
+
+    /// The same; each PDU is read as `take` gives it back.
+    pub fn next_event_of(
+        &mut self,
+        now: Instant,
+        out: &mut BytesMut,
+        mut take: impl FnMut(Bytes) -> Bytes,
+    ) -> Option<EventOf<P, T>> {
         while self.state != State::Closed {
             let frame = match next_frame::<P>(&mut self.buffer) {
-                Ok(frame) => frame?,
+                Ok(frame) => take(frame?),
                 Err(bad) => return Some(self.closed(Closed::BadLength(bad))),
             };
             if let Some(event) = self.on_frame(&frame, now, out) {

@@ -1,6 +1,6 @@
 //! What people watch for a while: the steps of one number, account or operator, or the PDUs of one bind.
 //!
-//! Actors report what happens (`traced/watched.rs`, `session/core.rs`); who watches reads it from a channel
+//! Actors report what happens (`traced/watched.rs`, `session/bound.rs`); who watches reads it from a channel
 //! (`control/admin/watching.rs`). While nobody watches, a report is one comparison. Invariants: nothing is kept
 //! for a watch but what its channel holds, a full channel drops and counts, and no watch holds a password.
 
@@ -15,8 +15,8 @@ use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::pb;
 use crate::pb::watch::Whom;
-use crate::pb::{Message, WatchedPdu, WatchedStep};
-use crate::smpp::{CommandId, HEADER_LEN, Header};
+use crate::pb::{Message, PduDialect, WatchedPdu, WatchedStep};
+use crate::smpp::{CommandId, HEADER_LEN};
 
 /// Most watches on one node.
 const MOST: usize = 16;
@@ -26,6 +26,8 @@ const MOST_OF_ONE: usize = 4;
 const LEFT_MS: i64 = 5_000;
 /// Steps that wait to be read; read twice a second.
 const ROOM: usize = 256;
+/// The commands of a login and of its response, in CMPP, SMGP and SGIP.
+const LOGINS_OF_CARRIERS: [u32; 2] = [0x0000_0001, 0x8000_0001];
 /// A longer PDU is shown by its header.
 const LONGEST_PDU: usize = 4096;
 
@@ -173,7 +175,14 @@ impl Watches {
     }
 
     /// Reports the PDUs in `octets` to those who watch this session.
-    pub fn see_pdus(&self, session: u64, node: u8, out: bool, mut octets: &[u8]) {
+    pub fn see_pdus(
+        &self,
+        session: u64,
+        node: u8,
+        dialect: PduDialect,
+        out: bool,
+        mut octets: &[u8],
+    ) {
         if self.is_idle() {
             return;
         }
@@ -185,8 +194,11 @@ impl Watches {
         if watches().next().is_none() {
             return;
         }
-        while let Some(header) = Header::parse(octets) {
-            let length = (header.length as usize).clamp(HEADER_LEN, octets.len());
+        let header = header_len(dialect);
+        while octets.len() >= header
+            && let Some((length, command)) = length_and_command(octets)
+        {
+            let length = (length as usize).clamp(header, octets.len());
             let (pdu, rest) = octets.split_at(length);
             octets = rest;
             for watch in watches() {
@@ -196,7 +208,8 @@ impl Watches {
                     step: "pdu".to_owned(),
                     pdu: Some(WatchedPdu {
                         out,
-                        octets: shown(header, pdu),
+                        octets: shown(dialect, command, pdu),
+                        dialect: dialect.into(),
                     }),
                     ..WatchedStep::default()
                 });
@@ -249,17 +262,36 @@ impl MessageWatch {
     }
 }
 
-/// What of a PDU may be shown: never a password, and nothing very long.
-fn shown(header: Header, pdu: &[u8]) -> Bytes {
-    let has_password = [
-        CommandId::BIND_TRANSMITTER,
-        CommandId::BIND_RECEIVER,
-        CommandId::BIND_TRANSCEIVER,
-        CommandId::OUTBIND,
-    ]
-    .contains(&header.command_id);
+/// Octets of the header of every PDU.
+fn header_len(dialect: PduDialect) -> usize {
+    match dialect {
+        PduDialect::Smpp => HEADER_LEN,
+        PduDialect::Cmpp20 | PduDialect::Cmpp30 | PduDialect::Smgp => 12,
+        PduDialect::Sgip => 20,
+    }
+}
+
+/// What each of these protocols begins its PDUs with.
+fn length_and_command(octets: &[u8]) -> Option<(u32, u32)> {
+    let (length, rest) = octets.split_first_chunk()?;
+    let command = rest.first_chunk()?;
+    Some((u32::from_be_bytes(*length), u32::from_be_bytes(*command)))
+}
+
+/// What of a PDU may be shown: never a password nor what is computed of one, and nothing very long.
+fn shown(dialect: PduDialect, command: u32, pdu: &[u8]) -> Bytes {
+    let has_password = match dialect {
+        PduDialect::Smpp => [
+            CommandId::BIND_TRANSMITTER,
+            CommandId::BIND_RECEIVER,
+            CommandId::BIND_TRANSCEIVER,
+            CommandId::OUTBIND,
+        ]
+        .contains(&CommandId(command)),
+        _ => LOGINS_OF_CARRIERS.contains(&command),
+    };
     let most = if has_password || pdu.len() > LONGEST_PDU {
-        HEADER_LEN
+        header_len(dialect)
     } else {
         pdu.len()
     };
@@ -271,6 +303,7 @@ mod tests {
     use bytes::BytesMut;
 
     use super::*;
+    use crate::smpp::Header;
 
     fn order(id: u64, whom: Whom) -> pb::Watch {
         pb::Watch {
@@ -376,14 +409,44 @@ mod tests {
             pdu(CommandId::SUBMIT_SM, b"a body"),
         ]
         .concat();
-        watches.see_pdus(5, 0, false, &octets);
-        watches.see_pdus(6, 0, false, &octets);
+        watches.see_pdus(5, 0, PduDialect::Smpp, false, &octets);
+        watches.see_pdus(6, 0, PduDialect::Smpp, false, &octets);
         let seen = |step: WatchedStep| step.pdu.unwrap().octets;
         assert_eq!(seen(steps.try_recv().unwrap()).len(), HEADER_LEN);
         assert!(seen(steps.try_recv().unwrap()).ends_with(b"a body"));
         assert!(steps.try_recv().is_err(), "another session");
         let long = vec![7; LONGEST_PDU];
-        watches.see_pdus(5, 0, true, &pdu(CommandId::SUBMIT_SM, &long));
+        watches.see_pdus(
+            5,
+            0,
+            PduDialect::Smpp,
+            true,
+            &pdu(CommandId::SUBMIT_SM, &long),
+        );
         assert_eq!(seen(steps.try_recv().unwrap()).len(), HEADER_LEN);
+    }
+    #[test]
+    fn pdus_of_carriers_are_divided_and_their_logins_are_not_shown() {
+        for (dialect, header) in [
+            (PduDialect::Cmpp20, 12),
+            (PduDialect::Smgp, 12),
+            (PduDialect::Sgip, 20),
+        ] {
+            let watches = Watches::default();
+            let order = order(1, Whom::Session(5));
+            let mut steps = watches.begin(&order, "", false).unwrap();
+            let pdu = |command: u32| {
+                let body = vec![7; header - 8 + 3];
+                let length = (header + 3) as u32;
+                [&length.to_be_bytes()[..], &command.to_be_bytes(), &body].concat()
+            };
+            let octets = [pdu(1), pdu(0x8000_0001), pdu(4)].concat();
+            watches.see_pdus(5, 0, dialect, true, &octets);
+            let mut seen = || steps.try_recv().unwrap().pdu.unwrap();
+            for length in [header, header, header + 3] {
+                let pdu = seen();
+                assert_eq!((pdu.octets.len(), pdu.dialect()), (length, dialect));
+            }
+        }
     }
 }

@@ -263,7 +263,6 @@ impl Supervisor {
             slot,
             bind_type,
             paired: false,
-            given: None,
             escalate: Arc::clone(&self.escalate),
         }
         .start(arbiter);

@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::carrier;
 use super::given::{Gateways, Given};
 use super::operator_session::SlotOptions;
+use super::spoken_protocol::SpokenProtocol;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::bind_guard::PERIOD;
 use crate::actors::ingress::gate::Gate;
@@ -103,10 +104,15 @@ impl GatewayListener {
                     return drop(counted);
                 }
                 let admitted = carrier::admit(&node, &gate.bind_guard, &open, wire, peer);
-                let Some((operator, wire)) = admitted.await else {
+                let Some((operator, wire, bind)) = admitted.await else {
                     return;
                 };
-                let given = Given::new(wire, peer.to_string(), counted);
+                let given = Given {
+                    wire,
+                    peer: peer.to_string(),
+                    protocol: SpokenProtocol::Carrier(bind),
+                    counted,
+                };
                 SlotOptions {
                     node,
                     ingest,
@@ -114,10 +120,9 @@ impl GatewayListener {
                     slot: u32::MAX,
                     bind_type: BindType::Receiver,
                     paired: false,
-                    given: Some(given),
                     escalate,
                 }
-                .start(&Arbiter::current());
+                .start_given(&Arbiter::current(), given);
             });
         });
     }

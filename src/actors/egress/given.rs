@@ -1,12 +1,12 @@
 //! A connection that an operator's gateway has made to us: handed from the listener to the session that serves it.
 //!
-//! Invariants: it is taken once, so that a session that is started again ends; it counts against the share of its address
-//! of `sgip.max_connections` as long as the session is there.
+//! Invariant: it counts against the share of its address of `sgip.max_connections` as long as the session is there.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
+use super::spoken_protocol::SpokenProtocol;
 use crate::actors::runtime::link::Wire;
 use crate::actors::runtime::locks::lock;
 use crate::carrier::Repeats;
@@ -19,11 +19,12 @@ use crate::sgip::Sgip;
 const TURNED_AWAY: u32 = 64;
 
 /// See the file's documentation.
-#[derive(Clone)]
 pub struct Given {
-    /// With the address of the gateway.
-    wire: Arc<Mutex<Option<(Wire, String)>>>,
-    _counted: Arc<GatewayConnectionPlace>,
+    pub(super) wire: Wire,
+    /// The address of the gateway.
+    pub(super) peer: String,
+    pub(super) protocol: SpokenProtocol,
+    pub(super) counted: GatewayConnectionPlace,
 }
 
 /// Connections by the addresses that they come from.
@@ -43,21 +44,6 @@ pub struct Gateways {
 pub struct GatewayConnectionPlace {
     among: ByOrigin,
     origin: Origin,
-}
-
-// === impl Given ===
-
-impl Given {
-    pub fn new(wire: Wire, peer: String, counted: GatewayConnectionPlace) -> Self {
-        Self {
-            wire: Arc::new(Mutex::new(Some((wire, peer)))),
-            _counted: Arc::new(counted),
-        }
-    }
-
-    pub fn take(&self) -> Option<(Wire, String)> {
-        lock(&self.wire).take()
-    }
 }
 
 // === impl Gateways ===

@@ -9,6 +9,7 @@ mod binding;
 pub(super) mod dial;
 mod life;
 mod managed;
+mod rest;
 mod traffic;
 
 use std::io;
@@ -27,7 +28,9 @@ use tokio::time::Instant;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::OperatorPlan;
-use crate::actors::egress::given::Given;
+use crate::actors::egress::given::{GatewayConnectionPlace, Given};
+use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::egress::spoken_protocol::SpokenProtocol;
 use crate::actors::egress::{carrier, local_peer};
 use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
 use crate::actors::receipts::{alert, said};
@@ -37,10 +40,11 @@ use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
-use crate::actors::session::core::{CameAs, LINGER, MAILBOX, SessionCore, TICK, write_shown};
+use crate::actors::session::bound::{BoundProtocol as _, Encode};
+use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK};
 use crate::actors::session::data_sm;
-use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
-use crate::actors::session::server_end::{self, SENDER};
+use crate::actors::session::outgoing::{Prepared, Serving};
+use crate::actors::session::server_end;
 use crate::clock;
 use crate::config::{BindKind, OperatorProtocol, OutcomePolicy, SendAs};
 use crate::content::pdu;
@@ -50,13 +54,11 @@ use crate::pb::{
     BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, MessageState,
     OperatorReceipt, ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, SubmitReply,
 };
-use crate::smpp::session::{
-    BindType, CloseReason, Event, Role, Session, SessionConfig, SessionState,
-};
+use crate::smpp::session::{BindType, CloseReason, Role, Session, SessionConfig, SessionState};
 use crate::smpp::timers::Timers;
 use crate::smpp::{
-    BindRequest, Body, CommandStatus, Leniency, Pdu, SubmitRespTail, SubmitSm, encode_data_sm,
-    encode_deliver_sm, encode_deliver_sm_resp, encode_message_resp, encode_submit_sm, receipt,
+    BindRequest, Body, CommandStatus, Leniency, Pdu, SubmitSm, encode_data_sm, encode_deliver_sm,
+    encode_submit_sm, receipt,
 };
 use crate::telemetry::metrics::OperatorMeter;
 
@@ -75,15 +77,19 @@ pub struct SlotOptions {
     pub bind_type: BindType,
     /// Part of a pair that stands for a transceiver.
     pub paired: bool,
-    /// The connection, where the operator's gateway has made it to us; the session ends with it.
-    pub given: Option<Given>,
     pub escalate: Escalate,
 }
 
 pub struct OperatorSession {
     options: SlotOptions,
+    /// The operator's gateway has made the connection to us; the session ends with it.
+    is_given: bool,
+    /// That connection, until it is used.
+    given: Option<Given>,
+    /// It counts as long as the session is there.
+    _counted: Option<GatewayConnectionPlace>,
     health: Arc<Health>,
-    core: SessionCore,
+    core: SessionCore<SpokenProtocol>,
     /// Batches that go to their queues in the order in which they came.
     accepted: InTurn<Accepted>,
     plan: Option<Arc<OperatorPlan>>,
@@ -107,6 +113,8 @@ pub struct OperatorSession {
     paused: bool,
     /// The queue has been told that this bind takes no more.
     retired: bool,
+    /// Whether it has a connection.
+    rest: BindRest,
     /// This slot turned its transceiver into a pair; the receiver is another actor.
     paired: bool,
     /// The management service wants another kind of bind than a transceiver.
@@ -117,11 +125,31 @@ pub struct OperatorSession {
     octets_counted: u64,
 }
 
+/// Whether a bind has a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BindRest {
+    /// It has one, or is making one.
+    Awake,
+    /// It is being closed.
+    Closing,
+    /// It has none, because there is no work.
+    Resting,
+}
+
 // === impl SlotOptions ===
 
 impl SlotOptions {
     /// Starts the slot on an arbiter; gives its session number.
     pub fn start(self, arbiter: &ArbiterHandle) -> u64 {
+        self.start_with(arbiter, None)
+    }
+
+    /// Starts a session on the connection that a gateway of the operator has made to us.
+    pub fn start_given(self, arbiter: &ArbiterHandle, given: Given) {
+        self.start_with(arbiter, Some(given));
+    }
+
+    fn start_with(self, arbiter: &ArbiterHandle, given: Option<Given>) -> u64 {
         let name = format!(
             "{} {} {}",
             self.node.name_of(self.operator),
@@ -130,7 +158,7 @@ impl SlotOptions {
         );
         let health = Health::new(name);
         // What is watched is kept for as long as the node runs; gateways come and go.
-        if self.given.is_none() {
+        if given.is_none() {
             self.node.watch(Arc::clone(&health));
         }
         let port = BindPort::new(self.node.binds.next_session(), Some(Arc::clone(&health)));
@@ -144,7 +172,7 @@ impl SlotOptions {
         let for_actor = Arc::clone(&health);
         let session = port.session;
         slot.start(arbiter, health, escalate, move || {
-            OperatorSession::new(self, for_actor, port)
+            OperatorSession::new(self, given, for_actor, port)
         });
         session
     }
@@ -153,14 +181,19 @@ impl SlotOptions {
 // === impl OperatorSession ===
 
 impl OperatorSession {
-    fn new(options: SlotOptions, health: Arc<Health>, port: Arc<BindPort>) -> Self {
+    fn new(
+        options: SlotOptions,
+        given: Option<Given>,
+        health: Arc<Health>,
+        port: Arc<BindPort>,
+    ) -> Self {
         let plan = options.node.plan().operator(options.operator).cloned();
         let snapshot = BindSnapshot {
             session: port.session,
             name: plan
                 .as_ref()
                 .map_or_else(String::new, |plan| plan.config.id.clone()),
-            direction: match options.given {
+            direction: match given {
                 Some(_) => BindDirection::Gateway.into(),
                 None => BindDirection::Out.into(),
             },
@@ -170,8 +203,12 @@ impl OperatorSession {
         let options_paired = options.paired;
         let meter = options.node.metrics.operator(&snapshot.name);
         let session = Session::new(session_config(plan.as_deref()), Instant::now().into_std());
+        let protocol = SpokenProtocol::Smpp(session);
         Self {
-            core: SessionCore::new(Arc::clone(&options.node), session, port, snapshot),
+            is_given: given.is_some(),
+            given,
+            _counted: None,
+            core: SessionCore::new(Arc::clone(&options.node), protocol, port, snapshot),
             accepted: InTurn::default(),
             options,
             health,
@@ -187,6 +224,7 @@ impl OperatorSession {
             hurried: (Instant::now(), 0),
             paused: false,
             retired: false,
+            rest: BindRest::Awake,
             paired: options_paired,
             told_kind: false,
             meter,
@@ -229,6 +267,7 @@ impl OperatorSession {
             // Its queue was told that it takes no more; only a new bind takes that back.
             return self.come_back("wanted again while it was leaving", ctx);
         }
+        self.take_news(ctx);
         self.publish();
     }
 
@@ -250,6 +289,8 @@ impl OperatorSession {
         self.leaving_since = None;
         self.departing = false;
         self.farewell = None;
+        self.rest = BindRest::Awake;
+        self.take_last_answers();
         self.core.give_back(Serving::lost);
     }
 }
@@ -271,11 +312,7 @@ fn session_config(plan: Option<&OperatorPlan>) -> SessionConfig {
         timers: Timers {
             bind_answer: config.bind_timeout,
             enquire_link: config.enquire_link_interval,
-            enquire_link_answer: match config.protocol {
-                OperatorProtocol::Smpp => config.enquire_link_timeout,
-                // What stands between asks the gateway, in its way and as often as its protocol says.
-                _ => carrier::longest_silence(config),
-            },
+            enquire_link_answer: config.enquire_link_timeout,
             // The operator may be silent for hours; enquire_link tells whether it lives.
             inactivity: Duration::ZERO,
             ..Timers::default()
@@ -334,22 +371,8 @@ impl Supervised for OperatorSession {
 
 impl Linked for OperatorSession {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
-        let now = Instant::now();
         let before = octets.len();
-        loop {
-            let event = match self.core.next_event(octets, now) {
-                Ok(Some(event)) => event,
-                Ok(None) => break,
-                Err(bad) => {
-                    let why = format!("bad command_length {}", bad.length);
-                    self.core.write(|smpp, out| smpp.on_bad_length(bad, out));
-                    octets.clear();
-                    self.flush(ctx);
-                    return self.part(why, ctx);
-                }
-            };
-            self.on_event(event, ctx);
-        }
+        self.hear(octets, ctx);
         // What is left belongs to a PDU that is not complete yet.
         let read = before.saturating_sub(octets.len());
         self.meter.octets_received.inc_by(read as u64);
@@ -358,13 +381,19 @@ impl Linked for OperatorSession {
     }
 
     fn on_finished(&mut self, ctx: &mut Context<Self>) {
-        self.core.smpp.finish();
+        if self.core.protocol.sleep() {
+            return self.go_to_rest(ctx);
+        }
+        self.core.protocol.finish();
         self.part("the operator closed the connection", ctx);
     }
 
     fn on_closed(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
         if self.core.outbox.is_none() {
             return;
+        }
+        if self.farewell.is_none() && self.core.protocol.sleep() {
+            return self.lie_down(ctx);
         }
         let why = match (self.farewell.take(), error) {
             (Some(why), _) => why,
@@ -382,9 +411,9 @@ impl Linked for OperatorSession {
 impl Handler<DeliverBatch> for OperatorSession {
     type Result = ();
 
-    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+    fn handle(&mut self, batch: DeliverBatch, ctx: &mut Self::Context) {
         let Some(plan) = &self.plan else { return };
-        let send_as = plan.send_as(self.core.smpp.peer_version());
+        let send_as = plan.send_as(self.core.protocol.peer_version());
         let operation = match send_as {
             SendAs::SubmitSm => ("submit_sm", encode_submit_sm as Encode),
             SendAs::DeliverSm => ("deliver_sm", encode_deliver_sm as Encode),
@@ -405,7 +434,6 @@ impl Handler<DeliverBatch> for OperatorSession {
             }
             if plan.config.protocol != OperatorProtocol::Smpp {
                 pdu.validity_period = carrier::validity(message, now);
-                server_end::mark(&mut pdu, SENDER, &message.sender.to_be_bytes());
             }
             match shape::long_form(&pdu) {
                 Some(LongForm::Parts) => {
@@ -425,6 +453,8 @@ impl Handler<DeliverBatch> for OperatorSession {
                 refused: rewritten.err(),
             }
         });
+        self.take_news(ctx);
+        self.wake(ctx);
     }
 }
 
@@ -433,16 +463,7 @@ impl Handler<ReceiptReply> for OperatorSession {
 
     fn handle(&mut self, reply: ReceiptReply, ctx: &mut Self::Context) {
         self.core.intake = self.core.intake.saturating_sub(reply.results.len());
-        let Some(outbox) = &self.core.outbox else {
-            return;
-        };
-        write_shown(&self.core.node, &self.core.port, outbox, |out| {
-            for result in reply.results {
-                let status = CommandStatus(result.status);
-                traffic::acknowledge(&mut self.core.came_as, out, result.sequence, status);
-            }
-        });
-        outbox.resume();
+        self.acknowledge(reply.results.iter().map(|one| (one.sequence, one.status)));
         self.end_if_answered(ctx);
     }
 }

@@ -35,8 +35,9 @@ use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::timed_mailbox::{Timed, measured};
 use crate::actors::session::bind_permits::{self, KeptPermit};
-use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK, write_shown};
-use crate::actors::session::outgoing::{Encode, InFlight, Prepared};
+use crate::actors::session::bound::{Encode, InFlight};
+use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK};
+use crate::actors::session::outgoing::Prepared;
 use crate::clock;
 use crate::config::DeliverAs;
 use crate::content::pdu;
@@ -265,7 +266,7 @@ impl EsmeSession {
     /// The answer to an operation that is not served: cell broadcast has statuses of its own for peers
     /// that know it (5.0 §4.4, §4.6).
     fn refusal_of(&self, command_id: CommandId) -> CommandStatus {
-        if self.core.smpp.peer_version() < 0x50 {
+        if self.core.protocol.peer_version() < 0x50 {
             return CommandStatus::ESME_RINVCMDID;
         }
         match command_id {
@@ -320,7 +321,7 @@ impl EsmeSession {
     }
 
     fn publish(&mut self) {
-        self.core.snapshot.state = match self.core.smpp.state() {
+        self.core.snapshot.state = match self.core.protocol.state() {
             SessionState::Open => BindState::Connecting,
             SessionState::Binding => BindState::Binding,
             SessionState::Bound(_) => BindState::Bound,
@@ -389,7 +390,7 @@ impl Linked for EsmeSession {
                 break;
             }
             // What follows a bind waits for the verdict; what follows an order about others, for that.
-            if self.core.smpp.state() == SessionState::Binding || self.operations.is_full() {
+            if self.core.protocol.state() == SessionState::Binding || self.operations.is_full() {
                 break;
             }
         }
@@ -403,7 +404,7 @@ impl Linked for EsmeSession {
     /// Its half of the connection is closed; ours is, when everything is answered.
     fn on_finished(&mut self, _: &mut Context<Self>) {
         self.cut_off();
-        self.core.smpp.finish();
+        self.core.protocol.finish();
         self.end();
     }
 
@@ -417,7 +418,7 @@ impl Linked for EsmeSession {
 
     fn is_busy(&self) -> bool {
         self.core.has_enough(INTAKE)
-            || self.core.smpp.state() == SessionState::Binding
+            || self.core.protocol.state() == SessionState::Binding
             || self.operations.is_full()
             || self.is_about_to_unbind()
             || self.before_bind > UNBOUND

@@ -179,10 +179,11 @@ impl Outbox {
         }
     }
 
-    /// Closes the socket now, even with unwritten octets: an actor that sleeps until its next
+    /// Closes the socket now, and forgets unwritten octets: an actor that sleeps until its next
     /// connection must not keep this one.
     pub fn cut(&self) {
-        let inner = self.0.borrow();
+        let mut inner = self.0.borrow_mut();
+        inner.octets = BytesMut::new();
         inner.halves.iter().for_each(|half| half.sever());
     }
 }

@@ -1,4 +1,4 @@
-//! What a session has, whichever side of SMPP it is on: the state of the protocol, the octets on their
+//! What a session has, whichever side it is on: the state of the protocol, the octets on their
 //! way to the socket, the deliveries in its window, what waits for a commit, and the snapshot that the
 //! administrator sees. `EsmeSession` and `OperatorSession` each hold one and decide what its events mean.
 
@@ -13,15 +13,16 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::ports::QueuePort;
-use crate::actors::runtime::link::{Outbox, keep};
+use crate::actors::runtime::link::Outbox;
 use crate::actors::runtime::timed_mailbox::Timed;
+use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
 use crate::actors::session::data_sm;
-use crate::actors::session::outgoing::{Encode, InFlight, Prepared, Serving};
+use crate::actors::session::outgoing::{Prepared, Serving};
 use crate::content::door;
 use crate::pb::delivery::What;
 use crate::pb::{BindSnapshot, DeliverBatch, Message, ReportHeld, Submission, SubmitBatch};
-use crate::smpp::codec::{BadCommandLength, next_frame};
-use crate::smpp::session::{CloseReason, Event, Session, SessionState};
+use crate::smpp::codec::BadCommandLength;
+use crate::smpp::session::{CloseReason, Session};
 use crate::smpp::{CommandId, CommandStatus, DataSm, SubmitSm, encode_error_resp};
 
 /// Interval of [`SessionCore::tick`].
@@ -33,9 +34,10 @@ pub const LINGER: Duration = Duration::from_millis(500);
 /// First version with optional parameters and alert_notification.
 const WITH_TLVS: u8 = 0x34;
 
-pub struct SessionCore {
+pub struct SessionCore<P = Session<InFlight>> {
     pub node: Arc<NodeContext>,
-    pub smpp: Session<InFlight>,
+    /// What its peer speaks.
+    pub protocol: P,
     /// `None` while there is no connection.
     pub outbox: Option<Outbox>,
     /// The queue whose deliveries it sends, once it is bound to receive them.
@@ -85,16 +87,16 @@ impl CameAs {
 
 // === impl SessionCore ===
 
-impl SessionCore {
+impl<P: BoundProtocol> SessionCore<P> {
     pub fn new(
         node: Arc<NodeContext>,
-        smpp: Session<InFlight>,
+        protocol: P,
         port: Arc<BindPort>,
         snapshot: BindSnapshot,
     ) -> Self {
         Self {
             node,
-            smpp,
+            protocol,
             outbox: None,
             serving: None,
             port,
@@ -109,18 +111,14 @@ impl SessionCore {
     }
 
     /// Appends to what waits for the socket; `None` without a connection.
-    pub fn write<T>(
-        &mut self,
-        append: impl FnOnce(&mut Session<InFlight>, &mut BytesMut) -> T,
-    ) -> Option<T> {
+    pub fn write<T>(&mut self, append: impl FnOnce(&mut P, &mut BytesMut) -> T) -> Option<T> {
         let outbox = self.outbox.as_ref()?;
-        let smpp = &mut self.smpp;
-        Some(write_shown(&self.node, &self.port, outbox, |out| {
-            append(smpp, out)
-        }))
+        let view = view_of(&self.node, &self.port, &self.protocol);
+        let protocol = &mut self.protocol;
+        Some(write_shown(view, outbox, |out| append(protocol, out)))
     }
 
-    /// Takes the next PDU out of what the socket has brought. `None`: there is no whole one, or no
+    /// Takes the next event out of what the socket has brought. `None`: there is no whole one, or no
     /// connection any more.
     ///
     /// # Errors
@@ -129,24 +127,22 @@ impl SessionCore {
         &mut self,
         octets: &mut BytesMut,
         now: Instant,
-    ) -> Result<Option<Event<InFlight>>, BadCommandLength> {
-        if self.smpp.state() == SessionState::Closed {
-            // The session is over: what the peer still sends means nothing.
+    ) -> Result<Option<P::Event>, BadCommandLength> {
+        let Some(outbox) = &self.outbox else {
             octets.clear();
             return Ok(None);
-        }
-        let Some(frame) = next_frame(octets, self.smpp.config().max_pdu)? else {
-            return Ok(None);
         };
-        let frame = keep(frame);
-        show(&self.node, &self.port, false, &frame);
-        Ok(self.write(|smpp, out| smpp.on_frame(now.into_std(), frame, out)))
+        let view = view_of(&self.node, &self.port, &self.protocol);
+        let protocol = &mut self.protocol;
+        write_shown(view, outbox, |out| {
+            protocol.next_event(octets, now.into_std(), out, view)
+        })
     }
 
     /// Runs the timers of the protocol, and settles what has not been answered in time. Says why the
     /// session has to end; `None` without a connection.
     pub fn tick(&mut self, now: Instant) -> Option<Option<CloseReason>> {
-        let tick = self.write(|smpp, out| smpp.on_tick(now.into_std(), out))?;
+        let tick = self.write(|protocol, out| protocol.on_tick(now.into_std(), out))?;
         if let Some(serving) = &mut self.serving {
             for expired in tick.expired {
                 serving.unanswered(&expired);
@@ -171,7 +167,7 @@ impl SessionCore {
             return false;
         }
         let since = *self.stalled_since.get_or_insert(now);
-        now.duration_since(since) > self.smpp.config().response_timeout
+        now.duration_since(since) > self.protocol.response_timeout()
     }
 
     /// Begins to take the deliveries of this queue.
@@ -185,14 +181,14 @@ impl SessionCore {
             queue,
             session.clone().recipient(),
             session.clone().recipient(),
-            self.smpp.room(),
+            self.protocol.room(),
             &self.snapshot.peer,
         ));
     }
 
     /// Whether the peer knows optional parameters (3.4 §3.2.4).
     pub fn with_tlvs(&self) -> bool {
-        self.smpp.peer_version() >= WITH_TLVS
+        self.protocol.peer_version() >= WITH_TLVS
     }
 
     /// Sends a batch as `operation`, prepared one by one, without optional parameters for a peer that
@@ -213,7 +209,8 @@ impl SessionCore {
             return;
         };
         self.snapshot.sent_total += batch.deliveries.len() as u64;
-        let smpp = &mut self.smpp;
+        let view = view_of(&self.node, &self.port, &self.protocol);
+        let protocol = &mut self.protocol;
         let mut changed = 0;
         let prepare = |message: &Message, what| {
             let mut prepared = prepare(message, what);
@@ -228,9 +225,8 @@ impl SessionCore {
             prepared
         };
         let now = Instant::now().into_std();
-        let (node, port) = (&self.node, &self.port);
-        write_shown(node, port, outbox, |out| {
-            serving.deliver(smpp, batch, now, out, operation, prepare);
+        write_shown(view, outbox, |out| {
+            serving.deliver(protocol, batch, now, out, operation, prepare);
         });
         self.node.metrics.characters_changed.inc_by(changed as u64);
     }
@@ -244,6 +240,16 @@ impl SessionCore {
         }
         self.came_as.note(sequence, CommandId::DATA_SM);
         Some(data_sm::into_message(data))
+    }
+
+    /// Writes answers to requests of the peer. Nothing without a connection.
+    pub fn answer(&mut self, answer: impl FnOnce(&mut P, &mut CameAs, &mut BytesMut)) {
+        let Some(outbox) = &self.outbox else {
+            return;
+        };
+        let view = view_of(&self.node, &self.port, &self.protocol);
+        let (protocol, came_as) = (&mut self.protocol, &mut self.came_as);
+        write_shown(view, outbox, |out| answer(protocol, came_as, out));
     }
 
     /// Answers a request with an error.
@@ -312,14 +318,14 @@ impl SessionCore {
     /// Says what is in the window, to a queue that has restarted.
     pub fn report(&self) {
         if let Some(serving) = &self.serving {
-            serving.report(&self.smpp);
+            serving.report(&self.protocol);
         }
     }
 
     /// Leaves the queue and settles what is still unanswered, each by `settle`; idempotent.
     pub fn give_back(&mut self, settle: fn(&mut Serving, &InFlight)) {
         if let Some(mut serving) = self.serving.take() {
-            for lost in self.smpp.take_lost() {
+            for lost in self.protocol.take_lost() {
                 settle(&mut serving, &lost);
             }
             serving.flush();
@@ -338,30 +344,36 @@ impl SessionCore {
 
     /// Shows the session's figures to the administrator.
     pub fn publish(&mut self) {
-        self.snapshot.window = self.smpp.config().window as u32;
-        self.snapshot.in_flight = self.smpp.in_flight() as u32;
-        self.snapshot.interface_version = u32::from(self.smpp.peer_version());
+        self.snapshot.window = self.protocol.window() as u32;
+        self.snapshot.in_flight = self.protocol.in_flight() as u32;
+        self.snapshot.interface_version = u32::from(self.protocol.peer_version());
         self.port.snapshot.set(self.snapshot.clone());
     }
 }
 
+/// Where the PDUs of a bind are shown that speaks this protocol.
+fn view_of<'v>(
+    node: &'v NodeContext,
+    port: &'v BindPort,
+    protocol: &impl BoundProtocol,
+) -> LiveView<'v> {
+    LiveView {
+        node,
+        port,
+        dialect: protocol.dialect(),
+    }
+}
+
 /// Appends PDUs to what waits for the socket of a bind, and shows them to those who watch it.
-pub fn write_shown<T>(
-    node: &NodeContext,
-    port: &BindPort,
+fn write_shown<T>(
+    view: LiveView<'_>,
     outbox: &Outbox,
     append: impl FnOnce(&mut BytesMut) -> T,
 ) -> T {
     outbox.write(|out| {
         let before = out.len();
         let result = append(out);
-        show(node, port, true, &out[before..]);
+        view.see(true, &out[before..]);
         result
     })
-}
-
-/// Shows PDUs to those who watch the bind.
-fn show(node: &NodeContext, port: &BindPort, out: bool, octets: &[u8]) {
-    node.watches
-        .see_pdus(port.session, node.ids.node(), out, octets);
 }

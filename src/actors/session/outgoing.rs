@@ -13,43 +13,17 @@ use crate::actors::context::item::has_expired;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::context::traced::{AttemptOutcome, TracedAttempt};
 use crate::actors::runtime::timed_mailbox::Timed;
+use crate::actors::session::bound::{BoundProtocol, Encode, InFlight};
 use crate::clock;
 use crate::domain::callback::states::RETRYING;
 use crate::domain::command_status::RefusalClass;
-use crate::domain::trace::TraceId;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::{
     Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch,
 };
-use crate::smpp::session::Session;
 use crate::smpp::{CommandStatus, SubmitSm};
 use crate::store::SentRow;
-
-/// Appends one request with its sequence number.
-pub type Encode = fn(&mut BytesMut, u32, &SubmitSm);
-
-/// The context of one request in the window.
-#[derive(Debug, Clone)]
-pub struct InFlight {
-    pub id: u64,
-    pub attempt: u32,
-    pub what: What,
-    /// Kept when it is needed after the answer.
-    pub message: Option<Box<Message>>,
-    pub receipt_expected: bool,
-    /// Since when a receipt waited to be delivered: the final state (Unix milliseconds).
-    pub since: i64,
-    /// Present when the message is traced or watched.
-    pub traced: Option<Box<TracedAttempt>>,
-}
-
-impl InFlight {
-    /// The trace of the attempt, if there is one.
-    pub fn trace_id(&self) -> Option<TraceId> {
-        self.traced.as_ref().and_then(|attempt| attempt.trace_id())
-    }
-}
 
 /// One delivery, ready to be written.
 pub struct Prepared {
@@ -120,9 +94,9 @@ impl Serving {
     }
 
     /// Sends a batch as `operation`, prepared one by one. What cannot be sent is given back.
-    pub fn deliver(
+    pub fn deliver<P: BoundProtocol>(
         &mut self,
-        smpp: &mut Session<InFlight>,
+        protocol: &mut P,
         batch: DeliverBatch,
         now: Instant,
         out: &mut BytesMut,
@@ -161,13 +135,11 @@ impl Serving {
                 since,
                 traced,
             };
-            let sent = smpp.send(now, context, out, |out, sequence| {
-                operation(out, sequence, &prepared.pdu);
-            });
-            if sent.is_err() {
+            if !protocol.send(now, context, operation, &prepared.pdu, out) {
                 self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
             }
         }
+        protocol.end_batch(now, out);
         self.flush();
     }
 
@@ -400,11 +372,11 @@ impl Serving {
     }
 
     /// Says what this session holds, to a queue that has restarted.
-    pub fn report(&self, smpp: &Session<InFlight>) {
+    pub fn report(&self, protocol: &impl BoundProtocol) {
         self.port.post(Held {
             session: self.session,
-            ids: smpp.held().map(|held| held.id).collect(),
-            room: smpp.room() as u32,
+            ids: protocol.held().map(|held| held.id).collect(),
+            room: protocol.room() as u32,
         });
     }
 }

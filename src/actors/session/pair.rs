@@ -1,8 +1,8 @@
 //! What those have in common that stand between a session of ours, on a pair of sockets, and a peer that speaks another
 //! protocol: how octets are moved without either side waiting for the other to read.
 //!
-//! Used by the relays of carriers' gateways (`egress/carrier`) and of carriers' clients (`ingress/carrier`). What is to
-//! be written is kept; while that is [`MUCH`], the other side is not read.
+//! Used by the relay of carriers' clients (`ingress/carrier`). What is to be written is kept; while that is [`MUCH`], the
+//! other side is not read.
 
 use std::io;
 use std::time::Duration;

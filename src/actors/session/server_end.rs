@@ -1,8 +1,8 @@
 //! The SMSC's end of a bind over a pair of sockets: for what stands between a session of ours, which speaks SMPP as with
 //! any operator, and a peer that does not.
 //!
-//! Used by the ends of programs (`actors/local`) and of carriers' gateways (`egress/carrier`) and clients
-//! (`ingress/carrier`). What sessions add for them ([`mark`]) is added by the session of an operator and of an ESME.
+//! Used by the ends of programs (`actors/local`) and of carriers' clients (`ingress/carrier`), and what is made of messages
+//! by carriers' gateways (`egress/carrier`), too. What sessions add for clients ([`mark`]) is added by the session of an ESME.
 
 use std::time::Duration;
 
@@ -25,17 +25,11 @@ pub const WINDOW: usize = 4_096;
 /// registered_delivery: the bits that ask for a receipt (SMPP 3.4 §5.2.17).
 const RECEIPT_BITS: u8 = 0b11;
 
-/// A field of ours that never leaves the pair of sockets, in place of any that a peer has sent: the number of the account
-/// whose message this is, for a relay that tells its operator something else for each.
-pub const SENDER: u16 = 0x3FFE;
 /// A field that never leaves the pair of sockets: the number of the message, for a relay whose protocol names messages that are delivered.
 pub const NUMBER: u16 = 0x3FFF;
 
 /// A field that never leaves the pair of sockets: the text of a part that came in GBK, octet for octet.
 pub const GBK: u16 = 0x3FFD;
-
-/// The id in the answer to a message that was refused on this side, and never sent: no word of the peer.
-pub const NOT_SENT: &[u8] = b"not sent";
 
 /// Notes the text of a part as it came in GBK, where what is between the session and its peer has said so.
 pub fn take_gbk(message: &mut Message) {
@@ -47,6 +41,11 @@ pub fn take_gbk(message: &mut Message) {
         return;
     };
     message.tlvs = tlvs.without(&[GBK]).raw().clone();
+    came_in_gbk(message, gbk);
+}
+
+/// Notes that the text of a part came in GBK, octet for octet so.
+pub fn came_in_gbk(message: &mut Message, gbk: Bytes) {
     message.composition = Some(Box::new(Composition {
         gbk,
         ..Composition::default()

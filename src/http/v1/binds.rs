@@ -52,7 +52,8 @@ pub(super) async fn one(
 /// The PDUs of one session, as they pass.
 ///
 /// Server-sent events: `begun`, then `steps` with the PDUs since the one before, and `end`. Nothing is kept of what
-/// nobody looks at. A bind of a protocol other than SMPP is shown as the SMPP that it is translated to. No password is
+/// nobody looks at. A bind to an operator over CMPP, SMGP or SGIP is shown in its own protocol, with results as statuses
+/// of SMPP; a client over CMPP, and a program on the same machine, as the SMPP that they are translated to. No password is
 /// shown.
 #[utoipa::path(get, path = "/v1/binds/{node}/{session}/pdus", tag = "binds",
     params(("node" = u8, Path, description = "The node that has it"),

@@ -13,7 +13,7 @@ use crate::actors::callbacks::form::{self, Callback};
 use crate::actors::context::plan::{AccountPlan, Plan, form_of};
 use crate::actors::context::traced::TracedAttempt;
 use crate::actors::receipts::{self, receipt};
-use crate::actors::session::outgoing::InFlight;
+use crate::actors::session::bound::InFlight;
 use crate::content;
 use crate::domain::callback::states;
 use crate::domain::queue_name::QueueName;

@@ -8,6 +8,7 @@ use crate::carrier::fields::{Content, Recipients, Tail, Text, Varying, Widened};
 use crate::cmpp::bodies::{DeliverResp, Submit};
 use crate::cmpp::{Body, Cmpp, Report, status};
 use crate::config::{Carrier, OperatorConfig};
+use crate::pb::PduDialect;
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
 
@@ -17,6 +18,13 @@ const FREE: &str = "01";
 impl Gateway for Cmpp {
     /// Msg_Id.
     type Came = u64;
+
+    fn dialect(self) -> PduDialect {
+        match self {
+            Self::V20 => PduDialect::Cmpp20,
+            Self::V30 => PduDialect::Cmpp30,
+        }
+    }
 
     fn login(&self, operator: &OperatorConfig, _: BindType, now_ms: i64) -> Body {
         let secret = operator.password.expose_secret().as_bytes();

@@ -1,4 +1,4 @@
-//! What a protocol of a carrier must say so that [`super::relay`] can translate it.
+//! What a protocol of a carrier must say so that [`super::bind`] can speak it.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use crate::actors::session::pair::china;
 use crate::carrier::outcome::Outcome;
 use crate::carrier::{Protocol, SessionConfig, Unwritable};
 use crate::config::{Carrier, OperatorConfig};
+use crate::pb::PduDialect;
 use crate::smpp::CommandStatus;
 use crate::smpp::session::BindType;
 
@@ -88,6 +89,9 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
     /// Whether a connection without work is closed, and made anew when there is some.
     const SLEEPS: bool = false;
 
+    /// What its PDUs are written in.
+    fn dialect(self) -> PduDialect;
+
     /// The protocol at this time, in milliseconds since 1970, where requests say when they are made.
     fn at(self, _: i64) -> Self {
         self
@@ -127,7 +131,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
 pub(super) fn session_of<G: Gateway>(operator: &OperatorConfig) -> SessionConfig {
     let configured = operator.carrier().requests.map(|most| most as usize);
     SessionConfig {
-        // The session keeps the window and the time for an answer; a late answer is still told.
+        // The bind keeps the window and the time for an answer; a late answer is still told.
         window: configured
             .or(G::MOST_REQUESTS)
             .unwrap_or(2 * operator.window as usize),

@@ -1,5 +1,5 @@
 //! A gateway of SGIP that has connected to us: reads its login and finds out which operator it belongs to, by name,
-//! password and address. Then a relay serves it, whose other side is a session of that operator like any receiver.
+//! password and address. Then a session of that operator serves it like any receiver.
 //!
 //! Called by [`crate::actors::egress::gateway_listener`]. Invariants: nobody is told whether it was the name or the
 //! password that is wrong, and only after a while; a login is answered when the session is there that takes what comes.
@@ -12,12 +12,11 @@ use bytes::BytesMut;
 use secrecy::ExposeSecret as _;
 use subtle::ConstantTimeEq as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UnixStream;
 
+use super::bind::{CarrierBind, CarrierPeer};
 use super::gateway::session_of_theirs;
-use super::relay::Relay;
 use super::sgip::FROM_GATEWAY;
-use super::{sgip_of, socket};
+use super::sgip_of;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::egress::given::Gateways;
@@ -33,15 +32,15 @@ use crate::sgip::{Body, Pdu, Sgip, Version, status};
 /// Octets of one read: a login is short.
 const READ: usize = 4096;
 
-/// Reads the login of a gateway; gives the operator that it belongs to and the connection on which our session speaks
-/// SMPP. `None`: it was refused, or is gone.
+/// Reads the login of a gateway; gives the operator that it belongs to, the connection, and what a session speaks on it.
+/// `None`: it was refused, or is gone.
 pub(in crate::actors::egress) async fn admit(
     node: &Arc<NodeContext>,
     guard: &BindGuard,
     gateways: &Gateways,
     mut wire: Wire,
     peer: SocketAddr,
-) -> Option<(u32, Wire)> {
+) -> Option<(u32, Wire, Box<dyn CarrierPeer + Send>)> {
     let config = node.config();
     let within = config.smpp.session_init_timeout;
     let reading = tokio::time::timeout(within, login(node, &mut wire));
@@ -66,15 +65,10 @@ pub(in crate::actors::egress) async fn admit(
     guard.forgive(peer.ip(), &bind.login_name.0);
     session.protocol = sgip_of(&plan.config);
     session.share(&gateways.brought_of(plan.id));
-    let (ours, theirs) = UnixStream::pair().ok()?;
     let operator = plan.id;
     let welcome = (pdu.sequence, answer(status::OK));
-    let node = Arc::clone(node);
-    actix::spawn(async move {
-        let relay = Relay::of_gateway(session, node, plan, welcome);
-        socket::serve(relay, theirs, wire).await;
-    });
-    Some((operator, Wire::Local(ours)))
+    let bind = CarrierBind::of_gateway(session, Arc::clone(node), plan, welcome);
+    Some((operator, wire, Box::new(bind)))
 }
 
 /// Whether a gateway of some operator comes from this address.

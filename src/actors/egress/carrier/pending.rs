@@ -1,5 +1,5 @@
 //! Messages that wait until the gateway may be sent another request. Those with the same content go to their recipients
-//! in one request, where the protocol can say that. Called by [`super::relay`].
+//! in one request, where the protocol can say that. Called by [`super::bind`].
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -21,8 +21,8 @@ const PASSED_OVER: usize = 16;
 /// A message to one recipient.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    /// Of its submit_sm.
-    pub sequence: u32,
+    /// In the window of the bind.
+    pub number: u32,
     pub to: Bytes,
     pub draft: Draft,
     /// What the gateway is told with it beside what SMPP has.
@@ -43,15 +43,15 @@ pub(super) struct Pending(VecDeque<Waiting>);
 
 impl Waiting {
     /// What has just come from the session.
-    pub fn new(sequence: u32, message: &SubmitSm, carrier: Arc<Carrier>) -> Self {
+    pub fn new(number: u32, message: &SubmitSm, carrier: Arc<Carrier>, since: Instant) -> Self {
         let now = clock::now_ms();
         Self {
-            sequence,
+            number,
             to: message.destination_addr.clone(),
             draft: draft_of(message, carrier.gbk),
             carrier,
             alone: false,
-            since: Instant::now(),
+            since,
             until: parse_time(&message.validity_period, now).ok().flatten(),
         }
     }
@@ -86,7 +86,8 @@ impl Pending {
     /// before stays behind that one.
     pub fn next(&mut self, most: usize) -> Vec<Waiting> {
         let mut group: Vec<Waiting> = self.0.pop_front().into_iter().collect();
-        let Some(first) = group.first().filter(|first| !first.alone) else {
+        let shares = |first: &&Waiting| most > 1 && !first.alone;
+        let Some(first) = group.first().filter(shares) else {
             return group;
         };
         // Recipients of what is in the group and of what was passed over: nothing else may go to them now.
@@ -114,10 +115,10 @@ impl Pending {
         group
     }
 
-    /// Takes those that have waited for longer than this.
+    /// Takes those that have waited for so long.
     pub fn take_overdue(&mut self, now: Instant, patience: Duration) -> Vec<Waiting> {
         let is_overdue =
-            |message: &Waiting| now.saturating_duration_since(message.since) > patience;
+            |message: &Waiting| now.saturating_duration_since(message.since) >= patience;
         if !self.0.iter().any(is_overdue) {
             return Vec::new();
         }
@@ -143,16 +144,16 @@ mod tests {
                 validity_period: validity.to_owned().into(),
                 ..SubmitSm::default()
             };
-            Waiting::new(1, &message, Arc::default())
+            Waiting::new(1, &message, Arc::default(), Instant::now())
         };
         assert!(!until("").has_expired(), "its gateway decides");
         assert!(!until("000000000040000R").has_expired());
         assert!(until("200101000000000+").has_expired());
     }
 
-    fn waiting(sequence: u32, to: &str, text: &str) -> Waiting {
+    fn waiting(number: u32, to: &str, text: &str) -> Waiting {
         Waiting {
-            sequence,
+            number,
             to: to.to_owned().into(),
             draft: Draft {
                 content: text.to_owned().into(),
@@ -172,18 +173,18 @@ mod tests {
             fee_code: "10".to_owned(),
             ..Carrier::default()
         };
-        for (sequence, to, carrier) in [
+        for (number, to, carrier) in [
             (1, "a", Carrier::default()),
             (2, "b", paid),
             (3, "c", Carrier::default()),
         ] {
             pending.push(Waiting {
                 carrier: Arc::new(carrier),
-                ..waiting(sequence, to, "x")
+                ..waiting(number, to, "x")
             });
         }
-        assert_eq!(sequences(&pending.next(3)), [1, 3]);
-        assert_eq!(sequences(&pending.next(3)), [2]);
+        assert_eq!(numbers(&pending.next(3)), [1, 3]);
+        assert_eq!(numbers(&pending.next(3)), [2]);
     }
 
     #[test]
@@ -197,35 +198,35 @@ mod tests {
             ..waiting(2, "b", "x")
         });
         let patience = Duration::from_secs(5);
-        assert_eq!(sequences(&pending.take_overdue(later, patience)), [1]);
+        assert_eq!(numbers(&pending.take_overdue(later, patience)), [1]);
         assert!(pending.take_overdue(later, patience).is_empty());
-        assert_eq!(sequences(&pending.next(3)), [2]);
+        assert_eq!(numbers(&pending.next(3)), [2]);
     }
 
     #[test]
     fn a_number_with_and_without_its_country_is_one_recipient() {
         let mut pending = Pending::default();
-        for (sequence, to) in [
+        for (number, to) in [
             (1, "8613000000001"),
             (2, "13000000001"),
             (3, "+8613000000001"),
             (4, "8613000000002"),
         ] {
-            pending.push(waiting(sequence, to, "x"));
+            pending.push(waiting(number, to, "x"));
         }
-        assert_eq!(sequences(&pending.next(100)), [1, 4]);
-        assert_eq!(sequences(&pending.next(100)), [2]);
-        assert_eq!(sequences(&pending.next(100)), [3]);
+        assert_eq!(numbers(&pending.next(100)), [1, 4]);
+        assert_eq!(numbers(&pending.next(100)), [2]);
+        assert_eq!(numbers(&pending.next(100)), [3]);
     }
 
-    fn sequences(messages: &[Waiting]) -> Vec<u32> {
-        messages.iter().map(|message| message.sequence).collect()
+    fn numbers(messages: &[Waiting]) -> Vec<u32> {
+        messages.iter().map(|message| message.number).collect()
     }
 
     #[test]
     fn messages_of_one_content_go_together_and_others_keep_their_order() {
         let mut pending = Pending::default();
-        for (sequence, to, text) in [
+        for (number, to, text) in [
             (1, "a", "x"),
             (2, "b", "y"),
             (3, "b", "x"),
@@ -234,26 +235,26 @@ mod tests {
             (6, "d", "x"),
             (7, "e", "x"),
         ] {
-            pending.push(waiting(sequence, to, text));
+            pending.push(waiting(number, to, text));
         }
         // The second message to a would have no report of its own, and that to b would pass an earlier one.
         let first = pending.next(3);
-        assert_eq!(sequences(&first), [1, 5, 6]);
-        assert_eq!(sequences(&pending.next(3)), [2]);
+        assert_eq!(numbers(&first), [1, 5, 6]);
+        assert_eq!(numbers(&pending.next(3)), [2]);
         // What was refused together goes alone.
         pending.give_back(first, true);
-        assert_eq!(sequences(&pending.next(3)), [1]);
-        assert_eq!(sequences(&pending.next(3)), [5]);
-        assert_eq!(sequences(&pending.next(3)), [6]);
-        assert_eq!(sequences(&pending.next(1)), [3]);
-        assert_eq!(sequences(&pending.next(100)), [4, 7]);
+        assert_eq!(numbers(&pending.next(3)), [1]);
+        assert_eq!(numbers(&pending.next(3)), [5]);
+        assert_eq!(numbers(&pending.next(3)), [6]);
+        assert_eq!(numbers(&pending.next(1)), [3]);
+        assert_eq!(numbers(&pending.next(100)), [4, 7]);
         assert!(pending.is_empty() && pending.next(100).is_empty());
     }
 
     #[test]
     fn no_message_passes_an_earlier_one_to_its_recipient() {
         let mut pending = Pending::default();
-        for (sequence, to, text, alone) in [
+        for (number, to, text, alone) in [
             (1, "8613000000001", "x", false),
             (2, "8613000000002", "y", false),
             (3, "+8613000000002", "x", false),
@@ -263,14 +264,14 @@ mod tests {
         ] {
             pending.push(Waiting {
                 alone,
-                ..waiting(sequence, to, text)
+                ..waiting(number, to, text)
             });
         }
-        assert_eq!(sequences(&pending.next(100)), [1, 6]);
-        assert_eq!(sequences(&pending.next(100)), [2]);
+        assert_eq!(numbers(&pending.next(100)), [1, 6]);
+        assert_eq!(numbers(&pending.next(100)), [2]);
         // The fifth is behind the fourth, which goes alone.
-        assert_eq!(sequences(&pending.next(100)), [3]);
-        assert_eq!(sequences(&pending.next(100)), [4]);
-        assert_eq!(sequences(&pending.next(100)), [5]);
+        assert_eq!(numbers(&pending.next(100)), [3]);
+        assert_eq!(numbers(&pending.next(100)), [4]);
+        assert_eq!(numbers(&pending.next(100)), [5]);
     }
 }

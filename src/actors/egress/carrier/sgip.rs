@@ -14,6 +14,7 @@ use crate::carrier::outcome::Outcome;
 use crate::clock;
 use crate::config::{Carrier, OperatorConfig};
 use crate::domain::address;
+use crate::pb::PduDialect;
 use crate::sgip::bodies::{
     Bind, BindResp, CheckUserResp, Deliver, DeliverResp, Report, ReportResp, Submit, TraceResp,
     UserRptResp,
@@ -56,6 +57,10 @@ impl Gateway for Sgip {
     const MOST_RECIPIENTS: usize = 100;
     const MOST_REQUESTS: Option<usize> = Some(32);
     const SLEEPS: bool = true;
+
+    fn dialect(self) -> PduDialect {
+        PduDialect::Sgip
+    }
 
     fn at(self, now_ms: i64) -> Self {
         Self {

@@ -8,6 +8,7 @@ use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, tim
 use crate::carrier::fields::{Content, Raw, Recipients, Text};
 use crate::carrier::link_id::MOST;
 use crate::config::{Carrier, OperatorConfig};
+use crate::pb::PduDialect;
 use crate::smgp::bodies::{
     CHARGE_USER_TYPE, Deliver, DeliverResp, LINK_ID, MSG_SRC, Options, PK_NUMBER, PK_TOTAL, Submit,
     TP_PID, TP_UDHI,
@@ -28,6 +29,10 @@ const SOURCE: usize = 8;
 impl Gateway for Smgp {
     /// MsgID.
     type Came = [u8; 10];
+
+    fn dialect(self) -> PduDialect {
+        PduDialect::Smgp
+    }
 
     fn login(&self, operator: &OperatorConfig, bind: BindType, now_ms: i64) -> Body {
         let secret = operator.password.expose_secret().as_bytes();

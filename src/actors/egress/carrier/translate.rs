@@ -1,9 +1,9 @@
-//! Messages of SMPP in the terms of carriers, and the other way: called by [`super::relay`]. Pure.
+//! Messages of SMPP in the terms of carriers, and the other way: called by [`super::bind`] and [`super::pending`]. Pure.
 
 use bytes::Bytes;
 
 use super::gateway::{Draft, Incoming};
-use crate::actors::session::server_end::{GBK, carrying, esm_class, mark, wants_receipt};
+use crate::actors::session::server_end::{carrying, esm_class, wants_receipt};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::text::{self, Format};
 use crate::content::pdu;
@@ -121,7 +121,6 @@ pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
         content,
         link_id,
     } = incoming;
-    let gbk = text::part_in_gbk(format, &content, has_header);
     let (data_coding, content) = text::for_smpp(format, content, has_header);
     let mut message = SubmitSm {
         source_addr: from,
@@ -132,8 +131,5 @@ pub(super) fn deliver_of(incoming: Incoming) -> SubmitSm {
         ..SubmitSm::default()
     };
     push_link_id(&mut message.tlvs, &link_id);
-    if let Some(gbk) = gbk {
-        mark(&mut message, GBK, &gbk);
-    }
     carrying(message, content)
 }

@@ -24,7 +24,7 @@ fn remember(node: &NodeContext, queue: u32, said: Option<&managed::Credentials>)
 impl OperatorSession {
     /// Whether the configuration still wants this slot.
     pub(super) fn is_wanted(&self) -> bool {
-        if self.options.given.is_some() {
+        if self.is_given {
             return self.plan.is_some();
         }
         self.plan.as_ref().is_some_and(|plan| {
@@ -45,11 +45,8 @@ impl OperatorSession {
             return;
         };
         self.state(BindState::Connecting);
-        if let Some(given) = &self.options.given {
-            return match given.take() {
-                Some((wire, peer)) => self.connected(wire, peer, None, ctx),
-                None => self.end(ctx),
-            };
+        if self.is_given {
+            return self.connect_given(ctx);
         }
         let node = Arc::clone(&self.core.node);
         let within = plan.config.bind_timeout;
@@ -72,7 +69,7 @@ impl OperatorSession {
             match tokio::time::timeout(within, dial::dial(&node, config)).await {
                 Ok(connected) => {
                     let (wire, peer) = connected?;
-                    Ok((carrier::translated(&node, wire, &plan)?, peer, said))
+                    Ok((wire, peer, said))
                 }
                 Err(_) => Err("connect: no connection in time".to_owned()),
             }
@@ -97,8 +94,6 @@ impl OperatorSession {
         let Some(plan) = self.plan.clone() else {
             return;
         };
-        self.core.snapshot.peer = peer;
-        self.core.outbox = Some(wire.attach(ctx, WRITE_LIMIT));
         self.take_terms(said.as_ref());
         let config = said.as_ref().map_or(&plan.config, |said| &said.operator);
         let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
@@ -111,12 +106,42 @@ impl OperatorSession {
             addr_npi: 0,
             address_range: octets(&config.address_range),
         };
-        let bind_type = self.options.bind_type;
-        let now = Instant::now().into_std();
-        self.core.smpp = Session::new(session_config(Some(&plan)), now);
+        let protocol = match carrier::peer_of(&self.core.node, &plan) {
+            Some(carrier) => SpokenProtocol::Carrier(carrier),
+            None => {
+                let now = Instant::now().into_std();
+                SpokenProtocol::Smpp(Session::new(session_config(Some(&plan)), now))
+            }
+        };
+        self.begin(wire, peer, protocol, bind, ctx);
+    }
+
+    /// Takes the connection that the operator's gateway has made to us; a session that is started again has none.
+    fn connect_given(&mut self, ctx: &mut Context<Self>) {
+        let Some(given) = self.given.take() else {
+            return self.end(ctx);
+        };
+        self._counted = Some(given.counted);
+        let bind = BindRequest::default();
+        self.begin(given.wire, given.peer, given.protocol, bind, ctx);
+    }
+
+    fn begin(
+        &mut self,
+        wire: Wire,
+        peer: String,
+        protocol: SpokenProtocol,
+        bind: BindRequest,
+        ctx: &mut Context<Self>,
+    ) {
+        self.core.snapshot.peer = peer;
+        self.core.outbox = Some(wire.attach(ctx, WRITE_LIMIT));
+        self.core.protocol = protocol;
+        let (bind_type, now) = (self.options.bind_type, Instant::now().into_std());
         self.core
-            .write(|smpp, out| smpp.bind(now, bind_type, bind, out));
+            .write(|protocol, out| protocol.bind(now, bind_type, bind, out));
         self.state(BindState::Binding);
+        self.take_news(ctx);
     }
 
     /// Adopts the kind of bind that the management service wants. A kind other than a transceiver counts
@@ -196,6 +221,8 @@ impl OperatorSession {
             self.core.join(queue, &ctx.address());
         }
         self.state(BindState::Bound);
+        let now = Instant::now().into_std();
+        self.core.write(|protocol, out| protocol.welcome(now, out));
     }
 
     /// The session is over, but for the answers to what the operator has brought: they go out before
@@ -244,7 +271,7 @@ impl OperatorSession {
         self.core.snapshot.reconnect_attempts = 0;
         // Before it is looked at whether it is suspended: who resumes it then wakes it.
         let wakes = self.health.wakes();
-        let after = if self.is_leaving() || self.options.given.is_some() {
+        let after = if self.is_leaving() || self.is_given {
             self.state(BindState::Closed);
             AfterStop::End
         } else if self.core.port.suspended.load(Ordering::Relaxed) {
@@ -266,7 +293,7 @@ impl OperatorSession {
         if self.departing {
             return self.depart(ctx);
         }
-        if self.options.given.is_some() {
+        if self.is_given {
             tracing::info!(operator = %self.core.snapshot.name, peer = %self.core.snapshot.peer, why, "a gateway's connection has ended");
             self.leave();
             return self.end(ctx);
@@ -310,6 +337,7 @@ impl OperatorSession {
 
     /// Gives back what is unanswered. Who has ended the session decides whether it is under suspicion.
     fn give_back(&mut self) {
+        self.take_last_answers();
         let is_ours = self.departing
             || self.retired
             || self.leaving_since.is_some()
@@ -317,7 +345,7 @@ impl OperatorSession {
         if is_ours {
             self.core.give_back(Serving::lost);
         } else {
-            self.cut_off |= self.core.smpp.in_flight() > 0 && self.core.serving.is_some();
+            self.cut_off |= self.core.protocol.in_flight() > 0 && self.core.serving.is_some();
             self.core.give_back(Serving::ended);
         }
     }

@@ -39,10 +39,10 @@ impl OperatorSession {
         // Fewer binds are wanted, or another node shall have this one: there is no hurry.
         let draining = self.core.node.draining.load(Ordering::Relaxed);
         let time_is_over = (draining || self.departing) && self.left_long_enough();
-        if draining && time_is_over && self.core.smpp.state() == SessionState::Unbinding {
+        if draining && time_is_over && self.core.protocol.state() == SessionState::Unbinding {
             return self.come_back("unbound at the end of the drain", ctx);
         }
-        if time_is_over || (self.core.smpp.in_flight() == 0 && self.core.intake == 0) {
+        if time_is_over || (self.core.protocol.in_flight() == 0 && self.core.intake == 0) {
             self.core
                 .write(|smpp, out| smpp.unbind(now.into_std(), out));
         }
@@ -57,7 +57,7 @@ impl OperatorSession {
     /// Ends the bind in good order; at once when there is none, or when it is ordered again.
     pub(super) fn end_by_order(&mut self, ctx: &mut Context<Self>) {
         let again = std::mem::replace(&mut self.departing, true);
-        match self.core.smpp.state() {
+        match self.core.protocol.state() {
             SessionState::Bound(_) if self.core.outbox.is_some() && !again => {
                 self.finish_windows(Instant::now(), ctx);
             }
@@ -69,7 +69,7 @@ impl OperatorSession {
     /// Whether the windows are to be finished and the bind ended: the process stops, another node
     /// shall have this slot, or there are to be fewer.
     pub(super) fn is_leaving(&self) -> bool {
-        if self.options.given.is_some() {
+        if self.is_given {
             let is_gone = self.newest_plan().is_none();
             return is_gone || self.core.node.draining.load(Ordering::Relaxed);
         }

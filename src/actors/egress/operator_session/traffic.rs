@@ -4,25 +4,62 @@
 use super::*;
 
 impl OperatorSession {
-    pub(super) fn on_event(&mut self, event: Event<InFlight>, ctx: &mut Context<Self>) {
+    /// Takes the events of what was read.
+    pub(super) fn hear(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
+        let now = Instant::now();
+        loop {
+            match self.core.next_event(octets, now) {
+                Ok(Some(event)) => self.on_event(event, ctx),
+                Ok(None) => return,
+                Err(bad) => {
+                    let why = format!("bad command_length {}", bad.length);
+                    self.core
+                        .write(|protocol, out| protocol.on_bad_length(bad, out));
+                    octets.clear();
+                    self.flush(ctx);
+                    return self.part(why, ctx);
+                }
+            }
+        }
+    }
+
+    /// Takes events that no octets have brought.
+    pub(super) fn take_news(&mut self, ctx: &mut Context<Self>) {
+        if self.core.protocol.has_news() {
+            self.hear(&mut BytesMut::new(), ctx);
+            self.flush(ctx);
+        }
+    }
+
+    /// Takes the answers that are known when the session is over.
+    pub(super) fn take_last_answers(&mut self) {
+        for answer in self.core.protocol.last_answers() {
+            self.on_answer(answer);
+        }
+        self.tell_sent();
+    }
+
+    fn on_event(&mut self, event: OperatorEvent, ctx: &mut Context<Self>) {
         match event {
-            Event::Nothing | Event::Bind { .. } => {}
-            Event::BindResult { status, .. } => self.bind_result(status, ctx),
-            Event::Request(pdu) => self.on_request(pdu),
-            Event::Response {
-                pdu,
-                context,
-                sent_at,
-                late,
-            } => self.on_response(pdu, context, sent_at, late),
-            Event::Unbind => {
+            OperatorEvent::Nothing => {}
+            OperatorEvent::BindResult(status) => self.bind_result(status, ctx),
+            OperatorEvent::Request(pdu) => self.on_request(pdu),
+            OperatorEvent::Brought {
+                sequence,
+                deliver,
+                gbk,
+            } => self.on_brought(sequence, deliver, gbk),
+            OperatorEvent::Answered(answer) => self.on_answer(answer),
+            OperatorEvent::Unbind => {
                 self.part("the operator has unbound", ctx);
                 // In good order: there is no hurry.
                 self.cut_off = false;
             }
-            Event::Close(CloseReason::UnbindDone) => self.part("unbound", ctx),
-            Event::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
-            Event::Answered { .. } => self.core.snapshot.errors_total += 1,
+            OperatorEvent::Close(CloseReason::UnbindDone) => self.part("unbound", ctx),
+            OperatorEvent::Close(reason) => self.come_back(&format!("{reason:?}"), ctx),
+            OperatorEvent::Ended(why) => self.part(why, ctx),
+            OperatorEvent::Asleep => self.go_to_rest(ctx),
+            OperatorEvent::Refused => self.core.snapshot.errors_total += 1,
         }
     }
 
@@ -40,19 +77,7 @@ impl OperatorSession {
             body => body,
         };
         match body {
-            Body::DeliverSm(deliver) if self.is_receipt(&deliver) => {
-                self.on_receipt(sequence, &deliver)
-            }
-            Body::DeliverSm(deliver) => {
-                self.core.snapshot.received_total += 1;
-                let kind = ingest::kind_of(&self.core.node, self.options.operator, &deliver);
-                let mut message = pdu::message_of(deliver, kind);
-                let protocol = self.plan.as_ref().map(|plan| plan.config.protocol);
-                if protocol != Some(OperatorProtocol::Smpp) {
-                    server_end::take_gbk(&mut message);
-                }
-                self.core.submit(sequence, message);
-            }
+            Body::DeliverSm(deliver) => self.on_brought(sequence, deliver, None),
             Body::AlertNotification(alert) => {
                 alert::pass_on(&self.core.node, self.options.operator, alert);
             }
@@ -64,6 +89,19 @@ impl OperatorSession {
         }
     }
 
+    fn on_brought(&mut self, sequence: u32, deliver: SubmitSm, gbk: Option<Bytes>) {
+        self.core.snapshot.received_total += 1;
+        if self.is_receipt(&deliver) {
+            return self.on_receipt(sequence, &deliver);
+        }
+        let kind = ingest::kind_of(&self.core.node, self.options.operator, &deliver);
+        let mut message = pdu::message_of(deliver, kind);
+        if let Some(gbk) = gbk {
+            server_end::came_in_gbk(&mut message, gbk);
+        }
+        self.core.submit(sequence, message);
+    }
+
     /// Whether it is a receipt: by its marks, or by its text where the operator does not mark them.
     fn is_receipt(&self, deliver: &SubmitSm) -> bool {
         receipt::is_receipt(deliver)
@@ -72,7 +110,6 @@ impl OperatorSession {
     }
 
     fn on_receipt(&mut self, sequence: u32, deliver: &SubmitSm) {
-        self.core.snapshot.received_total += 1;
         let states = self.plan.as_ref().map(|plan| &plan.receipt_states);
         let receipt = OperatorReceipt {
             sequence,
@@ -87,33 +124,31 @@ impl OperatorSession {
         self.receipts.push(receipt);
     }
 
-    fn on_response(
-        &mut self,
-        pdu: Pdu,
-        context: InFlight,
-        sent_at: std::time::Instant,
-        late: bool,
-    ) {
+    fn on_answer(&mut self, answer: OperatorAnswer) {
+        let OperatorAnswer {
+            context,
+            status,
+            message_id: theirs,
+            sent_at,
+            late,
+            unsent,
+        } = answer;
         let elapsed = sent_at.elapsed();
         self.core.snapshot.answered(elapsed);
-        self.failures = 0;
+        if !unsent {
+            self.failures = 0;
+        }
         let Some(serving) = &mut self.core.serving else {
             return;
         };
         let latency_ms = elapsed.as_millis() as u32;
-        let theirs = match pdu.body {
-            Body::SubmitSmResp(resp) | Body::DeliverSmResp(resp) | Body::DataSmResp(resp) => {
-                resp.message_id
-            }
-            _ => Bytes::new(),
-        };
-        if !pdu.status.is_ok() {
+        if !status.is_ok() {
             if late {
-                serving.refused_late(&context, pdu.status.0, elapsed);
+                serving.refused_late(&context, status.0, elapsed);
             } else {
-                serving.refused(&context, pdu.status.0, elapsed);
+                serving.refused(&context, status.0, elapsed);
             }
-            if theirs == server_end::NOT_SENT {
+            if unsent {
                 serving.unsent();
             }
             return;
@@ -150,16 +185,7 @@ impl OperatorSession {
     pub(super) fn flush(&mut self, ctx: &mut Context<Self>) {
         let operator = self.options.operator;
         let node = Arc::clone(&self.core.node);
-        if !self.sent.is_empty() {
-            let sent = std::mem::take(&mut self.sent);
-            let session = self.core.port.session;
-            node.tell_sent(SentBatch {
-                operator,
-                sent,
-                confirm: false,
-                session,
-            });
-        }
+        self.tell_sent();
         if let Some(serving) = &mut self.core.serving {
             serving.flush();
         }
@@ -190,44 +216,39 @@ impl OperatorSession {
         }
     }
 
-    fn answer_mo(&mut self, sequences: &[u32], reply: Option<&SubmitReply>) {
-        let Some(outbox) = &self.core.outbox else {
-            return;
-        };
-        let came_as = &mut self.core.came_as;
-        write_shown(
-            &self.core.node,
-            &self.core.port,
-            outbox,
-            |out| match reply {
-                Some(reply) => {
-                    for result in &reply.results {
-                        let status = CommandStatus(result.status);
-                        acknowledge(came_as, out, result.sequence, status);
-                    }
-                }
-                // Whether it was accepted is unknown: the operator brings it again.
-                None => sequences.iter().for_each(|sequence| {
-                    acknowledge(came_as, out, *sequence, CommandStatus::ESME_RX_T_APPN);
-                }),
-            },
-        );
-        outbox.resume();
-    }
-}
-
-/// Answers a deliver_sm, or a data_sm if it came as one.
-pub(super) fn acknowledge(
-    came_as: &mut CameAs,
-    out: &mut BytesMut,
-    sequence: u32,
-    status: CommandStatus,
-) {
-    match came_as.take(sequence) {
-        Some(operation) => {
-            let tail = SubmitRespTail::default();
-            encode_message_resp(out, operation.response(), sequence, status, tail);
+    fn tell_sent(&mut self) {
+        if !self.sent.is_empty() {
+            self.core.node.tell_sent(SentBatch {
+                operator: self.options.operator,
+                sent: std::mem::take(&mut self.sent),
+                confirm: false,
+                session: self.core.port.session,
+            });
         }
-        None => encode_deliver_sm_resp(out, sequence, status),
+    }
+
+    fn answer_mo(&mut self, sequences: &[u32], reply: Option<&SubmitReply>) {
+        match reply {
+            Some(reply) => {
+                self.acknowledge(reply.results.iter().map(|one| (one.sequence, one.status)));
+            }
+            // Whether it was accepted is unknown: the operator brings it again.
+            None => {
+                let status = CommandStatus::ESME_RX_T_APPN.0;
+                self.acknowledge(sequences.iter().map(|sequence| (*sequence, status)));
+            }
+        }
+    }
+
+    /// Answers receipts and messages of handsets.
+    pub(super) fn acknowledge(&mut self, answers: impl Iterator<Item = (u32, u32)>) {
+        self.core.answer(|protocol, came_as, out| {
+            for (sequence, status) in answers {
+                protocol.acknowledge(came_as, sequence, CommandStatus(status), out);
+            }
+        });
+        if let Some(outbox) = &self.core.outbox {
+            outbox.resume();
+        }
     }
 }

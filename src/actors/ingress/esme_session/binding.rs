@@ -78,7 +78,7 @@ impl EsmeSession {
         ctx: &mut Context<Self>,
     ) {
         // Its time to bind may have ended in the meantime.
-        if self.core.smpp.state() != SessionState::Binding {
+        if self.core.protocol.state() != SessionState::Binding {
             return;
         }
         self.gate
@@ -131,11 +131,13 @@ impl EsmeSession {
         self.core.snapshot.name = system_id.clone();
         self.core.snapshot.bind_type = bind_type.name().to_owned();
         self.core.snapshot.since = clock::now_ms();
-        self.core.smpp.set_window(account.config.window as usize);
+        self.core
+            .protocol
+            .set_window(account.config.window as usize);
         if let Some(version) = account.config.interface_version
             && self.relayed.is_none()
         {
-            self.core.smpp.set_peer_version(version.into());
+            self.core.protocol.set_peer_version(version.into());
         }
         if let Some(admitted) = &mut self.admitted {
             admitted.bound();
@@ -160,7 +162,7 @@ impl EsmeSession {
         self.reject(sequence, status);
         // The peer may try again on this connection, but not for ever.
         ctx.run_later(LINGER, |session, _| {
-            if session.core.smpp.state() == SessionState::Open {
+            if session.core.protocol.state() == SessionState::Open {
                 session.close();
             }
         });
@@ -210,7 +212,7 @@ impl EsmeSession {
         why: BindRefusal,
         ctx: &mut Context<Self>,
     ) {
-        if self.core.smpp.state() != SessionState::Binding {
+        if self.core.protocol.state() != SessionState::Binding {
             return;
         }
         self.count_refusal(why.reason());
@@ -231,16 +233,16 @@ impl EsmeSession {
 
     /// Answers a bind and ends the session.
     fn dismiss(&mut self, sequence: u32, status: CommandStatus) {
-        if self.core.smpp.state() == SessionState::Binding {
+        if self.core.protocol.state() == SessionState::Binding {
             self.reject(sequence, status);
-            self.core.smpp.finish();
+            self.core.protocol.finish();
             self.end();
         }
     }
 
     /// Too many passwords wait to be checked: nobody knows yet whether this one is right.
     fn refuse_for_now(&mut self, sequence: u32, system_id: &[u8], ctx: &mut Context<Self>) {
-        if self.core.smpp.state() != SessionState::Binding {
+        if self.core.protocol.state() != SessionState::Binding {
             return;
         }
         self.count_refusal("busy");
@@ -251,7 +253,7 @@ impl EsmeSession {
         let smpp = &self.core.node.config().smpp;
         let delay = self.gate.bind_guard.no_room(smpp, self.peer.ip());
         ctx.run_later(delay, move |session, ctx| {
-            if session.core.smpp.state() == SessionState::Binding {
+            if session.core.protocol.state() == SessionState::Binding {
                 session.refuse(sequence, CommandStatus::ESME_RSYSERR, ctx);
             }
         });

@@ -36,7 +36,7 @@ impl EsmeSession {
 
     /// How ids are written to this peer: in digits to a relay; a message_id of SMPP 3.3 has eight hexadecimal digits.
     pub(super) fn id_form(&self) -> IdNotation {
-        let short = self.core.smpp.peer_version() < 0x34;
+        let short = self.core.protocol.peer_version() < 0x34;
         let account = self.account.as_ref();
         let account = account.filter(|_| self.relayed.is_none());
         account.map_or_else(IdNotation::default, |account| {
@@ -86,11 +86,7 @@ impl EsmeSession {
     fn answer(&mut self, reply: &SubmitReply) {
         let congestion = self.congestion(&reply.results);
         let form = self.id_form();
-        let came_as = &mut self.core.came_as;
-        let Some(outbox) = &self.core.outbox else {
-            return;
-        };
-        write_shown(&self.core.node, &self.core.port, outbox, |out| {
+        self.core.answer(|_, came_as, out| {
             let mut digits = Digits::default();
             for result in &reply.results {
                 let status = CommandStatus(result.status);
@@ -118,7 +114,7 @@ impl EsmeSession {
     /// How busy we are for this peer, when it is worth telling and the peer can be told.
     pub(super) fn congestion(&self, results: &[SubmitResult]) -> Option<u8> {
         let account = self.account.as_ref()?;
-        if self.core.smpp.peer_version() < 0x50 {
+        if self.core.protocol.peer_version() < 0x50 {
             return None;
         }
         let is_refusal = |result: &SubmitResult| {

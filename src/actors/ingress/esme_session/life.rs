@@ -41,7 +41,7 @@ impl EsmeSession {
         if self.gate.bind_guard.may_log(self.peer.ip()) {
             tracing::warn!(peer = %self.peer, octets = self.before_bind, "session ended: it sends requests without a bind");
         }
-        self.core.smpp.finish();
+        self.core.protocol.finish();
         self.end();
         true
     }
@@ -56,7 +56,7 @@ impl EsmeSession {
         if !self.has_answered() {
             return;
         }
-        if self.core.smpp.state() == SessionState::Leaving {
+        if self.core.protocol.state() == SessionState::Leaving {
             self.core.write(|smpp, out| smpp.answer_unbind(out));
             self.ending = true;
         }
@@ -100,7 +100,7 @@ impl EsmeSession {
     /// A session that ends waits for its last answers and writes them first; a peer that does not read
     /// must not keep it by that, nor one that lets more and more answers wait.
     pub(super) fn cut_off_if_stuck(&mut self, now: Instant, ctx: &mut Context<Self>) {
-        let is_ending = self.core.smpp.state() == SessionState::Closed;
+        let is_ending = self.core.protocol.state() == SessionState::Closed;
         let does_not_read =
             self.core.is_stuck() || self.core.outbox.as_ref().is_some_and(Outbox::is_over);
         if !self.core.has_stalled(is_ending || does_not_read, now) {
@@ -119,8 +119,8 @@ impl EsmeSession {
     /// deliver_sm are read still, and with them what the peer submits, which is accepted as ever.
     pub(super) fn is_about_to_unbind(&self) -> bool {
         self.core.node.draining.load(Ordering::Relaxed)
-            && matches!(self.core.smpp.state(), SessionState::Bound(_))
-            && self.core.smpp.in_flight() == 0
+            && matches!(self.core.protocol.state(), SessionState::Bound(_))
+            && self.core.protocol.in_flight() == 0
     }
 
     /// While the node drains: nothing new is taken from the queue, the windows of both directions are
@@ -140,8 +140,8 @@ impl EsmeSession {
             now
         });
         let time_is_over = now.duration_since(since) >= self.core.node.config().smpp.drain_timeout;
-        let is_finished = self.has_answered() && self.core.smpp.in_flight() == 0;
-        match self.core.smpp.state() {
+        let is_finished = self.has_answered() && self.core.protocol.in_flight() == 0;
+        match self.core.protocol.state() {
             SessionState::Bound(_) if is_finished || time_is_over => self.unbind(now),
             SessionState::Bound(_) => {}
             SessionState::Unbinding if time_is_over => self.close(),
@@ -204,7 +204,7 @@ impl EsmeSession {
         } else {
             Leniency::default()
         };
-        self.core.smpp.set_leniency(leniency);
+        self.core.protocol.set_leniency(leniency);
     }
 
     /// Has its bind counted over all nodes, when that was not possible before.
@@ -228,7 +228,7 @@ impl Handler<BindCommand> for EsmeSession {
                     .write(|smpp, out| smpp.enquire(now.into_std(), out));
             }
             // It may have answered in the last moment.
-            Verb::Replace if self.core.smpp.is_enquiring() => {
+            Verb::Replace if self.core.protocol.is_enquiring() => {
                 let silent = now.saturating_duration_since(self.core.port.heard_at());
                 tracing::warn!(name = %self.core.snapshot.name, peer = %self.peer, ?silent, "session ended: silent, and another bind of its account needs the room");
                 self.core.node.metrics.binds_replaced.inc();
@@ -236,7 +236,9 @@ impl Handler<BindCommand> for EsmeSession {
                 ctx.stop();
             }
             // Ordered again, it does not wait for the answer to the first unbind.
-            Verb::Disconnect if self.core.smpp.state() == SessionState::Unbinding => self.close(),
+            Verb::Disconnect if self.core.protocol.state() == SessionState::Unbinding => {
+                self.close()
+            }
             Verb::Disconnect => {
                 tracing::info!(name = %self.core.snapshot.name, peer = %self.peer, "unbound by command");
                 self.take_no_more();

@@ -148,7 +148,7 @@ impl EsmeSession {
             node: Arc::clone(&self.core.node),
             account: account.id,
             gsm: 0,
-            interface_version: self.core.smpp.peer_version(),
+            interface_version: self.core.protocol.peer_version(),
             alphabet: self.alphabet,
             any_source: self.relayed.is_some(),
         };

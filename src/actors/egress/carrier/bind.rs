@@ -1,0 +1,432 @@
+//! A bind at a gateway: what [`BoundProtocol`] asks, over CMPP, SMGP or SGIP.
+//!
+//! It is to the session as SMPP's is: a window of messages, answers, what the gateway brings. A message waits in
+//! [`super::pending`] until the gateway may be sent another request, in which several may go together; what still waits
+//! there when the bind ends was never sent, and is answered so. The connection is one that we have made, or one that the
+//! gateway has made to bring what it has.
+
+mod asked;
+#[cfg(test)]
+mod tests;
+mod timers;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ahash::AHashMap;
+use bytes::{Bytes, BytesMut};
+
+use super::gateway::{self, Brought, Gateway};
+use super::pending::{Pending, Waiting};
+use super::translate::deliver_of;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::OperatorPlan;
+use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::runtime::link::keep;
+use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use crate::actors::session::server_end::{WINDOW, receipt};
+use crate::carrier::session::{Closed, State as FarState};
+use crate::carrier::{self, NotSent, text};
+use crate::clock;
+use crate::config::Carrier;
+use crate::pb::PduDialect;
+use crate::smpp::codec::BadCommandLength;
+use crate::smpp::session::{BindType, CloseReason, SessionState, Tick};
+use crate::smpp::window::Window;
+use crate::smpp::{CommandStatus, SubmitSm};
+
+/// How long the answer to a message that has expired is still recognised.
+const LATE_MEMORY: Duration = Duration::from_secs(300);
+/// The version of SMPP that says what a gateway can be given.
+const VERSION: u8 = 0x34;
+
+/// What is brought under a sequence of the gateway.
+type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
+
+/// What the session of an operator asks of such a bind beside what it asks of any.
+pub(in crate::actors::egress) trait CarrierPeer:
+    BoundProtocol<Event = OperatorEvent>
+{
+    /// Logs in; where the gateway has connected to us, it has.
+    fn bind(&mut self, now: Instant, bind_type: BindType, out: &mut BytesMut);
+
+    /// The session is bound: a gateway that has connected to us may bring what it has.
+    fn welcome(&mut self, now: Instant, out: &mut BytesMut);
+
+    /// Ends the session in good order.
+    fn unbind(&mut self, now: Instant, out: &mut BytesMut);
+
+    /// Answers what was brought under this number.
+    fn answer(&mut self, sequence: u32, status: CommandStatus, out: &mut BytesMut);
+
+    /// Whether there are events that no octets bring.
+    fn has_news(&self) -> bool;
+
+    /// The session is over: the answers that it was not told of, those to what was never sent among them.
+    fn last_answers(&mut self) -> Vec<OperatorAnswer>;
+
+    /// The gateway sends nothing more.
+    fn finish(&mut self);
+
+    /// The connection has ended: whether the bind stays without one until there is work.
+    fn sleep(&mut self) -> bool;
+
+    /// Whether it sleeps, and there is work.
+    fn wants_connection(&self) -> bool;
+
+    /// Logs in again, on a new connection.
+    fn wake(&mut self, now: Instant, out: &mut BytesMut);
+}
+
+/// A request under way.
+struct Flight<G: Gateway> {
+    sequence: G::Sequence,
+    messages: Vec<Waiting>,
+}
+
+/// See the file's documentation.
+pub(super) struct CarrierBind<G: Gateway> {
+    protocol: G,
+    /// Where the accounts are, whose messages it submits.
+    node: Arc<NodeContext>,
+    plan: Arc<OperatorPlan>,
+    /// What the gateway is told beside what SMPP has.
+    carrier: Arc<Carrier>,
+    state: SessionState,
+    bind_type: BindType,
+    /// The connection, since the login; each request has the number of its flight.
+    far: Option<carrier::Session<G, u32>>,
+    /// Messages that wait for an answer, sent or not.
+    messages: Window<InFlight>,
+    /// Those that have expired, whose answer may still come.
+    late: Window<InFlight>,
+    pending: Pending,
+    flights: AHashMap<u32, Flight<G>>,
+    /// Number of the last flight.
+    flight: u32,
+    /// What waits for its answer to the gateway.
+    came: Window<Came<G>>,
+    /// What the session has not taken yet.
+    events: VecDeque<OperatorEvent>,
+    /// The second that `far` numbers its requests by, since 1970.
+    second: i64,
+    /// The answer to the login of a gateway that has connected to us, until the session is bound.
+    welcome: Option<(G::Sequence, G::Body)>,
+    /// Whether the gateway has connected to us.
+    is_theirs: bool,
+    /// When the gateway said something.
+    heard_at: Instant,
+    /// Since when it has been asked whether it is there, because a message is overdue.
+    asked_at: Option<Instant>,
+    /// When there was work.
+    busy_at: Instant,
+    /// When our logout was ordered.
+    unbound_at: Instant,
+    /// We have ended the connection because there is no work; some may come before the gateway has answered.
+    is_retiring: bool,
+    /// There is no connection, because there is no work.
+    is_asleep: bool,
+}
+
+// === impl CarrierBind ===
+
+impl<G: Gateway> CarrierBind<G> {
+    /// For a connection that we have made.
+    pub(super) fn new(protocol: G, node: Arc<NodeContext>, plan: Arc<OperatorPlan>) -> Self {
+        let window = plan.config.most_unanswered() as usize;
+        let now = Instant::now();
+        Self {
+            protocol,
+            node,
+            carrier: Arc::new(plan.config.carrier()),
+            state: SessionState::Open,
+            bind_type: BindType::Transceiver,
+            far: None,
+            messages: Window::new(window, plan.config.response_timeout()),
+            late: Window::new(window, LATE_MEMORY),
+            plan,
+            pending: Pending::default(),
+            flights: AHashMap::new(),
+            flight: 0,
+            came: Window::new(WINDOW, Duration::ZERO),
+            events: VecDeque::new(),
+            second: 0,
+            welcome: None,
+            is_theirs: false,
+            heard_at: now,
+            asked_at: None,
+            busy_at: now,
+            unbound_at: now,
+            is_retiring: false,
+            is_asleep: false,
+        }
+    }
+
+    /// For a connection that a gateway has made: its login, which is right, gets this answer when the session is bound.
+    pub(super) fn of_gateway(
+        session: carrier::Session<G, u32>,
+        node: Arc<NodeContext>,
+        plan: Arc<OperatorPlan>,
+        welcome: (G::Sequence, G::Body),
+    ) -> Self {
+        let protocol = session.protocol;
+        Self {
+            far: Some(session),
+            welcome: Some(welcome),
+            is_theirs: true,
+            ..Self::new(protocol, node, plan)
+        }
+    }
+
+    fn enter_bound(&mut self, now: Instant) {
+        self.state = SessionState::Bound(self.bind_type);
+        self.busy_at = now;
+        let bound = OperatorEvent::BindResult(CommandStatus::ESME_ROK);
+        self.events.push_back(bound);
+    }
+
+    fn log_in(&mut self, now: Instant, out: &mut BytesMut) {
+        let operator = &self.plan.config;
+        let config = gateway::session_of::<G>(operator);
+        let now_ms = clock::now_ms();
+        let protocol = self.protocol.at(now_ms);
+        let login = protocol.login(operator, self.bind_type, now_ms);
+        match carrier::Session::client(config, protocol, login, now, out) {
+            Ok(mut session) => {
+                // Sequences that say the time must differ from those of other connections in the same second.
+                if G::SLEEPS {
+                    session.start_at(rand::random::<u32>() >> 1);
+                }
+                self.far = Some(session);
+            }
+            Err(why) => {
+                tracing::error!(operator = %operator.id, %why, "its login cannot be written");
+                self.refused(CommandStatus::ESME_RINVSYSID);
+            }
+        }
+    }
+
+    /// Our login was refused.
+    fn refused(&mut self, status: CommandStatus) {
+        let event = match self.state {
+            SessionState::Binding => OperatorEvent::BindResult(status),
+            _ => OperatorEvent::Ended(format!("a further login was refused: {status}")),
+        };
+        self.state = SessionState::Closed;
+        self.events.push_back(event);
+    }
+
+    /// The connection is to be closed.
+    fn ended(&mut self, why: Closed) {
+        let is_in_order = matches!(why, Closed::ByUs | Closed::ByPeer | Closed::Idle);
+        let event = if is_in_order && self.sleep() {
+            OperatorEvent::Asleep
+        } else if why == Closed::ByUs {
+            OperatorEvent::Close(CloseReason::UnbindDone)
+        } else {
+            OperatorEvent::Ended(why.to_string())
+        };
+        if !self.is_asleep {
+            self.state = SessionState::Closed;
+        }
+        self.events.push_back(event);
+    }
+
+    // --- to the gateway ---
+
+    /// What the gateway is told with a message: what its account says goes before what the operator's section says.
+    fn carrier_of(&self, context: &InFlight) -> Arc<Carrier> {
+        let plan = self.node.plan();
+        let sender = context.message.as_ref().map(|message| message.sender);
+        let account = sender.and_then(|sender| plan.account_by_id(sender));
+        match account.and_then(|account| account.config.carrier.as_ref()) {
+            Some(own) => Arc::new(own.over(&self.carrier)),
+            None => Arc::clone(&self.carrier),
+        }
+    }
+
+    fn send_pending(&mut self, now: Instant, out: &mut BytesMut) {
+        while !self.pending.is_empty() && self.far.as_ref().is_some_and(|far| far.room() > 0) {
+            let group = self.pending.next(G::MOST_RECIPIENTS);
+            let (late, group) = group.into_iter().partition(Waiting::has_expired);
+            // They end in their queue.
+            self.refuse(late);
+            self.send_group(group, now, out);
+        }
+    }
+
+    fn send_group(&mut self, group: Vec<Waiting>, now: Instant, out: &mut BytesMut) {
+        let (Some(far), Some(first)) = (&mut self.far, group.first()) else {
+            return;
+        };
+        self.busy_at = now;
+        let second = clock::now_ms().div_euclid(1_000);
+        if second != self.second {
+            self.second = second;
+            far.protocol = far.protocol.at(second * 1_000);
+        }
+        let to = group.iter().map(|message| message.to.clone()).collect();
+        let operator = &self.plan.config;
+        let body = self
+            .protocol
+            .submit(operator, &first.carrier, &first.draft, to);
+        self.flight = self.flight.wrapping_add(1);
+        match far.send(body, self.flight, now, out) {
+            Ok(sequence) => {
+                let messages = group;
+                let flight = Flight { sequence, messages };
+                self.flights.insert(self.flight, flight);
+            }
+            Err(NotSent::Full(_) | NotSent::NotOpen(_)) => self.pending.give_back(group, false),
+            // One of the recipients may be the reason.
+            Err(NotSent::Unwritable(..)) if group.len() > 1 => self.pending.give_back(group, true),
+            Err(NotSent::Unwritable(_, why)) => {
+                tracing::info!(operator = %operator.id, %why, "a message cannot be written");
+                let number = first.number;
+                self.settle(number, gateway::unwritable(why), Bytes::new(), true);
+            }
+        }
+    }
+
+    /// Tells the session how a message went.
+    fn settle(&mut self, number: u32, status: CommandStatus, message_id: Bytes, unsent: bool) {
+        let (entry, late) = match self.messages.take(number) {
+            Some(entry) => (entry, false),
+            None => match self.late.take(number) {
+                Some(entry) => (entry, true),
+                None => return,
+            },
+        };
+        self.events
+            .push_back(OperatorEvent::Answered(OperatorAnswer {
+                context: entry.item,
+                status,
+                message_id,
+                sent_at: entry.sent_at,
+                late,
+                unsent,
+            }));
+    }
+
+    /// Gives back what was never sent.
+    fn refuse(&mut self, messages: Vec<Waiting>) {
+        for message in messages {
+            let status = CommandStatus::ESME_RMSGQFUL;
+            self.settle(message.number, status, Bytes::new(), true);
+        }
+    }
+
+    fn reply(&mut self, (sequence, came): Came<G>, status: CommandStatus, out: &mut BytesMut) {
+        if let Some(far) = &mut self.far {
+            // Its fields always fit.
+            let _ = far.answer(sequence, G::answer(came, status), out);
+        }
+    }
+
+    // --- from the gateway ---
+
+    fn on_event(
+        &mut self,
+        event: carrier::Event<G::Sequence, G::Body, u32>,
+        now: Instant,
+        out: &mut BytesMut,
+    ) {
+        match event {
+            carrier::Event::Opened(_) if self.state == SessionState::Binding => {
+                self.enter_bound(now)
+            }
+            carrier::Event::Refused(body) => self.refused(G::refused(&body)),
+            carrier::Event::Request(pdu) => self.on_request(pdu.sequence, &pdu.body, now, out),
+            carrier::Event::Response(flight, body) => self.submitted(flight, &body, now),
+            carrier::Event::Malformed(why) => {
+                // It would bring the same again on the next connection.
+                tracing::warn!(operator = %self.plan.config.id, %why, "a gateway sends what cannot be read");
+            }
+            carrier::Event::Closed(why) => self.ended(why),
+            carrier::Event::Opened(_) | carrier::Event::Stray(_) | carrier::Event::Login(_) => {}
+        }
+    }
+
+    fn submitted(&mut self, flight: u32, body: &G::Body, now: Instant) {
+        let Some(Flight { sequence, messages }) = self.flights.remove(&flight) else {
+            return;
+        };
+        self.busy_at = now;
+        let results: Option<Vec<(String, CommandStatus)>> = messages
+            .iter()
+            .map(|message| G::submitted(sequence, body, &message.to))
+            .collect();
+        let Some(results) = results else {
+            return;
+        };
+        // A result is for the whole request: each message gets its own one if it goes alone.
+        let is_about_one = |status: &CommandStatus| {
+            !matches!(
+                *status,
+                CommandStatus::ESME_ROK
+                    | CommandStatus::ESME_RTHROTTLED
+                    | CommandStatus::ESME_RMSGQFUL
+            )
+        };
+        if messages.len() > 1 && results.iter().any(|(_, status)| is_about_one(status)) {
+            return self.pending.give_back(messages, true);
+        }
+        for (message, (id, status)) in messages.iter().zip(results) {
+            let id = if status.is_ok() {
+                id.into()
+            } else {
+                Bytes::new()
+            };
+            self.settle(message.number, status, id, false);
+        }
+    }
+
+    fn on_request(
+        &mut self,
+        sequence: G::Sequence,
+        body: &G::Body,
+        now: Instant,
+        out: &mut BytesMut,
+    ) {
+        let Some((came, brought)) = self.protocol.brought(body) else {
+            tracing::debug!(operator = %self.plan.config.id, "a gateway asks for what a client does not do");
+            return;
+        };
+        self.busy_at = now;
+        let came = (sequence, came);
+        let (deliver, gbk) = match brought {
+            Brought::Nothing => {
+                tracing::warn!(operator = %self.plan.config.id, "a report that cannot be read is dropped");
+                return self.reply(came, CommandStatus::ESME_ROK, out);
+            }
+            Brought::Noted => return self.reply(came, CommandStatus::ESME_ROK, out),
+            Brought::Report {
+                id,
+                outcome,
+                error,
+                number,
+            } => {
+                let now_ms = clock::now_ms();
+                let receipt = receipt(&id, outcome as u8, error, number, now_ms);
+                (receipt, None)
+            }
+            Brought::Message(message) => {
+                let (format, has_header) = (message.format, message.has_header);
+                let gbk = text::part_in_gbk(format, &message.content, has_header);
+                (deliver_of(message), gbk)
+            }
+        };
+        let is_taken = matches!(self.state, SessionState::Bound(bind_type) if bind_type.receives());
+        let number = is_taken.then(|| self.came.insert(now, came).ok()).flatten();
+        match number {
+            Some(sequence) => self.events.push_back(OperatorEvent::Brought {
+                sequence,
+                deliver,
+                gbk,
+            }),
+            // Too much is under way, or the session is ending: the gateway brings it again.
+            None => self.reply(came, CommandStatus::ESME_RMSGQFUL, out),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What a session asks of its bind at a gateway.
+
+use super::*;
+
+impl<G: Gateway> CarrierPeer for CarrierBind<G> {
+    fn bind(&mut self, now: Instant, bind_type: BindType, out: &mut BytesMut) {
+        self.bind_type = bind_type;
+        self.state = SessionState::Binding;
+        if self.welcome.is_some() {
+            self.enter_bound(now);
+        } else {
+            self.log_in(now, out);
+        }
+    }
+
+    fn welcome(&mut self, now: Instant, out: &mut BytesMut) {
+        if let (Some((sequence, body)), Some(far)) = (self.welcome.take(), &mut self.far) {
+            // Its fields always fit.
+            let _ = far.answer_login(sequence, body, now, out);
+        }
+    }
+
+    fn unbind(&mut self, now: Instant, out: &mut BytesMut) {
+        if !matches!(self.state, SessionState::Bound(_)) {
+            return;
+        }
+        // Nothing makes the connection anew.
+        self.is_asleep = false;
+        self.state = SessionState::Unbinding;
+        self.unbound_at = now;
+        match &mut self.far {
+            Some(far) if far.state() == FarState::Open => far.end(now, out),
+            _ => self.ended(Closed::ByUs),
+        }
+    }
+
+    fn answer(&mut self, sequence: u32, status: CommandStatus, out: &mut BytesMut) {
+        if let Some(entry) = self.came.take(sequence) {
+            self.reply(entry.item, status, out);
+        }
+    }
+
+    fn has_news(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    fn last_answers(&mut self) -> Vec<OperatorAnswer> {
+        let unsent = self.pending.drain().collect();
+        self.refuse(unsent);
+        let answers = self.events.drain(..).filter_map(|event| match event {
+            OperatorEvent::Answered(answer) => Some(answer),
+            _ => None,
+        });
+        answers.collect()
+    }
+
+    fn finish(&mut self) {
+        self.state = SessionState::Closed;
+    }
+
+    fn sleep(&mut self) -> bool {
+        self.is_asleep |= self.may_sleep();
+        self.is_asleep
+    }
+
+    fn wants_connection(&self) -> bool {
+        self.is_asleep && !self.pending.is_empty()
+    }
+
+    fn wake(&mut self, now: Instant, out: &mut BytesMut) {
+        self.is_asleep = false;
+        self.is_retiring = false;
+        self.log_in(now, out);
+    }
+}
+
+impl<G: Gateway> BoundProtocol for CarrierBind<G> {
+    type Event = OperatorEvent;
+
+    fn dialect(&self) -> PduDialect {
+        self.protocol.dialect()
+    }
+
+    fn state(&self) -> SessionState {
+        self.state
+    }
+
+    fn window(&self) -> usize {
+        self.plan.config.most_unanswered() as usize
+    }
+
+    fn response_timeout(&self) -> Duration {
+        self.plan.config.response_timeout()
+    }
+
+    fn peer_version(&self) -> u8 {
+        VERSION.min(self.plan.config.interface_version)
+    }
+
+    fn room(&self) -> usize {
+        match self.state {
+            SessionState::Bound(bind_type) if bind_type.transmits() => self.messages.room(),
+            _ => 0,
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
+        Box::new(self.messages.iter().map(|(_, entry)| &entry.item))
+    }
+
+    fn send(
+        &mut self,
+        now: Instant,
+        context: InFlight,
+        _: Encode,
+        pdu: &SubmitSm,
+        _: &mut BytesMut,
+    ) -> bool {
+        if self.room() == 0 {
+            return false;
+        }
+        let carrier = self.carrier_of(&context);
+        let number = self.messages.insert(now, context);
+        number.is_ok_and(|number| {
+            self.pending.push(Waiting::new(number, pdu, carrier, now));
+            true
+        })
+    }
+
+    fn end_batch(&mut self, now: Instant, out: &mut BytesMut) {
+        self.send_pending(now, out);
+    }
+
+    fn next_event(
+        &mut self,
+        octets: &mut BytesMut,
+        now: Instant,
+        out: &mut BytesMut,
+        view: LiveView<'_>,
+    ) -> Result<Option<OperatorEvent>, BadCommandLength> {
+        if !octets.is_empty() {
+            self.heard_at = now;
+            self.asked_at = None;
+            if let Some(far) = &mut self.far {
+                far.receive(octets, now);
+            }
+            octets.clear();
+        }
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Some(event));
+            }
+            let far = self.far.as_mut().filter(|_| self.welcome.is_none());
+            let event = far.and_then(|far| {
+                far.next_event_of(now, out, |frame| {
+                    view.see(false, &frame);
+                    keep(frame)
+                })
+            });
+            match event {
+                Some(event) => self.on_event(event, now, out),
+                None => {
+                    self.send_pending(now, out);
+                    if self.events.is_empty() {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<InFlight> {
+        Tick {
+            expired: self.look_at_clock(now, out),
+            close: None,
+        }
+    }
+
+    fn take_lost(&mut self) -> Vec<InFlight> {
+        self.state = SessionState::Closed;
+        let lost = self.messages.drain().into_iter();
+        lost.map(|(_, context)| context).collect()
+    }
+}

@@ -1,0 +1,261 @@
+//! A bind at a gateway of SGIP that the test plays: groups, what was never sent, silence, sleep.
+
+use super::*;
+use crate::actors::context::binds::BindPort;
+use crate::actors::egress::carrier::gateway::session_of_theirs;
+use crate::actors::egress::carrier::sgip_of;
+use crate::actors::test_support::{TestNode, node_with};
+use crate::config::OperatorProtocol;
+use crate::pb::delivery::What;
+use crate::sgip::bodies::{BindResp, SubmitResp};
+use crate::sgip::{Body, Pdu, Sequence, Sgip};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// response_timeout, and enquire_link_interval, after which a bind without work sleeps.
+const TIMEOUT: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(60);
+/// Results: taken, and a wrong number.
+const OK: u8 = 0;
+const WRONG: u8 = 6;
+
+struct Scene {
+    node: TestNode,
+    port: Arc<BindPort>,
+    bind: CarrierBind<Sgip>,
+    gateway: carrier::Session<Sgip, ()>,
+    /// To the gateway, and from it.
+    out: BytesMut,
+    back: BytesMut,
+    now: Instant,
+}
+
+impl Scene {
+    /// Bound, with one request at a time.
+    async fn new() -> Self {
+        let node = node_with(1, None, |config| {
+            let up = &mut config.operator[0];
+            up.protocol = OperatorProtocol::Sgip;
+            up.password = "secret".into();
+            up.response_timeout = Some(TIMEOUT);
+            up.enquire_link_interval = IDLE;
+            up.carrier = Some(Carrier {
+                node: Some(1),
+                requests: Some(1),
+                ..Carrier::default()
+            });
+        })
+        .await;
+        let plan = node.context.plan().operator(node.operator).cloned();
+        let plan = plan.expect("it is configured");
+        let protocol = sgip_of(&plan.config);
+        let now = Instant::now();
+        let mut scene = Self {
+            bind: CarrierBind::new(protocol, Arc::clone(&node.context), plan),
+            port: BindPort::new(1, None),
+            gateway: carrier::Session::server(session_of_theirs(IDLE), protocol, now),
+            out: BytesMut::new(),
+            back: BytesMut::new(),
+            node,
+            now,
+        };
+        (scene.bind).bind(now, BindType::Transmitter, &mut scene.out);
+        scene.let_in();
+        let event = scene.event();
+        assert!(matches!(event, Some(OperatorEvent::BindResult(status)) if status.is_ok()));
+        scene
+    }
+
+    fn let_in(&mut self) {
+        let Some(carrier::Event::Login(login)) = self.read() else {
+            panic!("no login");
+        };
+        let resp = Body::BindResp(BindResp::default());
+        (self.gateway)
+            .answer_login(login.sequence, resp, self.now, &mut self.back)
+            .expect("it fits");
+    }
+
+    /// What the gateway reads.
+    fn read(&mut self) -> Option<carrier::Event<Sequence, Body, ()>> {
+        self.gateway.receive(&self.out, self.now);
+        self.out.clear();
+        self.gateway.next_event(self.now, &mut self.back)
+    }
+
+    fn request(&mut self) -> Option<Pdu> {
+        match self.read() {
+            Some(carrier::Event::Request(pdu)) => Some(pdu),
+            None => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next Submit: its sequence and its recipients.
+    fn submit(&mut self) -> (Sequence, Vec<Bytes>) {
+        let pdu = self.request().expect("a Submit");
+        let Body::Submit(submit) = pdu.body else {
+            panic!("{:?}", pdu.body);
+        };
+        (pdu.sequence, submit.user_number.0)
+    }
+
+    fn answer(&mut self, sequence: Sequence, result: u8) {
+        let resp = Body::SubmitResp(SubmitResp {
+            result,
+            ..SubmitResp::default()
+        });
+        (self.gateway)
+            .answer(sequence, resp, &mut self.back)
+            .expect("it fits");
+    }
+
+    fn event(&mut self) -> Option<OperatorEvent> {
+        let view = LiveView {
+            node: &self.node.context,
+            port: &self.port,
+            dialect: PduDialect::Sgip,
+        };
+        let (back, out) = (&mut self.back, &mut self.out);
+        self.bind
+            .next_event(back, self.now, out, view)
+            .expect("SGIP has no such error")
+    }
+
+    /// The id, the status, and whether it is late and never sent.
+    fn answered(&mut self) -> (u64, CommandStatus, bool, bool) {
+        match self.event() {
+            Some(OperatorEvent::Answered(one)) => {
+                (one.context.id, one.status, one.late, one.unsent)
+            }
+            _ => panic!("no answer"),
+        }
+    }
+
+    fn send(&mut self, messages: &[(u64, &str, &str)]) {
+        for (id, to, text) in messages {
+            let context = InFlight {
+                id: *id,
+                attempt: 1,
+                what: What::Message,
+                message: None,
+                receipt_expected: false,
+                since: 0,
+                traced: None,
+            };
+            let pdu = SubmitSm {
+                destination_addr: (*to).to_owned().into(),
+                short_message: (*text).to_owned().into(),
+                ..SubmitSm::default()
+            };
+            let encode: Encode = |_, _, _| panic!("nothing here is SMPP");
+            assert!((self.bind).send(self.now, context, encode, &pdu, &mut self.out));
+        }
+        self.bind.end_batch(self.now, &mut self.out);
+    }
+
+    /// So much later; what has expired meanwhile.
+    fn later(&mut self, after: Duration) -> Vec<u64> {
+        self.now += after;
+        let tick = self.bind.on_tick(self.now, &mut self.out);
+        tick.expired.iter().map(|one| one.id).collect()
+    }
+}
+
+#[actix::test]
+async fn a_refused_group_goes_one_by_one_and_each_has_one_answer() {
+    let mut scene = Scene::new().await;
+    scene.send(&[(1, "1", "x"), (2, "2", "y"), (3, "3", "y"), (4, "4", "y")]);
+    assert_eq!(scene.bind.in_flight(), 4);
+    let (first, _) = scene.submit();
+    assert!(scene.request().is_none(), "one request at a time");
+    scene.answer(first, OK);
+    assert_eq!(scene.answered(), (1, CommandStatus::ESME_ROK, false, false));
+    let (group, numbers) = scene.submit();
+    assert_eq!(numbers, ["2", "3", "4"]);
+    scene.answer(group, WRONG);
+    for (id, number, result) in [(2, "2", OK), (3, "3", WRONG), (4, "4", OK)] {
+        if id == 2 {
+            assert!(scene.event().is_none(), "nothing is settled yet");
+        }
+        let (sequence, numbers) = scene.submit();
+        assert_eq!(numbers, [number]);
+        scene.answer(sequence, result);
+        let (answered, status, ..) = scene.answered();
+        assert_eq!((answered, status.is_ok()), (id, result == OK));
+    }
+    assert_eq!(scene.bind.in_flight(), 0);
+}
+
+#[actix::test]
+async fn what_was_never_sent_is_told_apart_from_what_was_lost() {
+    let mut scene = Scene::new().await;
+    scene.send(&[(1, "1", "x"), (2, "2", "y")]);
+    let unsent = scene.bind.last_answers();
+    let unsent: Vec<u64> = unsent.iter().map(|one| one.context.id).collect();
+    let lost = scene.bind.take_lost();
+    let lost: Vec<u64> = lost.iter().map(|one| one.id).collect();
+    assert_eq!((unsent, lost), (vec![2], vec![1]));
+}
+
+#[actix::test]
+async fn what_waits_for_a_slow_gateway_goes_back_and_a_late_answer_is_told() {
+    let mut scene = Scene::new().await;
+    scene.send(&[(1, "1", "x")]);
+    let (first, _) = scene.submit();
+    scene.now += SECOND;
+    // It says something, but no answer.
+    let other = Body::SubmitResp(SubmitResp::default());
+    let nobodys = Sequence {
+        counter: u32::MAX,
+        ..first
+    };
+    (scene.gateway)
+        .answer(nobodys, other, &mut scene.back)
+        .expect("it fits");
+    assert!(scene.event().is_none());
+    scene.send(&[(2, "2", "y")]);
+    assert!(scene.later(TIMEOUT / 2).is_empty());
+    let unsent = (2, CommandStatus::ESME_RMSGQFUL, false, true);
+    assert_eq!(scene.answered(), unsent);
+    assert_eq!(scene.later(TIMEOUT / 2), [1]);
+    scene.answer(first, OK);
+    assert_eq!(scene.answered(), (1, CommandStatus::ESME_ROK, true, false));
+}
+
+#[actix::test]
+async fn what_a_gateway_falls_silent_on_is_lost_with_the_bind() {
+    let mut scene = Scene::new().await;
+    scene.now += SECOND;
+    scene.send(&[(1, "1", "x"), (2, "2", "y")]);
+    assert!(scene.later(TIMEOUT + SECOND).is_empty());
+    assert!(scene.event().is_none(), "it may still be there");
+    assert!(scene.later(TIMEOUT).is_empty());
+    let ended = scene.event();
+    assert!(matches!(ended, Some(OperatorEvent::Ended(why)) if why == "it does not answer"));
+    assert_eq!((scene.bind.room(), scene.bind.in_flight()), (0, 2));
+}
+
+#[actix::test]
+async fn a_bind_without_work_sleeps_and_wakes() {
+    let mut scene = Scene::new().await;
+    scene.later(IDLE + SECOND);
+    let read = scene.read();
+    assert_eq!(read, Some(carrier::Event::Closed(Closed::ByPeer)));
+    // What comes before the response is kept.
+    scene.send(&[(1, "1", "x")]);
+    assert!(matches!(scene.event(), Some(OperatorEvent::Asleep)));
+    assert!(scene.bind.sleep() && scene.bind.wants_connection());
+    assert_eq!(
+        scene.bind.state(),
+        SessionState::Bound(BindType::Transmitter)
+    );
+    let protocol = scene.gateway.protocol;
+    scene.gateway = carrier::Session::server(session_of_theirs(IDLE), protocol, scene.now);
+    scene.bind.wake(scene.now, &mut scene.out);
+    scene.let_in();
+    assert!(
+        scene.event().is_none(),
+        "the session knows that it is bound"
+    );
+    assert_eq!(scene.submit().1, ["1"]);
+}
