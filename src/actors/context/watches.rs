@@ -28,6 +28,8 @@ const LEFT_MS: i64 = 5_000;
 const ROOM: usize = 256;
 /// The commands of a login and of its response, in CMPP, SMGP and SGIP.
 const LOGINS_OF_CARRIERS: [u32; 2] = [0x0000_0001, 0x8000_0001];
+/// CheckUser of SGIP, which has the password of a user.
+const CHECK_USER: u32 = 0x0000_0010;
 /// A longer PDU is shown by its header.
 const LONGEST_PDU: usize = 4096;
 
@@ -288,6 +290,7 @@ fn shown(dialect: PduDialect, command: u32, pdu: &[u8]) -> Bytes {
             CommandId::OUTBIND,
         ]
         .contains(&CommandId(command)),
+        PduDialect::Sgip if command == CHECK_USER => true,
         _ => LOGINS_OF_CARRIERS.contains(&command),
     };
     let most = if has_password || pdu.len() > LONGEST_PDU {

@@ -79,7 +79,7 @@ fn what_waited_before_a_kill_goes_out_in_order_when_the_subscriber_is_there() {
 
 #[test]
 fn what_waited_before_a_kill_goes_out_in_order_when_it_is_due() {
-    waits_over_a_kill("retry = { delays = [\"3s\"] }", |_, _| {});
+    waits_over_a_kill("retry = { delays = [\"6s\"] }", |_, _| {});
 }
 
 /// Ten messages wait for a subscriber, the process is killed, and the subscriber is there again.

@@ -188,7 +188,8 @@ impl Publisher {
             node.metrics.sink_failed(name);
         }
         // Rows with lower numbers may have come since a read that failed, so its last ones are read by a later step.
-        self.may_repeat &= read.is_full || !is_own;
+        // Nodes of a build before write for both readers at once: what was published of theirs is among our own rows, too.
+        self.may_repeat = !is_own || self.may_repeat && read.is_full;
         if lost > 0 {
             tracing::error!(
                 lost,

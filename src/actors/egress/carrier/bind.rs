@@ -36,7 +36,7 @@ use crate::smpp::session::{BindType, CloseReason, SessionState, Tick};
 use crate::smpp::window::Window;
 use crate::smpp::{CommandStatus, SubmitSm};
 
-/// How long the answer to a message that has expired is still recognised.
+/// How long the answer to a message that has expired is still recognised, and what was brought waits for its answer.
 const LATE_MEMORY: Duration = Duration::from_secs(300);
 /// The version of SMPP that says what a gateway can be given.
 const VERSION: u8 = 0x34;
@@ -136,6 +136,9 @@ impl<G: Gateway> CarrierBind<G> {
     pub(super) fn new(protocol: G, node: Arc<NodeContext>, plan: Arc<OperatorPlan>) -> Self {
         let window = plan.config.most_unanswered() as usize;
         let now = Instant::now();
+        let mut came = Window::new(WINDOW, LATE_MEMORY);
+        // An answer to what another connection brought is for nothing of this one.
+        came.start_at(rand::random::<u32>() >> 1);
         Self {
             protocol,
             node,
@@ -149,7 +152,7 @@ impl<G: Gateway> CarrierBind<G> {
             pending: Pending::default(),
             flights: AHashMap::new(),
             flight: 0,
-            came: Window::new(WINDOW, Duration::ZERO),
+            came,
             events: VecDeque::new(),
             second: 0,
             welcome: None,
@@ -370,7 +373,10 @@ impl<G: Gateway> CarrierBind<G> {
             )
         };
         if messages.len() > 1 && results.iter().any(|(_, status)| is_about_one(status)) {
-            return self.pending.give_back(messages, true);
+            // What has expired meanwhile is in its queue again.
+            let is_due = |message: &Waiting| self.messages.get(message.number).is_some();
+            let due = messages.into_iter().filter(is_due).collect();
+            return self.pending.give_back(due, true);
         }
         for (message, (id, status)) in messages.iter().zip(results) {
             let id = if status.is_ok() {

@@ -8,6 +8,9 @@ impl OperatorSession {
         let Some(outbox) = self.core.outbox.clone() else {
             return;
         };
+        if self.rest != BindRest::Awake {
+            return;
+        }
         outbox.close();
         self.rest = BindRest::Closing;
         // A peer that does not take its last answers is not waited for.
@@ -54,6 +57,11 @@ impl OperatorSession {
     }
 
     fn awake(&mut self, wire: Wire, ctx: &mut Context<Self>) {
+        if self.farewell.is_some() {
+            // Ended by order meanwhile.
+            return;
+        }
+        self.rest = BindRest::Awake;
         self.count_octets();
         self.octets_counted = 0;
         self.core.outbox = Some(wire.attach(ctx, WRITE_LIMIT));

@@ -93,7 +93,8 @@ impl Connection {
                 tracing::info!(role = %side.role, %peer, "the service of a program is up");
                 node.handlers.came(handler);
                 // Sessions that wait for their next attempt try now.
-                let name = QueueName::parse(&side.role).id();
+                let role = QueueName::parse(&side.role);
+                let name = if role.is_connected() { role.id() } else { "" };
                 let binds = node.binds.all();
                 let is_its =
                     |direction| matches!(direction, BindDirection::Out | BindDirection::Gsm);

@@ -60,6 +60,11 @@ impl<G: Gateway> CarrierPeer for CarrierBind<G> {
 
     fn sleep(&mut self) -> bool {
         self.is_asleep |= self.may_sleep();
+        if self.is_asleep {
+            // Nothing may be sent on a connection that has ended; what it brought and was not answered comes again.
+            self.far = None;
+            self.came.drain();
+        }
         self.is_asleep
     }
 
@@ -142,13 +147,21 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
         out: &mut BytesMut,
         view: LiveView<'_>,
     ) -> Result<Option<OperatorEvent>, BadCommandLength> {
+        if self.state == SessionState::Closed {
+            // The session is over: what the gateway still sends means nothing.
+            octets.clear();
+            return Ok(self.events.pop_front());
+        }
         if !octets.is_empty() {
             self.heard_at = now;
-            self.asked_at = None;
             if let Some(far) = &mut self.far {
                 far.receive(octets, now);
             }
             octets.clear();
+            if self.asked_at.take().is_some() {
+                // It would be overdue as soon as it is sent.
+                self.refuse_overdue(now);
+            }
         }
         loop {
             if let Some(event) = self.events.pop_front() {

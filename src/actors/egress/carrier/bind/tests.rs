@@ -92,6 +92,7 @@ impl Scene {
 
     /// The next Submit: its sequence and its recipients.
     fn submit(&mut self) -> (Sequence, Vec<Bytes>) {
+        assert!(self.event().is_none(), "all that was said is taken");
         let pdu = self.request().expect("a Submit");
         let Body::Submit(submit) = pdu.body else {
             panic!("{:?}", pdu.body);
@@ -233,6 +234,30 @@ async fn what_a_gateway_falls_silent_on_is_lost_with_the_bind() {
     let ended = scene.event();
     assert!(matches!(ended, Some(OperatorEvent::Ended(why)) if why == "it does not answer"));
     assert_eq!((scene.bind.room(), scene.bind.in_flight()), (0, 2));
+}
+
+#[actix::test]
+async fn what_comes_after_a_cut_waits_for_another_connection() {
+    let mut scene = Scene::new().await;
+    assert!(scene.bind.sleep(), "it has no work");
+    scene.send(&[(1, "1", "x")]);
+    assert!(scene.out.is_empty() && scene.bind.wants_connection());
+    assert_eq!(scene.bind.in_flight(), 1);
+}
+
+#[actix::test]
+async fn a_gateway_that_speaks_again_is_sent_nothing_overdue() {
+    let mut scene = Scene::new().await;
+    scene.now += SECOND;
+    scene.send(&[(1, "1", "x"), (2, "2", "y")]);
+    let (first, _) = scene.submit();
+    assert!(scene.later(TIMEOUT + SECOND).is_empty());
+    scene.answer(first, OK);
+    let (one, two) = (scene.answered(), scene.answered());
+    let mut both = [(one.0, one.3), (two.0, two.3)];
+    both.sort_unstable();
+    assert_eq!(both, [(1, false), (2, true)]);
+    assert!(scene.event().is_none() && scene.request().is_none());
 }
 
 #[actix::test]

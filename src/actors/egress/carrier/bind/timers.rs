@@ -12,6 +12,10 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 impl<G: Gateway> CarrierBind<G> {
     pub(super) fn look_at_clock(&mut self, now: Instant, out: &mut BytesMut) -> Vec<InFlight> {
+        while self.came.pop_expired(now).is_some() {}
+        if self.state == SessionState::Closed {
+            return Vec::new();
+        }
         let far = self.far.as_mut().map(|far| far.on_tick(now, out));
         if let Some(far) = far {
             for expired in &far.expired {
@@ -94,7 +98,7 @@ impl<G: Gateway> CarrierBind<G> {
 
     /// What waits for a slow gateway goes back to its queue before it counts as unanswered: it was never sent. For one that
     /// is silent, that would bring it back here at once.
-    fn refuse_overdue(&mut self, now: Instant) {
+    pub(super) fn refuse_overdue(&mut self, now: Instant) {
         let timeout = self.plan.config.response_timeout();
         let is_silent = (self.far.as_ref()).is_some_and(|far| far.is_silent(now, SILENCE));
         let patience = match (is_silent, self.asks_before_expiry()) {
@@ -112,6 +116,7 @@ impl<G: Gateway> CarrierBind<G> {
         let is_long = !after.is_zero() && now.saturating_duration_since(self.busy_at) >= after;
         if is_long
             && self.may_sleep()
+            && self.came.is_empty()
             && let Some(far) = &mut self.far
             && far.state() == FarState::Open
         {
@@ -127,6 +132,5 @@ impl<G: Gateway> CarrierBind<G> {
             && !self.is_theirs
             && (self.pending.is_empty() || self.is_retiring)
             && self.flights.is_empty()
-            && self.came.is_empty()
     }
 }
