@@ -211,7 +211,7 @@ impl<P: Protocol, T> Session<P, T> {
         self.next_event_of(now, out, |frame| frame)
     }
 
-    /// The same; each PDU is read as `take` gives it back.
+    /// Says what the octets that were received mean; each PDU is read as `take` gives it back.
     pub fn next_event_of(
         &mut self,
         now: Instant,

@@ -50,7 +50,7 @@ pub async fn find(admin: Arc<AdminContext>, id: u64, with_text: bool) -> Result<
     with_history(&admin.node, id, with_text).await
 }
 
-/// The same, of a node.
+/// One message with its whole history, for whoever has the node and not the actor.
 pub(super) async fn with_history(
     node: &Arc<NodeContext>,
     id: u64,
