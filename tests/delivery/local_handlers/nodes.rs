@@ -117,6 +117,15 @@ fn a_subscriber_is_there_again_for_every_node() {
         };
         [0, 1].iter().all(is_served).then_some(())
     });
+    until("both nodes to have partitions of it", || {
+        let nodes = cluster.nodes[0].admin().get("/v1/nodes");
+        let nodes = nodes["nodes"].as_array().unwrap().clone();
+        let has_some = |node: &serde_json::Value| {
+            let queues = node["queues"].as_array().unwrap();
+            queues.iter().any(|one| one["queue"] == "gsm:home")
+        };
+        (nodes.len() == 2 && nodes.iter().all(has_some)).then_some(())
+    });
     let mut esme = Peer::bind(cluster.nodes[0].smpp(), "test", "test");
     let subscribers = 0..20;
     for at in subscribers.clone() {
