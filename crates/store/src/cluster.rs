@@ -230,6 +230,9 @@ pub struct Handed {
     octets: Bytes,
 }
 
+/// What [`ClusterStore::collect`] takes at a time is not much larger: it is in memory as a whole.
+pub const MOST_COLLECTED_OCTETS: usize = 16 * 1024 * 1024;
+
 /// Items that are not what was written: nothing of them is used. The tables have their messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DamagedItems(pub Partition);
@@ -282,6 +285,11 @@ impl Handed {
             partition,
             octets: octets.into(),
         }
+    }
+
+    /// Size of its items as they are stored.
+    pub fn octets(&self) -> usize {
+        self.octets.len()
     }
 
     /// The items in the order of their ids, as an in-memory hand-off has them, with this partition: they may have
@@ -368,8 +376,8 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// result is not wanted any more.
     fn take_over(&self, partitions: Vec<Partition>, is_wanted: IsWanted) -> Reply<Vec<Active>>;
 
-    /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first. Those of
-    /// partitions in `except` stay there.
+    /// Takes up to `limit` rows for this node's partitions out of the hand-off table, oldest first, and no further ones
+    /// once they have [`MOST_COLLECTED_OCTETS`]. Those of partitions in `except` stay there.
     fn collect(&self, limit: usize, except: Vec<Partition>) -> Reply<Vec<Handed>>;
 
     /// Grows when the database may have gone back in time: it moved to another server, or is known to have gone back.

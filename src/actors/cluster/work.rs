@@ -10,12 +10,14 @@ use futures_util::future::join_all;
 
 use super::*;
 use crate::pb::QueueItem;
-use crate::store::cluster::DamagedItems;
+use crate::store::cluster::{DamagedItems, Handed, MOST_COLLECTED_OCTETS};
 use crate::store::damage::{CHECKSUM, DamagedRow};
 
-/// Most rows taken from the hand-off table at a time, and how often before other work has its turn.
-const INBOX: usize = 256;
-const ROUNDS: usize = 16;
+/// Most rows taken from the hand-off table at a time, and how often before other work has its turn. Each time costs a
+/// commit, which takes half a second on an overloaded database: many small ones would let messages of this node overtake
+/// those that wait there.
+const INBOX: usize = 4096;
+const ROUNDS: usize = 4;
 /// Pause after a wake-up before the next one of its kind; meanwhile more rows gather for one step.
 const REST: Duration = Duration::from_millis(10);
 /// The longer pause under load: fewer and larger steps cost all nodes, and the database, less.
@@ -332,7 +334,8 @@ async fn collect(
     let mut collected = Collected::default();
     for _ in 0..ROUNDS {
         let rows = store.collect(INBOX, except.to_vec()).await?;
-        collected.more = rows.len() == INBOX;
+        let octets: usize = rows.iter().map(Handed::octets).sum();
+        collected.more = rows.len() == INBOX || octets >= MOST_COLLECTED_OCTETS;
         let mut by_queue: HashMap<u32, Vec<QueueItem>> = HashMap::new();
         for row in rows {
             let partition = row.partition;

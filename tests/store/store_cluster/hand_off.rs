@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use bytes::Bytes;
 use smsc::domain::partition::PARTITIONS;
 use smsc::pb::{Message, QueueItem};
-use smsc::store::cluster::{ClusterStore, DamagedItems, Handed, LeasedResource, Partition};
+use smsc::store::cluster::{
+    ClusterStore, DamagedItems, Handed, LeasedResource, MOST_COLLECTED_OCTETS, Partition,
+};
 use smsc::store::{MessageStage, RemoteItem, Store, WriteBatch, hand_off_octets};
 
 use super::database::{Database, Node, Session};
@@ -257,6 +259,34 @@ fn partitions_that_are_being_read_are_left_out() {
     let mut rest = BTreeMap::new();
     collect(&node, 1000, &mut rest);
     assert_eq!(numbers(&rest), (0..100).filter(is_read).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_collected_at_a_time_is_bounded_in_octets() {
+    let database = Database::new();
+    let node = database.node();
+    declare(&node);
+    take_over(&node, 0..PARTITIONS, &mut BTreeMap::new());
+    const ROWS: usize = 40;
+    let lengths = || {
+        let rows = node.store.collect(1000, Vec::new()).wait();
+        let rows = rows.expect("collects");
+        rows.iter().map(Handed::octets).collect::<Vec<_>>()
+    };
+    database.session().run(&format!(
+        "INSERT INTO inbox (queue, part, items)
+         SELECT {QUEUE}, n % {PARTITIONS}, convert_to(repeat('x', 1000000), 'UTF8')
+         FROM generate_series(1, {ROWS}) n"
+    ));
+    let mut taken = Vec::new();
+    for rest in [ROWS - 17, ROWS - 34, 0] {
+        let lengths = lengths();
+        let all_but_last = &lengths[..lengths.len() - 1];
+        assert!(all_but_last.iter().sum::<usize>() < MOST_COLLECTED_OCTETS);
+        taken.extend(lengths);
+        assert_eq!(taken.len(), ROWS - rest);
+    }
+    assert_eq!(lengths(), Vec::<usize>::new());
 }
 
 #[test]

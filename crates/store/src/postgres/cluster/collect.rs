@@ -15,20 +15,22 @@ use super::super::PostgresShared;
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
 use crate::StoreError;
-use crate::cluster::{Handed, Membership, Partition};
+use crate::cluster::{Handed, MOST_COLLECTED_OCTETS, Membership, Partition};
 
 /// The LATERAL makes it one index look-up per partition, whatever the table holds for others.
 const TAKE: &str = "
 WITH oldest AS MATERIALIZED (
-  SELECT i.queue, i.part, i.seq FROM lease l CROSS JOIN LATERAL (
-    SELECT i.queue, i.part, i.seq FROM inbox i
+  SELECT i.queue, i.part, i.seq,
+    sum(i.octets) OVER (ORDER BY i.seq ROWS UNBOUNDED PRECEDING) - i.octets AS octets_before
+  FROM lease l CROSS JOIN LATERAL (
+    SELECT i.queue, i.part, i.seq, octet_length(i.items) AS octets FROM inbox i
     WHERE i.queue = l.name AND i.part = l.part ORDER BY i.seq LIMIT $4) i
   WHERE l.node = $1 AND l.epoch = $2 AND l.kind = $3 AND l.taken
     AND NOT EXISTS (SELECT 1 FROM unnest($5::int[], $6::smallint[]) e(queue, part)
       WHERE e.queue = l.name AND e.part = l.part)
   ORDER BY i.seq LIMIT $4)
 DELETE FROM inbox i USING oldest o
-WHERE i.queue = o.queue AND i.part = o.part AND i.seq = o.seq
+WHERE i.queue = o.queue AND i.part = o.part AND i.seq = o.seq AND o.octets_before < $7
 RETURNING i.queue, i.part, i.seq, i.items";
 
 /// The lock waits for a transaction of ours that the server may still be committing.
@@ -60,7 +62,8 @@ impl HandOffRow {
     }
 }
 
-/// Takes up to `limit` rows, oldest first, none of the partitions in `except`.
+/// Takes up to `limit` rows, oldest first, none of the partitions in `except`, and no further ones once they have
+/// [`MOST_COLLECTED_OCTETS`].
 pub async fn collect(
     shared: &Arc<PostgresShared>,
     limit: usize,
@@ -94,7 +97,8 @@ async fn try_collect(
     let room = limit.saturating_sub(uncertain.len()) as i64;
     let queues: Vec<i32> = except.iter().map(|at| at.queue as i32).collect();
     let parts: Vec<i16> = except.iter().map(|at| at.part.into()).collect();
-    let wanted: [&(dyn ToSql + Sync); 6] = [&node, &epoch, &QUEUE, &room, &queues, &parts];
+    let octets = MOST_COLLECTED_OCTETS as i64;
+    let wanted: [&(dyn ToSql + Sync); 7] = [&node, &epoch, &QUEUE, &room, &queues, &parts, &octets];
     // Sent together; without membership the transaction is rolled back.
     let (is_member, rows) = future::try_join(
         lock_member(&transaction, me),
