@@ -18,7 +18,7 @@ use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _};
 use smsc::store::keys::ApiKeyStore as _;
-use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
+use smsc::store::opt_out::{OptOutListStore as _, OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
 use smsc::store::usage::{Dimension, UsageQuestion};

@@ -4,14 +4,16 @@
 //! name is unique, and that audit entries are never changed, only removed when they are old.
 
 use super::Reply;
+use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
 use smsc_domain::access::AccessRole;
 
 /// Octets of a token's hash (SHA-256).
 pub const HASH: usize = 32;
 
+record! {
 /// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenRow {
+pub struct TokenRow in "tokens" {
     /// Unique.
     pub name: String,
     pub hash: [u8; HASH],
@@ -25,10 +27,12 @@ pub struct TokenRow {
     /// Unix milliseconds, coarse; 0 for never.
     pub used_at: i64,
 }
+}
 
+record! {
 /// One command or change, with what came of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuditRow {
+pub struct AuditRow in "audit" {
     /// From the sequence of message ids: it carries the time, and ascends on every node.
     pub id: u64,
     /// Name of the token.
@@ -45,6 +49,7 @@ pub struct AuditRow {
     pub node: u8,
     /// Details that are not in the path; often empty.
     pub detail: String,
+}
 }
 
 /// Which entries of the audit log to list, newest first.
@@ -85,4 +90,63 @@ pub trait AccessStore {
 
     /// Deletes entries below an id, at most `limit`; returns how many.
     fn forget_audit(&self, below: u64, limit: usize) -> Reply<u64>;
+}
+
+impl<S: ColdTables> AccessStore for S {
+    fn tokens(&self) -> Reply<Vec<TokenRow>> {
+        let all = TokenRow::select("ORDER BY name", Vec::new());
+        self.select(all, TokenRow::all)
+    }
+
+    fn token_of(&self, hash: [u8; HASH]) -> Reply<Option<TokenRow>> {
+        let one = TokenRow::select("WHERE hash = $1", values![hash]);
+        self.select(one, TokenRow::first)
+    }
+
+    fn add_token(&self, token: TokenRow) -> Reply<bool> {
+        let insert = token.insert("ON CONFLICT(name) DO NOTHING");
+        self.change(vec![insert], |done| Ok(done.rows > 0))
+    }
+
+    fn remove_token(&self, name: String) -> Reply<bool> {
+        let delete = ColdStatement::new("DELETE FROM tokens WHERE name = $1", values![name]);
+        self.change(vec![delete], |done| Ok(done.rows > 0))
+    }
+
+    fn tokens_used(&self, mut used: Vec<(String, i64)>) -> Reply<()> {
+        // In the same order on each node, so that no two wait for each other.
+        used.sort_unstable();
+        let sql = "UPDATE tokens SET used_at = $2 WHERE name = $1 AND used_at < $2";
+        let used = used.into_iter();
+        let updates = used.map(|(name, at)| ColdStatement::new(sql, values![name, at]));
+        self.change(updates.collect(), |_| Ok(()))
+    }
+
+    fn audit(&self, row: AuditRow) -> Reply<()> {
+        self.change(vec![row.insert("")], |_| Ok(()))
+    }
+
+    fn audited(&self, search: AuditSearch) -> Reply<Vec<AuditRow>> {
+        let AuditSearch {
+            token,
+            path,
+            from,
+            below,
+            limit,
+        } = search;
+        let found = AuditRow::select(
+            "WHERE id >= $1 AND id < $2 AND (CAST($3 AS text) IS NULL OR token = $3)
+               AND (CAST($4 AS text) IS NULL OR substr(path, 1, length($4)) = $4)
+             ORDER BY id DESC LIMIT $5",
+            values![from, below, token, path, limit],
+        );
+        self.select(found, AuditRow::all)
+    }
+
+    fn forget_audit(&self, below: u64, limit: usize) -> Reply<u64> {
+        let delete = "DELETE FROM audit WHERE id IN
+            (SELECT id FROM audit WHERE id < $1 ORDER BY id LIMIT $2)";
+        let delete = ColdStatement::new(delete, values![below, limit]);
+        self.change(vec![delete], |done| Ok(done.rows))
+    }
 }

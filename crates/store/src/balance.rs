@@ -8,6 +8,7 @@
 //! how far down it may go. So a quota may change in the middle of a day.
 
 use super::Reply;
+use super::cold::{ColdRecord as _, ColdStatement, record, values};
 use smsc_domain::price::Purse;
 
 /// The charge of a message, in the transaction that stores the message.
@@ -33,9 +34,10 @@ pub struct PurseRow {
     pub reserved: i64,
 }
 
+record! {
 /// What was added to a balance, or taken from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TopUpRow {
+pub struct TopUpRow in "top_ups" {
     /// From the sequence of message ids: it carries the time.
     pub id: u64,
     /// Interned name of the account.
@@ -46,6 +48,7 @@ pub struct TopUpRow {
     pub reference: Option<String>,
     /// Who ordered it.
     pub by: String,
+}
 }
 
 /// What became of a top-up.
@@ -103,4 +106,20 @@ pub trait BalanceStore {
 
     /// Forgets the quotas of the days before this one.
     fn forget_quotas(&self, day: u32) -> Reply<()>;
+}
+
+// === impl TopUpRow ===
+
+impl TopUpRow {
+    /// The statement that reads those of an account below an id, newest first.
+    pub(crate) fn below(account: u32, below: u64, limit: usize) -> ColdStatement {
+        let rest = "WHERE account = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+        Self::select(rest, values![account, below, limit])
+    }
+
+    /// The statement that reads the one with the same reference.
+    pub(crate) fn known(&self) -> ColdStatement {
+        let rest = "WHERE account = $1 AND reference = $2";
+        Self::select(rest, values![self.account, self.reference])
+    }
 }

@@ -9,6 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ahash::AHashSet;
 
 use super::Reply;
+use super::StoreError;
+use super::cold::{ColdRow, ColdStatement, ColdTables, values};
 use smsc_domain::address::mask;
 use smsc_proto::Message;
 
@@ -86,7 +88,10 @@ pub trait DamageStore {
 
     /// Those of these messages that have ended and whose senders are still to be told, as their rows in `fin` say.
     fn untold(&self, ids: Vec<u64>) -> Reply<Vec<u64>>;
+}
 
+/// The list of damaged rows, for people. Calls never block.
+pub trait DamageListStore {
     /// Lists rows that were found at this time (Unix ms). Those on the list stay as they are.
     fn list_damage(&self, rows: Vec<DamagedRow>, found_at: i64) -> Reply<()>;
 
@@ -128,6 +133,83 @@ impl DamagedRow {
     /// Whether nobody can be told any more what became of a message that has ended: from whom it is, or its end, is illegible.
     pub fn leaves_untold(&self) -> bool {
         matches!(&*self.table, "msg" | "fin")
+    }
+}
+
+// === impl ListedDamage ===
+
+impl ListedDamage {
+    /// The statement that lists one, unless it is listed.
+    pub(crate) fn insert(row: &DamagedRow, found_at: i64) -> ColdStatement {
+        // Whatever is legible may hold a NUL, which no text of PostgreSQL may.
+        let text = |text: &str| text.replace('\0', "?");
+        ColdStatement::new(
+            "INSERT INTO damaged(id, origin, found_at, why, legible) VALUES($1, $2, $3, $4, $5)
+             ON CONFLICT DO NOTHING",
+            values![
+                row.id as i64,
+                row.table,
+                found_at,
+                text(&row.why),
+                text(&row.legible)
+            ],
+        )
+    }
+
+    fn read(mut row: ColdRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            row: DamagedRow {
+                id: row.take("damaged.id")?,
+                table: row.take("damaged.origin")?,
+                why: row.take("damaged.why")?,
+                legible: row.take("damaged.legible")?,
+            },
+            found_at: row.take("damaged.found_at")?,
+        })
+    }
+}
+
+impl<S: ColdTables> DamageListStore for S {
+    fn list_damage(&self, rows: Vec<DamagedRow>, found_at: i64) -> Reply<()> {
+        let inserts = rows.iter().map(|row| ListedDamage::insert(row, found_at));
+        self.change(inserts.collect(), |_| Ok(()))
+    }
+
+    fn listed_damage(&self, search: DamageSearch) -> Reply<Vec<ListedDamage>> {
+        let (below, table) = match search.after {
+            Some((id, table)) => (id as i64, table),
+            None => (i64::MAX, String::new()),
+        };
+        let id = search.id.map(|id| id as i64);
+        let list = ColdStatement::new(
+            "SELECT id, origin, why, legible, found_at FROM damaged
+             WHERE (CAST($1 AS bigint) IS NULL OR id = $1) AND (id < $2 OR id = $2 AND origin > $3)
+             ORDER BY id DESC, origin LIMIT $4",
+            values![id, below, table, search.limit],
+        );
+        self.select(list, |rows| {
+            rows.into_iter().map(ListedDamage::read).collect()
+        })
+    }
+
+    fn count_damage(&self) -> Reply<u64> {
+        let count = ColdStatement::new("SELECT count(*) FROM damaged", Vec::new());
+        self.select(count, |rows| {
+            let mut rows = rows.into_iter();
+            rows.next()
+                .map_or(Ok(0), |mut row| row.take("the count of damaged rows"))
+        })
+    }
+
+    fn unlist_damage(&self, row: Option<(String, u64)>) -> Reply<u64> {
+        let delete = match row {
+            None => ColdStatement::new("DELETE FROM damaged", Vec::new()),
+            Some((table, id)) => ColdStatement::new(
+                "DELETE FROM damaged WHERE id = $1 AND origin = $2",
+                values![id as i64, table],
+            ),
+        };
+        self.change(vec![delete], |done| Ok(done.rows))
     }
 }
 

@@ -5,11 +5,13 @@
 
 use super::Reply;
 use super::access::HASH;
+use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
 use smsc_domain::access::KeyRole;
 
+record! {
 /// One key of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApiKeyRow {
+pub struct ApiKeyRow in "api_keys" {
     /// Unique; it names the key in lists and in the audit log, and opens nothing.
     pub id: String,
     /// system_id of the account.
@@ -28,6 +30,7 @@ pub struct ApiKeyRow {
     pub expires_at: i64,
     /// Unix milliseconds, coarse; 0 for never.
     pub used_at: i64,
+}
 }
 
 /// The API keys part of a store. Calls never block.
@@ -48,12 +51,33 @@ pub trait ApiKeyStore {
     fn api_keys_used(&self, used: Vec<(String, i64)>) -> Reply<()>;
 }
 
-/// Addresses as they are kept in one column.
-pub(crate) fn joined(allow: &[String]) -> String {
-    allow.join(" ")
-}
+impl<S: ColdTables> ApiKeyStore for S {
+    fn api_keys(&self) -> Reply<Vec<ApiKeyRow>> {
+        let all = ApiKeyRow::select("ORDER BY account, id", Vec::new());
+        self.select(all, ApiKeyRow::all)
+    }
 
-/// Addresses as [`joined`] has kept them.
-pub(crate) fn split(allow: &str) -> Vec<String> {
-    allow.split_whitespace().map(str::to_owned).collect()
+    fn api_key_of(&self, hash: [u8; HASH]) -> Reply<Option<ApiKeyRow>> {
+        let one = ApiKeyRow::select("WHERE hash = $1", values![hash]);
+        self.select(one, ApiKeyRow::first)
+    }
+
+    fn add_api_key(&self, key: ApiKeyRow) -> Reply<bool> {
+        let insert = key.insert("ON CONFLICT(id) DO NOTHING");
+        self.change(vec![insert], |done| Ok(done.rows > 0))
+    }
+
+    fn remove_api_key(&self, id: String) -> Reply<Option<ApiKeyRow>> {
+        let delete = ApiKeyRow::delete("WHERE id = $1", values![id]);
+        self.change(vec![delete], |done| ApiKeyRow::first(done.returned))
+    }
+
+    fn api_keys_used(&self, mut used: Vec<(String, i64)>) -> Reply<()> {
+        // In the same order on each node, so that no two wait for each other.
+        used.sort_unstable();
+        let sql = "UPDATE api_keys SET used_at = $2 WHERE id = $1 AND used_at < $2";
+        let used = used.into_iter();
+        let updates = used.map(|(id, at)| ColdStatement::new(sql, values![id, at]));
+        self.change(updates.collect(), |_| Ok(()))
+    }
 }

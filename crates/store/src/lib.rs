@@ -15,6 +15,7 @@ pub mod balance;
 mod change_effects;
 mod checksum;
 pub mod cluster;
+mod cold;
 pub mod damage;
 pub mod failed;
 pub mod forms;
@@ -49,6 +50,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use self::balance::TopUpRow;
+use self::keys::ApiKeyRow;
+use self::moving::MovedTable;
 use self::search::MAX_SCAN;
 use smsc_domain::id::{Aside, node};
 use smsc_proto::{Message, Refusal};
@@ -61,6 +65,12 @@ pub use self::rows::{
     WriteBatch, Written,
 };
 pub use self::search::{FoundMessages, Search};
+
+/// Tables that `smsc migrate-store` moves whole.
+const MOVED_WHOLE: [MovedTable; 2] = [
+    MovedTable::of::<ApiKeyRow>(),
+    MovedTable::of::<TopUpRow>(),
+];
 
 /// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -255,6 +265,7 @@ pub trait Store:
     + archive::ArchiveStore
     + opt_out::OptOutStore
     + balance::BalanceStore
+    + damage::DamageListStore
     + damage::DamageStore
     + failed::FailedStore
     + forms::FormStore

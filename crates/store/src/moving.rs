@@ -6,18 +6,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::balance::{PurseRow, TopUpRow};
+use super::balance::PurseRow;
 use super::checksum;
+use super::cold::{ColdRecord, ColdRow, ColdStatement};
 use super::damage::DamagedRow;
-use super::keys::ApiKeyRow;
 use super::opt_out::OptOutRow;
 use super::outbox::{CdrRow, EventRow};
 use super::settings::{SettingsVersion, StoredSettings};
 use super::usage::UsageRow;
-use super::{FinRow, WriteBatch};
+use super::{FinRow, MOVED_WHOLE, StoreError, WriteBatch};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
-pub const TABLES: [&str; 30] = [
+pub const TABLES: [&str; OWN_TABLES.len() + MOVED_WHOLE.len()] = {
+    let mut tables = [""; OWN_TABLES.len() + MOVED_WHOLE.len()];
+    let mut at = 0;
+    while at < tables.len() {
+        tables[at] = if at < OWN_TABLES.len() {
+            OWN_TABLES[at]
+        } else {
+            MOVED_WHOLE[at - OWN_TABLES.len()].table
+        };
+        at += 1;
+    }
+    tables
+};
+
+/// Those that are moved in ways of their own.
+const OWN_TABLES: [&str; 28] = [
     "msg",
     "sent",
     "fin",
@@ -43,12 +58,19 @@ pub const TABLES: [&str; 30] = [
     "config_versions",
     "opt_out",
     "purse",
-    "top_ups",
-    "api_keys",
     "outbox",
     "cdr",
     "usage",
 ];
+
+/// A cold table that is moved whole.
+pub(crate) struct MovedTable {
+    pub table: &'static str,
+    /// The statement that reads it.
+    pub read: fn() -> ColdStatement,
+    /// The statements that write what was read.
+    pub write: fn(Vec<ColdRow>) -> Result<Vec<ColdStatement>, StoreError>,
+}
 
 /// The mark behind the last row of a part.
 pub const END: u64 = i64::MAX as u64;
@@ -87,10 +109,8 @@ pub struct Inventory {
     pub history: Vec<SettingsVersion>,
     /// Balances and quotas.
     pub purses: Vec<PurseRow>,
-    /// How the balances came to be.
-    pub top_ups: Vec<TopUpRow>,
-    /// Who may submit over HTTP.
-    pub keys: Vec<ApiKeyRow>,
+    /// The statements that write the tables which are moved whole.
+    pub whole: Vec<ColdStatement>,
     /// In which forms operators have the ids of messages ([`FormStore`](super::forms::FormStore)).
     pub forms: Vec<(u32, u8)>,
     /// Queues that a receiver of callbacks has paused ([`PauseStore`](super::pauses::PauseStore)).
@@ -141,6 +161,21 @@ pub struct DeadRow {
     pub id: u64,
     pub reason: String,
     pub row: Vec<u8>,
+}
+
+// === impl MovedTable ===
+
+impl MovedTable {
+    pub const fn of<T: ColdRecord>() -> Self {
+        Self {
+            table: T::TABLE,
+            read: || T::select("", Vec::new()),
+            write: |rows| {
+                let rows = T::all(rows)?;
+                Ok(rows.iter().map(|row| row.insert("")).collect())
+            },
+        }
+    }
 }
 
 // === impl MovePart ===

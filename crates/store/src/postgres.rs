@@ -12,7 +12,6 @@
 //! others have declared dead; a batch whose commit was interrupted is neither lost nor written twice;
 //! results are kept while the database is away.
 
-mod access;
 mod archive;
 mod around;
 mod asides;
@@ -20,6 +19,7 @@ mod balance;
 mod carry;
 mod checksums_from;
 mod cluster;
+mod cold;
 mod columns;
 mod comparison;
 mod connect;
@@ -35,7 +35,6 @@ mod idempotency;
 mod import;
 mod inbox;
 mod kept;
-mod keys;
 mod lane;
 mod meta;
 mod opt_out;

@@ -11,13 +11,13 @@
 //!
 //! Invariants: an answer to a write follows its fsync; readers see everything that was answered; only calls that say so block.
 
-mod access;
 mod archive;
 mod asides;
 mod backup;
 mod balance;
 mod beside;
 mod checkpoint;
+mod cold;
 mod correlate;
 mod damage;
 mod disk;
@@ -32,7 +32,6 @@ mod heard;
 mod idempotency;
 mod in_order;
 mod index;
-mod keys;
 mod log;
 mod moving;
 mod opt_out;

@@ -4,10 +4,12 @@
 //! its events, so that each message counts once; and read by the admin API and the API of accounts.
 
 use super::Reply;
+use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
 
+record! {
 /// Sums of messages that have all of this in common. In an answer, what was not asked for is 0 or empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UsageRow {
+pub struct UsageRow in "usage" {
     /// Days since 1970 (UTC): when the final states became known.
     pub day: i32,
     /// Interned name, 0 for none.
@@ -19,7 +21,7 @@ pub struct UsageRow {
     /// As in SMPP 3.4 §5.2.28.
     pub state: u8,
     /// Mobile originated.
-    pub is_mo: bool,
+    pub is_mo: bool as "kind",
     /// What a credit is.
     pub currency: String,
     pub messages: u64,
@@ -27,6 +29,7 @@ pub struct UsageRow {
     pub parts: u64,
     /// Credits.
     pub price: i64,
+}
 }
 
 /// What sums may be divided by, besides currencies, by which they always are.
@@ -117,5 +120,44 @@ impl UsageQuestion {
             .map(|one| one.name().to_owned() + ", ")
             .collect::<String>()
             + "currency"
+    }
+}
+
+impl<S: ColdTables> UsageStore for S {
+    fn usage(&self, question: UsageQuestion) -> Reply<Vec<UsageRow>> {
+        let sql = format!(
+            "SELECT {}, CAST(sum(messages) AS bigint), CAST(sum(parts) AS bigint),
+               CAST(sum(price) AS bigint) FROM usage
+             WHERE day >= $1 AND day <= $2 AND (CAST($3 AS int) IS NULL OR account = $3)
+               AND (CAST($4 AS int) IS NULL OR operator = $4)
+               AND (CAST($5 AS text) IS NULL OR country = $5)
+               AND (CAST($6 AS int) IS NULL OR state = $6)
+             GROUP BY {groups} ORDER BY {groups} LIMIT $7",
+            question.columns(),
+            groups = question.groups()
+        );
+        let UsageQuestion {
+            first_day,
+            last_day,
+            account,
+            operator,
+            country,
+            state,
+            by: _,
+            limit,
+        } = question;
+        let values = values![
+            first_day, last_day, account, operator, country, state, limit
+        ];
+        self.select(ColdStatement::new(sql, values), UsageRow::all)
+    }
+
+    fn forget_usage(&self, before: i32, limit: usize) -> Reply<u64> {
+        let delete =
+            "DELETE FROM usage WHERE (day, account, operator, country, state, kind, currency)
+            IN (SELECT day, account, operator, country, state, kind, currency FROM usage
+              WHERE day < $1 LIMIT $2)";
+        let delete = ColdStatement::new(delete, values![before, limit]);
+        self.change(vec![delete], |done| Ok(done.rows))
     }
 }

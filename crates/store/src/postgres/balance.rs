@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use tokio_postgres::{Row, Transaction};
 
+use super::cold::run_all;
 use super::columns::StatementCall;
+use super::failure::failed;
 use super::statements::StatementStep;
 use super::{PgStore, PostgresShared};
 use crate::balance::{BalanceStore, BlockOrder, BlockStore, PurseRow, TopUpOutcome, TopUpRow};
 use crate::cluster::Membership;
-use crate::{Reply, StoreError, WriteBatch, signed};
+use crate::cold::{ColdRecord as _, ColdTables as _};
+use crate::{Reply, StoreError, WriteBatch};
 use smsc_domain::price::Purse;
-
-/// Columns of a top-up, in the order of [`read_top_up`].
-const TOP_UP: &str = "SELECT id, account, amount, reference, by FROM top_ups";
 
 impl BalanceStore for PgStore {
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>> {
@@ -33,21 +33,7 @@ impl BalanceStore for PgStore {
     }
 
     fn top_ups(&self, account: u32, below: u64, limit: usize) -> Reply<Vec<TopUpRow>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
-            let client = shared.reader().await?;
-            let statement = client
-                .prepare_cached(&format!(
-                    "{TOP_UP} WHERE account = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-                ))
-                .await?;
-            let below = signed(below);
-            let limit = signed(limit);
-            let rows = client
-                .query(&statement, &[&(account as i32), &below, &limit])
-                .await?;
-            rows.iter().map(read_top_up).collect()
-        })
+        self.select(TopUpRow::below(account, below, limit), TopUpRow::all)
     }
 
     fn forget_quotas(&self, day: u32) -> Reply<()> {
@@ -106,27 +92,12 @@ pub fn charges(
 }
 
 /// Writes the balances that are moved in from an embedded store.
-pub async fn import(
-    transaction: &Transaction<'_>,
-    purses: &[PurseRow],
-    top_ups: &[TopUpRow],
-) -> Result<(), StoreError> {
+pub async fn import(transaction: &Transaction<'_>, purses: &[PurseRow]) -> Result<(), StoreError> {
     for row in purses {
         let (account, day) = (row.purse.account as i32, row.purse.day as i32);
         let insert = "INSERT INTO purse(account, day, credits) VALUES($1, $2, $3)";
         transaction
             .execute(insert, &[&account, &day, &row.left])
-            .await?;
-    }
-    for row in top_ups {
-        let (id, account) = (row.id as i64, row.account as i32);
-        let insert =
-            "INSERT INTO top_ups(id, account, amount, reference, by) VALUES($1, $2, $3, $4, $5)";
-        transaction
-            .execute(
-                insert,
-                &[&id, &account, &row.amount, &row.reference, &row.by],
-            )
             .await?;
     }
     Ok(())
@@ -167,27 +138,14 @@ async fn top_up(
     let account = row.account as i32;
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
-    let added = transaction
-        .execute(
-            "INSERT INTO top_ups(id, account, amount, reference, by) VALUES($1, $2, $3, $4, $5)
-             ON CONFLICT(account, reference) DO NOTHING",
-            &[
-                &(row.id as i64),
-                &account,
-                &row.amount,
-                &row.reference,
-                &row.by,
-            ],
-        )
-        .await?;
+    let insert = row.insert("ON CONFLICT(account, reference) DO NOTHING");
+    let added = run_all(&*transaction, &[insert]).await?.rows;
     if added == 0 {
-        let known = transaction
-            .query_one(
-                &format!("{TOP_UP} WHERE account = $1 AND reference = $2"),
-                &[&account, &row.reference],
-            )
-            .await?;
-        return Ok(TopUpOutcome::Repeated(read_top_up(&known)?));
+        let known = run_all(&*transaction, &[row.known()]).await?;
+        let known = TopUpRow::first(known.returned)?;
+        return known.map(TopUpOutcome::Repeated).ok_or_else(|| {
+            failed("the top-up with this reference was removed meanwhile".to_owned())
+        });
     }
     transaction
         .execute(
@@ -208,14 +166,4 @@ async fn top_up(
     }
     transaction.commit().await?;
     Ok(TopUpOutcome::Done)
-}
-
-fn read_top_up(row: &Row) -> Result<TopUpRow, StoreError> {
-    Ok(TopUpRow {
-        id: row.try_get::<_, i64>(0)? as u64,
-        account: row.try_get::<_, i32>(1)? as u32,
-        amount: row.try_get(2)?,
-        reference: row.try_get(3)?,
-        by: row.try_get(4)?,
-    })
 }

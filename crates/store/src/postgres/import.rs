@@ -14,13 +14,12 @@ use tokio_postgres::{Client, Statement, Transaction};
 use uuid::Uuid;
 
 use super::balance;
+use super::cold::run_all;
 use super::columns::{Correlate, Expect, calls};
 use super::connect::PostgresConnector;
 use super::correlations::{OverflowCounts, operator_uuid};
-use super::damage;
 use super::failure::{PostgresFailure, failed};
 use super::idempotency;
-use super::keys;
 use super::opt_out;
 use super::outbox;
 use super::record::id_at;
@@ -29,6 +28,8 @@ use super::settings;
 use super::statements::{STEPS, StatementStep};
 use super::transaction::put_dead;
 use super::{PgOptions, runtime, usage};
+use crate::cold::ColdStatement;
+use crate::damage::ListedDamage;
 use crate::forms;
 use crate::moving::{Inventory, MovePart, MovedPage, TABLES};
 use crate::pauses;
@@ -323,8 +324,8 @@ async fn begin_anew(
         )
         .await?;
     settings::import(transaction, &source.settings, &source.history).await?;
-    balance::import(transaction, &source.purses, &source.top_ups).await?;
-    keys::import(transaction, &source.keys).await?;
+    balance::import(transaction, &source.purses).await?;
+    run_all(transaction, &source.whole).await?;
     for (operator, form) in &source.forms {
         set(transaction, &forms::key(*operator), u64::from(*form)).await?;
     }
@@ -429,9 +430,10 @@ async fn write_rows(
         let statement = prepared(statements, StatementStep::Quarantine)?;
         put_dead(transaction, statement, row).await?;
     }
-    damage::list(transaction, &page.left.rows, clock::now_ms())
-        .await
-        .map_err(other)?;
+    let now = clock::now_ms();
+    let damaged = page.left.rows.iter();
+    let damaged: Vec<ColdStatement> = damaged.map(|row| ListedDamage::insert(row, now)).collect();
+    run_all(transaction, &damaged).await.map_err(other)?;
     for (table, fewer) in &page.left.fewer {
         let sql = "INSERT INTO meta VALUES($1, $2)
             ON CONFLICT(key) DO UPDATE SET value = meta.value + excluded.value";
@@ -440,7 +442,7 @@ async fn write_rows(
             .await?;
     }
     for row in &page.opt_outs {
-        opt_out::insert(transaction, row).await?;
+        opt_out::insert(transaction, row).await.map_err(other)?;
     }
     idempotency::import(transaction, &page.rows.idempotency).await?;
     for row in &page.events {

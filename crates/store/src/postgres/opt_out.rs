@@ -5,60 +5,22 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Transaction};
+use tokio_postgres::Transaction;
 
+use super::cold::run_all;
 use super::{PgStore, PostgresShared};
-use crate::opt_out::{OptOutRow, OptOutSearch, OptOutStore, REMEMBERED};
-use crate::{Reply, StoreError, signed};
-
-const COLUMNS: &str = "SELECT account, number, out, at, who, version FROM opt_out";
+use crate::cold::{ColdRecord as _, ColdStatement, values};
+use crate::opt_out::{OptOutRow, OptOutStore, REMEMBERED};
+use crate::{Reply, StoreError};
 
 impl OptOutStore for PgStore {
-    fn opt_outs_after(&self, version: u64, limit: usize) -> Reply<Vec<OptOutRow>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
-            let client = shared.reader().await?;
-            let sql = format!("{COLUMNS} WHERE version > $1 ORDER BY version LIMIT $2");
-            let statement = client.prepare_cached(&sql).await?;
-            let rows = client
-                .query(&statement, &[&signed(version), &(limit as i64)])
-                .await?;
-            rows.iter().map(read).collect()
-        })
-    }
-
-    fn opt_outs(&self, search: OptOutSearch) -> Reply<Vec<OptOutRow>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
-            let client = shared.reader().await?;
-            let sql = format!(
-                "{COLUMNS} WHERE out AND version < $1 AND ($2::text IS NULL OR account = $2)
-                 AND ($3::text IS NULL OR number = $3) ORDER BY version DESC LIMIT $4"
-            );
-            let statement = client.prepare_cached(&sql).await?;
-            let rows = client
-                .query(
-                    &statement,
-                    &[
-                        &signed(search.below),
-                        &search.account,
-                        &search.number,
-                        &(search.limit as i64),
-                    ],
-                )
-                .await?;
-            rows.iter().map(read).collect()
-        })
-    }
-
     fn set_opt_out(&self, row: OptOutRow) -> Reply<bool> {
         let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move { set(&shared, &row).await })
+        self.shared.ask(async move { set(&shared, row).await })
     }
 }
 
-async fn set(shared: &PostgresShared, row: &OptOutRow) -> Result<bool, StoreError> {
+async fn set(shared: &PostgresShared, mut row: OptOutRow) -> Result<bool, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
     let version: i64 = transaction
@@ -79,27 +41,10 @@ async fn set(shared: &PostgresShared, row: &OptOutRow) -> Result<bool, StoreErro
         transaction.rollback().await?;
         return Ok(false);
     }
-    transaction
-        .execute(
-            "INSERT INTO opt_out(account, number, out, at, who, version)
-             VALUES($1, $2, $3, $4, $5, $6) ON CONFLICT(account, number) DO UPDATE SET
-             out = excluded.out, at = excluded.at, who = excluded.who, version = excluded.version",
-            &[
-                &row.account,
-                &row.number,
-                &row.out,
-                &row.at,
-                &row.who,
-                &version,
-            ],
-        )
-        .await?;
-    transaction
-        .execute(
-            "DELETE FROM opt_out WHERE NOT out AND at < $1",
-            &[&(row.at - REMEMBERED)],
-        )
-        .await?;
+    row.version = version as u64;
+    let forget = "DELETE FROM opt_out WHERE NOT out AND at < $1";
+    let forget = ColdStatement::new(forget, values![row.at - REMEMBERED]);
+    run_all(&*transaction, &[row.set(), forget]).await?;
     transaction.commit().await?;
     Ok(true)
 }
@@ -108,31 +53,9 @@ async fn set(shared: &PostgresShared, row: &OptOutRow) -> Result<bool, StoreErro
 pub(super) async fn insert(
     transaction: &Transaction<'_>,
     row: &OptOutRow,
-) -> Result<(), tokio_postgres::Error> {
-    let version = signed(row.version);
-    let sql = "INSERT INTO opt_out(account, number, out, at, who, version)
-               VALUES($1, $2, $3, $4, $5, $6)";
-    let values: [&(dyn ToSql + Sync); 6] = [
-        &row.account,
-        &row.number,
-        &row.out,
-        &row.at,
-        &row.who,
-        &version,
-    ];
-    transaction.execute(sql, &values).await?;
+) -> Result<(), StoreError> {
     let sql = "UPDATE opt_out_version SET version = greatest(version, $1)";
-    transaction.execute(sql, &[&version]).await?;
+    let version = ColdStatement::new(sql, values![row.version]);
+    run_all(transaction, &[row.insert(""), version]).await?;
     Ok(())
-}
-
-fn read(row: &Row) -> Result<OptOutRow, StoreError> {
-    Ok(OptOutRow {
-        account: row.try_get(0)?,
-        number: row.try_get(1)?,
-        out: row.try_get(2)?,
-        at: row.try_get(3)?,
-        who: row.try_get(4)?,
-        version: row.try_get::<_, i64>(5)? as u64,
-    })
 }

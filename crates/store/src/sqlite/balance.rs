@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
+use super::cold::{records, run};
 use super::schema::sql_failed;
 use super::write_queue::WaitingBatch;
 use super::{SqliteStore, writer};
 use crate::balance::{BalanceStore, PurseRow, TopUpOutcome, TopUpRow};
-use crate::{Reply, Written, signed};
+use crate::cold::{ColdRecord as _, ColdTables as _};
+use crate::{Reply, Written};
 use smsc_domain::price::Purse;
-
-/// Columns of a top-up, in the order of [`read_top_up`].
-const TOP_UP: &str = "SELECT id, account, amount, reference, by FROM top_ups";
 
 impl BalanceStore for SqliteStore {
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>> {
@@ -28,19 +27,7 @@ impl BalanceStore for SqliteStore {
     }
 
     fn top_ups(&self, account: u32, below: u64, limit: usize) -> Reply<Vec<TopUpRow>> {
-        self.admin.ask(move |connection| {
-            let below = signed(below);
-            let limit = signed(limit);
-            let read = || {
-                connection
-                    .prepare_cached(&format!(
-                        "{TOP_UP} WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
-                    ))?
-                    .query_map((account, below, limit), read_top_up)?
-                    .collect::<rusqlite::Result<_>>()
-            };
-            read().map_err(sql_failed)
-        })
+        self.select(TopUpRow::below(account, below, limit), TopUpRow::all)
     }
 
     fn forget_quotas(&self, day: u32) -> Reply<()> {
@@ -112,23 +99,11 @@ pub(super) fn purses(
         .collect()
 }
 
-/// Every top-up of every account, oldest first.
-pub(super) fn all_top_ups(connection: &Connection) -> rusqlite::Result<Vec<TopUpRow>> {
-    connection
-        .prepare(&format!("{TOP_UP} ORDER BY id"))?
-        .query_map([], read_top_up)?
-        .collect()
-}
-
 fn top_up(connection: &Connection, row: &TopUpRow, floor: i64) -> rusqlite::Result<TopUpOutcome> {
-    if let Some(reference) = &row.reference {
-        let known = connection
-            .prepare_cached(&format!("{TOP_UP} WHERE account = ?1 AND reference = ?2"))?
-            .query_row((row.account, reference), read_top_up)
-            .optional()?;
-        if let Some(known) = known {
-            return Ok(TopUpOutcome::Repeated(known));
-        }
+    if row.reference.is_some()
+        && let Some(known) = records(connection, &row.known())?.pop()
+    {
+        return Ok(TopUpOutcome::Repeated(known));
     }
     let balance = Purse::balance(row.account);
     let before: Option<i64> = connection
@@ -140,17 +115,7 @@ fn top_up(connection: &Connection, row: &TopUpRow, floor: i64) -> rusqlite::Resu
         return Ok(TopUpOutcome::TooLow);
     }
     add(connection, balance, row.amount)?;
-    connection
-        .prepare_cached(
-            "INSERT INTO top_ups(id, account, amount, reference, by) VALUES(?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((
-            row.id as i64,
-            row.account,
-            row.amount,
-            &row.reference,
-            &row.by,
-        ))?;
+    run(connection, &row.insert(""))?;
     Ok(TopUpOutcome::Done)
 }
 
@@ -162,14 +127,4 @@ fn add(connection: &Connection, purse: Purse, amount: i64) -> rusqlite::Result<(
         )?
         .execute((purse.account, purse.day, amount))?;
     Ok(())
-}
-
-fn read_top_up(row: &Row<'_>) -> rusqlite::Result<TopUpRow> {
-    Ok(TopUpRow {
-        id: row.get::<_, i64>(0)? as u64,
-        account: row.get(1)?,
-        amount: row.get(2)?,
-        reference: row.get(3)?,
-        by: row.get(4)?,
-    })
 }

@@ -1,16 +1,16 @@
-//! The list of damaged rows, on SQLite.
+//! Damaged rows, on SQLite.
 
 use rusqlite::{Connection, Row};
 
+use super::SqliteStore;
 use super::outbox::{read_event, read_record};
 use super::reader::{CHANGES, FINS, PARKED};
 use super::record::{
     MESSAGE_COLUMNS, Sound, read_change, read_dead, read_fin, read_message, read_parked, read_sent,
 };
 use super::schema::sql_failed;
-use super::{SqliteStore, writer};
 use crate::checksum;
-use crate::damage::{DamageSearch, DamageStore, DamagedRow, ListedDamage};
+use crate::damage::{DamageStore, DamagedRow};
 use crate::{Reply, signed};
 
 const UNFINISHED: &str = "SELECT 1 FROM msg m WHERE m.id = ?1
@@ -36,45 +36,6 @@ impl DamageStore for SqliteStore {
         self.admin
             .ask(move |connection| those_of(connection, UNTOLD, ids).map_err(sql_failed))
     }
-
-    fn list_damage(&self, rows: Vec<DamagedRow>, found_at: i64) -> Reply<()> {
-        writer::transact(&self.shared, move |connection, _| {
-            let mut insert = connection.prepare_cached(
-                "INSERT INTO damaged(id, origin, found_at, why, legible) VALUES(?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT DO NOTHING",
-            )?;
-            rows.iter().try_for_each(|row| {
-                let values = (row.id as i64, &row.table, found_at, &row.why, &row.legible);
-                insert.execute(values).map(drop)
-            })
-        })
-    }
-
-    fn listed_damage(&self, search: DamageSearch) -> Reply<Vec<ListedDamage>> {
-        self.admin
-            .ask(move |connection| listed(connection, &search).map_err(sql_failed))
-    }
-
-    fn count_damage(&self) -> Reply<u64> {
-        self.admin.ask(move |connection| {
-            let count = "SELECT count(*) FROM damaged";
-            let count = connection.query_row(count, [], |row| row.get::<_, i64>(0));
-            count.map(|count| count as u64).map_err(sql_failed)
-        })
-    }
-
-    fn unlist_damage(&self, row: Option<(String, u64)>) -> Reply<u64> {
-        writer::transact(&self.shared, move |connection, _| {
-            let count = match row {
-                None => connection.execute("DELETE FROM damaged", [])?,
-                Some((table, id)) => connection.execute(
-                    "DELETE FROM damaged WHERE id = ?1 AND origin = ?2",
-                    (id as i64, table),
-                )?,
-            };
-            Ok(count as u64)
-        })
-    }
 }
 
 /// Those of the ids for which a query finds something.
@@ -87,29 +48,6 @@ fn those_of(connection: &Connection, sql: &str, ids: Vec<u64>) -> rusqlite::Resu
         }
     }
     Ok(found)
-}
-
-fn listed(connection: &Connection, search: &DamageSearch) -> rusqlite::Result<Vec<ListedDamage>> {
-    let (below, table) = match &search.after {
-        Some((id, table)) => (*id as i64, table.as_str()),
-        None => (i64::MAX, ""),
-    };
-    connection
-        .prepare_cached(
-            "SELECT id, origin, found_at, why, legible FROM damaged
-             WHERE (?1 IS NULL OR id = ?1) AND (id < ?2 OR id = ?2 AND origin > ?3)
-             ORDER BY id DESC, origin LIMIT ?4",
-        )?
-        .query_map(
-            (
-                search.id.map(|id| id as i64),
-                below,
-                table,
-                signed(search.limit),
-            ),
-            read_listed,
-        )?
-        .collect()
 }
 
 /// Calls `each` for every damaged row of a store or a backup of one.
@@ -150,16 +88,4 @@ pub fn unsealed(connection: &Connection) -> rusqlite::Result<u64> {
     let count = "SELECT count(*) FROM msg WHERE substr(body, 1, 2) <> ?1";
     let count: i64 = connection.query_row(count, [&checksum::KEY[..]], |row| row.get(0))?;
     Ok(count as u64)
-}
-
-fn read_listed(row: &Row<'_>) -> rusqlite::Result<ListedDamage> {
-    Ok(ListedDamage {
-        row: DamagedRow {
-            id: row.get::<_, i64>(0)? as u64,
-            table: row.get(1)?,
-            why: row.get(3)?,
-            legible: row.get(4)?,
-        },
-        found_at: row.get(2)?,
-    })
 }

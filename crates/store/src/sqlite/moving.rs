@@ -9,10 +9,9 @@ use std::path::Path;
 use rusqlite::{Connection, Row};
 
 use super::balance;
+use super::cold::{self, records};
 use super::folder_lock::{FolderLock, lock_folder};
 use super::heard::{HEARD, read_heard};
-use super::keys;
-use super::opt_out;
 use super::outbox;
 use super::reader::{CHANGES, FINS, PARKED};
 use super::record::{
@@ -25,8 +24,9 @@ use super::usage;
 use super::wal;
 use crate::idempotency::IdempotencyRow;
 use crate::moving::{END, Inventory, MovePart, MovedPage, TABLES};
+use crate::opt_out::OptOutRow;
 use crate::postgres::known_as;
-use crate::{RetryRow, StoreError, TryRow};
+use crate::{MOVED_WHOLE, RetryRow, StoreError, TryRow};
 use crate::{forms, pauses, stream_marks};
 
 /// A store at rest.
@@ -77,11 +77,12 @@ impl StoreAtRest {
         if self.has("purse").map_err(sql_failed)? {
             let purses = balance::purses(&self.connection, None);
             inventory.purses = purses.map_err(sql_failed)?;
-            let top_ups = balance::all_top_ups(&self.connection);
-            inventory.top_ups = top_ups.map_err(sql_failed)?;
         }
-        if self.has("api_keys").map_err(sql_failed)? {
-            inventory.keys = keys::all(&self.connection).map_err(sql_failed)?;
+        for moved in &MOVED_WHOLE {
+            if self.has(moved.table).map_err(sql_failed)? {
+                let rows = cold::run(&self.connection, &(moved.read)()).map_err(sql_failed)?;
+                inventory.whole.extend((moved.write)(rows)?);
+            }
         }
         Ok(inventory)
     }
@@ -260,7 +261,7 @@ impl StoreAtRest {
 
     fn opt_outs(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
         if self.has("opt_out")? {
-            page.opt_outs = opt_out::after(&self.connection, page.after, limit)?;
+            page.opt_outs = records(&self.connection, &OptOutRow::after(page.after, limit))?;
         }
         Ok(cut(&page.opt_outs, limit, |row| row.version))
     }

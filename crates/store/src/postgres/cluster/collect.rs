@@ -97,7 +97,8 @@ async fn try_collect(
     let room = limit.saturating_sub(uncertain.len()) as i64;
     let queues: Vec<i32> = except.iter().map(|at| at.queue as i32).collect();
     let parts: Vec<i16> = except.iter().map(|at| at.part.into()).collect();
-    let octets = MOST_COLLECTED_OCTETS as i64;
+    let waiting: usize = uncertain.iter().map(|row| row.items.len()).sum();
+    let octets = MOST_COLLECTED_OCTETS.saturating_sub(waiting) as i64;
     let wanted: [&(dyn ToSql + Sync); 7] = [&node, &epoch, &QUEUE, &room, &queues, &parts, &octets];
     // Sent together; without membership the transaction is rolled back.
     let (is_member, rows) = future::try_join(

@@ -1,0 +1,145 @@
+//! Cold tables on PostgreSQL. They belong to no node, so their writes carry no epoch.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{GenericClient, Row, Statement};
+
+use super::PgStore;
+use crate::cold::{ColdChange, ColdRow, ColdStatement, ColdTables, ColdValue};
+use crate::{Reply, StoreError};
+
+impl ColdTables for PgStore {
+    fn select<T: Send + 'static>(
+        &self,
+        statement: ColdStatement,
+        read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
+    ) -> Reply<T> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let client = shared.reader().await?;
+            read(run_all(&**client, &[statement]).await?.returned)
+        })
+    }
+
+    fn change<T: Send + 'static>(
+        &self,
+        statements: Vec<ColdStatement>,
+        read: fn(ColdChange) -> Result<T, StoreError>,
+    ) -> Reply<T> {
+        let shared = Arc::clone(&self.shared);
+        self.shared.ask(async move {
+            let mut client = shared.reader().await?;
+            // One statement is a transaction by itself.
+            if statements.len() == 1 {
+                return read(run_all(&**client, &statements).await?);
+            }
+            let transaction = client.transaction().await?;
+            let change = run_all(&*transaction, &statements).await?;
+            transaction.commit().await?;
+            read(change)
+        })
+    }
+}
+
+/// Runs statements, one after another.
+pub async fn run_all(
+    client: &(impl GenericClient + Sync),
+    statements: &[ColdStatement],
+) -> Result<ColdChange, StoreError> {
+    let mut change = ColdChange::default();
+    for like in statements.chunk_by(|one, next| one.sql == next.sql) {
+        let prepared = client.prepare(&like[0].sql).await?;
+        for statement in like {
+            let ColdChange { rows, returned } = run(client, &prepared, statement).await?;
+            change.rows += rows;
+            change.returned = returned;
+        }
+    }
+    Ok(change)
+}
+
+async fn run(
+    client: &(impl GenericClient + Sync),
+    prepared: &Statement,
+    statement: &ColdStatement,
+) -> Result<ColdChange, StoreError> {
+    let values = statement.values.iter();
+    let values: Vec<_> = values.map(|value| value as &(dyn ToSql + Sync)).collect();
+    if prepared.columns().is_empty() {
+        let rows = client.execute(prepared, &values).await?;
+        return Ok(ColdChange {
+            rows,
+            returned: Vec::new(),
+        });
+    }
+    let found = client.query(prepared, &values).await?;
+    let returned: Result<Vec<ColdRow>, StoreError> = found.iter().map(read).collect();
+    Ok(ColdChange {
+        rows: found.len() as u64,
+        returned: returned?,
+    })
+}
+
+fn read(row: &Row) -> Result<ColdRow, StoreError> {
+    let values = (0..row.len()).map(|at| row.try_get::<_, ColdValue>(at));
+    let values: Vec<ColdValue> = values.collect::<Result<_, _>>()?;
+    Ok(ColdRow(values.into_iter()))
+}
+
+/// Types of columns that a [`ColdValue`] can be.
+fn is_known(column: &Type) -> bool {
+    let integers = [Type::BOOL, Type::INT2, Type::INT4, Type::INT8];
+    integers.contains(column) || [Type::TEXT, Type::VARCHAR, Type::BYTEA].contains(column)
+}
+
+// === impl ColdValue ===
+
+impl ToSql for ColdValue {
+    fn to_sql(
+        &self,
+        column: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Integer(value) => match *column {
+                Type::BOOL => (*value != 0).to_sql(column, out),
+                Type::INT2 => i16::try_from(*value)?.to_sql(column, out),
+                Type::INT4 => i32::try_from(*value)?.to_sql(column, out),
+                _ => value.to_sql(column, out),
+            },
+            Self::Text(text) => text.to_sql(column, out),
+            Self::Octets(octets) => octets.to_sql(column, out),
+        }
+    }
+
+    fn accepts(column: &Type) -> bool {
+        is_known(column)
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for ColdValue {
+    fn from_sql(column: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(match *column {
+            Type::BOOL => Self::Integer(bool::from_sql(column, raw)?.into()),
+            Type::INT2 => Self::Integer(i16::from_sql(column, raw)?.into()),
+            Type::INT4 => Self::Integer(i32::from_sql(column, raw)?.into()),
+            Type::INT8 => Self::Integer(i64::from_sql(column, raw)?),
+            Type::BYTEA => Self::Octets(raw.to_vec()),
+            _ => Self::Text(String::from_sql(column, raw)?),
+        })
+    }
+
+    fn from_sql_null(_: &Type) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self::Null)
+    }
+
+    fn accepts(column: &Type) -> bool {
+        is_known(column)
+    }
+}
