@@ -6,6 +6,7 @@
 //! the default, in alphabetical order; a password that stands in a file of its own stays there. What is shown has every key, and no secret.
 
 mod changed;
+mod kinds;
 mod secrets;
 
 use figment::Figment;
@@ -13,15 +14,13 @@ use figment::value::Value;
 use serde_json::Value as Json;
 
 pub use self::changed::{ChangedKey, fields};
-use self::secrets::{account_body, one_of, operator_body, with_ended_secrets, with_secrets_of};
+pub(crate) use self::kinds::{ConfiguredResource, for_kind};
+use self::secrets::{with_ended_secrets, with_secrets_of};
 
 use super::problem::ConfigProblem;
 use super::secret_files;
 use super::setting::{Setting, SettingReader, Write};
-use super::{
-    Account, AddressList, Config, EventSink, Gsm, LimitConfig, MoRule, NatsSource, NumberRange,
-    OperatorConfig, PolicyConfig, RouteConfig,
-};
+use super::{Config, RouteConfig};
 use smsc_domain::address;
 use smsc_domain::settings::{ResourceKey, ResourceKind, Resources, THE_POLICY};
 
@@ -39,42 +38,13 @@ pub struct Candidate {
 impl Config {
     /// The stored form.
     pub fn resources(&self) -> Resources {
-        let mut all = Vec::new();
-        let mut add = |kind, name: &str, body| all.push((ResourceKey::new(kind, name), body));
-        for one in &self.account {
-            add(ResourceKind::Account, &one.system_id, account_body(one));
+        let mut all = Resources::new();
+        for kind in ResourceKind::ALL {
+            for_kind!(kind, One => for one in One::list(self) {
+                all.insert(ResourceKey::new(kind, one.own_name()), one.body());
+            });
         }
-        for one in &self.operator {
-            add(ResourceKind::Operator, &one.id, operator_body(one));
-        }
-        for one in &self.route {
-            add(ResourceKind::Route, &one.key(), kept(one));
-        }
-        for one in &self.list {
-            add(ResourceKind::List, &one.name, kept(one));
-        }
-        for one in &self.limit {
-            add(ResourceKind::Limit, &one.name, kept(one));
-        }
-        if !self.policy.same(&PolicyConfig::default()) {
-            add(ResourceKind::Policy, THE_POLICY, kept(&self.policy));
-        }
-        for one in &self.mo_rule {
-            add(ResourceKind::MoRule, &one.name, kept(one));
-        }
-        for one in &self.gsm {
-            add(ResourceKind::Gsm, &one.name, kept(one));
-        }
-        for one in &self.number_range {
-            add(ResourceKind::NumberRange, &one.name, kept(one));
-        }
-        for one in &self.event_sink {
-            add(ResourceKind::EventSink, &one.name, kept(one));
-        }
-        for one in &self.nats_source {
-            add(ResourceKind::NatsSource, &one.name, kept(one));
-        }
-        all.into_iter().collect()
+        all
     }
 
     /// What the store would have if this file were applied: [`Config::resources`], and what `compat.smpp_connector` stands
@@ -92,31 +62,8 @@ impl Config {
 
     /// Whether there is nothing that [`Config::resources`] could name.
     pub fn has_no_resources(&self) -> bool {
-        let Self {
-            account,
-            operator,
-            route,
-            list,
-            limit,
-            policy,
-            mo_rule,
-            gsm,
-            number_range,
-            event_sink,
-            nats_source,
-            ..
-        } = self;
-        account.is_empty()
-            && operator.is_empty()
-            && route.is_empty()
-            && list.is_empty()
-            && limit.is_empty()
-            && mo_rule.is_empty()
-            && gsm.is_empty()
-            && number_range.is_empty()
-            && event_sink.is_empty()
-            && nats_source.is_empty()
-            && policy.same(&PolicyConfig::default())
+        let mut kinds = ResourceKind::ALL.into_iter();
+        kinds.all(|kind| for_kind!(kind, One => One::list(self).is_empty()))
     }
 
     /// This configuration with other resources, checked. Reads the files that passwords and addresses
@@ -128,35 +75,14 @@ impl Config {
     /// This configuration with other resources, checked, in the place of an `earlier` one, whose secrets stay where their
     /// files cannot be used now. Reads the files that passwords and addresses stand in.
     pub fn with_resources_after(&self, resources: &Resources, earlier: Option<&Self>) -> Candidate {
-        let mut config = Self {
-            account: Vec::new(),
-            operator: Vec::new(),
-            route: Vec::new(),
-            list: Vec::new(),
-            limit: Vec::new(),
-            policy: PolicyConfig::default(),
-            mo_rule: Vec::new(),
-            gsm: Vec::new(),
-            number_range: Vec::new(),
-            event_sink: Vec::new(),
-            nats_source: Vec::new(),
-            ..self.clone()
-        };
+        let mut config = self.clone();
+        for kind in ResourceKind::ALL {
+            for_kind!(kind, One => One::clear(&mut config));
+        }
         let mut problems = Vec::new();
         for (key, body) in resources {
-            let read = match key.kind {
-                ResourceKind::Account => read(body).map(|one| config.account.push(one)),
-                ResourceKind::Operator => read(body).map(|one| config.operator.push(one)),
-                ResourceKind::Route => read(body).map(|one| config.route.push(one)),
-                ResourceKind::List => read(body).map(|one| config.list.push(one)),
-                ResourceKind::Limit => read(body).map(|one| config.limit.push(one)),
-                ResourceKind::Policy => read(body).map(|one| config.policy = one),
-                ResourceKind::MoRule => read(body).map(|one| config.mo_rule.push(one)),
-                ResourceKind::Gsm => read(body).map(|one| config.gsm.push(one)),
-                ResourceKind::NumberRange => read(body).map(|one| config.number_range.push(one)),
-                ResourceKind::EventSink => read(body).map(|one| config.event_sink.push(one)),
-                ResourceKind::NatsSource => read(body).map(|one| config.nats_source.push(one)),
-            };
+            let read =
+                for_kind!(key.kind, One => read::<One>(body).map(|one| one.put(&mut config)));
             for problem in read.err().unwrap_or_default() {
                 problems.push(ConfigProblem::new(join(key, &problem.key), problem.message));
             }
@@ -224,19 +150,7 @@ impl Config {
     }
 
     fn key_at(&self, kind: ResourceKind, at: usize) -> Option<ResourceKey> {
-        let name = match kind {
-            ResourceKind::Account => self.account.get(at)?.system_id.clone(),
-            ResourceKind::Operator => self.operator.get(at)?.id.clone(),
-            ResourceKind::Route => self.route.get(at)?.key(),
-            ResourceKind::List => self.list.get(at)?.name.clone(),
-            ResourceKind::Limit => self.limit.get(at)?.name.clone(),
-            ResourceKind::Policy => THE_POLICY.to_owned(),
-            ResourceKind::MoRule => self.mo_rule.get(at)?.name.clone(),
-            ResourceKind::Gsm => self.gsm.get(at)?.name.clone(),
-            ResourceKind::NumberRange => self.number_range.get(at)?.name.clone(),
-            ResourceKind::EventSink => self.event_sink.get(at)?.name.clone(),
-            ResourceKind::NatsSource => self.nats_source.get(at)?.name.clone(),
-        };
+        let name = for_kind!(kind, One => One::list(self).get(at)?.own_name());
         Some(ResourceKey::new(kind, name))
     }
 }
@@ -288,54 +202,12 @@ pub fn accept(
     old: Option<&str>,
 ) -> Result<String, Vec<ConfigProblem>> {
     let given = &with_secrets_of(key.kind, given, old);
-    match key.kind {
-        ResourceKind::Account => {
-            let mut one: Account = read_value(given)?;
-            one.system_id = own_name("system_id", &key.name, Some(one.system_id))?;
-            one_of(given, "password", one.password_file.is_some())?;
-            one_of(given, "password_next", one.password_next_file.is_some())?;
-            Ok(account_body(&one))
-        }
-        ResourceKind::Operator => {
-            let mut one: OperatorConfig = read_value(given)?;
-            one.id = own_name("id", &key.name, Some(one.id))?;
-            one_of(given, "password", one.password_file.is_some())?;
-            Ok(operator_body(&one))
-        }
-        ResourceKind::Route => {
-            let mut one: RouteConfig = read_value(given)?;
-            if one.name.is_some() || one.conditions() != key.name {
-                one.name = Some(own_name("name", &key.name, one.name)?);
-            }
-            Ok(kept(&one))
-        }
-        ResourceKind::List => accept_named(key, given, |one: &mut AddressList| &mut one.name),
-        ResourceKind::Limit => accept_named(key, given, |one: &mut LimitConfig| &mut one.name),
-        ResourceKind::MoRule => accept_named(key, given, |one: &mut MoRule| &mut one.name),
-        ResourceKind::Gsm => accept_named(key, given, |one: &mut Gsm| &mut one.name),
-        ResourceKind::NumberRange => {
-            accept_named(key, given, |one: &mut NumberRange| &mut one.name)
-        }
-        ResourceKind::EventSink => accept_named(key, given, |one: &mut EventSink| &mut one.name),
-        ResourceKind::NatsSource => accept_named(key, given, |one: &mut NatsSource| &mut one.name),
-        ResourceKind::Policy if key.name != THE_POLICY => {
-            let message = format!("is not known: there is one policy, {THE_POLICY:?}");
-            Err(vec![ConfigProblem::new("", message)])
-        }
-        ResourceKind::Policy => Ok(kept(&read_value::<PolicyConfig>(given)?)),
-    }
-}
-
-/// Reads a resource that is called by its `name`, as its history keeps it.
-fn accept_named<T: Setting + Default>(
-    key: &ResourceKey,
-    given: &Json,
-    name: fn(&mut T) -> &mut String,
-) -> Result<String, Vec<ConfigProblem>> {
-    let mut one: T = read_value(given)?;
-    let own = name(&mut one);
-    *own = own_name("name", &key.name, Some(std::mem::take(own)))?;
-    Ok(kept(&one))
+    for_kind!(key.kind, One => {
+        let mut one: One = read_value(given)?;
+        one.call(&key.name)?;
+        one.check_given(given)?;
+        Ok(one.body())
+    })
 }
 
 /// What a resource that was given without a path is called.
@@ -343,24 +215,17 @@ fn accept_named<T: Setting + Default>(
 /// # Errors
 /// It cannot be read, or has no name.
 pub fn name_of(kind: ResourceKind, given: &Json) -> Result<String, Vec<ConfigProblem>> {
-    let (field, name) = match kind {
-        ResourceKind::Account => ("system_id", read_value::<Account>(given)?.system_id),
-        ResourceKind::Operator => ("id", read_value::<OperatorConfig>(given)?.id),
-        ResourceKind::Route => ("name", read_value::<RouteConfig>(given)?.key()),
-        ResourceKind::List => ("name", read_value::<AddressList>(given)?.name),
-        ResourceKind::Limit => ("name", read_value::<LimitConfig>(given)?.name),
-        ResourceKind::Policy => ("", THE_POLICY.to_owned()),
-        ResourceKind::MoRule => ("name", read_value::<MoRule>(given)?.name),
-        ResourceKind::Gsm => ("name", read_value::<Gsm>(given)?.name),
-        ResourceKind::NumberRange => ("name", read_value::<NumberRange>(given)?.name),
-        ResourceKind::EventSink => ("name", read_value::<EventSink>(given)?.name),
-        ResourceKind::NatsSource => ("name", read_value::<NatsSource>(given)?.name),
-    };
-    if name.is_empty() {
-        Err(vec![ConfigProblem::new(field, "is missing")])
-    } else {
-        Ok(name)
-    }
+    for_kind!(kind, One => {
+        let Some(field) = One::NAME_FIELD else {
+            return Ok(One::default().own_name());
+        };
+        let name = read_value::<One>(given)?.own_name();
+        if name.is_empty() {
+            Err(vec![ConfigProblem::new(field, "is missing")])
+        } else {
+            Ok(name)
+        }
+    })
 }
 
 /// A kept body with every key, for people: without secrets, options that are not set as `null`.
@@ -368,19 +233,7 @@ pub fn shown(kind: ResourceKind, body: &str) -> Json {
     fn written<T: Setting + Default>(body: &str) -> Option<Json> {
         read::<T>(body).ok()?.write(Write::SHOWN)
     }
-    let shown = match kind {
-        ResourceKind::Account => written::<Account>(body),
-        ResourceKind::Operator => written::<OperatorConfig>(body),
-        ResourceKind::Route => written::<RouteConfig>(body),
-        ResourceKind::List => written::<AddressList>(body),
-        ResourceKind::Limit => written::<LimitConfig>(body),
-        ResourceKind::Policy => written::<PolicyConfig>(body),
-        ResourceKind::MoRule => written::<MoRule>(body),
-        ResourceKind::Gsm => written::<Gsm>(body),
-        ResourceKind::NumberRange => written::<NumberRange>(body),
-        ResourceKind::EventSink => written::<EventSink>(body),
-        ResourceKind::NatsSource => written::<NatsSource>(body),
-    };
+    let shown = for_kind!(kind, One => written::<One>(body));
     shown.unwrap_or(Json::Null)
 }
 

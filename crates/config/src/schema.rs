@@ -9,11 +9,8 @@ mod groups;
 
 use serde_json::{Map, Value as Json, json};
 
+use super::resource::{ConfiguredResource as _, for_kind};
 use super::setting::Setting;
-use super::{
-    Account, AddressList, EventSink, Gsm, LimitConfig, MoRule, NatsSource, NumberRange,
-    OperatorConfig, PolicyConfig, RouteConfig,
-};
 use smsc_domain::settings::ResourceKind;
 
 /// A resource: its keys, what they may be and what they mean.
@@ -44,19 +41,7 @@ pub(super) struct SchemaField {
 
 /// What `[[account]]`, `[[operator]]`, … take.
 pub fn resource_schema(kind: ResourceKind) -> ResourceSchema {
-    let mut schema = match kind {
-        ResourceKind::Account => Account::schema(),
-        ResourceKind::Operator => OperatorConfig::schema(),
-        ResourceKind::Route => RouteConfig::schema(),
-        ResourceKind::List => AddressList::schema(),
-        ResourceKind::Limit => LimitConfig::schema(),
-        ResourceKind::Policy => PolicyConfig::schema(),
-        ResourceKind::MoRule => MoRule::schema(),
-        ResourceKind::Gsm => Gsm::schema(),
-        ResourceKind::NumberRange => NumberRange::schema(),
-        ResourceKind::EventSink => EventSink::schema(),
-        ResourceKind::NatsSource => NatsSource::schema(),
-    };
+    let mut schema = for_kind!(kind, One => One::schema());
     for (field, kinds) in groups::references(kind) {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
         schema["properties"][*field]["x-refers-to"] = json!(names);
@@ -66,26 +51,9 @@ pub fn resource_schema(kind: ResourceKind) -> ResourceSchema {
     }
     let order = schema.as_object_mut().and_then(|one| one.remove("x-order"));
     ResourceSchema {
-        name_field: name_field(kind),
+        name_field: for_kind!(kind, One => One::NAME_FIELD),
         groups: grouped(kind, &order.unwrap_or_default()),
         schema,
-    }
-}
-
-/// The key that is the name of a resource.
-fn name_field(kind: ResourceKind) -> Option<&'static str> {
-    match kind {
-        ResourceKind::Account => Some("system_id"),
-        ResourceKind::Operator => Some("id"),
-        ResourceKind::Policy => None,
-        ResourceKind::Route
-        | ResourceKind::List
-        | ResourceKind::Limit
-        | ResourceKind::MoRule
-        | ResourceKind::Gsm
-        | ResourceKind::NumberRange
-        | ResourceKind::EventSink
-        | ResourceKind::NatsSource => Some("name"),
     }
 }
 

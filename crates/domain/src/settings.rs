@@ -10,32 +10,71 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A resource as stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ResourceKind {
-    /// An ESME that may bind to us.
-    Account,
-    /// An upstream that we bind to.
-    Operator,
-    /// Which messages go where.
-    Route,
-    /// Addresses by a name.
-    List,
-    /// How fast accounts may send between some addresses.
-    Limit,
-    /// The policy for every account. There is one: [`THE_POLICY`].
-    Policy,
-    /// What becomes of messages that operators bring.
-    MoRule,
-    /// A GSM core network that we connect to.
-    Gsm,
-    /// A part of the number plan.
-    NumberRange,
-    /// A broker that gets events.
-    EventSink,
-    /// A stream of NATS JetStream whose commands become messages.
-    NatsSource,
+/// Declares the kinds of resources: for each the words for one of them and for all, and the last part of their path.
+macro_rules! kinds {
+    ($(#[$meta:meta])* pub enum $Kinds:ident {
+        $($(#[$doc:meta])* $Kind:ident: $one:literal, $all:literal, $path:literal;)+
+    }) => {
+        $(#[$meta])*
+        pub enum $Kinds {
+            $($(#[$doc])* $Kind,)+
+        }
+
+        impl $Kinds {
+            pub const ALL: [Self; [$($one),+].len()] = [$(Self::$Kind),+];
+
+            /// The word for one of them.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$Kind => $one,)+
+                }
+            }
+
+            /// The word for all of them: the name of their table, and of their list in the API.
+            pub fn plural(self) -> &'static str {
+                match self {
+                    $(Self::$Kind => $all,)+
+                }
+            }
+
+            /// The last part of their path in the API.
+            pub fn path(self) -> &'static str {
+                match self {
+                    $(Self::$Kind => $path,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A resource as stored.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ResourceKind {
+        /// An ESME that may bind to us.
+        Account: "account", "accounts", "accounts";
+        /// An upstream that we bind to.
+        Operator: "operator", "operators", "operators";
+        /// Which messages go where.
+        Route: "route", "routes", "routes";
+        /// Addresses by a name.
+        List: "list", "lists", "lists";
+        /// How fast accounts may send between some addresses.
+        Limit: "limit", "limits", "limits";
+        /// The policy for every account. There is one: [`THE_POLICY`].
+        Policy: "policy", "policies", "policies";
+        /// What becomes of messages that operators bring.
+        MoRule: "mo_rule", "mo_rules", "mo-rules";
+        /// A GSM core network that we connect to.
+        Gsm: "gsm", "gsm", "gsm";
+        /// A part of the number plan.
+        NumberRange: "number_range", "number_ranges", "number-ranges";
+        /// A broker that gets events.
+        EventSink: "event_sink", "event_sinks", "event-sinks";
+        /// A stream of NATS JetStream whose commands become messages.
+        NatsSource: "nats_source", "nats_sources", "nats-sources";
+    }
 }
 
 /// The name of the only policy.
@@ -65,54 +104,6 @@ pub struct ResourceUpdate {
 // === impl ResourceKind ===
 
 impl ResourceKind {
-    pub const ALL: [Self; 11] = [
-        Self::Account,
-        Self::Operator,
-        Self::Route,
-        Self::List,
-        Self::Limit,
-        Self::Policy,
-        Self::MoRule,
-        Self::Gsm,
-        Self::NumberRange,
-        Self::EventSink,
-        Self::NatsSource,
-    ];
-
-    /// The word for one of them.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Operator => "operator",
-            Self::Route => "route",
-            Self::List => "list",
-            Self::Limit => "limit",
-            Self::Policy => "policy",
-            Self::MoRule => "mo_rule",
-            Self::Gsm => "gsm",
-            Self::NumberRange => "number_range",
-            Self::EventSink => "event_sink",
-            Self::NatsSource => "nats_source",
-        }
-    }
-
-    /// The word for all of them: the name of their table, and of their list in the API.
-    pub fn plural(self) -> &'static str {
-        match self {
-            Self::Account => "accounts",
-            Self::Operator => "operators",
-            Self::Route => "routes",
-            Self::List => "lists",
-            Self::Limit => "limits",
-            Self::Policy => "policies",
-            Self::MoRule => "mo_rules",
-            Self::Gsm => "gsm",
-            Self::NumberRange => "number_ranges",
-            Self::EventSink => "event_sinks",
-            Self::NatsSource => "nats_sources",
-        }
-    }
-
     /// Whether a whole configuration may say nothing of them: programs that were written before there were any do not
     /// name them.
     pub fn is_optional(self) -> bool {
@@ -120,17 +111,6 @@ impl ResourceKind {
             self,
             Self::MoRule | Self::Gsm | Self::NumberRange | Self::EventSink | Self::NatsSource
         )
-    }
-
-    /// The last part of their path in the API.
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::MoRule => "mo-rules",
-            Self::NumberRange => "number-ranges",
-            Self::EventSink => "event-sinks",
-            Self::NatsSource => "nats-sources",
-            other => other.plural(),
-        }
     }
 }
 

@@ -3,9 +3,10 @@
 use secrecy::SecretString;
 use serde_json::Value as Json;
 
-use super::{Account, OperatorConfig, kept};
+use super::kept;
 use crate::problem::ConfigProblem;
 use crate::sealing;
+use crate::{Account, OperatorConfig};
 use smsc_domain::settings::{ResourceKey, ResourceKind};
 
 /// What was given, with the secrets of `old` that were left out: what is shown does not have them, and comes back

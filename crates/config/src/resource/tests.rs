@@ -7,7 +7,10 @@ use serde_json::json;
 
 use super::changed::SECRET;
 use super::*;
-use crate::{LimitPer, OutcomePolicy, PriceList, Retry};
+use crate::{
+    Account, AddressList, LimitConfig, LimitPer, OperatorConfig, OutcomePolicy, PolicyConfig,
+    PriceList, Retry,
+};
 use smsc_domain::command_status;
 use smsc_domain::route::{RoutingStep, TargetShare};
 use smsc_domain::settings::{ResourceUpdate, difference};
