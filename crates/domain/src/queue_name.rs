@@ -29,21 +29,24 @@ pub enum QueueName<'n> {
 
 impl<'n> QueueName<'n> {
     pub fn parse(name: &'n str) -> Self {
-        let Some((kind, rest)) = name.split_once(':') else {
-            return Self::Other(name);
-        };
-        match kind {
-            "account" => Self::Account(rest),
-            "operator" => Self::Operator(rest),
-            "gsm" => Self::Gsm(rest),
-            "callback" => Self::Copies(rest),
-            "callback-to" => match rest.split_once('@') {
-                Some((host, account)) => Self::Callbacks { host, account },
-                None => Self::Other(name),
-            },
-            "internal" => Self::Internal(rest),
-            "test" => Self::Test(rest),
-            _ => Self::Other(name),
+        // Asked several times for each message: no search for the colon.
+        let of = |kind: &str| name.strip_prefix(kind);
+        if let Some(id) = of("operator:") {
+            Self::Operator(id)
+        } else if let Some(id) = of("account:") {
+            Self::Account(id)
+        } else if let Some(id) = of("gsm:") {
+            Self::Gsm(id)
+        } else if let Some(id) = of("callback:") {
+            Self::Copies(id)
+        } else if let Some((host, account)) = of("callback-to:").and_then(|to| to.split_once('@')) {
+            Self::Callbacks { host, account }
+        } else if let Some(id) = of("internal:") {
+            Self::Internal(id)
+        } else if let Some(id) = of("test:") {
+            Self::Test(id)
+        } else {
+            Self::Other(name)
         }
     }
 

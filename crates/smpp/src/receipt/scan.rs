@@ -55,7 +55,7 @@ const KEYS: usize = 8;
 /// A spelling of a key.
 type Spelling = (&'static [u8], ReceiptKey);
 
-/// Spellings seen that begin with this letter; between their letters may be spaces, underscores and hyphens.
+/// Spellings seen that begin with this letter, in lower case.
 fn spellings(first: u8) -> &'static [Spelling] {
     match first.to_ascii_lowercase() {
         b'i' => &[(b"id", ReceiptKey::Id)],
@@ -164,31 +164,22 @@ fn key_at(text: &[u8], at: usize) -> Option<FoundKey> {
     })
 }
 
-/// Where the value starts, if `spelling` and a colon or equals sign stand at `at`.
-fn match_key(text: &[u8], at: usize, spelling: &[u8]) -> Option<usize> {
-    let name = text.get(at..at + spelling.len());
-    let is_plain = name.is_some_and(|name| name.eq_ignore_ascii_case(spelling));
-    let mut at = if is_plain {
-        at + spelling.len()
-    } else {
-        behind_gaps(text, at, spelling)?
-    };
+/// Where the value starts, if `spelling`, whose first letter stands at `at`, and a colon or equals sign do. Between its
+/// letters may be spaces, underscores and hyphens.
+fn match_key(text: &[u8], mut at: usize, spelling: &[u8]) -> Option<usize> {
+    for letter in &spelling[1..] {
+        at += 1;
+        // Only a letter becomes one by this bit, in lower case.
+        while *text.get(at)? | 0x20 != *letter {
+            if !matches!(text[at], b' ' | b'_' | b'-') {
+                return None;
+            }
+            at += 1;
+        }
+    }
+    at += 1;
     while *text.get(at)? == b' ' {
         at += 1;
     }
-    matches!(text.get(at)?, b':' | b'=').then_some(at + 1)
-}
-
-/// Where the name ends, if `spelling` stands at `at` with spaces, underscores or hyphens between its letters.
-fn behind_gaps(text: &[u8], mut at: usize, spelling: &[u8]) -> Option<usize> {
-    for (index, letter) in spelling.iter().enumerate() {
-        while index > 0 && matches!(text.get(at)?, b' ' | b'_' | b'-') {
-            at += 1;
-        }
-        if text.get(at)?.to_ascii_lowercase() != *letter {
-            return None;
-        }
-        at += 1;
-    }
-    Some(at)
+    matches!(text[at], b':' | b'=').then_some(at + 1)
 }
