@@ -46,6 +46,22 @@ pub(super) fn endpoints(with_api: bool) -> Vec<Endpoint> {
     rows
 }
 
+/// Rows of handlers, by the modules that these are in and the roles that they need.
+macro_rules! routes {
+    ($($module:ident { $($role:ident: $($handler:ident),+);+ })+) => {
+        pastey::paste! {
+            vec![$($($(
+                $crate::http::api::endpoint(
+                    $crate::domain::access::AccessRole::$role,
+                    $module::[<__path_ $handler>],
+                    $module::$handler,
+                )
+            ),+),+),+]
+        }
+    };
+}
+pub(super) use routes;
+
 /// The rows that tell how the node is.
 pub(super) fn health() -> Vec<Endpoint> {
     vec![
