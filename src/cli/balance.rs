@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, Screen, TableCell};
+use super::client::{
+    self, CommandOutput, Listing, OutputPage, OutputTable, Screen, TableCell, table_of,
+};
 use crate::api::{Balance, TopUps, ToppedUp};
 
 /// Arguments of `smsc balance`.
@@ -111,16 +113,12 @@ fn page(balance: &Balance) -> OutputPage {
 }
 
 fn table(list: &TopUps) -> OutputTable {
-    let mut table = OutputTable::new(&["at", "credits", "reference", "by"]).dropping(&["by"]);
-    for top_up in &list.top_ups {
-        table.row([
-            TableCell::time(top_up.at.as_deref()),
-            TableCell::right(top_up.add),
-            top_up.reference.clone().into(),
-            top_up.by.clone().into(),
-        ]);
-    }
-    table
+    table_of!(&list.top_ups, |top_up| {
+        "at" => TableCell::time(top_up.at.as_deref()),
+        "credits" => TableCell::right(top_up.add),
+        "reference" => top_up.reference.clone(),
+        "by" [1] => top_up.by.clone(),
+    })
 }
 
 #[cfg(test)]

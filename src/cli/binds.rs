@@ -3,7 +3,7 @@
 
 use anyhow::bail;
 
-use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Bind, Binds, Done, Operator, Operators};
 
 /// Arguments of `smsc binds`.
@@ -94,32 +94,19 @@ fn page(json: serde_json::Value, name: Option<&str>) -> anyhow::Result<OutputPag
 
 /// The state of operators, for `smsc operator list` too.
 pub(super) fn operator_table(operators: &[Operator]) -> OutputTable {
-    let mut table = OutputTable::new(&[
-        "operator",
-        "address",
-        "state",
-        "binds",
-        "by node",
-        "waiting",
-        "last error",
-    ])
-    .dropping(&["by node", "address", "last error"]);
-    for operator in operators {
+    table_of!(operators, |operator| {
         let waiting = operator
             .queue
             .as_ref()
             .map_or(0, |queue| queue.waiting + queue.scheduled);
-        table.row([
-            TableCell::from(operator.id.clone()),
-            operator.address.clone().into(),
-            TableCell::state(standing(operator)),
-            TableCell::right(format!("{}/{}", operator.bound, operator.configured)),
-            shares(operator).into(),
-            TableCell::number(waiting),
-            operator.last_error.clone().into(),
-        ]);
-    }
-    table
+        "operator" => operator.id.clone(),
+        "address" [2] => operator.address.clone(),
+        "state" => TableCell::state(standing(operator)),
+        "binds" => TableCell::right(format!("{}/{}", operator.bound, operator.configured)),
+        "by node" [1] => shares(operator),
+        "waiting" => TableCell::number(waiting),
+        "last error" [3] => operator.last_error.clone(),
+    })
 }
 
 /// The state, and whether it is back and not used yet.
@@ -145,39 +132,20 @@ fn number(bind: &Bind) -> String {
 }
 
 fn bind_table(binds: &[Bind]) -> OutputTable {
-    let mut table = OutputTable::new(&[
-        "bind",
-        "number",
-        "side",
-        "type",
-        "state",
-        "peer",
-        "for",
-        "in flight",
-        "received",
-        "sent",
-        "errors",
-    ])
-    .dropping(&[
-        "for", "type", "received", "sent", "peer", "errors", "side", "number",
-    ]);
-    for bind in binds {
+    table_of!(binds, |bind| {
         let since = bind.since.as_deref();
-        table.row([
-            TableCell::from(bind.name.clone()),
-            number(bind).into(),
-            bind.direction.clone().into(),
-            bind.bind_type.clone().into(),
-            TableCell::state(state(bind)),
-            bind.peer.clone().into(),
-            TableCell::ago(since.filter(|_| bind.state == "bound")),
-            TableCell::right(format!("{}/{}", bind.in_flight, bind.window)),
-            TableCell::number(bind.received_total),
-            TableCell::number(bind.sent_total),
-            TableCell::number(bind.errors_total),
-        ]);
-    }
-    table
+        "bind" => bind.name.clone(),
+        "number" [8] => number(bind),
+        "side" [7] => bind.direction.clone(),
+        "type" [2] => bind.bind_type.clone(),
+        "state" => TableCell::state(state(bind)),
+        "peer" [5] => bind.peer.clone(),
+        "for" [1] => TableCell::ago(since.filter(|_| bind.state == "bound")),
+        "in flight" => TableCell::right(format!("{}/{}", bind.in_flight, bind.window)),
+        "received" [3] => TableCell::number(bind.received_total),
+        "sent" [4] => TableCell::number(bind.sent_total),
+        "errors" [6] => TableCell::number(bind.errors_total),
+    })
 }
 
 /// The state, and when a lost bind is tried again.

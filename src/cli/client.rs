@@ -26,6 +26,7 @@ pub use output::{CommandOutput, ListOutput, Listing};
 pub use page::OutputPage;
 pub use screen::{Screen, Tone};
 pub use show::{ago, ahead, number, time};
+pub(crate) use table::table_of;
 pub use table::{BETWEEN, OutputTable, TableCell, visible};
 
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";

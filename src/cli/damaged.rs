@@ -1,6 +1,6 @@
 //! `smsc damaged`: rows of the store that are not as they were written, and forgetting them.
 
-use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
 use super::dead_letters::older;
 use crate::api::{DamagedRowEntry, DamagedRows, Done};
 
@@ -98,18 +98,13 @@ fn page(list: &DamagedRows) -> OutputPage {
 }
 
 fn table(rows: &[DamagedRowEntry]) -> OutputTable {
-    let mut table = OutputTable::new(&["table", "id", "found", "why", "seems to say"])
-        .dropping(&["found", "seems to say"]);
-    for row in rows {
-        table.row([
-            TableCell::from(row.table.clone()),
-            row.id.clone().into(),
-            TableCell::time(row.found_at.as_deref()),
-            row.why.clone().into(),
-            row.legible.clone().into(),
-        ]);
-    }
-    table
+    table_of!(rows, |row| {
+        "table" => row.table.clone(),
+        "id" => row.id.clone(),
+        "found" [1] => TableCell::time(row.found_at.as_deref()),
+        "why" => row.why.clone(),
+        "seems to say" [2] => row.legible.clone(),
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `smsc dead-letters`: failed messages, each with its last attempt.
 
-use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use super::times::{TimeRangeArgs, given};
 use crate::api::{Message, Messages};
 
@@ -70,54 +70,27 @@ pub(super) fn older(before: Option<&str>) -> String {
 }
 
 fn table(messages: &[Message]) -> OutputTable {
-    let mut table = OutputTable::new(&[
-        "message",
-        "state",
-        "error",
-        "sender",
-        "to",
-        "accepted",
-        "attempts",
-        "last at",
-        "bind",
-        "answer",
-        "after",
-        "replayed as",
-    ])
-    .dropping(&[
-        "replayed as",
-        "after",
-        "bind",
-        "attempts",
-        "sender",
-        "accepted",
-        "last at",
-        "error",
-    ]);
-    for message in messages {
+    table_of!(messages, |message| {
         let fin = message.fin.as_ref();
         let last = message.history.last();
-        table.row([
-            TableCell::from(message.id.clone()),
-            TableCell::state(message.state.clone()),
-            fin.map(|fin| fin.error.clone()).into(),
-            message.sender.clone().into(),
-            message.to.clone().into(),
-            TableCell::time(message.accepted_at.as_deref()),
-            TableCell::number(message.history.len() as u64),
-            last.map_or(&message.queue, |last| &last.queue)
+        "message" => message.id.clone(),
+        "state" => TableCell::state(message.state.clone()),
+        "error" [8] => fin.map(|fin| fin.error.clone()),
+        "sender" [5] => message.sender.clone(),
+        "to" => message.to.clone(),
+        "accepted" [6] => TableCell::time(message.accepted_at.as_deref()),
+        "attempts" [4] => TableCell::number(message.history.len() as u64),
+        "last at" [7] => last.map_or(&message.queue, |last| &last.queue)
                 .clone()
-                .into(),
-            last.map(|last| last.bind.clone()).into(),
-            last.map(|last| last.status.clone()).into(),
-            TableCell::right(
+                ,
+        "bind" [3] => last.map(|last| last.bind.clone()),
+        "answer" => last.map(|last| last.status.clone()),
+        "after" [2] => TableCell::right(
                 last.map(|last| format!("{} ms", last.latency_ms))
                     .unwrap_or_default(),
             ),
-            message.replayed_as.clone().into(),
-        ]);
-    }
-    table
+        "replayed as" [1] => message.replayed_as.clone(),
+    })
 }
 
 // === impl DeadLetterFilter ===

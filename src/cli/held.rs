@@ -1,6 +1,6 @@
 //! `smsc held`: messages that may have been sent before the database went back in time, and orders about them.
 
-use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell};
+use super::client::{self, CommandOutput, Listing, OutputPage, TableCell, table_of};
 use crate::api::{Done, HeldMessages};
 
 const PATH: &str = "/v1/held";
@@ -81,28 +81,16 @@ fn order(args: &OrderHeldArgs, order: &str, what: &str) -> anyhow::Result<()> {
 }
 
 fn page(list: &HeldMessages) -> OutputPage {
-    let titles = [
-        "id",
-        "held since",
-        "accepted",
-        "from",
-        "to",
-        "sender",
-        "queue",
-    ];
-    let mut table = OutputTable::new(&titles).dropping(&["sender", "from", "held since"]);
-    for one in &list.messages {
+    let table = table_of!(&list.messages, |one| {
         let text = |value: &Option<String>| TableCell::from(value.clone().unwrap_or_default());
-        table.row([
-            TableCell::from(one.id.clone()),
-            TableCell::time(one.since.as_deref()),
-            TableCell::time(one.accepted_at.as_deref()),
-            text(&one.from),
-            text(&one.to),
-            text(&one.sender),
-            text(&one.queue),
-        ]);
-    }
+        "id" => one.id.clone(),
+        "held since" [3] => TableCell::time(one.since.as_deref()),
+        "accepted" => TableCell::time(one.accepted_at.as_deref()),
+        "from" [2] => text(&one.from),
+        "to" => text(&one.to),
+        "sender" [1] => text(&one.sender),
+        "queue" => text(&one.queue),
+    });
     let doubtful = match list.partitions {
         0 => String::new(),
         count => format!(

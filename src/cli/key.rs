@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::{self, CommandOutput, Listing, OutputTable, TableCell};
+use super::client::{self, CommandOutput, Listing, OutputTable, TableCell, table_of};
 use super::token::{end, ending};
 use crate::api::{ApiKey, ApiKeys, NewApiKey};
 use crate::domain::access::KeyRole;
@@ -96,37 +96,21 @@ fn remove(telling: &CommandOutput, id: &str) -> anyhow::Result<()> {
 }
 
 fn table(keys: &[ApiKey]) -> OutputTable {
-    let titles = [
-        "key",
-        "account",
-        "role",
-        "for",
-        "from",
-        "made",
-        "by",
-        "ends",
-        "last used",
-    ];
-    let mut table =
-        OutputTable::new(&titles).dropping(&["made", "by", "from", "last used", "for", "ends"]);
-    for key in keys {
+    table_of!(keys, |key| {
         let from = match key.allow.as_slice() {
             [] => "anywhere".to_owned(),
             some => some.join(", "),
         };
-        table.row([
-            TableCell::from(key.id.clone()),
-            key.account.clone().into(),
-            key.role.clone().into(),
-            key.label.clone().into(),
-            from.into(),
-            TableCell::time(key.created_at.as_deref()),
-            key.created_by.clone().into(),
-            ending(key.expires_at.as_deref()),
-            TableCell::time(key.used_at.as_deref()),
-        ]);
-    }
-    table
+        "key" => key.id.clone(),
+        "account" => key.account.clone(),
+        "role" => key.role.clone(),
+        "for" [5] => key.label.clone(),
+        "from" [3] => from,
+        "made" [1] => TableCell::time(key.created_at.as_deref()),
+        "by" [2] => key.created_by.clone(),
+        "ends" [6] => ending(key.expires_at.as_deref()),
+        "last used" [4] => TableCell::time(key.used_at.as_deref()),
+    })
 }
 
 fn role(text: &str) -> Result<KeyRole, String> {

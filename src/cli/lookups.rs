@@ -1,6 +1,6 @@
 //! `smsc lookups`: what is looked up about numbers, and forgetting answers.
 
-use super::client::{self, CommandOutput, Listing, OutputTable, TableCell};
+use super::client::{self, CommandOutput, Listing, OutputTable, TableCell, table_of};
 use crate::api::{Forgotten, Lookup, LookupKind, Lookups, Word};
 
 /// Arguments of `smsc lookups`.
@@ -92,8 +92,7 @@ fn forget(args: &Forget) -> anyhow::Result<()> {
 }
 
 fn table(lookups: &[Lookup]) -> OutputTable {
-    let mut table = OutputTable::new(&["look-up", "source", "waiting", "cached"]);
-    for one in lookups {
+    table_of!(lookups, |one| {
         let known = LookupKind::ALL.iter();
         let name: String = known
             .filter(|(_, kind)| *kind == one.question)
@@ -104,14 +103,11 @@ fn table(lookups: &[Lookup]) -> OutputTable {
             (true, true) => "away",
             (true, false) => "asked",
         };
-        table.row([
-            TableCell::from(name),
-            TableCell::state(source),
-            TableCell::number(one.waiting),
-            TableCell::number(one.cached),
-        ]);
-    }
-    table
+        "look-up" => name,
+        "source" => TableCell::state(source),
+        "waiting" => TableCell::number(one.waiting),
+        "cached" => TableCell::number(one.cached),
+    })
 }
 
 #[cfg(test)]

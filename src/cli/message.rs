@@ -4,7 +4,7 @@
 mod cancel;
 mod find;
 
-use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
+use super::client::{self, Listing, OutputPage, TableCell, table_of};
 use crate::api::{Address, Done, Message};
 
 /// Arguments of `smsc message`.
@@ -101,31 +101,24 @@ pub fn run(args: MessageArgs) -> anyhow::Result<()> {
 fn page(message: &Message) -> OutputPage {
     let mut page = OutputPage::default().facts(facts(message));
     if !message.history.is_empty() {
-        let titles = ["attempt", "at", "to", "bind", "answer", "their id", "after"];
-        let mut table = OutputTable::new(&titles).dropping(&["after", "bind", "their id", "at"]);
-        for attempt in &message.history {
-            table.row([
-                TableCell::number(attempt.attempt),
-                TableCell::time(attempt.at.as_deref()),
-                attempt.queue.clone().into(),
-                attempt.bind.clone().into(),
-                attempt.status.clone().into(),
-                attempt.operator_message_id.clone().into(),
-                TableCell::right(format!("{} ms", attempt.latency_ms)),
-            ]);
-        }
+        let table = table_of!(&message.history, |attempt| {
+            "attempt" => TableCell::number(attempt.attempt),
+            "at" [4] => TableCell::time(attempt.at.as_deref()),
+            "to" => attempt.queue.clone(),
+            "bind" [2] => attempt.bind.clone(),
+            "answer" => attempt.status.clone(),
+            "their id" [3] => attempt.operator_message_id.clone(),
+            "after" [1] => TableCell::right(format!("{} ms", attempt.latency_ms)),
+        });
         page = page.aside(table);
     }
     if !message.changes.is_empty() {
-        let mut table = OutputTable::new(&["change", "at", "to", "by"]).dropping(&["at"]);
-        for change in &message.changes {
-            table.row([
-                TableCell::from(change.kind.clone()),
-                TableCell::time(change.at.as_deref()),
-                change.queue.clone().into(),
-                change.by.clone().into(),
-            ]);
-        }
+        let table = table_of!(&message.changes, |change| {
+            "change" => change.kind.clone(),
+            "at" [1] => TableCell::time(change.at.as_deref()),
+            "to" => change.queue.clone(),
+            "by" => change.by.clone(),
+        });
         page = page.aside(table);
     }
     page

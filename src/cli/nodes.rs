@@ -1,6 +1,6 @@
 //! `smsc nodes`: the nodes that share a PostgreSQL store, and what each of them holds.
 
-use super::client::{Listing, OutputPage, OutputTable, TableCell};
+use super::client::{Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Node, Nodes};
 
 /// Arguments of `smsc nodes`.
@@ -26,37 +26,21 @@ pub fn run(args: NodesArgs) -> anyhow::Result<()> {
 }
 
 fn table(nodes: &[Node]) -> OutputTable {
-    let mut table = OutputTable::new(&[
-        "node",
-        "state",
-        "lease",
-        "name",
-        "version",
-        "roles",
-        "for",
-        "partitions",
-        "binds",
-        "smpp",
-    ])
-    .dropping(&["roles", "version", "for", "smpp", "name", "binds", "lease"]);
-    for node in nodes {
+    table_of!(nodes, |node| {
         let partitions: u32 = node.queues.iter().map(|share| share.partitions).sum();
         let mark = if node.this_node { "*" } else { "" };
         let work = if node.janitor { "+janitor" } else { "" };
-        table.row([
-            TableCell::from(format!("{}{mark}", node.node)),
-            TableCell::state(node.state.clone()),
-            TableCell::right(format!("{:.1} s", node.lease_ms as f64 / 1000.0)),
-            node.name.clone().into(),
-            node.version.clone().into(),
-            format!("{} {work}", node.roles.join(",")).trim_end().into(),
-            TableCell::ago(node.since.as_deref()),
-            TableCell::number(partitions),
-            node.binds.join(" ").into(),
-            node.smpp.join(" ").into(),
-        ]);
-    }
-    table
+        "node" => format!("{}{mark}", node.node),
+        "state" => TableCell::state(node.state.clone()),
+        "lease" [7] => TableCell::right(format!("{:.1} s", node.lease_ms as f64 / 1000.0)),
+        "name" [5] => node.name.clone(),
+        "version" [2] => node.version.clone(),
+        "roles" [1] => format!("{} {work}", node.roles.join(",")).trim_end(),
+        "for" [3] => TableCell::ago(node.since.as_deref()),
+        "partitions" => TableCell::number(partitions),
+        "binds" [6] => node.binds.join(" "),
+        "smpp" [4] => node.smpp.join(" "),
+    })
 }
 
 #[cfg(test)]

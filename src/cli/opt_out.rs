@@ -1,7 +1,7 @@
 //! `smsc opt-out`: numbers that want no messages.
 
 use super::client::{
-    self, AdminClient, CommandOutput, Listing, OutputPage, OutputTable, TableCell,
+    self, AdminClient, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of,
 };
 use super::dead_letters::older;
 use crate::api::{ChangedOptOut, OptOut, OptOuts};
@@ -112,17 +112,12 @@ fn change(
 }
 
 fn table(opt_outs: &[OptOut]) -> OutputTable {
-    let mut table =
-        OutputTable::new(&["number", "account", "since", "by"]).dropping(&["by", "since"]);
-    for one in opt_outs {
-        table.row([
-            TableCell::from(one.number.clone()),
-            one.account.as_deref().unwrap_or("(all)").into(),
-            TableCell::time(one.at.as_deref()),
-            one.by.clone().into(),
-        ]);
-    }
-    table
+    table_of!(opt_outs, |one| {
+        "number" => one.number.clone(),
+        "account" => one.account.as_deref().unwrap_or("(all)"),
+        "since" [2] => TableCell::time(one.at.as_deref()),
+        "by" [1] => one.by.clone(),
+    })
 }
 
 #[cfg(test)]

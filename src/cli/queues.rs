@@ -1,7 +1,7 @@
 //! `smsc queues`: queues and their depth; with a name, one queue; with a command, commands it.
 
 use super::ask::confirm;
-use super::client::{self, AdminClient, Listing, OutputPage, OutputTable, TableCell};
+use super::client::{self, AdminClient, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Done, Queue, Queues};
 use crate::domain::queue_name::QueueName;
 
@@ -115,45 +115,19 @@ fn command(
 }
 
 fn table(queues: &[Queue]) -> OutputTable {
-    let mut table = OutputTable::new(&[
-        "queue",
-        "state",
-        "waiting",
-        "scheduled",
-        "in flight",
-        "oldest",
-        "sessions",
-        "delivered",
-        "failed",
-        "expired",
-        "suspects",
-    ])
-    .dropping(&[
-        "suspects",
-        "expired",
-        "failed",
-        "delivered",
-        "sessions",
-        "in flight",
-        "scheduled",
-        "oldest",
-    ]);
-    for queue in queues {
-        table.row([
-            TableCell::from(queue.name.clone()),
-            TableCell::state(state(queue)),
-            TableCell::number(queue.waiting),
-            TableCell::number(queue.scheduled),
-            TableCell::number(queue.in_flight),
-            TableCell::ago(queue.oldest_at.as_deref()),
-            TableCell::number(queue.sessions),
-            TableCell::number(queue.delivered_total),
-            TableCell::number(queue.failed_total),
-            TableCell::number(queue.expired_total),
-            TableCell::number(queue.suspects),
-        ]);
-    }
-    table
+    table_of!(queues, |queue| {
+        "queue" => queue.name.clone(),
+        "state" => TableCell::state(standing(queue)),
+        "waiting" => TableCell::number(queue.waiting),
+        "scheduled" [7] => TableCell::number(queue.scheduled),
+        "in flight" [6] => TableCell::number(queue.in_flight),
+        "oldest" [8] => TableCell::ago(queue.oldest_at.as_deref()),
+        "sessions" [5] => TableCell::number(queue.sessions),
+        "delivered" [4] => TableCell::number(queue.delivered_total),
+        "failed" [3] => TableCell::number(queue.failed_total),
+        "expired" [2] => TableCell::number(queue.expired_total),
+        "suspects" [1] => TableCell::number(queue.suspects),
+    })
 }
 
 /// What each node has of it, one a line.
@@ -172,7 +146,7 @@ fn nodes(queue: &Queue) -> String {
 }
 
 /// Whether waiting messages could be sent now.
-fn state(queue: &Queue) -> &'static str {
+pub(super) fn standing(queue: &Queue) -> &'static str {
     if queue.suspended {
         "suspended"
     } else if queue.sessions > 0 || QueueName::parse(&queue.name).is_test() {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{
-    self, AdminClient, CommandOutput, Listing, OutputPage, OutputTable, TableCell,
+    self, AdminClient, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of,
 };
 use super::dead_letters::older;
 use crate::api::{Message, Messages, Replayed, Unmatched, UnmatchedReceipt};
@@ -195,17 +195,7 @@ fn replay_all(telling: &CommandOutput, account: &str) -> anyhow::Result<()> {
 }
 
 fn given_up_table(messages: &[Message]) -> OutputTable {
-    let mut table = OutputTable::new(&[
-        "message",
-        "account",
-        "to",
-        "state",
-        "given up",
-        "why",
-        "sent again",
-    ])
-    .dropping(&["sent again", "given up", "to", "state"]);
-    for message in messages {
+    table_of!(messages, |message| {
         let last = |kind: &str| {
             message
                 .changes
@@ -214,17 +204,14 @@ fn given_up_table(messages: &[Message]) -> OutputTable {
                 .find(|change| change.kind == kind)
         };
         let given_up = last("give_up");
-        table.row([
-            TableCell::from(message.id.clone()),
-            message.sender.clone().into(),
-            message.to.clone().into(),
-            TableCell::state(message.state.clone()),
-            TableCell::time(given_up.and_then(|change| change.at.as_deref())),
-            given_up.map(|change| change.by.clone()).into(),
-            TableCell::time(last("tell_again").and_then(|change| change.at.as_deref())),
-        ]);
-    }
-    table
+        "message" => message.id.clone(),
+        "account" => message.sender.clone(),
+        "to" [3] => message.to.clone(),
+        "state" [4] => TableCell::state(message.state.clone()),
+        "given up" [2] => TableCell::time(given_up.and_then(|change| change.at.as_deref())),
+        "why" => given_up.map(|change| change.by.clone()),
+        "sent again" [1] => TableCell::time(last("tell_again").and_then(|change| change.at.as_deref())),
+    })
 }
 
 fn settle(telling: &CommandOutput, receipt: &str, message: &str) -> anyhow::Result<()> {

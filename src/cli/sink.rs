@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 
-use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Sink, Sinks};
 
 /// Arguments of `smsc sink`.
@@ -59,19 +59,14 @@ pub fn run(args: &SinkArgs) -> anyhow::Result<()> {
 }
 
 fn table(sinks: &[Sink]) -> OutputTable {
-    let titles = ["sink", "kind", "waiting", "oldest", "server", "last error"];
-    let mut table = OutputTable::new(&titles).dropping(&["kind", "last error", "server"]);
-    for sink in sinks {
-        table.row([
-            TableCell::from(sink.name.clone()),
-            sink.kind.clone().into(),
-            TableCell::number(sink.waiting),
-            TableCell::right(format!("{} s", sink.oldest_ms / 1000)),
-            server(sink).into(),
-            sink.last_error.clone().into(),
-        ]);
-    }
-    table
+    table_of!(sinks, |sink| {
+        "sink" => sink.name.clone(),
+        "kind" [1] => sink.kind.clone(),
+        "waiting" => TableCell::number(sink.waiting),
+        "oldest" => TableCell::right(format!("{} s", sink.oldest_ms / 1000)),
+        "server" [3] => server(sink),
+        "last error" [2] => sink.last_error.clone(),
+    })
 }
 
 fn server(sink: &Sink) -> String {

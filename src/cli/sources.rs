@@ -1,6 +1,6 @@
 //! `smsc sources`: how the sources of commands on NATS stand.
 
-use super::client::{Listing, OutputPage, OutputTable, TableCell};
+use super::client::{Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{NatsSourceState, NatsSourceStates};
 
 /// Arguments of `smsc sources`.
@@ -23,17 +23,14 @@ pub fn run(args: &SourcesArgs) -> anyhow::Result<()> {
 
 /// All sources, and the last commands that ended without a dead letter.
 fn page(sources: &[NatsSourceState]) -> OutputPage {
-    let mut ended = OutputTable::new(&["source", "at", "place in the stream", "ended because"]);
-    for one in sources {
-        for command in &one.ended {
-            ended.row([
-                TableCell::from(one.name.clone()),
-                TableCell::time(command.at.as_deref()),
-                TableCell::from(command.stream_sequence.to_string()),
-                TableCell::from(command.reason.clone()),
-            ]);
-        }
-    }
+    let all = sources.iter();
+    let all = all.flat_map(|one| one.ended.iter().map(move |command| (one, command)));
+    let ended = table_of!(all, |(one, command)| {
+        "source" => one.name.clone(),
+        "at" => TableCell::time(command.at.as_deref()),
+        "place in the stream" => command.stream_sequence.to_string(),
+        "ended because" => command.reason.clone(),
+    });
     let page = OutputPage::from(table(sources));
     if ended.rows().is_empty() {
         page
@@ -44,38 +41,22 @@ fn page(sources: &[NatsSourceState]) -> OutputPage {
 }
 
 fn table(sources: &[NatsSourceState]) -> OutputTable {
-    let mut table = OutputTable::new(&[
-        "source",
-        "state",
-        "under way",
-        "waiting",
-        "accepted",
-        "repeated",
-        "delayed",
-        "dead",
-        "terminated",
-    ])
-    .dropping(&["repeated", "delayed", "under way", "accepted"]);
-    for one in sources {
+    table_of!(sources, |one| {
         let state = match (&one.trouble, one.connected) {
             (Some(trouble), _) => trouble.as_str(),
             (None, true) => "connected",
             (None, false) => "connecting",
         };
-        let mut row = vec![TableCell::from(one.name.clone()), TableCell::state(state)];
-        let counts = [
-            one.in_flight,
-            one.waiting,
-            one.accepted,
-            one.repeated,
-            one.delayed,
-            one.dead,
-            one.terminated,
-        ];
-        row.extend(counts.map(TableCell::number));
-        table.row(row);
-    }
-    table
+        "source" => one.name.clone(),
+        "state" => TableCell::state(state),
+        "under way" [3] => TableCell::number(one.in_flight),
+        "waiting" => TableCell::number(one.waiting),
+        "accepted" [4] => TableCell::number(one.accepted),
+        "repeated" [1] => TableCell::number(one.repeated),
+        "delayed" [2] => TableCell::number(one.delayed),
+        "dead" => TableCell::number(one.dead),
+        "terminated" => TableCell::number(one.terminated),
+    })
 }
 
 #[cfg(test)]

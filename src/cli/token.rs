@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::client::{self, CommandOutput, Listing, OutputTable, TableCell};
+use super::client::{self, CommandOutput, Listing, OutputTable, TableCell, table_of};
 use crate::api::{NewToken, Token, Tokens};
 use crate::domain::access::AccessRole;
 
@@ -80,19 +80,14 @@ fn remove(telling: &CommandOutput, name: &str) -> anyhow::Result<()> {
 }
 
 fn table(tokens: &[Token]) -> OutputTable {
-    let titles = ["token", "role", "made", "by", "ends", "last used"];
-    let mut table = OutputTable::new(&titles).dropping(&["made", "by", "last used"]);
-    for token in tokens {
-        table.row([
-            TableCell::from(token.name.clone()),
-            token.role.clone().into(),
-            TableCell::time(token.created_at.as_deref()),
-            token.created_by.clone().into(),
-            ending(token.expires_at.as_deref()),
-            TableCell::time(token.used_at.as_deref()),
-        ]);
-    }
-    table
+    table_of!(tokens, |token| {
+        "token" => token.name.clone(),
+        "role" => token.role.clone(),
+        "made" [1] => TableCell::time(token.created_at.as_deref()),
+        "by" [2] => token.created_by.clone(),
+        "ends" => ending(token.expires_at.as_deref()),
+        "last used" [3] => TableCell::time(token.used_at.as_deref()),
+    })
 }
 
 /// When a token or key ends that lives for so many days, as the API reads it.

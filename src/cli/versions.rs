@@ -3,7 +3,9 @@
 use clap::Subcommand;
 
 use super::ask::confirm;
-use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, Screen, TableCell};
+use super::client::{
+    self, CommandOutput, Listing, OutputPage, OutputTable, Screen, TableCell, table_of,
+};
 use super::diff;
 use crate::api::{Changed, Difference, Done, Version, Versions};
 
@@ -164,16 +166,12 @@ fn reseal(telling: &CommandOutput) -> anyhow::Result<()> {
 }
 
 fn list(versions: &Versions) -> OutputTable {
-    let mut table = OutputTable::new(&["version", "at", "who", "what"]).dropping(&["at", "who"]);
-    for version in &versions.versions {
-        table.row([
-            TableCell::plain(version.version),
-            TableCell::time(version.at.as_deref()),
-            version.who.clone().into(),
-            version.what.clone().into(),
-        ]);
-    }
-    table
+    table_of!(&versions.versions, |version| {
+        "version" => TableCell::plain(version.version),
+        "at" [1] => TableCell::time(version.at.as_deref()),
+        "who" [2] => version.who.clone(),
+        "what" => version.what.clone(),
+    })
 }
 
 fn show(version: &Version) -> String {

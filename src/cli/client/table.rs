@@ -46,6 +46,25 @@ pub struct Fitting {
     pub dropped: Vec<String>,
 }
 
+/// A table of records. Each column has a title, the place at which it is left out where there is no room (as of
+/// [`OutputTable::with_columns`]; without one it stays), and the cell of a record, before which there may be `let`.
+macro_rules! table_of {
+    ($records:expr, |$record:pat_param| {
+        $(let $name:ident $(: $type:ty)? = $value:expr;)*
+        $($title:literal $([$order:literal])? => $cell:expr,)+
+    }) => {{
+        let mut table = $crate::cli::client::OutputTable::with_columns(&[
+            $(($title, 0 $(+ $order)?)),+
+        ]);
+        for $record in $records {
+            $(let $name $(: $type)? = $value;)*
+            table.row([$($crate::cli::client::TableCell::from($cell)),+]);
+        }
+        table
+    }};
+}
+pub(crate) use table_of;
+
 // === impl TableCell ===
 
 impl TableCell {
@@ -146,6 +165,15 @@ impl OutputTable {
             titles: titles.iter().map(|title| (*title).to_owned()).collect(),
             ..Self::default()
         }
+    }
+
+    /// An empty one with these titles. Columns with a number are left out where there is no room: 1 is the first to go.
+    pub fn with_columns(columns: &[(&str, u8)]) -> Self {
+        let titles: Vec<&str> = columns.iter().map(|(title, _)| *title).collect();
+        let mut dispensable: Vec<_> = columns.iter().filter(|(_, order)| *order > 0).collect();
+        dispensable.sort_by_key(|(_, order)| *order);
+        let dispensable: Vec<&str> = dispensable.iter().map(|(title, _)| *title).collect();
+        Self::new(&titles).dropping(&dispensable)
     }
 
     /// Names columns that a narrow terminal may do without, the least important one first.

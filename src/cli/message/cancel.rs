@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::find::MessageFilter;
+use super::find::MessageFilterArgs;
 use crate::cli::bulk::{self, Bounds, BulkOrder};
 use crate::cli::client::CommandOutput;
 
@@ -10,7 +10,7 @@ use crate::cli::client::CommandOutput;
 #[derive(Debug, clap::Args)]
 pub struct CancelMessagesArgs {
     #[command(flatten)]
-    filter: MessageFilter,
+    filter: MessageFilterArgs,
     #[command(flatten)]
     bounds: Bounds,
     #[command(flatten)]

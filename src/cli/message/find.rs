@@ -1,7 +1,7 @@
 //! `smsc message find`: messages by number, account, time and state, newest first.
 
 use crate::api::{Message, Messages};
-use crate::cli::client::{self, Listing, OutputPage, OutputTable, TableCell};
+use crate::cli::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::cli::dead_letters::older;
 use crate::cli::times::{TimeRangeArgs, given};
 
@@ -9,7 +9,7 @@ use crate::cli::times::{TimeRangeArgs, given};
 #[derive(Debug, clap::Args)]
 pub struct FindMessagesArgs {
     #[command(flatten)]
-    filter: MessageFilter,
+    filter: MessageFilterArgs,
     /// Only messages in this state; ENROUTE are those that have not ended.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
@@ -22,7 +22,7 @@ pub struct FindMessagesArgs {
 
 /// Which messages; shared with `smsc message cancel`.
 #[derive(Debug, Default, clap::Args)]
-pub struct MessageFilter {
+pub struct MessageFilterArgs {
     /// Only messages to this number, with or without a plus.
     #[arg(long, value_name = "NUMBER")]
     to: Option<String>,
@@ -63,29 +63,22 @@ fn path(args: &FindMessagesArgs) -> String {
 }
 
 fn table(messages: &[Message]) -> OutputTable {
-    let mut table = OutputTable::new(&[
-        "message", "state", "to", "from", "sender", "queue", "accepted", "attempts", "error",
-    ])
-    .dropping(&["attempts", "error", "queue", "from", "sender", "accepted"]);
-    for message in messages {
-        table.row([
-            TableCell::from(message.id.clone()),
-            TableCell::state(message.state.clone()),
-            message.to.clone().into(),
-            message.from.clone().into(),
-            message.sender.clone().into(),
-            message.queue.clone().into(),
-            TableCell::time(message.accepted_at.as_deref()),
-            TableCell::number(message.attempts),
-            message.fin.as_ref().map(|fin| fin.error.clone()).into(),
-        ]);
-    }
-    table
+    table_of!(messages, |message| {
+        "message" => message.id.clone(),
+        "state" => TableCell::state(message.state.clone()),
+        "to" => message.to.clone(),
+        "from" [4] => message.from.clone(),
+        "sender" [5] => message.sender.clone(),
+        "queue" [3] => message.queue.clone(),
+        "accepted" [6] => TableCell::time(message.accepted_at.as_deref()),
+        "attempts" [1] => TableCell::number(message.attempts),
+        "error" [2] => message.fin.as_ref().map(|fin| fin.error.clone()),
+    })
 }
 
-// === impl MessageFilter ===
+// === impl MessageFilterArgs ===
 
-impl MessageFilter {
+impl MessageFilterArgs {
     /// What was given, by the names of the API.
     pub fn given(&self) -> Vec<(&'static str, &str)> {
         let own = [

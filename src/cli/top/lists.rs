@@ -9,8 +9,8 @@ use ratatui::widgets::{Cell as Place, Paragraph, Row, Table as Grid, TableState}
 use super::draw::rate;
 use super::model::{Model, Tab};
 use crate::api::{LiveBind, LiveQueue, Node, Operator};
-use crate::cli::client::{BETWEEN, OutputTable, TableCell, Tone, ahead, number};
-use crate::domain::queue_name::QueueName;
+use crate::cli::client::{BETWEEN, OutputTable, TableCell, Tone, ahead, number, table_of};
+use crate::cli::queues::standing;
 
 /// How many rows a list has.
 pub(super) fn rows(model: &Model, tab: Tab) -> usize {
@@ -66,66 +66,10 @@ pub(super) fn draw(
 /// A list with all its columns, and those that a narrow screen may do without.
 fn table(model: &Model, tab: Tab) -> OutputTable {
     match tab {
-        Tab::Queues => {
-            let mut table = OutputTable::new(&[
-                "queue",
-                "state",
-                "waiting",
-                "scheduled",
-                "in flight",
-                "oldest",
-                "out/s",
-                "sessions",
-            ])
-            .dropping(&["sessions", "scheduled", "in flight", "oldest", "out/s"]);
-            let queues = model.queues.queues.iter();
-            queues.for_each(|one| table.row(queue(one)));
-            table
-        }
-        Tab::Operators => {
-            let mut table =
-                OutputTable::new(&["operator", "state", "binds", "address", "last error"])
-                    .dropping(&["address", "last error"]);
-            let operators = model.operators.operators.iter();
-            operators.for_each(|one| table.row(operator(one)));
-            table
-        }
-        Tab::Binds => {
-            let mut table = OutputTable::new(&[
-                "name", "side", "type", "state", "peer", "window", "answers", "in/s", "out/s",
-            ])
-            .dropping(&["type", "side", "answers", "peer", "window", "in/s", "out/s"]);
-            let binds = model.binds.binds.iter();
-            binds.for_each(|one| table.row(bind(one)));
-            table
-        }
-        Tab::Nodes => {
-            let mut table = OutputTable::new(&[
-                "node",
-                "state",
-                "name",
-                "version",
-                "partitions",
-                "binds",
-                "waiting",
-                "in flight",
-                "since",
-            ])
-            .dropping(&[
-                "version",
-                "since",
-                "partitions",
-                "in flight",
-                "name",
-                "binds",
-            ]);
-            model
-                .nodes
-                .nodes
-                .iter()
-                .for_each(|one| table.row(node(one)));
-            table
-        }
+        Tab::Queues => queues(&model.queues.queues),
+        Tab::Operators => operators(&model.operators.operators),
+        Tab::Binds => binds(&model.binds.binds),
+        Tab::Nodes => nodes(&model.nodes.nodes),
     }
 }
 
@@ -147,68 +91,62 @@ fn style(tone: Tone) -> Style {
     }
 }
 
-fn queue(live: &LiveQueue) -> [TableCell; 8] {
-    let queue = &live.queue;
-    let served = queue.sessions > 0 || QueueName::parse(&queue.name).is_test();
-    let word = match (queue.suspended, served) {
-        (true, _) => "suspended",
-        (false, true) => "served",
-        (false, false) => "nobody bound",
-    };
-    [
-        TableCell::from(queue.name.clone()),
-        TableCell::state(word),
-        TableCell::number(queue.waiting),
-        TableCell::number(queue.scheduled),
-        TableCell::number(queue.in_flight),
-        TableCell::ago(queue.oldest_at.as_deref()),
-        TableCell::right(rate(live.delivered_per_second)),
-        TableCell::number(queue.sessions),
-    ]
+fn queues(all: &[LiveQueue]) -> OutputTable {
+    table_of!(all, |live| {
+        let queue = &live.queue;
+        "queue" => queue.name.clone(),
+        "state" => TableCell::state(standing(queue)),
+        "waiting" => TableCell::number(queue.waiting),
+        "scheduled" [2] => TableCell::number(queue.scheduled),
+        "in flight" [3] => TableCell::number(queue.in_flight),
+        "oldest" [4] => TableCell::ago(queue.oldest_at.as_deref()),
+        "out/s" [5] => TableCell::right(rate(live.delivered_per_second)),
+        "sessions" [1] => TableCell::number(queue.sessions),
+    })
 }
 
-fn operator(operator: &Operator) -> [TableCell; 5] {
-    [
-        TableCell::from(operator.id.clone()),
-        TableCell::state(operator.state.clone()),
-        format!("{} of {}", operator.bound, operator.configured).into(),
-        operator.address.clone().into(),
-        operator.last_error.clone().into(),
-    ]
+fn operators(all: &[Operator]) -> OutputTable {
+    table_of!(all, |operator| {
+        "operator" => operator.id.clone(),
+        "state" => TableCell::state(operator.state.clone()),
+        "binds" => format!("{} of {}", operator.bound, operator.configured),
+        "address" [1] => operator.address.clone(),
+        "last error" [2] => operator.last_error.clone(),
+    })
 }
 
-fn bind(live: &LiveBind) -> [TableCell; 9] {
-    let bind = &live.bind;
-    let peer = match bind.next_reconnect_at.as_deref() {
-        Some(at) if bind.state == "waiting" => format!("{} {}", bind.peer, ahead(Some(at))),
-        _ => bind.peer.clone(),
-    };
-    let answers = bind.answer_ms;
-    [
-        TableCell::from(bind.name.clone()),
-        bind.direction.clone().into(),
-        bind.bind_type.clone().into(),
-        TableCell::state(bind.state.clone()),
-        peer.into(),
-        TableCell::right(format!("{}/{}", bind.in_flight, bind.window)),
-        TableCell::right(answers.map_or_else(String::new, |ms| format!("{ms:.1} ms"))),
-        TableCell::right(rate(live.received_per_second)),
-        TableCell::right(rate(live.sent_per_second)),
-    ]
+fn binds(all: &[LiveBind]) -> OutputTable {
+    table_of!(all, |live| {
+        let bind = &live.bind;
+        let peer = match bind.next_reconnect_at.as_deref() {
+            Some(at) if bind.state == "waiting" => format!("{} {}", bind.peer, ahead(Some(at))),
+            _ => bind.peer.clone(),
+        };
+        let answers = bind.answer_ms;
+        "name" => bind.name.clone(),
+        "side" [2] => bind.direction.clone(),
+        "type" [1] => bind.bind_type.clone(),
+        "state" => TableCell::state(bind.state.clone()),
+        "peer" [4] => peer,
+        "window" [5] => TableCell::right(format!("{}/{}", bind.in_flight, bind.window)),
+        "answers" [3] => TableCell::right(answers.map_or_else(String::new, |ms| format!("{ms:.1} ms"))),
+        "in/s" [6] => TableCell::right(rate(live.received_per_second)),
+        "out/s" [7] => TableCell::right(rate(live.sent_per_second)),
+    })
 }
 
-fn node(node: &Node) -> [TableCell; 9] {
-    let partitions: u32 = node.queues.iter().map(|share| share.partitions).sum();
-    let this = if node.this_node { " here" } else { "" };
-    [
-        TableCell::from(format!("{}{this}", node.node)),
-        TableCell::state(node.state.clone()),
-        node.name.clone().into(),
-        node.version.clone().into(),
-        TableCell::number(partitions),
-        format!("{}/{}", node.bound, node.binds.len()).into(),
-        TableCell::right(number(node.waiting + node.scheduled)),
-        TableCell::number(node.in_flight),
-        TableCell::ago(node.since.as_deref()),
-    ]
+fn nodes(all: &[Node]) -> OutputTable {
+    table_of!(all, |node| {
+        let partitions: u32 = node.queues.iter().map(|share| share.partitions).sum();
+        let this = if node.this_node { " here" } else { "" };
+        "node" => format!("{}{this}", node.node),
+        "state" => TableCell::state(node.state.clone()),
+        "name" [5] => node.name.clone(),
+        "version" [1] => node.version.clone(),
+        "partitions" [3] => TableCell::number(partitions),
+        "binds" [6] => format!("{}/{}", node.bound, node.binds.len()),
+        "waiting" => TableCell::right(number(node.waiting + node.scheduled)),
+        "in flight" [4] => TableCell::number(node.in_flight),
+        "since" [2] => TableCell::ago(node.since.as_deref()),
+    })
 }
