@@ -9,7 +9,7 @@
 //! control      Supervisor, Admin, Follower, Janitor, Export: what is ordered, and upkeep
 //! cluster      Cluster, Registry: this node among the others
 //! egress       OperatorSession, GsmInterface, TestTarget, Throttle: the side of operators and handsets
-//! local        Listener, Connection: programs on the same machine
+//! local        LocalListener, Connection: programs on the same machine
 //! callbacks    CallbackSession: what accounts get by HTTPS
 //! ingress      Listener, Outbind, EsmeSession, Ingest, Responder: the side of accounts
 //! orders       cancel, replace, move: orders about messages that wait
@@ -54,7 +54,7 @@
 //! ```text
 //! Supervisor                       starts queues and binds, follows the plan
 //!  ├─ Listener ── EsmeSession      one per inbound bind        SubmitBatch ─→ Ingest
-//!  ├─ local::Listener ── Connection  one per program on the same machine;  SubmitBatch ─→ Ingest
+//!  ├─ local::LocalListener ── Connection  one per program on the same machine;  SubmitBatch ─→ Ingest
 //!  ├─ Outbind                      dials accounts for which something waits; EsmeSession follows
 //!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
 //!  ├─ GsmInterface                 one per GSM network on each node; serves its queue like a session

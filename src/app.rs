@@ -24,7 +24,7 @@ use crate::actors::cluster::Cluster;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::control::admin::Admin;
-use crate::actors::control::settings::Configuration;
+use crate::actors::control::settings::StoredConfiguration;
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::ingress::duplicates;
@@ -60,13 +60,13 @@ pub struct Orders {
 /// A running SMSC.
 pub struct App {
     pub node: Arc<NodeContext>,
-    configuration: Arc<Configuration>,
+    configuration: Arc<StoredConfiguration>,
     pub supervisor: Addr<Supervisor>,
     /// Our membership, when other nodes use the same store.
     member: Option<Addr<Cluster>>,
     http: Vec<actix_web::dev::ServerHandle>,
     local: Option<Arc<Listening>>,
-    live: Arc<http::Live>,
+    live: Arc<http::LiveFeed>,
     arbiters: Vec<Arbiter>,
     escalations: mpsc::Receiver<String>,
     /// Read again on SIGHUP.
@@ -193,9 +193,9 @@ fn serve_http(
     token: SecretString,
     (admin, api): (Addr<Admin>, AccountApi),
     registry: Arc<Registry>,
-) -> anyhow::Result<(Vec<actix_web::dev::ServerHandle>, Arc<http::Live>)> {
+) -> anyhow::Result<(Vec<actix_web::dev::ServerHandle>, Arc<http::LiveFeed>)> {
     let with_api = config.cluster.roles.contains(&NodeRole::Http);
-    let live = http::Live::new();
+    let live = http::LiveFeed::new();
     if with_api {
         actix::spawn(Arc::clone(&live).run(admin.clone()));
     }

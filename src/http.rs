@@ -52,7 +52,7 @@ use crate::actors::ingress::listener::take_port;
 use crate::config::{HttpConfig, MetricsFor};
 use crate::tls;
 
-pub use live::Live;
+pub use live::LiveFeed;
 
 /// The head of a request must be complete by then (slow loris).
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,7 +85,7 @@ pub(crate) struct State {
     bodies: Arc<BodyPool>,
     max_requests: usize,
     metrics: MetricsFor,
-    live: Arc<Live>,
+    live: Arc<LiveFeed>,
     /// Sign-in by OpenID Connect, where that is configured.
     oidc: Option<Arc<oidc::SignIn>>,
 }
@@ -101,7 +101,7 @@ pub struct Served {
     pub api: AccountApi,
     pub registry: Arc<Registry>,
     /// Run by the caller, and closed by it before the server is stopped.
-    pub live: Arc<Live>,
+    pub live: Arc<LiveFeed>,
 }
 
 /// Runs a server with the limits that all of them have; by HTTPS if there is a certificate, beside which is the time of a

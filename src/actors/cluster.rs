@@ -44,7 +44,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::{SupervisorAddress, post_to};
 use crate::actors::context::ports::QueueKind;
 use crate::config::{Config, NodeRole};
-use crate::pb::{BindDirection, BindState, DisownPartitions, LeaveCluster, Order, SlotsChanged};
+use crate::pb::{BindDirection, BindState, LeaveCluster, Order, SlotsChanged};
 use crate::store::StoreError;
 use crate::store::cluster::{
     ClusterStore, Figures, Hint, LeasedResource, Membership, NodeCard, Partition, View,

@@ -33,13 +33,13 @@ use crate::actors::ingress::account_api::AccountApi;
 use crate::actors::runtime::locks::lock;
 use crate::domain::share::FairShares;
 
-pub use self::listener::Listener;
+pub use self::listener::LocalListener;
 
 /// How often to log that somebody is refused: whoever may connect must not be able to fill the log.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
 /// What all connections have in common.
-pub struct Door {
+pub struct LocalContext {
     node: Arc<NodeContext>,
     api: AccountApi,
     /// By user of the machine.
@@ -50,13 +50,13 @@ pub struct Door {
 
 /// Counts one connection for as long as it lives.
 struct LocalConnectionPlace {
-    door: Arc<Door>,
+    door: Arc<LocalContext>,
     uid: u32,
 }
 
-// === impl Door ===
+// === impl LocalContext ===
 
-impl Door {
+impl LocalContext {
     pub fn new(node: Arc<NodeContext>, api: AccountApi) -> Arc<Self> {
         Arc::new(Self {
             node,

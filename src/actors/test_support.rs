@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::actors::context::plan::Plan;
 use crate::actors::context::{NodeContext, NodeParts};
-use crate::actors::control::settings::{Configuration, settle};
+use crate::actors::control::settings::{StoredConfiguration, settle};
 use crate::actors::egress::throttle;
 use crate::actors::receipts;
 use crate::actors::receipts::correlation::{self, Correlation};
@@ -24,7 +24,7 @@ use crate::telemetry::traces::Traces;
 /// The context of a process without actors, for the account `test` and the operator `up`, which has `binds`.
 pub struct TestNode {
     pub context: Arc<NodeContext>,
-    pub configuration: Arc<Configuration>,
+    pub configuration: Arc<StoredConfiguration>,
     pub operator: u32,
     pub account: u32,
     correlation: RefCell<Option<ActorSlot<Correlation>>>,
@@ -144,7 +144,7 @@ pub async fn node_that_writes(
         throttle: throttle.into(),
     });
     let policy = Arc::new(PolicyState::new(&context.config().policy));
-    let configuration = Configuration::new(Arc::clone(&context), state, policy);
+    let configuration = StoredConfiguration::new(Arc::clone(&context), state, policy);
     TestNode {
         context,
         configuration,

@@ -20,11 +20,11 @@ use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::{Admin, AdminContext};
 use crate::actors::control::damage_keeper::DamageKeeper;
-use crate::actors::control::export::{self, Archive, Cdr, Export, Records, SinkStates};
+use crate::actors::control::export::{self, ArchiveReader, Cdr, Export, Records, SinkStates};
 use crate::actors::control::janitor::Janitor;
-use crate::actors::control::nats_source::{Board, NatsSources};
+use crate::actors::control::nats_source::{Board, NatsSourceTasks};
 use crate::actors::control::platform_intake::PlatformIntake;
-use crate::actors::control::settings::{Configuration, Follower};
+use crate::actors::control::settings::{Follower, StoredConfiguration};
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::egress::gateway_listener::GatewayListener;
 use crate::actors::egress::given::Gateways;
@@ -59,7 +59,7 @@ pub(super) type Lanes = Vec<(ArbiterHandle, Addr<Ingest>)>;
 /// Starts actors on the core arbiter.
 pub(super) struct Starter {
     pub(super) node: Arc<NodeContext>,
-    pub(super) configuration: Arc<Configuration>,
+    pub(super) configuration: Arc<StoredConfiguration>,
     /// What messages are accepted with: the state of several rooms.
     pub(super) intake: Arc<Intake>,
     pub(super) gate: Arc<Gate>,
@@ -135,7 +135,7 @@ impl Starter {
         }
         let policy = Arc::new(PolicyState::new(&node.config().policy));
         let configuration =
-            Configuration::new(Arc::clone(&node), opened.settings, Arc::clone(&policy));
+            StoredConfiguration::new(Arc::clone(&node), opened.settings, Arc::clone(&policy));
         let intake = Intake::new(Arc::clone(&node), policy, Arc::default(), Arc::new(balance));
         let correlation = CorrelationSeeds {
             sent: opened.seeds.sent,
@@ -259,8 +259,8 @@ impl Starter {
         let (just_ended, sinks) = (Arc::clone(&self.just_ended), Arc::clone(&self.sinks));
         let (cdr, mut records) = Cdr::start(config, store, Arc::clone(&just_ended))
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
-        let archive = Archive::start(config, &just_ended)?;
-        records.archived = archive.as_ref().map(Archive::archived);
+        let archive = ArchiveReader::start(config, &just_ended)?;
+        records.archived = archive.as_ref().map(ArchiveReader::archived);
         let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
         self.actor_on(&arbiter.handle(), "export", slot, |node, _| {
             Export::new(node, just_ended, cdr, sinks, archive, redis)
@@ -325,7 +325,7 @@ impl Starter {
         let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
         let board = Arc::clone(&self.sources);
         self.actor_on(&arbiter.handle(), "nats sources", slot, |node, _| {
-            NatsSources::new(node, api, board, redis)
+            NatsSourceTasks::new(node, api, board, redis)
         });
         arbiter
     }
@@ -415,7 +415,7 @@ impl Starter {
         let arbiters = lanes.iter().map(|(arbiter, _)| arbiter.clone()).collect();
         let for_actor = Arc::clone(&listening);
         self.control("local listener", move |node| {
-            local::Listener::new(local::Door::new(node, api), for_actor, arbiters)
+            local::LocalListener::new(local::LocalContext::new(node, api), for_actor, arbiters)
         });
         Ok(Some(listening))
     }

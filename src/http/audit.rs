@@ -12,7 +12,7 @@ use actix_web::http::Method;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, web};
 
-use super::limit::Refusals;
+use super::limit::RefusalAudit;
 use super::{State, peers, request_ids};
 use crate::actors::context::audit::AuditNote;
 use crate::actors::control::access::Bearer;
@@ -88,9 +88,9 @@ pub(super) async fn note(
 /// Records a request that was refused, unless its token has had so many of them that they are summed up.
 pub(super) async fn write_refusal(state: &web::Data<State>, note: AuditNote) {
     match state.clients.refused(&note.token, Instant::now()) {
-        Refusals::Write => write(state, note).await,
-        Refusals::Count => {}
-        Refusals::CountFor(left) => {
+        RefusalAudit::Write => write(state, note).await,
+        RefusalAudit::Count => {}
+        RefusalAudit::CountFor(left) => {
             actix_web::rt::spawn(sum_up(state.clone(), note, left));
         }
     }

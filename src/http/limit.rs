@@ -46,7 +46,7 @@ pub(super) struct Clients {
 
 /// How a refused request is recorded in the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusals {
+pub(super) enum RefusalAudit {
     /// It is written.
     Write,
     /// It is counted; somebody sums up already.
@@ -62,7 +62,7 @@ struct Wrong {
 }
 
 /// A request under way.
-pub(super) struct Busy {
+pub(super) struct ServedRequest {
     clients: Arc<Clients>,
     name: String,
 }
@@ -71,14 +71,14 @@ pub(super) struct Busy {
 
 impl Clients {
     /// Room for one more request; `None` when `most` are under way.
-    pub(super) fn begin(self: &Arc<Self>, name: &str, most: usize) -> Option<Busy> {
+    pub(super) fn begin(self: &Arc<Self>, name: &str, most: usize) -> Option<ServedRequest> {
         let mut busy = lock(&self.busy);
         let count = busy.entry(name.to_owned()).or_default();
         if *count >= most {
             return None;
         }
         *count += 1;
-        Some(Busy {
+        Some(ServedRequest {
             clients: Arc::clone(self),
             name: name.to_owned(),
         })
@@ -104,7 +104,7 @@ impl Clients {
     }
 
     /// Notes a request that was refused to a good token.
-    pub(super) fn refused(&self, name: &str, now: Instant) -> Refusals {
+    pub(super) fn refused(&self, name: &str, now: Instant) -> RefusalAudit {
         let mut refused = lock(&self.refused);
         let fresh = Wrong {
             since: now,
@@ -117,12 +117,12 @@ impl Clients {
         let entry = refused.entry(name.to_owned()).or_insert(fresh);
         entry.count = entry.count.saturating_add(1);
         match entry.count {
-            ..=REFUSED => Refusals::Write,
+            ..=REFUSED => RefusalAudit::Write,
             count if count == REFUSED + 1 => {
                 let passed = now.duration_since(entry.since);
-                Refusals::CountFor(WINDOW.saturating_sub(passed))
+                RefusalAudit::CountFor(WINDOW.saturating_sub(passed))
             }
-            _ => Refusals::Count,
+            _ => RefusalAudit::Count,
         }
     }
 
@@ -141,7 +141,7 @@ impl Clients {
     }
 }
 
-impl Drop for Busy {
+impl Drop for ServedRequest {
     fn drop(&mut self) {
         let mut busy = lock(&self.clients.busy);
         if let Some(count) = busy.get_mut(&self.name) {
@@ -251,19 +251,19 @@ mod tests {
         let now = Instant::now();
         let later = now + WINDOW / 4;
         for _ in 0..REFUSED {
-            assert_eq!(clients.refused("ci", now), Refusals::Write);
+            assert_eq!(clients.refused("ci", now), RefusalAudit::Write);
         }
         assert_eq!(
             clients.refused("ci", later),
-            Refusals::CountFor(WINDOW * 3 / 4)
+            RefusalAudit::CountFor(WINDOW * 3 / 4)
         );
-        assert_eq!(clients.refused("ci", later), Refusals::Count);
-        assert_eq!(clients.refused("other", later), Refusals::Write);
+        assert_eq!(clients.refused("ci", later), RefusalAudit::Count);
+        assert_eq!(clients.refused("other", later), RefusalAudit::Write);
         // Who sums up comes late: nothing is lost.
-        assert_eq!(clients.refused("ci", now + WINDOW * 2), Refusals::Count);
+        assert_eq!(clients.refused("ci", now + WINDOW * 2), RefusalAudit::Count);
         assert_eq!(clients.refused_besides("ci"), 3);
-        assert_eq!(clients.refused("ci", now + WINDOW * 2), Refusals::Write);
-        assert_eq!(clients.refused("ci", now + WINDOW * 3), Refusals::Write);
+        assert_eq!(clients.refused("ci", now + WINDOW * 2), RefusalAudit::Write);
+        assert_eq!(clients.refused("ci", now + WINDOW * 3), RefusalAudit::Write);
         assert_eq!(lock(&clients.refused)["ci"].count, 1, "a minute begins");
     }
 

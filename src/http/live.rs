@@ -1,6 +1,6 @@
 //! The live events of `GET /v1/events`: gathered once a second, for all listeners together.
 //!
-//! [`Live::run`] asks the Admin actor once per second, makes the events of that second, and hands
+//! [`LiveFeed::run`] asks the Admin actor once per second, makes the events of that second, and hands
 //! the same octets to every listener. A listener that reads nothing for [`BACKLOG`] seconds is
 //! dropped: nothing is buffered for it. Without listeners only the data of the graph is kept.
 
@@ -27,8 +27,8 @@ use crate::domain::queue_name::QueueName;
 use crate::pb::BindDirection;
 
 pub(super) use events::Kind;
-use events::{Event, Latest};
-use rates::{QueueRates, Rate};
+use events::{Latest, LiveEvent};
+use rates::{QueueRates, RateWindow};
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -47,15 +47,15 @@ const LISTENERS_OF_TOKEN: usize = 16;
 const RETRY_MS: u64 = 2_000;
 
 /// What is sent to the listeners, and the last minutes.
-pub struct Live {
+pub struct LiveFeed {
     inner: Mutex<Inner>,
 }
 
 struct Inner {
     /// `None` once the server stops.
-    sender: Option<broadcast::Sender<Arc<Vec<Event>>>>,
+    sender: Option<broadcast::Sender<Arc<Vec<LiveEvent>>>>,
     latest: Latest,
-    rate: Rate,
+    rate: RateWindow,
     history: VecDeque<Point>,
     node: u32,
     /// Listeners by the name of their token.
@@ -78,21 +78,21 @@ struct Point {
 pub(super) struct Subscription {
     kinds: Vec<Kind>,
     first: Option<Bytes>,
-    events: broadcast::Receiver<Arc<Vec<Event>>>,
+    events: broadcast::Receiver<Arc<Vec<LiveEvent>>>,
     owner: Owner,
     is_over: bool,
 }
 
 /// Whose listener it is; its place is free again when this is dropped.
 struct Owner {
-    live: Arc<Live>,
+    live: Arc<LiveFeed>,
     bearer: Bearer,
     access: Arc<Access>,
 }
 
 /// Why no further client may listen.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum ListenRefused {
     #[error("{LISTENERS} clients listen already; close one, or poll /v1/queues and /v1/binds")]
     Full,
     #[error(
@@ -103,16 +103,16 @@ pub(super) enum Refused {
     Stopping,
 }
 
-// === impl Live ===
+// === impl LiveFeed ===
 
-impl Live {
-    /// Events without a history; [`Live::run`] fills them.
+impl LiveFeed {
+    /// Events without a history; [`LiveFeed::run`] fills them.
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             inner: Mutex::new(Inner {
                 sender: Some(broadcast::Sender::new(BACKLOG)),
                 latest: Latest::default(),
-                rate: Rate::default(),
+                rate: RateWindow::default(),
                 history: VecDeque::with_capacity(HISTORY),
                 node: 0,
                 by_token: HashMap::new(),
@@ -120,7 +120,7 @@ impl Live {
         })
     }
 
-    /// Takes a snapshot every second until [`Live::close`].
+    /// Takes a snapshot every second until [`LiveFeed::close`].
     pub async fn run(self: Arc<Self>, admin: Addr<Admin>) {
         let mut timer = tokio::time::interval(EVERY);
         timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -166,7 +166,7 @@ impl Live {
             reason: "the server is stopping".to_owned(),
         };
         if let Some(sender) = inner.sender.take() {
-            let end = Event::new(Kind::End, clock::now_ms(), &end);
+            let end = LiveEvent::new(Kind::End, clock::now_ms(), &end);
             // Without listeners nothing is sent.
             let _ = sender.send(Arc::new(vec![end]));
         }
@@ -181,16 +181,16 @@ impl Live {
         since: i64,
         bearer: Bearer,
         access: Arc<Access>,
-    ) -> Result<Subscription, Refused> {
+    ) -> Result<Subscription, ListenRefused> {
         let mut inner = self.lock();
-        let sender = inner.sender.as_ref().ok_or(Refused::Stopping)?;
+        let sender = inner.sender.as_ref().ok_or(ListenRefused::Stopping)?;
         if sender.receiver_count() >= LISTENERS {
-            return Err(Refused::Full);
+            return Err(ListenRefused::Full);
         }
         let events = sender.subscribe();
         let of_token = inner.by_token.entry(bearer.name.clone()).or_default();
         if *of_token >= LISTENERS_OF_TOKEN {
-            return Err(Refused::TokenFull);
+            return Err(ListenRefused::TokenFull);
         }
         *of_token += 1;
         let owner = Owner {
@@ -207,7 +207,7 @@ impl Live {
         };
         let at_ms = inner.history.back().map_or(0, |point| point.at_ms);
         let mut first = format!("retry: {RETRY_MS}\n").into_bytes();
-        first.extend_from_slice(&Event::new(Kind::Hello, at_ms, &hello).octets);
+        first.extend_from_slice(&LiveEvent::new(Kind::Hello, at_ms, &hello).octets);
         for event in inner
             .latest
             .all()
@@ -368,7 +368,7 @@ impl Subscription {
         if received.is_ok() && !access.is_still_good(bearer, now) {
             self.is_over = true;
             let reason = "the token was removed or has ended".to_owned();
-            return Some(Event::new(Kind::End, now, &End { reason }).octets);
+            return Some(LiveEvent::new(Kind::End, now, &End { reason }).octets);
         }
         match received {
             Ok(events) => Some(self.select(&events)),
@@ -383,7 +383,7 @@ impl Subscription {
         }
     }
 
-    fn select(&self, events: &[Event]) -> Bytes {
+    fn select(&self, events: &[LiveEvent]) -> Bytes {
         let mut octets = Vec::new();
         let wanted = |kind| kind == Kind::End || self.kinds.contains(&kind);
         for event in events.iter().filter(|event| wanted(event.kind)) {

@@ -96,13 +96,13 @@ async fn one(path: web::Path<String>) -> Result<HttpResponse, Problem> {
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct ManualQuestion {
     #[serde(default)]
     q: String,
 }
 
 /// `GET /docs/search?q=…`
-async fn found(question: web::Query<Question>) -> HttpResponse {
+async fn found(question: web::Query<ManualQuestion>) -> HttpResponse {
     let asked = question.q.trim();
     let hits = search(asked);
     let says = match (asked, hits.len()) {

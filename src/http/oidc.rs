@@ -68,7 +68,7 @@ pub(super) struct SignIn {
 }
 
 /// Why somebody was not let in.
-struct Refused {
+struct SignInRefused {
     status: StatusCode,
     /// For the metric.
     reason: &'static str,
@@ -105,23 +105,23 @@ impl SignIn {
     async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Issuer) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, SignInRefused> {
         let slot = timeout(WAIT, self.slots.acquire()).await;
         let Ok(Ok(_slot)) = slot else {
             let said = "Too many people sign in at this moment.".to_owned();
-            return Err(Refused::unreachable(said));
+            return Err(SignInRefused::unreachable(said));
         };
         let issuer = Arc::clone(&self.issuer);
         let answer = tokio::task::spawn_blocking(move || question(&issuer)).await;
-        let answer = answer.map_err(|error| Refused::unreachable(error.to_string()))?;
+        let answer = answer.map_err(|error| SignInRefused::unreachable(error.to_string()))?;
         answer.map_err(|trouble| match trouble {
             Trouble::Unreachable(why) => {
                 tracing::warn!(%why, "the issuer of OpenID Connect cannot be asked");
                 // Why is for the log: it may name what is inside, and this page is for everybody.
                 let label = &self.config.label;
-                Refused::unreachable(format!("{label} does not answer as it should."))
+                SignInRefused::unreachable(format!("{label} does not answer as it should."))
             }
-            Trouble::Refused(why) => Refused {
+            Trouble::Refused(why) => SignInRefused {
                 status: StatusCode::FORBIDDEN,
                 reason: "refused",
                 said: format!("{} did not confirm who you are: {why}.", self.config.label),
@@ -136,25 +136,29 @@ impl SignIn {
         request: &HttpRequest,
         state: &State,
         from: &str,
-    ) -> Result<Opened, Refused> {
+    ) -> Result<Opened, SignInRefused> {
         let began = self.cookies.under_way(request);
         let began = began.ok_or_else(|| {
-            Refused::stale("This sign-in was not begun in this browser, or has taken too long.")
+            SignInRefused::stale(
+                "This sign-in was not begun in this browser, or has taken too long.",
+            )
         })?;
         let query = web::Query::<HashMap<String, String>>::from_query(request.query_string());
         let mut query = query.map(web::Query::into_inner).unwrap_or_default();
         let given = query.remove("state").unwrap_or_default();
         if !bool::from(given.as_bytes().ct_eq(began.state.as_bytes())) {
-            return Err(Refused::stale("This answer belongs to another sign-in."));
+            return Err(SignInRefused::stale(
+                "This answer belongs to another sign-in.",
+            ));
         }
         // RFC 9207: an answer of another issuer.
         let issuer = query.remove("iss");
         if issuer.is_some_and(|issuer| Some(issuer) != self.config.issuer) {
-            return Err(Refused::stale("This answer is from another issuer."));
+            return Err(SignInRefused::stale("This answer is from another issuer."));
         }
         let Some(code) = query.remove("code") else {
             let error = query.remove("error").unwrap_or_default();
-            return Err(Refused {
+            return Err(SignInRefused {
                 status: StatusCode::FORBIDDEN,
                 reason: "refused",
                 said: format!("{} did not let you in: {error}.", self.config.label),
@@ -163,7 +167,7 @@ impl SignIn {
         };
         let person = self.ask(move |issuer| issuer.finish(code, began)).await?;
         let Some(role) = person.role else {
-            return Err(Refused {
+            return Err(SignInRefused {
                 status: StatusCode::FORBIDDEN,
                 reason: "no_role",
                 said: format!(
@@ -174,7 +178,7 @@ impl SignIn {
             });
         };
         let opened = session::open(state, self, &person, role, from).await;
-        let (name, secret) = opened.map_err(|problem| Refused {
+        let (name, secret) = opened.map_err(|problem| SignInRefused {
             status: StatusCode::SERVICE_UNAVAILABLE,
             reason: "store",
             said: format!("The session cannot be stored: {problem}."),
@@ -198,9 +202,9 @@ struct Opened {
     whose: String,
 }
 
-// === impl Refused ===
+// === impl SignInRefused ===
 
-impl Refused {
+impl SignInRefused {
     fn unreachable(said: String) -> Self {
         Self {
             status: StatusCode::SERVICE_UNAVAILABLE,
@@ -351,7 +355,7 @@ fn configured(state: &State) -> Result<Arc<SignIn>, Problem> {
 }
 
 /// What somebody sees who was not let in.
-fn told(state: &State, oidc: &SignIn, refused: &Refused) -> HttpResponse {
+fn told(state: &State, oidc: &SignIn, refused: &SignInRefused) -> HttpResponse {
     let reason = refused.reason;
     let refusals = &state.api.node().metrics.console_sign_ins_refused;
     refusals.get_or_create(&ReasonLabel { reason }).inc();

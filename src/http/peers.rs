@@ -58,10 +58,10 @@ struct FamiliarOrigins {
 #[derive(Default)]
 struct Open {
     last: u64,
-    connections: HashMap<u64, Connection>,
+    connections: HashMap<u64, PeerConnection>,
 }
 
-struct Connection {
+struct PeerConnection {
     origin: Origin,
     /// To close it from here.
     socket: Option<ClientSocket>,
@@ -79,7 +79,7 @@ pub(super) struct Seat {
 }
 
 /// A request under way on a connection.
-struct Busy {
+struct BusyConnection {
     peers: Arc<Peers>,
     number: u64,
 }
@@ -139,7 +139,7 @@ impl Peers {
         open.last += 1;
         let number = open.last;
         let origin = Origin::from(address);
-        let connection = Connection {
+        let connection = PeerConnection {
             origin,
             socket,
             since: now,
@@ -147,7 +147,7 @@ impl Peers {
             is_known: false,
         };
         open.connections.insert(number, connection);
-        let of_origin = |one: &Connection| !one.is_known && one.origin == origin;
+        let of_origin = |one: &PeerConnection| !one.is_known && one.origin == origin;
         // Many clients come from a load balancer; limiting them is left to it.
         if !self.is_balancer(address) && open.count(of_origin) > self.strangers {
             open.close_idle(number, of_origin);
@@ -202,7 +202,7 @@ fn address_of(text: &str) -> Option<IpAddr> {
 // === impl Open ===
 
 impl Open {
-    fn count(&self, which: impl Fn(&Connection) -> bool) -> usize {
+    fn count(&self, which: impl Fn(&PeerConnection) -> bool) -> usize {
         self.connections.values().filter(|one| which(one)).count()
     }
 
@@ -222,14 +222,14 @@ impl Open {
 
     /// Closes the one that has done nothing for longest, or the oldest if all of them work; never the
     /// one with this number.
-    fn close_idle(&mut self, except: u64, which: impl Fn(&Connection) -> bool) {
+    fn close_idle(&mut self, except: u64, which: impl Fn(&PeerConnection) -> bool) {
         let all = self.connections.iter();
         let candidates = all.filter(|(number, one)| **number != except && which(one));
         let first = candidates.min_by_key(|(number, one)| (one.busy > 0, one.since, **number));
         let Some(number) = first.map(|(number, _)| *number) else {
             return;
         };
-        if let Some(Connection {
+        if let Some(PeerConnection {
             socket: Some(socket),
             busy,
             ..
@@ -244,10 +244,10 @@ impl Open {
 
 impl Seat {
     /// A request begins; `None` if the connection was closed.
-    fn work(&self) -> Option<Busy> {
+    fn work(&self) -> Option<BusyConnection> {
         let mut open = lock(&self.peers.open);
         open.connections.get_mut(&self.number)?.busy += 1;
-        Some(Busy {
+        Some(BusyConnection {
             peers: Arc::clone(&self.peers),
             number: self.number,
         })
@@ -260,7 +260,7 @@ impl Drop for Seat {
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyConnection {
     fn drop(&mut self) {
         let mut open = lock(&self.peers.open);
         if let Some(one) = open.connections.get_mut(&self.number) {

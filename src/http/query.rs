@@ -17,7 +17,7 @@ const MAX_REASON: usize = 200;
 
 /// A page of a list, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct ListPage {
     pub limit: u32,
     /// Only ids below this one; 0 for the first page.
     pub before: u64,
@@ -83,14 +83,14 @@ impl Query {
     }
 
     /// The requested page of a list: every list takes `limit` and `before`.
-    pub(super) fn page(&self) -> Result<Page, Problem> {
+    pub(super) fn page(&self) -> Result<ListPage, Problem> {
         let limit = self.limit()?;
         let before = self.number(
             "before",
             "an id, such as next_before of the page before",
             |id| *id > 0,
         )?;
-        Ok(Page {
+        Ok(ListPage {
             limit,
             before: before.unwrap_or_default(),
         })

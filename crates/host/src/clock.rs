@@ -5,16 +5,16 @@
 //!
 //! Everything that stamps or compares Unix time asks here. Durations and deadlines inside an actor use
 //! `tokio::time::Instant`; only times that are stored, logged or put on the wire come from here. Unit
-//! tests with a paused tokio clock name another [`Source`], so that wall time moves with their timers.
+//! tests with a paused tokio clock name another [`TimeSource`], so that wall time moves with their timers.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Unix microseconds, as something else than the wall clock has them.
-pub type Source = fn() -> i64;
+pub type TimeSource = fn() -> i64;
 
-static SOURCE: OnceLock<Source> = OnceLock::new();
+static SOURCE: OnceLock<TimeSource> = OnceLock::new();
 
 /// No clock is followed.
 const ALONE: i64 = i64::MIN;
@@ -97,7 +97,7 @@ fn micros(duration: Duration) -> i64 {
 }
 
 /// For unit tests: has this process ask `source` from now on, unless it asks another one already.
-pub fn ask(source: Source) {
+pub fn ask(source: TimeSource) {
     let _ = SOURCE.set(source);
 }
 

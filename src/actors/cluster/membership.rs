@@ -1,6 +1,14 @@
 //! The end of memberships: this node's own, after which it joins again, and those of dead nodes.
 
-use super::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
+
+use super::{Cluster, EXIT_NUMBER, adoption};
+use crate::pb::DisownPartitions;
+use crate::store::cluster::View;
 
 // === impl Cluster ===
 

@@ -4,7 +4,15 @@
 //! it is, without being read: this node knows it best. What another node has by then is drained and left to it. Until that
 //! is done the view of the database counts for nothing else.
 
-use super::*;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
+
+use super::{Cluster, TICK};
+use crate::store::StoreError;
+use crate::store::cluster::LeasedResource;
 
 // === impl Cluster ===
 

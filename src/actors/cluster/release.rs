@@ -2,12 +2,20 @@
 //! drained by itself: a session that does not answer holds up no other queue.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use actix::fut::{ActorStreamExt, wrap_stream};
+use actix::{AsyncContext, Context};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
+use tokio::time::Instant;
 
-use super::*;
+use super::Cluster;
+use crate::actors::context::NodeContext;
 use crate::pb::{FlushCorrelation, ReleasePartitions};
+use crate::store::StoreError;
+use crate::store::cluster::{ClusterStore, LeasedResource};
 
 /// Longer than an operator may take to answer.
 const DRAIN: Duration = Duration::from_secs(60);

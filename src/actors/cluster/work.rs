@@ -5,12 +5,21 @@
 //! that takes long stops no hand-off of other partitions.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
 
+use actix::{ActorFutureExt, AsyncContext, Context, Recipient, WrapFuture};
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
-use super::*;
-use crate::pb::QueueItem;
-use crate::store::cluster::{DamagedItems, Handed, MOST_COLLECTED_OCTETS};
+use super::{Cluster, adoption, again};
+use crate::actors::context::NodeContext;
+use crate::actors::context::addresses::post_to;
+use crate::pb::{Order, QueueItem};
+use crate::store::StoreError;
+use crate::store::cluster::{
+    ClusterStore, DamagedItems, Handed, Hint, LeasedResource, MOST_COLLECTED_OCTETS, Partition,
+};
 use crate::store::damage::{CHECKSUM, DamagedRow};
 
 /// Most rows taken from the hand-off table at a time, and how often before other work has its turn. Each time costs a

@@ -11,7 +11,7 @@ mod known;
 
 use std::time::Duration;
 
-use self::keys::ApiKeys;
+use self::keys::KnownApiKeys;
 pub use self::known::NotSaid;
 use self::known::{Known, Secret, new_secret};
 use crate::actors::context::NodeContext;
@@ -39,7 +39,7 @@ pub struct Bearer {
 pub struct Access {
     known: Known<TokenRow>,
     /// Who may use the HTTP API of accounts.
-    pub api_keys: ApiKeys,
+    pub api_keys: KnownApiKeys,
 }
 
 // === impl Access ===

@@ -41,13 +41,13 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 use tokio::sync::Mutex;
 
-pub use self::archive::{Archive, Archived};
+pub use self::archive::{ArchiveReader, Archived};
 pub use self::erase::Records;
 use self::files::CdrFiles;
 pub(super) use self::platform::REFERENCE;
 use self::platform::{Before, Forwarder, Platform};
+use self::sinks::{RunningSinks, Watch};
 pub use self::sinks::{SinkStates, sink_backlog};
-use self::sinks::{Sinks, Watch};
 use self::step::{ABANDONED, BATCH, Events, ExportError, pause_after};
 use self::usage::Usage;
 use crate::actors::context::NodeContext;
@@ -88,14 +88,14 @@ pub struct Export {
     /// `None` where usage is not counted. Locked by the work under way.
     usage: Option<Arc<Mutex<Usage>>>,
     /// `None` where there is no archive. Locked by the work under way.
-    archive: Option<Arc<Mutex<Archive>>>,
+    archive: Option<Arc<Mutex<ArchiveReader>>>,
     /// The mirror in Redis of ends, and of what happens before; `None` where there is none. Locked by the work under way.
     platform: Option<Arc<Mutex<Platform>>>,
     before: Option<Arc<Mutex<Before>>>,
     /// What happens to reports and keys after the end.
     forwarder: Option<Arc<Mutex<Forwarder>>>,
     /// The tasks of event sinks, and what has become of them.
-    sinks: Sinks,
+    sinks: RunningSinks,
     states: Arc<SinkStates>,
     /// The binds of operators.
     watch: Arc<Mutex<Watch>>,
@@ -287,7 +287,7 @@ impl Export {
         just_ended: Arc<JustEnded>,
         cdr: Option<Cdr>,
         states: Arc<SinkStates>,
-        archive: Option<Archive>,
+        archive: Option<ArchiveReader>,
         redis: Option<Arc<Redis>>,
     ) -> Self {
         let config = node.config();
@@ -299,7 +299,7 @@ impl Export {
         Self {
             cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
             usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
-            sinks: Sinks::default(),
+            sinks: RunningSinks::default(),
             states,
             watch: Arc::default(),
             archive: archive.map(|archive| Arc::new(Mutex::new(archive))),
@@ -398,8 +398,8 @@ impl Actor for Export {
         self.read(
             EventReader::Archive,
             archive,
-            Archive::begin_anew,
-            Archive::step,
+            ArchiveReader::begin_anew,
+            ArchiveReader::step,
             ctx,
         );
         self.read(
@@ -424,7 +424,7 @@ impl Actor for Export {
             ctx,
         );
         // The tasks of before a panic are gone.
-        self.sinks = Sinks::default();
+        self.sinks = RunningSinks::default();
         self.adapt_sinks(ctx);
         let announced = left_by_nats::announce(Arc::clone(&self.node));
         ctx.spawn(announced.into_actor(self));

@@ -10,7 +10,7 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture
 
 use crate::actors::context::NodeContext;
 use crate::actors::control::export;
-use crate::actors::control::settings::Configuration;
+use crate::actors::control::settings::StoredConfiguration;
 use crate::clock;
 use crate::domain::id;
 use crate::store::Reply;
@@ -38,7 +38,7 @@ const ERASE: usize = 10_000;
 
 pub struct Janitor {
     node: Arc<NodeContext>,
-    configuration: Arc<Configuration>,
+    configuration: Arc<StoredConfiguration>,
     /// Rounds of comparing the store with the queues.
     rounds: u64,
     /// Days or messages are being removed, which may take longer than a round.
@@ -48,7 +48,7 @@ pub struct Janitor {
 // === impl Janitor ===
 
 impl Janitor {
-    pub fn new(node: Arc<NodeContext>, configuration: Arc<Configuration>) -> Self {
+    pub fn new(node: Arc<NodeContext>, configuration: Arc<StoredConfiguration>) -> Self {
         Self {
             node,
             configuration,

@@ -49,23 +49,23 @@ use crate::store::redis::Redis;
 /// How often the plan is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-pub struct NatsSources {
+pub struct NatsSourceTasks {
     node: Arc<NodeContext>,
     api: AccountApi,
     board: Arc<Board>,
     redis: Option<Arc<Redis>>,
-    running: HashMap<String, Running>,
+    running: HashMap<String, RunningSource>,
 }
 
 /// A source that commands are taken from.
-struct Running {
+struct RunningSource {
     config: NatsSource,
     work: SpawnHandle,
 }
 
-// === impl NatsSources ===
+// === impl NatsSourceTasks ===
 
-impl NatsSources {
+impl NatsSourceTasks {
     /// `redis`: where rates of operators are counted; `None` if this node counts them alone.
     pub fn new(
         node: Arc<NodeContext>,
@@ -105,7 +105,7 @@ impl NatsSources {
             actix::spawn(submit::run(Arc::downgrade(&source), waiting));
             actix::spawn(answers::run(self.api.clone(), asked));
             let work = ctx.spawn(source.run().into_actor(self));
-            let running = Running {
+            let running = RunningSource {
                 config: one.clone(),
                 work,
             };
@@ -126,7 +126,7 @@ fn wanted(config: &Config) -> Vec<&NatsSource> {
     config.nats_source.iter().filter(is_here).collect()
 }
 
-impl Actor for NatsSources {
+impl Actor for NatsSourceTasks {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
@@ -135,7 +135,7 @@ impl Actor for NatsSources {
     }
 }
 
-impl Supervised for NatsSources {
+impl Supervised for NatsSourceTasks {
     /// The work went with the context.
     fn restarting(&mut self, _: &mut Self::Context) {
         self.running.clear();

@@ -21,7 +21,9 @@ use super::export::REFERENCE;
 use super::platform_roles::{does, options};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::account_api::{AccountApi, Command, Ids, NotOnce, Outcome, Reason};
+use crate::actors::ingress::account_api::{
+    AccountApi, Command, CommandOutcome, Ids, NotOnce, Reason,
+};
 use crate::clock;
 use crate::config::PlatformRole;
 use crate::content::compose::{self, TextAlphabet};
@@ -47,7 +49,7 @@ pub struct PlatformIntake {
 
 /// What an entry of a list is.
 #[derive(Debug, PartialEq)]
-enum Entry<'p> {
+enum ListEntry<'p> {
     /// An id with its message.
     Message(&'p str, Box<Message>),
     /// An id of which no message can be made, and why.
@@ -94,15 +96,15 @@ async fn step(
     let (mut commands, mut settled, mut dead) = (Vec::new(), Vec::new(), Vec::new());
     for pending in &taken.ids {
         match read(&account, pending) {
-            Entry::Message(id, message) => commands.push(Command {
+            ListEntry::Message(id, message) => commands.push(Command {
                 id: id.to_owned(),
                 message,
             }),
-            Entry::Refused(id, why) => settled.push(SettledId {
+            ListEntry::Refused(id, why) => settled.push(SettledId {
                 id: id.to_owned(),
                 became: Err(why),
             }),
-            Entry::Dead(why) => dead.push((&pending.id[..], why)),
+            ListEntry::Dead(why) => dead.push((&pending.id[..], why)),
         }
     }
     let ids: Vec<String> = commands.iter().map(|one| one.id.clone()).collect();
@@ -133,7 +135,7 @@ async fn step(
 }
 
 /// What became of an id; `None` when it is to be tried again.
-fn became(outcome: Outcome) -> Option<Result<u64, String>> {
+fn became(outcome: CommandOutcome) -> Option<Result<u64, String>> {
     match outcome {
         Ok(Ok(taken)) => Some(Ok(taken.id)),
         Ok(Err(refused)) if is_passing(refused.reason) => None,
@@ -150,12 +152,12 @@ fn is_passing(reason: Reason) -> bool {
 }
 
 /// What an entry of a list is.
-fn read<'p>(account: &AccountPlan, pending: &'p PendingEntry) -> Entry<'p> {
+fn read<'p>(account: &AccountPlan, pending: &'p PendingEntry) -> ListEntry<'p> {
     let is_plain = |octet: &u8| octet.is_ascii_alphanumeric() || b"-_.".contains(octet);
     let id = &pending.id;
     let is_id = (1..=LONGEST_ID).contains(&id.len()) && id.iter().all(is_plain);
     let Some(id) = str::from_utf8(id).ok().filter(|_| is_id) else {
-        return Entry::Dead("the id must be 1 to 40 letters, digits, -, _ and .".to_owned());
+        return ListEntry::Dead("the id must be 1 to 40 letters, digits, -, _ and .".to_owned());
     };
     let of_text;
     let fields = match &pending.what {
@@ -164,24 +166,24 @@ fn read<'p>(account: &AccountPlan, pending: &'p PendingEntry) -> Entry<'p> {
             of_text = match fields_in(text) {
                 Ok(fields) => fields,
                 Err(NoFields::NotJson) => {
-                    return Entry::Dead(format!("MT:{id} is a string, and no JSON object"));
+                    return ListEntry::Dead(format!("MT:{id} is a string, and no JSON object"));
                 }
                 Err(NoFields::Value(field)) => {
-                    return Entry::Refused(id, format!("{field} of MT:{id} is not one text"));
+                    return ListEntry::Refused(id, format!("{field} of MT:{id} is not one text"));
                 }
             };
             &of_text
         }
         PendingMessage::OtherType => {
-            return Entry::Dead(format!("MT:{id} is neither a hash nor a string"));
+            return ListEntry::Dead(format!("MT:{id} is neither a hash nor a string"));
         }
         PendingMessage::TooLong(field) => {
-            return Entry::Refused(id, format!("{field} of MT:{id} is too long to be read"));
+            return ListEntry::Refused(id, format!("{field} of MT:{id} is too long to be read"));
         }
     };
     match message(account, id, fields) {
-        Ok(message) => Entry::Message(id, Box::new(message)),
-        Err(why) => Entry::Refused(id, why),
+        Ok(message) => ListEntry::Message(id, Box::new(message)),
+        Err(why) => ListEntry::Refused(id, why),
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Settled {
 }
 
 /// The store's configuration on this node.
-pub struct Configuration {
+pub struct StoredConfiguration {
     node: Arc<NodeContext>,
     pub state: ConfigState,
     /// Gets each plan that is applied.
@@ -62,7 +62,7 @@ pub struct Configuration {
 
 /// The result of a change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Changed {
+pub struct ConfigurationChange {
     /// The version after it; unchanged if there was nothing to change, or for a dry run.
     pub version: u64,
     /// The version of the changed resource, or of the whole configuration.
@@ -194,9 +194,9 @@ fn write(
         .is_some())
 }
 
-// === impl Configuration ===
+// === impl StoredConfiguration ===
 
-impl Configuration {
+impl StoredConfiguration {
     /// `policy` gets each plan that is applied.
     pub fn new(node: Arc<NodeContext>, state: ConfigState, policy: Arc<PolicyState>) -> Arc<Self> {
         Arc::new(Self {
@@ -320,7 +320,7 @@ impl Configuration {
         condition: Condition,
         dry_run: bool,
         by: &str,
-    ) -> Result<Changed, SettingsError> {
+    ) -> Result<ConfigurationChange, SettingsError> {
         let config_change = Arc::new(config_change);
         for _ in 0..TRIES {
             let settings = self.read().await?;
@@ -359,7 +359,7 @@ impl Configuration {
                 }
             });
             let (changes, warnings) = checked.await?;
-            let mut changed = Changed {
+            let mut changed = ConfigurationChange {
                 version,
                 tag,
                 changes,
@@ -454,11 +454,11 @@ async fn blocking<T: Send + 'static>(
 
 /// Looks for versions of which this node was not notified.
 pub struct Follower {
-    configuration: Arc<Configuration>,
+    configuration: Arc<StoredConfiguration>,
 }
 
 impl Follower {
-    pub fn new(configuration: Arc<Configuration>) -> Self {
+    pub fn new(configuration: Arc<StoredConfiguration>) -> Self {
         Self { configuration }
     }
 

@@ -21,7 +21,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::ingress::bind_guard::PERIOD;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
-use crate::actors::ingress::listener::entrance::{self, Refused};
+use crate::actors::ingress::listener::entrance::{self, ConnectionRefused};
 use crate::actors::runtime::accepting::Accepting;
 use crate::actors::runtime::link::{Wire, tune};
 use crate::actors::runtime::supervise::Escalate;
@@ -138,7 +138,7 @@ async fn enter(
 ) -> Option<Wire> {
     let within = node.config().smpp.session_init_timeout;
     let entering = tokio::time::timeout(within, entrance::enter(tls, socket));
-    match entering.await.unwrap_or(Err(Refused::TooLate)) {
+    match entering.await.unwrap_or(Err(ConnectionRefused::TooLate)) {
         Ok(wire) => Some(wire),
         Err(refused) => {
             refused.tell(node, &gate.bind_guard, NAME, peer);
@@ -148,7 +148,7 @@ async fn enter(
 }
 
 impl Accepting for GatewayListener {
-    type Listener = TcpListener;
+    type Socket = TcpListener;
     type Accepted = (TcpStream, SocketAddr);
 
     const SETTING: &'static str = "sgip.listen";

@@ -32,17 +32,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{
-    Actor, ActorContext, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Handler,
-    Supervised, WrapFuture,
-};
+use actix::{Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, Supervised};
 use ahash::AHashSet;
 use bytes::{Bytes, BytesMut};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use self::absent::Absent;
-use self::culprits::{CulpritFate, Culprits};
+use self::culprits::Culprits;
 use self::faults::Faults;
 use self::lines::Lines;
 use self::naming::Naming;
@@ -51,37 +47,23 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::ports::QueuePort;
-use crate::actors::context::remote_command;
-use crate::actors::context::traced::TracedAttempt;
-use crate::actors::egress::local_peer;
-use crate::actors::ingress::ingest::{Accepted, Ingest, Submit};
+use crate::actors::ingress::ingest::{Accepted, Ingest};
 use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::in_turn::InTurn;
-use crate::actors::runtime::link::{Linked, Outbox, Wire, tune};
+use crate::actors::runtime::link::{Linked, Outbox};
 use crate::actors::runtime::locks::lock;
-use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
-use crate::actors::runtime::timed_mailbox::{Timed, measured};
+use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
+use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::bound::InFlight;
 use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::Serving;
-use crate::clock;
-use crate::config::OutcomePolicy;
-use crate::content::handset;
-use crate::domain::gsm_result::{self, BreakerVerdict};
-use crate::domain::retry::Decision;
-use crate::gsup::message::{GsupMessage, REFERENCE_UNKNOWN, SmRpAddress};
-use crate::gsup::message_type::MessageType;
-use crate::gsup::session::{
-    GsupEvent, GsupNotSent, GsupRole, GsupSession, GsupSessionConfig, GsupSessionState,
-};
+use crate::gsup::message::GsupMessage;
+use crate::gsup::session::{GsupRole, GsupSession, GsupSessionConfig, GsupSessionState};
 use crate::pb::bind_command::Verb;
-use crate::pb::delivery::What;
 use crate::pb::{
-    BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, Delivery, Message,
-    MessageState, ReceiptReply, ReportHeld, ResultCount, Sent, SentBatch, Submission, SubmitBatch,
-    SubscriberReady,
+    BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, ReceiptReply, ReportHeld,
+    ResultCount, Sent, Submission,
 };
-use crate::sms::tpdu::TpduAddress;
 
 /// Nobody has it: there is no mobile country code 000 (ITU-T E.212). An HLR says so to whom our name leads to.
 const NOBODY: &str = "000000000000000";

@@ -17,49 +17,39 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{
-    Actor, ActorContext, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Handler,
-    Supervised, WrapFuture,
-};
-use bytes::{Bytes, BytesMut};
-use secrecy::ExposeSecret;
+use actix::{Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, Supervised};
+use bytes::BytesMut;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::OperatorPlan;
+use crate::actors::egress::carrier;
 use crate::actors::egress::given::{GatewayConnectionPlace, Given};
-use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
 use crate::actors::egress::spoken_protocol::SpokenProtocol;
-use crate::actors::egress::{carrier, local_peer};
-use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
-use crate::actors::receipts::{alert, said};
+use crate::actors::ingress::ingest::{Accepted, Ingest};
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::in_turn::InTurn;
-use crate::actors::runtime::link::{Linked, Outbox, Wire};
+use crate::actors::runtime::link::{Linked, Outbox};
 use crate::actors::runtime::locks::lock;
-use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
-use crate::actors::runtime::timed_mailbox::{Timed, measured};
+use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
+use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::bound::{BoundProtocol as _, Encode};
-use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK};
+use crate::actors::session::core::{MAILBOX, SessionCore, TICK};
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Prepared, Serving};
-use crate::actors::session::server_end;
 use crate::clock;
-use crate::config::{BindKind, OperatorProtocol, OutcomePolicy, SendAs};
+use crate::config::{OperatorProtocol, OutcomePolicy, SendAs};
 use crate::content::pdu;
 use crate::content::peer::shape::{self, LongForm};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
-    BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, MessageState,
-    OperatorReceipt, ReceiptBatch, ReceiptReply, ReportHeld, Sent, SentBatch, SubmitReply,
+    BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, OperatorReceipt,
+    ReceiptReply, ReportHeld, Sent,
 };
-use crate::smpp::session::{BindType, CloseReason, Role, Session, SessionConfig, SessionState};
+use crate::smpp::session::{BindType, CloseReason, Role, Session, SessionConfig};
 use crate::smpp::timers::Timers;
-use crate::smpp::{
-    BindRequest, Body, CommandStatus, Leniency, Pdu, SubmitSm, encode_data_sm, encode_deliver_sm,
-    encode_submit_sm, receipt,
-};
+use crate::smpp::{Leniency, encode_data_sm, encode_deliver_sm, encode_submit_sm};
 use crate::telemetry::metrics::OperatorMeter;
 
 /// Receipts and MO of one bind that may wait for their commit before its socket is read again.

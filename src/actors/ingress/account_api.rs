@@ -26,7 +26,7 @@ use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::plan::{AccountPlan, Plan};
 use crate::actors::context::{NodeContext, pages};
 use crate::actors::ingress::gate::Gate;
-use crate::actors::ingress::idempotency::{self, Begun, Claim, Request};
+use crate::actors::ingress::idempotency::{self, BegunRequest, IdempotencyClaim, Request};
 use crate::actors::ingress::ingest::{
     Accepted, Ingest, Intake, Submit, SubmitOnce, no_route, no_such_number,
 };
@@ -47,12 +47,12 @@ use crate::smpp::CommandStatus;
 use crate::store::redis::Redis;
 use crate::store::{MessageHistory, Search, StoreError, Stored};
 
-pub use self::command::{Command, Ids, Outcome, SentCommands, Taken};
+pub use self::command::{Command, CommandOutcome, CommandTaken, Ids, SentCommands};
 pub use self::limits::LimitState;
 pub use self::login::NotIn;
 pub use self::refused::{OverBurst, Reason, Refused};
-pub use self::replace::{Change, Expiry, NotReplaced};
-pub use self::seen::{Seen, Step};
+pub use self::replace::{Expiry, MessageChange, NotReplaced};
+pub use self::seen::{MessageStep, SeenMessage};
 
 /// Most messages of one request.
 pub const MOST: usize = 1_000;
@@ -105,8 +105,8 @@ pub struct Filter {
 
 /// A page of messages.
 #[derive(Debug, Clone)]
-pub struct Page {
-    pub messages: Vec<Seen>,
+pub struct MessagesPage {
+    pub messages: Vec<SeenMessage>,
     /// `before` of the next page; `None` when everything was read.
     pub next_before: Option<u64>,
 }
@@ -138,7 +138,7 @@ pub enum NotSubmitted {
 /// How a request that may be repeated begins.
 enum Start {
     /// It is carried out.
-    New(Box<Claim>),
+    New(Box<IdempotencyClaim>),
     /// It was carried out before.
     Again(IdempotentAnswer),
 }
@@ -307,7 +307,11 @@ impl AccountApi {
     ///
     /// # Errors
     /// There is none with this id, or the store does not answer.
-    pub async fn find(&self, account: &AccountPlan, id: u64) -> Result<(Seen, Vec<Step>), Refusal> {
+    pub async fn find(
+        &self,
+        account: &AccountPlan,
+        id: u64,
+    ) -> Result<(SeenMessage, Vec<MessageStep>), Refusal> {
         let history = orders::history(self.node(), id).await?;
         let message = &history.stored.message;
         let is_seen = has_submitted(account, message, id)
@@ -334,7 +338,11 @@ impl AccountApi {
     ///
     /// # Errors
     /// The store does not answer.
-    pub async fn search(&self, account: &AccountPlan, filter: Filter) -> Result<Page, Refusal> {
+    pub async fn search(
+        &self,
+        account: &AccountPlan,
+        filter: Filter,
+    ) -> Result<MessagesPage, Refusal> {
         let search = Search {
             to: filter.to,
             from: filter.from,
@@ -356,16 +364,16 @@ impl AccountApi {
             }
         };
         let found = pages::full_page(filter.before, filter.limit, read, is_own).await?;
-        Ok(Page {
+        Ok(MessagesPage {
             messages: found
                 .messages
                 .iter()
-                .map(|stored| Seen {
+                .map(|stored| SeenMessage {
                     text: filter
                         .texts
                         .then(|| content::text_of(&stored.message))
                         .flatten(),
-                    ..Seen::from(stored)
+                    ..SeenMessage::from(stored)
                 })
                 .collect(),
             next_before: found.next_before,
@@ -466,13 +474,13 @@ fn came_to(account: &AccountPlan, message: &Message, plan: &Plan) -> bool {
     is_own && message.copied.is_none() && !content::is_internal(message)
 }
 
-fn start(begun: Result<Begun, StoreError>) -> Result<Start, NotOnce> {
+fn start(begun: Result<BegunRequest, StoreError>) -> Result<Start, NotOnce> {
     match begun {
-        Ok(Begun::New(claim)) => Ok(Start::New(claim)),
-        Ok(Begun::Again(answer)) => Ok(Start::Again(answer)),
-        Ok(Begun::OtherRequest) => Err(NotOnce::OtherRequest),
-        Ok(Begun::InProgress) => Err(NotOnce::InProgress),
-        Ok(Begun::Full) => Err(NotOnce::Full),
+        Ok(BegunRequest::New(claim)) => Ok(Start::New(claim)),
+        Ok(BegunRequest::Again(answer)) => Ok(Start::Again(answer)),
+        Ok(BegunRequest::OtherRequest) => Err(NotOnce::OtherRequest),
+        Ok(BegunRequest::InProgress) => Err(NotOnce::InProgress),
+        Ok(BegunRequest::Full) => Err(NotOnce::Full),
         Err(error) => Err(NotOnce::Unavailable(error.to_string())),
     }
 }

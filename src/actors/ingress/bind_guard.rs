@@ -42,11 +42,11 @@ pub struct BindGuard {
     began: Instant,
     names: RandomState,
     penalties: Mutex<Penalties>,
-    lines: Mutex<Lines>,
+    lines: Mutex<LoggedLines>,
 }
 
 /// Lines logged in this period.
-struct Lines {
+struct LoggedLines {
     since: Instant,
     written: u32,
     left_out: u64,
@@ -96,7 +96,7 @@ impl Default for BindGuard {
             began: Instant::now(),
             names: RandomState::new(),
             penalties: Mutex::default(),
-            lines: Mutex::new(Lines::from(Instant::now())),
+            lines: Mutex::new(LoggedLines::from(Instant::now())),
         }
     }
 }
@@ -151,9 +151,9 @@ impl BindGuard {
     }
 }
 
-// === impl Lines ===
+// === impl LoggedLines ===
 
-impl From<Instant> for Lines {
+impl From<Instant> for LoggedLines {
     fn from(since: Instant) -> Self {
         Self {
             since,
@@ -164,7 +164,7 @@ impl From<Instant> for Lines {
     }
 }
 
-impl Lines {
+impl LoggedLines {
     /// Begins a new period when this one is over.
     fn turn(&mut self, now: Instant) {
         if now.duration_since(self.since) < PERIOD {

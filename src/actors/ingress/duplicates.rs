@@ -1,6 +1,6 @@
 //! The guard against repeated submissions, for accounts with `duplicate_window`.
 //!
-//! Ingest calls it for each batch of such an account ([`Admitted::of`]), after all other checks and
+//! Ingest calls it for each batch of such an account ([`GuardedBatch::of`]), after all other checks and
 //! before ids are given. A repetition of an accepted submission is answered without being stored. A
 //! repetition of one that is still being stored waits for its outcome and shares it, so that of any
 //! number of simultaneous equal submissions one is stored, or all are refused.
@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 pub use self::memory::Duplicates;
-use self::memory::{Later, Outcome, State};
+use self::memory::{Later, State, SubmissionOutcome};
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::locks::lock;
 use crate::clock;
@@ -32,7 +32,7 @@ use crate::telemetry::metrics::ResultLabel;
 /// Rows that are read from the store at once.
 const PAGE: usize = 2_000;
 /// The outcome of a submission that has none.
-const GIVEN_UP: Outcome = Err(CommandStatus::ESME_RSYSERR);
+const GIVEN_UP: SubmissionOutcome = Err(CommandStatus::ESME_RSYSERR);
 /// Optional parameters that distinguish submissions: references, the part of a longer text, ports,
 /// text.
 const COUNTS: &[u16] = &[
@@ -51,14 +51,14 @@ pub struct Claim {
     duplicates: Arc<Duplicates>,
     key: DuplicateKey,
     window: Duration,
-    outcome: watch::Sender<Option<Outcome>>,
+    outcome: watch::Sender<Option<SubmissionOutcome>>,
     /// Whether Redis has a mark of it.
     marked: bool,
 }
 
 /// The result of the guard for a batch.
 #[derive(Default)]
-pub struct Admitted {
+pub struct GuardedBatch {
     claims: std::vec::IntoIter<Box<Claim>>,
     /// Duplicates by their sequence numbers, with the submission that they repeat.
     again: Vec<(u32, First)>,
@@ -66,7 +66,7 @@ pub struct Admitted {
 }
 
 enum First {
-    Known(Outcome),
+    Known(SubmissionOutcome),
     Pending(Later),
 }
 
@@ -77,9 +77,9 @@ struct Answer {
     status: u32,
 }
 
-// === impl Admitted ===
+// === impl GuardedBatch ===
 
-impl Admitted {
+impl GuardedBatch {
     /// Takes the duplicates out of a batch that has passed all other checks. For an account without
     /// `duplicate_window` this costs one comparison.
     pub async fn of(
@@ -174,7 +174,7 @@ impl Admitted {
 // === impl Answer ===
 
 impl Answer {
-    fn to(self, sequence: u32, outcome: Outcome) -> SubmitResult {
+    fn to(self, sequence: u32, outcome: SubmissionOutcome) -> SubmitResult {
         let (status, id) = match outcome {
             Ok(id) if self.same_id => (0, id),
             Ok(_) => (self.status, 0),
@@ -217,7 +217,7 @@ fn look(
     keys.iter().map(look).collect()
 }
 
-async fn outcome_of(mut later: Later) -> Outcome {
+async fn outcome_of(mut later: Later) -> SubmissionOutcome {
     match later.wait_for(Option::is_some).await {
         Ok(outcome) => outcome.unwrap_or(GIVEN_UP),
         Err(_) => GIVEN_UP,
@@ -237,7 +237,7 @@ impl Claim {
         self.settle(Ok(id), |_| {});
     }
 
-    fn settle(&self, outcome: Outcome, note: impl FnOnce(&mut State)) {
+    fn settle(&self, outcome: SubmissionOutcome, note: impl FnOnce(&mut State)) {
         {
             let mut state = lock(&self.duplicates.state);
             state.pending.remove(&self.key);

@@ -16,9 +16,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use actix::{
-    Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, WrapFuture,
-};
+use actix::{Actor, ActorContext, Addr, AsyncContext, Context};
 use bytes::{Bytes, BytesMut};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
@@ -29,32 +27,22 @@ use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::carrier;
 use crate::actors::ingress::gate::Gate;
-use crate::actors::ingress::ingest::{self, Accepted, Ingest, Submit};
+use crate::actors::ingress::ingest::{self, Accepted, Ingest};
 use crate::actors::ingress::listener::Admitted;
 use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
-use crate::actors::runtime::timed_mailbox::{Timed, measured};
-use crate::actors::session::bind_permits::{self, KeptPermit};
-use crate::actors::session::bound::{Encode, InFlight};
-use crate::actors::session::core::{LINGER, MAILBOX, SessionCore, TICK};
-use crate::actors::session::outgoing::Prepared;
+use crate::actors::runtime::timed_mailbox::measured;
+use crate::actors::session::bind_permits::KeptPermit;
+use crate::actors::session::bound::InFlight;
+use crate::actors::session::core::{MAILBOX, SessionCore, TICK};
 use crate::clock;
-use crate::config::DeliverAs;
 use crate::content::pdu;
-use crate::content::peer::shape;
 use crate::domain::certificate::ShownCertificate;
 use crate::pb::delivery::What;
-use crate::pb::{
-    Alphabet, BindDirection, BindSnapshot, BindState, DeliverBatch, ForwardAlert, Kind, ReportHeld,
-    Submission, SubmitBatch, SubmitReply,
-};
-use crate::smpp::codec::decode;
-use crate::smpp::session::{BindType, Event, Role, Session, SessionConfig, SessionState};
+use crate::pb::{Alphabet, BindDirection, BindSnapshot, BindState, DeliverBatch, Kind};
+use crate::smpp::session::{Event, Role, Session, SessionConfig, SessionState};
 use crate::smpp::timers::Timers;
-use crate::smpp::{
-    BindRequest, Body, CommandId, CommandStatus, Decoded, Leniency, OutbindRequest, Pdu, SubmitSm,
-    encode_data_sm, encode_deliver_sm, encode_deliver_sm_resp, encode_error_resp,
-};
+use crate::smpp::{Body, CommandId, CommandStatus, Leniency, OutbindRequest, Pdu};
 use crate::telemetry::metrics::status_label;
 
 /// Submissions of one session that may wait for their commit before its socket is read again.

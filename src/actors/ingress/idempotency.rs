@@ -1,6 +1,6 @@
 //! The guard of requests with an Idempotency-Key: each is carried out once, and a repetition gets the same answer.
 //!
-//! The HTTP side asks [`begin`] first. A new request gets a [`Claim`], which goes to Ingest with the batch of its
+//! The HTTP side asks [`begin`] first. A new request gets a [`IdempotencyClaim`], which goes to Ingest with the batch of its
 //! submissions ([`SubmitOnce`](super::ingest::SubmitOnce)). Ingest writes the answer with the messages, in one
 //! transaction. One request is one batch.
 //!
@@ -30,9 +30,9 @@ pub struct Request {
 }
 
 /// What is to be done with a request.
-pub enum Begun {
+pub enum BegunRequest {
     /// It is new. Ingest needs the claim.
-    New(Box<Claim>),
+    New(Box<IdempotencyClaim>),
     /// It was carried out: the same answer is due.
     Again(IdempotentAnswer),
     /// A different request had the same key (422).
@@ -44,7 +44,7 @@ pub enum Begun {
 }
 
 /// The right to carry a request out, and the duty to keep its answer.
-pub struct Claim {
+pub struct IdempotencyClaim {
     node: Arc<NodeContext>,
     claim: KeyClaim,
     context: Bytes,
@@ -77,7 +77,7 @@ impl Request {
 ///
 /// # Errors
 /// The store did not answer; nothing is claimed.
-pub async fn begin(node: &Arc<NodeContext>, request: Request) -> Result<Begun, StoreError> {
+pub async fn begin(node: &Arc<NodeContext>, request: Request) -> Result<BegunRequest, StoreError> {
     to_its_end(ask(Arc::clone(node), request)).await
 }
 
@@ -91,7 +91,7 @@ async fn to_its_end<T: Send + 'static>(
     }
 }
 
-async fn ask(node: Arc<NodeContext>, request: Request) -> Result<Begun, StoreError> {
+async fn ask(node: Arc<NodeContext>, request: Request) -> Result<BegunRequest, StoreError> {
     let claim = claim_of(&node, &request);
     let claimed = node.store.claim_key(claim.clone()).await?;
     begun(&node, claim, claimed)
@@ -106,7 +106,7 @@ async fn ask(node: Arc<NodeContext>, request: Request) -> Result<Begun, StoreErr
 pub async fn begin_all(
     node: &Arc<NodeContext>,
     requests: Vec<Request>,
-) -> Result<Vec<Result<Begun, StoreError>>, StoreError> {
+) -> Result<Vec<Result<BegunRequest, StoreError>>, StoreError> {
     let node = Arc::clone(node);
     to_its_end(async move {
         let claims: Vec<KeyClaim> = requests.iter().map(|one| claim_of(&node, one)).collect();
@@ -131,7 +131,11 @@ fn claim_of(node: &NodeContext, request: &Request) -> KeyClaim {
     }
 }
 
-fn begun(node: &Arc<NodeContext>, claim: KeyClaim, claimed: Claimed) -> Result<Begun, StoreError> {
+fn begun(
+    node: &Arc<NodeContext>,
+    claim: KeyClaim,
+    claimed: Claimed,
+) -> Result<BegunRequest, StoreError> {
     let result = match &claimed {
         Claimed::New => "new",
         Claimed::Done(_) => "repeated",
@@ -142,7 +146,7 @@ fn begun(node: &Arc<NodeContext>, claim: KeyClaim, claimed: Claimed) -> Result<B
     let requests = &node.metrics.idempotency;
     requests.get_or_create(&ResultLabel { result }).inc();
     Ok(match claimed {
-        Claimed::New => Begun::New(Box::new(Claim {
+        Claimed::New => BegunRequest::New(Box::new(IdempotencyClaim {
             node: Arc::clone(node),
             claim,
             context: Bytes::new(),
@@ -150,21 +154,21 @@ fn begun(node: &Arc<NodeContext>, claim: KeyClaim, claimed: Claimed) -> Result<B
             is_kept: false,
         })),
         Claimed::Done(answer) => match IdempotentAnswer::decode(claim.open(&answer)?) {
-            Ok(answer) => Begun::Again(answer),
+            Ok(answer) => BegunRequest::Again(answer),
             Err(error) => {
                 let text = format!("the answer to a request cannot be read: {error}");
                 return Err(StoreError::Failed(text));
             }
         },
-        Claimed::Other => Begun::OtherRequest,
-        Claimed::InProgress => Begun::InProgress,
-        Claimed::Full => Begun::Full,
+        Claimed::Other => BegunRequest::OtherRequest,
+        Claimed::InProgress => BegunRequest::InProgress,
+        Claimed::Full => BegunRequest::Full,
     })
 }
 
-// === impl Claim ===
+// === impl IdempotencyClaim ===
 
-impl Claim {
+impl IdempotencyClaim {
     /// Keeps something with the answer that is needed to give it again. No text and no number of a subscriber:
     /// erasure does not look here.
     pub fn keep_context(&mut self, context: Bytes) {
@@ -219,7 +223,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for IdempotencyClaim {
     fn drop(&mut self) {
         if !self.is_kept {
             // It is carried out without being waited for; if it fails, the claim ends by itself.

@@ -26,7 +26,7 @@ pub use self::intake::Intake;
 use self::admission::Admission;
 use self::keys::Keys;
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::idempotency::Claim;
+use crate::actors::ingress::idempotency::IdempotencyClaim;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::pb::{Final, Kind, SubmitBatch};
@@ -44,11 +44,11 @@ pub struct Ingest {
 pub struct Submit(pub SubmitBatch);
 
 /// A request over HTTP with an Idempotency-Key, on its way to Ingest: all of its submissions, and the claim of its key.
-pub struct SubmitOnce(pub SubmitBatch, pub Box<Claim>);
+pub struct SubmitOnce(pub SubmitBatch, pub Box<IdempotencyClaim>);
 
 /// A batch in which each submission is a request with a key of its own, with the claims in the order of their sequence
 /// numbers, which begin with 0.
-pub struct SubmitEach(pub SubmitBatch, pub Vec<Claim>);
+pub struct SubmitEach(pub SubmitBatch, pub Vec<IdempotencyClaim>);
 
 impl actix::Message for Submit {
     type Result = Accepted;
@@ -83,12 +83,20 @@ pub async fn accept_answer(intake: Arc<Intake>, batch: SubmitBatch, ends: Vec<Fi
 }
 
 /// Accepts a batch whose answer becomes durable with its messages.
-pub async fn accept_once(intake: Arc<Intake>, batch: SubmitBatch, claim: Box<Claim>) -> Accepted {
+pub async fn accept_once(
+    intake: Arc<Intake>,
+    batch: SubmitBatch,
+    claim: Box<IdempotencyClaim>,
+) -> Accepted {
     admit(intake, batch, Keys::All(claim), Vec::new()).await
 }
 
 /// Accepts a batch in which each submission is a request with a key of its own.
-async fn accept_each(intake: Arc<Intake>, batch: SubmitBatch, claims: Vec<Claim>) -> Accepted {
+async fn accept_each(
+    intake: Arc<Intake>,
+    batch: SubmitBatch,
+    claims: Vec<IdempotencyClaim>,
+) -> Accepted {
     admit(intake, batch, Keys::Each(claims), Vec::new()).await
 }
 

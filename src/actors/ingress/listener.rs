@@ -136,7 +136,7 @@ impl Listener {
 }
 
 impl Accepting for Listener {
-    type Listener = TcpListener;
+    type Socket = TcpListener;
     type Accepted = (TcpStream, SocketAddr);
 
     const SETTING: &'static str = "smpp.listen";
@@ -209,7 +209,7 @@ impl Door {
         let refused = match entered {
             Ok(Ok(entered)) => return entered,
             Ok(Err(refused)) => refused,
-            Err(_) => entrance::Refused::TooLate,
+            Err(_) => entrance::ConnectionRefused::TooLate,
         };
         refused.tell(node, &gate.bind_guard, &self.name, peer);
         None

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 
-use self::answer::{Done, Job};
+use self::answer::{Job, SubmissionResult};
 use super::ingest::Intake;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::{QueuePort, SessionPort};
@@ -99,20 +99,20 @@ impl Responder {
 }
 
 /// What the queue is told of a message; room and session are set when it is sent.
-fn result(id: u64, done: &Done) -> SettleBatch {
+fn result(id: u64, done: &SubmissionResult) -> SettleBatch {
     let failed = match done {
-        Done::Settled => {
+        SubmissionResult::Settled => {
             return SettleBatch {
                 done: vec![id],
                 ..SettleBatch::default()
             };
         }
-        Done::NotWritten => Failed {
+        SubmissionResult::NotWritten => Failed {
             id,
             why: Why::NotSent.into(),
             ..Failed::default()
         },
-        Done::Later {
+        SubmissionResult::Later {
             status,
             attempt,
             pause,

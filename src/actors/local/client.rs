@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use prost::Message as _;
 
-use super::Door;
+use super::LocalContext;
 use super::draft::{self, Drafted};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{
-    self, AccountApi, Filter, MAX_KEY, MOST, NotOnce, NotSubmitted, Refused, Seen,
+    self, AccountApi, Filter, MAX_KEY, MOST, NotOnce, NotSubmitted, Refused, SeenMessage,
 };
 use crate::clock;
 use crate::domain::state;
@@ -41,7 +41,7 @@ pub(super) struct Client {
 }
 
 /// A request.
-pub(super) enum Request {
+pub(super) enum LocalRequest {
     Submit(Submit),
     Cancel(Cancel),
     List(List),
@@ -60,7 +60,7 @@ impl Client {
     }
 
     /// The account as it is now; `None` if it is gone or disabled, or if the user may not speak for it any more.
-    pub(super) fn account(&self, door: &Door) -> Option<Arc<AccountPlan>> {
+    pub(super) fn account(&self, door: &LocalContext) -> Option<Arc<AccountPlan>> {
         let config = door.node.config();
         let named = config.local.users.get(&self.user)?;
         let is_same = named == self.system_id;
@@ -76,9 +76,9 @@ impl Client {
     }
 }
 
-// === impl Request ===
+// === impl LocalRequest ===
 
-impl Request {
+impl LocalRequest {
     /// As metrics have it.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -308,7 +308,7 @@ fn not_done(refusal: pb::Refusal) -> Failure {
     failure(reason, refusal.detail)
 }
 
-fn message_of(seen: Seen) -> Message {
+fn message_of(seen: SeenMessage) -> Message {
     Message {
         id: seen.id,
         from: seen.from,

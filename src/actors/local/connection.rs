@@ -1,6 +1,6 @@
 //! One connection of a program on the same machine, from accept to close.
 //!
-//! Started by [`Listener`](super::Listener), one for each connection; not supervised, for its peer begins anew when it
+//! Started by [`LocalListener`](super::LocalListener), one for each connection; not supervised, for its peer begins anew when it
 //! ends. The first frame is a Hello, which says for whom the program speaks: [`Side`]. Everything after that belongs to
 //! its side. Whatever comes is answered under its number; when something cannot be read, when nothing is heard, or when the
 //! node drains, what was asked before is answered, then a Goodbye says why, and the connection is closed.
@@ -20,11 +20,11 @@ use bytes::{Bytes, BytesMut};
 use prost::Message as _;
 use tokio::time::Instant;
 
-use super::client::{Client, Request};
+use super::client::{Client, LocalRequest};
 use super::handler_side::HandlerSide;
 use super::parting::{Parting, word};
 use super::user::User;
-use super::{Door, LocalConnectionPlace};
+use super::{LocalConnectionPlace, LocalContext};
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
@@ -41,7 +41,7 @@ const WRITE_LIMIT: usize = 4 * 1024 * 1024;
 
 /// A connection.
 pub(super) struct Connection {
-    door: Arc<Door>,
+    door: Arc<LocalContext>,
     pub(super) node: Arc<NodeContext>,
     pub(super) port: Arc<BindPort>,
     pub(super) snapshot: BindSnapshot,
@@ -136,10 +136,10 @@ impl Connection {
             (Some(to_smsc::What::Ping(_)), _) => {
                 return self.say(number, from_smsc::What::Pong(Pong {}));
             }
-            (Some(to_smsc::What::Submit(order)), Side::Client(_)) => Request::Submit(order),
-            (Some(to_smsc::What::Cancel(order)), Side::Client(_)) => Request::Cancel(order),
-            (Some(to_smsc::What::List(order)), Side::Client(_)) => Request::List(order),
-            (Some(to_smsc::What::Get(order)), Side::Client(_)) => Request::Get(order),
+            (Some(to_smsc::What::Submit(order)), Side::Client(_)) => LocalRequest::Submit(order),
+            (Some(to_smsc::What::Cancel(order)), Side::Client(_)) => LocalRequest::Cancel(order),
+            (Some(to_smsc::What::List(order)), Side::Client(_)) => LocalRequest::List(order),
+            (Some(to_smsc::What::Get(order)), Side::Client(_)) => LocalRequest::Get(order),
             (Some(to_smsc::What::Hello(_)), _) => {
                 return self.fail(number, Reason::Unsupported, "hello was said already");
             }
@@ -153,7 +153,7 @@ impl Connection {
     }
 
     /// Begins with a request; its answer is written when it is there.
-    fn carry_out(&mut self, number: u64, request: Request, ctx: &mut Context<Self>) {
+    fn carry_out(&mut self, number: u64, request: LocalRequest, ctx: &mut Context<Self>) {
         let Side::Client(client) = &self.side else {
             return;
         };

@@ -25,7 +25,7 @@ pub(super) struct HandlerSide {
     pub(super) last: u64,
     pub(super) asked: HashMap<u64, Asked>,
     /// The other end of a session.
-    pub(super) end: Option<End>,
+    pub(super) end: Option<SessionEnd>,
     pub(super) ends: u64,
     /// Requests of the program that the end carries out.
     pub(super) brought: HashSet<u64>,
@@ -38,7 +38,7 @@ pub(super) enum Asked {
 }
 
 /// The way to the end of a session.
-pub(super) struct End {
+pub(super) struct SessionEnd {
     pub(super) number: u64,
     pub(super) brought: mpsc::Sender<Brought>,
 }

@@ -13,23 +13,27 @@ use tokio::net::{UnixListener, UnixStream};
 use super::connection::Connection;
 use super::parting::Parting;
 use super::user::User;
-use super::{Door, LocalConnectionPlace};
+use super::{LocalConnectionPlace, LocalContext};
 use crate::actors::runtime::accepting::Accepting;
 use crate::actors::runtime::link::Wire;
 use crate::pb::local::{Reason, put_frame};
 use crate::socket::Listening;
 
-pub struct Listener {
-    door: Arc<Door>,
+pub struct LocalListener {
+    door: Arc<LocalContext>,
     listening: Arc<Listening>,
     arbiters: Vec<ArbiterHandle>,
     next: usize,
 }
 
-// === impl Listener ===
+// === impl LocalListener ===
 
-impl Listener {
-    pub fn new(door: Arc<Door>, listening: Arc<Listening>, arbiters: Vec<ArbiterHandle>) -> Self {
+impl LocalListener {
+    pub fn new(
+        door: Arc<LocalContext>,
+        listening: Arc<Listening>,
+        arbiters: Vec<ArbiterHandle>,
+    ) -> Self {
         Self {
             door,
             listening,
@@ -75,8 +79,8 @@ impl Listener {
     }
 }
 
-impl Accepting for Listener {
-    type Listener = UnixListener;
+impl Accepting for LocalListener {
+    type Socket = UnixListener;
     type Accepted = UnixStream;
 
     const SETTING: &'static str = "local.socket";
@@ -97,7 +101,7 @@ fn start(socket: std::os::unix::net::UnixStream, user: User, admitted: LocalConn
     }
 }
 
-impl Actor for Listener {
+impl Actor for LocalListener {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
@@ -106,4 +110,4 @@ impl Actor for Listener {
     }
 }
 
-impl Supervised for Listener {}
+impl Supervised for LocalListener {}

@@ -34,7 +34,7 @@ const STEP: Duration = Duration::from_millis(10);
 
 struct Scene {
     node: TestNode,
-    door: Arc<Door>,
+    door: Arc<LocalContext>,
     intake: Arc<Intake>,
     /// The Ingest, until it is started.
     slot: Option<ActorSlot<Ingest>>,
@@ -65,7 +65,7 @@ impl Scene {
         ));
         let (ingest, slot) = supervise::slot(ingest::MAILBOX);
         let api = AccountApi::new(Arc::clone(&intake), Arc::new(Gate::default()), [ingest]);
-        let door = Door::new(Arc::clone(&node.context), api);
+        let door = LocalContext::new(Arc::clone(&node.context), api);
         Self {
             node,
             door,

@@ -30,33 +30,24 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Supervised, WrapFuture};
+use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, WrapFuture};
 use tokio::time::Instant;
 
 pub use self::awaited::Awaited;
 pub(in crate::actors) use self::forget::final_of;
 use self::forms::Learned;
 use self::index::{CorrelationIndex, CorrelationKey, IdForm};
-use self::parked::{Late, Parked};
+use self::parked::Parked;
 use crate::actors::context::NodeContext;
-use crate::actors::context::ports::UnwrittenAttempts;
-use crate::actors::context::traced;
-use crate::actors::receipts::confirms::Confirms;
-use crate::actors::receipts::final_state;
-use crate::actors::receipts::parts;
-use crate::actors::receipts::states;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::runtime::timed_mailbox::measured;
-use crate::clock;
 use crate::config::MessageIdForm;
-use crate::domain::{ByQueue, bind, id};
+use crate::domain::{ByQueue, id};
 use crate::pb::{
-    CorrelationSnapshot, Final, FlushCorrelation, Message, MessageState, OperatorReceipt,
-    ReceiptBatch, ReceiptReply, ReceiptResult, SentBatch,
+    CorrelationSnapshot, FlushCorrelation, Message, MessageState, OperatorReceipt, ReceiptBatch,
+    ReceiptReply, ReceiptResult, SentBatch,
 };
-use crate::smpp::CommandStatus;
-use crate::store::postgres::known_as;
-use crate::store::{MessageStage, ParkedRow, SentRow, Stored, WriteBatch};
+use crate::store::ParkedRow;
 
 /// One batch per socket read of any operator.
 pub const MAILBOX: usize = 8192;

@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A listener, and what it does with a connection.
 pub trait Accepting: Actor<Context = Context<Self>> {
     /// The socket.
-    type Listener: 'static;
+    type Socket: 'static;
     /// A connection, with whom it comes from.
     type Accepted: 'static;
 
@@ -22,13 +22,13 @@ pub trait Accepting: Actor<Context = Context<Self>> {
 
     /// The next connection.
     fn accept(
-        listener: Arc<Self::Listener>,
+        listener: Arc<Self::Socket>,
     ) -> impl Future<Output = io::Result<Self::Accepted>> + 'static;
 
     fn admit(&mut self, accepted: Self::Accepted);
 
     /// Accepts until the actor stops; stops it if there is no listener.
-    fn listen(&self, listener: io::Result<Self::Listener>, ctx: &mut Self::Context) {
+    fn listen(&self, listener: io::Result<Self::Socket>, ctx: &mut Self::Context) {
         match listener {
             Ok(listener) => self.accept_next(Arc::new(listener), ctx),
             Err(error) => {
@@ -38,7 +38,7 @@ pub trait Accepting: Actor<Context = Context<Self>> {
         }
     }
 
-    fn accept_next(&self, listener: Arc<Self::Listener>, ctx: &mut Self::Context) {
+    fn accept_next(&self, listener: Arc<Self::Socket>, ctx: &mut Self::Context) {
         let accept = async move {
             let accepted = Self::accept(Arc::clone(&listener)).await;
             if let Err(error) = &accepted {

@@ -11,12 +11,12 @@ use actix_web::{Error, HttpMessage, HttpRequest, web};
 
 use super::{MAX_BODY, State};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::control::access::keys::{ApiKey, KeyRefusal};
+use crate::actors::control::access::keys::{KeyRefusal, KnownApiKey};
 use crate::clock;
 use crate::domain::access::KeyRole;
 use crate::http::auth::{bearer, node_to_ask, not_said, slowed};
 use crate::http::bodies::{BodyProgress, NoBodyRoom};
-use crate::http::limit::{Busy, in_time};
+use crate::http::limit::{ServedRequest, in_time};
 use crate::http::peers;
 use crate::http::problem::{LimitName, Problem};
 
@@ -30,7 +30,7 @@ pub(super) const NO_KEYS: &str = "the server has no keys to compare with";
 #[derive(Clone)]
 pub(super) struct Caller {
     pub account: Arc<AccountPlan>,
-    key: Arc<ApiKey>,
+    key: Arc<KnownApiKey>,
 }
 
 // === impl Caller ===
@@ -117,7 +117,7 @@ pub(super) async fn own_key(
     request: &HttpRequest,
     state: &State,
     key: &[u8],
-) -> Result<Arc<ApiKey>, KeyRefusal> {
+) -> Result<Arc<KnownApiKey>, KeyRefusal> {
     let from = peers::client(request);
     let node = || node_to_ask(request, &state.clients, &state.api);
     let keys = &state.access.api_keys;
@@ -176,7 +176,7 @@ pub(super) async fn counted_for(
 }
 
 /// Room for one more request of this key.
-pub(super) fn begin(state: &State, id: &str) -> Result<Busy, Problem> {
+pub(super) fn begin(state: &State, id: &str) -> Result<ServedRequest, Problem> {
     let busy = state.clients.begin(id, state.max_requests);
     busy.ok_or_else(|| {
         Problem::too_many(

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::auth::caller;
-use super::order::{self, Drafted, SubmissionOrder};
-use super::view::{EstimateView, Estimates, MessageDetails, MessagePage, Outcome, Submitted};
+use super::order::{self, DraftResult, SubmissionOrder};
+use super::view::{
+    EstimateView, Estimates, MessageDetails, MessagePage, RecipientOutcome, Submitted,
+};
 use super::{State, refusal};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::{
@@ -86,7 +88,7 @@ pub(in crate::http) async fn accept(
     request: &HttpRequest,
     api: &AccountApi,
     account: &AccountPlan,
-    drafts: Vec<Drafted>,
+    drafts: Vec<DraftResult>,
     once: Option<Once>,
 ) -> Result<Submitted, Problem> {
     let (messages, first) = outcomes(request, api, account, drafts, once).await?;
@@ -110,9 +112,9 @@ pub(super) async fn outcomes(
     request: &HttpRequest,
     api: &AccountApi,
     account: &AccountPlan,
-    mut drafts: Vec<Drafted>,
+    mut drafts: Vec<DraftResult>,
     once: Option<Once>,
-) -> Result<(Vec<Outcome>, Option<Problem>), Problem> {
+) -> Result<(Vec<RecipientOutcome>, Option<Problem>), Problem> {
     order::check_callbacks(account, &mut drafts);
     let mut last = None;
     // By their places: what was refused as no message, and what as one that may not be sent.
@@ -120,10 +122,10 @@ pub(super) async fn outcomes(
     let mut outcomes = Vec::with_capacity(drafts.len());
     let (mut messages, mut places) = (Vec::new(), Vec::new());
     for drafted in drafts {
-        let mut outcome = Outcome {
+        let mut outcome = RecipientOutcome {
             to: drafted.to,
             reference: drafted.reference,
-            ..Outcome::default()
+            ..RecipientOutcome::default()
         };
         match drafted.message {
             Ok(draft) => {
@@ -264,7 +266,7 @@ pub(super) async fn estimate(
 pub(in crate::http) fn estimates(
     api: &AccountApi,
     account: &AccountPlan,
-    mut drafts: Vec<Drafted>,
+    mut drafts: Vec<DraftResult>,
 ) -> Estimates {
     order::check_callbacks(account, &mut drafts);
     let (mut parts, mut price) = (0, None);

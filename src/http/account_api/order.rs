@@ -29,7 +29,7 @@ const MAX_METADATA: usize = 1_024;
 const MAX_FILLED: usize = 4 * 1024 * 1024;
 
 /// A message to one recipient, ready to be submitted, or why it is not.
-pub(in crate::http) struct Drafted {
+pub(in crate::http) struct DraftResult {
     /// As the request wrote it.
     pub to: String,
     pub reference: Option<String>,
@@ -47,15 +47,15 @@ pub(in crate::http) struct Draft {
 }
 
 /// An order whose common part is checked.
-struct Prepared {
+struct PreparedOrder {
     recipients: Vec<Recipient>,
     /// Of recipients without one of their own.
     reference: Option<String>,
-    content: Content,
+    content: OrderContent,
 }
 
 /// What the recipients of an order get.
-enum Content {
+enum OrderContent {
     /// One message for all; the octets are shared.
     Same(Box<Draft>),
     /// A text with each recipient's values, and the message without it.
@@ -78,7 +78,7 @@ pub(in crate::http) fn read(
     octets: &[u8],
     now: i64,
     numbers: &Numbers,
-) -> Result<Vec<Drafted>, Problem> {
+) -> Result<Vec<DraftResult>, Problem> {
     let body = json::value(octets)?;
     let mut room = Room {
         recipients: MOST,
@@ -102,7 +102,7 @@ pub(in crate::http) fn read(
                     Ok(prepared) => drafts.extend(prepared.drafts(numbers, &mut room)?),
                     Err(problem) => {
                         room.take(1)?;
-                        drafts.push(Drafted {
+                        drafts.push(DraftResult {
                             to,
                             reference: None,
                             message: Err(problem),
@@ -130,7 +130,7 @@ pub(in crate::http) fn read(
 }
 
 /// Refuses drafts whose callback their account does not allow, or does not have.
-pub(super) fn check_callbacks(account: &AccountPlan, drafts: &mut [Drafted]) {
+pub(super) fn check_callbacks(account: &AccountPlan, drafts: &mut [DraftResult]) {
     for drafted in drafts {
         if let Ok(draft) = &drafted.message
             && let Err(problem) = check_callback(account, &draft.message)
@@ -201,16 +201,16 @@ impl Room {
     }
 }
 
-// === impl Prepared ===
+// === impl PreparedOrder ===
 
-impl Prepared {
+impl PreparedOrder {
     /// A message for each recipient.
-    fn drafts(self, numbers: &Numbers, room: &mut Room) -> Result<Vec<Drafted>, Problem> {
+    fn drafts(self, numbers: &Numbers, room: &mut Room) -> Result<Vec<DraftResult>, Problem> {
         room.take(self.recipients.len())?;
         let recipients = self.recipients.into_iter().map(RecipientValues::from);
         let drafts = recipients.map(|recipient| {
             let message = recipient.draft(&self.content, numbers, room);
-            Drafted {
+            DraftResult {
                 to: recipient.number,
                 reference: recipient.reference.or_else(|| self.reference.clone()),
                 message,
@@ -226,15 +226,15 @@ impl RecipientValues {
     /// The message to this recipient.
     fn draft(
         &self,
-        content: &Content,
+        content: &OrderContent,
         numbers: &Numbers,
         room: &mut Room,
     ) -> Result<Draft, Problem> {
         check_reference(self.reference.as_deref())?;
         let destination = destination(&self.number, numbers)?;
         let mut draft = match content {
-            Content::Same(draft) => draft.as_ref().clone(),
-            Content::Filled(order, template) => {
+            OrderContent::Same(draft) => draft.as_ref().clone(),
+            OrderContent::Filled(order, template) => {
                 let body = order.body(&self.values)?;
                 room.fill(body.octets.len())?;
                 Draft::new(&body, template.as_ref().clone())
@@ -290,7 +290,7 @@ impl MessageOrder {
     }
 
     /// Checks what is the same for all recipients.
-    fn prepare(mut self, now: i64) -> Result<Prepared, Problem> {
+    fn prepare(mut self, now: i64) -> Result<PreparedOrder, Problem> {
         let template = self.template(now)?;
         let recipients = match self.to.take() {
             None => return Err(Problem::bad_value("to", "to is missing: who shall get it?")),
@@ -300,12 +300,12 @@ impl MessageOrder {
         let reference = self.reference.clone();
         let has_values = self.text.as_ref().is_some_and(|text| text.contains("{{"));
         let content = if has_values {
-            Content::Filled(Box::new(self), Box::new(template))
+            OrderContent::Filled(Box::new(self), Box::new(template))
         } else {
             let body = self.body(&BTreeMap::new())?;
-            Content::Same(Box::new(Draft::new(&body, template)))
+            OrderContent::Same(Box::new(Draft::new(&body, template)))
         };
-        Ok(Prepared {
+        Ok(PreparedOrder {
             recipients,
             reference,
             content,

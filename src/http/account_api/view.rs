@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::actors::ingress::account_api::{Page, Seen, Step};
+use crate::actors::ingress::account_api::{MessageStep, MessagesPage, SeenMessage};
 use crate::api::{OptOuts, ProblemDetails, StateName};
 use crate::domain::moment;
 
@@ -12,7 +12,7 @@ use crate::domain::moment;
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct Submitted {
     /// One for each recipient, in the order of the request.
-    pub messages: Vec<Outcome>,
+    pub messages: Vec<RecipientOutcome>,
     /// How many were accepted.
     pub accepted: usize,
     /// How many were refused.
@@ -21,7 +21,7 @@ pub(in crate::http) struct Submitted {
 
 /// What became of a message to one recipient.
 #[derive(Debug, Default, Serialize, ToSchema)]
-pub(in crate::http) struct Outcome {
+pub(in crate::http) struct RecipientOutcome {
     /// As the request wrote it.
     pub to: String,
     /// Null if it was refused.
@@ -157,8 +157,8 @@ impl From<OptOuts> for OwnOptOuts {
 
 // === impl MessageView ===
 
-impl From<Seen> for MessageView {
-    fn from(seen: Seen) -> Self {
+impl From<SeenMessage> for MessageView {
+    fn from(seen: SeenMessage) -> Self {
         Self {
             id: seen.id.to_string(),
             from: seen.from,
@@ -179,8 +179,8 @@ impl From<Seen> for MessageView {
     }
 }
 
-impl From<Page> for MessagePage {
-    fn from(page: Page) -> Self {
+impl From<MessagesPage> for MessagePage {
+    fn from(page: MessagesPage) -> Self {
         Self {
             messages: page.messages.into_iter().map(MessageView::from).collect(),
             next_before: page.next_before.map(|before| before.to_string()),
@@ -188,8 +188,8 @@ impl From<Page> for MessagePage {
     }
 }
 
-impl From<(Seen, Vec<Step>)> for MessageDetails {
-    fn from((seen, steps): (Seen, Vec<Step>)) -> Self {
+impl From<(SeenMessage, Vec<MessageStep>)> for MessageDetails {
+    fn from((seen, steps): (SeenMessage, Vec<MessageStep>)) -> Self {
         let moment = |(at, what)| Moment {
             at: moment::text(at),
             what,

@@ -29,7 +29,7 @@ pub(in crate::http) enum Kind {
 
 /// One event, ready to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct Event {
+pub(super) struct LiveEvent {
     pub kind: Kind,
     pub octets: Bytes,
     /// The JSON, to see whether it has changed.
@@ -38,7 +38,7 @@ pub(super) struct Event {
 
 /// The last event of each kind.
 #[derive(Default)]
-pub(super) struct Latest(Vec<Event>);
+pub(super) struct Latest(Vec<LiveEvent>);
 
 /// What the node's snapshot does not hold.
 pub(super) struct Rest {
@@ -73,9 +73,9 @@ impl Kind {
     }
 }
 
-// === impl Event ===
+// === impl LiveEvent ===
 
-impl Event {
+impl LiveEvent {
     /// An event with this id, Unix milliseconds.
     pub(super) fn new(kind: Kind, at_ms: i64, what: &impl Serialize) -> Self {
         // These structs have no map with keys that JSON lacks, the only way to fail.
@@ -93,13 +93,13 @@ impl Event {
 
 impl Latest {
     /// The last event of each kind.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Event> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &LiveEvent> {
         self.0.iter()
     }
 
     /// Takes the events of a second; returns those that have changed.
-    pub(super) fn replace(&mut self, events: Vec<Event>) -> Vec<Event> {
-        let is_new = |event: &&Event| {
+    pub(super) fn replace(&mut self, events: Vec<LiveEvent>) -> Vec<LiveEvent> {
+        let is_new = |event: &&LiveEvent| {
             let last = self.0.iter().find(|last| last.kind == event.kind);
             last.is_none_or(|last| last.data != event.data)
         };
@@ -116,20 +116,25 @@ pub(super) fn backlog(node: &NodeSnapshot) -> u64 {
 }
 
 /// The events of one second.
-pub(super) fn make(node: &NodeSnapshot, rest: Rest, measured: &Measured, at_ms: i64) -> Vec<Event> {
+pub(super) fn make(
+    node: &NodeSnapshot,
+    rest: Rest,
+    measured: &Measured,
+    at_ms: i64,
+) -> Vec<LiveEvent> {
     let operators = Operators {
         operators: rest.operators.into_iter().map(quiet).collect(),
     };
     vec![
-        Event::new(
+        LiveEvent::new(
             Kind::Overview,
             at_ms,
             &overview(node, rest.readiness, &operators, measured, at_ms),
         ),
-        Event::new(Kind::Queues, at_ms, &queues(node, measured)),
-        Event::new(Kind::Binds, at_ms, &binds(node, measured)),
-        Event::new(Kind::Operators, at_ms, &operators),
-        Event::new(Kind::Nodes, at_ms, &rest.nodes),
+        LiveEvent::new(Kind::Queues, at_ms, &queues(node, measured)),
+        LiveEvent::new(Kind::Binds, at_ms, &binds(node, measured)),
+        LiveEvent::new(Kind::Operators, at_ms, &operators),
+        LiveEvent::new(Kind::Nodes, at_ms, &rest.nodes),
     ]
 }
 

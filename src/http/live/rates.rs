@@ -17,7 +17,7 @@ const MINUTE: usize = 60;
 
 /// The last looks.
 #[derive(Default)]
-pub(super) struct Rate {
+pub(super) struct RateWindow {
     last: VecDeque<Counters>,
     /// Attempts and throttled ones of the last minute, by queue of an operator.
     minute: HashMap<String, VecDeque<(u64, u64)>>,
@@ -67,9 +67,9 @@ pub(super) struct Measured {
     pub commit_ms: Option<f64>,
 }
 
-// === impl Rate ===
+// === impl RateWindow ===
 
-impl Rate {
+impl RateWindow {
     /// Compares with the last look, and becomes it.
     pub(super) fn measure(&mut self, node: &NodeSnapshot, now: Instant) -> Measured {
         let counters = Counters::read(node, now);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_a_difference_per_second() {
-        let (mut rate, start) = (Rate::default(), Instant::now());
+        let (mut rate, start) = (RateWindow::default(), Instant::now());
         let first = rate.measure(&node(100, 50, 10, 4), start);
         assert_eq!(first.rates, Rates::default());
         assert_eq!((first.totals.accepted, first.commit_ms), (100, None));
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_an_operator_throttles_is_a_share_of_the_last_minute() {
-        let (mut rate, start) = (Rate::default(), Instant::now());
+        let (mut rate, start) = (RateWindow::default(), Instant::now());
         let mut look = |second: u64, attempts, throttled| {
             let queue = QueueSnapshot {
                 name: "operator:up".to_owned(),
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_comes_with_beats_is_spread_over_some_seconds() {
-        let (mut rate, start) = (Rate::default(), Instant::now());
+        let (mut rate, start) = (RateWindow::default(), Instant::now());
         let measured: Vec<f64> = [0, 0, 0, 300, 300, 300, 300]
             .into_iter()
             .zip(0..)
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn what_begins_anew_has_no_rate_below_zero() {
-        let (mut rate, start) = (Rate::default(), Instant::now());
+        let (mut rate, start) = (RateWindow::default(), Instant::now());
         rate.measure(&node(100, 50, 10, 4), start);
         let next = rate.measure(&node(3, 2, 1, 0), start + Duration::from_secs(1));
         assert_eq!(next.rates, Rates::default());

@@ -16,7 +16,7 @@ fn node(waiting: u64) -> NodeSnapshot {
     }
 }
 
-fn publish(live: &Live, waiting: u64, at_ms: i64) {
+fn publish(live: &LiveFeed, waiting: u64, at_ms: i64) {
     let rest = events::Rest {
         readiness: Default::default(),
         operators: Default::default(),
@@ -33,11 +33,11 @@ fn bearer(name: &str) -> Bearer {
     }
 }
 
-fn listen(live: &Arc<Live>) -> Subscription {
+fn listen(live: &Arc<LiveFeed>) -> Subscription {
     listen_as(live, "ci").unwrap()
 }
 
-fn listen_as(live: &Arc<Live>, name: &str) -> Result<Subscription, Refused> {
+fn listen_as(live: &Arc<LiveFeed>, name: &str) -> Result<Subscription, ListenRefused> {
     live.subscribe(Kind::ALL.to_vec(), 0, bearer(name), Arc::default())
 }
 
@@ -55,7 +55,7 @@ fn kinds(text: &str) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_listener_gets_everything_first_and_then_what_changes() {
-    let live = Live::new();
+    let live = LiveFeed::new();
     publish(&live, 5, 1_000);
     let mut listener = listen(&live);
     let first = text(&mut listener).await;
@@ -78,7 +78,7 @@ async fn a_listener_gets_everything_first_and_then_what_changes() {
 
 #[tokio::test]
 async fn one_who_comes_back_gets_only_the_history_it_has_missed() {
-    let live = Live::new();
+    let live = LiveFeed::new();
     for second in 1..=4 {
         publish(&live, second, second as i64 * 1_000);
     }
@@ -94,7 +94,7 @@ async fn one_who_comes_back_gets_only_the_history_it_has_missed() {
 
 #[tokio::test]
 async fn a_slow_listener_is_dropped_and_the_others_go_on() {
-    let live = Live::new();
+    let live = LiveFeed::new();
     publish(&live, 0, 1);
     let (mut slow, mut quick) = (listen(&live), listen(&live));
     text(&mut slow).await;
@@ -110,21 +110,21 @@ async fn a_slow_listener_is_dropped_and_the_others_go_on() {
 
 #[tokio::test]
 async fn the_number_of_listeners_is_bounded_and_a_place_is_given_back() {
-    let live = Live::new();
+    let live = LiveFeed::new();
     let name = |at: usize| format!("token {}", at / LISTENERS_OF_TOKEN);
     let listeners = (0..LISTENERS).map(|at| listen_as(&live, &name(at)).unwrap());
     let mut all: Vec<Subscription> = listeners.collect();
     let refused = listen_as(&live, "ci").err();
-    assert_eq!(refused, Some(Refused::Full));
+    assert_eq!(refused, Some(ListenRefused::Full));
     all.pop();
     listen(&live);
 }
 
 #[tokio::test]
 async fn one_token_leaves_room_for_others() {
-    let live = Live::new();
+    let live = LiveFeed::new();
     let mut all: Vec<Subscription> = (0..LISTENERS_OF_TOKEN).map(|_| listen(&live)).collect();
-    assert_eq!(listen_as(&live, "ci").err(), Some(Refused::TokenFull));
+    assert_eq!(listen_as(&live, "ci").err(), Some(ListenRefused::TokenFull));
     listen_as(&live, "another").unwrap();
     all.pop();
     listen(&live);
@@ -132,7 +132,7 @@ async fn one_token_leaves_room_for_others() {
 
 #[tokio::test]
 async fn a_stream_ends_with_its_token() {
-    let live = Live::new();
+    let live = LiveFeed::new();
     // A token that is in no store (any more).
     let gone = Bearer {
         hash: Some([7; 32]),
@@ -153,7 +153,7 @@ async fn a_stream_ends_with_its_token() {
 
 #[tokio::test]
 async fn the_end_is_told_and_nobody_comes_after_it() {
-    let live = Live::new();
+    let live = LiveFeed::new();
     let mut listener = live
         .subscribe(vec![Kind::Nodes], 0, bearer("ci"), Arc::default())
         .unwrap();
@@ -162,12 +162,12 @@ async fn the_end_is_told_and_nobody_comes_after_it() {
     assert_eq!(kinds(&text(&mut listener).await), ["end"]);
     assert_eq!(listener.next().await, None);
     let refused = listen_as(&live, "ci").err();
-    assert_eq!(refused, Some(Refused::Stopping));
+    assert_eq!(refused, Some(ListenRefused::Stopping));
 }
 
 #[tokio::test]
 async fn without_listeners_only_the_graph_is_kept() {
-    let live = Live::new();
+    let live = LiveFeed::new();
     publish(&live, 5, 1_000);
     live.note(&node(7), Instant::now(), 2_000);
     let first = text(&mut listen(&live)).await;

@@ -11,7 +11,7 @@ use crate::pb::{BindDirection, BindSnapshot, BindState, Buckets, QueueSnapshot, 
 
 /// Kinds of the exposition format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     Gauge,
     Counter,
     Histogram,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 /// One family: its name and help, and how its samples are read.
 pub(super) struct Family {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: MetricKind,
     pub labels: &'static str,
     pub help: &'static str,
     read: fn(&NodeSnapshot, i64, &mut Samples<'_>),
@@ -39,7 +39,7 @@ macro_rules! families {
         /// Every family read at scrape time.
         pub(super) const FAMILIES: &[Family] = &[$(Family {
             name: $name,
-            kind: Kind::$kind,
+            kind: MetricKind::$kind,
             labels: $labels,
             help: $help,
             read: $read,
@@ -217,7 +217,7 @@ pub(super) fn write(page: &mut String, node: &NodeSnapshot, now: i64) {
 }
 
 /// HELP and TYPE of a family.
-pub(super) fn head(page: &mut String, name: &str, kind: Kind, help: &str) {
+pub(super) fn head(page: &mut String, name: &str, kind: MetricKind, help: &str) {
     let kind = kind.name();
     push(
         page,
@@ -312,9 +312,9 @@ fn bind_sum(node: &NodeSnapshot, to: &mut Samples<'_>, of: impl Fn(&BindSnapshot
     }
 }
 
-// === impl Kind ===
+// === impl MetricKind ===
 
-impl Kind {
+impl MetricKind {
     /// As written after TYPE.
     pub(super) fn name(self) -> &'static str {
         match self {

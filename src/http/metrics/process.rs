@@ -4,41 +4,41 @@
 
 use std::fs;
 
-use super::gauges::{Kind, head, push};
+use super::gauges::{MetricKind, head, push};
 
 /// Clock ticks per second in `/proc/self/stat`: USER_HZ is 100 on every Linux we build for.
 const TICKS: f64 = 100.0;
 
 /// Name, kind, help, and how the value is read.
-pub(super) struct Family {
+pub(super) struct ProcessFamily {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: MetricKind,
     pub help: &'static str,
     read: fn() -> Option<f64>,
 }
 
-pub(super) const FAMILIES: &[Family] = &[
-    Family {
+pub(super) const FAMILIES: &[ProcessFamily] = &[
+    ProcessFamily {
         name: "process_cpu_seconds",
-        kind: Kind::Counter,
+        kind: MetricKind::Counter,
         help: "User and system CPU time of the process.",
         read: || cpu_seconds(&fs::read_to_string("/proc/self/stat").ok()?),
     },
-    Family {
+    ProcessFamily {
         name: "process_resident_memory_bytes",
-        kind: Kind::Gauge,
+        kind: MetricKind::Gauge,
         help: "Resident memory of the process.",
         read: || status("VmRSS:").map(|kib| kib * 1024.0),
     },
-    Family {
+    ProcessFamily {
         name: "process_threads",
-        kind: Kind::Gauge,
+        kind: MetricKind::Gauge,
         help: "Threads of the process.",
         read: || status("Threads:"),
     },
-    Family {
+    ProcessFamily {
         name: "process_open_fds",
-        kind: Kind::Gauge,
+        kind: MetricKind::Gauge,
         help: "Open file descriptors: connections, files of the store.",
         read: || {
             fs::read_dir("/proc/self/fd")

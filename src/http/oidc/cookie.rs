@@ -27,7 +27,7 @@ pub(super) struct Cookies {
 
 /// What must come back from the issuer, or belongs to what does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct UnderWay {
+pub(super) struct SignInUnderWay {
     pub state: String,
     pub nonce: String,
     /// Of PKCE.
@@ -49,19 +49,19 @@ impl Cookies {
         self.write(SESSION, "", Duration::ZERO)
     }
 
-    pub fn under_way(self, request: &HttpRequest) -> Option<UnderWay> {
+    pub fn under_way(self, request: &HttpRequest) -> Option<SignInUnderWay> {
         let value = self.read(request, UNDER_WAY)?;
         let mut parts = value.split('.').map(str::to_owned);
         let mut part = || parts.next().filter(|part| (1..=MOST).contains(&part.len()));
-        Some(UnderWay {
+        Some(SignInUnderWay {
             state: part()?,
             nonce: part()?,
             verifier: part()?,
         })
     }
 
-    pub fn set_under_way(self, sign_in: &UnderWay) -> HeaderValue {
-        let UnderWay {
+    pub fn set_under_way(self, sign_in: &SignInUnderWay) -> HeaderValue {
+        let SignInUnderWay {
             state,
             nonce,
             verifier,
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let sign_in = UnderWay {
+        let sign_in = SignInUnderWay {
             state: "a_b-c".to_owned(),
             nonce: "d".to_owned(),
             verifier: "e".to_owned(),

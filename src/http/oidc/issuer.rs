@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ureq::Agent;
 
-use super::cookie::UnderWay;
+use super::cookie::SignInUnderWay;
 use super::person::{Claims, Person};
 use crate::actors::runtime::https;
 use crate::actors::runtime::locks::lock;
@@ -98,7 +98,7 @@ impl Issuer {
     }
 
     /// The address to which a browser is sent, and what it must bring back.
-    pub fn begin(&self) -> Result<(String, UnderWay), Trouble> {
+    pub fn begin(&self) -> Result<(String, SignInUnderWay), Trouble> {
         let agent = self.agent()?;
         let client = self.client(&*self.metadata(&agent, false)?)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
@@ -112,7 +112,7 @@ impl Issuer {
             .add_scopes(scopes)
             .set_pkce_challenge(challenge)
             .url();
-        let sign_in = UnderWay {
+        let sign_in = SignInUnderWay {
             state: state.secret().clone(),
             nonce: nonce.secret().clone(),
             verifier: verifier.secret().clone(),
@@ -121,7 +121,7 @@ impl Issuer {
     }
 
     /// Who has come back with this code.
-    pub fn finish(&self, code: String, sign_in: UnderWay) -> Result<Person, Trouble> {
+    pub fn finish(&self, code: String, sign_in: SignInUnderWay) -> Result<Person, Trouble> {
         let agent = self.agent()?;
         let client = self.client(&*self.metadata(&agent, false)?)?;
         let ask = |request: HttpRequest| send(&agent, request);

@@ -23,7 +23,7 @@ const SECOND: Duration = Duration::from_secs(1);
 type Renamed = (&'static str, &'static str, fn(&str) -> &str);
 
 /// One of our series: its name, what to keep of it, and the series that it is part of.
-struct Source {
+struct SeriesSource {
     ours: &'static str,
     theirs: usize,
     /// The label that names the operator.
@@ -90,22 +90,22 @@ const THEIRS: [(&str, &str, &str); 12] = [
     ),
 ];
 
-const SOURCES: [Source; 13] = [
-    Source {
+const SOURCES: [SeriesSource; 13] = [
+    SeriesSource {
         label: Some(("result", "status", result)),
         ..source("smsc_attempts_total", 1, "queue")
     },
-    Source {
+    SeriesSource {
         label: Some(("le", "le", same)),
         ..source("smsc_attempt_seconds_bucket", 2, "queue")
     },
     source("smsc_attempt_seconds_sum", 2, "queue"),
     source("smsc_attempt_seconds_count", 2, "queue"),
-    Source {
+    SeriesSource {
         label: Some(("state", "status", same)),
         ..source("smsc_operator_receipts_total", 3, "operator")
     },
-    Source {
+    SeriesSource {
         only: Some(("result", "unmatched")),
         ..source("smsc_operator_receipts_total", 4, "operator")
     },
@@ -113,22 +113,22 @@ const SOURCES: [Source; 13] = [
     source("smsc_operator_commands_throttled_total", 5, "queue"),
     source("smsc_operator_reconnects_total", 7, "operator"),
     source("smsc_operator_enquire_link_timeouts_total", 8, "operator"),
-    Source {
+    SeriesSource {
         only: Some(("direction", "sent")),
         ..source("smsc_operator_octets_total", 9, "operator")
     },
-    Source {
+    SeriesSource {
         only: Some(("direction", "received")),
         ..source("smsc_operator_octets_total", 10, "operator")
     },
-    Source {
+    SeriesSource {
         label: Some(("form", "strategy", strategy)),
         ..source("smsc_operator_long_messages_total", 11, "operator")
     },
 ];
 
-const fn source(ours: &'static str, theirs: usize, operator: &'static str) -> Source {
-    Source {
+const fn source(ours: &'static str, theirs: usize, operator: &'static str) -> SeriesSource {
+    SeriesSource {
         ours,
         theirs,
         operator,
@@ -240,7 +240,7 @@ fn translated(ours: &str) -> Series {
 }
 
 /// The labels as theirs, and the value; `None` for what is not meant.
-fn read(source: &Source, rest: &str) -> Option<(String, f64)> {
+fn read(source: &SeriesSource, rest: &str) -> Option<(String, f64)> {
     // A label of an account may have any character; those of operators have no brace.
     let (labels, value) = rest.rsplit_once("} ")?;
     let value = value.split(' ').next()?.parse().ok()?;

@@ -18,7 +18,7 @@ use crate::domain::{command_status, state as states};
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
-use crate::http::query::{Page, Query, moment};
+use crate::http::query::{ListPage, Query, moment};
 use crate::pb::MessageState;
 
 /// Filters of a list.
@@ -61,7 +61,7 @@ pub(super) async fn list(
     let query = Query::read(&request, QUERY)?;
     let page = query.page()?;
     let text = |key: &str| query.text(key).map(str::to_owned);
-    let wanted = Filter {
+    let wanted = FailedMessageFilter {
         // A plus sign that was not percent-encoded arrives as a space.
         to: text("to"),
         from: text("from"),
@@ -84,11 +84,11 @@ pub(super) fn given_up_filter(request: &HttpRequest) -> Result<FailedFilter, Pro
     let query = Query::read(request, &keys)?;
     let page = query.page()?;
     let text = |key: &str| query.text(key).map(str::to_owned);
-    let wanted = Filter {
+    let wanted = FailedMessageFilter {
         account: text("account"),
         since: text("since").map(|time| time.replace(' ', "+")),
         until: text("until").map(|time| time.replace(' ', "+")),
-        ..Filter::default()
+        ..FailedMessageFilter::default()
     };
     Ok(FailedFilter {
         receipts: true,
@@ -136,7 +136,7 @@ pub(super) async fn replay(
 /// Which failed messages: each criterion that is given must fit.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Filter {
+pub(super) struct FailedMessageFilter {
     /// Destination, exact.
     to: Option<String>,
     /// Source address, exact.
@@ -162,7 +162,7 @@ pub(super) struct Filter {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReplayMany {
-    filter: Filter,
+    filter: FailedMessageFilter,
     #[serde(default)]
     to: Option<String>,
     #[serde(default)]
@@ -205,7 +205,7 @@ pub(super) async fn replay_many(
 #[serde(deny_unknown_fields)]
 pub(super) struct CancelMany {
     /// As for a replay, without `state` and `error`, which waiting messages do not have.
-    filter: Filter,
+    filter: FailedMessageFilter,
     /// At most so many, the newest first; 1000 without it.
     #[serde(default)]
     #[schema(minimum = 1, maximum = 10000)]
@@ -312,9 +312,9 @@ impl ReplayOne {
     }
 }
 
-// === impl Filter ===
+// === impl FailedMessageFilter ===
 
-impl Filter {
+impl FailedMessageFilter {
     fn is_empty(&self) -> bool {
         let Self {
             to,
@@ -349,7 +349,7 @@ impl Filter {
     }
 
     /// The question of a list.
-    fn failed(self, query: &Query, page: Page) -> Result<FailedFilter, Problem> {
+    fn failed(self, query: &Query, page: ListPage) -> Result<FailedFilter, Problem> {
         let mut question = self.question(page.limit)?;
         question.which.before = page.before;
         question.replayed = match query.text("replayed") {

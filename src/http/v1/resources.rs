@@ -20,7 +20,13 @@ use crate::http::problem::Problem;
 macro_rules! resources {
     ($module:ident: $Kind:ident; $($(#$doc:tt)+ $operation:ident $path:literal $given:tt;)+) => {
         pub(in crate::http) mod $module {
-            use super::*;
+            // Not all of them in each module.
+            #[allow(unused_imports)]
+            use super::{
+                Accounts, AddressLists, Changed, EventSinks, HttpRequest, HttpResponse, Limits,
+                MoRules, NatsSources, NumberRanges, Policies, Problem, Rate, Resource, ResourceKey,
+                ResourceKind, Routes, State, settings, tagged, web,
+            };
 
             $(operation! { $operation $Kind $path $given $(#$doc)+ })+
         }

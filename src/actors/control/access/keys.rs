@@ -1,6 +1,6 @@
 //! Who may use the HTTP API of accounts: the API keys of the store, kept in memory.
 //!
-//! The HTTP side asks [`ApiKeys::bearer`] for every request; the Admin actor reads the keys again as often as the
+//! The HTTP side asks [`KnownApiKeys::bearer`] for every request; the Admin actor reads the keys again as often as the
 //! tokens of the admin API, and the store is asked about a key that is newer. Keeps true that a key that is not in
 //! the store, has ended, or comes from another address opens nothing.
 
@@ -19,7 +19,7 @@ use crate::store::{Store, StoreError};
 const PREFIX: &str = "smsck_";
 
 /// A key of the store, ready to be compared with.
-pub struct ApiKey {
+pub struct KnownApiKey {
     row: ApiKeyRow,
     /// Whence it may be used. What cannot be read allows nobody: a newer release may know more notations.
     allow: Result<AllowList, NotANetwork>,
@@ -27,8 +27,8 @@ pub struct ApiKey {
 
 /// The keys that this node knows.
 #[derive(Default)]
-pub struct ApiKeys {
-    known: Known<ApiKey>,
+pub struct KnownApiKeys {
+    known: Known<KnownApiKey>,
 }
 
 /// Why a key opens nothing.
@@ -42,9 +42,9 @@ pub enum KeyRefusal {
     NotSaid,
 }
 
-// === impl ApiKey ===
+// === impl KnownApiKey ===
 
-impl ApiKey {
+impl KnownApiKey {
     pub fn id(&self) -> &str {
         &self.row.id
     }
@@ -59,7 +59,7 @@ impl ApiKey {
     }
 }
 
-impl From<ApiKeyRow> for ApiKey {
+impl From<ApiKeyRow> for KnownApiKey {
     fn from(row: ApiKeyRow) -> Self {
         Self {
             allow: AllowList::parse(&row.allow),
@@ -68,7 +68,7 @@ impl From<ApiKeyRow> for ApiKey {
     }
 }
 
-impl Secret for ApiKey {
+impl Secret for KnownApiKey {
     fn name(&self) -> &str {
         &self.row.id
     }
@@ -86,9 +86,9 @@ impl Secret for ApiKey {
     }
 }
 
-// === impl ApiKeys ===
+// === impl KnownApiKeys ===
 
-impl ApiKeys {
+impl KnownApiKeys {
     /// The key that this is. The store of `node` is asked about one that is not known yet.
     ///
     /// # Errors
@@ -99,10 +99,10 @@ impl ApiKeys {
         from: Option<IpAddr>,
         now: i64,
         node: impl FnOnce() -> Option<&'n NodeContext>,
-    ) -> Result<Arc<ApiKey>, KeyRefusal> {
+    ) -> Result<Arc<KnownApiKey>, KeyRefusal> {
         let ask = |hash| {
             let answer = node()?.store.api_key_of(hash);
-            Some(async { Ok(answer.await?.map(ApiKey::from)) })
+            Some(async { Ok(answer.await?.map(KnownApiKey::from)) })
         };
         let key = self.known.find(secret, now, ask).await?;
         let key = key.ok_or(KeyRefusal::Unknown)?;
@@ -124,7 +124,7 @@ impl ApiKeys {
             store.api_keys_used(used).await?;
         }
         let rows = store.api_keys().await?;
-        self.known.set(rows.into_iter().map(ApiKey::from));
+        self.known.set(rows.into_iter().map(KnownApiKey::from));
         Ok(())
     }
 }
@@ -166,7 +166,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_opens_from_its_addresses_until_its_end() {
-        let keys = ApiKeys::default();
+        let keys = KnownApiKeys::default();
         let (secret, hash) = new_key();
         let from = |address: &str| Some(address.parse().unwrap());
         let ask = async |address: &str, now| {
@@ -174,17 +174,18 @@ mod tests {
             found.await.map(|key| key.account().to_owned())
         };
         assert_eq!(ask("192.0.2.1", 1).await, Err(KeyRefusal::Unknown));
-        keys.known.set([ApiKey::from(row(hash, &["192.0.2.0/24"]))]);
+        keys.known
+            .set([KnownApiKey::from(row(hash, &["192.0.2.0/24"]))]);
         assert_eq!(ask("192.0.2.1", 999).await, Ok("shop".to_owned()));
         assert_eq!(ask("198.51.100.1", 999).await, Err(KeyRefusal::Address));
         assert_eq!(ask("192.0.2.1", 1_000).await, Err(KeyRefusal::Unknown));
-        keys.known.set([ApiKey::from(row(hash, &[]))]);
+        keys.known.set([KnownApiKey::from(row(hash, &[]))]);
         assert_eq!(ask("198.51.100.1", 999).await, Ok("shop".to_owned()));
         keys.known
-            .set([ApiKey::from(row(hash, &["from a newer release"]))]);
+            .set([KnownApiKey::from(row(hash, &["from a newer release"]))]);
         assert_eq!(ask("192.0.2.1", 999).await, Err(KeyRefusal::Address));
         let later = row(hash, &[]);
-        keys.known.set([ApiKey::from(ApiKeyRow {
+        keys.known.set([KnownApiKey::from(ApiKeyRow {
             expires_at: 0,
             ..later
         })]);

@@ -13,14 +13,14 @@ use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::control::access::Access;
 use crate::actors::control::export::{Records, SinkStates};
 use crate::actors::control::nats_source::Board;
-use crate::actors::control::settings::Configuration;
+use crate::actors::control::settings::StoredConfiguration;
 use crate::actors::ingress::ingest::Intake;
 
 /// What the functions of the Admin actor work with.
 pub struct AdminContext {
     pub node: Arc<NodeContext>,
     pub supervisor: SupervisorAddress,
-    pub configuration: Arc<Configuration>,
+    pub configuration: Arc<StoredConfiguration>,
     /// Tokens of the admin API.
     pub access: Arc<Access>,
     /// Failed messages are replayed through it; policy, networks and balances are those of it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::context::AdminContext;
-use super::waits::MessageStage;
+use super::waits::UnheldStage;
 use super::{damaged, waits};
 use crate::actors::context::remote_command;
 use crate::actors::context::traced;
@@ -204,17 +204,17 @@ pub(super) async fn erase_records(records: Records, msisdn: String) -> std::io::
 }
 
 /// The stage that a message has reached, according to its rows.
-fn stage(history: &MessageHistory, now: i64) -> MessageStage {
+fn stage(history: &MessageHistory, now: i64) -> UnheldStage {
     if history.stored.fin.is_some() {
-        return MessageStage::Final;
+        return UnheldStage::Final;
     }
     if history.accepted_attempt().is_some() {
-        return MessageStage::HandedOver;
+        return UnheldStage::HandedOver;
     }
     if history.due_at() > now {
-        return MessageStage::Scheduled;
+        return UnheldStage::Scheduled;
     }
-    MessageStage::Waiting
+    UnheldStage::Waiting
 }
 
 /// A message with its history, without why it waits.
@@ -236,14 +236,14 @@ pub(super) fn view(node: &NodeContext, history: MessageHistory, with_text: bool)
         .collect();
     changes.sort_by_key(|(at, _)| *at);
     let stage_name = match stage {
-        MessageStage::Waiting => "waiting",
-        MessageStage::Scheduled => "scheduled",
-        MessageStage::HandedOver => "handed over",
-        MessageStage::Final => "final",
+        UnheldStage::Waiting => "waiting",
+        UnheldStage::Scheduled => "scheduled",
+        UnheldStage::HandedOver => "handed over",
+        UnheldStage::Final => "final",
     };
     Message {
         stage: Some(stage_name.to_owned()),
-        due_at: time(due_at).filter(|_| stage == MessageStage::Scheduled),
+        due_at: time(due_at).filter(|_| stage == UnheldStage::Scheduled),
         history: history
             .attempts
             .into_iter()
@@ -388,9 +388,9 @@ mod tests {
     #[test]
     fn the_stage_follows_from_the_rows() {
         let mut history = fresh();
-        assert_eq!(stage(&history, 1_000), MessageStage::Waiting);
+        assert_eq!(stage(&history, 1_000), UnheldStage::Waiting);
         history.stored.message.due_at = 2_000;
-        assert_eq!(stage(&history, 1_000), MessageStage::Scheduled);
+        assert_eq!(stage(&history, 1_000), UnheldStage::Scheduled);
         // A retry row replaces the time of the submission.
         history.attempts.push(attempt(0x58));
         history.retry = Some(RetryRow {
@@ -398,11 +398,11 @@ mod tests {
             due_at: 900,
             attempts: 1,
         });
-        assert_eq!(stage(&history, 1_000), MessageStage::Waiting);
+        assert_eq!(stage(&history, 1_000), UnheldStage::Waiting);
         history.attempts.push(attempt(SentRow::NO_ANSWER));
-        assert_eq!(stage(&history, 1_000), MessageStage::Waiting);
+        assert_eq!(stage(&history, 1_000), UnheldStage::Waiting);
         history.attempts.push(attempt(0));
-        assert_eq!(stage(&history, 1_000), MessageStage::HandedOver);
+        assert_eq!(stage(&history, 1_000), UnheldStage::HandedOver);
         history.stored.fin = Some(FinRow {
             id: 1,
             at: 950,
@@ -414,6 +414,6 @@ mod tests {
             remote_item: bytes::Bytes::new(),
             remote_part: 0,
         });
-        assert_eq!(stage(&history, 1_000), MessageStage::Final);
+        assert_eq!(stage(&history, 1_000), UnheldStage::Final);
     }
 }

@@ -36,11 +36,11 @@ impl Message for CheckReadiness {
 /// When each actor was last seen to restart.
 #[derive(Debug, Default)]
 pub(super) struct RestartWatch {
-    seen: HashMap<String, Seen>,
+    seen: HashMap<String, ReadinessView>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct ReadinessView {
     restarts: u64,
     /// Unix milliseconds; `None` if it was never seen to restart.
     at: Option<i64>,
@@ -57,7 +57,10 @@ impl RestartWatch {
     }
 
     fn note(&mut self, name: String, restarts: u64, now: i64) {
-        let seen = self.seen.entry(name).or_insert(Seen { restarts, at: None });
+        let seen = self
+            .seen
+            .entry(name)
+            .or_insert(ReadinessView { restarts, at: None });
         if restarts > seen.restarts {
             seen.restarts = restarts;
             seen.at = Some(now);

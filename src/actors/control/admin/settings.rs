@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::api_keys;
 use super::context::AdminContext;
 use crate::actors::control::settings::{
-    Changed, Comparison, Condition, ConfigChange, SettingsError, SettingsVersion, StoredSettings,
+    Comparison, Condition, ConfigChange, ConfigurationChange, SettingsError, SettingsVersion,
+    StoredSettings,
 };
 use crate::actors::routing::explain::{ExplainRoute, RouteExplanation, explain};
 use crate::actors::routing::explain_mo::{ExplainMo, MoRuleExplanation, explain_mo};
@@ -44,7 +45,7 @@ pub async fn read(admin: Arc<AdminContext>) -> Result<SettingsState, SettingsErr
 pub async fn change(
     admin: Arc<AdminContext>,
     ask: ChangeSettings,
-) -> Result<Changed, SettingsError> {
+) -> Result<ConfigurationChange, SettingsError> {
     let removed = match &ask.config_change {
         ConfigChange::Delete(key) if key.kind == ResourceKind::Account && !ask.dry_run => {
             Some(key.name.clone())

@@ -22,7 +22,7 @@ use crate::store::{MessageHistory, SentRow};
 
 /// How far a message has come that nobody holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MessageStage {
+pub(super) enum UnheldStage {
     /// In its queue, or sent by a session and not answered yet.
     Waiting,
     /// In its queue, not due yet.
@@ -45,12 +45,12 @@ struct Stand {
 pub(super) async fn why(
     node: &Arc<NodeContext>,
     history: &MessageHistory,
-    stage: MessageStage,
+    stage: UnheldStage,
     due_at: i64,
 ) -> Option<Wait> {
     let message = &history.stored.message;
     match stage {
-        MessageStage::Final => {
+        UnheldStage::Final => {
             let fin = history.stored.fin.as_ref()?;
             if fin.tell == 0 || history.told {
                 return None;
@@ -62,12 +62,12 @@ pub(super) async fn why(
                 ..waits
             })
         }
-        MessageStage::HandedOver => Some(said(
+        UnheldStage::HandedOver => Some(said(
             "receipt",
             format!("{} has it; its receipt is awaited", taken_by(node, history)),
         )),
-        MessageStage::Scheduled => Some(scheduled(node, history, due_at)),
-        MessageStage::Waiting => Some(waiting(node, history).await),
+        UnheldStage::Scheduled => Some(scheduled(node, history, due_at)),
+        UnheldStage::Waiting => Some(waiting(node, history).await),
     }
 }
 

@@ -40,15 +40,15 @@ const PARQUET_BATCH: usize = 20_000;
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// The reader that archives.
-pub struct Archive {
+pub struct ArchiveReader {
     events: Events,
-    target: Target,
+    target: ArchiveTarget,
     with_text: bool,
     masked: bool,
     busy: Arc<Mutex<()>>,
 }
 
-enum Target {
+enum ArchiveTarget {
     Files(IntoFiles),
     Database {
         options: TableOptions,
@@ -82,9 +82,9 @@ enum ArchivedIn {
     Database(TableOptions),
 }
 
-// === impl Archive ===
+// === impl ArchiveReader ===
 
-impl Archive {
+impl ArchiveReader {
     /// Prepares what the configuration says; `None` where there is no archive.
     ///
     /// # Errors
@@ -109,11 +109,11 @@ impl Archive {
                     is_recovered: false,
                     looked: None,
                 };
-                (Target::Files(files), holder)
+                (ArchiveTarget::Files(files), holder)
             }
             None => {
                 let options = table_options(config)?;
-                let target = Target::Database {
+                let target = ArchiveTarget::Database {
                     options,
                     table: None,
                 };
@@ -132,8 +132,8 @@ impl Archive {
     /// For erasing a number.
     pub fn archived(&self) -> Archived {
         let target = match &self.target {
-            Target::Files(into) => ArchivedIn::Files(into.files.clone()),
-            Target::Database { options, .. } => ArchivedIn::Database(options.clone()),
+            ArchiveTarget::Files(into) => ArchivedIn::Files(into.files.clone()),
+            ArchiveTarget::Database { options, .. } => ArchivedIn::Database(options.clone()),
         };
         Archived {
             target,
@@ -143,7 +143,7 @@ impl Archive {
 
     /// The work before may have ended halfway, by a panic.
     pub(super) fn begin_anew(&mut self) {
-        if let Target::Files(into) = &mut self.target {
+        if let ArchiveTarget::Files(into) = &mut self.target {
             into.is_recovered = false;
         }
     }
@@ -161,8 +161,8 @@ impl Archive {
         let busy = Arc::clone(&self.busy);
         let _not_while_erasing = busy.lock().await;
         let (limit, patience) = match &mut self.target {
-            Target::Database { .. } => (BATCH, ABANDONED),
-            Target::Files(into) => {
+            ArchiveTarget::Database { .. } => (BATCH, ABANDONED),
+            ArchiveTarget::Files(into) => {
                 into.files.close_if_over().await.map_err(of_files)?;
                 if self.events.is_idle(node) || !into.has_enough(node).await? {
                     return Ok(false);
@@ -186,15 +186,15 @@ impl Archive {
             .finish(node, claim, ReaderOutcome::Elsewhere, &histories)
             .await?;
         match &mut self.target {
-            Target::Files(into) if finished => ids.iter().for_each(|id| {
+            ArchiveTarget::Files(into) if finished => ids.iter().for_each(|id| {
                 into.written.remove(id);
             }),
-            Target::Files(_) => tracing::error!(
+            ArchiveTarget::Files(_) => tracing::error!(
                 messages = ids.len(),
                 "events were taken over by another node, or dropped, while their messages were archived: \
                  some of them may be there twice"
             ),
-            Target::Database { .. } => {}
+            ArchiveTarget::Database { .. } => {}
         }
         Ok(is_full)
     }
@@ -210,7 +210,7 @@ impl Archive {
         let ended = histories.iter().flatten();
         let ended = ended.filter(|history| history.stored.fin.is_some());
         match &mut self.target {
-            Target::Files(into) => {
+            ArchiveTarget::Files(into) => {
                 let written = &into.written;
                 let new: Vec<&MessageHistory> = ended
                     .filter(|history| !written.contains(&history.stored.message.id))
@@ -236,7 +236,7 @@ impl Archive {
                 into.written.extend(ids);
                 node.metrics.archive_octets.inc_by(length);
             }
-            Target::Database { options, table } => {
+            ArchiveTarget::Database { options, table } => {
                 let failed = |error: archive::ArchiveError| ExportError::Archive(error.to_string());
                 // Until all is well: a failure closes the connection.
                 let mut open = match table.take() {

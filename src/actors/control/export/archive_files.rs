@@ -44,10 +44,10 @@ pub(super) struct Files {
     rotate_every: Duration,
     keep: usize,
     mode: u32,
-    open: Option<Open>,
+    open: Option<OpenArchiveFile>,
 }
 
-struct Open {
+struct OpenArchiveFile {
     file: File,
     /// Its name when it is whole.
     name: String,
@@ -182,7 +182,7 @@ impl Files {
     }
 
     /// The next file, empty.
-    fn next(&self) -> io::Result<Open> {
+    fn next(&self) -> io::Result<OpenArchiveFile> {
         let now = clock::now_ms();
         // In the order of their age even if the clock was set back.
         let newest = self.own()?.pop();
@@ -199,7 +199,7 @@ impl Files {
         // The mark may only name a file that is there.
         self.sync_names()?;
         self.drop_oldest()?;
-        Ok(Open {
+        Ok(OpenArchiveFile {
             file,
             name,
             octets: 0,

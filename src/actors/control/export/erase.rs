@@ -8,7 +8,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use tokio::sync::Mutex;
 
 use super::archive::Archived;
-use super::files::{Job, all};
+use super::files::{RecordFileJob, all};
 use super::record::put_field;
 use super::rewrite::rewrite;
 use crate::actors::receipts::just_ended::JustEnded;
@@ -30,7 +30,7 @@ pub struct Records {
     pub(super) store: Arc<dyn Store>,
     pub(super) just_ended: Arc<JustEnded>,
     /// Their folder and its writer, where they are files.
-    pub(super) files: Option<(PathBuf, SyncSender<Job>)>,
+    pub(super) files: Option<(PathBuf, SyncSender<RecordFileJob>)>,
     /// The archive, where there is one.
     pub archived: Option<Archived>,
     /// Held while records are made of messages and written, so that no message that was read before an erasure
@@ -66,10 +66,10 @@ impl Records {
 }
 
 /// Reads all files.
-fn erase_files(dir: &Path, writer: &SyncSender<Job>, digits: &[u8]) -> io::Result<u64> {
+fn erase_files(dir: &Path, writer: &SyncSender<RecordFileJob>, digits: &[u8]) -> io::Result<u64> {
     // New records go to another file, so this one can be rewritten.
     let (done, closed) = sync_channel(1);
-    if writer.send(Job::Close(done)).is_ok() {
+    if writer.send(RecordFileJob::Close(done)).is_ok() {
         let _ = closed.recv();
     }
     let mut erased = 0;

@@ -27,7 +27,7 @@ const TAIL: u64 = 16 * 1024 * 1024;
 pub(super) const NAME: &str = "folder-id";
 
 /// Jobs of the writing thread.
-pub(super) enum Job {
+pub(super) enum RecordFileJob {
     /// Append lines.
     Write(Vec<u8>, oneshot::Sender<io::Result<()>>),
     /// Cut a torn line off, and tell the ids at the end.
@@ -38,23 +38,23 @@ pub(super) enum Job {
 
 /// The files, for whoever writes them.
 pub(super) struct CdrFiles {
-    pub(super) writer: SyncSender<Job>,
+    pub(super) writer: SyncSender<RecordFileJob>,
     pub(super) dir: PathBuf,
     /// Names the folder in the store.
     pub(super) name: String,
 }
 
-struct Files {
+struct RecordFiles {
     dir: PathBuf,
     format: CdrFormat,
     rotate_octets: u64,
     rotate_every: Duration,
     keep: usize,
     mode: u32,
-    open: Option<Open>,
+    open: Option<OpenRecordFile>,
 }
 
-struct Open {
+struct OpenRecordFile {
     file: File,
     octets: u64,
     since: Instant,
@@ -76,7 +76,7 @@ impl CdrFiles {
         }
         let name = name_of(&dir, config.node)?;
         let (writer, jobs) = sync_channel(WAITING);
-        let files = Files {
+        let files = RecordFiles {
             dir: dir.clone(),
             format: config.cdr.format,
             rotate_octets: config.cdr.rotate_mib * 1024 * 1024,
@@ -97,17 +97,17 @@ impl CdrFiles {
 
     /// Appends lines; they are on the disk when this returns.
     pub(super) async fn write(&self, lines: Vec<u8>) -> io::Result<()> {
-        self.ask(|done| Job::Write(lines, done)).await
+        self.ask(|done| RecordFileJob::Write(lines, done)).await
     }
 
     /// The ids of the records that were written last.
     pub(super) async fn tail(&self) -> io::Result<Vec<u64>> {
-        self.ask(Job::Tail).await
+        self.ask(RecordFileJob::Tail).await
     }
 
     async fn ask<T>(
         &self,
-        job: impl FnOnce(oneshot::Sender<io::Result<T>>) -> Job,
+        job: impl FnOnce(oneshot::Sender<io::Result<T>>) -> RecordFileJob,
     ) -> io::Result<T> {
         let (done, answer) = oneshot::channel();
         let gone = || io::Error::other("the thread that writes the files has ended");
@@ -142,16 +142,16 @@ fn new_name(path: &Path) -> io::Result<String> {
     Ok(name)
 }
 
-// === impl Files ===
+// === impl RecordFiles ===
 
-impl Files {
-    fn run(mut self, jobs: &Receiver<Job>) {
+impl RecordFiles {
+    fn run(mut self, jobs: &Receiver<RecordFileJob>) {
         // Whoever waits for an answer may have gone away.
         while let Ok(job) = jobs.recv() {
             match job {
-                Job::Write(lines, done) => drop(done.send(self.append(&lines))),
-                Job::Tail(done) => drop(done.send(self.tail())),
-                Job::Close(done) => {
+                RecordFileJob::Write(lines, done) => drop(done.send(self.append(&lines))),
+                RecordFileJob::Tail(done) => drop(done.send(self.tail())),
+                RecordFileJob::Close(done) => {
                     self.open = None;
                     let _ = done.try_send(());
                 }
@@ -160,7 +160,7 @@ impl Files {
     }
 
     fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        let is_over = |open: &Open| {
+        let is_over = |open: &OpenRecordFile| {
             open.octets >= self.rotate_octets || open.since.elapsed() >= self.rotate_every
         };
         if self.open.as_ref().is_some_and(is_over) {
@@ -186,7 +186,7 @@ impl Files {
     }
 
     /// The next file, empty but for its header.
-    fn next(&self) -> io::Result<Open> {
+    fn next(&self) -> io::Result<OpenRecordFile> {
         // Names are times, and in the order of their age even if the clock was set back.
         let newest = all(&self.dir)?.pop();
         let after = newest
@@ -210,7 +210,7 @@ impl Files {
         // The name of the file is as durable as its records.
         File::open(&self.dir)?.sync_all()?;
         self.drop_oldest()?;
-        Ok(Open {
+        Ok(OpenRecordFile {
             file,
             octets: header.len() as u64,
             since: Instant::now(),
@@ -290,8 +290,8 @@ fn number(path: &Path) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn files(dir: &Path) -> Files {
-        Files {
+    fn files(dir: &Path) -> RecordFiles {
+        RecordFiles {
             dir: dir.to_owned(),
             format: CdrFormat::Jsonl,
             rotate_octets: 10,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::{AsyncContext, Context, WrapFuture};
 
 use super::Export;
-use super::sinks::{Publisher, Running, sink_backlog};
+use super::sinks::{Publisher, RunningSink, sink_backlog};
 use crate::actors::context::plan::SinkPlan;
 use crate::clock;
 
@@ -36,7 +36,7 @@ impl Export {
             }
             let publisher = Publisher::new(Arc::clone(sink), Arc::clone(&self.states));
             let work = publisher.publish(Arc::clone(&self.node));
-            let running = Running {
+            let running = RunningSink {
                 plan: Arc::clone(sink),
                 task: ctx.spawn(work.into_actor(self)),
             };

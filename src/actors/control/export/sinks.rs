@@ -41,9 +41,9 @@ const LONG_PAUSE: Duration = Duration::from_secs(5);
 
 /// The tasks, by the name of their sink.
 #[derive(Default)]
-pub(super) struct Sinks(pub(super) HashMap<String, Running>);
+pub(super) struct RunningSinks(pub(super) HashMap<String, RunningSink>);
 
-pub(super) struct Running {
+pub(super) struct RunningSink {
     pub(super) plan: Arc<SinkPlan>,
     pub(super) task: SpawnHandle,
 }

@@ -21,11 +21,11 @@ const MOST: usize = 1_000;
 
 /// Where it is asked for answers.
 pub(super) struct Answers {
-    asks: mpsc::Sender<Ask>,
+    asks: mpsc::Sender<AwaitedAnswer>,
 }
 
 /// A message, and who waits for its answer.
-pub(super) struct Ask {
+pub(super) struct AwaitedAnswer {
     id: u64,
     reply: oneshot::Sender<()>,
 }
@@ -43,7 +43,7 @@ struct Waiter {
 
 impl Answers {
     /// Answers for so many commands at a time, and where the questions arrive.
-    pub(super) fn new(most: usize) -> (Self, mpsc::Receiver<Ask>) {
+    pub(super) fn new(most: usize) -> (Self, mpsc::Receiver<AwaitedAnswer>) {
         let (asks, asked) = mpsc::channel(most);
         (Self { asks }, asked)
     }
@@ -52,7 +52,7 @@ impl Answers {
     pub(super) async fn wait_for(&self, id: u64) {
         loop {
             let (reply, answer) = oneshot::channel();
-            if self.asks.send(Ask { id, reply }).await.is_ok() && answer.await.is_ok() {
+            if self.asks.send(AwaitedAnswer { id, reply }).await.is_ok() && answer.await.is_ok() {
                 return;
             }
             // The look has failed.
@@ -62,7 +62,7 @@ impl Answers {
 }
 
 /// Looks for what is asked, until the source and all work on its commands are gone.
-pub(super) async fn run(api: AccountApi, mut asked: mpsc::Receiver<Ask>) {
+pub(super) async fn run(api: AccountApi, mut asked: mpsc::Receiver<AwaitedAnswer>) {
     let mut waiting: Vec<Waiter> = Vec::new();
     loop {
         if waiting.is_empty() {
@@ -147,8 +147,8 @@ impl Waiter {
     }
 }
 
-impl From<Ask> for Waiter {
-    fn from(ask: Ask) -> Self {
+impl From<AwaitedAnswer> for Waiter {
+    fn from(ask: AwaitedAnswer) -> Self {
         Self {
             ids: vec![ask.id],
             reply: ask.reply,

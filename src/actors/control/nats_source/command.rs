@@ -27,7 +27,7 @@ pub(super) struct Unfit(String);
 
 /// A command that was understood.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Command {
+pub(super) struct NatsCommand {
     pub id: String,
     /// Moved from task to task, so not large.
     pub message: Box<Message>,
@@ -38,7 +38,7 @@ pub(super) struct Command {
 /// The fields, as JSON writes them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Fields {
+struct CommandFields {
     version: Option<String>,
     event_id: Option<String>,
     message_id: Option<String>,
@@ -71,7 +71,7 @@ pub(super) fn read(
     is_protobuf: bool,
     numbers: &Numbers,
     now: i64,
-) -> Result<Command, Unfit> {
+) -> Result<NatsCommand, Unfit> {
     let (fields, meaning) = if is_protobuf {
         of_protobuf(octets)?
     } else {
@@ -87,8 +87,8 @@ pub(super) fn is_protobuf(content_type: &str) -> bool {
     names.iter().any(|one| name.eq_ignore_ascii_case(one))
 }
 
-fn of_json(octets: &[u8]) -> Result<(Fields, Meaning), Unfit> {
-    let fields: Fields = serde_json::from_slice(octets)
+fn of_json(octets: &[u8]) -> Result<(CommandFields, Meaning), Unfit> {
+    let fields: CommandFields = serde_json::from_slice(octets)
         .map_err(|error| Unfit(format!("it is no command in JSON: {error}")))?;
     let word = |given: &Option<String>| given.as_deref().unwrap_or_default().to_owned();
     let flash = match word(&fields.message_type).as_str() {
@@ -123,7 +123,7 @@ fn of_json(octets: &[u8]) -> Result<(Fields, Meaning), Unfit> {
     Ok((fields, meaning))
 }
 
-fn of_protobuf(octets: &[u8]) -> Result<(Fields, Meaning), Unfit> {
+fn of_protobuf(octets: &[u8]) -> Result<(CommandFields, Meaning), Unfit> {
     let command = SmsDispatchCommand::decode(octets)
         .map_err(|error| Unfit(format!("it is no command in protobuf: {error}")))?;
     let number = |field: &str, number: i32, known: &str| unknown(field, &number.to_string(), known);
@@ -151,7 +151,7 @@ fn of_protobuf(octets: &[u8]) -> Result<(Fields, Meaning), Unfit> {
         is_payload,
         expires_at: (command.expires_at != 0).then_some(command.expires_at),
     };
-    let fields = Fields {
+    let fields = CommandFields {
         version: Some(command.version),
         event_id: Some(command.event_id),
         message_id: Some(command.message_id),
@@ -160,7 +160,7 @@ fn of_protobuf(octets: &[u8]) -> Result<(Fields, Meaning), Unfit> {
         text: Some(command.text),
         operator_id: Some(command.operator_id),
         account_id: Some(command.account_id),
-        ..Fields::default()
+        ..CommandFields::default()
     };
     Ok((fields, meaning))
 }
@@ -175,11 +175,11 @@ fn missing(field: &str) -> Unfit {
 }
 
 fn message_of(
-    fields: Fields,
+    fields: CommandFields,
     meaning: &Meaning,
     numbers: &Numbers,
     now: i64,
-) -> Result<Command, Unfit> {
+) -> Result<NatsCommand, Unfit> {
     let wrong = |field: &str, error: &dyn ToString| Unfit(format!("{field} {}", error.to_string()));
     let present = |given: Option<String>| given.filter(|text| !text.is_empty());
     if let Some(version) = present(fields.version.clone())
@@ -213,7 +213,7 @@ fn message_of(
     if meaning.is_payload {
         as_payload(&mut message);
     }
-    Ok(Command {
+    Ok(NatsCommand {
         id,
         message: Box::new(message),
         has_expired,
@@ -221,7 +221,7 @@ fn message_of(
 }
 
 /// What of the command is kept with the message, as JSON.
-fn metadata(fields: &Fields) -> Result<String, Unfit> {
+fn metadata(fields: &CommandFields) -> Result<String, Unfit> {
     let mut kept = Map::new();
     for (name, value) in [
         ("accountId", &fields.account_id),

@@ -11,12 +11,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::admission::Pace;
-use super::answers::{Answers, Ask};
+use super::answers::{Answers, AwaitedAnswer};
 use super::board::Standing;
 use super::broken::BrokenCommands;
 use super::burial::Burials;
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::account_api::{AccountApi, Command, Outcome};
+use crate::actors::ingress::account_api::{AccountApi, Command, CommandOutcome};
 use crate::actors::runtime::locks::lock;
 use crate::config::NatsSource;
 use crate::store::redis::Redis;
@@ -33,7 +33,7 @@ pub(super) struct Source {
     /// Answers of operators, for `mode = "operator"`.
     pub answers: Answers,
     /// Commands to be submitted; as many as may be under way at most.
-    submits: mpsc::Sender<Waiting>,
+    submits: mpsc::Sender<WaitingCommands>,
     /// Dead letters that could not be published.
     pub burials: Mutex<Burials>,
     /// Commands whose submission has failed by an error of the SMSC.
@@ -47,13 +47,13 @@ pub(super) struct Source {
 }
 
 /// Commands that wait to be submitted, and who waits for what becomes of them.
-pub(super) struct Waiting {
+pub(super) struct WaitingCommands {
     pub commands: Vec<Command>,
     /// The queue that they go to; 0 where routes decide.
     pub to: u32,
     /// Whether they may not be in a batch with others.
     pub is_alone: bool,
-    pub reply: oneshot::Sender<Vec<Outcome>>,
+    pub reply: oneshot::Sender<Vec<CommandOutcome>>,
 }
 
 /// Places of commands under way; free again when this is dropped.
@@ -79,7 +79,11 @@ impl Source {
         config: NatsSource,
         standing: Arc<Standing>,
         redis: Option<Arc<Redis>>,
-    ) -> (Arc<Self>, mpsc::Receiver<Waiting>, mpsc::Receiver<Ask>) {
+    ) -> (
+        Arc<Self>,
+        mpsc::Receiver<WaitingCommands>,
+        mpsc::Receiver<AwaitedAnswer>,
+    ) {
         let (submits, waiting) = mpsc::channel(config.in_flight as usize);
         let (answers, asked) = Answers::new(config.in_flight as usize);
         let source = Arc::new(Self {
@@ -105,9 +109,9 @@ impl Source {
         commands: Vec<Command>,
         to: u32,
         is_alone: bool,
-    ) -> oneshot::Receiver<Vec<Outcome>> {
+    ) -> oneshot::Receiver<Vec<CommandOutcome>> {
         let (reply, answer) = oneshot::channel();
-        let waiting = Waiting {
+        let waiting = WaitingCommands {
             commands,
             to,
             is_alone,

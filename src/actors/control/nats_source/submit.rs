@@ -9,9 +9,9 @@ use std::sync::{Arc, Weak};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::source::{Source, Waiting};
+use super::source::{Source, WaitingCommands};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::account_api::{Command, Ids, NotOnce, Outcome, SentCommands};
+use crate::actors::ingress::account_api::{Command, CommandOutcome, Ids, NotOnce, SentCommands};
 
 /// Commands of a batch, or a few more: what came together stays together.
 const MOST: usize = 1_024;
@@ -19,10 +19,10 @@ const MOST: usize = 1_024;
 const DEPTH: usize = 2;
 
 /// Those who wait for what becomes of their commands, so many each.
-type Replies = Vec<(usize, oneshot::Sender<Vec<Outcome>>)>;
+type Replies = Vec<(usize, oneshot::Sender<Vec<CommandOutcome>>)>;
 
 /// Submits what comes, until the source and all work on its commands are gone.
-pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<Waiting>) {
+pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<WaitingCommands>) {
     let mut under_way = VecDeque::with_capacity(DEPTH);
     let mut put_off = None;
     loop {
@@ -55,9 +55,9 @@ pub(super) async fn run(source: Weak<Source>, mut waiting: mpsc::Receiver<Waitin
 
 /// What has come since the first one of a batch, and what came then and cannot be in it.
 fn gathered(
-    first: Waiting,
-    mut next: impl FnMut() -> Option<Waiting>,
-) -> (Vec<Waiting>, Option<Waiting>) {
+    first: WaitingCommands,
+    mut next: impl FnMut() -> Option<WaitingCommands>,
+) -> (Vec<WaitingCommands>, Option<WaitingCommands>) {
     let (mut count, is_alone) = (first.commands.len(), first.is_alone);
     let mut batch = vec![first];
     while count < MOST
@@ -74,7 +74,7 @@ fn gathered(
 }
 
 /// Submits a batch, says so, and tells those who wait what has become of its commands.
-async fn submit(source: Arc<Source>, batch: Vec<Waiting>, is_sent: oneshot::Sender<()>) {
+async fn submit(source: Arc<Source>, batch: Vec<WaitingCommands>, is_sent: oneshot::Sender<()>) {
     let Some(account) = source.api.account(&source.config.account) else {
         for one in batch {
             let later = || Err(NotOnce::Unavailable("its account is disabled".to_owned()));
@@ -85,7 +85,7 @@ async fn submit(source: Arc<Source>, batch: Vec<Waiting>, is_sent: oneshot::Send
         }
         return;
     };
-    let mut by_queue: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
+    let mut by_queue: BTreeMap<u32, Vec<WaitingCommands>> = BTreeMap::new();
     for one in batch {
         by_queue.entry(one.to).or_default().push(one);
     }
@@ -107,7 +107,7 @@ async fn send_to(
     source: &Source,
     account: &AccountPlan,
     to: u32,
-    batch: Vec<Waiting>,
+    batch: Vec<WaitingCommands>,
 ) -> (SentCommands, Replies) {
     let peer = format!("nats:{}", source.config.name);
     let (mut commands, mut replies) = (Vec::<Command>::new(), Vec::with_capacity(batch.len()));
@@ -125,8 +125,8 @@ async fn send_to(
 mod tests {
     use super::*;
 
-    fn waiting(to: u32, is_alone: bool) -> Waiting {
-        Waiting {
+    fn waiting(to: u32, is_alone: bool) -> WaitingCommands {
+        WaitingCommands {
             commands: Vec::new(),
             to,
             is_alone,

@@ -19,10 +19,12 @@ use super::admission;
 use super::admit::{self, RateSpent};
 use super::broken::BrokenFate;
 use super::burial::Unburied;
-use super::command::{self, Command};
+use super::command::{self, NatsCommand};
 use super::source::{Line, Places, Source};
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::account_api::{self, Ids, NotOnce, Outcome, Reason, Taken};
+use crate::actors::ingress::account_api::{
+    self, CommandOutcome, CommandTaken, Ids, NotOnce, Reason,
+};
 use crate::actors::runtime::locks::lock;
 use crate::clock;
 use crate::config::SourceMode;
@@ -37,7 +39,7 @@ const SUBJECT: &str = "Smsc-Subject";
 const SEQUENCE: &str = "Smsc-Stream-Sequence";
 
 /// A command that may be submitted.
-struct Ready {
+struct ReadyCommand {
     command: account_api::Command,
     /// Its place in the stream.
     sequence: u64,
@@ -50,7 +52,7 @@ struct Ready {
 
 /// Commands to one queue.
 #[derive(Default)]
-struct Batch {
+struct QueueCommands {
     commands: Vec<account_api::Command>,
     /// The place of each among all and in the stream, and what it takes.
     taken: Vec<(usize, u64, Option<RateSpent>)>,
@@ -58,7 +60,7 @@ struct Batch {
 
 /// What is to be done with a command.
 enum Verdict {
-    Accepted(Taken),
+    Accepted(CommandTaken),
     /// It cannot be taken now.
     Later(String),
     /// It will never be taken.
@@ -115,7 +117,7 @@ async fn acknowledge(
     source: &Source,
     line: &Line,
     message: &Message,
-    taken: Taken,
+    taken: CommandTaken,
 ) -> Result<(), async_nats::Error> {
     let standing = &source.standing;
     let counter = if taken.again {
@@ -162,10 +164,10 @@ async fn decide(source: &Source, messages: &[Message]) -> Vec<Verdict> {
         return all_later("its account is disabled");
     };
     let read = messages.iter().map(|message| read(&account, message));
-    let mut read: Vec<Result<Command, Verdict>> = read.collect();
+    let mut read: Vec<Result<NatsCommand, Verdict>> = read.collect();
     take_expired_out(source, &account, &mut read).await;
     let ready = read.into_iter().zip(messages);
-    let mut ready: Vec<Result<Ready, Verdict>> = ready
+    let mut ready: Vec<Result<ReadyCommand, Verdict>> = ready
         .map(|(command, message)| {
             let command = command?;
             guarded("to be submitted", || prepare(source, command, message))
@@ -181,7 +183,7 @@ async fn decide(source: &Source, messages: &[Message]) -> Vec<Verdict> {
 ///
 /// # Errors
 /// It is none.
-fn read(account: &AccountPlan, message: &Message) -> Result<Command, Verdict> {
+fn read(account: &AccountPlan, message: &Message) -> Result<NatsCommand, Verdict> {
     let content_type = header(message, "Content-Type").unwrap_or_default();
     let is_protobuf = command::is_protobuf(content_type);
     let (octets, now) = (&message.payload, clock::now_ms());
@@ -211,12 +213,12 @@ fn header<'m>(message: &'m Message, name: &str) -> Option<&'m str> {
 async fn take_expired_out(
     source: &Source,
     account: &AccountPlan,
-    read: &mut [Result<Command, Verdict>],
+    read: &mut [Result<NatsCommand, Verdict>],
 ) {
     let expired = read
         .iter_mut()
         .filter(|one| one.as_ref().is_ok_and(|command| command.has_expired));
-    let expired: Vec<&mut Result<Command, Verdict>> = expired.collect();
+    let expired: Vec<&mut Result<NatsCommand, Verdict>> = expired.collect();
     if expired.is_empty() {
         return;
     }
@@ -236,9 +238,13 @@ async fn take_expired_out(
 ///
 /// # Errors
 /// Nowhere now.
-fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready, Verdict> {
+fn prepare(
+    source: &Source,
+    command: NatsCommand,
+    message: &Message,
+) -> Result<ReadyCommand, Verdict> {
     let later = |why: &str| Verdict::Later(why.to_owned());
-    let Command {
+    let NatsCommand {
         id,
         message: mut made,
         ..
@@ -259,7 +265,7 @@ fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready
     }
     let command = account_api::Command { id, message: made };
     let sequence = message.info().map_or(0, |info| info.stream_sequence);
-    Ok(Ready {
+    Ok(ReadyCommand {
         command,
         sequence,
         to,
@@ -269,10 +275,10 @@ fn prepare(source: &Source, command: Command, message: &Message) -> Result<Ready
 }
 
 /// Leaves out what its operator does not take now.
-async fn keep_back(source: &Source, ready: &mut [Result<Ready, Verdict>]) {
-    let mut by_queue: BTreeMap<u32, Vec<&mut Result<Ready, Verdict>>> = BTreeMap::new();
+async fn keep_back(source: &Source, ready: &mut [Result<ReadyCommand, Verdict>]) {
+    let mut by_queue: BTreeMap<u32, Vec<&mut Result<ReadyCommand, Verdict>>> = BTreeMap::new();
     for one in ready {
-        if let Ok(Ready { to, .. }) = *one {
+        if let Ok(ReadyCommand { to, .. }) = *one {
             by_queue.entry(to).or_default().push(one);
         }
     }
@@ -291,10 +297,10 @@ async fn keep_back(source: &Source, ready: &mut [Result<Ready, Verdict>]) {
 }
 
 /// Submits those that may be, and says what has become of all.
-async fn submit(source: &Source, ready: Vec<Result<Ready, Verdict>>) -> Vec<Verdict> {
+async fn submit(source: &Source, ready: Vec<Result<ReadyCommand, Verdict>>) -> Vec<Verdict> {
     let mut verdicts: Vec<Option<Verdict>> = Vec::with_capacity(ready.len());
     // By queue; those that have failed before each in one of its own.
-    let mut batches: BTreeMap<(u32, Option<u64>), Batch> = BTreeMap::new();
+    let mut batches: BTreeMap<(u32, Option<u64>), QueueCommands> = BTreeMap::new();
     for (place, one) in ready.into_iter().enumerate() {
         verdicts.push(match one {
             Ok(ready) => {
@@ -309,7 +315,7 @@ async fn submit(source: &Source, ready: Vec<Result<Ready, Verdict>>) -> Vec<Verd
         });
     }
     let mut asked = Vec::with_capacity(batches.len());
-    for ((to, alone), Batch { commands, taken }) in batches {
+    for ((to, alone), QueueCommands { commands, taken }) in batches {
         let answer = source.submit(commands, to, alone.is_some()).await;
         asked.push((to, alone.is_some(), taken, answer));
     }
@@ -340,7 +346,7 @@ fn failed(source: &Source, sequence: u64, was_alone: bool) -> Verdict {
 }
 
 /// What is to be done with a command that was submitted.
-fn verdict(source: &Source, to: u32, outcome: Outcome, spent: Option<RateSpent>) -> Verdict {
+fn verdict(source: &Source, to: u32, outcome: CommandOutcome, spent: Option<RateSpent>) -> Verdict {
     match outcome {
         Ok(Ok(taken)) => {
             // It was sent before, or is being sent: the rate of this second is for others.

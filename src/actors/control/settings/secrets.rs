@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use secrecy::ExposeSecret as _;
 
-use super::{Configuration, SettingsError, blocking};
+use super::{SettingsError, StoredConfiguration, blocking};
 use crate::actors::runtime::locks::lock;
 use crate::config::{Config, Keyring, SecretFile, SecretLook};
 
@@ -35,7 +35,7 @@ struct LookAtSecrets {
     newer: Arc<Config>,
 }
 
-impl Configuration {
+impl StoredConfiguration {
     /// Uses what files with secrets say now; the keys of those with another content than before.
     ///
     /// # Errors

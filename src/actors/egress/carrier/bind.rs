@@ -23,18 +23,15 @@ use super::translate::deliver_of;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
-use crate::actors::runtime::link::keep;
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use crate::actors::session::bound::{BoundProtocol, InFlight};
 use crate::actors::session::server_end::{WINDOW, receipt};
-use crate::carrier::session::{Closed, State as FarState};
+use crate::carrier::session::Closed;
 use crate::carrier::{self, NotSent, text};
 use crate::clock;
 use crate::config::Carrier;
-use crate::pb::PduDialect;
-use crate::smpp::codec::BadCommandLength;
-use crate::smpp::session::{BindType, CloseReason, SessionState, Tick};
+use crate::smpp::CommandStatus;
+use crate::smpp::session::{BindType, CloseReason, SessionState};
 use crate::smpp::window::Window;
-use crate::smpp::{CommandStatus, SubmitSm};
 
 /// How long the answer to a message that has expired is still recognised, and what was brought waits for its answer.
 const LATE_MEMORY: Duration = Duration::from_secs(300);

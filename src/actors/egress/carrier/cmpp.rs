@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, timestamp};
+use super::gateway::{Brought, CarrierMessage, Gateway, Incoming, outcome_of, refusal, timestamp};
 use crate::carrier::fields::{Content, Recipients, Tail, Text, Varying, Widened};
 use crate::cmpp::bodies::{DeliverResp, Submit};
 use crate::cmpp::{Body, Cmpp, Report, status};
@@ -42,7 +42,7 @@ impl Gateway for Cmpp {
         &self,
         operator: &OperatorConfig,
         carrier: &Carrier,
-        draft: &Draft,
+        draft: &CarrierMessage,
         to: Vec<Bytes>,
     ) -> Body {
         let source = carrier.msg_src.as_deref().unwrap_or(&operator.system_id);

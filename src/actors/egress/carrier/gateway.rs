@@ -22,7 +22,7 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// A message to handsets, in the terms that carriers have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Draft {
+pub(super) struct CarrierMessage {
     pub from: Bytes,
     pub wants_report: bool,
     pub protocol_id: u8,
@@ -108,7 +108,7 @@ pub(super) trait Gateway: Protocol + Copy + 'static {
         &self,
         operator: &OperatorConfig,
         carrier: &Carrier,
-        draft: &Draft,
+        draft: &CarrierMessage,
         to: Vec<Bytes>,
     ) -> Self::Body;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::gateway::{Draft, national};
+use super::gateway::{CarrierMessage, national};
 use super::translate::draft_of;
 use crate::clock;
 use crate::config::Carrier;
@@ -24,7 +24,7 @@ pub(super) struct Waiting {
     /// In the window of the bind.
     pub number: u32,
     pub to: Bytes,
-    pub draft: Draft,
+    pub draft: CarrierMessage,
     /// What the gateway is told with it beside what SMPP has.
     pub carrier: Arc<Carrier>,
     /// It shares no request: one that it shared was refused, perhaps because of another recipient.
@@ -155,9 +155,9 @@ mod tests {
         Waiting {
             number,
             to: to.to_owned().into(),
-            draft: Draft {
+            draft: CarrierMessage {
                 content: text.to_owned().into(),
-                ..Draft::default()
+                ..CarrierMessage::default()
             },
             carrier: Arc::default(),
             alone: false,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, Draft, Gateway, Incoming, national, refusal, timestamp};
+use super::gateway::{Brought, CarrierMessage, Gateway, Incoming, national, refusal, timestamp};
 use super::translate::time_in_china;
 use crate::carrier::fields::{Content, Recipients, Text};
 use crate::carrier::outcome::Outcome;
@@ -85,7 +85,13 @@ impl Gateway for Sgip {
         }
     }
 
-    fn submit(&self, _: &OperatorConfig, carrier: &Carrier, draft: &Draft, to: Vec<Bytes>) -> Body {
+    fn submit(
+        &self,
+        _: &OperatorConfig,
+        carrier: &Carrier,
+        draft: &CarrierMessage,
+        to: Vec<Bytes>,
+    ) -> Body {
         let charge_number = match (carrier.fee_payer, &to[..]) {
             (0, [one]) => one.clone(),
             (0, _) => Bytes::new(),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use data_encoding::HEXUPPER;
 use secrecy::ExposeSecret as _;
 
-use super::gateway::{Brought, Draft, Gateway, Incoming, outcome_of, refusal, timestamp};
+use super::gateway::{Brought, CarrierMessage, Gateway, Incoming, outcome_of, refusal, timestamp};
 use crate::carrier::fields::{Content, Raw, Recipients, Text};
 use crate::carrier::link_id::MOST;
 use crate::config::{Carrier, OperatorConfig};
@@ -51,7 +51,13 @@ impl Gateway for Smgp {
         }
     }
 
-    fn submit(&self, _: &OperatorConfig, carrier: &Carrier, draft: &Draft, to: Vec<Bytes>) -> Body {
+    fn submit(
+        &self,
+        _: &OperatorConfig,
+        carrier: &Carrier,
+        draft: &CarrierMessage,
+        to: Vec<Bytes>,
+    ) -> Body {
         let fee_number = match carrier.fee_payer {
             3 => carrier.fee_number.as_str(),
             _ => "",
@@ -112,7 +118,7 @@ impl Gateway for Smgp {
 }
 
 /// The optional fields that say something; a gateway need not know those that do not.
-fn options_of(carrier: &Carrier, draft: &Draft) -> Options {
+fn options_of(carrier: &Carrier, draft: &CarrierMessage) -> Options {
     let mut options = Options::default();
     let (total, number) = draft.part;
     let is_part = total > 1;

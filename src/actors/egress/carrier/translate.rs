@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::gateway::{Draft, Incoming};
+use super::gateway::{CarrierMessage, Incoming};
 use crate::actors::session::server_end::{carrying, esm_class, wants_receipt};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::text::{self, Format};
@@ -23,7 +23,7 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// A submit_sm in the terms of carriers.
-pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
+pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> CarrierMessage {
     let content = message.payload();
     let has_header = message.esm_class & esm_class(true) != 0;
     let header = UserDataHeader::split(&content).ok().filter(|_| has_header);
@@ -39,7 +39,7 @@ pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> Draft {
             Bytes::new()
         }
     };
-    Draft {
+    CarrierMessage {
         from: message.source_addr.clone(),
         wants_report: wants_receipt(message),
         protocol_id: message.protocol_id,

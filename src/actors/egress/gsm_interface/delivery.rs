@@ -2,9 +2,28 @@
 //!
 //! The results of one step leave together: what arrived to Correlation, then everything to the queue.
 
-use super::*;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{AsyncContext, Context};
+use tokio::time::Instant;
+
+use super::{AHEAD, BUSY, GsmInterface, Sending, Work};
 use crate::actors::context::item::has_expired;
+use crate::actors::context::plan::GsmPlan;
+use crate::actors::context::traced::TracedAttempt;
 use crate::actors::routing::rewrite;
+use crate::actors::session::bound::InFlight;
+use crate::actors::session::outgoing::Serving;
+use crate::clock;
+use crate::content::handset;
+use crate::domain::gsm_result;
+use crate::gsup::message::{GsupMessage, REFERENCE_UNKNOWN, SmRpAddress};
+use crate::gsup::message_type::MessageType;
+use crate::gsup::session::GsupNotSent;
+use crate::pb::delivery::What;
+use crate::pb::{Delivery, Message, SentBatch};
+use crate::sms::tpdu::TpduAddress;
 
 impl GsmInterface {
     /// Most that it holds at once.

@@ -3,8 +3,17 @@
 //! The command is acknowledged, then an SMS-STATUS-REPORT with TP-SRQ 1 says the present state. It is in no queue and no
 //! store: it waits for its turn among the messages to its handset, is sent once, and is lost with the connection.
 
-use super::*;
-use crate::actors::ingress::operations::{self, handset::Present};
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::{GsmInterface, Work};
+use crate::actors::ingress::operations;
+use crate::actors::ingress::operations::handset::Present;
+use crate::actors::session::bound::InFlight;
+use crate::clock;
+use crate::content::handset;
+use crate::domain::gsm_result;
+use crate::gsup::message::GsupMessage;
+use crate::pb::delivery::What;
 use crate::sms::tpdu::SmsCommand;
 
 impl GsmInterface {

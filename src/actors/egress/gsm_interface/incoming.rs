@@ -3,11 +3,23 @@
 //! A message of a handset passes Ingest as one of the account of its network, and is acknowledged when it is durable; so
 //! is what it orders about one.
 
-use super::*;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use bytes::Bytes;
+
+use super::{GsmInterface, INTAKE, Sending, count};
+use crate::actors::ingress::ingest::Submit;
 use crate::actors::ingress::operations::{self, Asker};
 use crate::actors::routing::rewrite;
-use crate::content::handset::CommandType;
-use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE};
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::clock;
+use crate::content::handset::{self, CommandType};
+use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
+use crate::gsup::message::{GsupMessage, SmRpAddress};
+use crate::gsup::message_type::MessageType;
+use crate::gsup::session::GsupEvent;
+use crate::pb::{Message, Submission, SubmitBatch};
 use crate::sms::tpdu::SmsCommand;
 
 /// What counts an RP-ACK, which has no cause.

@@ -1,7 +1,28 @@
 //! Connecting to the HLR, and what happens when that fails or ends.
 
-use super::*;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{ActorContext, ActorFutureExt, AsyncContext, Context, WrapFuture};
+use bytes::Bytes;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use super::faults::Faults;
+use super::lines::Lines;
+use super::{EMPTY_TPDU, GsmInterface, NOBODY, Sending, WRITE_LIMIT, session_config};
 use crate::actors::context::plan::gsm_name;
+use crate::actors::egress::local_peer;
+use crate::actors::runtime::link::{Wire, tune};
+use crate::actors::runtime::supervise::{AfterStop, reconnect_after};
+use crate::clock;
+use crate::gsup::message::{GsupMessage, REFERENCE_UNKNOWN, SmRpAddress};
+use crate::gsup::message_type::MessageType;
+use crate::gsup::session::GsupSession;
+use crate::pb::BindState;
+use crate::sms::tpdu::TpduAddress;
 
 /// The slot of the lease of a name that all nodes have: there is one.
 const NAME: u32 = 0;

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// Everything that waits, by subscriber.
 pub struct Lines<T> {
-    lines: HashMap<String, Line<T>, ahash::RandomState>,
+    lines: HashMap<String, SubscriberLine<T>, ahash::RandomState>,
     /// Subscribers with something that waits and nothing under way, in the order of their turns.
     turns: VecDeque<String>,
     waiting: usize,
@@ -15,7 +15,7 @@ pub struct Lines<T> {
 }
 
 /// The messages of one subscriber.
-struct Line<T> {
+struct SubscriberLine<T> {
     waiting: VecDeque<(u64, T)>,
     /// Messages that followed one another, with the one under way; 0 when none is.
     run: u32,
@@ -53,7 +53,7 @@ impl<T> Lines<T> {
         match self.lines.get_mut(subscriber) {
             Some(line) => line.waiting.push_back((self.came, item)),
             None => {
-                let line = Line {
+                let line = SubscriberLine {
                     waiting: VecDeque::from([(self.came, item)]),
                     run: 0,
                 };
@@ -106,7 +106,7 @@ impl<T> Lines<T> {
     /// A subscriber gets nothing before [`Self::next`] or [`Self::ended`], as if something was under way.
     pub fn hold(&mut self, subscriber: &str) {
         let line = self.lines.entry(subscriber.to_owned());
-        let line = line.or_insert_with(|| Line {
+        let line = line.or_insert_with(|| SubscriberLine {
             waiting: VecDeque::new(),
             run: 0,
         });

@@ -4,9 +4,15 @@
 //! the earlier one has not ended, it is told that the service centre has it: RP-ERROR with TP-FCS `C5`. The store says
 //! whether it has ended, so this holds after a restart, and whichever node took it.
 
-use super::*;
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::GsmInterface;
 use crate::actors::ingress::operations;
-use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE, RP_TRANSFER_REJECTED};
+use crate::clock;
+use crate::content::handset;
+use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE, RP_TRANSFER_REJECTED};
+use crate::gsup::message::GsupMessage;
+use crate::pb::Message;
 use crate::sms::tpdu::{SmsCommand, SmsSubmit};
 
 /// Look-ups at a time; handsets that come meanwhile try again.

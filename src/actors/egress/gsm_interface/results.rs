@@ -3,7 +3,22 @@
 //!
 //! What becomes of messages is settled with the queue when the step is over (`delivery`).
 
-use super::*;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::culprits::CulpritFate;
+use super::{GivenUp, GsmInterface, LATE, Sending, Work};
+use crate::actors::context::remote_command;
+use crate::clock;
+use crate::config::OutcomePolicy;
+use crate::domain::gsm_result::{self, BreakerVerdict};
+use crate::domain::retry::Decision;
+use crate::gsup::message::GsupMessage;
+use crate::gsup::message_type::MessageType;
+use crate::pb::delivery::What;
+use crate::pb::{MessageState, Sent, SubscriberReady};
 
 impl GsmInterface {
     /// The answer to an MT-forwardSM.

@@ -13,7 +13,11 @@ use super::*;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::{self, Queue};
 use crate::actors::test_support::{self, TestNode, until};
+use crate::clock;
 use crate::config::{Gsm, Retry};
+use crate::gsup::message_type::MessageType;
+use crate::gsup::session::GsupEvent;
+use crate::pb::Message;
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::WriteBatch;
 

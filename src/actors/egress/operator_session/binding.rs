@@ -1,7 +1,29 @@
 //! Connecting and binding, and what happens when that fails or ends.
 
-use super::*;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{ActorContext, ActorFutureExt, AsyncContext, Context, WrapFuture};
+use bytes::Bytes;
+use secrecy::ExposeSecret as _;
+use tokio::time::Instant;
+
+use super::{OperatorSession, SlotOptions, WRITE_LIMIT, dial, managed, session_config};
+use crate::actors::context::NodeContext;
 use crate::actors::context::plan::operator_name;
+use crate::actors::egress::spoken_protocol::SpokenProtocol;
+use crate::actors::egress::{carrier, local_peer};
+use crate::actors::runtime::link::Wire;
+use crate::actors::runtime::supervise::{self, AfterStop, reconnect_after};
+use crate::actors::session::bound::BoundProtocol as _;
+use crate::actors::session::core::LINGER;
+use crate::actors::session::outgoing::Serving;
+use crate::clock;
+use crate::config::BindKind;
+use crate::pb::BindState;
+use crate::smpp::session::{BindType, Session};
+use crate::smpp::{BindRequest, CommandStatus};
 
 /// Pause before a bind that was cut off with messages under way is made again, so often in so long; otherwise it is that
 /// of the schedule.

@@ -1,7 +1,16 @@
 //! Whether a bind goes on: what the plan, the lease and the drain say, and an operator that does not
 //! read.
 
-use super::*;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use actix::Context;
+use tokio::time::Instant;
+
+use super::OperatorSession;
+use crate::actors::context::plan::OperatorPlan;
+use crate::actors::session::bound::BoundProtocol as _;
+use crate::smpp::session::SessionState;
 
 impl OperatorSession {
     /// Whether more waits for the operator than may, or it has taken nothing of what waits for as long

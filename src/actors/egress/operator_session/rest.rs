@@ -1,6 +1,13 @@
 //! A bind without a connection: where the protocol lets it, one without work is closed, and made anew when there is some.
 
-use super::*;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
+
+use super::{BindRest, OperatorSession, WRITE_LIMIT, dial};
+use crate::actors::runtime::link::Wire;
+use crate::actors::session::core::LINGER;
 
 impl OperatorSession {
     /// Closes the connection when everything is written; the bind stays.

@@ -1,7 +1,22 @@
 //! What the operator sends: answers, receipts, mobile-originated messages. One socket read leaves
 //! as one batch of each kind.
 
-use super::*;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use bytes::{Bytes, BytesMut};
+use tokio::time::Instant;
+
+use super::OperatorSession;
+use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::ingress::ingest::{self, Submit};
+use crate::actors::receipts::{alert, said};
+use crate::actors::runtime::timed_mailbox::Timed;
+use crate::actors::session::server_end;
+use crate::content::pdu;
+use crate::pb::{MessageState, OperatorReceipt, ReceiptBatch, Sent, SentBatch, SubmitReply};
+use crate::smpp::session::CloseReason;
+use crate::smpp::{Body, CommandStatus, Pdu, SubmitSm, receipt};
 
 impl OperatorSession {
     /// Takes the events of what was read.

@@ -36,7 +36,7 @@ pub(super) struct Lane {
     /// What Redis had left at its last answer, and when that was.
     seen: Option<(u32, Instant)>,
     asking: bool,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingRequests>,
     /// Consecutive answers that were too late to use.
     late: u32,
     /// The last decision was made here, because Redis did not answer.
@@ -45,14 +45,14 @@ pub(super) struct Lane {
     rests_until: Option<Instant>,
 }
 
-struct Waiting {
+struct WaitingRequests {
     wanted: u32,
     least: u32,
     reply: oneshot::Sender<TakenTokens>,
 }
 
 /// An operator's tokens expire, an account's do not, so they are requested differently.
-enum Question {
+enum TokenRequestKind {
     OfSecond {
         operator: String,
         rate: f64,
@@ -131,7 +131,7 @@ impl Throttle {
             return Response::reply(refused(rest));
         }
         let (reply, answer) = oneshot::channel();
-        lane.waiting.push_back(Waiting {
+        lane.waiting.push_back(WaitingRequests {
             wanted: ask.wanted,
             least: ask.least,
             reply,
@@ -153,7 +153,7 @@ impl Throttle {
             return;
         };
         lane.asking = true;
-        let asked: Vec<Waiting> = lane.waiting.drain(..).collect();
+        let asked: Vec<WaitingRequests> = lane.waiting.drain(..).collect();
         // Without the reserve, which others may use while the request is pending.
         let wanted = asked
             .iter()
@@ -175,7 +175,7 @@ impl Throttle {
         );
     }
 
-    fn question(&self, key: u32, wanted: u32, least: u32) -> Option<Question> {
+    fn question(&self, key: u32, wanted: u32, least: u32) -> Option<TokenRequestKind> {
         let plan = self.node.plan();
         let (rate, burst) = self.node.rate_of(key)?;
         let full = plan.name_of(key);
@@ -188,7 +188,7 @@ impl Throttle {
         let name = name.to_owned();
         let is_operator = |_: &_| named.account().is_none();
         let Some(operator) = plan.operator(key).filter(is_operator) else {
-            return Some(Question::OfAccount {
+            return Some(TokenRequestKind::OfAccount {
                 account: name,
                 pace: GcraParameters::bucket(rate, burst),
                 wanted: with_reserve(rate, wanted),
@@ -196,12 +196,12 @@ impl Throttle {
         };
         let rate = rate_in_redis(&self.node, operator, rate);
         Some(match plan.rate_window(operator) {
-            LimitMode::Fixed => Question::OfSecond {
+            LimitMode::Fixed => TokenRequestKind::OfSecond {
                 operator: name,
                 rate,
                 wanted,
             },
-            LimitMode::Strict => Question::Strictly {
+            LimitMode::Strict => TokenRequestKind::Strictly {
                 operator: name,
                 pace: GcraParameters::strict(rate, burst),
                 wanted,
@@ -213,7 +213,7 @@ impl Throttle {
     fn answered(
         &mut self,
         key: u32,
-        asked: Vec<Waiting>,
+        asked: Vec<WaitingRequests>,
         answer: Result<RedisGrant, RedisError>,
         redis: Arc<Redis>,
         ctx: &mut Context<Self>,
@@ -238,7 +238,7 @@ impl Throttle {
         }
     }
 
-    fn decide_alone(&mut self, key: u32, asked: Vec<Waiting>) {
+    fn decide_alone(&mut self, key: u32, asked: Vec<WaitingRequests>) {
         for one in asked {
             self.fallbacks += 1;
             let ask = TakeTokens {
@@ -252,7 +252,7 @@ impl Throttle {
     }
 
     /// First come, first served.
-    fn hand_out(&mut self, key: u32, asked: Vec<Waiting>, shared: RedisGrant) {
+    fn hand_out(&mut self, key: u32, asked: Vec<WaitingRequests>, shared: RedisGrant) {
         let Some(lane) = self.lanes.get_mut(&key) else {
             return;
         };
@@ -296,9 +296,9 @@ impl Throttle {
     }
 }
 
-// === impl Question ===
+// === impl TokenRequestKind ===
 
-impl Question {
+impl TokenRequestKind {
     async fn put(self, redis: &Redis) -> Result<RedisGrant, RedisError> {
         match self {
             Self::OfSecond {

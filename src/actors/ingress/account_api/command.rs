@@ -31,7 +31,7 @@ pub struct Command {
 
 /// What became of a command that was accepted, now or before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct CommandTaken {
     /// The id of its message.
     pub id: u64,
     /// It had been accepted before.
@@ -40,12 +40,12 @@ pub struct Taken {
 
 /// What became of a command: it was refused, and may be submitted again under the same id; or it was not decided, because
 /// it is being submitted, or the store cannot remember it.
-pub type Outcome = Result<Result<Taken, Refused>, NotOnce>;
+pub type CommandOutcome = Result<Result<CommandTaken, Refused>, NotOnce>;
 
 /// Commands on their way to Ingest.
 pub struct SentCommands {
     /// What is known of each already.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<CommandOutcome>,
     /// Of those whose messages are submitted, in the order of these.
     places: Vec<usize>,
     answer: Option<Asked<Ingest, Timed<SubmitEach>>>,
@@ -64,7 +64,7 @@ impl AccountApi {
         to: u32,
         peer: &str,
         commands: Vec<Command>,
-    ) -> Vec<Outcome> {
+    ) -> Vec<CommandOutcome> {
         let sent = self.send_commands(account, ids, to, peer, commands).await;
         self.outcomes(account, sent).await
     }
@@ -95,7 +95,7 @@ impl AccountApi {
                 Ok(Start::Again(answer)) => match answer.results.into_iter().next() {
                     Some(answer) => {
                         let verdict = self.verdict(answer, account);
-                        Ok(verdict.map(|id| Taken { id, again: true }))
+                        Ok(verdict.map(|id| CommandTaken { id, again: true }))
                     }
                     None => Err(NotOnce::Unavailable("its answer is empty".to_owned())),
                 },
@@ -118,7 +118,7 @@ impl AccountApi {
     }
 
     /// What has become of commands that were sent, in their order, once their messages are durable.
-    pub async fn outcomes(&self, account: &AccountPlan, sent: SentCommands) -> Vec<Outcome> {
+    pub async fn outcomes(&self, account: &AccountPlan, sent: SentCommands) -> Vec<CommandOutcome> {
         let SentCommands {
             mut outcomes,
             places,
@@ -137,7 +137,7 @@ impl AccountApi {
         }
         let verdicts = self.verdicts(account, answer, places.len());
         for (place, verdict) in places.into_iter().zip(verdicts) {
-            outcomes[place] = Ok(verdict.map(|id| Taken { id, again: false }));
+            outcomes[place] = Ok(verdict.map(|id| CommandTaken { id, again: false }));
         }
         outcomes
     }

@@ -20,7 +20,7 @@ use crate::smpp::Tlvs;
 
 /// What of a message changes; what is `None` stays as it was. Times are Unix milliseconds.
 #[derive(Debug, Clone, Default)]
-pub struct Change {
+pub struct MessageChange {
     pub body: Option<ComposedBody>,
     pub send_at: Option<i64>,
     pub expiry: Option<Expiry>,
@@ -58,7 +58,7 @@ impl AccountApi {
         &self,
         account: &AccountPlan,
         id: u64,
-        change: Change,
+        change: MessageChange,
     ) -> Result<Commanded, NotReplaced> {
         let node = self.node();
         let admitted = operations::admit(node, account.id).await;
@@ -99,7 +99,7 @@ impl AccountApi {
 }
 
 /// The message with what changes.
-fn changed(old: &Message, change: &Change, valid_until: Option<i64>) -> Message {
+fn changed(old: &Message, change: &MessageChange, valid_until: Option<i64>) -> Message {
     let mut new = old.clone();
     let mut wished = Message::default();
     compose::set_times(&mut wished, change.send_at, valid_until);
@@ -163,9 +163,9 @@ mod tests {
             ("short", "я".repeat(200)),
             (&"я".repeat(200), "short".to_owned()),
         ] {
-            let change = Change {
+            let change = MessageChange {
                 body: Some(body(&new)),
-                ..Change::default()
+                ..MessageChange::default()
             };
             let changed = changed(&message(old), &change, None);
             assert_eq!(text_of(&changed).as_deref(), Some(&new[..]));
@@ -178,9 +178,9 @@ mod tests {
         compose::data(Bytes::from_static(b"x"), header, false)
             .unwrap()
             .carry(&mut old);
-        let change = Change {
+        let change = MessageChange {
             body: Some(body("hello")),
-            ..Change::default()
+            ..MessageChange::default()
         };
         let new = changed(&old, &change, None);
         assert_eq!((new.esm_class, new.data_coding), (0, 0));
@@ -193,11 +193,11 @@ mod tests {
             validity_period: b"361121110000000+".to_vec(),
             ..message("hello")
         };
-        assert_eq!(changed(&old, &Change::default(), None), old);
-        let change = Change {
+        assert_eq!(changed(&old, &MessageChange::default(), None), old);
+        let change = MessageChange {
             receipt: Some(false),
             send_at: Some(1_700_000_000_000),
-            ..Change::default()
+            ..MessageChange::default()
         };
         let new = changed(&old, &change, None);
         assert_eq!(new.registered_delivery, 0);

@@ -11,7 +11,7 @@ use crate::store::{ChangeKind, MessageHistory, SentRow, Stored};
 
 /// A message. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenMessage {
     pub id: u64,
     pub from: String,
     pub to: String,
@@ -35,11 +35,11 @@ pub struct Seen {
 }
 
 /// A step of a message, and when it was.
-pub type Step = (i64, String);
+pub type MessageStep = (i64, String);
 
-// === impl Seen ===
+// === impl SeenMessage ===
 
-impl From<&Stored> for Seen {
+impl From<&Stored> for SeenMessage {
     fn from(stored: &Stored) -> Self {
         let message = &stored.message;
         let client = message.client_data.as_deref();
@@ -69,8 +69,11 @@ impl From<&Stored> for Seen {
 
 /// The message of a history, and what happened to it, in order. A text that goes as several messages is sent when the last
 /// of them is.
-pub(super) fn with_steps(history: &MessageHistory, attempts: &[SentRow]) -> (Seen, Vec<Step>) {
-    let mut seen = Seen::from(&history.stored);
+pub(super) fn with_steps(
+    history: &MessageHistory,
+    attempts: &[SentRow],
+) -> (SeenMessage, Vec<MessageStep>) {
+    let mut seen = SeenMessage::from(&history.stored);
     if history.stored.fin.is_none() {
         let due_at = history.due_at();
         seen.due_at = (due_at > clock::now_ms()).then_some(due_at);

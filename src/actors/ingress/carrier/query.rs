@@ -16,14 +16,14 @@ use crate::cmpp::bodies::{self, QueryResp};
 const DAY: &str = "%Y%m%d";
 
 /// The numbers of a day that are being read.
-pub(super) struct Query {
+pub(super) struct DayQuery {
     sequence: u32,
     query: bodies::Query,
     numbers: Pin<Box<dyn Future<Output = Vec<UsageSum>>>>,
 }
 
 /// The response with its sequence, when the numbers are there; never if nothing is asked for.
-pub(super) async fn answer_of(query: &mut Option<Query>) -> (u32, QueryResp) {
+pub(super) async fn answer_of(query: &mut Option<DayQuery>) -> (u32, QueryResp) {
     let Some(asked) = query else {
         return std::future::pending().await;
     };
@@ -58,9 +58,9 @@ fn response(query: &bodies::Query, views: &[UsageSum]) -> QueryResp {
     }
 }
 
-// === impl Query ===
+// === impl DayQuery ===
 
-impl Query {
+impl DayQuery {
     /// Begins to read what this account is asked for.
     pub(super) fn begin(
         node: &Arc<NodeContext>,

@@ -17,7 +17,7 @@ use tokio::net::UnixStream;
 use tokio::time::interval;
 
 use super::login::Login;
-use super::query::Query;
+use super::query::DayQuery;
 use super::translate::{deliver_of, unwritable};
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::gate::Gate;
@@ -49,7 +49,7 @@ pub(super) const MOST_OWED: usize = 1_000;
 
 /// A request of the client that the session answers, by its sequence.
 #[derive(Clone, Debug)]
-pub(super) enum Asked {
+pub(super) enum ClientRequest {
     Submit {
         sequence: u32,
         /// Who sent it, if it asks for reports.
@@ -70,7 +70,7 @@ pub(super) struct Relay {
     peer: SocketAddr,
     login: Arc<Login>,
     /// With the session of the ESME; responses come with what the client has asked for.
-    pub(super) near: Session<Asked>,
+    pub(super) near: Session<ClientRequest>,
     pub(super) near_out: BytesMut,
     /// With the client; requests have the sequence of their deliver_sm, if there is one.
     pub(super) far: carrier::Session<Cmpp, Option<u32>>,
@@ -84,7 +84,7 @@ pub(super) struct Relay {
     /// Reports of recipients that were refused beside others that were not.
     pub(super) owed: VecDeque<Deliver>,
     /// The CMPP_QUERY that is being answered.
-    pub(super) query: Option<Query>,
+    pub(super) query: Option<DayQuery>,
 }
 
 /// Serves a connection until one side is gone.

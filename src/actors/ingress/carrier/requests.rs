@@ -5,8 +5,8 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 
 use super::numbers::{msg_id_of, number_of};
-use super::query::Query;
-use super::relay::{Asked, MOST_OWED, Relay};
+use super::query::DayQuery;
+use super::relay::{ClientRequest, MOST_OWED, Relay};
 use super::translate::{Submission, is_cut, recipients_of, refusal_of, submission_of};
 use crate::actors::receipts::shown_id;
 use crate::carrier::fields::Widened;
@@ -33,7 +33,7 @@ impl Relay {
             Body::Cancel(Cancel { msg_id }) => self.cancel(sequence, msg_id),
             Body::Query(query) => {
                 let source = self.source();
-                self.query = Some(Query::begin(&self.node, &source, sequence, query));
+                self.query = Some(DayQuery::begin(&self.node, &source, sequence, query));
             }
             Body::Connect(connect) => self.refuse_login(sequence, &connect),
             // It has no response that we know.
@@ -54,7 +54,7 @@ impl Relay {
         if right == 0 {
             return self.submitted(sequence, CommandStatus::ESME_RINVDSTADR, 0);
         }
-        let asked = Asked::Submit {
+        let asked = ClientRequest::Submit {
             sequence,
             reports_to: (submit.registered_delivery == 1).then(|| submit.src_id.0.clone()),
             wrong,
@@ -83,7 +83,7 @@ impl Relay {
         let write = |out: &mut BytesMut, sequence| {
             SmppPdu::request(sequence, Smpp::CancelSm(cancel)).encode(out);
         };
-        let asked = Asked::Cancel { sequence };
+        let asked = ClientRequest::Cancel { sequence };
         let out = &mut self.near_out;
         let _ = self.near.send(Instant::now(), asked, out, write);
     }
@@ -94,13 +94,13 @@ impl Relay {
     }
 
     /// The session has answered.
-    pub(super) fn answered(&mut self, asked: Asked, pdu: &SmppPdu) {
+    pub(super) fn answered(&mut self, asked: ClientRequest, pdu: &SmppPdu) {
         match asked {
-            Asked::Cancel { sequence } => {
+            ClientRequest::Cancel { sequence } => {
                 let is_done = pdu.status.is_ok();
                 self.cancelled(sequence, if is_done { CANCELLED } else { NOT_CANCELLED });
             }
-            Asked::Submit {
+            ClientRequest::Submit {
                 sequence,
                 reports_to,
                 mut wrong,

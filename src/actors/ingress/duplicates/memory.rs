@@ -12,9 +12,9 @@ use crate::store::redis::Redis;
 use crate::telemetry::metrics::Metrics;
 
 /// The outcome of a submission: the id by which its sender knows it, or the status of its refusal.
-pub(super) type Outcome = Result<u64, CommandStatus>;
+pub(super) type SubmissionOutcome = Result<u64, CommandStatus>;
 /// Receives the outcome of a pending submission; closed without one if it was given up.
-pub(super) type Later = watch::Receiver<Option<Outcome>>;
+pub(super) type Later = watch::Receiver<Option<SubmissionOutcome>>;
 
 /// Accepted and pending submissions of a node.
 pub struct Duplicates {

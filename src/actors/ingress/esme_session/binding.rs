@@ -1,12 +1,23 @@
 //! Who may bind: system_id, address, password, system_type, number of binds; and how the others are
 //! refused.
 
-use super::*;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
+
+use super::EsmeSession;
+use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::bind_guard::BindRefusal;
 use crate::actors::ingress::verifier::Busy;
 use crate::actors::runtime::locks::lock;
+use crate::actors::session::bind_permits;
+use crate::actors::session::core::LINGER;
+use crate::clock;
 use crate::domain::certificate::WantedCertificate;
-use crate::telemetry::metrics::ReasonLabel;
+use crate::smpp::session::{BindType, SessionState};
+use crate::smpp::{BindRequest, CommandStatus};
+use crate::telemetry::metrics::{ReasonLabel, status_label};
 
 impl EsmeSession {
     pub(super) fn authenticate(

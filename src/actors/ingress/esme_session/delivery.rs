@@ -2,14 +2,24 @@
 
 use std::borrow::Cow;
 
-use super::*;
+use actix::Handler;
+
+use super::EsmeSession;
+use crate::actors::context::plan::AccountPlan;
 use crate::actors::receipts::receipt;
 use crate::actors::routing::rewrite;
+use crate::actors::runtime::link::Outbox;
+use crate::actors::session::bound::Encode;
 use crate::actors::session::data_sm;
+use crate::actors::session::outgoing::Prepared;
 use crate::actors::session::server_end::{self, NUMBER};
-use crate::content::peer::PeerEncoding;
-use crate::content::{self, door};
-use crate::pb::Message;
+use crate::config::DeliverAs;
+use crate::content::peer::{PeerEncoding, shape};
+use crate::content::{self, door, pdu};
+use crate::pb::delivery::What;
+use crate::pb::{Alphabet, DeliverBatch, ForwardAlert, Message, ReportHeld};
+use crate::smpp::codec::decode;
+use crate::smpp::{Decoded, Leniency, encode_data_sm, encode_deliver_sm};
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
 /// its listener does; what a relay translates is as its protocol has it.

@@ -1,11 +1,17 @@
 //! Submissions on their way in: one batch per socket read to Ingest, answered after the commit.
 
-use super::*;
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::{EsmeSession, INTAKE};
+use crate::actors::ingress::ingest::Submit;
 use crate::actors::receipts::shown_id::{Digits, IdNotation};
+use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::server_end;
 use crate::content::compose::check_reference;
-use crate::pb::SubmitResult;
-use crate::smpp::{SubmitRespTail, Tlvs, encode_message_resp};
+use crate::pb::{SubmitReply, SubmitResult};
+use crate::smpp::{
+    CommandId, CommandStatus, SubmitRespTail, Tlvs, encode_deliver_sm_resp, encode_message_resp,
+};
 
 /// congestion_state from which on a peer is told (5.0 §4.8.4.18: 70-89 is the best load, from 90 on
 /// congestion is near).

@@ -6,13 +6,22 @@
 
 use std::collections::HashSet;
 
-use super::*;
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use bytes::Bytes;
+
+use super::EsmeSession;
+use crate::actors::ingress::ingest::Submit;
 use crate::actors::receipts::shown_id::IdNotation;
+use crate::actors::runtime::timed_mailbox::Timed;
 use crate::config::DistributionLists;
 use crate::content::door::ADDRESS;
+use crate::content::pdu;
 use crate::domain::address::{normalise, plain};
-use crate::pb::SubmitResult;
-use crate::smpp::{DestAddress, SubmitMulti, SubmitMultiResp, Tlvs, UnsuccessSme, tag};
+use crate::pb::{Kind, Submission, SubmitBatch, SubmitResult};
+use crate::smpp::{
+    Body, CommandId, CommandStatus, DestAddress, Pdu, SubmitMulti, SubmitMultiResp, SubmitSm, Tlvs,
+    UnsuccessSme, encode_error_resp, tag,
+};
 
 /// Most destinations after distribution lists are unfolded: ids of one batch follow one another.
 const MOST: usize = 4_000;

@@ -5,12 +5,17 @@
 //! what comes after them, so that they see what the ESME thinks is there.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use super::*;
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::EsmeSession;
 use crate::actors::ingress::operations::{self, Asker, Replaced};
 use crate::pb::Message;
-use crate::smpp::{CancelSm, QuerySm, ReplaceSm, SubmitSmResp};
-use crate::telemetry::metrics::OperationLabel;
+use crate::smpp::{
+    Body, CancelSm, CommandId, CommandStatus, Pdu, QuerySm, ReplaceSm, SubmitSmResp,
+};
+use crate::telemetry::metrics::{OperationLabel, status_label};
 
 /// Requests of one session that may wait before its socket is read again.
 const MOST: usize = 64;
@@ -34,7 +39,7 @@ pub(super) struct Operations {
 }
 
 /// What came of a request.
-enum Done {
+enum OperationResult {
     Answer(Box<Pdu>),
     Submit(Box<Message>),
 }
@@ -69,7 +74,7 @@ impl Operation {
         }
     }
 
-    async fn carry_out(self, asker: Asker, sequence: u32) -> Done {
+    async fn carry_out(self, asker: Asker, sequence: u32) -> OperationResult {
         let command_id = self.command_id();
         let result = match self {
             Self::Query(query) => operations::query_sm(&asker, &query)
@@ -83,7 +88,7 @@ impl Operation {
                 .map(|()| Body::ReplaceSmResp),
             Self::SubmitOver(message) => {
                 match operations::replace_present(&asker, *message).await {
-                    Ok(Replaced::Nothing(message)) => return Done::Submit(message),
+                    Ok(Replaced::Nothing(message)) => return OperationResult::Submit(message),
                     Ok(Replaced::Old(id)) => Ok(Body::SubmitSmResp(SubmitSmResp {
                         message_id: id.into(),
                         ..SubmitSmResp::default()
@@ -92,7 +97,7 @@ impl Operation {
                 }
             }
         };
-        Done::Answer(Box::new(match result {
+        OperationResult::Answer(Box::new(match result {
             Ok(body) => Pdu::response(CommandStatus::ESME_ROK, sequence, body),
             Err(status) => {
                 let body = Body::empty(command_id.response()).unwrap_or(Body::GenericNack);
@@ -158,8 +163,8 @@ impl EsmeSession {
             session.operations.running = false;
             session.operations.holding = false;
             match done {
-                Done::Answer(answer) => session.answer_operation(name, &answer),
-                Done::Submit(message) => {
+                OperationResult::Answer(answer) => session.answer_operation(name, &answer),
+                OperationResult::Submit(message) => {
                     session.core.submit(sequence, *message);
                     session.flush(ctx);
                 }

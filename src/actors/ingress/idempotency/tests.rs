@@ -38,20 +38,24 @@ impl Entrance {
         Request::new(self.node.account, key, "POST /v1/messages", body.as_bytes())
     }
 
-    async fn begin(&self, key: &str, body: &str) -> Begun {
+    async fn begin(&self, key: &str, body: &str) -> BegunRequest {
         begin(&self.node.context, self.request(key, body))
             .await
             .expect("the store answers")
     }
 
-    async fn claim(&self, key: &str, body: &str) -> Box<Claim> {
+    async fn claim(&self, key: &str, body: &str) -> Box<IdempotencyClaim> {
         match self.begin(key, body).await {
-            Begun::New(claim) => claim,
+            BegunRequest::New(claim) => claim,
             other => panic!("{}", name(&other)),
         }
     }
 
-    async fn submit(&self, claim: Box<Claim>, destinations: &[&str]) -> Vec<SubmitResult> {
+    async fn submit(
+        &self,
+        claim: Box<IdempotencyClaim>,
+        destinations: &[&str],
+    ) -> Vec<SubmitResult> {
         let accepted = accept_once(self.intake.clone(), self.batch(destinations), claim).await;
         results(accepted)
     }
@@ -80,19 +84,19 @@ fn results(mut accepted: Accepted) -> Vec<SubmitResult> {
     results
 }
 
-fn name(begun: &Begun) -> &'static str {
+fn name(begun: &BegunRequest) -> &'static str {
     match begun {
-        Begun::New(_) => "new",
-        Begun::Again(_) => "again",
-        Begun::OtherRequest => "other request",
-        Begun::InProgress => "in progress",
-        Begun::Full => "full",
+        BegunRequest::New(_) => "new",
+        BegunRequest::Again(_) => "again",
+        BegunRequest::OtherRequest => "other request",
+        BegunRequest::InProgress => "in progress",
+        BegunRequest::Full => "full",
     }
 }
 
-fn again(begun: Begun) -> IdempotentAnswer {
+fn again(begun: BegunRequest) -> IdempotentAnswer {
     match begun {
-        Begun::Again(answer) => answer,
+        BegunRequest::Again(answer) => answer,
         other => panic!("{}", name(&other)),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::accepted::{Accepted, Taken};
-use super::check::{Tokens, alphabet_of, check, full, route_by_id};
+use super::check::{SubmitTokens, alphabet_of, check, full, route_by_id};
 use super::entered;
 use super::in_line::{leave, wait_in_line};
 use super::intake::Intake;
@@ -16,7 +16,7 @@ use super::keys::Keys;
 use crate::actors::billing::balance::Reservation;
 use crate::actors::context::declined::Declined;
 use crate::actors::context::traced::{self, SubmissionTimes};
-use crate::actors::ingress::duplicates::{self, Admitted, Claim};
+use crate::actors::ingress::duplicates::{self, Claim, GuardedBatch};
 use crate::actors::multipart::stage::{self, Staged};
 use crate::actors::queue::dispatch;
 use crate::actors::receipts::{final_state, shown_id};
@@ -52,7 +52,7 @@ pub(super) struct Admission {
     places: usize,
     /// Messages that wait for a look-up, while they are not durable.
     in_line: Vec<u64>,
-    admitted: Admitted,
+    admitted: GuardedBatch,
     reservation: Reservation,
     results: Vec<SubmitResult>,
     was_written: bool,
@@ -94,7 +94,7 @@ impl Admission {
             routed: 0,
             places: 0,
             in_line: Vec::new(),
-            admitted: Admitted::default(),
+            admitted: GuardedBatch::default(),
             reservation: Reservation::default(),
             results: Vec::with_capacity(submissions.len()),
             was_written: false,
@@ -111,8 +111,8 @@ impl Admission {
     /// Checks rate, fields, times, addresses, routes and limits of the account.
     pub(super) async fn check(&mut self, submissions: Vec<Submission>) -> Vec<Checked> {
         let mut tokens = match &self.replay {
-            None => Tokens::take(&self.intake.node, self.sender, &submissions).await,
-            Some(_) => Tokens::UNLIMITED,
+            None => SubmitTokens::take(&self.intake.node, self.sender, &submissions).await,
+            Some(_) => SubmitTokens::UNLIMITED,
         };
         let (now, ordered) = (self.now(), (self.replay.as_ref(), self.to));
         let mut checked = Vec::with_capacity(submissions.len());
@@ -180,7 +180,7 @@ impl Admission {
             let Intake {
                 node, duplicates, ..
             } = self.intake.as_ref();
-            let admitted = Admitted::of(node, duplicates, self.sender, self.is_group, checked);
+            let admitted = GuardedBatch::of(node, duplicates, self.sender, self.is_group, checked);
             self.admitted = admitted.await;
             self.places = checked.len();
         }

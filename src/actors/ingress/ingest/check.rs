@@ -18,7 +18,7 @@ use crate::pb::{Alphabet, Kind, Message, ReplayOrder, Submission, SubmitCause, T
 use crate::smpp::{CommandStatus, time};
 
 /// How much a sender may submit now: one token for each short message that a handset receives.
-pub(super) struct Tokens {
+pub(super) struct SubmitTokens {
     /// `None` without a limit.
     left: Option<u32>,
     rate: f64,
@@ -27,7 +27,7 @@ pub(super) struct Tokens {
     refused: u64,
 }
 
-impl Tokens {
+impl SubmitTokens {
     pub(super) const UNLIMITED: Self = Self {
         left: None,
         rate: 0.0,

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::actors::ingress::idempotency::Claim;
+use crate::actors::ingress::idempotency::IdempotencyClaim;
 use crate::pb::SubmitResult;
 use crate::store::idempotency::IdempotencyRow;
 
@@ -14,9 +14,9 @@ pub(super) enum Keys {
     #[default]
     None,
     /// The batch is one request.
-    All(Box<Claim>),
+    All(Box<IdempotencyClaim>),
     /// Each submission is one, by its sequence number.
-    Each(Vec<Claim>),
+    Each(Vec<IdempotencyClaim>),
 }
 
 // === impl Keys ===
@@ -50,7 +50,7 @@ impl Keys {
             Self::All(claim) => claim.kept(),
             Self::Each(claims) => {
                 let answered = claims.iter_mut().filter(|claim| claim.is_answered());
-                answered.for_each(Claim::kept);
+                answered.for_each(IdempotencyClaim::kept);
             }
         }
     }

@@ -22,7 +22,7 @@ use crate::tls::Server;
 
 /// Why a connection ends before its protocol begins.
 #[derive(Debug, Error)]
-pub(crate) enum Refused {
+pub(crate) enum ConnectionRefused {
     /// A probe: connected, said nothing, and went.
     #[error("closed before anything was said")]
     Silent,
@@ -41,18 +41,21 @@ pub(super) async fn announced(
     door: &Door,
     socket: &mut TcpStream,
     peer: SocketAddr,
-) -> Result<SocketAddr, Refused> {
+) -> Result<SocketAddr, ConnectionRefused> {
     let Some(balancers) = &door.proxy_from else {
         return Ok(peer);
     };
     if !balancers.allows(peer.ip()) {
-        return Err(Refused::Stranger);
+        return Err(ConnectionRefused::Stranger);
     }
     Ok(read_header(socket).await?.unwrap_or(peer))
 }
 
 /// Brings a connection to where its protocol begins.
-pub(crate) async fn enter(tls: Option<&Arc<Server>>, socket: TcpStream) -> Result<Wire, Refused> {
+pub(crate) async fn enter(
+    tls: Option<&Arc<Server>>,
+    socket: TcpStream,
+) -> Result<Wire, ConnectionRefused> {
     let Some(server) = tls else {
         return Ok(Wire::Plain(socket));
     };
@@ -64,7 +67,7 @@ pub(crate) async fn enter(tls: Option<&Arc<Server>>, socket: TcpStream) -> Resul
 }
 
 /// The address that a PROXY header announces; `None` when the load balancer speaks for itself.
-async fn read_header(socket: &mut TcpStream) -> Result<Option<SocketAddr>, Refused> {
+async fn read_header(socket: &mut TcpStream) -> Result<Option<SocketAddr>, ConnectionRefused> {
     let mut header = Vec::with_capacity(proxy::HEAD);
     while header.len() < proxy::HEAD {
         let missing = proxy::HEAD - header.len();
@@ -74,7 +77,7 @@ async fn read_header(socket: &mut TcpStream) -> Result<Option<SocketAddr>, Refus
             .await;
         match read {
             Ok(count) if count > 0 => {}
-            _ if header.is_empty() => return Err(Refused::Silent),
+            _ if header.is_empty() => return Err(ConnectionRefused::Silent),
             _ => return Err(proxy::BadHeader::CutOff.into()),
         }
         // What is no header may be shorter than one, and its sender waits for an answer.
@@ -90,16 +93,16 @@ async fn read_header(socket: &mut TcpStream) -> Result<Option<SocketAddr>, Refus
 }
 
 /// What a failed handshake means to the one who has to do something about it.
-fn refused(error: io::Error) -> Refused {
+fn refused(error: io::Error) -> ConnectionRefused {
     let Some(tls) = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<TlsError>())
     else {
         return match error.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
-                Refused::Tls("the client went away during the handshake".to_owned())
+                ConnectionRefused::Tls("the client went away during the handshake".to_owned())
             }
-            _ => Refused::Tls(error.to_string()),
+            _ => ConnectionRefused::Tls(error.to_string()),
         };
     };
     let meaning = match tls {
@@ -129,14 +132,14 @@ fn refused(error: io::Error) -> Refused {
             | AlertDescription::CertificateRevoked
             | AlertDescription::UnsupportedCertificate,
         ) => "the client does not accept our certificate",
-        _ => return Refused::Tls(tls.to_string()),
+        _ => return ConnectionRefused::Tls(tls.to_string()),
     };
-    Refused::Tls(format!("{meaning} ({tls})"))
+    ConnectionRefused::Tls(format!("{meaning} ({tls})"))
 }
 
-// === impl Refused ===
+// === impl ConnectionRefused ===
 
-impl Refused {
+impl ConnectionRefused {
     /// Says so in log and metrics; what strangers can cause is logged at a limited rate.
     pub(crate) fn tell(&self, node: &NodeContext, guard: &BindGuard, name: &str, peer: SocketAddr) {
         match self.reason() {

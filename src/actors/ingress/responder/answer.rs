@@ -41,7 +41,7 @@ pub struct Job {
 }
 
 /// What became of a message.
-pub enum Done {
+pub enum SubmissionResult {
     /// It has ended, or is in another queue.
     Settled,
     /// Nothing is written.
@@ -55,7 +55,11 @@ pub enum Done {
 }
 
 /// Answers a message, or ends it without an answer.
-pub async fn carry_out(node: Arc<NodeContext>, intake: Arc<Intake>, mut job: Job) -> Done {
+pub async fn carry_out(
+    node: Arc<NodeContext>,
+    intake: Arc<Intake>,
+    mut job: Job,
+) -> SubmissionResult {
     let plan = node.full_plan();
     let name = job
         .message
@@ -73,14 +77,14 @@ pub async fn carry_out(node: Arc<NodeContext>, intake: Arc<Intake>, mut job: Job
     match rule.map(|rule| (rule, &rule.action)) {
         Some((_, Action::Drop)) => {
             end(&node, job, "dropped").await;
-            Done::Settled
+            SubmissionResult::Settled
         }
         Some((rule, Action::Reply(reply))) => answer(node, intake, &plan, rule, reply, job).await,
         Some((_, Action::Deliver { .. })) | None => {
             let from = plan.responder.unwrap_or_default();
             match move_on(node, from, vec![*job.message], true).await {
-                CommitOutcome::Done => Done::Settled,
-                CommitOutcome::Not => Done::NotWritten,
+                CommitOutcome::Done => SubmissionResult::Settled,
+                CommitOutcome::Not => SubmissionResult::NotWritten,
             }
         }
     }
@@ -93,16 +97,16 @@ async fn answer(
     rule: &CompiledMoRule,
     reply: &MoReply,
     job: Job,
-) -> Done {
+) -> SubmissionResult {
     let text = content::text_of(&job.message).map(|text| composed(&text));
     if let Some(why) = unanswered(plan, &job.message, text.as_deref()) {
         node.metrics.replied(&rule.name, why);
         end(&node, job, why).await;
-        return Done::Settled;
+        return SubmissionResult::Settled;
     }
     let Some(account) = plan.account(&reply.account) else {
         // Rules without their account are not in the plan.
-        return Done::NotWritten;
+        return SubmissionResult::NotWritten;
     };
     let text = text.unwrap_or_default();
     let message = match written(rule, reply, &job.message, &text) {
@@ -138,14 +142,14 @@ async fn answer(
     accepted.pass_on();
     if status.is_ok() {
         node.metrics.replied(&rule.name, "sent");
-        return Done::Settled;
+        return SubmissionResult::Settled;
     }
     bucket.wanted = 1;
     limiter.give_back(&[bucket]).await;
     if ended {
         // The store has refused the row of the answer alone.
         node.metrics.replied(&rule.name, "refused");
-        return Done::Settled;
+        return SubmissionResult::Settled;
     }
     if FOR_NOW.contains(&status) {
         return later(&node, rule, &job, status);
@@ -229,10 +233,15 @@ fn bucket(rule: &CompiledMoRule, reply: &MoReply, message: &Message) -> BucketRe
     bucket
 }
 
-fn later(node: &NodeContext, rule: &CompiledMoRule, job: &Job, status: CommandStatus) -> Done {
+fn later(
+    node: &NodeContext,
+    rule: &CompiledMoRule,
+    job: &Job,
+    status: CommandStatus,
+) -> SubmissionResult {
     node.metrics.replied(&rule.name, "later");
     let doubled = FIRST_PAUSE * 2_u32.pow(job.attempt.saturating_sub(1).min(16));
-    Done::Later {
+    SubmissionResult::Later {
         status: status.0,
         attempt: job.attempt,
         pause: doubled.min(LONGEST_PAUSE),
@@ -244,10 +253,10 @@ async fn give_up(
     rule: &CompiledMoRule,
     job: Job,
     why: &'static str,
-) -> Done {
+) -> SubmissionResult {
     node.metrics.replied(&rule.name, why);
     end(node, job, why).await;
-    Done::Settled
+    SubmissionResult::Settled
 }
 
 /// Ends a message that nobody gets and that is not answered.

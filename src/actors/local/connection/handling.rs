@@ -20,7 +20,7 @@ use super::Connection;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::handlers::{Handler, ImsiRequest, PeerLink};
 use crate::actors::local::ends::{Answered, Ask, Brought, Ends, Handled, SessionOver};
-use crate::actors::local::handler_side::{Asked, End};
+use crate::actors::local::handler_side::{Asked, SessionEnd};
 use crate::actors::local::{network, peer};
 use crate::domain::queue_name::QueueName;
 use crate::pb::local::{Done, LookUp, Reason, from_smsc, to_smsc};
@@ -195,7 +195,7 @@ impl Handles<PeerLink> for Connection {
         side.ends += 1;
         let (brought, receiver) = mpsc::channel(BROUGHT);
         let number = side.ends;
-        side.end = Some(End { number, brought });
+        side.end = Some(SessionEnd { number, brought });
         let asks = connection.clone().recipient();
         let ends = Ends::new(receiver, asks, connection.clone().recipient());
         let is_network = QueueName::parse(&side.role).is_handsets();

@@ -2,8 +2,21 @@
 //!
 //! Called for each [`SentBatch`]. Rows are in the writer's queue before those of the receipts that follow.
 
+use std::sync::Arc;
+
+use actix::{AsyncContext, Context, WrapFuture};
+
 use super::addresses::fits;
-use super::*;
+use super::{Correlation, Match, RECENT, SentAttempt, earliest};
+use crate::actors::context::ports::UnwrittenAttempts;
+use crate::actors::context::traced;
+use crate::actors::receipts::confirms::Confirms;
+use crate::actors::receipts::{final_state, states};
+use crate::clock;
+use crate::domain::bind;
+use crate::pb::{Final, Message, MessageState, SentBatch};
+use crate::store::postgres::known_as;
+use crate::store::{SentRow, WriteBatch};
 
 impl Correlation {
     pub(super) fn sent(&mut self, batch: SentBatch, ctx: &mut Context<Self>) {

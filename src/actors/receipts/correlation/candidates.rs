@@ -4,9 +4,15 @@
 //! that of one message, and its hexadecimal form that of another: the subscriber's address in the receipt decides between
 //! them. Without one the receipt is parked until the form is sure: another subscriber's message must not end by it.
 
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
 use super::addresses::{fits, named, names_a_subscriber};
-use super::index::IndexEntry;
-use super::*;
+use super::index::{CorrelationKey, IdForm, IndexEntry};
+use super::{Correlation, EarlyReceipt, FoundMessage, Match, ok};
+use crate::pb::OperatorReceipt;
+use crate::store::Stored;
 
 /// A message whose id a receipt may have, in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

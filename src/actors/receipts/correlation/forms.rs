@@ -8,9 +8,19 @@
 //! it, and looks up the parked receipts again.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
 
 use super::addresses::{fits, named, names_a_subscriber};
-use super::*;
+use super::index::{self, CorrelationKey, IdForm};
+use super::{Correlation, EarlyReceipt, FoundMessage, Match, earliest};
+use crate::clock;
+use crate::config::MessageIdForm;
+use crate::pb::OperatorReceipt;
+use crate::store::Stored;
 
 /// After this many matching receipts a form is established: a match in another form must fit the
 /// addresses, too.

@@ -5,12 +5,17 @@
 //! rows of the others, which are deleted when that is settled or parked itself. Parts that came to different nodes are put
 //! together by the janitor, which reads what all have parked. Bounded by operator, by number and by time.
 
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 use bytes::Bytes;
 
 use super::gathered::ReceiptSoFar;
-use super::*;
+use super::{Correlation, ok};
 use crate::actors::receipts::said;
+use crate::clock;
+use crate::pb::{OperatorReceipt, ReceiptBatch, ReceiptResult};
+use crate::smpp::CommandStatus;
 use crate::smpp::receipt::joined;
+use crate::store::{ParkedRow, WriteBatch};
 
 /// Parts that are found in the store are no older, in milliseconds: the janitor reads them every minute.
 const FOUND_WITHIN_MS: i64 = 150_000;

@@ -6,9 +6,18 @@
 //! that no standard has ends nothing at all; it is kept for people to look at.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
 
 use super::last_heard::settle_page;
-use super::*;
+use super::{Correlation, Match, is_final, ok};
+use crate::clock;
+use crate::pb::{MessageState, OperatorReceipt, ReceiptResult};
+use crate::smpp::CommandStatus;
+use crate::store::WriteBatch;
 use crate::store::heard::HeardRow;
 
 /// Longest and shortest time between two looks for states that are due.

@@ -1,6 +1,8 @@
 //! Intermediate states: they end nothing, and are passed on to senders that requested them.
 
-use super::*;
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::{Correlation, Match, ok};
 use crate::actors::receipts::notification;
 
 impl Correlation {

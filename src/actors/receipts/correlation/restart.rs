@@ -1,6 +1,11 @@
 //! Restart after a failure: Correlation reads its state from the store.
 
-use super::*;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Supervised, WrapFuture};
+
+use super::Correlation;
+use super::awaited::Awaited;
 
 impl Supervised for Correlation {
     /// The index is read from the store again; messages that arrive meanwhile wait in the mailbox.

@@ -3,10 +3,19 @@
 //! A message ends once. Its earlier final state stays (UNKNOWN if the wait for its receipt timed out).
 //! The receipt is answered, so that the operator does not repeat it, and counted.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use super::*;
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::forget::final_of;
+use super::{Correlation, Match, UncorrelatedReceipt, is_final, ok};
 use crate::actors::context::plan::target_of;
+use crate::actors::receipts::final_state;
+use crate::clock;
+use crate::pb::{MessageState, OperatorReceipt, ReceiptResult};
+use crate::smpp::CommandStatus;
+use crate::store::WriteBatch;
 
 impl Correlation {
     /// Ends the matched messages and answers the operator after the commit. Intermediate states are

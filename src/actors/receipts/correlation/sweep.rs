@@ -1,7 +1,16 @@
 //! Keeps the index within its memory limit, and ends messages that wait longer than the TTL of their
 //! operator.
 
-use super::*;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::{Correlation, last_heard};
+use crate::actors::context::NodeContext;
+use crate::actors::receipts::{final_state, parts};
+use crate::clock;
+use crate::pb::{Final, MessageState};
+use crate::store::{MessageStage, WriteBatch};
 
 impl Correlation {
     pub(super) fn spill(&mut self, ctx: &mut Context<Self>) {

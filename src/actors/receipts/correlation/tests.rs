@@ -4,7 +4,10 @@ use super::*;
 use crate::actors::cluster::tests::Shelf;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::test_support::{self, TestNode};
+use crate::clock;
 use crate::config::Config;
+use crate::smpp::CommandStatus;
+use crate::store::WriteBatch;
 use crate::store::cluster::LeasedResource;
 
 /// Waits for the gauge of parked receipts, which is updated many times a second; fails after minutes.

@@ -1,10 +1,26 @@
 //! Receipts that match nothing yet: looked up in the spilled hours, held briefly, parked durably, and
 //! tried again.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
+
 use super::addresses::fits;
+use super::index::CorrelationKey;
+use super::parked::{self, Late, Parked};
 use super::sweep::drop_parked;
-use super::*;
+use super::{
+    Correlation, EARLY, EarlyReceipt, FoundMessage, Match, UncorrelatedReceipt, earliest, is_final,
+    ok,
+};
+use crate::clock;
+use crate::domain::id;
 use crate::domain::share::FairShares;
+use crate::pb::{Message, OperatorReceipt, ReceiptResult};
+use crate::smpp::CommandStatus;
+use crate::store::{ParkedRow, WriteBatch};
 
 /// All parked receipts are compared every this many rounds.
 const RETRY_ALL: u32 = 60;

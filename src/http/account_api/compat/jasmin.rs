@@ -11,7 +11,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
 
 use super::args::{Args, Unreadable};
-use super::login::{Login, Shut, login};
+use super::login::{CompatLogin, Shut, login};
 use super::{State, plain, submit};
 use crate::actors::ingress::account_api::{Reason, Refused};
 use crate::clock;
@@ -25,7 +25,7 @@ const NOT_DEFINED: &str = "ND";
 
 /// An answer that is an error.
 #[derive(Debug, PartialEq, Eq)]
-struct Failure {
+struct JasminError {
     status: StatusCode,
     said: String,
 }
@@ -65,43 +65,43 @@ pub(super) async fn ping() -> HttpResponse {
     plain(StatusCode::OK, "Jasmin/PONG".to_owned())
 }
 
-async fn submitted(request: &HttpRequest, state: &State, body: &[u8]) -> Result<u64, Failure> {
+async fn submitted(request: &HttpRequest, state: &State, body: &[u8]) -> Result<u64, JasminError> {
     let args = read(request, body)?;
     fields::check(&args, fields::SEND)?;
     order::has_content(&args)?;
     let login = enter(request, state, &args, KeyRole::Send).await?;
     if state.api.is_draining() {
-        return Err(Failure::cannot_send());
+        return Err(JasminError::cannot_send());
     }
     let message = order::message(&args, &login.account, clock::now_ms())?;
     let results = submit(request, state, &login.account, vec![message]).await;
     match results.and_then(|mut results| results.pop()) {
         Some(Ok(id)) => Ok(id),
-        Some(Err(refused)) => Err(Failure::from_refusal(&refused, &args)),
-        None => Err(Failure::cannot_send()),
+        Some(Err(refused)) => Err(JasminError::from_refusal(&refused, &args)),
+        None => Err(JasminError::cannot_send()),
     }
 }
 
-async fn rated(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value, Failure> {
+async fn rated(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value, JasminError> {
     let args = read(request, body)?;
     fields::check(&args, fields::RATE)?;
     let login = enter(request, state, &args, KeyRole::Send).await?;
     let message = order::message(&args, &login.account, clock::now_ms())?;
     let estimate = state.api.estimate(&login.account, message);
     if let Some(refused) = estimate.refused {
-        return Err(Failure::from_refusal(&refused, &args));
+        return Err(JasminError::from_refusal(&refused, &args));
     }
     let segments = estimate.segments.max(1);
     let unit = estimate.price.unwrap_or(0) as f64 / f64::from(segments);
     Ok(json!({ "unit_rate": unit, "submit_sm_count": segments }))
 }
 
-async fn left(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value, Failure> {
+async fn left(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value, JasminError> {
     let args = read(request, body)?;
     fields::check(&args, fields::BALANCE)?;
     let login = enter(request, state, &args, KeyRole::Read).await?;
     let balance = state.api.balance(&login.account).await;
-    let balance = balance.map_err(|_| Failure {
+    let balance = balance.map_err(|_| JasminError {
         status: StatusCode::INTERNAL_SERVER_ERROR,
         said: "System error".to_owned(),
     })?;
@@ -117,9 +117,9 @@ async fn left(request: &HttpRequest, state: &State, body: &[u8]) -> Result<Value
     Ok(json!({ "balance": credits, "sms_count": messages }))
 }
 
-fn read(request: &HttpRequest, body: &[u8]) -> Result<Args, Failure> {
+fn read(request: &HttpRequest, body: &[u8]) -> Result<Args, JasminError> {
     Args::of_form_or_json(request, body).map_err(|why| {
-        Failure::invalid(match why {
+        JasminError::invalid(match why {
             Unreadable::Kind => "The body is neither a form nor a JSON object.",
             Unreadable::TooMany => "There are too many arguments.",
         })
@@ -131,22 +131,22 @@ async fn enter(
     state: &State,
     args: &Args,
     role: KeyRole,
-) -> Result<Login, Failure> {
+) -> Result<CompatLogin, JasminError> {
     let name = args.text("username");
     let password = args.octets("password").cloned().unwrap_or_default();
     let login = login(request, state, &name, &password, role).await;
     login.map_err(|shut| match shut {
         Shut::Refused => {
             let said = format!("Authentication failure for username:{name}");
-            Failure::forbidden(said)
+            JasminError::forbidden(said)
         }
-        Shut::TooMany => Failure::forbidden(TOO_FAST),
-        Shut::NotNow => Failure::cannot_send(),
+        Shut::TooMany => JasminError::forbidden(TOO_FAST),
+        Shut::NotNow => JasminError::cannot_send(),
     })
 }
 
 /// Errors are JSON as well: a string.
-fn in_json(answer: Result<Value, Failure>) -> HttpResponse {
+fn in_json(answer: Result<Value, JasminError>) -> HttpResponse {
     let (status, value) = match answer {
         Ok(value) => (StatusCode::OK, value),
         Err(failure) => (failure.status, Value::String(failure.said)),
@@ -156,9 +156,9 @@ fn in_json(answer: Result<Value, Failure>) -> HttpResponse {
         .body(value.to_string())
 }
 
-// === impl Failure ===
+// === impl JasminError ===
 
-impl Failure {
+impl JasminError {
     fn invalid(said: impl Into<String>) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,

@@ -21,7 +21,7 @@ const NEVER: &str = "Not routable. Do not try again.";
 
 /// An answer that is no acceptance.
 #[derive(Debug, PartialEq, Eq)]
-struct Failure {
+struct KannelError {
     status: StatusCode,
     said: String,
 }
@@ -38,13 +38,13 @@ pub(super) async fn send(
     }
 }
 
-async fn answer(request: &HttpRequest, state: &State, body: &[u8]) -> Result<String, Failure> {
+async fn answer(request: &HttpRequest, state: &State, body: &[u8]) -> Result<String, KannelError> {
     let args = Args::of_form(request, body).map_err(|why| match why {
-        Unreadable::Kind => Failure {
+        Unreadable::Kind => KannelError {
             status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
             said: "Unsupported content-type, rejected".to_owned(),
         },
-        Unreadable::TooMany => Failure::rejected("Too many parameters, rejected"),
+        Unreadable::TooMany => KannelError::rejected("Too many parameters, rejected"),
     })?;
     let given = |name, other| args.either(name, other).cloned().unwrap_or_default();
     let (name, password) = (given("username", "user"), given("password", "pass"));
@@ -86,9 +86,9 @@ fn accepted(is_deferred: bool, denied: &[String]) -> String {
     }
 }
 
-// === impl Failure ===
+// === impl KannelError ===
 
-impl Failure {
+impl KannelError {
     /// What is wrong with a parameter.
     fn rejected(said: impl Into<String>) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl Failure {
     }
 }
 
-impl From<Shut> for Failure {
+impl From<Shut> for KannelError {
     fn from(shut: Shut) -> Self {
         let (status, said) = match shut {
             Shut::Refused => (StatusCode::FORBIDDEN, NO_ACCESS),
@@ -115,7 +115,7 @@ impl From<Shut> for Failure {
     }
 }
 
-impl From<&Refused> for Failure {
+impl From<&Refused> for KannelError {
     fn from(refused: &Refused) -> Self {
         let never = |why: &str| Self {
             status: StatusCode::FORBIDDEN,

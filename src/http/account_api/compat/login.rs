@@ -14,10 +14,10 @@ use crate::http::account_api::auth::own_key;
 use crate::http::{limit, peers};
 
 /// Whose request it is.
-pub(super) struct Login {
+pub(super) struct CompatLogin {
     pub account: Arc<AccountPlan>,
     /// Its place among those that the account has under way.
-    _busy: limit::Busy,
+    _busy: limit::ServedRequest,
 }
 
 /// Why a request is not served.
@@ -39,7 +39,7 @@ pub(super) async fn login(
     system_id: &str,
     password: &Bytes,
     role: KeyRole,
-) -> Result<Login, Shut> {
+) -> Result<CompatLogin, Shut> {
     let peer = peers::client(request).ok_or(Shut::Refused)?;
     let account = match by_key(request, state, system_id, password, role).await {
         ByKey::Account(account) => account,
@@ -60,7 +60,7 @@ pub(super) async fn login(
     // The names of API keys have no such prefix: they count on their own.
     let busy = format!("login {system_id}");
     let busy = state.clients.begin(&busy, state.max_requests);
-    Ok(Login {
+    Ok(CompatLogin {
         account,
         _busy: busy.ok_or(Shut::TooMany)?,
     })

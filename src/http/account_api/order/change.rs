@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::fields::time;
 use super::shape::{AlphabetName, MessageOrder};
-use crate::actors::ingress::account_api::Change;
+use crate::actors::ingress::account_api::MessageChange;
 use crate::http::json;
 use crate::http::problem::Problem;
 
@@ -48,11 +48,11 @@ impl ChangeOrder {
     ///
     /// # Errors
     /// It cannot be read, or changes nothing.
-    pub(in crate::http::account_api) fn read(octets: &[u8]) -> Result<Change, Problem> {
+    pub(in crate::http::account_api) fn read(octets: &[u8]) -> Result<MessageChange, Problem> {
         json::of::<Self>(octets)?.change()
     }
 
-    fn change(self) -> Result<Change, Problem> {
+    fn change(self) -> Result<MessageChange, Problem> {
         let send_at = self.send_at.as_deref().map(|text| time("send_at", text));
         let send_at = send_at.transpose()?;
         let receipt = self.receipt;
@@ -84,7 +84,7 @@ impl ChangeOrder {
                 "nothing changes; give text, data, send_at, valid_until, valid_for or receipt";
             return Err(Problem::bad_value("body", detail));
         }
-        Ok(Change {
+        Ok(MessageChange {
             body,
             send_at,
             expiry,
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::actors::ingress::account_api::Expiry;
 
-    fn read(json: &str) -> Result<Change, Problem> {
+    fn read(json: &str) -> Result<MessageChange, Problem> {
         ChangeOrder::read(json.as_bytes())
     }
 

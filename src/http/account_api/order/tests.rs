@@ -8,7 +8,7 @@ use crate::content::{segments, text_of};
 
 const NOW: i64 = 1_700_000_000_000;
 
-fn drafts(body: &Value) -> Result<Vec<Drafted>, Problem> {
+fn drafts(body: &Value) -> Result<Vec<DraftResult>, Problem> {
     read(body.to_string().as_bytes(), NOW, &Numbers::default())
 }
 
@@ -175,7 +175,7 @@ fn filling(octets: usize, recipients: usize) -> Value {
 }
 
 /// How many drafts are messages; every other one must be refused because of its text.
-fn accepted(drafts: &[Drafted]) -> usize {
+fn accepted(drafts: &[DraftResult]) -> usize {
     let refused = drafts.iter().filter_map(|one| one.message.as_ref().err());
     for problem in refused.clone() {
         assert_eq!(problem.details().field.as_deref(), Some("text"));

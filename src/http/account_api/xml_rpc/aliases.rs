@@ -1,8 +1,8 @@
 //! Ids in calls and answers: where the Redis SMS platform makes them, those of its counter, otherwise ours.
 
 use super::super::messages::{Once, outcomes};
-use super::super::order::Drafted;
-use super::super::view::Outcome;
+use super::super::order::DraftResult;
+use super::super::view::RecipientOutcome;
 use super::session::Session;
 use crate::http::account_api::auth::Caller;
 use crate::http::problem::Problem;
@@ -12,9 +12,9 @@ use crate::http::v1::messages::message_id;
 pub(super) async fn submitted(
     session: &Session<'_>,
     caller: &Caller,
-    mut drafts: Vec<Drafted>,
+    mut drafts: Vec<DraftResult>,
     once: Option<Once>,
-) -> Result<Vec<Outcome>, Problem> {
+) -> Result<Vec<RecipientOutcome>, Problem> {
     let (api, account) = (&session.state.api, &caller.account);
     let messages = drafts
         .iter_mut()
@@ -22,7 +22,7 @@ pub(super) async fn submitted(
     let messages = messages.map(|draft| &mut draft.message).collect();
     api.give_aliases(messages).await;
     let (mut all, _) = outcomes(session.request, api, account, drafts, once).await?;
-    let own = |one: &Outcome| one.id.as_ref().and_then(|id| id.parse().ok());
+    let own = |one: &RecipientOutcome| one.id.as_ref().and_then(|id| id.parse().ok());
     let ids: Vec<u64> = all.iter().filter_map(own).collect();
     // Those of a call that is carried out again are of the first time.
     let mut names = api.aliases_of(&ids).await?;

@@ -9,7 +9,7 @@ use crate::actors::ingress::account_api::MOST;
 use crate::content::compose::{self, ComposedBody, TextAlphabet};
 use crate::domain::callback::states;
 use crate::http::account_api::order::fields::{check_reference, source};
-use crate::http::account_api::order::{Draft, Drafted, chosen_states};
+use crate::http::account_api::order::{Draft, DraftResult, chosen_states};
 use crate::http::problem::Problem;
 use crate::numbers::{NotANumber, Numbers};
 use crate::pb::{ClientData, Message};
@@ -28,7 +28,7 @@ pub(super) fn drafts(
     order: XmlRpcValue,
     now: i64,
     written: &Numbers,
-) -> Result<Vec<Drafted>, Problem> {
+) -> Result<Vec<DraftResult>, Problem> {
     let mut arguments = Arguments::of("message", order)?;
     let numbers = numbers(&mut arguments)?;
     let body = body(&mut arguments)?;
@@ -75,7 +75,7 @@ pub(super) fn drafts(
         let named = |wrong: NotANumber| {
             Problem::bad_value(&format!("user_numbers[{at}]"), wrong.to_string())
         };
-        Drafted {
+        DraftResult {
             message: read.map_err(named),
             to: number,
             reference: reference.clone(),

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::http::account_api::State;
 use crate::http::account_api::auth::{Caller, begin, known};
 use crate::http::auth::{bearer, slowed};
-use crate::http::limit::Busy;
+use crate::http::limit::ServedRequest;
 use crate::http::peers;
 use crate::http::problem::Problem;
 use crate::xml_rpc::XmlRpcValue;
@@ -23,7 +23,7 @@ pub(super) struct Session<'r> {
     pub state: &'r State,
     shown: Shown,
     /// Its place among the requests of its key, as soon as that is known.
-    _busy: Option<Busy>,
+    _busy: Option<ServedRequest>,
 }
 
 /// What the request has shown so far.

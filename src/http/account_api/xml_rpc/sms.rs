@@ -6,12 +6,12 @@ use super::arguments::{only, text_of, wrong_type};
 use super::order;
 use super::session::Session;
 use crate::actors::ingress::account_api::MOST;
-use crate::actors::ingress::account_api::{Seen, Step};
+use crate::actors::ingress::account_api::{MessageStep, SeenMessage};
 use crate::clock;
 use crate::domain::moment;
 use crate::http::account_api::auth::Caller;
 use crate::http::account_api::messages::{Once, check_key, refuse_while_draining};
-use crate::http::account_api::view::Outcome;
+use crate::http::account_api::view::RecipientOutcome;
 use crate::http::problem::Problem;
 use crate::xml_rpc::{XmlRpcValue, response};
 
@@ -118,15 +118,15 @@ fn once(
 }
 
 /// The result of an order; the fault of its first message if none was accepted.
-fn sent(outcomes: Vec<Outcome>) -> Result<XmlRpcValue, Fault> {
-    let fault = |outcome: &Outcome| outcome.error.as_ref().map(Fault::from);
+fn sent(outcomes: Vec<RecipientOutcome>) -> Result<XmlRpcValue, Fault> {
+    let fault = |outcome: &RecipientOutcome| outcome.error.as_ref().map(Fault::from);
     let count = outcomes.len();
     let Some(id) = outcomes.iter().find_map(|one| one.id.clone()) else {
         let first = outcomes.iter().find_map(fault);
         return Err(first.unwrap_or_else(|| Problem::unavailable("nothing was accepted").into()));
     };
     let accepted = outcomes.iter().filter(|one| one.id.is_some()).count();
-    let message = |outcome: Outcome| {
+    let message = |outcome: RecipientOutcome| {
         let mut told = match (fault(&outcome), outcome.id) {
             (_, Some(id)) => members([
                 ("id", XmlRpcValue::String(id)),
@@ -171,13 +171,13 @@ async fn status(
 }
 
 /// `id`: as the caller has named it.
-fn shown(id: String, seen: Seen, steps: Vec<Step>) -> XmlRpcValue {
+fn shown(id: String, seen: SeenMessage, steps: Vec<MessageStep>) -> XmlRpcValue {
     let report_state = match (seen.ended_at, seen.state) {
         (None, _) => WAITING,
         (Some(_), "DELIVERED" | "ACCEPTED") => DELIVERED,
         (Some(_), _) => FAILED,
     };
-    let step = |(at, what): Step| {
+    let step = |(at, what): MessageStep| {
         let step = members([
             ("at", XmlRpcValue::DateTime(at)),
             ("what", XmlRpcValue::String(what)),

@@ -23,7 +23,7 @@ fn with(field: &str, value: Value) -> Value {
     command
 }
 
-fn read_json(command: &Value) -> Result<Command, Unfit> {
+fn read_json(command: &Value) -> Result<NatsCommand, Unfit> {
     read(
         command.to_string().as_bytes(),
         false,

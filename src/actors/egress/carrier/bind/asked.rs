@@ -1,6 +1,20 @@
 //! What a session asks of its bind at a gateway.
 
-use super::*;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+
+use super::{CarrierBind, CarrierPeer, VERSION};
+use crate::actors::egress::carrier::gateway::Gateway;
+use crate::actors::egress::carrier::pending::Waiting;
+use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::runtime::link::keep;
+use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use crate::carrier::session::{Closed, State as FarState};
+use crate::pb::PduDialect;
+use crate::smpp::codec::BadCommandLength;
+use crate::smpp::session::{BindType, SessionState, Tick};
+use crate::smpp::{CommandStatus, SubmitSm};
 
 impl<G: Gateway> CarrierPeer for CarrierBind<G> {
     fn bind(&mut self, now: Instant, bind_type: BindType, out: &mut BytesMut) {

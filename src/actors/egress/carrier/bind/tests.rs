@@ -4,11 +4,14 @@ use super::*;
 use crate::actors::context::binds::BindPort;
 use crate::actors::egress::carrier::gateway::session_of_theirs;
 use crate::actors::egress::carrier::sgip_of;
+use crate::actors::session::bound::{Encode, LiveView};
 use crate::actors::test_support::{TestNode, node_with};
 use crate::config::OperatorProtocol;
+use crate::pb::PduDialect;
 use crate::pb::delivery::What;
 use crate::sgip::bodies::{BindResp, SubmitResp};
 use crate::sgip::{Body, Pdu, Sequence, Sgip};
+use crate::smpp::SubmitSm;
 
 const SECOND: Duration = Duration::from_secs(1);
 /// response_timeout, and enquire_link_interval, after which a bind without work sleeps.

@@ -1,8 +1,18 @@
 //! What time demands of a bind at a gateway: what was never sent goes back in time, what is overdue is given up once the
 //! gateway is known to be there, and a connection without work is closed and made anew.
 
-use super::*;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+
+use super::{CarrierBind, LATE_MEMORY};
+use crate::actors::egress::carrier::gateway::{self, Gateway};
+use crate::actors::egress::operator_event::OperatorEvent;
+use crate::actors::session::bound::InFlight;
+use crate::carrier;
+use crate::carrier::session::{Closed, State as FarState};
 use crate::config::OutcomePolicy;
+use crate::smpp::session::{CloseReason, SessionState};
 use crate::smpp::timers::Timers;
 use crate::smpp::window::WindowEntry;
 

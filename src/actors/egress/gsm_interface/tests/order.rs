@@ -1,6 +1,8 @@
 //! What follows a message of the same subscriber, and when.
 
 use super::*;
+use crate::config::OutcomePolicy;
+use crate::pb::MessageState;
 
 /// The message of a subscriber comes when the result of the one before is written, and not before.
 async fn comes_when_it_is_durable(core: &mut Core, fixture: &Fixture, second: u64) {

@@ -1,28 +1,28 @@
 //! Which parameters Jasmin knows, and what they may be.
 
-use super::Failure;
+use super::JasminError;
 use crate::http::account_api::compat::args::Args;
 
 /// A parameter.
-pub(super) struct Field {
+pub(super) struct JasminParameter {
     name: &'static str,
     is_needed: bool,
     fits: fn(&[u8]) -> bool,
 }
 
-const TO: Field = needed("to", is_number);
-const FROM: Field = optional("from", anything);
-const CODING: Field = optional("coding", is_coding);
-const USERNAME: Field = needed("username", is_something);
-const PASSWORD: Field = needed("password", is_something);
-const PRIORITY: Field = optional("priority", |value| matches!(value, [b'0'..=b'3']));
-const VALIDITY: Field = optional("validity-period", is_digits);
-const TAGS: Field = optional("tags", is_tags);
-const CONTENT: Field = optional("content", anything);
-const HEX_CONTENT: Field = optional("hex-content", anything);
+const TO: JasminParameter = needed("to", is_number);
+const FROM: JasminParameter = optional("from", anything);
+const CODING: JasminParameter = optional("coding", is_coding);
+const USERNAME: JasminParameter = needed("username", is_something);
+const PASSWORD: JasminParameter = needed("password", is_something);
+const PRIORITY: JasminParameter = optional("priority", |value| matches!(value, [b'0'..=b'3']));
+const VALIDITY: JasminParameter = optional("validity-period", is_digits);
+const TAGS: JasminParameter = optional("tags", is_tags);
+const CONTENT: JasminParameter = optional("content", anything);
+const HEX_CONTENT: JasminParameter = optional("hex-content", anything);
 
 /// Of `/send`.
-pub(super) const SEND: &[Field] = &[
+pub(super) const SEND: &[JasminParameter] = &[
     TO,
     FROM,
     CODING,
@@ -43,7 +43,7 @@ pub(super) const SEND: &[Field] = &[
 ];
 
 /// Of `/rate`.
-pub(super) const RATE: &[Field] = &[
+pub(super) const RATE: &[JasminParameter] = &[
     TO,
     FROM,
     CODING,
@@ -57,31 +57,31 @@ pub(super) const RATE: &[Field] = &[
 ];
 
 /// Of `/balance`.
-pub(super) const BALANCE: &[Field] = &[USERNAME, PASSWORD];
+pub(super) const BALANCE: &[JasminParameter] = &[USERNAME, PASSWORD];
 
 /// Checks the parameters of a request.
 ///
 /// # Errors
 /// One is not known, missing, or not what it may be; in this order, and the text says which.
-pub(super) fn check(args: &Args, fields: &[Field]) -> Result<(), Failure> {
+pub(super) fn check(args: &Args, fields: &[JasminParameter]) -> Result<(), JasminError> {
     if args.names().next().is_none() {
         let said = "Mandatory arguments not found, please refer to the HTTPAPI specifications.";
-        return Err(Failure::invalid(said));
+        return Err(JasminError::invalid(said));
     }
     let is_known = |name: &str| fields.iter().any(|field| field.name == name);
     if let Some(unknown) = args.names().find(|name| !is_known(name)) {
-        return Err(Failure::invalid(format!(
+        return Err(JasminError::invalid(format!(
             "Argument [{unknown}] is unknown."
         )));
     }
     for field in fields {
         match args.octets(field.name) {
             Some(value) if !(field.fits)(value) => {
-                return Err(Failure::of_value(field.name, args));
+                return Err(JasminError::of_value(field.name, args));
             }
             None if field.is_needed => {
                 let said = format!("Mandatory argument [{}] is not found.", field.name);
-                return Err(Failure::invalid(said));
+                return Err(JasminError::invalid(said));
             }
             _ => {}
         }
@@ -89,16 +89,16 @@ pub(super) fn check(args: &Args, fields: &[Field]) -> Result<(), Failure> {
     Ok(())
 }
 
-const fn needed(name: &'static str, fits: fn(&[u8]) -> bool) -> Field {
-    Field {
+const fn needed(name: &'static str, fits: fn(&[u8]) -> bool) -> JasminParameter {
+    JasminParameter {
         name,
         is_needed: true,
         fits,
     }
 }
 
-const fn optional(name: &'static str, fits: fn(&[u8]) -> bool) -> Field {
-    Field {
+const fn optional(name: &'static str, fits: fn(&[u8]) -> bool) -> JasminParameter {
+    JasminParameter {
         name,
         is_needed: false,
         fits,

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::json;
 
-use super::Failure;
+use super::JasminError;
 use crate::actors::context::plan::AccountPlan;
 use crate::content::compose::{self, ComposedBody, TextAlphabet};
 use crate::http::account_api::compat::args::Args;
@@ -19,9 +19,9 @@ const MAX_TAGS: usize = 1_000;
 ///
 /// # Errors
 /// There is none, or two.
-pub(super) fn has_content(args: &Args) -> Result<(), Failure> {
+pub(super) fn has_content(args: &Args) -> Result<(), JasminError> {
     match (args.octets("content"), args.octets("hex-content")) {
-        (None, None) => Err(Failure::invalid("content or hex-content not present.")),
+        (None, None) => Err(JasminError::invalid("content or hex-content not present.")),
         (Some(_), Some(_)) => Err(both()),
         _ => Ok(()),
     }
@@ -31,13 +31,17 @@ pub(super) fn has_content(args: &Args) -> Result<(), Failure> {
 ///
 /// # Errors
 /// A parameter asks for something that there is not.
-pub(super) fn message(args: &Args, account: &AccountPlan, now: i64) -> Result<Message, Failure> {
-    let source = source(&args.text("from")).map_err(|_| Failure::of_value("from", args))?;
+pub(super) fn message(
+    args: &Args,
+    account: &AccountPlan,
+    now: i64,
+) -> Result<Message, JasminError> {
+    let source = source(&args.text("from")).map_err(|_| JasminError::of_value("from", args))?;
     let destination = destination(&args.text("to"), &account.numbers)
-        .map_err(|_| Failure::of_value("to", args))?;
+        .map_err(|_| JasminError::of_value("to", args))?;
     let tags = args.text("tags");
     if tags.len() > MAX_TAGS {
-        return Err(Failure::of_value("tags", args));
+        return Err(JasminError::of_value("tags", args));
     }
     let client_data = (!tags.is_empty()).then(|| {
         let tags: Vec<&str> = tags.split(',').collect();
@@ -55,7 +59,7 @@ pub(super) fn message(args: &Args, account: &AccountPlan, now: i64) -> Result<Me
         text if text.is_empty() => None,
         text => match text.parse() {
             Ok(minutes) if minutes <= MAX_MINUTES => Some(minutes),
-            _ => return Err(Failure::of_value("validity-period", args)),
+            _ => return Err(JasminError::of_value("validity-period", args)),
         },
     };
     compose::set_times(
@@ -75,19 +79,19 @@ pub(super) fn message(args: &Args, account: &AccountPlan, now: i64) -> Result<Me
                 Unsupported::Nothing => "dlr-level",
                 Unsupported::NoUrl | Unsupported::Url(_) => "dlr-url",
             };
-            Failure::invalid(format!("Argument [{argument}]: {error}."))
+            JasminError::invalid(format!("Argument [{argument}]: {error}."))
         })?;
     }
     Ok(message)
 }
 
-fn both() -> Failure {
-    Failure::invalid("content and hex-content cannot be used both in same request.")
+fn both() -> JasminError {
+    JasminError::invalid("content and hex-content cannot be used both in same request.")
 }
 
 /// Text of coding 0 is UTF-8, and becomes the 7-bit alphabet with question marks for what that lacks; everything else
 /// is the octets of its data_coding already.
-fn body(args: &Args) -> Result<ComposedBody, Failure> {
+fn body(args: &Args) -> Result<ComposedBody, JasminError> {
     let coding = args.text("coding").parse().unwrap_or(0);
     let octets = match (args.octets("content"), args.octets("hex-content")) {
         (Some(_), Some(_)) => return Err(both()),
@@ -102,15 +106,15 @@ fn body(args: &Args) -> Result<ComposedBody, Failure> {
     compose::encoded(coding, Bytes::new(), octets).map_err(|_| of_content())
 }
 
-fn hexadecimal(args: &Args) -> Result<Bytes, Failure> {
+fn hexadecimal(args: &Args) -> Result<Bytes, JasminError> {
     let text = args.text("hex-content");
     hex("hex-content", &text)
-        .map_err(|_| Failure::invalid(format!("Invalid hex-content data: '{text}'")))
+        .map_err(|_| JasminError::invalid(format!("Invalid hex-content data: '{text}'")))
 }
 
 /// The content is not repeated: it may be long.
-fn of_content() -> Failure {
-    Failure::invalid("Argument [content] has an invalid value.")
+fn of_content() -> JasminError {
+    JasminError::invalid("Argument [content] has an invalid value.")
 }
 
 /// Reports by HTTP, if they are wanted. Without a URL nothing is sent, whatever `dlr` says.

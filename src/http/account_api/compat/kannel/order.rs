@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::super::args::Args;
 use super::super::reports::{MASK, ReportOrder};
 use super::super::{MAX_MINUTES, in_minutes};
-use super::Failure;
+use super::KannelError;
 use super::charset::{UTF_16, characters, has_mark};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::MOST;
@@ -60,7 +60,7 @@ struct Dcs {
 
 impl Order {
     /// Reads the parameters; the first fault is an error of the whole request, as in Kannel.
-    pub(super) fn read(args: &Args, account: &AccountPlan, now: i64) -> Result<Self, Failure> {
+    pub(super) fn read(args: &Args, account: &AccountPlan, now: i64) -> Result<Self, KannelError> {
         let (numbers, denied) = receivers(args, &account.numbers)?;
         let header = header(args)?;
         let mut template = template(args)?;
@@ -75,7 +75,8 @@ impl Order {
         dcs.body(args, header)?.carry(&mut template);
         if let Some(reports) = reports(args)? {
             let arranged = reports.arrange(account, &mut template);
-            arranged.map_err(|error| Failure::rejected(format!("DLR-Mask rejected: {error}")))?;
+            arranged
+                .map_err(|error| KannelError::rejected(format!("DLR-Mask rejected: {error}")))?;
         }
         let (receivers, numbers): (Vec<String>, Vec<Bytes>) = numbers.into_iter().unzip();
         let messages = numbers.into_iter().map(|destination| Message {
@@ -94,9 +95,9 @@ impl Order {
 type Receivers = Vec<(String, Bytes)>;
 
 /// The receivers, each once, and what is no number.
-fn receivers(args: &Args, written: &Numbers) -> Result<(Receivers, Vec<String>), Failure> {
+fn receivers(args: &Args, written: &Numbers) -> Result<(Receivers, Vec<String>), KannelError> {
     if args.octets("to").is_none() {
-        return Err(Failure::rejected("Missing receiver number, rejected"));
+        return Err(KannelError::rejected("Missing receiver number, rejected"));
     }
     let to = args.text("to");
     let (mut numbers, mut denied) = (Receivers::new(), Vec::new());
@@ -108,45 +109,47 @@ fn receivers(args: &Args, written: &Numbers) -> Result<(Receivers, Vec<String>),
         }
         if numbers.len() + denied.len() > MOST {
             let said = format!("More than {MOST} receivers, rejected");
-            return Err(Failure::rejected(said));
+            return Err(KannelError::rejected(said));
         }
     }
     match (numbers.is_empty(), denied.is_empty()) {
         (false, _) => Ok((numbers, denied)),
-        (true, true) => Err(Failure::rejected(
+        (true, true) => Err(KannelError::rejected(
             "Empty receiver number not allowed, rejected",
         )),
-        (true, false) => Err(Failure::rejected(
+        (true, false) => Err(KannelError::rejected(
             "Number(s) has/have been denied by white- and/or black-lists.",
         )),
     }
 }
 
-fn header(args: &Args) -> Result<Bytes, Failure> {
+fn header(args: &Args) -> Result<Bytes, KannelError> {
     let header = args.octets("udh").cloned().unwrap_or_default();
     match header.first() {
-        Some(length) if usize::from(*length) + 1 != header.len() => Err(Failure::misformed("UDH")),
+        Some(length) if usize::from(*length) + 1 != header.len() => {
+            Err(KannelError::misformed("UDH"))
+        }
         Some(_) if header.len() > MAX_HEADER => {
-            Err(Failure::rejected("UDH field is too long, rejected"))
+            Err(KannelError::rejected("UDH field is too long, rejected"))
         }
         _ => Ok(header),
     }
 }
 
 /// What the messages have in common, but for text and times.
-fn template(args: &Args) -> Result<Message, Failure> {
+fn template(args: &Args) -> Result<Message, KannelError> {
     for (name, field) in [("compress", "Compress"), ("meta-data", "Meta-data")] {
         if !["", "0"].contains(&args.text(name).trim()) {
             let said = format!("{field} is not supported, rejected");
-            return Err(Failure::rejected(said));
+            return Err(KannelError::rejected(said));
         }
     }
-    let source =
-        source(&args.text("from")).map_err(|_| Failure::rejected("Sender misformed, rejected"))?;
+    let source = source(&args.text("from"))
+        .map_err(|_| KannelError::rejected("Sender misformed, rejected"))?;
     let account = args.text("account");
     if account.len() > MAX_ACCOUNT || account.contains(NOT_IN_ACCOUNT) {
         let said = "Account field misformed or too long, rejected";
-        return Err(Failure::rejected(said));
+        return Err(KannelError::rejected(said));
     }
     let service_type = args
         .octets("binfo")
@@ -155,7 +158,7 @@ fn template(args: &Args) -> Result<Message, Failure> {
         || !service_type.is_ascii()
         || service_type.contains(&0)
     {
-        return Err(Failure::misformed("Binfo"));
+        return Err(KannelError::misformed("Binfo"));
     }
     let rpi = octet(args, "rpi", "RPI", 2)?.unwrap_or(0);
     let client_data = (!account.is_empty()).then(|| {
@@ -173,7 +176,7 @@ fn template(args: &Args) -> Result<Message, Failure> {
     })
 }
 
-fn reports(args: &Args) -> Result<Option<ReportOrder>, Failure> {
+fn reports(args: &Args) -> Result<Option<ReportOrder>, KannelError> {
     let url = args
         .either("dlr-url", "dlrurl")
         .filter(|url| !url.is_empty());
@@ -183,7 +186,7 @@ fn reports(args: &Args) -> Result<Option<ReportOrder>, Failure> {
         url.starts_with("http://") || url.starts_with("https://")
     };
     if !url.as_ref().is_none_or(is_url) {
-        return Err(Failure::misformed("DLR-URL"));
+        return Err(KannelError::misformed("DLR-URL"));
     }
     let name = match args.octets("dlr-mask") {
         Some(_) => "dlr-mask",
@@ -200,18 +203,18 @@ fn reports(args: &Args) -> Result<Option<ReportOrder>, Failure> {
 }
 
 /// A number from 0; -1 and nothing are none.
-fn number(args: &Args, name: &str, field: &str, most: i64) -> Result<Option<i64>, Failure> {
+fn number(args: &Args, name: &str, field: &str, most: i64) -> Result<Option<i64>, KannelError> {
     let text = args.text(name);
     match text.trim() {
         "" | "-1" => Ok(None),
         text => match text.parse() {
             Ok(number) if (0..=most).contains(&number) => Ok(Some(number)),
-            _ => Err(Failure::misformed(field)),
+            _ => Err(KannelError::misformed(field)),
         },
     }
 }
 
-fn octet(args: &Args, name: &str, field: &str, most: u8) -> Result<Option<u8>, Failure> {
+fn octet(args: &Args, name: &str, field: &str, most: u8) -> Result<Option<u8>, KannelError> {
     let number = number(args, name, field, most.into())?;
     Ok(number.and_then(|number| u8::try_from(number).ok()))
 }
@@ -219,7 +222,7 @@ fn octet(args: &Args, name: &str, field: &str, most: u8) -> Result<Option<u8>, F
 // === impl Dcs ===
 
 impl Dcs {
-    fn read(args: &Args, header: &[u8]) -> Result<Self, Failure> {
+    fn read(args: &Args, header: &[u8]) -> Result<Self, KannelError> {
         let class = octet(args, "mclass", "MClass", 3)?;
         let is_alternative = octet(args, "alt-dcs", "Alt-DCS", 1)? == Some(1);
         let waiting = octet(args, "mwi", "MWI", 7)?;
@@ -231,7 +234,7 @@ impl Dcs {
         };
         // There is no indication in data (3GPP TS 23.038 §4).
         if waiting.is_some() && coding == Coding::Octets {
-            return Err(Failure::misformed("MWI"));
+            return Err(KannelError::misformed("MWI"));
         }
         Ok(Self {
             coding,
@@ -270,8 +273,8 @@ impl Dcs {
     }
 
     /// The text behind its header.
-    fn body(self, args: &Args, header: Bytes) -> Result<ComposedBody, Failure> {
-        let wrong = || Failure::rejected("Charset or body misformed, rejected");
+    fn body(self, args: &Args, header: Bytes) -> Result<ComposedBody, KannelError> {
+        let wrong = || KannelError::rejected("Charset or body misformed, rejected");
         let octets = args.octets("text").cloned().unwrap_or_default();
         let charset = match args.text("charset") {
             none if none.is_empty() && self.coding == Coding::Ucs2 && has_mark(&octets) => {
@@ -282,7 +285,7 @@ impl Dcs {
         let in_alphabet = |alphabet| {
             let text = characters(&octets, &charset).ok_or_else(wrong)?;
             let body = compose::text(&text, alphabet, false).map_err(|_| wrong())?;
-            Ok::<Bytes, Failure>(body.octets)
+            Ok::<Bytes, KannelError>(body.octets)
         };
         let octets = match self.coding {
             Coding::Octets => octets,
