@@ -387,10 +387,11 @@ class World:
     def leases_lost(self):
         return sum(node.log().count(LEASE_LOST) for node in self.nodes)
 
-    def wait_until_ready(self, patience=90):
+    def wait_until_ready(self, patience=90, tend=lambda: None):
+        """Until all wanted nodes are ready; `tend` starts those again that could not reach what they need."""
         for node in self.nodes:
             if node.wanted:
-                until(f"{node.name} to be ready", node.is_ready, patience)
+                until(f"{node.name} to be ready", lambda node=node: (tend(), node.is_ready())[1], patience)
 
     def stop(self):
         self.stop_heirs()
