@@ -89,6 +89,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "smsc account edit shop --set rate=100 --unset quota_per_day --yes",
         ],
     ),
+    (
+        "account notes",
+        &[
+            "smsc account notes shop",
+            "smsc account notes shop --add \"call Ann first, +44 20 7946 0000\"",
+        ],
+    ),
     ("account remove", &["smsc account remove shop --dry-run"]),
     ("operator list", &["smsc operator list --watch"]),
     ("operator show", &["smsc operator show up"]),
@@ -106,6 +113,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "smsc operator edit up --set binds=4 --set retry.max_attempts=5",
         ],
     ),
+    ("operator notes", &["smsc operator notes up"]),
     ("operator remove", &["smsc operator remove up --yes"]),
     ("route list", &["smsc route list"]),
     ("route show", &["smsc route show 44"]),
@@ -120,6 +128,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "route edit",
         &["smsc route edit uk --set to=backup,up --yes"],
     ),
+    ("route notes", &["smsc route notes 44"]),
     ("route remove", &["smsc route remove uk"]),
     (
         "route explain",

@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 
 use super::ask::confirm;
 use super::binds::operator_table;
-use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
 use super::diff;
-use crate::api::{Changed, Operators, Resource};
+use crate::api::{Changed, Note, Notes, Operators, Resource};
 use crate::config;
 use crate::domain::settings::ResourceKind;
 
@@ -49,6 +49,19 @@ pub enum ResourceCommand {
         how: How,
         #[command(flatten)]
         telling: CommandOutput,
+    },
+    /// Show notes on one, write or remove one.
+    Notes {
+        /// Its name.
+        name: String,
+        /// Write this note.
+        #[arg(long, value_name = "TEXT")]
+        add: Option<String>,
+        /// Remove the note with this id.
+        #[arg(long, value_name = "ID", conflicts_with = "add")]
+        remove: Option<String>,
+        #[command(flatten)]
+        listing: Listing,
     },
 }
 
@@ -99,6 +112,12 @@ pub fn run(kind: ResourceKind, order: ResourceCommand) -> anyhow::Result<()> {
         ResourceCommand::Add(change) => add(kind, &change),
         ResourceCommand::Edit(change) => edit(kind, &change),
         ResourceCommand::Remove { name, how, telling } => remove(kind, &name, how, &telling),
+        ResourceCommand::Notes {
+            name,
+            add,
+            remove,
+            listing,
+        } => notes(&format!("{}/{name}", kind.plural()), add, remove, &listing),
     }
 }
 
@@ -155,6 +174,37 @@ fn show(kind: ResourceKind, json: &Value, all: bool) -> OutputPage {
         }
     }
     OutputPage::default().facts(facts)
+}
+
+/// Writes a note about a resource, removes one, or shows the newest.
+fn notes(
+    about: &str,
+    add: Option<String>,
+    remove: Option<String>,
+    listing: &Listing,
+) -> anyhow::Result<()> {
+    if let Some(text) = add {
+        let order = serde_json::json!({ "about": about, "text": text });
+        let json = listing.open()?.post_json("/v1/notes", &order)?;
+        return listing.done(json, |note: Note| {
+            format!("{about} has the note {}", note.id)
+        });
+    }
+    if let Some(id) = remove {
+        let path = format!("/v1/notes/{}", client::segment(&id));
+        let json = listing.open()?.delete(&path)?;
+        return listing.done(json, |_: Value| format!("the note {id} is removed"));
+    }
+    let path = format!("/v1/notes?limit=1000&about={}", client::segment(about));
+    listing.show(&path, |found: Notes| {
+        let table = table_of!(&found.notes, |note| {
+            "note" => note.id.clone(),
+            "at" [2] => TableCell::time(note.at.as_deref()),
+            "by" [1] => note.by.clone(),
+            "text" => note.text.clone(),
+        });
+        table.into()
+    })
 }
 
 /// A setting as people write it on the command line.

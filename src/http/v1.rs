@@ -18,6 +18,7 @@ mod mo_rules;
 mod nats_sources;
 mod node;
 mod nodes;
+mod notes;
 mod operators;
 mod opt_outs;
 mod queues;
@@ -65,6 +66,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         operator_settings { Admin: put, delete; Read: rate; Admin: put_rate }
         operators { Operate: order }
         nodes { Read: list }
+        notes { Read: list; Operate: add, remove }
         archive { Read: show }
         damaged { Read: list; Operate: forget_all, forget_one }
         held { Read: list; Operate: order, order_one }

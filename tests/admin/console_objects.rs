@@ -44,7 +44,7 @@ fn everything_is_listed_made_changed_and_restored() {
     let events = browse(
         &smsc,
         "a_message_goes_through_a_new_account_and_operator,errors_stand_beside_their_keys,password_is_rotated,\
-         route_without_a_name_is_moved,bad_route_is_restored,conflict_is_shown_and_solved,opt_outs_and_balances_are_changed,\
+         route_without_a_name_is_moved,bad_route_is_restored,conflict_is_shown_and_solved,opt_outs_and_balances_are_changed,notes_are_written_and_removed,\
          versions_are_compared_and_restored,whole_configuration_is_kept_and_replaced,keyboard_is_enough,texts_are_no_markup",
     );
     // What people do often takes few clicks.

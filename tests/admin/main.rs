@@ -38,6 +38,7 @@ mod lookups;
 mod manual;
 mod metrics;
 mod nats_by_tls;
+mod notes;
 mod nothing_shows_texts;
 mod openapi_holds;
 mod operators_commands;

@@ -315,6 +315,24 @@ const all = {
     await page.close();
   },
 
+  /** What somebody has to know of an account or operator stands on its page. */
+  async notes_are_written_and_removed(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    for (const place of ['accounts/test', 'operators/up']) {
+      await visit(page, `config/${place}`);
+      await page.getByLabel('Write a note').fill(`ask Ann first ${ATTACK}`);
+      await page.getByRole('button', { name: 'Add note' }).click();
+      const note = page.getByRole('listitem').filter({ hasText: `ask Ann first ${ATTACK}` });
+      await note.getByText('admin token').waitFor();
+      assert.strictEqual(await page.evaluate(() => window.taken), undefined);
+      await note.getByRole('button', { name: 'Remove the note' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+      await page.getByText('There are none.').waitFor();
+    }
+    await page.close();
+  },
+
   async opt_outs_and_balances_are_changed(browser) {
     const page = await open(browser, { expected: /status of 400/ });
     await signIn(page);

@@ -265,10 +265,13 @@ fn everything_arrives_once_although_the_move_is_killed() {
     let top_ups = |store: &dyn Store| store.top_ups(names.account, u64::MAX, 10).wait();
     assert_eq!(top_ups(&shared), top_ups(&embedded));
     assert_eq!(shared.api_keys().wait(), embedded.api_keys().wait());
+    let notes = |store: &dyn Store| store.notes(None, u64::MAX, 10).wait().unwrap();
+    assert_eq!(notes(&shared), notes(&embedded));
     for (table, expected) in [
         ("dead", 1),
         ("top_ups", 2),
         ("api_keys", 1),
+        ("notes", 1),
         ("cdr", RECORDED.len() as i64),
         ("idempotency", REQUESTS as i64),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),

@@ -156,6 +156,7 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("an IMSI goes with its number", archive::erase_imsi),
         ("tokens are kept until removed", access::tokens),
         ("API keys are kept until removed", access::api_keys),
+        ("notes are kept until removed", access::notes),
         ("the audit log is read in pages", access::audit),
         ("opt-outs are followed by version", access::opt_outs),
         (

@@ -80,6 +80,28 @@ pub struct Queues {
     pub queues: Vec<Queue>,
 }
 
+/// `GET /v1/notes`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Notes {
+    /// The newest first.
+    pub notes: Vec<Note>,
+    /// `before` of the next page; null on the last one.
+    pub next_before: Option<String>,
+}
+
+/// A note on a resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Note {
+    pub id: String,
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// The resource: `accounts/SYSTEM_ID`, `operators/ID`.
+    pub about: String,
+    pub text: String,
+    /// Token and address of who wrote it.
+    pub by: String,
+}
+
 /// One queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Queue {

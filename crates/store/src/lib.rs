@@ -27,6 +27,7 @@ pub mod idempotency;
 pub mod keys;
 mod low_water;
 pub mod moving;
+pub mod notes;
 pub mod opt_out;
 pub mod outbox;
 pub mod pauses;
@@ -53,6 +54,7 @@ use tokio::sync::oneshot;
 use self::balance::TopUpRow;
 use self::keys::ApiKeyRow;
 use self::moving::MovedTable;
+use self::notes::NoteRow;
 use self::search::MAX_SCAN;
 use smsc_domain::id::{Aside, node};
 use smsc_proto::{Message, Refusal};
@@ -67,9 +69,10 @@ pub use self::rows::{
 pub use self::search::{FoundMessages, Search};
 
 /// Tables that `smsc migrate-store` moves whole.
-const MOVED_WHOLE: [MovedTable; 2] = [
+const MOVED_WHOLE: [MovedTable; 3] = [
     MovedTable::of::<ApiKeyRow>(),
     MovedTable::of::<TopUpRow>(),
+    MovedTable::of::<NoteRow>(),
 ];
 
 /// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
@@ -274,6 +277,7 @@ pub trait Store:
     + pauses::PauseStore
     + idempotency::IdempotencyStore
     + keys::ApiKeyStore
+    + notes::NoteStore
     + outbox::OutboxStore
     + settings::SettingsStore
     + sinks::SinkStore

@@ -1,10 +1,10 @@
 // One resource of the configuration: its form, a look at the difference before it is saved, what to do when somebody
 // else has changed it meanwhile, its history, and what people do next with it.
 
-import { del, get, may, postIf, put, segment } from "./api.js";
+import { del, get, may, post, postIf, put, remove as discard, segment } from "./api.js";
 import { fields, historyOf, review, warnings } from "./changes.js";
-import { failed, toast } from "./dialog.js";
-import { chip, h, heading, nothing, setText } from "./dom.js";
+import { confirm, failed, toast } from "./dialog.js";
+import { chip, field, h, heading, nothing, setText } from "./dom.js";
 import { balanceCard } from "./balance.js";
 import { resourceForm } from "./form.js";
 import { time } from "./format.js";
@@ -19,6 +19,52 @@ async function referredNames(kind) {
   const names = Object.fromEntries(wanted.map((plural, at) => [plural, found[at]]));
   if (names.gsm) names.gsm = [...names.gsm.map((name) => `gsm:${name}`), "test:delivered", "test:accepted", "test:dropped", "test:failed", "test:unreachable"];
   return names;
+}
+
+/** What people have written about a resource, and room to write more. */
+function notesCard(about) {
+  const list = h("ol", { class: "versions" });
+  const text = h("textarea", { name: "text", rows: 2, maxlength: 2000, required: true });
+  const problem = h("p", { class: "problem", role: "alert" });
+  const form = h("form", { class: "fields", hidden: !may("operate"), onsubmit: add }, field("Write a note", text),
+    problem, h("div", { class: "buttons" }, h("button", { type: "submit" }, "Add note")));
+
+  async function load() {
+    const { notes, next_before: more } = await get(`/v1/notes?limit=50&about=${segment(about)}`);
+    list.replaceChildren(...notes.map((one) => h("li", { class: "text" },
+      h("blockquote", {}, one.text),
+      h("div", { class: "version-head" }, h("span", { class: "quiet" }, one.by, ", ", time(one.at)),
+        may("operate") && h("button", { type: "button", class: "small", "aria-label": `Remove the note: ${one.text}`, onclick: () => drop(one) }, "Remove")))));
+    if (!notes.length) list.replaceChildren(h("li", { class: "quiet" }, "There are none."));
+    if (more) list.append(h("li", { class: "quiet" }, "Older ones: smsc ", about.split("/")[0].replace(/s$/, ""), " notes"));
+  }
+
+  async function add(event) {
+    event.preventDefault();
+    setText(problem, "");
+    try {
+      await post("/v1/notes", { about, text: text.value });
+      form.reset();
+      await load();
+    } catch (error) {
+      if (error.status === 401) failed(error);
+      else setText(problem, error.message);
+    }
+  }
+
+  async function drop(one) {
+    if (!await confirm({ title: "Remove this note?", text: one.text, action: "Remove", danger: true })) return;
+    try {
+      await discard(`/v1/notes/${one.id}`);
+      await load();
+      text.focus();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  load().catch(failed);
+  return h("section", { class: "card" }, h("h2", {}, "Notes"), list, form);
 }
 
 export default function object({ kind, name, query, tabs }) {
@@ -241,6 +287,7 @@ export default function object({ kind, name, query, tabs }) {
   function aside() {
     const cards = [];
     if (kind.plural === "accounts" && !isNew) cards.push(balanceCard(name));
+    if (!isNew) cards.push(notesCard(`${kind.plural}/${name}`));
     if (!isNew) cards.push(history());
     return h("div", { class: "stack last" }, cards.length ? cards : h("section", { class: "card" }, h("h2", {}, `About ${words.title.toLowerCase()}`),
       h("p", { class: "quiet" }, words.lead, " Only what is required must be filled in; everything else has a default.")));

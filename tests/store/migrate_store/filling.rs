@@ -8,6 +8,7 @@ use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpOutcome, TopUpRow}
 use smsc::store::heard::HeardRow;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
+use smsc::store::notes::{NoteRow, NoteStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::outbox::{CdrRow, EventReader, OutboxStore as _, ReaderOutcome, TakeEvents};
 use smsc::store::sinks::{ENDED, SinkStore as _, Wants, bit};
@@ -219,6 +220,13 @@ fn add_key(store: &SqliteStore) {
         used_at: 0,
     };
     assert_eq!(store.add_api_key(key).wait(), Ok(true));
+    let note = NoteRow {
+        id: 77,
+        about: "accounts/test".to_owned(),
+        text: "call Ann".to_owned(),
+        by: "somebody".to_owned(),
+    };
+    store.add_note(note).wait().unwrap();
 }
 
 /// The claim of an Idempotency-Key whose request came a while later.

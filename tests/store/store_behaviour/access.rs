@@ -3,6 +3,7 @@
 use smsc::domain::access::{AccessRole, KeyRole};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
 use smsc::store::keys::ApiKeyRow;
+use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
 
 use super::{Harness, id};
@@ -139,6 +140,44 @@ pub fn audit(h: &mut Harness) {
     assert_eq!(h.store().forget_audit(id(3), 1).wait(), Ok(1));
     assert_eq!(h.store().forget_audit(id(3), 10).wait(), Ok(1));
     assert_eq!(found(h, all), newest_first[..1]);
+}
+
+pub fn notes(h: &mut Harness) {
+    let note = |n: u64, about: &str| NoteRow {
+        id: id(n),
+        about: about.to_owned(),
+        text: format!("line {n}\nand another"),
+        by: "admin token from 127.0.0.1:1".to_owned(),
+    };
+    let rows = [
+        note(1, "accounts/a"),
+        note(2, "operators/a"),
+        note(3, "accounts/a"),
+    ];
+    for row in &rows {
+        h.store().add_note(row.clone()).wait().unwrap();
+    }
+    assert!(
+        h.store().add_note(note(3, "accounts/b")).wait().is_err(),
+        "the id is taken"
+    );
+    h.reopen();
+    let found = |h: &Harness, about: Option<&str>, below, limit| {
+        let about = about.map(str::to_owned);
+        h.store().notes(about, below, limit).wait().unwrap()
+    };
+    let [first, second, third] = rows;
+    assert_eq!(found(h, None, u64::MAX, 2), [third.clone(), second.clone()]);
+    assert_eq!(found(h, None, id(2), 10), std::slice::from_ref(&first));
+    let of_account = [third.clone(), first];
+    assert_eq!(found(h, Some("accounts/a"), u64::MAX, 10), of_account);
+    assert_eq!(found(h, Some("accounts/_"), u64::MAX, 10), []);
+    assert_eq!(
+        h.store().remove_note(id(1)).wait(),
+        Ok(Some(of_account[1].clone()))
+    );
+    assert_eq!(h.store().remove_note(id(1)).wait(), Ok(None));
+    assert_eq!(found(h, Some("accounts/a"), u64::MAX, 10), [third]);
 }
 
 pub fn opt_outs(h: &mut Harness) {

@@ -84,6 +84,7 @@ pub const UPGRADES: &[&str] = &[
     NATS_SOURCES,
     HEARD,
     CHECKSUMS,
+    NOTES,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -257,6 +258,12 @@ CREATE TABLE damaged(id INT NOT NULL, origin TEXT NOT NULL, found_at INT NOT NUL
 ";
 /// The first version with the table `damaged`.
 pub const WITH_DAMAGED: i64 = 21;
+
+/// Version 22: notes on resources.
+const NOTES: &str = "
+CREATE TABLE notes(id INTEGER PRIMARY KEY, about TEXT NOT NULL, text TEXT NOT NULL, by TEXT NOT NULL);
+CREATE INDEX notes_by_subject ON notes(about, id);
+";
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.
 pub fn check_library() -> Result<(), StoreError> {

@@ -1,4 +1,4 @@
-//! Questions about the configuration in the store, and changes to it.
+//! Questions about the configuration in the store, changes to it, and notes about its resources.
 
 use std::sync::Arc;
 
@@ -10,7 +10,12 @@ use crate::actors::control::settings::{
 };
 use crate::actors::routing::explain::{ExplainRoute, RouteExplanation, explain};
 use crate::actors::routing::explain_mo::{ExplainMo, MoRuleExplanation, explain_mo};
-use crate::domain::settings::ResourceKind;
+use crate::api::{Note, Notes, time};
+use crate::clock;
+use crate::domain::id;
+use crate::domain::settings::{ResourceKey, ResourceKind};
+use crate::pb::Refusal;
+use crate::store::notes::NoteRow;
 use crate::store::settings::VersionQuery;
 
 /// What the store holds and what this node has applied.
@@ -91,4 +96,62 @@ pub async fn route(admin: Arc<AdminContext>, ask: ExplainRoute) -> RouteExplanat
 pub async fn mo_rule(admin: Arc<AdminContext>, ask: ExplainMo) -> MoRuleExplanation {
     let known = (&*admin.intake.networks, &*admin.intake.imsis);
     explain_mo(&admin.node, known, &ask)
+}
+
+/// Notes about a resource, or about any, the newest first.
+pub async fn notes(
+    admin: Arc<AdminContext>,
+    about: Option<ResourceKey>,
+    before: u64,
+    limit: u32,
+) -> Result<Notes, Refusal> {
+    let about = about.map(|key| key.to_string());
+    let below = if before == 0 { u64::MAX } else { before };
+    let limit = limit as usize;
+    let found = admin.node.store.notes(about, below, limit).await?;
+    let last = found.last().filter(|_| found.len() >= limit);
+    Ok(Notes {
+        next_before: last.map(|last| last.id.to_string()),
+        notes: found.into_iter().map(note_of).collect(),
+    })
+}
+
+/// Writes a note about a resource.
+pub async fn add_note(
+    admin: Arc<AdminContext>,
+    about: ResourceKey,
+    text: String,
+    by: String,
+) -> Result<Note, Refusal> {
+    let settings = admin.node.store.settings().await?;
+    if !settings.settings.iter().any(|one| one.key == about) {
+        return Err(Refusal::not_found(format!("there is no {about}")));
+    }
+    let id = admin.node.next_id(clock::now_ms());
+    let note = NoteRow {
+        id: id.map_err(|ahead| Refusal::unavailable(ahead.to_string()))?,
+        about: about.to_string(),
+        text,
+        by,
+    };
+    admin.node.store.add_note(note.clone()).await?;
+    Ok(note_of(note))
+}
+
+/// Removes a note; answers with it.
+pub async fn remove_note(admin: Arc<AdminContext>, id: u64) -> Result<Note, Refusal> {
+    let removed = admin.node.store.remove_note(id).await?;
+    removed.map(note_of).ok_or_else(|| {
+        Refusal::not_found(format!("there is no note {id}; GET /v1/notes lists them"))
+    })
+}
+
+fn note_of(row: NoteRow) -> Note {
+    Note {
+        at: time(id::millis(row.id)),
+        id: row.id.to_string(),
+        about: row.about,
+        text: row.text,
+        by: row.by,
+    }
 }
