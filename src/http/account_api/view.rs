@@ -21,6 +21,7 @@ pub(in crate::http) struct Submitted {
 
 /// What became of a message to one recipient.
 #[derive(Debug, Default, Serialize, ToSchema)]
+#[schema(as = Outcome)]
 pub(in crate::http) struct RecipientOutcome {
     /// As the request wrote it.
     pub to: String,

@@ -135,6 +135,7 @@ pub(super) async fn replay(
 
 /// Which failed messages: each criterion that is given must fit.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = Filter)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FailedMessageFilter {
     /// Destination, exact.
