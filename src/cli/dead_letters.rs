@@ -80,15 +80,10 @@ fn table(messages: &[Message]) -> OutputTable {
         "to" => message.to.clone(),
         "accepted" [6] => TableCell::time(message.accepted_at.as_deref()),
         "attempts" [4] => TableCell::number(message.history.len() as u64),
-        "last at" [7] => last.map_or(&message.queue, |last| &last.queue)
-                .clone()
-                ,
+        "last at" [7] => last.map_or(&message.queue, |last| &last.queue).clone(),
         "bind" [3] => last.map(|last| last.bind.clone()),
         "answer" => last.map(|last| last.status.clone()),
-        "after" [2] => TableCell::right(
-                last.map(|last| format!("{} ms", last.latency_ms))
-                    .unwrap_or_default(),
-            ),
+        "after" [2] => TableCell::right(last.map(|last| format!("{} ms", last.latency_ms)).unwrap_or_default()),
         "replayed as" [1] => message.replayed_as.clone(),
     })
 }

@@ -15,7 +15,7 @@ use super::ask::confirm;
 use super::binds::operator_table;
 use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
 use super::diff;
-use crate::api::{Changed, Note, Notes, Operators, Resource};
+use crate::api::{Changed, Operators, Resource, ResourceNote, ResourceNotes};
 use crate::config;
 use crate::domain::settings::ResourceKind;
 
@@ -186,7 +186,7 @@ fn notes(
     if let Some(text) = add {
         let order = serde_json::json!({ "about": about, "text": text });
         let json = listing.open()?.post_json("/v1/notes", &order)?;
-        return listing.done(json, |note: Note| {
+        return listing.done(json, |note: ResourceNote| {
             format!("{about} has the note {}", note.id)
         });
     }
@@ -195,8 +195,8 @@ fn notes(
         let json = listing.open()?.delete(&path)?;
         return listing.done(json, |_: Value| format!("the note {id} is removed"));
     }
-    let path = format!("/v1/notes?limit=1000&about={}", client::segment(about));
-    listing.show(&path, |found: Notes| {
+    let path = format!("/v1/notes?limit=200&about={}", client::segment(about));
+    listing.show(&path, |found: ResourceNotes| {
         let table = table_of!(&found.notes, |note| {
             "note" => note.id.clone(),
             "at" [2] => TableCell::time(note.at.as_deref()),

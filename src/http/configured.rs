@@ -52,7 +52,7 @@ pub(super) fn configuration(
 }
 
 /// `own`: the requested resource, whose keys are named without it.
-pub(super) fn changed(changed: live::ConfigurationChange, own: Option<&ResourceKey>) -> Changed {
+pub(super) fn changed(changed: live::ConfigChangeResult, own: Option<&ResourceKey>) -> Changed {
     Changed {
         version: changed.version,
         changes: changed.changes.iter().map(ResourceChange::new).collect(),

@@ -4,7 +4,7 @@ use crate::harness::{Admin, Peer, Simulator, Smsc, submit, until};
 use serde_json::{Value, json};
 
 /// An SMSC whose operator is down, so that messages wait.
-fn start() -> Smsc {
+pub fn start() -> Smsc {
     Smsc::new()
         .account("test", "test")
         .operator("up", Simulator::new().address())

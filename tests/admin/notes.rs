@@ -1,15 +1,7 @@
 //! Notes on accounts and operators: by REST with each role, and on the command line.
 
-use crate::harness::{Simulator, Smsc};
+use crate::admin_access::start;
 use serde_json::{Value, json};
-
-fn start() -> Smsc {
-    Smsc::new()
-        .account("test", "test")
-        .operator("up", Simulator::new().address())
-        .route("", "up")
-        .start()
-}
 
 fn texts(page: &Value) -> Vec<&str> {
     let notes = page["notes"].as_array().unwrap().iter();
@@ -100,6 +92,32 @@ fn what_is_wrong_with_a_note_is_named() {
         "{said}"
     );
     assert_eq!(texts(&admin.get("/v1/notes")), Vec::<&str>::new());
+}
+
+#[test]
+fn a_resource_has_so_many_notes_at_most() {
+    let smsc = start();
+    let admin = smsc.admin();
+    let order = json!({ "about": "accounts/test", "text": "x" });
+    for _ in 0..200 {
+        assert_eq!(admin.call("POST", "/v1/notes", Some(&order)).0, 201);
+    }
+    let (status, said) = admin.call("POST", "/v1/notes", Some(&order));
+    assert_eq!(status, 409, "{said}");
+    assert!(
+        said["detail"].as_str().unwrap().contains("remove"),
+        "{said}"
+    );
+    let other = json!({ "about": "operators/up", "text": "x" });
+    assert_eq!(admin.call("POST", "/v1/notes", Some(&other)).0, 201);
+    let of_account = admin.get("/v1/notes?about=accounts/test&limit=1000");
+    assert_eq!(texts(&of_account).len(), 200);
+    let id = of_account["notes"][7]["id"].as_str().unwrap();
+    assert_eq!(
+        admin.call("DELETE", &format!("/v1/notes/{id}"), None).0,
+        204
+    );
+    assert_eq!(admin.call("POST", "/v1/notes", Some(&order)).0, 201);
 }
 
 #[test]

@@ -82,16 +82,16 @@ pub struct Queues {
 
 /// `GET /v1/notes`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Notes {
+pub struct ResourceNotes {
     /// The newest first.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ResourceNote>,
     /// `before` of the next page; null on the last one.
     pub next_before: Option<String>,
 }
 
 /// A note on a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Note {
+pub struct ResourceNote {
     pub id: String,
     #[schema(format = DateTime)]
     pub at: Option<String>,

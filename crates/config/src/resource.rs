@@ -41,7 +41,7 @@ impl Config {
         let mut all = Resources::new();
         for kind in ResourceKind::ALL {
             for_kind!(kind, One => for one in One::list(self) {
-                all.insert(ResourceKey::new(kind, one.own_name()), one.body());
+                all.insert(ResourceKey::new(kind, one.resource_name()), one.body());
             });
         }
         all
@@ -82,7 +82,7 @@ impl Config {
         let mut problems = Vec::new();
         for (key, body) in resources {
             let read =
-                for_kind!(key.kind, One => read::<One>(body).map(|one| one.put(&mut config)));
+                for_kind!(key.kind, One => read::<One>(body).map(|one| one.add_to(&mut config)));
             for problem in read.err().unwrap_or_default() {
                 problems.push(ConfigProblem::new(join(key, &problem.key), problem.message));
             }
@@ -150,7 +150,7 @@ impl Config {
     }
 
     fn key_at(&self, kind: ResourceKind, at: usize) -> Option<ResourceKey> {
-        let name = for_kind!(kind, One => One::list(self).get(at)?.own_name());
+        let name = for_kind!(kind, One => One::list(self).get(at)?.resource_name());
         Some(ResourceKey::new(kind, name))
     }
 }
@@ -204,7 +204,7 @@ pub fn accept(
     let given = &with_secrets_of(key.kind, given, old);
     for_kind!(key.kind, One => {
         let mut one: One = read_value(given)?;
-        one.call(&key.name)?;
+        one.take_name(&key.name)?;
         one.check_given(given)?;
         Ok(one.body())
     })
@@ -217,9 +217,9 @@ pub fn accept(
 pub fn name_of(kind: ResourceKind, given: &Json) -> Result<String, Vec<ConfigProblem>> {
     for_kind!(kind, One => {
         let Some(field) = One::NAME_FIELD else {
-            return Ok(One::default().own_name());
+            return Ok(One::default().resource_name());
         };
-        let name = read_value::<One>(given)?.own_name();
+        let name = read_value::<One>(given)?.resource_name();
         if name.is_empty() {
             Err(vec![ConfigProblem::new(field, "is missing")])
         } else {

@@ -4,52 +4,52 @@
 //! name is unique, and that audit entries are never changed, only removed when they are old.
 
 use super::Reply;
-use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
+use super::cold::{ColdRecord as _, ColdStatement, ColdTables, note_uses, record, values};
 use smsc_domain::access::AccessRole;
 
 /// Octets of a token's hash (SHA-256).
 pub const HASH: usize = 32;
 
 record! {
-/// One token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenRow in "tokens" {
-    /// Unique.
-    pub name: String,
-    pub hash: [u8; HASH],
-    pub role: AccessRole,
-    /// Unix milliseconds.
-    pub created_at: i64,
-    /// Who made it.
-    pub created_by: String,
-    /// Unix milliseconds, 0 for never.
-    pub expires_at: i64,
-    /// Unix milliseconds, coarse; 0 for never.
-    pub used_at: i64,
-}
+    /// One token.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct TokenRow in "tokens" {
+        /// Unique.
+        pub name: String,
+        pub hash: [u8; HASH],
+        pub role: AccessRole,
+        /// Unix milliseconds.
+        pub created_at: i64,
+        /// Who made it.
+        pub created_by: String,
+        /// Unix milliseconds, 0 for never.
+        pub expires_at: i64,
+        /// Unix milliseconds, coarse; 0 for never.
+        pub used_at: i64,
+    }
 }
 
 record! {
-/// One command or change, with what came of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuditRow in "audit" {
-    /// From the sequence of message ids: it carries the time, and ascends on every node.
-    pub id: u64,
-    /// Name of the token.
-    pub token: String,
-    /// Its role at that time.
-    pub role: String,
-    /// Where the request came from.
-    pub address: String,
-    pub method: String,
-    pub path: String,
-    /// The HTTP status of the answer.
-    pub status: u16,
-    /// The node that answered.
-    pub node: u8,
-    /// Details that are not in the path; often empty.
-    pub detail: String,
-}
+    /// One command or change, with what came of it.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct AuditRow in "audit" {
+        /// From the sequence of message ids: it carries the time, and ascends on every node.
+        pub id: u64,
+        /// Name of the token.
+        pub token: String,
+        /// Its role at that time.
+        pub role: String,
+        /// Where the request came from.
+        pub address: String,
+        pub method: String,
+        pub path: String,
+        /// The HTTP status of the answer.
+        pub status: u16,
+        /// The node that answered.
+        pub node: u8,
+        /// Details that are not in the path; often empty.
+        pub detail: String,
+    }
 }
 
 /// Which entries of the audit log to list, newest first.
@@ -113,13 +113,9 @@ impl<S: ColdTables> AccessStore for S {
         self.change(vec![delete], |done| Ok(done.rows > 0))
     }
 
-    fn tokens_used(&self, mut used: Vec<(String, i64)>) -> Reply<()> {
-        // In the same order on each node, so that no two wait for each other.
-        used.sort_unstable();
+    fn tokens_used(&self, used: Vec<(String, i64)>) -> Reply<()> {
         let sql = "UPDATE tokens SET used_at = $2 WHERE name = $1 AND used_at < $2";
-        let used = used.into_iter();
-        let updates = used.map(|(name, at)| ColdStatement::new(sql, values![name, at]));
-        self.change(updates.collect(), |_| Ok(()))
+        self.change(note_uses(sql, used), |_| Ok(()))
     }
 
     fn audit(&self, row: AuditRow) -> Reply<()> {

@@ -35,20 +35,20 @@ pub struct PurseRow {
 }
 
 record! {
-/// What was added to a balance, or taken from it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TopUpRow in "top_ups" {
-    /// From the sequence of message ids: it carries the time.
-    pub id: u64,
-    /// Interned name of the account.
-    pub account: u32,
-    /// Credits; below zero for a correction.
-    pub amount: i64,
-    /// Unique among those of the account, where there is one.
-    pub reference: Option<String>,
-    /// Who ordered it.
-    pub by: String,
-}
+    /// What was added to a balance, or taken from it.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct TopUpRow in "top_ups" {
+        /// From the sequence of message ids: it carries the time.
+        pub id: u64,
+        /// Interned name of the account.
+        pub account: u32,
+        /// Credits; below zero for a correction.
+        pub amount: i64,
+        /// Unique among those of the account, where there is one.
+        pub reference: Option<String>,
+        /// Who ordered it.
+        pub by: String,
+    }
 }
 
 /// What became of a top-up.

@@ -78,24 +78,21 @@ pub trait ColdRecord: Sized {
         let places: Vec<String> = places.map(|place| format!("${place}")).collect();
         let (table, columns) = (Self::TABLE, Self::COLUMNS.join(", "));
         let places = places.join(", ");
-        ColdStatement {
-            sql: format!("INSERT INTO {table}({columns}) VALUES({places}) {conflict}"),
-            values: self.values(),
-        }
+        let sql = format!("INSERT INTO {table}({columns}) VALUES({places}) {conflict}");
+        ColdStatement::new(sql, self.values())
     }
 
     /// The statement that reads those that `rest` says: `WHERE`, `ORDER BY` and so on.
     fn select(rest: &str, values: Vec<ColdValue>) -> ColdStatement {
         let (table, columns) = (Self::TABLE, Self::COLUMNS.join(", "));
-        let sql = format!("SELECT {columns} FROM {table} {rest}");
-        ColdStatement { sql, values }
+        ColdStatement::new(format!("SELECT {columns} FROM {table} {rest}"), values)
     }
 
     /// The statement that deletes those that `rest` says, and gives them.
     fn delete(rest: &str, values: Vec<ColdValue>) -> ColdStatement {
         let (table, columns) = (Self::TABLE, Self::COLUMNS.join(", "));
         let sql = format!("DELETE FROM {table} {rest} RETURNING {columns}");
-        ColdStatement { sql, values }
+        ColdStatement::new(sql, values)
     }
 
     /// # Errors
@@ -159,6 +156,15 @@ macro_rules! values {
     };
 }
 pub(crate) use values;
+
+/// The statements that note when tokens or keys were last used; `sql` takes a name as `$1` and its time as `$2`. In the same
+/// order on each node, so that no two wait for each other.
+pub fn note_uses(sql: &str, mut used: Vec<(String, i64)>) -> Vec<ColdStatement> {
+    used.sort_unstable();
+    let used = used.into_iter();
+    used.map(|(name, at)| ColdStatement::new(sql, values![name, at]))
+        .collect()
+}
 
 // === impl ColdStatement ===
 
@@ -328,7 +334,7 @@ mod tests {
 
     record! {
         #[derive(Debug, PartialEq)]
-        pub struct NoteRow in "notes" {
+        pub struct SampleRow in "samples" {
             pub id: u64,
             pub is_mo: bool as "kind",
             pub role: KeyRole,
@@ -338,8 +344,8 @@ mod tests {
         }
     }
 
-    fn note() -> NoteRow {
-        NoteRow {
+    fn sample() -> SampleRow {
+        SampleRow {
             id: 7,
             is_mo: true,
             role: KeyRole::Both,
@@ -351,29 +357,29 @@ mod tests {
 
     #[test]
     fn a_record_is_written_and_read_by_its_columns() {
-        let insert = note().insert("ON CONFLICT(id) DO NOTHING");
+        let insert = sample().insert("ON CONFLICT(id) DO NOTHING");
         assert_eq!(
             insert.sql,
-            "INSERT INTO notes(id, kind, role, words, hash, until) VALUES($1, $2, $3, $4, $5, $6) \
+            "INSERT INTO samples(id, kind, role, words, hash, until) VALUES($1, $2, $3, $4, $5, $6) \
              ON CONFLICT(id) DO NOTHING"
         );
         assert_eq!(
-            NoteRow::select("WHERE id = $1", values![7_u64]).sql,
-            "SELECT id, kind, role, words, hash, until FROM notes WHERE id = $1"
+            SampleRow::select("WHERE id = $1", values![7_u64]).sql,
+            "SELECT id, kind, role, words, hash, until FROM samples WHERE id = $1"
         );
         assert_eq!(
-            NoteRow::read(ColdRow(insert.values.into_iter())),
-            Ok(note())
+            SampleRow::read(ColdRow(insert.values.into_iter())),
+            Ok(sample())
         );
     }
 
     #[test]
     fn a_wrong_value_is_named() {
-        let mut values = note().values();
+        let mut values = sample().values();
         values[4] = ColdValue::Octets(vec![1]);
-        let read = NoteRow::read(ColdRow(values.into_iter()));
-        assert!(read.unwrap_err().to_string().contains("notes.hash"));
-        assert!(NoteRow::read(ColdRow(Vec::new().into_iter())).is_err());
+        let read = SampleRow::read(ColdRow(values.into_iter()));
+        assert!(read.unwrap_err().to_string().contains("samples.hash"));
+        assert!(SampleRow::read(ColdRow(Vec::new().into_iter())).is_err());
     }
 
     #[test]

@@ -8,9 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ahash::AHashSet;
 
-use super::Reply;
-use super::StoreError;
 use super::cold::{ColdRow, ColdStatement, ColdTables, values};
+use super::{Reply, StoreError};
 use smsc_domain::address::mask;
 use smsc_proto::Message;
 

@@ -5,32 +5,32 @@
 
 use super::Reply;
 use super::access::HASH;
-use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
+use super::cold::{ColdRecord as _, ColdTables, note_uses, record, values};
 use smsc_domain::access::KeyRole;
 
 record! {
-/// One key of an account.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApiKeyRow in "api_keys" {
-    /// Unique; it names the key in lists and in the audit log, and opens nothing.
-    pub id: String,
-    /// system_id of the account.
-    pub account: String,
-    /// What it is for, in the words of who made it; may be empty.
-    pub label: String,
-    pub hash: [u8; HASH],
-    pub role: KeyRole,
-    /// IP addresses and CIDR blocks it may be used from; any if empty.
-    pub allow: Vec<String>,
-    /// Unix milliseconds.
-    pub created_at: i64,
-    /// Who made it.
-    pub created_by: String,
-    /// Unix milliseconds, 0 for never.
-    pub expires_at: i64,
-    /// Unix milliseconds, coarse; 0 for never.
-    pub used_at: i64,
-}
+    /// One key of an account.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ApiKeyRow in "api_keys" {
+        /// Unique; it names the key in lists and in the audit log, and opens nothing.
+        pub id: String,
+        /// system_id of the account.
+        pub account: String,
+        /// What it is for, in the words of who made it; may be empty.
+        pub label: String,
+        pub hash: [u8; HASH],
+        pub role: KeyRole,
+        /// IP addresses and CIDR blocks it may be used from; any if empty.
+        pub allow: Vec<String>,
+        /// Unix milliseconds.
+        pub created_at: i64,
+        /// Who made it.
+        pub created_by: String,
+        /// Unix milliseconds, 0 for never.
+        pub expires_at: i64,
+        /// Unix milliseconds, coarse; 0 for never.
+        pub used_at: i64,
+    }
 }
 
 /// The API keys part of a store. Calls never block.
@@ -72,12 +72,8 @@ impl<S: ColdTables> ApiKeyStore for S {
         self.change(vec![delete], |done| ApiKeyRow::first(done.returned))
     }
 
-    fn api_keys_used(&self, mut used: Vec<(String, i64)>) -> Reply<()> {
-        // In the same order on each node, so that no two wait for each other.
-        used.sort_unstable();
+    fn api_keys_used(&self, used: Vec<(String, i64)>) -> Reply<()> {
         let sql = "UPDATE api_keys SET used_at = $2 WHERE id = $1 AND used_at < $2";
-        let used = used.into_iter();
-        let updates = used.map(|(id, at)| ColdStatement::new(sql, values![id, at]));
-        self.change(updates.collect(), |_| Ok(()))
+        self.change(note_uses(sql, used), |_| Ok(()))
     }
 }

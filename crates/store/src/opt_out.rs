@@ -12,22 +12,22 @@ use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
 pub const REMEMBERED: i64 = 24 * 3_600_000;
 
 record! {
-/// A number on a list, or off it again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OptOutRow in "opt_out" {
-    /// system_id; empty for the list of everybody.
-    pub account: String,
-    /// Without a leading plus.
-    pub number: String,
-    /// Off, when false.
-    pub out: bool,
-    /// Unix milliseconds.
-    pub at: i64,
-    /// Who changed it.
-    pub who: String,
-    /// Given by the store.
-    pub version: u64,
-}
+    /// A number on a list, or off it again.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct OptOutRow in "opt_out" {
+        /// system_id; empty for the list of everybody.
+        pub account: String,
+        /// Without a leading plus.
+        pub number: String,
+        /// Off, when false.
+        pub out: bool,
+        /// Unix milliseconds.
+        pub at: i64,
+        /// Who changed it.
+        pub who: String,
+        /// Given by the store.
+        pub version: u64,
+    }
 }
 
 /// Which entries to list, newest first.

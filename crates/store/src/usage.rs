@@ -7,29 +7,29 @@ use super::Reply;
 use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
 
 record! {
-/// Sums of messages that have all of this in common. In an answer, what was not asked for is 0 or empty.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UsageRow in "usage" {
-    /// Days since 1970 (UTC): when the final states became known.
-    pub day: i32,
-    /// Interned name, 0 for none.
-    pub account: u32,
-    /// Interned name, 0 for none.
-    pub operator: u32,
-    /// ISO 3166-1 code; empty if the number says none.
-    pub country: String,
-    /// As in SMPP 3.4 §5.2.28.
-    pub state: u8,
-    /// Mobile originated.
-    pub is_mo: bool as "kind",
-    /// What a credit is.
-    pub currency: String,
-    pub messages: u64,
-    /// Short messages.
-    pub parts: u64,
-    /// Credits.
-    pub price: i64,
-}
+    /// Sums of messages that have all of this in common. In an answer, what was not asked for is 0 or empty.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct UsageRow in "usage" {
+        /// Days since 1970 (UTC): when the final states became known.
+        pub day: i32,
+        /// Interned name, 0 for none.
+        pub account: u32,
+        /// Interned name, 0 for none.
+        pub operator: u32,
+        /// ISO 3166-1 code; empty if the number says none.
+        pub country: String,
+        /// As in SMPP 3.4 §5.2.28.
+        pub state: u8,
+        /// Mobile originated.
+        pub is_mo: bool as "kind",
+        /// What a credit is.
+        pub currency: String,
+        pub messages: u64,
+        /// Short messages.
+        pub parts: u64,
+        /// Credits.
+        pub price: i64,
+    }
 }
 
 /// What sums may be divided by, besides currencies, by which they always are.

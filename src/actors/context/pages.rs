@@ -1,6 +1,6 @@
-//! Pages of messages: the store filters by some things only, and a page is read on until it is full.
+//! Pages of lists; of messages the store filters by some things only, and a page is read on until it is full.
 //!
-//! Called for the lists of the admin API and of accounts. Invariant: a page has fewer entries than were asked for only if
+//! Called for the lists of the admin API and of accounts. Invariant: a page of messages has fewer entries than were asked for only if
 //! it is the last one, or if it has been read for [`READ_FOR`]; then its `next_before` goes on.
 
 use std::time::Duration;
@@ -12,6 +12,19 @@ use crate::store::{FoundMessages, StoreError, Stored};
 /// Messages that are read at once when the first ones did not fill the page.
 const READ_AT_ONCE: usize = 500;
 const READ_FOR: Duration = Duration::from_secs(3);
+
+/// Ids of a page are below this one; `before` is 0 for the first page.
+pub fn below(before: u64) -> u64 {
+    match before {
+        0 => u64::MAX,
+        before => before,
+    }
+}
+
+/// `before` of the next page, where this one is full and there may be one.
+pub fn next_before<T>(rows: &[T], limit: usize, key: impl Fn(&T) -> String) -> Option<String> {
+    rows.last().filter(|_| rows.len() >= limit).map(key)
+}
 
 /// The newest messages below `before` that fit, at most so many. `read`: the page of the store below an id, with so many
 /// at most.

@@ -62,7 +62,7 @@ pub struct StoredConfiguration {
 
 /// The result of a change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ConfigurationChange {
+pub struct ConfigChangeResult {
     /// The version after it; unchanged if there was nothing to change, or for a dry run.
     pub version: u64,
     /// The version of the changed resource, or of the whole configuration.
@@ -320,7 +320,7 @@ impl StoredConfiguration {
         condition: Condition,
         dry_run: bool,
         by: &str,
-    ) -> Result<ConfigurationChange, SettingsError> {
+    ) -> Result<ConfigChangeResult, SettingsError> {
         let config_change = Arc::new(config_change);
         for _ in 0..TRIES {
             let settings = self.read().await?;
@@ -359,7 +359,7 @@ impl StoredConfiguration {
                 }
             });
             let (changes, warnings) = checked.await?;
-            let mut changed = ConfigurationChange {
+            let mut changed = ConfigChangeResult {
                 version,
                 tag,
                 changes,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::{body, call};
 use crate::actors::control::admin::settings;
-use crate::api::{Note, Notes};
+use crate::api::{ResourceNote, ResourceNotes};
 use crate::domain::settings::ResourceKey;
 use crate::http::State;
 use crate::http::audit;
@@ -35,7 +35,7 @@ pub(super) struct NoteOrder {
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Notes per page; 50 without it"),
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
-    responses((status = 200, description = "A page", body = Notes)))]
+    responses((status = 200, description = "A page", body = ResourceNotes)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
@@ -51,8 +51,9 @@ pub(super) async fn list(
 
 /// Writes a note about an account, an operator or another resource.
 #[utoipa::path(post, path = "/v1/notes", tag = "configuration", request_body = NoteOrder,
-    responses((status = 201, description = "The note", body = Note),
-        (status = 404, description = "There is no such resource")))]
+    responses((status = 201, description = "The note", body = ResourceNote),
+        (status = 404, description = "There is no such resource"),
+        (status = 409, description = "It has 200 notes already")))]
 pub(super) async fn add(
     request: HttpRequest,
     state: web::Data<State>,

@@ -24,15 +24,15 @@ pub trait ConfiguredResource: Setting + Default {
     fn clear(config: &mut Config);
 
     /// Adds it to a configuration.
-    fn put(self, config: &mut Config);
+    fn add_to(self, config: &mut Config);
 
-    fn own_name(&self) -> String;
+    fn resource_name(&self) -> String;
 
     /// Gives it the name that a path says.
     ///
     /// # Errors
     /// It has another one.
-    fn call(&mut self, path: &str) -> Result<(), Vec<ConfigProblem>>;
+    fn take_name(&mut self, path: &str) -> Result<(), Vec<ConfigProblem>>;
 
     /// Its body as it is kept.
     fn body(&self) -> String {
@@ -81,15 +81,15 @@ macro_rules! listed {
                 config.$list.clear();
             }
 
-            fn put(self, config: &mut Config) {
+            fn add_to(self, config: &mut Config) {
                 config.$list.push(self);
             }
 
-            fn own_name(&self) -> String {
+            fn resource_name(&self) -> String {
                 self.$name.clone()
             }
 
-            fn call(&mut self, path: &str) -> Result<(), Vec<ConfigProblem>> {
+            fn take_name(&mut self, path: &str) -> Result<(), Vec<ConfigProblem>> {
                 let own = std::mem::take(&mut self.$name);
                 self.$name = own_name(stringify!($name), path, Some(own))?;
                 Ok(())
@@ -140,15 +140,15 @@ impl ConfiguredResource for RouteConfig {
         config.route.clear();
     }
 
-    fn put(self, config: &mut Config) {
+    fn add_to(self, config: &mut Config) {
         config.route.push(self);
     }
 
-    fn own_name(&self) -> String {
+    fn resource_name(&self) -> String {
         self.key()
     }
 
-    fn call(&mut self, path: &str) -> Result<(), Vec<ConfigProblem>> {
+    fn take_name(&mut self, path: &str) -> Result<(), Vec<ConfigProblem>> {
         if self.name.is_some() || self.conditions() != path {
             self.name = Some(own_name("name", path, self.name.take())?);
         }
@@ -172,15 +172,15 @@ impl ConfiguredResource for PolicyConfig {
         config.policy = Self::default();
     }
 
-    fn put(self, config: &mut Config) {
+    fn add_to(self, config: &mut Config) {
         config.policy = self;
     }
 
-    fn own_name(&self) -> String {
+    fn resource_name(&self) -> String {
         THE_POLICY.to_owned()
     }
 
-    fn call(&mut self, path: &str) -> Result<(), Vec<ConfigProblem>> {
+    fn take_name(&mut self, path: &str) -> Result<(), Vec<ConfigProblem>> {
         if path == THE_POLICY {
             return Ok(());
         }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::NodePurses;
-use crate::actors::context::NodeContext;
 use crate::actors::context::plan::account_name;
+use crate::actors::context::{NodeContext, pages};
 use crate::api::{self, TopUp, TopUps, time};
 use crate::clock;
 use crate::domain::id;
@@ -87,13 +87,9 @@ pub async fn top_ups(
 ) -> Result<TopUps, Refusal> {
     let account = known(&node, &name).await?;
     let limit = limit as usize;
-    let below = match before {
-        0 => u64::MAX,
-        before => before,
-    };
-    let rows = node.store.top_ups(account, below, limit).await?;
-    let last = rows.last().filter(|_| rows.len() >= limit);
-    let next_before = last.map(|last| last.id.to_string());
+    let rows = node.store.top_ups(account, pages::below(before), limit);
+    let rows = rows.await?;
+    let next_before = pages::next_before(&rows, limit, |last| last.id.to_string());
     Ok(TopUps {
         top_ups: rows.into_iter().map(shown).collect(),
         next_before,

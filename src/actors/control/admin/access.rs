@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::context::AdminContext;
-use crate::actors::context::NodeContext;
 use crate::actors::context::audit::{AuditNote, write_audit};
+use crate::actors::context::{NodeContext, pages};
 use crate::actors::control::access::{self, Access};
 use crate::api::{Audit, AuditEntry, NewToken, Token, Tokens, time};
 use crate::clock;
@@ -111,15 +111,11 @@ pub async fn audited(admin: Arc<AdminContext>, ask: AuditQuestion) -> Result<Aud
         token: ask.token,
         path: ask.path,
         from: id::lowest_at(ask.since),
-        below: match ask.before {
-            0 => below,
-            before => below.min(before),
-        },
+        below: below.min(pages::below(ask.before)),
         limit,
     };
     let rows = admin.node.store.audited(search).await?;
-    let last = rows.last().filter(|_| rows.len() >= limit);
-    let next_before = last.map(|last| last.id.to_string());
+    let next_before = pages::next_before(&rows, limit, |last| last.id.to_string());
     Ok(Audit {
         entries: rows.into_iter().map(entry).collect(),
         next_before,

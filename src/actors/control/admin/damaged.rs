@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::context::AdminContext;
-use crate::actors::context::NodeContext;
+use crate::actors::context::{NodeContext, pages};
 use crate::actors::orders::audit;
 use crate::api::{DamagedRowEntry, DamagedRows, time};
 use crate::pb::refusal::Reason;
@@ -35,8 +35,8 @@ pub async fn list(
         limit,
     };
     let listed = admin.node.store.listed_damage(search).await?;
-    let last = listed.last().filter(|_| listed.len() >= limit);
-    let next_before = last.map(|last| format!("{}/{}", last.row.table, last.row.id));
+    let name = |last: &ListedDamage| format!("{}/{}", last.row.table, last.row.id);
+    let next_before = pages::next_before(&listed, limit, name);
     Ok(DamagedRows {
         rows: listed.into_iter().map(view).collect(),
         next_before,

@@ -36,11 +36,11 @@ impl Message for CheckReadiness {
 /// When each actor was last seen to restart.
 #[derive(Debug, Default)]
 pub(super) struct RestartWatch {
-    seen: HashMap<String, ReadinessView>,
+    seen: HashMap<String, SeenRestarts>,
 }
 
 #[derive(Debug)]
-struct ReadinessView {
+struct SeenRestarts {
     restarts: u64,
     /// Unix milliseconds; `None` if it was never seen to restart.
     at: Option<i64>,
@@ -60,7 +60,7 @@ impl RestartWatch {
         let seen = self
             .seen
             .entry(name)
-            .or_insert(ReadinessView { restarts, at: None });
+            .or_insert(SeenRestarts { restarts, at: None });
         if restarts > seen.restarts {
             seen.restarts = restarts;
             seen.at = Some(now);

@@ -4,19 +4,23 @@ use std::sync::Arc;
 
 use super::api_keys;
 use super::context::AdminContext;
+use crate::actors::context::pages;
 use crate::actors::control::settings::{
-    Comparison, Condition, ConfigChange, ConfigurationChange, SettingsError, SettingsVersion,
+    Comparison, Condition, ConfigChange, ConfigChangeResult, SettingsError, SettingsVersion,
     StoredSettings,
 };
 use crate::actors::routing::explain::{ExplainRoute, RouteExplanation, explain};
 use crate::actors::routing::explain_mo::{ExplainMo, MoRuleExplanation, explain_mo};
-use crate::api::{Note, Notes, time};
+use crate::api::{ResourceNote, ResourceNotes, time};
 use crate::clock;
 use crate::domain::id;
 use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::pb::Refusal;
 use crate::store::notes::NoteRow;
 use crate::store::settings::VersionQuery;
+
+/// Most notes about one resource.
+const MOST_NOTES: usize = 200;
 
 /// What the store holds and what this node has applied.
 pub struct SettingsState {
@@ -50,7 +54,7 @@ pub async fn read(admin: Arc<AdminContext>) -> Result<SettingsState, SettingsErr
 pub async fn change(
     admin: Arc<AdminContext>,
     ask: ChangeSettings,
-) -> Result<ConfigurationChange, SettingsError> {
+) -> Result<ConfigChangeResult, SettingsError> {
     let removed = match &ask.config_change {
         ConfigChange::Delete(key) if key.kind == ResourceKind::Account && !ask.dry_run => {
             Some(key.name.clone())
@@ -104,14 +108,13 @@ pub async fn notes(
     about: Option<ResourceKey>,
     before: u64,
     limit: u32,
-) -> Result<Notes, Refusal> {
+) -> Result<ResourceNotes, Refusal> {
     let about = about.map(|key| key.to_string());
-    let below = if before == 0 { u64::MAX } else { before };
     let limit = limit as usize;
-    let found = admin.node.store.notes(about, below, limit).await?;
-    let last = found.last().filter(|_| found.len() >= limit);
-    Ok(Notes {
-        next_before: last.map(|last| last.id.to_string()),
+    let found = admin.node.store.notes(about, pages::below(before), limit);
+    let found = found.await?;
+    Ok(ResourceNotes {
+        next_before: pages::next_before(&found, limit, |last| last.id.to_string()),
         notes: found.into_iter().map(note_of).collect(),
     })
 }
@@ -122,15 +125,25 @@ pub async fn add_note(
     about: ResourceKey,
     text: String,
     by: String,
-) -> Result<Note, Refusal> {
+) -> Result<ResourceNote, Refusal> {
     let settings = admin.node.store.settings().await?;
     if !settings.settings.iter().any(|one| one.key == about) {
         return Err(Refusal::not_found(format!("there is no {about}")));
     }
+    let key = about.to_string();
+    let there = admin
+        .node
+        .store
+        .notes(Some(key.clone()), u64::MAX, MOST_NOTES);
+    if there.await?.len() >= MOST_NOTES {
+        return Err(Refusal::conflict(format!(
+            "{about} has {MOST_NOTES} notes: remove some of them"
+        )));
+    }
     let id = admin.node.next_id(clock::now_ms());
     let note = NoteRow {
         id: id.map_err(|ahead| Refusal::unavailable(ahead.to_string()))?,
-        about: about.to_string(),
+        about: key,
         text,
         by,
     };
@@ -139,15 +152,15 @@ pub async fn add_note(
 }
 
 /// Removes a note; answers with it.
-pub async fn remove_note(admin: Arc<AdminContext>, id: u64) -> Result<Note, Refusal> {
+pub async fn remove_note(admin: Arc<AdminContext>, id: u64) -> Result<ResourceNote, Refusal> {
     let removed = admin.node.store.remove_note(id).await?;
     removed.map(note_of).ok_or_else(|| {
         Refusal::not_found(format!("there is no note {id}; GET /v1/notes lists them"))
     })
 }
 
-fn note_of(row: NoteRow) -> Note {
-    Note {
+fn note_of(row: NoteRow) -> ResourceNote {
+    ResourceNote {
         at: time(id::millis(row.id)),
         id: row.id.to_string(),
         about: row.about,

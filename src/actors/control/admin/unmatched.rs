@@ -11,9 +11,9 @@ use prost::Message as _;
 
 use super::context::AdminContext;
 use super::messages;
-use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::remote_command;
+use crate::actors::context::{NodeContext, pages};
 use crate::actors::orders;
 use crate::actors::receipts::correlation;
 use crate::actors::receipts::final_state;
@@ -45,8 +45,7 @@ pub async fn list(
         limit,
     };
     let rows = node.store.unmatched(search).await?;
-    let last = rows.last().filter(|_| rows.len() >= limit);
-    let next_before = last.map(|last| last.id.to_string());
+    let next_before = pages::next_before(&rows, limit, |last| last.id.to_string());
     let rows = rows.into_iter();
     Ok(Unmatched {
         receipts: rows.map(|row| view(node, row, with_text)).collect(),

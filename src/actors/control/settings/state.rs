@@ -1,4 +1,4 @@
-//! The state of the configuration on a node; held and changed by [`Configuration`](super::Configuration).
+//! The state of the configuration on a node; held and changed by [`StoredConfiguration`](super::StoredConfiguration).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -36,7 +36,7 @@ pub(super) struct Lane {
     /// What Redis had left at its last answer, and when that was.
     seen: Option<(u32, Instant)>,
     asking: bool,
-    waiting: VecDeque<WaitingRequests>,
+    waiting: VecDeque<WaitingRequest>,
     /// Consecutive answers that were too late to use.
     late: u32,
     /// The last decision was made here, because Redis did not answer.
@@ -45,7 +45,7 @@ pub(super) struct Lane {
     rests_until: Option<Instant>,
 }
 
-struct WaitingRequests {
+struct WaitingRequest {
     wanted: u32,
     least: u32,
     reply: oneshot::Sender<TakenTokens>,
@@ -131,7 +131,7 @@ impl Throttle {
             return Response::reply(refused(rest));
         }
         let (reply, answer) = oneshot::channel();
-        lane.waiting.push_back(WaitingRequests {
+        lane.waiting.push_back(WaitingRequest {
             wanted: ask.wanted,
             least: ask.least,
             reply,
@@ -153,7 +153,7 @@ impl Throttle {
             return;
         };
         lane.asking = true;
-        let asked: Vec<WaitingRequests> = lane.waiting.drain(..).collect();
+        let asked: Vec<WaitingRequest> = lane.waiting.drain(..).collect();
         // Without the reserve, which others may use while the request is pending.
         let wanted = asked
             .iter()
@@ -213,7 +213,7 @@ impl Throttle {
     fn answered(
         &mut self,
         key: u32,
-        asked: Vec<WaitingRequests>,
+        asked: Vec<WaitingRequest>,
         answer: Result<RedisGrant, RedisError>,
         redis: Arc<Redis>,
         ctx: &mut Context<Self>,
@@ -238,7 +238,7 @@ impl Throttle {
         }
     }
 
-    fn decide_alone(&mut self, key: u32, asked: Vec<WaitingRequests>) {
+    fn decide_alone(&mut self, key: u32, asked: Vec<WaitingRequest>) {
         for one in asked {
             self.fallbacks += 1;
             let ask = TakeTokens {
@@ -252,7 +252,7 @@ impl Throttle {
     }
 
     /// First come, first served.
-    fn hand_out(&mut self, key: u32, asked: Vec<WaitingRequests>, shared: RedisGrant) {
+    fn hand_out(&mut self, key: u32, asked: Vec<WaitingRequest>, shared: RedisGrant) {
         let Some(lane) = self.lanes.get_mut(&key) else {
             return;
         };

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::actors::context::NodeContext;
+use crate::actors::context::{NodeContext, pages};
 use crate::api::{OptOut, OptOuts, time};
 use crate::pb::Refusal;
 use crate::store::opt_out::{OptOutRow, OptOutSearch};
@@ -25,15 +25,11 @@ pub async fn list_opt_outs(
     let search = OptOutSearch {
         account,
         number,
-        below: match before {
-            0 => u64::MAX,
-            before => before,
-        },
+        below: pages::below(before),
         limit,
     };
     let rows = node.store.opt_outs(search).await?;
-    let last = rows.last().filter(|_| rows.len() >= limit);
-    let next_before = last.map(|last| last.version.to_string());
+    let next_before = pages::next_before(&rows, limit, |last| last.version.to_string());
     Ok(OptOuts {
         opt_outs: rows.into_iter().map(view).collect(),
         next_before,
