@@ -265,6 +265,37 @@ async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
 }
 
 #[actix::test]
+async fn a_pause_begins_when_the_session_knew_of_it_not_when_the_queue_hears_of_it() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(2).await, ids);
+    let now = crate::clock::now_ms();
+    for (id, at, pause_ms) in [(ids[1], now, 1_000), (ids[0], now - 3_000, 3_500)] {
+        let waits = Failed {
+            id,
+            why: Why::Waits.into(),
+            pause_ms,
+            at,
+            ..Failed::default()
+        };
+        fixture
+            .send(SettleBatch {
+                session: SESSION,
+                failed: vec![waits],
+                room: 1,
+                ..SettleBatch::default()
+            })
+            .await;
+    }
+    assert_eq!(
+        fixture.given(4).await[2..],
+        ids,
+        "in the order in which they are due"
+    );
+}
+
+#[actix::test]
 async fn a_restarted_queue_grants_what_nobody_holds_and_nothing_else() {
     let fixture = fixture().await;
     let ids = fixture.accept(6, 1).await;

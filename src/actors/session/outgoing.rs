@@ -164,7 +164,7 @@ impl Serving {
 
     /// The peer refused it after its time was over and its outcome taken for unknown.
     pub fn refused_late(&mut self, context: &InFlight, status: u32, after: Duration) {
-        self.batch.failed.push(Failed {
+        self.note(Failed {
             id: context.id,
             why: Why::Status.into(),
             status,
@@ -241,7 +241,7 @@ impl Serving {
         pause: Duration,
     ) {
         self.note_failure(context, status, RefusalClass::Temporary, after);
-        self.batch.failed.push(Failed {
+        self.note(Failed {
             id: context.id,
             why: Why::Later.into(),
             status: status.unwrap_or(SentRow::NO_ANSWER),
@@ -261,7 +261,7 @@ impl Serving {
         (reason, error): (String, String),
     ) {
         self.note_failure(context, status, RefusalClass::Permanent, after);
-        self.batch.failed.push(Failed {
+        self.note(Failed {
             id: context.id,
             why: Why::GivenUp.into(),
             status: status.unwrap_or(SentRow::NO_ANSWER),
@@ -308,7 +308,7 @@ impl Serving {
     }
 
     fn paused(&mut self, context: &InFlight, pause: Duration, why: Why) {
-        self.batch.failed.push(Failed {
+        self.note(Failed {
             id: context.id,
             why: why.into(),
             attempt: context.attempt,
@@ -350,7 +350,7 @@ impl Serving {
 
     /// Not delivered, for whichever reason. The window slot is free again.
     fn failed(&mut self, id: u64, attempt: u32, why: Why, status: u32, latency_ms: u32) {
-        self.batch.failed.push(Failed {
+        self.note(Failed {
             id,
             why: why.into(),
             status,
@@ -359,6 +359,14 @@ impl Serving {
             ..Failed::default()
         });
         self.batch.room += 1;
+    }
+
+    /// The queue may hear of it much later, and of several in several batches: what is due one after another stays so.
+    fn note(&mut self, failed: Failed) {
+        self.batch.failed.push(Failed {
+            at: clock::now_ms(),
+            ..failed
+        });
     }
 
     /// Sends what has gathered to the queue.

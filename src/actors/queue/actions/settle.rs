@@ -30,6 +30,9 @@ use crate::pb::{EarlyState, Failed, Final, Kind, MessageState, SettleBatch, Stat
 use crate::smpp::CommandStatus;
 use crate::store::{RetryRow, SentRow, WriteBatch};
 
+/// A session tells its queue of a failure sooner than this, milliseconds.
+const LATEST: i64 = 60_000;
+
 /// An attempt that has failed.
 pub(super) struct FailedAttempt<'a> {
     pub(super) item: Item,
@@ -90,6 +93,12 @@ impl FailedAttempt<'_> {
     pub(super) fn due_after(&self, pause: Duration) -> i64 {
         self.at + pause.as_millis() as i64
     }
+}
+
+/// When the session knew of a failure, Unix ms. The clock may have been set since then.
+fn known_at(failure: &Failed, now: i64) -> i64 {
+    let is_known = (now - LATEST..=now).contains(&failure.at);
+    if is_known { failure.at } else { now }
 }
 
 // === impl Queue ===
@@ -226,7 +235,7 @@ impl Queue {
     ) {
         // Told at the end of this, or of the write.
         let confirms = Confirms::of_failed(&self.node, session, &failed);
-        let at = clock::now_ms();
+        let now = clock::now_ms();
         let bind = bind::number(self.node.ids.node(), session);
         let mut results = Results::default();
         let opened = self.guard.opened();
@@ -243,7 +252,7 @@ impl Queue {
                 item,
                 failure,
                 number: u32::from(item.attempts) + 1,
-                at,
+                at: known_at(failure, now),
                 bind,
             };
             match failure.why() {
