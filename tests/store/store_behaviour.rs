@@ -39,6 +39,10 @@ trait Factory {
     fn blob(&self, hex: &str) -> &'static str;
     /// The table that has the second attempt of a message.
     fn later_attempts(&self) -> &'static str;
+    /// Columns of `msg` that only this store has, and another value of each.
+    fn own_columns(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// Whether the store can copy itself; otherwise the database's own tools do that.
     fn backs_up(&self) -> bool {
         true
@@ -370,6 +374,10 @@ impl Factory for Postgres {
 
     fn later_attempts(&self) -> &'static str {
         "sent"
+    }
+
+    fn own_columns(&self) -> &'static [(&'static str, &'static str)] {
+        &[("part", "part # 16"), ("payload_kind", "payload_kind # 3")]
     }
 
     fn backs_up(&self) -> bool {

@@ -423,7 +423,7 @@ fn what_is_below_more_than_a_request_walks_is_found() {
         "WITH newer AS (SELECT {above} + n AS id FROM generate_series(0, 499999) n),
            accepted AS (INSERT INTO msg(id, at, sender, queue, part, priority, due_at, expires_at,
                source, destination, numbering, payload_kind, body)
-             SELECT id, 0, 1, 7, 3, 0, 0, 0, 'ACME', '447700900123', 0, 1, '' FROM newer)
+             SELECT id, 0, 1, 7, 13, 0, 0, 0, 'ACME', '447700900123', 0, 1, '' FROM newer)
          INSERT INTO fin SELECT id, 0, 2, '', 0, 0 FROM newer"
     ));
     for sender in [None, Some(1)] {

@@ -48,7 +48,7 @@ fn each_of(
 pub fn messages(h: &mut Harness) {
     h.accept([id(1), id(2)]);
     let (old, empty) = (h.factory.blob("7801"), h.factory.blob(""));
-    let columns = [
+    let mut columns = vec![
         ("at", "at + 1"),
         ("sender", "2"),
         ("queue", "8"),
@@ -61,6 +61,7 @@ pub fn messages(h: &mut Harness) {
         ("body", old),
         ("body", empty),
     ];
+    columns.extend(h.factory.own_columns());
     each_of(h, "msg", &columns, |h, column| {
         let loaded = h.store().load(vec![id(2), id(1)]).wait().unwrap();
         // An old body without a checksum is no damage.

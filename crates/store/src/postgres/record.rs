@@ -11,10 +11,12 @@ use tokio_postgres::Row;
 
 use super::checksums_from::{MISSING, checksum_or_missing, is_sealed};
 use super::failure::failed;
+use crate::archive::ERASED;
 use crate::checksum::{Summed, check, open_body, open_change};
 use crate::damage::{CHECKSUM, DamagedRow, NO_CHECKSUM};
 use crate::record::set_numbering;
 use crate::{ChangeKind, ChangeRow, FinRow, ParkedRow, SentRow, StoreError};
+use smsc_domain::partition;
 use smsc_proto::{Message, MessageState, PayloadKind};
 
 /// Opens escaped octets: a text that starts with a backslash is escaped as well.
@@ -75,7 +77,7 @@ pub const MESSAGE_COLUMNS: &str = concat!(
     "m.id, m.at, m.sender, m.queue, m.priority, m.due_at, m.expires_at, m.source, m.destination, m.numbering, m.body, \
      m.payload_kind, NOT ",
     is_sealed!("m.body"),
-    " AND coalesce(m.id >= (SELECT value FROM meta WHERE key = 'checksums_from'), false)"
+    " AND coalesce(m.id >= (SELECT value FROM meta WHERE key = 'checksums_from'), false), m.part"
 );
 
 /// A message from a row of [`MESSAGE_COLUMNS`].
@@ -89,11 +91,10 @@ pub fn read_message(row: &Row) -> Result<Message, DamagedRow> {
         fill(message, row).map_err(|error| error.to_string())
     })?;
     let (kind, is_missing) = (row.try_get::<_, i16>(11), row.try_get::<_, bool>(12));
-    // The kind follows from the rest.
-    let why = match (
-        kind.is_ok_and(|kind| kind == payload_kind(&message)),
-        is_missing,
-    ) {
+    // Kind and partition follow from the rest.
+    let follows = kind.is_ok_and(|kind| kind == payload_kind(&message))
+        && row.try_get(13).is_ok_and(|part| is_part_of(&message, part));
+    let why = match (follows, is_missing) {
         (true, Ok(true)) => NO_CHECKSUM,
         (true, _) => return Ok(message),
         (false, _) => CHECKSUM,
@@ -102,6 +103,11 @@ pub fn read_message(row: &Row) -> Result<Message, DamagedRow> {
         legible: DamagedRow::legible(&message),
         ..DamagedRow::new("msg", id, why)
     })
+}
+
+/// Whether a message is in its partition. It stays there when its number is erased.
+fn is_part_of(message: &Message, part: i16) -> bool {
+    part == i16::from(partition::of(&message.destination)) || message.destination == ERASED
 }
 
 fn fill(message: &mut Message, row: &Row) -> Result<(), StoreError> {
