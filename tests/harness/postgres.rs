@@ -359,9 +359,12 @@ impl PrivatePostgres {
         rows(&self.url(), sql)
     }
 
-    /// The number that a query finds, if it does not fail.
-    pub fn number(&self, sql: &str) -> Option<i64> {
-        let asked = with_client(&self.url(), async |client| client.query_one(sql, &[]).await);
+    /// The number that a query finds in a session with this setting, if it does not fail.
+    pub fn number(&self, setting: &str, sql: &str) -> Option<i64> {
+        let asked = with_client(&self.url(), async |client| {
+            client.batch_execute(&format!("SET {setting}")).await?;
+            client.query_one(sql, &[]).await
+        });
         asked.ok()?.try_get(0).ok()
     }
 }

@@ -1,50 +1,75 @@
 //! What changes make of a message: moves and replacements, in their order.
 //!
-//! Called by the readers of every adapter for the rows of `change`.
+//! Called by the readers of every adapter for the rows of `change`; those who move messages make their rows here.
 
 use bytes::Bytes;
+use prost::Message as _;
 
-use crate::{ChangeRow, Stored};
+use crate::{ChangeKind, ChangeRow, Stored};
 use smsc_domain::{mo_rule, network};
 use smsc_proto::{Kind, Message, Moved, Replacement, RuledBy};
 
-/// The effect of a move on the message: its queue, and the network, IMSI or rule that moved it.
-pub fn moved(stored: &mut Stored, change: &ChangeRow) {
-    let (queue, by) = (change.queue, change.by.as_str());
-    stored.queue = queue;
-    stored.message.towards = 0;
-    // Erased with the number.
-    if !change.body.is_empty() {
-        match <Moved as prost::Message>::decode(change.body.clone()) {
-            Ok(moved) => {
-                stored.message.towards = moved.towards;
-                if !moved.imsi.is_empty() {
-                    stored.message.imsi = moved.imsi;
-                    stored.message.queue = queue;
-                }
-            }
-            Err(error) => {
-                tracing::error!(id = stored.message.id, %error, "a move cannot be read");
-            }
+// === impl ChangeRow ===
+
+impl ChangeRow {
+    /// Another queue owns the message from now on; `at` is Unix milliseconds. `by` is for people, and for the build before.
+    pub fn moved(id: u64, at: i64, queue: u32, by: &str, moved: Moved) -> Self {
+        let moved = Moved {
+            is_whole: true,
+            ..moved
+        };
+        Self {
+            id,
+            at,
+            kind: ChangeKind::Move,
+            queue,
+            by: by.to_owned(),
+            expires_at: 0,
+            body: moved.encode_to_vec().into(),
         }
     }
-    if let Some((rule, callback)) = mo_rule::noted(by) {
-        stored.message.ruled_by = Some(Box::new(RuledBy {
-            rule: rule.to_owned(),
-            queue,
-            callback: callback.to_owned(),
-            ..RuledBy::default()
-        }));
+}
+
+/// The effect of a move on the message: its queue, and the network, IMSI or rule that moved it.
+pub fn moved(stored: &mut Stored, change: &ChangeRow) {
+    let queue = change.queue;
+    let moved = Moved::decode(change.body.clone()).unwrap_or_else(|error| {
+        tracing::error!(id = stored.message.id, %error, "a move cannot be read");
+        Moved::default()
+    });
+    stored.queue = queue;
+    stored.message.towards = moved.towards;
+    if !moved.imsi.is_empty() {
+        stored.message.imsi = moved.imsi;
+        stored.message.queue = queue;
+    }
+    let (rule, network) = if moved.is_whole {
+        (moved.rule, moved.network)
+    } else {
+        in_words(&change.by)
+    };
+    if let Some(rule) = rule {
+        stored.message.ruled_by = Some(Box::new(RuledBy { queue, ..rule }));
         stored.message.set_kind(Kind::Mo);
     } else if stored.message.waits_for_keyword() {
         // Whoever moved it did not wait.
         stored.message.ruled_by = None;
     }
-    if let Some(network) = network::noted(by) {
-        network.clone_into(&mut stored.message.network);
+    if let Some(network) = network {
+        stored.message.network = network;
         // It had waited to be routed at all.
         stored.message.queue = queue;
     }
+}
+
+/// The rule and the network that moved a message, of a row that a build before has written or that was erased.
+fn in_words(by: &str) -> (Option<RuledBy>, Option<String>) {
+    let rule = mo_rule::noted(by).map(|(rule, callback)| RuledBy {
+        rule: rule.to_owned(),
+        callback: callback.to_owned(),
+        ..RuledBy::default()
+    });
+    (rule, network::noted(by).map(str::to_owned))
 }
 
 /// Gives a message the values of a `change` row's body. One that cannot be read changes nothing: erased texts are empty.
@@ -53,7 +78,7 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
     if body.is_empty() {
         return;
     }
-    match <Replacement as prost::Message>::decode(body) {
+    match Replacement::decode(body) {
         Ok(new) => {
             if message.short_message != new.short_message || message.tlvs != new.tlvs {
                 // It has the text that was replaced.
@@ -79,10 +104,7 @@ pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
 
 #[cfg(test)]
 mod tests {
-    use prost::Message as _;
-
     use super::*;
-    use crate::ChangeKind;
     use smsc_domain::imsi;
     use smsc_proto::PayloadKind;
 
@@ -139,8 +161,12 @@ mod tests {
             ..Message::default()
         });
         let body = |imsi: &str, towards| {
-            let imsi = imsi.to_owned();
-            Bytes::from(Moved { imsi, towards }.encode_to_vec())
+            let moved = Moved {
+                imsi: imsi.to_owned(),
+                towards,
+                ..Moved::default()
+            };
+            Bytes::from(moved.encode_to_vec())
         };
         moved(&mut stored, &move_to(4, "alice", body("", 7)));
         assert_eq!((stored.queue, stored.message.towards), (4, 7));
@@ -177,5 +203,33 @@ mod tests {
         let mut stored = waits();
         moved(&mut stored, 9, "internal:assembly");
         assert_eq!(stored.message.ruled_by, None);
+    }
+
+    #[test]
+    fn what_moved_a_message_is_said_by_fields_and_by_words_only_in_old_rows() {
+        let by = network::note("26201", "table");
+        let mut old = stored(Message::default());
+        moved(&mut old, &move_to(4, &by, Bytes::new()));
+        assert_eq!((&*old.message.network, old.message.queue), ("26201", 4));
+        let mut new = stored(Message::default());
+        let said = Moved {
+            network: Some("26202".to_owned()),
+            rule: Some(RuledBy {
+                rule: "info".to_owned(),
+                ..RuledBy::default()
+            }),
+            ..Moved::default()
+        };
+        moved(&mut new, &ChangeRow::moved(1, 5, 4, &by, said));
+        let ruled = new.message.ruled_by.as_deref().unwrap();
+        assert_eq!((&*ruled.rule, ruled.queue), ("info", 4));
+        assert_eq!(new.message.network, "26202");
+        // A token may have any name.
+        let mut ordered = stored(Message::default());
+        moved(
+            &mut ordered,
+            &ChangeRow::moved(1, 5, 9, &by, Moved::default()),
+        );
+        assert_eq!((&*ordered.message.network, ordered.queue), ("", 9));
     }
 }

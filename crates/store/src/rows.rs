@@ -143,7 +143,7 @@ pub struct ChangeRow {
     pub expires_at: i64,
     /// The encoded [`Replacement`](smsc_proto::Replacement), for [`ChangeKind::Replace`]; empty when
     /// the text was erased since. For [`ChangeKind::Replay`] the id of the new message. For
-    /// [`ChangeKind::Move`] the encoded [`Moved`](smsc_proto::Moved), empty where there is nothing to say.
+    /// [`ChangeKind::Move`] the encoded [`Moved`](smsc_proto::Moved), empty when the number was erased since.
     pub body: Bytes,
 }
 

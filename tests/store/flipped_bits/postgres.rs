@@ -51,8 +51,10 @@ fn no_message_of_a_database_becomes_another() {
         .map(|row| row.get(0))
         .collect();
     let flips = given("SMSC_FLIPS").unwrap_or(FLIPS) / 20;
+    // A flip can hide a row from those who read the table, or from those who come by its index.
     let count = |server: &PrivatePostgres, table: &str| {
-        server.number(&format!("SELECT count(*) FROM {table}"))
+        ["enable_indexscan = off", "enable_seqscan = off"]
+            .map(|way| server.number(way, &format!("SELECT count(*) FROM {table}")))
     };
     let rows: Vec<_> = tables.iter().map(|table| count(&server, table)).collect();
     let (mut dice, mut all, mut gone) = (dice(), FlipCounts::default(), 0);
@@ -69,7 +71,7 @@ fn no_message_of_a_database_becomes_another() {
         let (after, noted) = read_all(&server);
         let place = format!("bit {} of octet {} of {table}", place.1, place.0);
         let found = count(&server, table);
-        let is_gone = found.is_some() && found < rows[at];
+        let is_gone = (found.iter().zip(&rows[at])).any(|(now, was)| now.is_some() && now < was);
         if is_gone {
             gone += 1;
         } else {

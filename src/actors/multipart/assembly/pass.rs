@@ -15,8 +15,8 @@ use crate::clock;
 use crate::content;
 use crate::content::peer::{self, PeerTreatment, gather, together};
 use crate::domain::mo_rule;
-use crate::pb::{Final, Message, MessageState};
-use crate::store::{ChangeKind, ChangeRow, StoreError, WriteBatch};
+use crate::pb::{Final, Message, MessageState, Moved};
+use crate::store::{ChangeRow, StoreError, WriteBatch};
 
 /// Pause before the queue sends parts again that could not be written.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -161,18 +161,17 @@ pub async fn move_on(
             homeless.push(part);
             continue;
         };
-        batch.change.push(ChangeRow {
-            id: part.id,
-            at: now,
-            kind: ChangeKind::Move,
-            queue,
-            by: match part.ruled_by.as_deref().filter(|_| waited) {
-                Some(ruled) => mo_rule::note(&ruled.rule, &ruled.callback),
-                None => node.name_of(from),
-            },
-            expires_at: 0,
-            body: bytes::Bytes::new(),
-        });
+        let rule = part.ruled_by.as_deref().filter(|_| waited);
+        let by = rule.map_or_else(
+            || node.name_of(from),
+            |rule| mo_rule::note(&rule.rule, &rule.callback),
+        );
+        let moved = Moved {
+            rule: rule.cloned(),
+            ..Moved::default()
+        };
+        let row = ChangeRow::moved(part.id, now, queue, &by, moved);
+        batch.change.push(row);
         let one = Staged::single(&node, Box::new(Message { queue, ..part }));
         let one = one.with_copy(&node);
         batch.accept.extend(one.copy().cloned());

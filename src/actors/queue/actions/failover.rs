@@ -14,7 +14,7 @@ use crate::actors::queue::backlog::{MovedBatch, ReadyItem, Withdrawn};
 use crate::actors::queue::dispatch::Dispatch;
 use crate::clock;
 use crate::pb::{Message, QueueItem};
-use crate::store::{ChangeKind, ChangeRow, Stored, WriteBatch};
+use crate::store::{ChangeRow, Stored, WriteBatch};
 
 /// Most messages moved in one step.
 const STEP: usize = 1000;
@@ -119,16 +119,9 @@ impl Queue {
                 continue;
             };
             let is_later = plan.is_later(&message, self.port.id, queue);
-            let (queue, body) = via_look_up(&plan, queue, &mut message);
-            batch.change.push(ChangeRow {
-                id: item.id,
-                at,
-                kind: ChangeKind::Move,
-                queue,
-                by: self.port.name.clone(),
-                expires_at: 0,
-                body,
-            });
+            let (queue, detail) = via_look_up(&plan, queue, &mut message);
+            let row = ChangeRow::moved(item.id, at, queue, &self.port.name, detail);
+            batch.change.push(row);
             let queued = QueueItem {
                 due_at: if is_later { 0 } else { due_at },
                 ..item.for_another_queue()

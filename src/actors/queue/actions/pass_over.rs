@@ -4,8 +4,6 @@
 //! in one queue only: its `change` row is durable before the other queue gets it.
 
 use actix::Context;
-use bytes::Bytes;
-use prost::Message as _;
 
 use crate::actors::context::item::Item;
 use crate::actors::context::plan::Plan;
@@ -17,18 +15,18 @@ use crate::store::WriteBatch;
 
 /// The queue that a message goes to on its way to this one, and what its history says about that: a GSM interface
 /// needs its IMSI, so it may have to wait for that first.
-pub(super) fn via_look_up(plan: &Plan, queue: u32, message: &mut Message) -> (u32, Bytes) {
+pub(super) fn via_look_up(plan: &Plan, queue: u32, message: &mut Message) -> (u32, Moved) {
     let stop = plan.first_stop(queue, message);
     if stop == queue {
         message.towards = 0;
-        return (queue, Bytes::new());
+        return (queue, Moved::default());
     }
     message.towards = queue;
     let moved = Moved {
         towards: queue,
         ..Moved::default()
     };
-    (stop, moved.encode_to_vec().into())
+    (stop, moved)
 }
 
 impl Queue {

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use actix::{AsyncContext, Context};
-use prost::Message as _;
 
 use crate::actors::context::item::Item;
 use crate::actors::context::traced;
@@ -16,7 +15,7 @@ use crate::clock;
 use crate::content::peer::{self, PeerTreatment};
 use crate::domain::{imsi, network};
 use crate::pb::{Final, MessageState, Moved, Resolved, ResolvedBatch};
-use crate::store::{ChangeKind, ChangeRow, WriteBatch};
+use crate::store::{ChangeRow, WriteBatch};
 
 /// Pause before a queue that is reading the store looks again.
 const LATER: Duration = Duration::from_millis(100);
@@ -102,20 +101,22 @@ impl Queue {
         let (by, moved) = if is_for_imsis {
             // Not in the note, which is shown and stays when the number is erased.
             let imsi = message.imsi.clone();
-            (imsi::note(&one.origin), Moved { imsi, towards: 0 })
+            let moved = Moved {
+                imsi,
+                ..Moved::default()
+            };
+            (imsi::note(&one.origin), moved)
         } else {
-            let note = network::note(&message.network, &one.origin);
-            (note, Moved::default())
+            let network = message.network.clone();
+            let note = network::note(&network, &one.origin);
+            let moved = Moved {
+                network: Some(network),
+                ..Moved::default()
+            };
+            (note, moved)
         };
-        rows.change.push(ChangeRow {
-            id: item.id,
-            at,
-            kind: ChangeKind::Move,
-            queue,
-            by,
-            expires_at: 0,
-            body: moved.encode_to_vec().into(),
-        });
+        let row = ChangeRow::moved(item.id, at, queue, &by, moved);
+        rows.change.push(row);
         // A reading of the store gives the message its new queue, too.
         message.queue = queue;
         message.towards = 0;

@@ -18,7 +18,7 @@ use crate::actors::queue::dispatch::Dispatch;
 use crate::actors::queue::transfer_order::TransferOrder;
 use crate::clock;
 use crate::pb::{Message, QueueCommand};
-use crate::store::{ChangeKind, ChangeRow, WriteBatch};
+use crate::store::{ChangeRow, WriteBatch};
 
 /// Messages moved in one transaction.
 const STEP: usize = 1000;
@@ -140,16 +140,9 @@ impl Queue {
         let mut moved = Vec::with_capacity(loaded.len());
         let plan = self.node.full_plan();
         for (item, mut message) in loaded {
-            let (queue, body) = via_look_up(&plan, order.to, &mut message);
-            batch.change.push(ChangeRow {
-                id: item.id,
-                at,
-                kind: ChangeKind::Move,
-                queue,
-                by: order.by.clone(),
-                expires_at: 0,
-                body,
-            });
+            let (queue, detail) = via_look_up(&plan, order.to, &mut message);
+            let row = ChangeRow::moved(item.id, at, queue, &order.by, detail);
+            batch.change.push(row);
             let queued = item.for_another_queue();
             let dispatch = Dispatch::new(&self.node, queue, Box::new(message), queued);
             moved.push((item, dispatch));
