@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use smsc::pb::{Message, MessageState, Moved};
 use smsc::store::archive::{ERASED, Erased, Exported, first_id};
-use smsc::store::{ChangeKind, ChangeRow, FinRow, Search, SentRow, WriteBatch};
+use smsc::store::{ChangeRow, FinRow, Search, SentRow, WriteBatch};
 
 use super::{Harness, fin_row, id, message, sent_row, text};
 
@@ -274,18 +274,16 @@ pub fn erase_imsi(h: &mut Harness) {
     );
     let moved = Moved {
         imsi: "001010000000001".to_owned(),
-        towards: 0,
+        ..Moved::default()
     };
     h.write(WriteBatch {
-        change: vec![ChangeRow {
-            id: id(1),
-            at: 5,
-            kind: ChangeKind::Move,
-            queue: 9,
-            by: "resolver: IMSI (looked up)".to_owned(),
-            expires_at: 0,
-            body: prost::Message::encode_to_vec(&moved).into(),
-        }],
+        change: vec![ChangeRow::moved(
+            id(1),
+            5,
+            9,
+            "resolver: IMSI (looked up)",
+            moved,
+        )],
         ..WriteBatch::default()
     });
     let found = one(h, id(1));
