@@ -5,6 +5,7 @@ mod terminal;
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::harness::{Admin, Cluster, Peer, Process, Simulator, Smsc, free_port, submit, until};
 use serde_json::{Value, json};
@@ -307,7 +308,7 @@ impl Authority {
         std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
     }
 
-    /// A client without a token that trusts only this authority.
+    /// A client without a token that trusts only this authority. It keeps its connection longer than a test takes.
     fn client(&self) -> ureq::Agent {
         use ureq::tls::{Certificate, RootCerts, TlsConfig};
         let root = Certificate::from_pem(self.pem.as_bytes()).unwrap();
@@ -319,6 +320,7 @@ impl Authority {
                     .unversioned_rustls_crypto_provider(std::sync::Arc::new(provider))
                     .build(),
             )
+            .max_idle_age(Duration::from_secs(300))
             .build()
             .new_agent()
     }

@@ -10,13 +10,26 @@ use crate::harness::{
 };
 use smsc::smpp::{Body, CommandId, QuerySmResp};
 
-/// An SMSC with an account, an operator that is not there, and a queue that waits for it.
-fn waiting() -> (Simulator, Smsc) {
+/// An SMSC with an account that stays bound, an operator that is not there, and a queue that waits for it.
+fn waiting() -> (Simulator, Smsc, Peer) {
     let operator = Simulator::new();
     let smsc = Smsc::new().relaying_to(operator.address()).start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     esme.submit(submit("447700900123", "hello"));
-    (operator, smsc)
+    (operator, smsc, esme)
+}
+
+/// How many sessions a queue has, as far as it knows.
+fn sessions(smsc: &Smsc, queue: &str) -> Value {
+    smsc.admin().get(&format!("/v1/queues/{queue}"))["sessions"].take()
+}
+
+/// Waits for the bind of the operator, of which its queue learns a moment later.
+fn wait_until_served(smsc: &Smsc) {
+    smsc.wait_for_binds("up", 1);
+    until("the queue to have the bind", || {
+        (sessions(smsc, "operator:up") == 1).then_some(())
+    });
 }
 
 /// What a command prints; it must succeed.
@@ -76,10 +89,12 @@ pub(super) fn plain(text: &str) -> String {
 
 #[test]
 fn a_list_is_printed_for_people_and_for_programs() {
-    let (_operator, smsc) = waiting();
-    until("the queue counts its message", || {
+    let (_operator, smsc, _esme) = waiting();
+    // Nothing changes any more, so that two lists can be compared.
+    until("the queues count message and bind", || {
         let up = smsc.admin().get("/v1/queues/operator:up");
-        (up["waiting"] == 1 && up["sessions"] == 0).then_some(())
+        let waits = up["waiting"] == 1 && up["sessions"] == 0;
+        (waits && sessions(&smsc, "account:test") == 1).then_some(())
     });
     let table = printed(&smsc, &["queues"]);
     assert!(
@@ -139,7 +154,7 @@ fn a_list_is_printed_for_people_and_for_programs() {
 
 #[test]
 fn a_narrow_terminal_loses_columns_and_no_value() {
-    let (_operator, smsc) = waiting();
+    let (_operator, smsc, _esme) = waiting();
     let (wide, _) = in_terminal(&smsc, 200, "", &["queues"], &[]);
     assert!(wide.contains("\u{1b}[33mnobody bound\u{1b}[0m"), "{wide:?}");
     assert!(plain(&wide).contains("expired"), "{wide}");
@@ -183,7 +198,7 @@ fn going_on(smsc: &Smsc, name: &str, arguments: &[&str]) -> Process {
 
 #[test]
 fn a_list_is_shown_again_and_again() {
-    let (_operator, smsc) = waiting();
+    let (_operator, smsc, _esme) = waiting();
     let watch = going_on(
         &smsc,
         "watch",
@@ -200,8 +215,7 @@ fn a_list_is_shown_again_and_again() {
 
 #[test]
 fn messages_are_found() {
-    let (_operator, smsc) = waiting();
-    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let (_operator, smsc, mut esme) = waiting();
     let id = esme.submit(submit("447700900999", "another"));
     until("the index", || {
         printed(&smsc, &["message", "find", "--to", "447700900999"])
@@ -229,12 +243,13 @@ fn messages_are_found() {
 fn events_tell_what_changes_also_after_a_restart() {
     let operator = Simulator::new().start();
     let mut smsc = Smsc::new().relaying_to(operator.address()).start();
-    smsc.wait_for_binds("up", 1);
+    wait_until_served(&smsc);
     let now = printed(&smsc, &["events", "--only", "queues"]);
     assert!(now.contains("queues: "), "{now}");
     let events = going_on(&smsc, "events", &["events", "--follow"]);
+    // Only what changes after the first state of the queues is told as a change.
     until("the first events", || {
-        events.log().contains("connected to node").then_some(())
+        events.log().contains("queues: ").then_some(())
     });
     smsc.admin().post("/v1/queues/operator:up/suspend");
     until("a change", || {
@@ -349,7 +364,7 @@ fn errors_of_connections_name_host_and_port_once() {
 fn top_fits_into_sixty_columns() {
     let operator = Simulator::new().start();
     let smsc = Smsc::new().relaying_to(operator.address()).start();
-    smsc.wait_for_binds("up", 1);
+    wait_until_served(&smsc);
     let frame = printed(&smsc, &["top", "--once", "--width", "60", "--height", "50"]);
     for part in [
         "READY",

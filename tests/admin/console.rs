@@ -153,12 +153,20 @@ fn events_tell_what_changes_and_end_with_the_server() {
     for kind in ["overview", "queues", "binds", "operators", "nodes"] {
         all.wait_for(kind);
     }
-    // The server calculates rates once a second; they follow the load.
+    // The server calculates rates once a second; they follow the load. On a busy machine an event may be up to two
+    // seconds late and the next one in time, soon after it: how often they come is seen in several of them.
     let (mut last, mut most) = (0, 0.0);
-    while most < 50.0 {
+    let (mut first, mut seen) = (None, 0_i64);
+    while most < 50.0 || seen < 6 {
         let (id, overview) = all.wait_for("overview");
-        assert!(id >= last + 500, "{last} and {id} are not a second apart");
+        assert!(id > last, "{id} comes after {last}");
+        let first = *first.get_or_insert(id);
+        assert!(
+            id >= first + seen * 1000 - 2_500,
+            "much less than {seen} seconds from {first} to {id}"
+        );
         assert_eq!(overview["at_ms"], id);
+        seen += 1;
         (last, most) = (id, overview["rates"]["accepted"].as_f64().unwrap());
     }
     let (status, _) = smsc.admin().post("/v1/queues/operator:up/suspend");

@@ -52,7 +52,12 @@ fn configured(
         .toml(nats)
         .account_with("test", "s3cr-tst", "addresses = [\"447700900199\"]")
         .account("web", "s3cr-web")
-        .operator_with("up", operator, "password = \"s3cr-op\"")
+        .operator_with(
+            "up",
+            operator,
+            // The test brings all messages before it answers the first one.
+            "password = \"s3cr-op\"\nresponse_timeout = \"5m\"",
+        )
         .route("", "up")
 }
 

@@ -26,7 +26,6 @@ impl HeldScene {
         let operator = Simulator::new().start();
         let address = operator.address();
         let mut cluster = Cluster::of(1)
-            .short_lease()
             .each(move |smsc| {
                 smsc.account("test", "test")
                     .operator("up", address)

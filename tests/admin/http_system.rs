@@ -15,7 +15,7 @@ use crate::harness::free_port;
 
 pub const TOKEN: &str = "change-me";
 /// Longest wait for anything that the SMSC does in the background.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `smsc serve`; killed when dropped.
 pub struct System {

@@ -10,8 +10,9 @@ use crate::harness::{KafkaCluster, KafkaRecord, Scene, until};
 const MESSAGES: usize = 40;
 
 fn scene(kafka: &KafkaCluster) -> Scene {
+    // What is not acknowledged within twice this time is published again, and is then in the topic twice.
     let section = format!(
-        "[[event_sink]]\nname = 'all'\nkind = 'kafka'\nservers = {}\ntimeout = '2s'\nevents = ['accepted', 'sent', 'ended']\n",
+        "[[event_sink]]\nname = 'all'\nkind = 'kafka'\nservers = {}\ntimeout = '20s'\nevents = ['accepted', 'sent', 'ended']\n",
         kafka.servers()
     );
     Scene::with("retry.delays = ['50ms']", |smsc| smsc.toml(&section))

@@ -37,7 +37,7 @@ fn managed(
     let builder = Smsc::new().account("test", "test").route("", OPERATOR);
     let builder = builder.toml(&format!(
         "[compat.smpp_connector]\nlisten = \"{face}\"\nmanagement_url = {url:?}\n\
-         management_token = {TOKEN:?}\nmanagement_timeout = \"2s\"\n\
+         management_token = {TOKEN:?}\nmanagement_timeout = \"20s\"\n\
          [log]\nlevel = \"debug\"\n\
          [[operator]]\n{keys}\nreconnect = [\"200ms\"]\n"
     ));

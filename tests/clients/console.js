@@ -361,8 +361,9 @@ const all = {
     await queue.getByText('served').waitFor();
     await queue.getByRole('button', { name: 'Suspend operator:up' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-    await queue.getByText('suspended').waitFor();
+    // First the message, which goes away by itself.
     await page.getByRole('status').filter({ hasText: 'operator:up is suspended' }).waitFor();
+    await queue.getByText('suspended').waitFor();
     await go(page, 'Overview');
     await page.getByText('queue operator:up: suspended by').waitFor();
     await go(page, 'Queues');

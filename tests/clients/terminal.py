@@ -15,14 +15,16 @@ import termios
 import time
 
 columns, lines, typed, seconds, command = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], float(sys.argv[4]), sys.argv[5:]
+ready, go = os.pipe()
 child, terminal = pty.fork()
 if child == 0:
     os.environ.setdefault("TERM", "xterm")
     # Its parent gives the terminal its size first.
-    time.sleep(0.2)
+    os.read(ready, 1)
     os.execvp(command[0], command)
 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 os.write(terminal, typed.encode())
+os.write(go, b".")
 written, until, interrupted = b"", time.monotonic() + seconds, False
 while True:
     if not interrupted and time.monotonic() > until:

@@ -20,7 +20,6 @@ const LISTEN: Duration = Duration::from_millis(2);
 
 fn cluster(operator: std::net::SocketAddr) -> ClusterBuilder {
     Cluster::of(NODES)
-        .short_lease()
         .roles(1, &["smpp", "http", "janitor"])
         .roles(2, &["smpp", "http", "janitor"])
         .each(move |smsc| {

@@ -29,8 +29,24 @@ fn binds_that_came_while_the_database_was_silent_are_counted_when_it_is_back() {
         since.filter(|since| since.elapsed() >= Duration::from_secs(1))
     });
     let _other = Peer::bind(elsewhere, "test", "test");
-    let mut refused = Peer::connect(elsewhere);
-    let answer = refused.bind_as(Body::BindTransceiver, "test", "test");
-    assert_eq!(answer, CommandStatus::ESME_RALYBND);
-    assert_eq!(cluster.postgres.rows(counted).len(), 2);
+    let two_are_counted = || cluster.postgres.rows(counted).len() == 2;
+    until("both to be counted", || two_are_counted().then_some(()));
+    // Only while the database does not answer, as on a busy machine for a moment, a node counts its own binds alone and
+    // admits one more: it says so, and the next bind is asked.
+    let alone = || cluster.nodes[1].log_lines_with("binds are counted on this node only");
+    until("a third one to be refused", || {
+        let before = alone();
+        let mut third = Peer::connect(elsewhere);
+        let answer = third.bind_as(Body::BindTransceiver, "test", "test");
+        if answer == CommandStatus::ESME_ROK {
+            until("the reason why it was admitted", || {
+                (alone() > before).then_some(())
+            });
+            third.unbind();
+            return None;
+        }
+        assert_eq!(answer, CommandStatus::ESME_RALYBND);
+        Some(())
+    });
+    assert!(two_are_counted());
 }

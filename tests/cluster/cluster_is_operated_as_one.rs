@@ -1,7 +1,7 @@
 //! Administrators' commands reach the right node through any node, and the schema of a newer release
 //! may be installed while nodes of this one run.
 
-use crate::harness::{self, Cluster, Peer, Simulator, submit, until};
+use crate::harness::{self, Cluster, ClusterBuilder, Peer, Simulator, submit, until};
 use serde_json::json;
 use smsc::smpp::SubmitSm;
 
@@ -10,10 +10,10 @@ const QUEUE: &str = "operator:up";
 const ONE_BY_ONE: &str = "447700900901";
 const TOGETHER: &str = "447700900902";
 
-fn cluster(nodes: usize, operator: &Simulator) -> Cluster {
+/// Of so many nodes, as this builder says.
+fn started(builder: ClusterBuilder, nodes: usize, operator: &Simulator) -> Cluster {
     let address = operator.address();
-    let cluster = Cluster::of(nodes)
-        .short_lease()
+    let cluster = builder
         .each(move |smsc| {
             smsc.account("test", "test")
                 .operator_with("up", address, &format!("binds = {nodes}"))
@@ -61,7 +61,7 @@ fn suspended(cluster: &Cluster) -> usize {
 #[test]
 fn commands_reach_the_node_that_they_concern() {
     let operator = Simulator::new().start();
-    let cluster = cluster(3, &operator);
+    let cluster = started(Cluster::of(3), 3, &operator);
     let [first, second] = [cluster.nodes[0].admin(), cluster.nodes[1].admin()];
     let (status, _) = first.post(&format!("/v1/queues/{QUEUE}/suspend"));
     assert_eq!(status, 202, "the other nodes have not answered yet");
@@ -135,7 +135,7 @@ fn commands_reach_the_node_that_they_concern() {
 #[test]
 fn every_node_shows_the_whole_cluster() {
     let operator = Simulator::new().start();
-    let cluster = cluster(3, &operator);
+    let cluster = started(Cluster::of(3), 3, &operator);
     let mut esmes: Vec<Peer> = (0..3)
         .map(|node| Peer::bind(cluster.nodes[node].smpp(), "test", "test"))
         .collect();
@@ -181,11 +181,14 @@ fn every_node_shows_the_whole_cluster() {
         });
         let shares = queue["nodes"].as_array().unwrap();
         assert!(shares.iter().all(|share| share["waiting"] != 0), "{queue}");
-        let nodes = node.admin().get("/v1/nodes");
-        let shown: u64 = (nodes["nodes"].as_array().unwrap().iter())
-            .map(|node| node["waiting"].as_u64().unwrap())
-            .sum();
-        assert_eq!(shown, 40, "{nodes}");
+        // What another node has published is a moment old.
+        until("all of them to be seen among the nodes", || {
+            let nodes = node.admin().get("/v1/nodes");
+            let shown: u64 = (nodes["nodes"].as_array().unwrap().iter())
+                .map(|node| node["waiting"].as_u64().unwrap())
+                .sum();
+            (shown == 40).then_some(())
+        });
     }
 
     // The events that the console and `smsc top` show.
@@ -203,7 +206,8 @@ fn every_node_shows_the_whole_cluster() {
 #[test]
 fn nodes_go_on_while_the_schema_of_a_newer_release_comes() {
     let operator = Simulator::new().start();
-    let mut cluster = cluster(2, &operator);
+    // Others take over when a node is killed.
+    let mut cluster = started(Cluster::of(2).short_lease(), 2, &operator);
     let mut esme = Peer::bind(cluster.nodes[0].smpp(), "test", "test");
     let before = esme.submit(submit("447700900001", "hello"));
     cluster.nodes[0].wait_for_final(&before);

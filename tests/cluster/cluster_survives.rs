@@ -347,8 +347,8 @@ fn a_node_is_cut_off_from_postgres_for_longer_than_its_lease() {
 }
 
 #[test]
-fn a_node_has_a_clock_that_is_ten_seconds_fast() {
-    let mut scene = Scene::start(|cluster| cluster.short_lease().skew(1, "+10s"));
+fn a_node_has_a_clock_that_is_half_a_minute_fast() {
+    let mut scene = Scene::start(|cluster| cluster.usual_lease().skew(1, "+30s"));
     let newest = |scene: &Scene| {
         let rows = scene.cluster.postgres.rows("SELECT max(id) FROM msg");
         Duration::from_millis(rows[0].get::<_, i64>(0) as u64 >> 20)

@@ -29,7 +29,7 @@ impl WaitingCluster {
         let url = server.url();
         let mut cluster = Cluster::of(2)
             .on(server, &url)
-            .short_lease()
+            .usual_lease()
             .each(move |smsc| {
                 smsc.account("test", "test")
                     .operator("up", address)

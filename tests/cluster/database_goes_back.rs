@@ -73,6 +73,15 @@ impl Lagging {
         let path = format!("/v1/queues/operator:b/{order}");
         let (status, said) = self.cluster.nodes[0].admin().post(&path);
         assert!(status < 300, "{order}: {said}");
+        // The other node may not have carried it out when this one answers: what comes now must not be sent there.
+        if order == "suspend" {
+            let own = "/v1/queues/operator:b?scope=node";
+            let is_suspended = |node: &Node| node.admin().get(own)["suspended"] == true;
+            until("both nodes to suspend the queue", || {
+                let all = self.cluster.nodes.iter().all(is_suspended);
+                all.then_some(())
+            });
+        }
     }
 
     /// What the primary writes from now on is lost with it.

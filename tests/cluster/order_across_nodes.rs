@@ -3,12 +3,15 @@
 
 use std::time::Duration;
 
-use crate::harness::{Cluster, Gate, Peer, Simulator, WallClock, submit, until, within};
+use crate::harness::{
+    Cluster, ClusterBuilder, Gate, Peer, Simulator, WallClock, submit, until, within,
+};
 
 const MESSAGES: usize = 30;
 const DAY: i64 = 86_400;
-/// More than what the clocks of two nodes differ by: their ids compare to a few milliseconds.
-const PRECISION: Duration = Duration::from_millis(20);
+/// Many times what the clocks of two nodes differ by: their ids compare to a few milliseconds, and on a busy machine to
+/// some more.
+const PRECISION: Duration = Duration::from_millis(200);
 
 /// Waits for the operator to have all, and compares their order with that of their acceptance.
 fn assert_in_order(operator: &Simulator, accepted: &[String]) {
@@ -21,16 +24,16 @@ fn assert_in_order(operator: &Simulator, accepted: &[String]) {
 /// What the other node accepts comes by the hand-off table, a moment later than what is accepted since.
 #[test]
 fn what_is_handed_off_goes_in_the_order_of_acceptance() {
-    run(false);
+    run(Cluster::of(2), false);
 }
 
 /// What waits is read from the store, in the order of ids, by the node that gets the partition.
 #[test]
 fn what_is_taken_over_goes_in_the_order_of_acceptance_whatever_a_clock_says() {
-    run(true);
+    run(Cluster::of(2).short_lease(), true);
 }
 
-fn run(is_taken_over: bool) {
+fn run(builder: ClusterBuilder, is_taken_over: bool) {
     let operator = Simulator::new().start();
     let door = Gate::to(operator.address());
     // Nobody serves the queue until all are accepted.
@@ -38,8 +41,7 @@ fn run(is_taken_over: bool) {
     let address = door.address();
     let clock = WallClock::new();
     let wall = clock.variables();
-    let mut cluster = Cluster::of(2)
-        .short_lease()
+    let mut cluster = builder
         .each(move |smsc| {
             let keys = "binds = 1\nwindow = 10\nreconnect = [\"500ms\"]\nbind_timeout = \"2s\"";
             smsc.account("test", "test")

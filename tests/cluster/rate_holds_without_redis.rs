@@ -1,9 +1,9 @@
 //! The nodes together keep an operator's rate while Redis is away, and when it goes and comes back.
 //!
-//! The times of the operator's answers are counted per sliding second. A busy machine delays answers, so that
-//! those of two seconds may be counted in one; nodes that each use the whole rate send three times as many.
+//! The times of the operator's answers are counted in sliding windows of some seconds. A busy machine delays answers,
+//! so that a window may have those of some more time; nodes that each use the whole rate send three times as many.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::harness::{Cluster, Peer, Simulator, submit, until, within};
 use smsc::smpp::Body;
@@ -14,6 +14,8 @@ const MESSAGES: usize = 2_000;
 
 /// Sends as many at the rate, between two events.
 const BETWEEN: usize = RATE * 4;
+/// Seconds in which the most answers are looked for.
+const WINDOW: usize = 5;
 
 /// Times of answers of the operator, Unix milliseconds, ascending.
 fn sent(cluster: &Cluster) -> Vec<i64> {
@@ -27,8 +29,9 @@ fn wait_for(cluster: &Cluster, messages: usize) {
     assert!(done.is_some(), "{} of {messages}", sent(cluster).len());
 }
 
-fn most_in_a_second(sent: &[i64]) -> usize {
-    let within = |first: usize| sent[first..].partition_point(|at| *at < sent[first] + 1_000);
+fn most_in_a_window(sent: &[i64]) -> usize {
+    let length = WINDOW as i64 * 1_000;
+    let within = |first: usize| sent[first..].partition_point(|at| *at < sent[first] + length);
     (0..sent.len()).map(within).max().unwrap_or_default()
 }
 
@@ -60,10 +63,13 @@ fn redis_goes_and_comes_back_under_load() {
     }
     wait_for(&cluster, BETWEEN);
     cluster.redis.as_mut().unwrap().kill9();
-    let (began, before) = (Instant::now(), sent(&cluster).len());
-    wait_for(&cluster, before + BETWEEN);
+    let before = sent(&cluster).len();
     let alone = before + BETWEEN;
-    let average = BETWEEN as f64 / began.elapsed().as_secs_f64();
+    wait_for(&cluster, alone);
+    // By the times of the answers: a busy machine may show late what was answered earlier.
+    let answered = sent(&cluster);
+    let took = (answered[alone - 1] - answered[before]) as f64 / 1_000.0;
+    let average = BETWEEN as f64 / took;
     assert!(average < RATE as f64 * 1.3, "{average} in a second");
     cluster.redis.as_mut().unwrap().restart();
     for node in &cluster.nodes {
@@ -73,7 +79,9 @@ fn redis_goes_and_comes_back_under_load() {
     }
     wait_for(&cluster, MESSAGES);
     let sent = sent(&cluster);
-    let most = most_in_a_second(&sent);
-    println!("at most {most} in a second, {average:.0} a second without Redis, {alone} by then");
-    assert!(most < RATE * 2, "{most} in one second");
+    let most = most_in_a_window(&sent);
+    println!(
+        "at most {most} in {WINDOW} seconds, {average:.0} a second without Redis, {alone} by then"
+    );
+    assert!(most < RATE * WINDOW * 3 / 2, "{most} in {WINDOW} seconds");
 }

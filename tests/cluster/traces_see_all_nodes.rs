@@ -8,7 +8,6 @@ fn a_trace_on_one_node_sees_what_another_one_does() {
     let operator = Simulator::new().start();
     let address = operator.address();
     let cluster = Cluster::of(2)
-        .short_lease()
         .each(move |smsc| {
             smsc.account("test", "test")
                 .operator_with("up", address, "binds = 2")

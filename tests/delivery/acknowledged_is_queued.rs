@@ -30,7 +30,6 @@ fn failover_there_and_back_after_a_takeover_loses_nothing() {
     let [one, other] = [0, 1].map(|_| Simulator::new().flags(moods).start());
     let (first, second) = (one.address().port(), other.address().port());
     let mut cluster = Cluster::of(2)
-        .short_lease()
         .each(move |smsc| {
             smsc.account("test", "test")
                 .operator_with("opx", address(first), "binds = 2\nreceipts = \"never\"")

@@ -130,7 +130,7 @@ fn a_silent_database_makes_no_more_duplicates_than_a_crash() {
     let address = operator.address();
     let keys = format!("binds = 1\nwindow = {WINDOW}");
     let mut cluster = Cluster::of(1)
-        .short_lease()
+        .usual_lease()
         .each(move |smsc| {
             smsc.account_with("test", "test", "window = 500")
                 .operator_with("up", address, &keys)

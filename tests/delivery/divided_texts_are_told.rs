@@ -2,7 +2,8 @@
 //! event, when all of it was sent, one delivery report, and one end in the timeline of its account.
 
 use crate::harness::{
-    Admin, Login, PrivateNats, Scene, SmscBuilder, database, migrate, submit, until,
+    Admin, Login, PrivateNats, Scene, SmscBuilder, accept, answer, database, migrate, next_submit,
+    submit, until,
 };
 use serde_json::{Value, json};
 use smsc::smpp::{CommandStatus, SubmitSm, tag};
@@ -64,9 +65,11 @@ fn one_report_of_the_whole(more: impl FnOnce(SmscBuilder) -> SmscBuilder) {
     let api = scene.smsc.api_of("test", "both");
     let id = submit_long(&api);
     assert_eq!(steps(&api, &id), ["accepted"], "nothing is sent yet");
-    scene.take("p1");
-    scene.refuse(CommandStatus::ESME_RSYSERR);
-    scene.take("p3");
+    // All three are here before one is refused, which comes again soon and would be taken for another one.
+    let [first, second, third] = [(); 3].map(|()| next_submit(&mut scene.bind).0);
+    accept(&mut scene.bind, first, "p1");
+    answer(&mut scene.bind, second, CommandStatus::ESME_RSYSERR, "");
+    accept(&mut scene.bind, third, "p3");
     until("the first failure to be known", || {
         (steps(&api, &id) == ["accepted", "not sent"]).then_some(())
     });

@@ -78,11 +78,12 @@ fn without_repetitions<T: PartialEq>(mut all: Vec<T>) -> (Vec<T>, usize) {
 const NUMBER: &str = "49160001";
 const IMSI: &str = "001010000000001";
 
+/// No question is asked once more because its answer takes long on a busy machine.
 fn asking(core: &FakeCore) -> SmscBuilder {
     let address = core.address().to_string();
     with_roles("imsi").toml(&format!(
         "[[gsm]]\nname = \"home\"\naddress = {address:?}\nsmsc_address = \"49160000\"\n\
-         [imsi]\nask = [\"local\"]\ndelays = [\"100ms\"]\nbreaker_pause = \"200ms\"\n\
+         [imsi]\nask = [\"local\"]\ntimeout = \"60s\"\ndelays = [\"100ms\"]\nbreaker_pause = \"200ms\"\n\
          [[route]]\nprefix = \"4916\"\nto = [\"gsm:home\"]\n"
     ))
 }

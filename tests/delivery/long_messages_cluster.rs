@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::harness::{Cluster, FakeOperator, Peer, accept, stat_of, submit};
+use crate::harness::{Cluster, ClusterBuilder, FakeOperator, Peer, accept, stat_of, submit};
 use crate::long_messages::texts::{self, part_of, read, whole_of};
 use bytes::Bytes;
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
@@ -12,11 +12,10 @@ const ENTRY: usize = 0;
 const NUMBERS: u32 = 8;
 
 /// ESMEs connect to the first node, operators and queues are on the other two.
-fn cluster(operator: &FakeOperator, long_messages: &str) -> Cluster {
+fn cluster(operator: &FakeOperator, long_messages: &str) -> ClusterBuilder {
     let address = operator.address();
     let keys = format!("window = 50\nlong_messages = \"{long_messages}\"");
     Cluster::of(3)
-        .short_lease()
         .roles(ENTRY, &["smpp", "http"])
         .roles(1, &["delivery", "http", "janitor"])
         .roles(2, &["delivery", "http", "janitor"])
@@ -25,7 +24,6 @@ fn cluster(operator: &FakeOperator, long_messages: &str) -> Cluster {
                 .operator_with("up", address, &keys)
                 .route("", "up")
         })
-        .start()
 }
 
 fn number(index: u32) -> String {
@@ -71,7 +69,7 @@ fn report(bind: &mut Peer, id: &str) {
 #[test]
 fn parts_that_wait_on_a_node_that_dies_are_put_together_on_another() {
     let operator = FakeOperator::listen();
-    let mut cluster = cluster(&operator, "payload");
+    let mut cluster = cluster(&operator, "payload").short_lease().start();
     let mut bind = operator.accept_bind();
     let mut esme = Peer::bind(cluster.nodes[ENTRY].smpp(), "test", "test");
     let mut ids = Vec::new();
@@ -112,7 +110,7 @@ fn parts_that_wait_on_a_node_that_dies_are_put_together_on_another() {
 #[test]
 fn the_receipts_of_parts_become_one_whichever_node_reads_them() {
     let operator = FakeOperator::listen();
-    let cluster = cluster(&operator, "udh");
+    let cluster = cluster(&operator, "udh").start();
     let mut bind = operator.accept_bind();
     let mut esme = Peer::bind(cluster.nodes[ENTRY].smpp(), "test", "test");
     for text in texts::all() {

@@ -66,7 +66,8 @@ fn a_queue_longer_than_its_memory_is_delivered_once() {
 #[test]
 fn more_awaited_receipts_than_memory_find_their_messages() {
     const MESSAGES: usize = 12_000;
-    let operator = Simulator::new().flags("--receipt-delay 4s").start();
+    // Longer than it takes to submit more messages than the memory holds.
+    let operator = Simulator::new().flags("--receipt-delay 15s").start();
     let mut smsc = Smsc::new()
         .account_with("test", "test", "window = 500")
         .operator_with("up", operator.address(), "window = 250")

@@ -119,7 +119,7 @@ fn a_target_that_was_away_is_taken_again_after_a_while() {
     let second = Answerer::start();
     let smsc = Smsc::new()
         .account("test", "test")
-        .operator_with("first", first.address(), "failback_after = \"2s\"")
+        .operator_with("first", first.address(), "failback_after = \"10s\"")
         .operator("second", second.address())
         .toml("[[route]]\nto = [\"first\", \"second\"]")
         .start();
@@ -138,9 +138,10 @@ fn a_target_that_was_away_is_taken_again_after_a_while() {
         let queue = goes_to(&smsc, &mut esme, "447700900123");
         (queue == "operator:second").then_some(())
     });
+    // It cannot be bound before.
+    let away = Instant::now();
     first.start_again();
     smsc.wait_for_binds("first", 1);
-    let bound = Instant::now();
     assert_eq!(
         goes_to(&smsc, &mut esme, "447700900123"),
         "operator:second",
@@ -152,8 +153,7 @@ fn a_target_that_was_away_is_taken_again_after_a_while() {
         let queue = goes_to(&smsc, &mut esme, "447700900123");
         (queue == "operator:first").then_some(())
     });
-    // It was bound a moment before the test noticed it.
-    assert!(bound.elapsed() >= Duration::from_millis(1_500));
+    assert!(away.elapsed() >= Duration::from_secs(10));
     until("it to be said when it came back", || {
         failback(&smsc).is_string().then_some(())
     });
@@ -305,9 +305,9 @@ fn one_that_throttles_is_not_hammered_and_comes_back_to_speed() {
     let began = Instant::now();
     let before = operator.submits();
     until("some more attempts", || {
-        (operator.submits() >= before + 3).then_some(())
+        (operator.submits() >= before + 10).then_some(())
     });
-    let a_second = 3.0 / began.elapsed().as_secs_f64();
+    let a_second = 10.0 / began.elapsed().as_secs_f64();
     assert!(a_second <= 4.0, "{a_second} a second");
     operator.answer_with(CommandStatus::ESME_ROK);
     for id in &ids {

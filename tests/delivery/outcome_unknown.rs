@@ -55,7 +55,9 @@ fn wait_submits_once_and_adopts_a_late_answer() {
     let (sequence, _) = next_submit(&mut scene.bind);
     no_submit(&mut scene.bind);
     assert_eq!(scene.message(&id)["state"], "ENROUTE");
-    assert_eq!(scene.metric("smsc_attempts_outcome_unknown_total"), 1.0);
+    until("the end of the wait for its response", || {
+        (scene.metric("smsc_attempts_outcome_unknown_total") == 1.0).then_some(())
+    });
     accept(&mut scene.bind, sequence, "late");
     scene.report("late", "DELIVRD");
     assert_eq!(stat_of(&scene.esme.deliver()), (id.clone(), 2));

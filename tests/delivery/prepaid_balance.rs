@@ -118,7 +118,8 @@ impl Counts {
 
 #[test]
 fn a_balance_is_spent_to_its_end_and_a_kill_loses_nothing() {
-    const CREDITS: i64 = 9_001;
+    // Far more than is spent before the kill.
+    const CREDITS: i64 = 30_001;
     const PRICE: i64 = 3;
     let mut smsc = Smsc::new()
         .account_with("test", "test", "prepaid = true\nmax_binds = 20")

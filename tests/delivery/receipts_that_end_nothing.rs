@@ -119,7 +119,8 @@ fn the_end_behind_unknown_and_acceptd_counts() {
 
 #[test]
 fn what_was_heard_last_is_the_end_after_a_while() {
-    in_both_stores("", "[receipts]\nsettle_after = \"3s\"", |mut scene| {
+    // It has not ended before the look at it, or before the kill.
+    in_both_stores("", "[receipts]\nsettle_after = \"10s\"", |mut scene| {
         let id = scene.submit_as("late");
         report(&mut scene.bind, "id:late stat:ACCEPTD err:001");
         report(&mut scene.bind, "id:late stat:UNKNOWN err:0F2");
@@ -138,8 +139,9 @@ fn what_was_heard_last_is_the_end_after_a_while() {
 
 #[test]
 fn the_end_of_the_correlation_comes_first() {
+    // Long enough for the receipt to come before the end.
     let toml = "[correlation]\nsweep = \"200ms\"";
-    in_both_stores("correlation_ttl = \"2s\"", toml, |mut scene| {
+    in_both_stores("correlation_ttl = \"10s\"", toml, |mut scene| {
         let id = scene.submit_as("swept");
         report(&mut scene.bind, "id:swept stat:ACCEPTD err:005");
         ended(&mut scene, &id, ACCEPTED, "ACCEPTED");

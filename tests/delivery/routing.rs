@@ -163,8 +163,10 @@ fn what_has_moved_stays_moved_over_a_kill() {
         assert_eq!(smsc.queue_of(id), "operator:second");
     }
     let admin = smsc.admin();
-    let waiting = admin.get("/v1/queues/operator:second")["waiting"].clone();
-    assert_eq!(waiting, 5);
+    until("all of them to wait there", || {
+        let queue = admin.get("/v1/queues/operator:second");
+        (queue["waiting"] == 5).then_some(())
+    });
 }
 
 #[test]
@@ -325,6 +327,11 @@ fn mobile_originated_messages_wait_for_their_account() {
         let status = bring(&mut bind, "12345", &format!("number {number}"));
         assert_eq!(status, CommandStatus::ESME_ROK);
     }
+    // What has come is counted when it is in the queue.
+    let waiting = "smsc_queue_waiting{queue=\"account:test\"}";
+    until("all three to wait", || {
+        (smsc.admin().metric(waiting) == Some(3.0)).then_some(())
+    });
     // The queue accepts no more than fit: the operator keeps the others.
     assert_eq!(
         bring(&mut bind, "12345", "too many"),

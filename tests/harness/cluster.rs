@@ -22,14 +22,16 @@ use super::{Gate, PrivatePostgres, PrivateRedis, Smsc, SmscBuilder, debian_libra
 const LEASE: &str = "60s";
 /// As it is where nothing is configured.
 const USUAL_LEASE: &str = "10s";
-/// Short, so that a test need not wait long for a takeover.
-const SHORT_LEASE: &str = "3s";
+/// Short, so that a test need not wait long for a takeover; long enough for heartbeats that are late on a busy machine.
+const SHORT_LEASE: &str = "6s";
 const HEARTBEAT: &str = "300ms";
 /// So long that no heartbeat is due before a test ends.
 const SELDOM: &str = "1h";
 const LEASE_OF_SELDOM: &str = "4h";
-const CLUSTER: &str = r#"margin = "500ms"
+const CLUSTER: &str = r#"margin = "2s"
 poll = "300ms""#;
+/// The longest that is allowed: a Redis that is only late does not count as unreachable.
+const REDIS_TIMEOUT: &str = "1s";
 
 /// A cluster to start.
 pub struct ClusterBuilder {
@@ -200,7 +202,10 @@ impl ClusterBuilder {
                         plan.roles.as_deref().unwrap_or_default()
                     ));
                 if let Some(redis) = &redis {
-                    smsc = smsc.toml(&format!("[redis]\nurl = {:?}", redis.url()));
+                    let url = redis.url();
+                    smsc = smsc.toml(&format!(
+                        "[redis]\nurl = {url:?}\ntimeout = {REDIS_TIMEOUT:?}"
+                    ));
                 }
                 if let Some(roles) = &plan.roles
                     && !roles.contains("smpp")

@@ -134,7 +134,7 @@ pub fn told_although_the_publishing_node_is_killed<E>(
     names: impl Fn(&[E]) -> Vec<String>,
 ) -> BTreeMap<String, Vec<E>> {
     const EACH: usize = 30;
-    let mut cluster = Cluster::of(3).short_lease().delivering(section).start();
+    let mut cluster = Cluster::of(3).usual_lease().delivering(section).start();
     let mut esmes: Vec<Peer> = (1..3)
         .map(|at| Peer::bind(cluster.nodes[at].smpp(), "test", "test"))
         .collect();

@@ -234,8 +234,9 @@ pub const AROUND_POISON: [&str; 7] = [
 ];
 /// Keys of an operator, with which what ends a connection is tried again soon.
 pub const TRIES_AGAIN_SOON: &str = "suspect_pause = \"300ms\"\n";
-/// Keys of an operator that falls silent, with which that is found out soon.
-pub const FINDS_SOON: &str = "response_timeout = \"1s\"\nenquire_link_interval = \"1s\"\nenquire_link_timeout = \"500ms\"\n\
+/// Keys of an operator that falls silent, with which that is found out soon. It is tested three times, so that one that
+/// answers late, on a busy machine, is not taken for silent.
+pub const FINDS_SOON: &str = "response_timeout = \"1s\"\nenquire_link_interval = \"1s\"\nenquire_link_timeout = \"1500ms\"\n\
     suspect_pause = \"300ms\"\n";
 
 /// Submits [`AROUND_POISON`] to one number, and the bad one to another.

@@ -1,6 +1,6 @@
 //! A receiver of callbacks that the test plays itself: it keeps what comes, and answers as it is told.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -48,6 +48,8 @@ type Answer = dyn Fn(&Hook, usize) -> Reply + Send + Sync;
 pub struct Hooks {
     address: SocketAddr,
     came: Arc<Mutex<Vec<Hook>>>,
+    /// The other ends of the connections that are being served.
+    open: Arc<Mutex<HashSet<SocketAddr>>>,
 }
 
 trait Stream: Read + Write {}
@@ -148,13 +150,19 @@ impl Hooks {
         let hooks = Self {
             address: listener.local_addr().unwrap(),
             came: Arc::default(),
+            open: Arc::default(),
         };
-        let came = Arc::clone(&hooks.came);
+        let (came, open) = (Arc::clone(&hooks.came), Arc::clone(&hooks.open));
         thread::spawn(move || {
-            for socket in listener.incoming().flatten() {
+            let connections = std::iter::repeat_with(|| listener.accept()).flatten();
+            for (socket, peer) in connections {
                 let (tls, came) = (tls.clone(), Arc::clone(&came));
-                let answer = Arc::clone(&answer);
-                thread::spawn(move || serve(socket, tls, &came, &*answer));
+                let (answer, open) = (Arc::clone(&answer), Arc::clone(&open));
+                open.lock().unwrap().insert(peer);
+                thread::spawn(move || {
+                    serve(socket, tls, &came, &*answer);
+                    open.lock().unwrap().remove(&peer);
+                });
             }
         });
         hooks
@@ -172,6 +180,21 @@ impl Hooks {
     /// Everything that came so far.
     pub fn came(&self) -> Vec<Hook> {
         self.came.lock().unwrap().clone()
+    }
+
+    /// Waits until everything has come that senders had under way when they were killed: no connection is open.
+    pub fn wait_until_idle(&self) {
+        // Connections are accepted in their order: those of the senders came before this one.
+        let last = TcpStream::connect(self.address).unwrap();
+        let own = last.local_addr().unwrap();
+        let is_open = |peer: &SocketAddr| self.open.lock().unwrap().contains(peer);
+        until("earlier connections to be accepted", || {
+            is_open(&own).then_some(())
+        });
+        drop(last);
+        until("all connections to end", || {
+            self.open.lock().unwrap().is_empty().then_some(())
+        });
     }
 
     /// Waits until so many have come, and gives all.

@@ -1,13 +1,14 @@
 //! Operators played by a test: one that listens and gives the test each bind as a [`Peer`], and one
 //! that answers every submit_sm with the current status.
 
-use std::net::{SocketAddr, TcpListener};
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use smsc::smpp::{Body, CommandId, CommandStatus};
+use smsc::smpp::{Body, CommandId, CommandStatus, Pdu};
 
 use super::{Peer, PeerError, answer, listen, until};
 
@@ -38,17 +39,40 @@ impl FakeOperator {
 
     /// The next connection, if there is one already.
     pub fn try_accept(&self) -> Option<Peer> {
-        let (socket, _) = self.listener.accept().ok()?;
-        socket.set_nonblocking(false).unwrap();
-        Some(Peer::over(socket))
+        self.next_socket().map(Peer::over)
     }
 
-    /// Waits for a connection and accepts its bind_transceiver.
+    /// Waits for a connection and accepts its bind_transceiver. Connections that the SMSC has closed meanwhile, because
+    /// nobody answered in time on a busy machine, do not count.
     pub fn accept_bind(&self) -> Peer {
-        let mut peer = self.accept();
-        let bind = peer.expect("a bind", |pdu| matches!(pdu.body, Body::BindTransceiver(_)));
-        peer.acknowledge(CommandId::BIND_TRANSCEIVER_RESP, bind.sequence);
-        peer
+        until("a bind of the smsc", || {
+            let socket = self.next_socket()?;
+            let mut peer = Peer::over(socket.try_clone().unwrap());
+            let is_bind = |pdu: &Pdu| matches!(pdu.body, Body::BindTransceiver(_));
+            let bind = peer.try_expect(is_bind).ok()?;
+            if is_closed(&socket) {
+                return None;
+            }
+            peer.acknowledge(CommandId::BIND_TRANSCEIVER_RESP, bind.sequence);
+            Some(peer)
+        })
+    }
+
+    fn next_socket(&self) -> Option<TcpStream> {
+        let (socket, _) = self.listener.accept().ok()?;
+        socket.set_nonblocking(false).unwrap();
+        Some(socket)
+    }
+}
+
+/// Whether the other side has closed a connection from which everything was read.
+fn is_closed(socket: &TcpStream) -> bool {
+    socket.set_nonblocking(true).unwrap();
+    let next = socket.peek(&mut [0]);
+    socket.set_nonblocking(false).unwrap();
+    match next {
+        Ok(octets) => octets == 0,
+        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
     }
 }
 

@@ -58,9 +58,9 @@ pub struct Smsc {
     folder: TempDir,
 }
 
-/// A [`Peer`](super::Peer) reads, and so answers enquire_link, only when its test expects something: on a busy machine
-/// that may be a minute later.
-const PATIENT: &str = "enquire_link_interval = \"5m\"\n";
+/// A [`Peer`](super::Peer), be it an ESME or a bind of a [`FakeOperator`](super::FakeOperator), reads, and so answers
+/// enquire_link, only when its test expects something: on a busy machine that may be a minute later.
+const PATIENT: &str = "enquire_link_interval = \"5m\"";
 
 // === impl SmscBuilder ===
 
@@ -105,11 +105,12 @@ impl SmscBuilder {
         };
         write!(
             self.lists,
-            "[[operator]]\nid = {id:?}\naddress = \"{address}\"\n{}{}{}{}{keys}\n\n",
+            "[[operator]]\nid = {id:?}\naddress = \"{address}\"\n{}{}{}{}{}{keys}\n\n",
             own("system_id", "system_id = \"smsc\""),
             own("password", "password = \"secret\""),
             own("window", "window = 100"),
             own("reconnect", "reconnect = [\"200ms\"]"),
+            own("enquire_link_interval", PATIENT),
         )
         .unwrap();
         self
@@ -240,7 +241,7 @@ impl SmscBuilder {
             .then_some(PATIENT);
         format!(
             "data_dir = {:?}\n\n\
-             [smpp]\nlisten = \"127.0.0.1:{smpp_port}\"\n{}{}\n\
+             [smpp]\nlisten = \"127.0.0.1:{smpp_port}\"\n{}\n{}\n\
              [http]\nlisten = \"127.0.0.1:{http_port}\"\nadmin_token = {TOKEN:?}\n{}\n\
              [store]\nmin_free_mib = 1\n\n\
              {}{}",

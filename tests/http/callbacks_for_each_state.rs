@@ -296,7 +296,12 @@ fn bits_4_and_8_of_kannel_are_reported() {
             ),
         );
         assert_eq!(said.brief(), (202, "0: Accepted for delivery"));
+        // A state that has not been reported when the next one comes may be left out.
+        let queued = expected.iter().filter(|kind| **kind == "4").count();
+        hooks.wait_for(before + queued);
         scene.take(&format!("A{mask}"));
+        let states = expected.iter().filter(|kind| **kind != "1").count();
+        hooks.wait_for(before + states);
         scene.report(&format!("A{mask}"), "DELIVRD");
         let came = hooks.wait_for(before + expected.len());
         let queries: Vec<_> = came[before..]
@@ -333,8 +338,9 @@ fn levels_1_and_3_of_jasmin_are_reported() {
     scene.take("A1");
     scene.take("A3");
     scene.refuse(CommandStatus::ESME_RINVDSTADR);
-    scene.report("A1", "DELIVRD");
+    // Whatever has not been reported when a message ends may be left out.
     hooks.wait_for(3);
+    scene.report("A1", "DELIVRD");
     scene.report("A3", "DELIVRD");
     let came = hooks.wait_for(4);
     let mut said: Vec<_> = came

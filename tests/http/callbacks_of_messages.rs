@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use smsc::domain::callback::signature::SigningSecrets;
 
 use crate::harness::hooks::{Hook, Hooks, Reply};
-use crate::harness::{Peer, PeerError, Smsc, SmscBuilder, database, migrate};
+use crate::harness::{Peer, PeerError, Smsc, SmscBuilder, database, migrate, until};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// Long enough for a receipt to show itself, had there been one.
@@ -154,7 +154,8 @@ fn a_host_that_fails_holds_no_other() {
     const MESSAGES: usize = 30;
     let slow = Hooks::answering(|_, _| Reply::Slow(Duration::from_secs(600)));
     let quick = Hooks::taking();
-    let smsc = allowing("").start();
+    // A callback that is not answered by then has failed, and makes room for the next: not before the end of the test.
+    let smsc = allowing("callback_timeout = \"1m\"").start();
     let to = |hooks: &Hooks, host: &str| {
         let numbers: Vec<String> = (0..MESSAGES).map(|at| format!("4477009{at:05}")).collect();
         let order = json!({ "to": numbers, "callback": hooks.url(host) });
@@ -175,14 +176,21 @@ fn a_host_that_is_no_longer_allowed_gets_nothing_more() {
         .account_with("test", "test", &keys(""))
         .route("", "test:delivered")
         .start();
-    let later = smsc::domain::moment::text(smsc::clock::now_ms() + 3_000);
-    accepted(
+    let in_an_hour = smsc::domain::moment::text(smsc::clock::now_ms() + 3_600_000);
+    let api = smsc.api_of("test", "both");
+    let id = accepted(
         &smsc,
-        &json!({ "callback": hooks.url("127.0.0.1"), "send_at": later }),
+        &json!({ "callback": hooks.url("127.0.0.1"), "send_at": in_an_hour }),
     );
     let without = json!({ "password": "test" });
     let answer = smsc.admin().put("/v1/accounts/test", &without);
     assert_eq!(answer.status, 200, "{answer:?}");
+    // Only now it goes: a time that is over means at once.
+    let now = json!({ "send_at": "2026-01-01T00:00:00Z" });
+    until("the message to be sent", || {
+        let (status, _) = api.call("PATCH", &format!("/v1/messages/{id}"), Some(&now));
+        [200, 202].contains(&status).then_some(())
+    });
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     assert_eq!(esme.deliver().esm_class, 4, "its receipt is not lost");
     assert_eq!(hooks.came().len(), 0);

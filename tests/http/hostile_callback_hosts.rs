@@ -13,6 +13,8 @@ const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const MESSAGES: usize = 30;
 /// `callback_concurrency`.
 const AT_ONCE: usize = 8;
+/// A callback that is not answered by then has failed, and makes room for the next: not before the end of a test.
+const LATE: &str = "callback_timeout = \"1m\"\n";
 
 fn keys(url: &str, more: &str) -> String {
     format!(
@@ -61,7 +63,10 @@ fn a_hostile_receiver_slows_nobody_else() {
     let by_tls = |port: u16| format!("https://localhost:{port}/hook");
     let closed = format!("http://127.0.0.1:{}/hook", free_port());
     let accounts = [
-        ("slow", keys(&slow.url("127.0.0.1"), local)),
+        (
+            "slow",
+            keys(&slow.url("127.0.0.1"), &format!("{local}{LATE}")),
+        ),
         ("failing", keys(&failing.url("127.0.0.1"), local)),
         ("redirect", keys(&redirecting.url("127.0.0.1"), local)),
         ("endless", keys(&endless.url("127.0.0.1"), local)),
@@ -144,7 +149,8 @@ fn a_hostile_host_of_one_message_slows_no_other_of_its_account() {
     let slow = Hooks::answering(|_, _| Reply::Slow(Duration::from_secs(600)));
     let both = "[\"127.0.0.1\", \"localhost\"]";
     let keys = format!(
-        "callback_secrets = {SECRET:?}\ncallback_hosts = {both}\ncallback_allow_private = {both}\n"
+        "callback_secrets = {SECRET:?}\ncallback_hosts = {both}\ncallback_allow_private = {both}\n\
+         {LATE}"
     );
     let smsc = Smsc::new()
         .with_api()

@@ -67,11 +67,11 @@ fn five_failures_and_a_kill_later_it_is_taken_under_the_same_id() {
 #[test]
 fn the_receiver_sets_the_pace() {
     let hooks = Hooks::taking();
-    let smsc = called(&hooks, "callback_rate = 0.2\n").start();
+    let smsc = called(&hooks, "callback_rate = 0.05\n").start();
     send(&smsc);
     send(&smsc);
     hooks.wait_for(1);
-    // One in five seconds: the second one is not due for a while.
+    // One in twenty seconds: the second one is not due for a while.
     std::thread::park_timeout(Duration::from_millis(700));
     assert_eq!(hooks.came().len(), 1);
     hooks.wait_for(2);
@@ -86,7 +86,8 @@ fn the_receiver_sets_the_pace() {
 #[test]
 fn what_is_given_up_is_in_the_history() {
     let hooks = Hooks::answering(|_, _| Reply::status(500));
-    let smsc = called(&hooks, "callback_retry_for = \"2s\"\n").start();
+    // The second attempt is due after a second or so.
+    let smsc = called(&hooks, "callback_retry_for = \"6s\"\n").start();
     let id = send(&smsc);
     until("it is given up", || {
         let message = smsc.admin().get(&format!("/v1/messages/{id}"));

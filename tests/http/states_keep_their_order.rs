@@ -89,6 +89,8 @@ fn no_state_comes_behind_the_final_one_after_a_kill(more: impl FnOnce(SmscBuilde
     scene.report("A1", "DELIVRD");
     until("the end that fails", || failed("message.delivered"));
     scene.smsc.kill();
+    // What was under way when it was killed counts as come before.
+    hooks.wait_until_idle();
     works.store(true, Ordering::Relaxed);
     let before = hooks.came().len();
     scene.smsc.start_again();

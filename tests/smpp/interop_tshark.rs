@@ -25,7 +25,7 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
         .flags("--receipts mixed --fail-percent 20")
         .start();
     let towards_operator = Proxy::to(simulator.address());
-    let smsc = Smsc::new()
+    let mut smsc = Smsc::new()
         .relaying_to(towards_operator.address())
         // UNKNOWN ends a message at once.
         .toml("[receipts]\nsettle_after = \"0s\"")
@@ -47,6 +47,8 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
     ]);
     assert!(load.success, "{}{}", load.stdout, load.stderr);
 
+    // No PDU is under way while the recorded ones are read, once for tshark and once for our own codec.
+    assert!(smsc.terminate().success());
     let mut capture = Capture::new();
     capture.add(&towards_smsc);
     capture.add(&towards_operator);

@@ -190,7 +190,7 @@ fn pain_21_a_new_certificate_drops_no_session() {
 fn who_speaks_the_wrong_thing_is_told_apart_and_harms_nobody() {
     let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("ours"));
     let (builder, secure) = with_listener(folder.path(), &authority.sign("127.0.0.1"), "");
-    let smsc = builder.smpp("session_init_timeout = \"2s\"").start();
+    let smsc = builder.smpp("session_init_timeout = \"10s\"").start();
     let tunnel = Tunnel::to(secure, &authority, None);
     let mut over_tls = Peer::bind(tunnel.address(), "test", "test");
     let mut plain = Peer::bind(smsc.smpp(), "test", "test");

@@ -71,8 +71,9 @@ fn with_damage(database: Option<&Database>) -> (Scene, [String; 2]) {
     scene.smsc.start_again();
     scene.bind = scene.operator.accept_bind();
     scene.esme = Peer::bind(scene.smsc.smpp(), "test", "test");
-    until("the damaged rows to be listed", || {
-        (listed(&scene.smsc).len() == 2).then_some(())
+    until("the damaged rows to be listed and counted", || {
+        let counted = scene.smsc.admin().metric("smsc_store_damaged_rows");
+        (listed(&scene.smsc).len() == 2 && counted == Some(2.0)).then_some(())
     });
     (scene, damaged)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::{self, Cluster, FakeOperator, Peer, submit, taken, within};
+use crate::harness::{self, Cluster, FakeOperator, Peer, submit, taken, until, within};
 use smsc::smpp::SubmitSm;
 
 /// A UUID as an operator's id, as other programs use it.
@@ -21,7 +21,8 @@ fn rows_end_with_their_time_and_go_with_the_retention() {
             smsc.account("test", "test")
                 .operator_with(OPERATOR, address, "correlation_ttl = \"1h\"")
                 .route("", OPERATOR)
-                .toml("[correlation]\nttl = \"2s\"\nsweep = \"1s\"")
+                // Long enough for the row to be seen as it was written.
+                .toml("[correlation]\nttl = \"8s\"\nsweep = \"1s\"")
                 .env("SMSC_POSTGRES__MESSAGE_CORRELATIONS", "true")
         })
         .start();
@@ -48,7 +49,10 @@ fn rows_end_with_their_time_and_go_with_the_retention() {
         let name = format!("smsc_message_correlations_total{{result=\"{result}\"}}");
         node.admin().metric(&name)
     };
-    assert_eq!(count("expired"), Some(1.0));
+    // The row is counted after it was written.
+    until("the row to be counted", || {
+        (count("expired") == Some(1.0)).then_some(())
+    });
     assert_eq!(count("deleted"), Some(0.0));
 }
 

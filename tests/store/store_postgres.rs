@@ -90,6 +90,16 @@ fn accept(ids: &[u64]) -> WriteBatch {
     }
 }
 
+/// Waits until the only lane is connected and has prepared its statements, by a write about a message that no test has:
+/// such a write is not refused after `write_timeout`, as a new message is.
+fn connect_lane(store: &PgStore) {
+    let nobodys = WriteBatch {
+        told: vec![id(900)],
+        ..WriteBatch::default()
+    };
+    store.write(nobodys).wait().expect("connected");
+}
+
 fn active(store: &PgStore) -> Vec<u64> {
     let mut ids = Vec::new();
     store
@@ -268,7 +278,7 @@ fn final_states_whose_commit_lost_its_answer_have_won() {
 fn a_stop_without_the_database_takes_one_wait_however_much_is_left() {
     let database = Database::migrated();
     let (gate, url) = database.behind_a_gate();
-    let patience = Duration::from_millis(500);
+    let patience = Duration::from_secs(2);
     let store = open(&database, |options| {
         options.url = url.into();
         options.writers = 1;
@@ -277,6 +287,7 @@ fn a_stop_without_the_database_takes_one_wait_however_much_is_left() {
         options.statement_timeout = patience;
         options.lock_timeout = patience;
     });
+    connect_lane(&store);
     let ids: Vec<u64> = (0..100).map(id).collect();
     store.write(accept(&ids)).wait().unwrap();
     gate.shut();
@@ -468,8 +479,9 @@ fn new_messages_are_refused_and_results_wait_while_the_database_is_away() {
         options.writers = 1;
         // The message never shares a transaction with the result: it is certain that it is not written.
         options.batch_rows = 1;
-        options.write_timeout = Duration::from_millis(300);
+        options.write_timeout = Duration::from_secs(3);
     });
+    connect_lane(&store);
     store.write(accept(&[id(1)])).wait().unwrap();
     let other = Database::empty();
     let name = database.url().rsplit('/').next().unwrap().to_owned();

@@ -271,7 +271,7 @@ async fn a_pause_begins_when_the_session_knew_of_it_not_when_the_queue_hears_of_
     fixture.credit(2).await;
     assert_eq!(fixture.given(2).await, ids);
     let now = crate::clock::now_ms();
-    for (id, at, pause_ms) in [(ids[1], now, 1_000), (ids[0], now - 3_000, 3_500)] {
+    for (id, at, pause_ms) in [(ids[1], now, 5_000), (ids[0], now - 3_000, 7_500)] {
         let waits = Failed {
             id,
             why: Why::Waits.into(),

@@ -15,7 +15,7 @@ fn one_of_three_nodes_has_the_session_and_another_one_takes_it_over() {
     let (url, faces) = (management.url(), Arc::new(Mutex::new(Vec::new())));
     let for_nodes = Arc::clone(&faces);
     let mut cluster = Cluster::of(NODES)
-        .short_lease()
+        .usual_lease()
         .each(move |smsc| {
             let face = address();
             for_nodes.lock().unwrap().push(face);

@@ -275,7 +275,8 @@ pub fn is_the_noisy_one(_: &mut Desk, learnt: &str) {
 pub fn a_watched_node(desk: &mut Desk) -> Value {
     let admin = desk.admin();
     desk.watch = Some(std::thread::spawn(move || {
-        within(Duration::from_secs(60), || {
+        // Time enough for a browser to start and come as far as that.
+        within(Duration::from_secs(180), || {
             (admin.text("/health/ready").ok()?.0 == 503).then_some(())
         })
         .is_some()
@@ -285,6 +286,11 @@ pub fn a_watched_node(desk: &mut Desk) -> Value {
 
 pub fn drain(desk: &mut Desk, _: &Value) -> String {
     let said = desk.tell(&["drain"]);
+    // It is seen before the next command, which makes the node ready again.
+    let watch = desk.watch.as_ref().unwrap();
+    until("the node not to be ready", || {
+        watch.is_finished().then_some(())
+    });
     desk.tell(&["drain", "--resume"]);
     said
 }

@@ -153,8 +153,9 @@ fn a_foreign_program_with_our_name_gets_our_answers_and_nothing_is_sent_meanwhil
 fn a_foreign_program_that_takes_our_name_stops_us_after_what_was_under_way() {
     let core = FakeCore::start();
     core.phones().set_namesakes(Namesakes::LastCounts);
-    let keys = format!("{KEYS}request_timeout = \"500ms\"\nretry = {{ delays = [\"1s\"] }}");
-    let smsc = serving(core.address(), &keys).start();
+    // Long enough for the answers of the core on a busy machine: a message whose answer is late comes once more.
+    let keys = "ipa_name = \"SMSC\"\nping_timeout = \"3s\"\nrequest_timeout = \"3s\"\nretry = { delays = [\"1s\"] }";
+    let smsc = serving(core.address(), keys).start();
     wait_for(&smsc, "up");
     let _foreign = Namesake::start(core.address(), "SMSC", MOMENT);
     until("two connections of the name", || {

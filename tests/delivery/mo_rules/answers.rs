@@ -91,7 +91,8 @@ fn an_answer_counts_against_its_account_and_waits_for_its_rate() {
         assert_eq!(status, 200, "{said}");
     };
     let mut up = listener.accept_bind();
-    with(json!({"rate": 0.5, "burst": 1}));
+    // The second message comes long before its account may send again.
+    with(json!({"rate": 0.1, "burst": 1}));
     brought(&mut up, mo("447700900001", "777", "one"));
     brought(&mut up, mo("447700900002", "777", "two"));
     until("both answers", || {

@@ -12,6 +12,7 @@ const TO: &str = "447700900123";
 /// Where builds without aliases raise the counter to.
 const RAISED: &str = "4611686018427387904";
 
+/// Redis may take as long as can be configured: without an answer in time, on a busy machine, there would be other ids.
 fn with_aliases(redis: &str, more: &str) -> SmscBuilder {
     let platform = "enabled = true\naliases = true";
     Smsc::new()
@@ -19,7 +20,7 @@ fn with_aliases(redis: &str, more: &str) -> SmscBuilder {
         .account("test", "test")
         .route("", "test:delivered")
         .toml(&format!(
-            "{more}\n[redis]\nurl = {redis:?}\n[redis_platform]\n{platform}\naccount = \"test\"\n"
+            "{more}\n[redis]\nurl = {redis:?}\ntimeout = \"1s\"\n[redis_platform]\n{platform}\naccount = \"test\"\n"
         ))
 }
 

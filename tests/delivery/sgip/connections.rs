@@ -105,7 +105,8 @@ fn a_message_during_the_goodbye_does_not_cost_the_bind() {
 
 #[test]
 fn a_gateway_that_is_gone_without_a_word_is_bound_again() {
-    let mut scene = Scene::with("", "response_timeout = \"1s\"");
+    // Long enough for this test to answer on the next connection.
+    let mut scene = Scene::with("", "response_timeout = \"3s\"");
     scene.esme.submit(submit(NUMBER, "into the void"));
     scene.line.submit();
     // The connection stays open, and nothing comes on it.

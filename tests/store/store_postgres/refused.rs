@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::database::{Database, Held};
-use super::{accept, active, fin, id, open, until};
+use super::{accept, active, connect_lane, fin, id, open, until};
 use crate::harness::Gate;
 use bytes::Bytes;
 use smsc::domain::price::Purse;
@@ -47,13 +47,12 @@ impl Scene {
             options.url = url.into();
             options.writers = 1;
             options.write_timeout = PATIENCE;
+            // Locks are held as long as the test needs.
+            options.statement_timeout = Duration::from_secs(60);
+            options.lock_timeout = Duration::from_secs(60);
         });
         // The lane prepares its statements, which needs locks as well.
-        let warm = WriteBatch {
-            told: vec![id(98)],
-            ..WriteBatch::default()
-        };
-        store.write(warm).wait().expect("connected");
+        connect_lane(&store);
         database.query("INSERT INTO purse VALUES(1, 0, 100), (1, 19000, 0)");
         Self {
             database,
@@ -70,9 +69,10 @@ impl Scene {
             ..WriteBatch::default()
         });
         self.wait_for_the_lane();
+        // Before there are batches: their time runs from when they are handed over.
+        let second = self.hold("LOCK TABLE msg IN EXCLUSIVE MODE");
         let tickets = batches.into_iter().map(|batch| self.store.write(batch));
         let tickets: Vec<Ticket> = tickets.collect();
-        let second = self.hold("LOCK TABLE msg IN EXCLUSIVE MODE");
         first.commit();
         blocked.wait().expect("written");
         self.wait_for_the_lane();

@@ -43,8 +43,9 @@ async fn what_is_answered_and_not_durable_is_bounded_by_windows_and_one_commit()
     );
 }
 
-/// Asks queues with few and with many messages, half of them scheduled, for single messages: returns
-/// the time for all, and how many are left.
+/// Asks a queue with so many messages, half of them scheduled, for a thousand single messages: returns the time for all,
+/// and how many are left. The time is that of the fastest hundred, ten times: during the others the machine may have done
+/// something else.
 fn time_to_find(fixture: &Fixture, waiting: u64) -> (std::time::Duration, usize) {
     let seed = |id: u64| Seed {
         item: Item {
@@ -62,12 +63,17 @@ fn time_to_find(fixture: &Fixture, waiting: u64) -> (std::time::Duration, usize)
         seeds,
     );
     let step = waiting / 1000;
-    let started = std::time::Instant::now();
-    for id in (1..=1000).map(|one| one * step - one % 2) {
-        let taken = queue.backlog.remove(id, None);
-        assert!(matches!(taken, backlog::TakenItem::Item(item) if item.id == id));
+    let ids: Vec<u64> = (1..=1000).map(|one| one * step - one % 2).collect();
+    let mut fastest = std::time::Duration::MAX;
+    for hundred in ids.chunks(100) {
+        let started = std::time::Instant::now();
+        for &id in hundred {
+            let taken = queue.backlog.remove(id, None);
+            assert!(matches!(taken, backlog::TakenItem::Item(item) if item.id == id));
+        }
+        fastest = fastest.min(started.elapsed());
     }
-    (started.elapsed(), queue.len())
+    (fastest * 10, queue.len())
 }
 
 #[actix::test]
