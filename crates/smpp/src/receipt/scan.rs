@@ -93,6 +93,35 @@ struct FoundKey {
 
 /// The parts of a receipt; `None` if there is neither an id nor a state.
 pub(super) fn scan(text: &[u8]) -> Option<ReceiptFields<'_>> {
+    usual(text).or_else(|| in_any_layout(text))
+}
+
+/// The parts of a receipt that is written as nearly all are: every key of Appendix B in its order, a space between, and
+/// values of letters and digits.
+fn usual(text: &[u8]) -> Option<ReceiptFields<'_>> {
+    let mut rest = text.strip_prefix(b"id:")?;
+    let mut until = |next: &[u8]| {
+        let length = rest
+            .iter()
+            .position(|octet| !IN_WORD[usize::from(*octet)])?;
+        let (value, behind) = rest.split_at(length);
+        rest = behind.strip_prefix(next)?;
+        (length > 0).then_some(value)
+    };
+    Some(ReceiptFields {
+        id: until(b" sub:")?,
+        sub: until(b" dlvrd:")?,
+        dlvrd: until(b" submit date:")?,
+        submit_date: until(b" done date:")?,
+        done_date: until(b" stat:")?,
+        stat: until(b" err:")?,
+        err: until(b" text:").or_else(|| until(b" Text:"))?,
+        text: rest.strip_suffix(b"\0").unwrap_or(rest),
+    })
+}
+
+/// The parts of any receipt.
+fn in_any_layout(text: &[u8]) -> Option<ReceiptFields<'_>> {
     let mut found = [None::<FoundKey>; KEYS];
     let mut count = 0;
     let mut seen = 0_u8;
@@ -182,4 +211,52 @@ fn match_key(text: &[u8], mut at: usize, spelling: &[u8]) -> Option<usize> {
         at += 1;
     }
     matches!(text[at], b':' | b'=').then_some(at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_usual_receipt_needs_no_search() {
+        let text = b"id:17f sub:001 dlvrd:001 submit date:2611301200 done date:261130120103 stat:DELIVRD err:000 text:hi id:2\0";
+        let fields = usual(text).unwrap();
+        assert_eq!((fields.id, fields.text), (&b"17f"[..], &b"hi id:2"[..]));
+        assert_eq!(fields.done_date, b"261130120103");
+        let other = text.to_ascii_uppercase();
+        assert_eq!(usual(&other), None);
+        assert!(in_any_layout(&other).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_usual_says_what_a_search_finds(
+            values in prop::collection::vec("[a-z0-9 :=,;_-]{0,6}|[A-Z0-9]{1,4}|id:|sub:7", 8),
+            text in "text|Text",
+        ) {
+            let [id, sub, dlvrd, submit, done, stat, err, rest] = &values[..] else { unreachable!() };
+            let receipt = format!(
+                "id:{id} sub:{sub} dlvrd:{dlvrd} submit date:{submit} done date:{done} stat:{stat} err:{err} {text}:{rest}"
+            );
+            if let Some(fields) = usual(receipt.as_bytes()) {
+                prop_assert_eq!(Some(fields), in_any_layout(receipt.as_bytes()));
+            }
+        }
+
+        #[test]
+        fn usual_values_are_found(
+            values in prop::collection::vec("[A-Za-z0-9]{1,12}", 7),
+            rest in ".{0,20}",
+        ) {
+            let [id, sub, dlvrd, submit, done, stat, err] = &values[..] else { unreachable!() };
+            let receipt = format!(
+                "id:{id} sub:{sub} dlvrd:{dlvrd} submit date:{submit} done date:{done} stat:{stat} err:{err} text:{rest}"
+            );
+            let fields = usual(receipt.as_bytes());
+            prop_assert!(fields.is_some());
+            prop_assert_eq!(fields, in_any_layout(receipt.as_bytes()));
+        }
+    }
 }
