@@ -428,7 +428,7 @@ fn what_waits_for_an_answer_goes_with_its_partition() {
         (service.asked_at_all() > NUMBERS).then_some(())
     });
     cluster.wait_until_held_by(0, &[0, 1], QUEUE, 3);
-    let forced = cluster.nodes[0].log_lines_with("still unanswered");
+    let forced = cluster.nodes[0].log_lines_with("given back with unanswered messages");
     assert_eq!(forced, 0, "nothing is given back and kept as well");
     service.set(Mood::Good);
     for id in &ids {

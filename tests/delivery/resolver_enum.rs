@@ -135,7 +135,7 @@ fn enum_knows_which_numbers_are_ported() {
         // A record that says nothing about portability.
         (STAYED, (1, "E2U+sip", "!^.*$!sip:x@example!".to_owned())),
     ]);
-    let smsc = asking(&dns, "").start();
+    let smsc = asking(&dns, "timeout = \"60s\"\n").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let id = esme.submit(submit(PORTED, "hello"));
     let shown = smsc.wait_for_final(&id);
