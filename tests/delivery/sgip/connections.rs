@@ -99,7 +99,6 @@ fn a_message_during_the_goodbye_does_not_cost_the_bind() {
     // It was not given back to its queue.
     let message = admin.get(&format!("/v1/messages/{id}"));
     assert_eq!(message["attempts"], 1, "{message}");
-    assert!(!scene.smsc.log().contains("cannot be reached again"));
     scene.smsc.assert_no_panic();
 }
 
