@@ -84,6 +84,10 @@ fn cases() -> Vec<(&'static str, Case)> {
             messages::every_operator_id,
         ),
         ("rule 4: the first final state wins", messages::fin_once),
+        (
+            "of many rows in one commit those that are there already are told apart",
+            messages::many_rows,
+        ),
         ("rule 4: a bad row fails alone", messages::bad_row),
         ("rule 5: fin without told is told again", messages::untold),
         ("rule 6: parked receipts wait until settled", upkeep::parked),

@@ -129,6 +129,46 @@ pub fn every_operator_id(h: &mut Harness) {
     assert_eq!(h.active()[0].attempts, 3);
 }
 
+/// So many rows that an adapter may write several with one statement, and some are left.
+pub fn many_rows(h: &mut Harness) {
+    let ids: Vec<u64> = (1..=29).map(id).collect();
+    h.accept(ids.iter().copied());
+    let sent = |theirs: &str| -> Vec<SentRow> {
+        let rows = ids.iter().map(|id| sent_row(*id, 1, 0, theirs));
+        rows.collect()
+    };
+    h.sent(sent("a"));
+    // All of them again, two of them with another answer, and one that is not the first attempt.
+    let mut again = sent("a");
+    again[4] = sent_row(ids[4], 1, 0, "b");
+    again[13] = sent_row(ids[13], 1, 0, "b");
+    again[20] = sent_row(ids[20], 2, 8, "");
+    h.sent(again);
+    h.fin([ids[2], ids[11]], 4);
+    let rows = |tell| ids.iter().map(|id| fin_row(*id, tell)).collect();
+    // The same ones, and others.
+    for (tell, lost) in [(4, vec![ids[2], ids[11]]), (5, ids.clone())] {
+        let written = h.write(WriteBatch {
+            fin: rows(tell),
+            ..WriteBatch::default()
+        });
+        assert_eq!(written.fin_lost, lost);
+    }
+    h.write(WriteBatch {
+        told: ids[..10].iter().chain(&ids[5..20]).copied().collect(),
+        ..WriteBatch::default()
+    });
+    h.reopen();
+    let found = h.store().load(ids.clone()).wait().unwrap();
+    for (number, stored) in found.iter().enumerate() {
+        let stored = stored.as_ref().unwrap();
+        assert_eq!(stored.fin, Some(fin_row(ids[number], 4)));
+        let attempts = if [4, 13, 20].contains(&number) { 2 } else { 1 };
+        assert_eq!(stored.attempts, attempts, "{number}");
+    }
+    assert_eq!(h.active_ids(), ids[20..]);
+}
+
 pub fn fin_once(h: &mut Harness) {
     h.accept([id(1), id(2)]);
     h.fin([id(1)], 4);

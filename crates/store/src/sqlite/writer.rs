@@ -359,7 +359,7 @@ impl SqliteWriter<'_> {
                 pass.each($table, &batch.$rows, |row| row.id, |row| debug(row), $write)?;
             };
         }
-        pass.each(
+        pass.together(
             "msg",
             &batch.accept,
             |row| row.id,
@@ -367,26 +367,27 @@ impl SqliteWriter<'_> {
             Statements::accept,
         )?;
         rows!("tries", tries, Statements::tries);
-        rows!("sent", sent, Statements::sent);
+        pass.together(
+            "sent",
+            &batch.sent,
+            |row| row.id,
+            |row| debug(row),
+            Statements::sent,
+        )?;
         rows!("retry", retry, Statements::retry);
-        pass.each(
+        pass.together(
             "fin",
             &batch.fin,
             |row| row.id,
             |row| debug(row),
-            |rows, fin| {
-                if !rows.fin(fin)? {
-                    lost.push(fin.id);
-                }
-                Ok(())
-            },
+            |rows, fins| rows.fin(fins, lost),
         )?;
-        pass.each(
+        pass.together(
             "told",
             &batch.told,
             |id| *id,
             |id| debug(id),
-            |rows, id| rows.told(*id),
+            Statements::told,
         )?;
         rows!("change", change, Statements::change);
         rows!("parked", park, Statements::park);
