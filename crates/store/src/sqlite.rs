@@ -32,7 +32,6 @@ mod heard;
 mod idempotency;
 mod in_order;
 mod index;
-mod insert;
 mod log;
 mod moving;
 mod opt_out;

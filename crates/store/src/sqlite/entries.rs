@@ -8,7 +8,6 @@
 
 use rusqlite::Connection;
 
-use super::insert::{Insert, groups};
 use super::record::{Readable, octets_of};
 use super::runs::Runs;
 use crate::archive::ERASED;
@@ -79,14 +78,9 @@ pub fn insert(index: &Connection, entries: &mut [SqliteEntry]) -> rusqlite::Resu
         Of::Sender(sender) => senders.insert(&sender, ids),
     })?;
     entries.sort_by(|left, right| left.destination.cmp(&right.destination));
-    let mut rows = Insert::prepare(index, "INSERT OR IGNORE INTO dst_idx(dst, id)", 2, "")?;
-    for part in entries.split(|entry| entry.destination == ERASED) {
-        for group in groups(part) {
-            rows.write(group, |row, at, entry: &SqliteEntry| {
-                row.raw_bind_parameter(at, Readable(&entry.destination))?;
-                row.raw_bind_parameter(at + 1, entry.id)
-            })?;
-        }
+    let mut row = index.prepare_cached("INSERT OR IGNORE INTO dst_idx VALUES(?1, ?2)")?;
+    for entry in entries.iter().filter(|entry| entry.destination != ERASED) {
+        row.execute((Readable(&entry.destination), entry.id))?;
     }
     Ok(())
 }

@@ -31,29 +31,16 @@ impl<'c> Pass<'_, 'c> {
         remains: impl Fn(&R) -> Vec<u8>,
         mut write: impl FnMut(&mut Statements<'c>, &R) -> Result<(), RowError>,
     ) -> Result<(), SqliteFailure> {
-        self.together(table, rows, id, remains, |statements, rows| {
-            rows.iter().try_for_each(|row| write(statements, row))
-        })
-    }
-
-    /// Like [`Pass::each`], where `write` may write several rows with one statement.
-    pub fn together<R>(
-        &mut self,
-        table: &'static str,
-        rows: &[R],
-        id: impl Fn(&R) -> u64,
-        remains: impl Fn(&R) -> Vec<u8>,
-        mut write: impl FnMut(&mut Statements<'c>, &[R]) -> Result<(), RowError>,
-    ) -> Result<(), SqliteFailure> {
-        if self.mode == RowFailurePolicy::Strict {
-            rows.iter().for_each(|row| self.hooks.row(table, id(row)));
-            return Ok(write(self.rows, rows)?);
-        }
         for row in rows {
+            if self.mode == RowFailurePolicy::Strict {
+                self.hooks.row(table, id(row));
+                write(self.rows, row)?;
+                continue;
+            }
             self.connection.execute_batch("SAVEPOINT row")?;
             let attempt = catch_unwind(AssertUnwindSafe(|| {
                 self.hooks.row(table, id(row));
-                write(self.rows, std::slice::from_ref(row))
+                write(self.rows, row)
             }));
             let failure = match attempt {
                 Ok(Ok(())) => None,

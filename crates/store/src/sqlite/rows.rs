@@ -1,9 +1,8 @@
-//! The statements of the writer.
+//! The statements of the writer: one row in, one row written.
 //!
 //! Owned by the writer thread for as long as its connection; guarantees that each statement is
 //! prepared once, that rows are inserted and never changed (except `retry`, where the last one
-//! wins), and that no message is both final and in `retry`. Of the tables that nearly every message has rows in, several
-//! rows are inserted by one statement: beginning and ending one costs as much as a row.
+//! wins), and that no message is both final and in `retry`.
 
 use ahash::AHashSet;
 use prost::Message as _;
@@ -11,7 +10,6 @@ use rusqlite::{Connection, Statement, ToSql, params};
 
 use super::asides;
 use super::idempotency::IdempotencyKey;
-use super::insert::{Insert, groups};
 use super::record::Readable;
 use super::schema;
 use crate::checksum::{Summed as _, close_change};
@@ -91,16 +89,14 @@ pub struct Statements<'c> {
     connection: &'c Connection,
     begin: Statement<'c>,
     commit: Statement<'c>,
-    savepoint: Statement<'c>,
-    release: Statement<'c>,
-    msg: Insert<'c>,
-    sent: Insert<'c>,
+    msg: Statement<'c>,
+    sent: Statement<'c>,
     same_sent: Statement<'c>,
     resent: Statement<'c>,
     retry: Statement<'c>,
     unretry: Statement<'c>,
-    fin: Insert<'c>,
-    told: Insert<'c>,
+    fin: Statement<'c>,
+    told: Statement<'c>,
     tries: Statement<'c>,
     change: Statement<'c>,
     park: Statement<'c>,
@@ -122,29 +118,21 @@ impl<'c> Statements<'c> {
             connection,
             begin: prepare("BEGIN IMMEDIATE")?,
             commit: prepare("COMMIT")?,
-            savepoint: prepare("SAVEPOINT several")?,
-            release: prepare("RELEASE several")?,
-            // What fails ends the transaction: a copy of the pages before each statement would be in vain.
-            msg: Insert::prepare(
-                connection,
-                "INSERT OR FAIL INTO msg(id, at, sender, queue, priority, due_at, expires_at, source,
-                   destination, numbering, body)",
-                11,
-                "",
+            msg: prepare(
+                "INSERT INTO msg(id, at, sender, queue, priority, due_at, expires_at, source,
+                   destination, numbering, body) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
             )?,
-            sent: Insert::prepare(
-                connection,
-                "INSERT INTO sent(id, at, operator, status, operator_message_id, latency_ms, bind, checksum)",
-                8,
-                "ON CONFLICT DO NOTHING",
+            sent: prepare(
+                "INSERT INTO sent(id, at, operator, status, operator_message_id, latency_ms, bind,
+                   checksum) VALUES(?1,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT DO NOTHING",
             )?,
             same_sent: prepare(
                 "SELECT 1 FROM attempts WHERE id=?1 AND at=?2 AND operator=?3 AND status=?4
                  AND operator_message_id=?5",
             )?,
             resent: prepare(
-                "INSERT INTO resent(id, at, operator, status, operator_message_id, latency_ms, bind, checksum,
-                   attempt) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT DO NOTHING",
+                "INSERT INTO resent(id, attempt, at, operator, status, operator_message_id, latency_ms,
+                   bind, checksum) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT DO NOTHING",
             )?,
             retry: prepare(
                 "INSERT INTO retry(id, due_at, attempts)
@@ -152,18 +140,11 @@ impl<'c> Statements<'c> {
                  ON CONFLICT(id) DO UPDATE SET due_at=excluded.due_at, attempts=excluded.attempts",
             )?,
             unretry: prepare("DELETE FROM retry WHERE id=?1")?,
-            fin: Insert::prepare(
-                connection,
-                "INSERT INTO fin(id, at, state, error, operator, tell, done_at, checksum)",
-                8,
-                "ON CONFLICT DO NOTHING",
+            fin: prepare(
+                "INSERT INTO fin(id, at, state, error, operator, tell, done_at, checksum)
+                 VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT(id) DO NOTHING",
             )?,
-            told: Insert::prepare(
-                connection,
-                "INSERT INTO told(id)",
-                1,
-                "ON CONFLICT DO NOTHING",
-            )?,
+            told: prepare("INSERT INTO told(id) VALUES(?1) ON CONFLICT DO NOTHING")?,
             tries: prepare(
                 "INSERT INTO tries(id, attempt, at, operator) VALUES(?1,?2,?3,?4) ON CONFLICT(id, attempt) DO UPDATE
                  SET at=excluded.at, operator=excluded.operator",
@@ -229,66 +210,80 @@ impl<'c> Statements<'c> {
         }
     }
 
-    pub fn accept(&mut self, messages: &[Message]) -> Result<(), RowError> {
-        let (statement, buffer) = (&mut self.msg, &mut self.buffer);
-        for group in groups(messages) {
-            statement.write(group, |row, at, message| {
-                bind_message(row, at, message, buffer)
-            })?;
-        }
+    pub fn accept(&mut self, message: &Message) -> Result<(), RowError> {
+        let id = key(message.id)?;
+        encode_body(message, &mut self.buffer);
+        let size = self.buffer.len() + message.source.len() + message.destination.len();
+        check_size(size)?;
+        let row = &mut self.msg;
+        bind(row, 1, id)?;
+        bind(row, 2, message.accepted_at)?;
+        bind(row, 3, message.sender)?;
+        bind(row, 4, message.queue)?;
+        bind(row, 5, message.priority)?;
+        bind(row, 6, message.due_at)?;
+        bind(row, 7, message.expires_at)?;
+        bind(row, 8, Readable(&message.source))?;
+        bind(row, 9, Readable(&message.destination))?;
+        bind(row, 10, numbering(message))?;
+        bind(row, 11, &self.buffer)?;
+        row.raw_execute()?;
         let marks = &mut self.marks;
-        for message in messages {
-            if message.id < marks.carry_below {
-                bind(&mut self.carry, 1, key(message.id)?)?;
-                self.carry.raw_execute()?;
-            }
-            marks.highest = marks.highest.max(message.id);
-            let lowest = marks.lowest_accepted.unwrap_or(message.id);
-            marks.lowest_accepted = Some(lowest.min(message.id));
+        if message.id < marks.carry_below {
+            bind(&mut self.carry, 1, id)?;
+            self.carry.raw_execute()?;
         }
+        marks.highest = marks.highest.max(message.id);
+        let lowest = marks.lowest_accepted.unwrap_or(message.id);
+        marks.lowest_accepted = Some(lowest.min(message.id));
         Ok(())
     }
 
-    /// Appends attempts. One whose number is taken gets the next free number (a late answer after
+    /// Appends an attempt. One whose number is taken gets the next free number (a late answer after
     /// a timeout): nothing is overwritten and no operator id is lost.
-    pub fn sent(&mut self, rows: &[SentRow]) -> Result<(), RowError> {
-        let is_first = |sent: &SentRow| sent.attempt <= 1;
-        for group in groups(rows) {
-            let are_alike = group.iter().all(is_first);
-            for part in group.chunks(if are_alike { group.len() } else { 1 }) {
-                let mut written = 0;
-                if part.iter().all(is_first) {
-                    written = self
-                        .sent
-                        .write(part, |row, at, sent| bind_sent(row, at, 1, sent))?;
-                }
-                // Some of these ids have a first attempt already: an attempt that is stored exactly so needs nothing.
-                if written < part.len() {
-                    part.iter().try_for_each(|sent| self.resent(sent))?;
+    pub fn sent(&mut self, sent: &SentRow) -> Result<(), RowError> {
+        let id = key(sent.id)?;
+        check_size(sent.operator_message_id.len())?;
+        let written = sent.attempt <= 1 && self.put_sent(false, id, 1, sent)?;
+        if !written && !self.is_repeated(id, sent)? {
+            let first = sent.attempt.max(2);
+            let mut attempt = first;
+            while !self.put_sent(true, id, attempt, sent)? {
+                attempt = attempt.saturating_add(1);
+                if attempt - first >= MAX_ATTEMPT_SHIFT {
+                    let reason = format!("attempt {} and the next ones are taken", sent.attempt);
+                    return Err(RowError::Row(reason));
                 }
             }
-            for sent in group.iter().filter(|sent| sent.status == 0) {
-                self.unretry(sent.id)?;
-            }
+        }
+        if sent.status == 0 {
+            self.unretry(sent.id)?;
         }
         Ok(())
     }
 
-    /// Appends an attempt that is not the first one, or not the first of that number, unless it is there.
-    fn resent(&mut self, sent: &SentRow) -> Result<(), RowError> {
-        if self.is_repeated(key(sent.id)?, sent)? {
-            return Ok(());
-        }
-        let first = sent.attempt.max(2);
-        for attempt in first..first.saturating_add(MAX_ATTEMPT_SHIFT) {
-            bind_sent(&mut self.resent, 1, attempt, sent)?;
-            bind(&mut self.resent, 9, attempt)?;
-            if self.resent.raw_execute()? == 1 {
-                return Ok(());
-            }
-        }
-        let reason = format!("attempt {} and the next ones are taken", sent.attempt);
-        Err(RowError::Row(reason))
+    fn put_sent(
+        &mut self,
+        again: bool,
+        id: i64,
+        attempt: u32,
+        sent: &SentRow,
+    ) -> Result<bool, RowError> {
+        let row = if again {
+            &mut self.resent
+        } else {
+            &mut self.sent
+        };
+        bind(row, 1, id)?;
+        bind(row, 2, attempt)?;
+        bind(row, 3, sent.at)?;
+        bind(row, 4, sent.operator)?;
+        bind(row, 5, sent.status)?;
+        bind(row, 6, Readable(&sent.operator_message_id))?;
+        bind(row, 7, sent.latency_ms)?;
+        bind(row, 8, sent.bind as i64)?;
+        bind(row, 9, (sent.sum() ^ sent.attempt ^ attempt) as i32)?;
+        Ok(row.raw_execute()? == 1)
     }
 
     /// Whether exactly this attempt is stored already, under any number.
@@ -324,44 +319,22 @@ impl<'c> Statements<'c> {
         Ok(())
     }
 
-    /// Writes final states; those of messages that were final already go to `lost`.
-    pub fn fin(&mut self, rows: &[FinRow], lost: &mut Vec<u64>) -> Result<(), RowError> {
-        for group in groups(rows) {
-            if group.len() > 1 && self.fin_together(group)? {
-                continue;
-            }
-            for fin in group {
-                if self.fin.write(std::slice::from_ref(fin), bind_fin)? == 1 {
-                    self.note_end(fin);
-                } else {
-                    lost.push(fin.id);
-                }
-                self.unretry(fin.id)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// False, and nothing is written, if some of these messages were final already: which ones cannot be told.
-    fn fin_together(&mut self, group: &[FinRow]) -> Result<bool, RowError> {
-        self.savepoint.raw_execute()?;
-        let is_written = self.fin.write(group, bind_fin)? == group.len();
-        if !is_written {
-            self.connection.execute_batch("ROLLBACK TO several")?;
-        }
-        self.release.raw_execute()?;
-        if is_written {
-            for fin in group {
-                self.note_end(fin);
-                self.unretry(fin.id)?;
-            }
-        }
-        Ok(is_written)
-    }
-
-    fn note_end(&mut self, fin: &FinRow) {
+    /// True when the row won, false when the message was final already.
+    pub fn fin(&mut self, fin: &FinRow) -> Result<bool, RowError> {
+        check_size(fin.error.len())?;
+        let row = &mut self.fin;
+        bind(row, 1, key(fin.id)?)?;
+        bind(row, 2, fin.at)?;
+        bind(row, 3, i32::from(fin.state))?;
+        bind(row, 4, Readable(&fin.error))?;
+        bind(row, 5, fin.operator)?;
+        bind(row, 6, fin.tell)?;
+        bind(row, 7, fin.done_at)?;
+        bind(row, 8, fin.sum() as i32)?;
+        let won = row.raw_execute()? == 1;
+        self.unretry(fin.id)?;
         let marks = &mut self.marks;
-        if marks.has_readers {
+        if won && marks.has_readers {
             marks.first_end = if marks.ended.is_empty() {
                 fin.at
             } else {
@@ -369,13 +342,12 @@ impl<'c> Statements<'c> {
             };
             marks.ended.push(fin.id);
         }
+        Ok(won)
     }
 
-    pub fn told(&mut self, ids: &[u64]) -> Result<(), RowError> {
-        for group in groups(ids) {
-            self.told
-                .write(group, |row, at, id| bind(row, at, key(*id)?))?;
-        }
+    pub fn told(&mut self, id: u64) -> Result<(), RowError> {
+        bind(&mut self.told, 1, key(id)?)?;
+        self.told.raw_execute()?;
         Ok(())
     }
 
@@ -503,57 +475,6 @@ fn check_size(octets: usize) -> Result<(), RowError> {
         return Err(RowError::Row(reason));
     }
     Ok(())
-}
-
-fn bind_message(
-    row: &mut Statement<'_>,
-    at: usize,
-    message: &Message,
-    buffer: &mut Vec<u8>,
-) -> Result<(), RowError> {
-    encode_body(message, buffer);
-    check_size(buffer.len() + message.source.len() + message.destination.len())?;
-    bind(row, at, key(message.id)?)?;
-    bind(row, at + 1, message.accepted_at)?;
-    bind(row, at + 2, message.sender)?;
-    bind(row, at + 3, message.queue)?;
-    bind(row, at + 4, message.priority)?;
-    bind(row, at + 5, message.due_at)?;
-    bind(row, at + 6, message.expires_at)?;
-    bind(row, at + 7, Readable(&message.source))?;
-    bind(row, at + 8, Readable(&message.destination))?;
-    bind(row, at + 9, numbering(message))?;
-    bind(row, at + 10, &*buffer)
-}
-
-/// The columns that `sent` and `resent` have, with the checksum of this number.
-fn bind_sent(
-    row: &mut Statement<'_>,
-    at: usize,
-    attempt: u32,
-    sent: &SentRow,
-) -> Result<(), RowError> {
-    check_size(sent.operator_message_id.len())?;
-    bind(row, at, key(sent.id)?)?;
-    bind(row, at + 1, sent.at)?;
-    bind(row, at + 2, sent.operator)?;
-    bind(row, at + 3, sent.status)?;
-    bind(row, at + 4, Readable(&sent.operator_message_id))?;
-    bind(row, at + 5, sent.latency_ms)?;
-    bind(row, at + 6, sent.bind as i64)?;
-    bind(row, at + 7, (sent.sum() ^ sent.attempt ^ attempt) as i32)
-}
-
-fn bind_fin(row: &mut Statement<'_>, at: usize, fin: &FinRow) -> Result<(), RowError> {
-    check_size(fin.error.len())?;
-    bind(row, at, key(fin.id)?)?;
-    bind(row, at + 1, fin.at)?;
-    bind(row, at + 2, i32::from(fin.state))?;
-    bind(row, at + 3, Readable(&fin.error))?;
-    bind(row, at + 4, fin.operator)?;
-    bind(row, at + 5, fin.tell)?;
-    bind(row, at + 6, fin.done_at)?;
-    bind(row, at + 7, fin.sum() as i32)
 }
 
 fn bind<T: ToSql>(statement: &mut Statement<'_>, index: usize, value: T) -> Result<(), RowError> {

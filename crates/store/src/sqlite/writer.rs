@@ -359,7 +359,7 @@ impl SqliteWriter<'_> {
                 pass.each($table, &batch.$rows, |row| row.id, |row| debug(row), $write)?;
             };
         }
-        pass.together(
+        pass.each(
             "msg",
             &batch.accept,
             |row| row.id,
@@ -367,27 +367,26 @@ impl SqliteWriter<'_> {
             Statements::accept,
         )?;
         rows!("tries", tries, Statements::tries);
-        pass.together(
-            "sent",
-            &batch.sent,
-            |row| row.id,
-            |row| debug(row),
-            Statements::sent,
-        )?;
+        rows!("sent", sent, Statements::sent);
         rows!("retry", retry, Statements::retry);
-        pass.together(
+        pass.each(
             "fin",
             &batch.fin,
             |row| row.id,
             |row| debug(row),
-            |rows, fins| rows.fin(fins, lost),
+            |rows, fin| {
+                if !rows.fin(fin)? {
+                    lost.push(fin.id);
+                }
+                Ok(())
+            },
         )?;
-        pass.together(
+        pass.each(
             "told",
             &batch.told,
             |id| *id,
             |id| debug(id),
-            Statements::told,
+            |rows, id| rows.told(*id),
         )?;
         rows!("change", change, Statements::change);
         rows!("parked", park, Statements::park);
