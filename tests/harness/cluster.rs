@@ -15,8 +15,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
+use smsc::smpp::{Body, CommandStatus};
 
-use super::{Gate, PrivatePostgres, PrivateRedis, Smsc, SmscBuilder, debian_library, run, until};
+use super::{
+    Gate, Peer, PrivatePostgres, PrivateRedis, Smsc, SmscBuilder, debian_library, run, until,
+};
 
 /// Longer than a busy machine delays the heartbeat of a node.
 const LEASE: &str = "60s";
@@ -410,6 +413,26 @@ impl Node {
     pub fn log_lines_with(&self, text: &str) -> usize {
         let log = self.log();
         log.lines().filter(|line| line.contains(text)).count()
+    }
+
+    /// Waits until one more bind of the account `test` is refused. Only while the store is silent, as it may be for a moment
+    /// on a busy machine, a node counts its own binds alone and admits one: it says so, and the next bind is asked.
+    pub fn wait_until_one_more_bind_is_refused(&self) {
+        const ALONE: &str = "binds are counted on this node only";
+        until("one more bind to be refused", || {
+            let before = self.log_lines_with(ALONE);
+            let mut more = Peer::connect(self.smpp());
+            let status = more.bind_as(Body::BindTransceiver, "test", "test");
+            if status == CommandStatus::ESME_ROK {
+                until("the reason why it was admitted", || {
+                    (self.log_lines_with(ALONE) > before).then_some(())
+                });
+                more.unbind();
+                return None;
+            }
+            assert_eq!(status, CommandStatus::ESME_RALYBND);
+            Some(())
+        });
     }
 
     /// A message as the admin API of this node shows it.

@@ -5,8 +5,7 @@
 use std::time::Duration;
 
 use crate::harness::{
-    self, Cluster, FakeOperator, Gate, Node, Peer, Smsc, SmscBuilder, accept, pdu, stat_of, submit,
-    until,
+    self, Cluster, FakeOperator, Gate, Peer, Smsc, SmscBuilder, accept, pdu, stat_of, submit, until,
 };
 use smsc::smpp::{Body, CommandId, CommandStatus, Pdu, QuerySm, SubmitSm};
 
@@ -138,26 +137,6 @@ fn binds_are_counted_exactly_after_every_kind_of_end() {
     last.iter_mut().for_each(Peer::assert_alive);
 }
 
-/// One bind more is refused. Only while the store is silent, as it may be for a moment on a busy machine, a node counts
-/// its own binds alone and admits it: it says so, and the next bind is asked.
-fn wait_until_refused(node: &Node) {
-    const ALONE: &str = "binds are counted on this node only";
-    until("one bind more to be refused", || {
-        let before = node.log_lines_with(ALONE);
-        let mut more = Peer::connect(node.smpp());
-        let status = bind(&mut more);
-        if status == CommandStatus::ESME_ROK {
-            until("the reason why it was admitted", || {
-                (node.log_lines_with(ALONE) > before).then_some(())
-            });
-            more.unbind();
-            return None;
-        }
-        assert_eq!(status, CommandStatus::ESME_RALYBND);
-        Some(())
-    });
-}
-
 #[test]
 fn binds_are_counted_over_all_nodes() {
     let mut cluster = Cluster::of(2)
@@ -178,7 +157,9 @@ fn binds_are_counted_over_all_nodes() {
     until("three to be counted", || {
         (cluster.postgres.rows(counted).len() == 3).then_some(())
     });
-    cluster.nodes.iter().for_each(wait_until_refused);
+    for node in &cluster.nodes {
+        node.wait_until_one_more_bind_is_refused();
+    }
     // One is not, on the other node.
     let stale = stale.back();
     gate.shut();

@@ -162,13 +162,6 @@ pub fn is_digits(address: &[u8]) -> bool {
 /// The octets as text that is safe in a log line or a terminal: anything but printable ASCII is
 /// shown as `\xNN`, and the backslash as `\\`.
 pub fn printable(octets: &[u8]) -> String {
-    let plain = |octet: u8| (b' '..=b'~').contains(&octet) & (octet != b'\\');
-    // The usual case: many octets are looked at at once.
-    if octets.iter().fold(true, |all, octet| all & plain(*octet))
-        && let Ok(text) = str::from_utf8(octets)
-    {
-        return text.to_owned();
-    }
     let mut text = String::with_capacity(octets.len());
     for &octet in octets {
         match octet {

@@ -164,7 +164,7 @@ impl Serving {
 
     /// The peer refused it after its time was over and its outcome taken for unknown.
     pub fn refused_late(&mut self, context: &InFlight, status: u32, after: Duration) {
-        self.note(Failed {
+        self.add_failure(Failed {
             id: context.id,
             why: Why::Status.into(),
             status,
@@ -241,7 +241,7 @@ impl Serving {
         pause: Duration,
     ) {
         self.note_failure(context, status, RefusalClass::Temporary, after);
-        self.note(Failed {
+        self.add_failure(Failed {
             id: context.id,
             why: Why::Later.into(),
             status: status.unwrap_or(SentRow::NO_ANSWER),
@@ -261,7 +261,7 @@ impl Serving {
         (reason, error): (String, String),
     ) {
         self.note_failure(context, status, RefusalClass::Permanent, after);
-        self.note(Failed {
+        self.add_failure(Failed {
             id: context.id,
             why: Why::GivenUp.into(),
             status: status.unwrap_or(SentRow::NO_ANSWER),
@@ -308,7 +308,7 @@ impl Serving {
     }
 
     fn paused(&mut self, context: &InFlight, pause: Duration, why: Why) {
-        self.note(Failed {
+        self.add_failure(Failed {
             id: context.id,
             why: why.into(),
             attempt: context.attempt,
@@ -350,7 +350,7 @@ impl Serving {
 
     /// Not delivered, for whichever reason. The window slot is free again.
     fn failed(&mut self, id: u64, attempt: u32, why: Why, status: u32, latency_ms: u32) {
-        self.note(Failed {
+        self.add_failure(Failed {
             id,
             why: why.into(),
             status,
@@ -361,8 +361,8 @@ impl Serving {
         self.batch.room += 1;
     }
 
-    /// The queue may hear of it much later, and of several in several batches: what is due one after another stays so.
-    fn note(&mut self, failed: Failed) {
+    /// Adds a failure to what the queue is told, with its time: the queue may hear of it much later, and a pause begins now.
+    fn add_failure(&mut self, failed: Failed) {
         self.batch.failed.push(Failed {
             at: clock::now_ms(),
             ..failed

@@ -93,12 +93,12 @@ struct FoundKey {
 
 /// The parts of a receipt; `None` if there is neither an id nor a state.
 pub(super) fn scan(text: &[u8]) -> Option<ReceiptFields<'_>> {
-    usual(text).or_else(|| in_any_layout(text))
+    in_usual_layout(text).or_else(|| in_any_layout(text))
 }
 
 /// The parts of a receipt that is written as nearly all are: every key of Appendix B in its order, a space between, and
 /// values of letters and digits.
-fn usual(text: &[u8]) -> Option<ReceiptFields<'_>> {
+fn in_usual_layout(text: &[u8]) -> Option<ReceiptFields<'_>> {
     let mut rest = text.strip_prefix(b"id:")?;
     let mut until = |next: &[u8]| {
         let length = rest
@@ -222,11 +222,11 @@ mod tests {
     #[test]
     fn a_usual_receipt_needs_no_search() {
         let text = b"id:17f sub:001 dlvrd:001 submit date:2611301200 done date:261130120103 stat:DELIVRD err:000 text:hi id:2\0";
-        let fields = usual(text).unwrap();
+        let fields = in_usual_layout(text).unwrap();
         assert_eq!((fields.id, fields.text), (&b"17f"[..], &b"hi id:2"[..]));
         assert_eq!(fields.done_date, b"261130120103");
         let other = text.to_ascii_uppercase();
-        assert_eq!(usual(&other), None);
+        assert_eq!(in_usual_layout(&other), None);
         assert!(in_any_layout(&other).is_some());
     }
 
@@ -240,7 +240,7 @@ mod tests {
             let receipt = format!(
                 "id:{id} sub:{sub} dlvrd:{dlvrd} submit date:{submit} done date:{done} stat:{stat} err:{err} {text}:{rest}"
             );
-            if let Some(fields) = usual(receipt.as_bytes()) {
+            if let Some(fields) = in_usual_layout(receipt.as_bytes()) {
                 prop_assert_eq!(Some(fields), in_any_layout(receipt.as_bytes()));
             }
         }
@@ -254,7 +254,7 @@ mod tests {
             let receipt = format!(
                 "id:{id} sub:{sub} dlvrd:{dlvrd} submit date:{submit} done date:{done} stat:{stat} err:{err} text:{rest}"
             );
-            let fields = usual(receipt.as_bytes());
+            let fields = in_usual_layout(receipt.as_bytes());
             prop_assert!(fields.is_some());
             prop_assert_eq!(fields, in_any_layout(receipt.as_bytes()));
         }

@@ -31,7 +31,7 @@ use crate::smpp::CommandStatus;
 use crate::store::{RetryRow, SentRow, WriteBatch};
 
 /// A session tells its queue of a failure sooner than this, milliseconds.
-const LATEST: i64 = 60_000;
+const REPORTED_WITHIN: i64 = 60_000;
 
 /// An attempt that has failed.
 pub(super) struct FailedAttempt<'a> {
@@ -97,7 +97,7 @@ impl FailedAttempt<'_> {
 
 /// When the session knew of a failure, Unix ms. The clock may have been set since then.
 fn known_at(failure: &Failed, now: i64) -> i64 {
-    let is_known = (now - LATEST..=now).contains(&failure.at);
+    let is_known = (now - REPORTED_WITHIN..=now).contains(&failure.at);
     if is_known { failure.at } else { now }
 }
 
