@@ -6,6 +6,7 @@ mod other_programs;
 
 mod damaged_pages;
 mod days;
+mod late_transactions;
 mod low_water;
 mod new_rows;
 mod refused;

@@ -32,19 +32,33 @@ impl Database {
 
     /// A gate in front of the server, and the URL of this database behind it.
     pub fn behind_a_gate(&self) -> (harness::Gate, String) {
-        let url = self.url();
-        let config: tokio_postgres::Config = url.parse().expect("a URL");
+        let (gate, server) = self.gate();
+        let behind = self.url().replace(&server, &gate.address().to_string());
+        (gate, behind)
+    }
+
+    /// A gate in front of the server, and a URL with two hosts: the gate, and the server itself.
+    pub fn with_a_second_host(&self) -> (harness::Gate, String) {
+        let (gate, server) = self.gate();
+        let both = format!("{},{server}", gate.address());
+        let url = self.url().replace(&server, &both);
+        (gate, url)
+    }
+
+    /// A gate in front of the server, and the server's host and port as in the URL.
+    fn gate(&self) -> (harness::Gate, String) {
+        let config: tokio_postgres::Config = self.url().parse().expect("a URL");
         let host = match config.get_hosts() {
             [tokio_postgres::config::Host::Tcp(host), ..] => host.clone(),
             other => panic!("a server on TCP, not {other:?}"),
         };
         let port = config.get_ports().first().copied().unwrap_or(5432);
-        let server = (host.as_str(), port).to_socket_addrs();
-        let server = server.expect("an address").next().expect("an address");
-        let gate = harness::Gate::to(server);
-        let (start, end) = url.split_once(&format!("{host}:{port}")).expect("a port");
-        let behind = format!("{start}{}{end}", gate.address());
-        (gate, behind)
+        let server = format!("{host}:{port}");
+        let mut addresses = server.to_socket_addrs().expect("an address");
+        (
+            harness::Gate::to(addresses.next().expect("an address")),
+            server,
+        )
     }
 
     /// Runs SQL in a transaction that stays open until the result is dropped.

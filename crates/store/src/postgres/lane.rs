@@ -7,7 +7,8 @@
 //! and that, while the database is away, results wait and new messages are refused.
 //!
 //! An interrupted commit may have happened: the fence left its number in the lane's row, so the
-//! next connection asks for that number before it writes anything. New messages of such a commit are refused as soon
+//! next connection asks for that number before it writes anything. The fence refuses a number that is not above that of the
+//! row, so what is found not to have happened cannot happen later. New messages of such a commit are refused as soon
 //! as others, and taken back (`take_back.rs`) if it did happen. What was confirmed is kept for a while and written again
 //! if the database turns out to have gone back in time (`went_back.rs`).
 
@@ -19,6 +20,7 @@ use std::time::Duration;
 use ahash::AHashMap;
 use futures_util::FutureExt;
 use tokio::time::Instant;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
@@ -35,6 +37,11 @@ pub const SILENT: &str = "no answer to a transaction";
 /// Planning a statement anew for the number of its rows costs more than a commit of few rows. A plan that was made while
 /// a table was empty is right when it has grown, because it uses an index.
 const PLANS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off";
+/// Late itself, it takes no number back.
+const HAPPENED: &str = "
+UPDATE lane SET seq = CASE seq WHEN $1 THEN seq ELSE greatest(seq, $2) END
+WHERE node = $3 AND epoch = $4 AND lane = $5
+RETURNING seq = $1";
 /// How often a lane without work looks at its connection.
 const TEND: Duration = Duration::from_millis(250);
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
@@ -231,18 +238,26 @@ impl PostgresLane {
         Ok(())
     }
 
-    /// Whether a transaction that was cut off was committed. Waits for one that is still open.
-    pub async fn happened(&self, last: Unknown) -> Result<bool, PostgresFailure> {
-        let seq = self
-            .seq_of(last.member)
-            .await?
-            .ok_or(PostgresFailure::Fenced)?;
+    /// Whether a transaction that was cut off was committed. Waits for one that is still open. If it was not, it cannot be
+    /// any more: the lane's row gets a new number, and a host that was silent may deliver the transaction only now.
+    pub async fn happened(&mut self, last: Unknown) -> Result<bool, PostgresFailure> {
+        let new = self.next_transaction(last.member);
+        let number: [&(dyn ToSql + Sync); 5] = [
+            &last.seq,
+            &new.seq,
+            &i32::from(last.member.node),
+            &(last.member.epoch as i64),
+            &(self.number as i32),
+        ];
+        let row = self.session()?.client.query_opt(HAPPENED, &number).await?;
+        let row = row.ok_or(PostgresFailure::Fenced)?;
+        let committed: bool = row.try_get(0)?;
         tracing::info!(
             lane = self.number,
-            committed = seq == last.seq,
+            committed,
             "found out what became of a transaction that was cut off"
         );
-        Ok(seq == last.seq)
+        Ok(committed)
     }
 
     /// The number in the lane's row, if that is there. Waits for a transaction that is still open.

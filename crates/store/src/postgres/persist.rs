@@ -260,7 +260,7 @@ impl PostgresLane {
     }
 
     /// The number by which it is found out later whether a transaction was committed.
-    fn next_transaction(&mut self, member: Membership) -> Unknown {
+    pub fn next_transaction(&mut self, member: Membership) -> Unknown {
         self.seq += 1;
         Unknown {
             member,
