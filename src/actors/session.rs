@@ -3,8 +3,7 @@
 //! - [`core`]: what both hold: protocol, outbox, deliveries under way, what waits for a commit;
 //! - [`bound`]: what a session needs of the protocol of its peer;
 //! - [`outgoing`]: deliveries of a queue, sent within the window and settled in batches;
-//! - [`server_end`]: the other end of a session whose peer does not speak SMPP;
-//! - [`pair`]: how octets move between such a session and its peer;
+//! - [`server_end`]: what is made of messages for peers that do not speak SMPP;
 //! - [`data_sm`]: the operation that carries a message without the fields of submit_sm;
 //! - [`bind_permits`]: the binds that an account may have.
 //!
@@ -17,5 +16,4 @@ pub mod bound;
 pub mod core;
 pub mod data_sm;
 pub mod outgoing;
-pub mod pair;
 pub mod server_end;

@@ -200,6 +200,21 @@ impl<P: Protocol, T> Session<P, T> {
     /// Takes octets that were read.
     pub fn receive(&mut self, octets: &[u8], now: Instant) {
         self.buffer.extend_from_slice(octets);
+        self.hear(now);
+    }
+
+    /// What a whole PDU means, as [`next_frame`] has cut it: in place of [`Self::receive`], for who takes one at a time.
+    pub fn on_pdu(
+        &mut self,
+        frame: &Bytes,
+        now: Instant,
+        out: &mut BytesMut,
+    ) -> Option<EventOf<P, T>> {
+        self.hear(now);
+        self.on_frame(frame, now, out)
+    }
+
+    fn hear(&mut self, now: Instant) {
         self.heard_at = now;
         self.probed_at = None;
         self.probed = 0;

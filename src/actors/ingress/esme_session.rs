@@ -25,7 +25,8 @@ use self::operations::Operation;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::carrier;
+use crate::actors::ingress::carrier::{self, CmppClient, Submission};
+use crate::actors::ingress::client_protocol::{ClientEvent, ClientProtocol};
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Accepted, Ingest};
 use crate::actors::ingress::listener::Admitted;
@@ -51,7 +52,7 @@ const INTAKE: usize = 4096;
 const UNBOUND: usize = 16 * 1024;
 
 pub struct EsmeSession {
-    core: SessionCore,
+    core: SessionCore<ClientProtocol>,
     /// Batches that go to their queues in the order in which they came.
     accepted: InTurn<Accepted>,
     gate: Arc<Gate>,
@@ -63,8 +64,6 @@ pub struct EsmeSession {
     certificate: Option<ShownCertificate>,
     /// What its listener says about the default alphabet.
     alphabet: Option<Alphabet>,
-    /// The login of a client that speaks another protocol, which a relay translates.
-    relayed: Option<Arc<carrier::Login>>,
     account: Option<Arc<AccountPlan>>,
     /// Octets of PDUs that came before the bind.
     before_bind: usize,
@@ -128,8 +127,9 @@ impl EsmeSession {
             since: clock::now_ms(),
             ..BindSnapshot::default()
         };
+        let protocol = ClientProtocol::Smpp(session);
         Self {
-            core: SessionCore::new(node, session, port, snapshot),
+            core: SessionCore::new(node, protocol, port, snapshot),
             accepted: InTurn::default(),
             gate,
             ingest,
@@ -137,7 +137,6 @@ impl EsmeSession {
             wire: Some(wire),
             peer,
             alphabet,
-            relayed: None,
             account: None,
             before_bind: 0,
             permit: KeptPermit::default(),
@@ -151,11 +150,11 @@ impl EsmeSession {
         }
     }
 
-    /// A session with the relay of a client that speaks another protocol.
-    pub fn relayed(mut self, relayed: carrier::Relayed) -> Self {
-        self.certificate = relayed.certificate;
+    /// A session with a client that speaks CMPP.
+    pub fn over_cmpp(mut self) -> Self {
+        let client = CmppClient::new(&self.core.node, Arc::clone(&self.gate), self.peer);
+        self.core.protocol = ClientProtocol::Cmpp(Box::new(client));
         self.alphabet = Some(Alphabet::Ascii);
-        self.relayed = Some(relayed.login);
         self
     }
 
@@ -178,7 +177,31 @@ impl EsmeSession {
         session
     }
 
-    fn on_event(&mut self, event: Event<InFlight>, ctx: &mut Context<Self>) {
+    fn on_event(&mut self, event: ClientEvent, ctx: &mut Context<Self>) {
+        match event {
+            ClientEvent::Smpp(event) => self.on_smpp_event(event, ctx),
+            ClientEvent::Submit {
+                sequence,
+                submission: Submission::One(message),
+                gbk,
+            } => {
+                let message = self.carried(*message, gbk);
+                self.core.submit(sequence, message);
+            }
+            ClientEvent::Submit {
+                sequence,
+                submission: Submission::Many(messages),
+                gbk,
+            } => self.submit_multi(sequence, *messages, gbk),
+            ClientEvent::CountDay { sequence, query } => {
+                let node = Arc::clone(&self.core.node);
+                let day = carrier::day_of(node, self.core.snapshot.name.clone(), query);
+                self.operate(sequence, Operation::CountDay(Box::pin(day)));
+            }
+        }
+    }
+
+    fn on_smpp_event(&mut self, event: Event<InFlight>, ctx: &mut Context<Self>) {
         match event {
             Event::Nothing => {}
             Event::Bind {
@@ -212,6 +235,18 @@ impl EsmeSession {
         }
     }
 
+    /// Takes events that no octets have brought.
+    fn take_news(&mut self, ctx: &mut Context<Self>) {
+        while self.core.protocol.has_news()
+            && let Ok(Some(event)) = self.core.next_event(&mut BytesMut::new(), Instant::now())
+        {
+            self.on_event(event, ctx);
+        }
+        if let Some(serving) = &mut self.core.serving {
+            serving.flush();
+        }
+    }
+
     fn on_request(&mut self, pdu: Pdu) {
         let sequence = pdu.sequence;
         let command_id = pdu.body.command_id();
@@ -225,7 +260,7 @@ impl EsmeSession {
                     self.core.submit(sequence, message);
                 }
             }
-            Body::SubmitMulti(multi) => self.submit_multi(sequence, multi),
+            Body::SubmitMulti(multi) => self.submit_multi(sequence, multi, None),
             Body::DataSm(data) => {
                 if let Some(submit) = self.core.take_data_sm(sequence, data) {
                     let message = self.wished(pdu::message_of(submit, Kind::Mt));
@@ -414,6 +449,6 @@ impl Linked for EsmeSession {
     }
 
     fn is_strange(&self) -> bool {
-        self.account.is_none() && self.relayed.is_none()
+        self.account.is_none()
     }
 }

@@ -18,7 +18,6 @@ use tokio::net::{TcpListener, TcpStream};
 pub use self::connections::{Admitted, Connections};
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::bind_guard::PERIOD;
-use crate::actors::ingress::carrier;
 use crate::actors::ingress::esme_session::EsmeSession;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
@@ -168,21 +167,11 @@ impl Door {
         peer: SocketAddr,
         admitted: Admitted,
     ) {
-        let (wire, relayed) = match self.protocol {
-            ListenerProtocol::Smpp => (wire, None),
-            ListenerProtocol::Cmpp => match carrier::translated(&node, &gate, wire, peer) {
-                Ok((wire, relayed)) => (wire, Some(relayed)),
-                Err(error) => {
-                    tracing::error!(listener = %self.name, %error, "no pair of sockets");
-                    return;
-                }
-            },
-        };
         let alphabet = self.alphabet;
         let session = EsmeSession::new(node, gate, ingest, wire, peer, alphabet, Some(admitted));
-        match relayed {
-            Some(relayed) => session.relayed(relayed).start(),
-            None => session.start(),
+        match self.protocol {
+            ListenerProtocol::Smpp => session.start(),
+            ListenerProtocol::Cmpp => session.over_cmpp().start(),
         };
     }
 

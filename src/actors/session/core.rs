@@ -22,7 +22,7 @@ use crate::content::door;
 use crate::pb::delivery::What;
 use crate::pb::{BindSnapshot, DeliverBatch, Message, ReportHeld, Submission, SubmitBatch};
 use crate::smpp::codec::BadCommandLength;
-use crate::smpp::session::{CloseReason, Session};
+use crate::smpp::session::CloseReason;
 use crate::smpp::{CommandId, CommandStatus, DataSm, SubmitSm, encode_error_resp};
 
 /// Interval of [`SessionCore::tick`].
@@ -34,7 +34,7 @@ pub const LINGER: Duration = Duration::from_millis(500);
 /// First version with optional parameters and alert_notification.
 const WITH_TLVS: u8 = 0x34;
 
-pub struct SessionCore<P = Session<InFlight>> {
+pub struct SessionCore<P> {
     pub node: Arc<NodeContext>,
     /// What its peer speaks.
     pub protocol: P,

@@ -1,12 +1,10 @@
-//! The SMSC's end of a bind over a pair of sockets: for what stands between a session of ours, which speaks SMPP as with
-//! any operator, and a peer that does not.
-//!
-//! Used by the ends of programs (`actors/local`) and of carriers' clients (`ingress/carrier`), and what is made of messages
-//! by carriers' gateways (`egress/carrier`), too. What sessions add for clients ([`mark`]) is added by the session of an ESME.
+//! The SMSC's end of a bind over a pair of sockets, for a program that does not speak SMPP (`actors/local`); and what is made
+//! of messages for peers over other protocols, on both sides (`egress/carrier`, `ingress/carrier`).
 
 use std::time::Duration;
 
 use bytes::Bytes;
+use jiff::tz::{Offset, TimeZone};
 
 use crate::content::UDHI;
 use crate::content::peer::SHORT_MESSAGE;
@@ -25,23 +23,9 @@ pub const WINDOW: usize = 4_096;
 /// registered_delivery: the bits that ask for a receipt (SMPP 3.4 §5.2.17).
 const RECEIPT_BITS: u8 = 0b11;
 
-/// A field that never leaves the pair of sockets: the number of the message, for a relay whose protocol names messages that are delivered.
-pub const NUMBER: u16 = 0x3FFF;
-
-/// A field that never leaves the pair of sockets: the text of a part that came in GBK, octet for octet.
-pub const GBK: u16 = 0x3FFD;
-
-/// Notes the text of a part as it came in GBK, where what is between the session and its peer has said so.
-pub fn take_gbk(message: &mut Message) {
-    if message.tlvs.is_empty() {
-        return;
-    }
-    let tlvs = Tlvs::from_raw(message.tlvs.clone());
-    let Some(gbk) = tlvs.get_bytes(GBK) else {
-        return;
-    };
-    message.tlvs = tlvs.without(&[GBK]).raw().clone();
-    came_in_gbk(message, gbk);
+/// The time of carriers and their clients: China has one, without changes.
+pub fn china() -> TimeZone {
+    TimeZone::fixed(Offset::constant(8))
 }
 
 /// Notes that the text of a part came in GBK, octet for octet so.
@@ -50,14 +34,6 @@ pub fn came_in_gbk(message: &mut Message, gbk: Bytes) {
         gbk,
         ..Composition::default()
     }));
-}
-
-/// Puts a field of ours into a message, in place of any that a peer has sent.
-pub fn mark(message: &mut SubmitSm, tag: u16, value: &[u8]) {
-    if message.tlvs.get(tag).is_some() {
-        message.tlvs = message.tlvs.without(&[tag]);
-    }
-    message.tlvs.push(tag, value);
 }
 
 /// How the session with ours is configured.

@@ -6,7 +6,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use secrecy::ExposeSecret as _;
@@ -22,7 +22,6 @@ use crate::actors::context::plan::OperatorPlan;
 use crate::actors::egress::given::Gateways;
 use crate::actors::ingress::bind_guard::BindGuard;
 use crate::actors::runtime::link::Wire;
-use crate::actors::session::pair::LINGER;
 use crate::carrier::{Event, Session};
 use crate::config::OperatorProtocol;
 use crate::domain::allow::AllowList;
@@ -31,6 +30,8 @@ use crate::sgip::{Body, Pdu, Sgip, Version, status};
 
 /// Octets of one read: a login is short.
 const READ: usize = 4096;
+/// How long the last octets may take to be written.
+const LINGER: Duration = Duration::from_secs(2);
 
 /// Reads the login of a gateway; gives the operator that it belongs to, the connection, and what a session speaks on it.
 /// `None`: it was refused, or is gone.

@@ -1,8 +1,6 @@
 //! CMPP_QUERY (CMPP §8.4.4): the numbers of a day, which are those of `[usage]`, by days of UTC. Without `usage.enabled`
 //! nothing is counted, and all numbers are 0.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -10,29 +8,13 @@ use jiff::civil::Date;
 use crate::actors::billing::usage::{self, AskedUsage};
 use crate::actors::context::NodeContext;
 use crate::api::UsageSum;
-use crate::cmpp::bodies::{self, QueryResp};
+use crate::cmpp::bodies::{Query, QueryResp};
 
 /// A day as the client writes it.
 const DAY: &str = "%Y%m%d";
 
-/// The numbers of a day that are being read.
-pub(super) struct DayQuery {
-    sequence: u32,
-    query: bodies::Query,
-    numbers: Pin<Box<dyn Future<Output = Vec<UsageSum>>>>,
-}
-
-/// The response with its sequence, when the numbers are there; never if nothing is asked for.
-pub(super) async fn answer_of(query: &mut Option<DayQuery>) -> (u32, QueryResp) {
-    let Some(asked) = query else {
-        return std::future::pending().await;
-    };
-    let views = asked.numbers.as_mut().await;
-    (asked.sequence, response(&asked.query, &views))
-}
-
 /// What the numbers are in the terms of CMPP; each message has one recipient.
-fn response(query: &bodies::Query, views: &[UsageSum]) -> QueryResp {
+fn response(query: &Query, views: &[UsageSum]) -> QueryResp {
     let sum = |kind: &str, fits: fn(&str) -> bool| {
         let some = views
             .iter()
@@ -58,42 +40,25 @@ fn response(query: &bodies::Query, views: &[UsageSum]) -> QueryResp {
     }
 }
 
-// === impl DayQuery ===
-
-impl DayQuery {
-    /// Begins to read what this account is asked for.
-    pub(super) fn begin(
-        node: &Arc<NodeContext>,
-        account: &str,
-        sequence: u32,
-        query: bodies::Query,
-    ) -> Self {
-        let text = String::from_utf8_lossy(&query.time.0);
-        let day = Date::strptime(DAY, text.as_ref()).ok();
-        let day = day.map(|day| {
-            let since = day.duration_since(jiff::civil::date(1970, 1, 1));
-            (since.as_hours() / 24) as i32
-        });
-        let node = Arc::clone(node);
-        let ask = AskedUsage {
-            account: account.to_owned(),
-            first_day: day.unwrap_or_default(),
-            last_day: day.unwrap_or_default(),
-            by: vec!["state".to_owned(), "kind".to_owned()],
-            ..AskedUsage::default()
-        };
-        let numbers = Box::pin(async move {
-            match day {
-                Some(_) => usage::read(node, ask)
-                    .await
-                    .map_or(Vec::new(), |report| report.usage),
-                None => Vec::new(),
-            }
-        });
-        Self {
-            sequence,
-            query,
-            numbers,
-        }
-    }
+/// Reads what this account is asked for.
+pub(in crate::actors::ingress) async fn day_of(
+    node: Arc<NodeContext>,
+    account: String,
+    query: Query,
+) -> QueryResp {
+    let text = String::from_utf8_lossy(&query.time.0);
+    let Ok(day) = Date::strptime(DAY, text.as_ref()) else {
+        return response(&query, &[]);
+    };
+    let since = day.duration_since(jiff::civil::date(1970, 1, 1));
+    let day = (since.as_hours() / 24) as i32;
+    let ask = AskedUsage {
+        account,
+        first_day: day,
+        last_day: day,
+        by: vec!["state".to_owned(), "kind".to_owned()],
+        ..AskedUsage::default()
+    };
+    let report = usage::read(node, ask).await;
+    response(&query, &report.map_or(Vec::new(), |report| report.usage))
 }

@@ -1,139 +1,158 @@
-//! What a client asks for, as requests to the session, and how these were answered: a part of [`super::relay`].
+//! What a client asks for, and how that is answered: a part of [`super::client`].
 
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 
+use super::client::{ClientRequest, CmppClient};
 use super::numbers::{msg_id_of, number_of};
-use super::query::DayQuery;
-use super::relay::{ClientRequest, MOST_OWED, Relay};
-use super::translate::{Submission, is_cut, recipients_of, refusal_of, submission_of};
+use super::translate::{is_cut, recipients_of, refusal_of, submission_of};
+use crate::actors::ingress::client_protocol::ClientEvent;
 use crate::actors::receipts::shown_id;
 use crate::carrier::fields::Widened;
+use crate::carrier::text;
 use crate::clock;
 use crate::cmpp::bodies::{Cancel, CancelResp, Connect, Submit, SubmitResp};
 use crate::cmpp::{Body, Pdu, status};
-use crate::smpp::{
-    Body as Smpp, CancelSm, CommandStatus, Pdu as SmppPdu, UnsuccessSme, encode_submit_sm,
-};
+use crate::smpp::session::Event;
+use crate::smpp::{Body as Smpp, CancelSm, CommandId, CommandStatus, Pdu as SmppPdu, UnsuccessSme};
 
 /// A login on a connection that has one (CMPP §8.4.1.2: another error).
 const LOGGED_IN: u32 = 5;
 /// Success_Id (§8.4.6.2).
 const CANCELLED: u32 = 0;
 const NOT_CANCELLED: u32 = 1;
+/// Reports of refused recipients that may wait for room in the client's window.
+const MOST_OWED: usize = 1_000;
 
-// === impl Relay ===
+// === impl CmppClient ===
 
-impl Relay {
-    pub(super) fn asked(&mut self, pdu: Pdu) {
+impl CmppClient {
+    pub(super) fn on_request(&mut self, pdu: Pdu, out: &mut BytesMut) -> Option<ClientEvent> {
         let sequence = pdu.sequence;
         match pdu.body {
-            Body::Submit(submit) => self.submit(sequence, *submit),
-            Body::Cancel(Cancel { msg_id }) => self.cancel(sequence, msg_id),
-            Body::Query(query) => {
-                let source = self.source();
-                self.query = Some(DayQuery::begin(&self.node, &source, sequence, query));
+            Body::Submit(submit) => Some(self.submit(sequence, *submit, out)),
+            Body::Cancel(Cancel { msg_id }) => Some(self.cancel(sequence, msg_id, out)),
+            Body::Query(query) => Some(ClientEvent::CountDay { sequence, query }),
+            Body::Connect(connect) => {
+                self.refuse_login(sequence, &connect, out);
+                None
             }
-            Body::Connect(connect) => self.refuse_login(sequence, &connect),
             // It has no response that we know.
-            other => tracing::debug!(command = other.command(), "a client asks for the unknown"),
+            other => {
+                tracing::debug!(command = other.command(), "a client asks for the unknown");
+                None
+            }
         }
     }
 
-    fn refuse_login(&mut self, sequence: u32, connect: &Connect) {
-        let resp = (self.far.protocol).connect_resp(connect, &[], LOGGED_IN);
-        self.answer(sequence, resp);
+    fn refuse_login(&mut self, sequence: u32, connect: &Connect, out: &mut BytesMut) {
+        let resp = (self.session.protocol).connect_resp(connect, &[], LOGGED_IN);
+        self.respond(sequence, resp, out);
     }
 
-    fn submit(&mut self, sequence: u32, mut submit: Submit) {
+    fn submit(&mut self, sequence: u32, mut submit: Submit, out: &mut BytesMut) -> ClientEvent {
+        let command = CommandId::SUBMIT_SM;
         if is_cut(&submit) {
-            return self.submitted(sequence, CommandStatus::ESME_RINVMSGLEN, 0);
+            return self.refused(command, sequence, CommandStatus::ESME_RINVMSGLEN, out);
         }
         let (right, wrong) = recipients_of(&mut submit);
         if right == 0 {
-            return self.submitted(sequence, CommandStatus::ESME_RINVDSTADR, 0);
+            return self.refused(command, sequence, CommandStatus::ESME_RINVDSTADR, out);
         }
-        let asked = ClientRequest::Submit {
+        // Only one of several recipients can be refused while the request is accepted.
+        if submit.registered_delivery == 1 && right + wrong.len() > 1 {
+            let sender = submit.src_id.0.clone();
+            let asked = ClientRequest::Submit { sender, wrong };
+            self.asked.insert(sequence, asked);
+        }
+        let has_header = submit.tp_udhi & 1 != 0;
+        // The session takes data_coding 0 for ASCII.
+        let gbk = text::part_in_gbk(submit.msg_fmt, &submit.msg_content.0, has_header);
+        ClientEvent::Submit {
             sequence,
-            reports_to: (submit.registered_delivery == 1).then(|| submit.src_id.0.clone()),
-            wrong,
-        };
-        let submission = submission_of(submit, self.far.protocol);
-        let write = |out: &mut BytesMut, sequence| match submission {
-            Submission::One(message) => encode_submit_sm(out, sequence, &message),
-            Submission::Many(messages) => {
-                SmppPdu::request(sequence, Smpp::SubmitMulti(*messages)).encode(out);
-            }
-        };
-        let out = &mut self.near_out;
-        // There is room, or it would not have been read; a session that ends answers nothing, and the client submits
-        // it again elsewhere.
-        let _ = self.near.send(Instant::now(), asked, out, write);
+            submission: submission_of(submit, self.session.protocol),
+            gbk,
+        }
     }
 
-    fn cancel(&mut self, sequence: u32, msg_id: u64) {
+    fn cancel(&mut self, sequence: u32, msg_id: u64, out: &mut BytesMut) -> ClientEvent {
+        self.asked.insert(sequence, ClientRequest::Cancel);
         let Some(number) = number_of(msg_id) else {
-            return self.cancelled(sequence, NOT_CANCELLED);
+            let status = CommandStatus::ESME_RINVMSGID;
+            return self.refused(CommandId::CANCEL_SM, sequence, status, out);
         };
         let cancel = CancelSm {
             message_id: number.to_string().into(),
             ..CancelSm::default()
         };
-        let write = |out: &mut BytesMut, sequence| {
-            SmppPdu::request(sequence, Smpp::CancelSm(cancel)).encode(out);
+        let pdu = SmppPdu::request(sequence, Smpp::CancelSm(cancel));
+        ClientEvent::Smpp(Event::Request(pdu))
+    }
+
+    /// Refuses a request that the session does not hear of.
+    pub(super) fn refused(
+        &mut self,
+        command_id: CommandId,
+        sequence: u32,
+        status: CommandStatus,
+        out: &mut BytesMut,
+    ) -> ClientEvent {
+        self.submitted(sequence, status, 0, &[], out);
+        ClientEvent::Smpp(Event::Answered { command_id, status })
+    }
+
+    /// Answers a CMPP_SUBMIT or CMPP_CANCEL by what SMPP would be answered.
+    pub(in crate::actors::ingress) fn answer(&mut self, answer: &SmppPdu, out: &mut BytesMut) {
+        let (id, refused): (&[u8], &[UnsuccessSme]) = match &answer.body {
+            Smpp::SubmitSmResp(resp) => (&resp.message_id, &[]),
+            Smpp::SubmitMultiResp(resp) => (&resp.message_id, &resp.unsuccess_sme),
+            _ => (&[], &[]),
         };
-        let asked = ClientRequest::Cancel { sequence };
-        let out = &mut self.near_out;
-        let _ = self.near.send(Instant::now(), asked, out, write);
+        let number = shown_id::parse(id).unwrap_or_default();
+        self.submitted(answer.sequence, answer.status, number, refused, out);
     }
 
-    fn cancelled(&mut self, sequence: u32, success_id: u32) {
-        let success_id = Widened(success_id);
-        self.answer(sequence, Body::CancelResp(CancelResp { success_id }));
-    }
-
-    /// The session has answered.
-    pub(super) fn answered(&mut self, asked: ClientRequest, pdu: &SmppPdu) {
-        match asked {
-            ClientRequest::Cancel { sequence } => {
-                let is_done = pdu.status.is_ok();
-                self.cancelled(sequence, if is_done { CANCELLED } else { NOT_CANCELLED });
-            }
-            ClientRequest::Submit {
-                sequence,
-                reports_to,
-                mut wrong,
-            } => {
-                let (id, refused): (&[u8], &[UnsuccessSme]) = match &pdu.body {
-                    Smpp::SubmitSmResp(resp) => (&resp.message_id, &[]),
-                    Smpp::SubmitMultiResp(resp) => (&resp.message_id, &resp.unsuccess_sme),
-                    _ => (&[], &[]),
-                };
-                let number = shown_id::parse(id).unwrap_or_default();
-                self.submitted(sequence, pdu.status, number);
-                if let Some(sender) = reports_to.filter(|_| pdu.status.is_ok()) {
-                    wrong.extend(refused.iter().map(|one| one.destination_addr.clone()));
-                    self.owe(number, &sender, wrong);
-                }
-            }
+    /// Answers a CMPP_SUBMIT with the number of its message, and those of its recipients who were refused; or a
+    /// CMPP_CANCEL.
+    pub(in crate::actors::ingress) fn submitted(
+        &mut self,
+        sequence: u32,
+        status: CommandStatus,
+        number: u64,
+        refused: &[UnsuccessSme],
+        out: &mut BytesMut,
+    ) {
+        let asked = self.asked.remove(&sequence);
+        if matches!(asked, Some(ClientRequest::Cancel)) {
+            let success_id = if status.is_ok() {
+                CANCELLED
+            } else {
+                NOT_CANCELLED
+            };
+            let success_id = Widened(success_id);
+            return self.respond(sequence, Body::CancelResp(CancelResp { success_id }), out);
+        }
+        let msg_id = if status.is_ok() { msg_id_of(number) } else { 0 };
+        let result = Widened(status::of_smpp(status));
+        let resp = Body::SubmitResp(SubmitResp { msg_id, result });
+        self.respond(sequence, resp, out);
+        if let Some(ClientRequest::Submit { sender, mut wrong }) = asked
+            && status.is_ok()
+        {
+            wrong.extend(refused.iter().map(|one| one.destination_addr.clone()));
+            self.owe(number, &sender, wrong, out);
         }
     }
 
-    fn submitted(&mut self, sequence: u32, status: CommandStatus, number: u64) {
-        let msg_id = if status.is_ok() { msg_id_of(number) } else { 0 };
-        let result = Widened(status::of_smpp(status));
-        self.answer(sequence, Body::SubmitResp(SubmitResp { msg_id, result }));
-    }
-
     /// The response has one result for all recipients: those that were refused have reports at once.
-    fn owe(&mut self, number: u64, sender: &Bytes, refused: Vec<Bytes>) {
-        let (version, now) = (self.far.protocol, clock::now_ms());
+    fn owe(&mut self, number: u64, sender: &Bytes, refused: Vec<Bytes>, out: &mut BytesMut) {
+        let (version, now) = (self.session.protocol, clock::now_ms());
         let room = MOST_OWED.saturating_sub(self.owed.len());
         for recipient in refused.into_iter().take(room) {
             let report = refusal_of(number, sender.clone(), recipient, version, now);
             self.owed.extend(report);
         }
-        self.pay();
+        self.pay(Instant::now(), out);
     }
 }

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-use super::Login;
+use super::client::proven;
 use super::numbers::msg_id_of;
 use super::translate::{Submission, deliver_of, refusal_of, submission_of};
-use crate::actors::session::server_end::{NUMBER, mark, receipt};
+use crate::actors::session::server_end::receipt;
 use crate::carrier::fields::{Content, Recipients};
 use crate::carrier::link_id::link_id;
 use crate::cmpp::bodies::Submit;
@@ -110,9 +110,8 @@ fn receipts_become_reports() {
         let done_at = 1_795_624_380_000;
         let mut said = receipt(&ID.to_string(), state, error.into(), "8613".into(), done_at);
         said.destination_addr = "10655".into();
-        mark(&mut said, NUMBER, &ID.to_be_bytes());
         for version in [Cmpp::V20, Cmpp::V30] {
-            let deliver = deliver_of(&said, version, 0).unwrap();
+            let deliver = deliver_of(&said, ID, version, 0).unwrap();
             assert_eq!(
                 (deliver.registered_delivery, deliver.msg_id),
                 (1, msg_id_of(ID))
@@ -129,16 +128,15 @@ fn receipts_become_reports() {
             assert_eq!(report.dest_terminal_id, "8613".into());
         }
     }
-    let mut short = receipt("0A1B2C3D", 2, "000".into(), "8613".into(), 0);
-    mark(&mut short, NUMBER, &ID.to_be_bytes());
-    let deliver = deliver_of(&short, Cmpp::V20, 0).unwrap();
+    let short = receipt("0A1B2C3D", 2, "000".into(), "8613".into(), 0);
+    let deliver = deliver_of(&short, ID, Cmpp::V20, 0).unwrap();
     let report = Report::decode(&deliver.msg_content.0, Cmpp::V20).unwrap();
     assert_eq!(report.msg_id, msg_id_of(ID));
     // Of a state that is not final, and of a message that is none of ours.
     let intermediate = receipt(&ID.to_string(), 1, "000".into(), "8613".into(), 0);
-    assert_eq!(deliver_of(&intermediate, Cmpp::V20, 0), None);
+    assert_eq!(deliver_of(&intermediate, ID, Cmpp::V20, 0), None);
     let strange = receipt("not a number", 2, "000".into(), "8613".into(), 0);
-    assert_eq!(deliver_of(&strange, Cmpp::V20, 0), None);
+    assert_eq!(deliver_of(&strange, ID, Cmpp::V20, 0), None);
 }
 
 #[test]
@@ -154,44 +152,35 @@ fn a_refused_recipient_has_a_report_of_its_own() {
 }
 
 #[test]
-fn a_field_of_ours_is_the_only_one_with_its_tag() {
-    let mut message = SubmitSm::default();
-    message.tlvs.push(NUMBER, &[9; 8]);
-    mark(&mut message, NUMBER, &ID.to_be_bytes());
-    assert_eq!(message.tlvs.get(NUMBER), Some(&ID.to_be_bytes()[..]));
-    assert_eq!(message.tlvs.iter().count(), 1);
-    message.short_message = "hi".into();
-    let deliver = deliver_of(&message, Cmpp::V20, 0).unwrap();
+fn a_message_of_a_handset_has_its_number() {
+    let message = SubmitSm {
+        short_message: "hi".into(),
+        ..SubmitSm::default()
+    };
+    let deliver = deliver_of(&message, ID, Cmpp::V20, 0).unwrap();
     assert_eq!(
         (deliver.msg_id, deliver.registered_delivery),
         (msg_id_of(ID), 0)
     );
 }
 
-/// Whether the client of this login has proven that it knows one of the secrets of an account.
-fn proves(login: &Login, secret: &str, next: &str) -> bool {
+/// Whether a login with the secret `secret` proves that its client knows one of the secrets of an account.
+fn proves(secret: &str, first: &str, next: &str) -> bool {
     let account = Account {
-        carrier_secret: secret.into(),
+        carrier_secret: first.into(),
         carrier_secret_next: next.into(),
         ..Account::default()
     };
-    login.proven(&account).is_some()
+    let login = Cmpp::V20.connect("900001", secret.as_bytes(), 1_021_080_510);
+    let Body::Connect(connect) = login else {
+        unreachable!("a login is one");
+    };
+    proven(&connect, &account).is_some()
 }
 
 #[test]
 fn a_secret_is_proven_by_its_digest() {
-    let login = Login::default();
-    assert!(!proves(&login, "secret", ""), "no login has come");
-    let Body::Connect(connect) = Cmpp::V20.connect("900001", b"secret", 1_021_080_510) else {
-        unreachable!("a login is one");
-    };
-    login.0.set(connect).unwrap();
-    assert!(proves(&login, "secret", "") && proves(&login, "old", "secret"));
-    assert!(!proves(&login, "Secret", "other") && !proves(&login, "", ""));
-    let empty = Login::default();
-    let Body::Connect(connect) = Cmpp::V20.connect("900001", b"", 1) else {
-        unreachable!("a login is one");
-    };
-    empty.0.set(connect).unwrap();
-    assert!(!proves(&empty, "", ""), "an empty secret is none");
+    assert!(proves("secret", "secret", "") && proves("secret", "old", "secret"));
+    assert!(!proves("secret", "Secret", "other") && !proves("secret", "", ""));
+    assert!(!proves("", "", ""), "an empty secret is none");
 }

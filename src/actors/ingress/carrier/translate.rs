@@ -1,4 +1,4 @@
-//! Messages of a client in the terms of SMPP, and what it is brought in those of CMPP: called by [`super::relay`] and
+//! Messages of a client in the terms of SMPP, and what it is brought in those of CMPP: called by [`super::client`] and
 //! [`super::requests`]. Pure.
 
 use bytes::Bytes;
@@ -6,8 +6,7 @@ use jiff::Timestamp;
 
 use super::numbers::msg_id_of;
 use crate::actors::receipts::shown_id;
-use crate::actors::session::pair::china;
-use crate::actors::session::server_end::{GBK, NUMBER, carrying, esm_class, mark};
+use crate::actors::session::server_end::{carrying, china, esm_class};
 use crate::carrier::fields::{Content, Tail, Text, Varying};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::outcome::Outcome;
@@ -29,7 +28,7 @@ const MINUTES: &str = "%y%m%d%H%M";
 
 /// A CMPP_SUBMIT in the terms of SMPP.
 #[derive(Debug, PartialEq)]
-pub(super) enum Submission {
+pub(in crate::actors::ingress) enum Submission {
     One(Box<SubmitSm>),
     /// One message to several recipients.
     Many(Box<SubmitMulti>),
@@ -58,8 +57,6 @@ pub(super) fn is_cut(submit: &Submit) -> bool {
 pub(super) fn submission_of(submit: Submit, version: Cmpp) -> Submission {
     let has_header = submit.tp_udhi & 1 != 0;
     let content = submit.msg_content.0;
-    // The session takes data_coding 0 for ASCII.
-    let gbk = text::part_in_gbk(submit.msg_fmt, &content, has_header);
     let (data_coding, content) = text::for_smpp(submit.msg_fmt, content, has_header);
     let time = |time: Text<17>| match time.0.len() {
         // Anything else is refused as it is.
@@ -82,9 +79,6 @@ pub(super) fn submission_of(submit: Submit, version: Cmpp) -> Submission {
     // What 2.0 has in its place is reserved.
     if version == Cmpp::V30 {
         push_link_id(&mut message.tlvs, &submit.link_id.0);
-    }
-    if let Some(gbk) = gbk {
-        mark(&mut message, GBK, &gbk);
     }
     let mut message = carrying(message, content);
     let mut recipients = submit.dest_terminal_id.0;
@@ -113,12 +107,13 @@ pub(super) fn submission_of(submit: Submit, version: Cmpp) -> Submission {
 }
 
 /// What a deliver_sm of the session is to the client: a report, a message of a handset, or nothing that CMPP knows.
-pub(super) fn deliver_of(message: &SubmitSm, version: Cmpp, now_ms: i64) -> Option<Deliver> {
-    let number = message
-        .tlvs
-        .get(NUMBER)
-        .and_then(|octets| octets.try_into().ok());
-    let number = u64::from_be_bytes(number.unwrap_or_default());
+/// `number`: of the message.
+pub(super) fn deliver_of(
+    message: &SubmitSm,
+    number: u64,
+    version: Cmpp,
+    now_ms: i64,
+) -> Option<Deliver> {
     if !receipt::is_receipt(message) {
         return Some(Deliver {
             msg_id: msg_id_of(number),

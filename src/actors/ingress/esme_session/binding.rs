@@ -38,10 +38,8 @@ impl EsmeSession {
         if !self.shows_one_of(&account.config.certificates) {
             return self.refuse_unchecked(sequence, bind, BindRefusal::Certificate, ctx);
         }
-        let known = match &self.relayed {
-            Some(login) => Some(login.proven(&account.config).is_some()),
-            None => self.gate.knows(&account.config, &bind.password),
-        };
+        let proven = self.core.protocol.proves(&account.config);
+        let known = proven.or_else(|| self.gate.knows(&account.config, &bind.password));
         match known {
             Some(true) => return self.known(sequence, bind_type, bind, account, ctx),
             Some(false) => {
@@ -96,7 +94,7 @@ impl EsmeSession {
             .bind_guard
             .forgive(self.peer.ip(), &bind.system_id);
         if let Some(wanted) = &account.config.system_type
-            && self.relayed.is_none()
+            && !self.core.protocol.is_cmpp()
             && wanted.as_bytes() != &bind.system_type[..]
         {
             return self.refuse(sequence, CommandStatus::ESME_RINVSYSTYP, ctx);
@@ -145,16 +143,16 @@ impl EsmeSession {
         self.core
             .protocol
             .set_window(account.config.window as usize);
-        if let Some(version) = account.config.interface_version
-            && self.relayed.is_none()
-        {
+        if let Some(version) = account.config.interface_version {
             self.core.protocol.set_peer_version(version.into());
         }
         if let Some(admitted) = &mut self.admitted {
             admitted.bound();
         }
-        self.core
-            .write(|smpp, out| smpp.accept_bind(Instant::now().into_std(), sequence, out));
+        let now = Instant::now().into_std();
+        self.core.write(|protocol, out| {
+            protocol.accept_bind(now, sequence, &account.config, out);
+        });
         if bind_type.receives()
             && let Some(queue) = self.core.node.queue(account.id)
         {
@@ -171,6 +169,9 @@ impl EsmeSession {
 
     fn refuse(&mut self, sequence: u32, status: CommandStatus, ctx: &mut Context<Self>) {
         self.reject(sequence, status);
+        if self.core.protocol.state() == SessionState::Closed {
+            return self.end();
+        }
         // The peer may try again on this connection, but not for ever.
         ctx.run_later(LINGER, |session, _| {
             if session.core.protocol.state() == SessionState::Open {
@@ -187,7 +188,7 @@ impl EsmeSession {
             .get_or_create(&status_label(status.0))
             .inc();
         self.core
-            .write(|smpp, out| smpp.reject_bind(sequence, status, out));
+            .write(|protocol, out| protocol.reject_bind(sequence, status, out));
     }
 
     /// Refuses what no password is checked for, as late as if one had been: the time must not tell whether there is such

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use actix::Handler;
+use actix::{Context, Handler};
 
 use super::EsmeSession;
 use crate::actors::context::plan::AccountPlan;
@@ -12,7 +12,6 @@ use crate::actors::runtime::link::Outbox;
 use crate::actors::session::bound::Encode;
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::Prepared;
-use crate::actors::session::server_end::{self, NUMBER};
 use crate::config::DeliverAs;
 use crate::content::peer::{PeerEncoding, shape};
 use crate::content::{self, door, pdu};
@@ -22,14 +21,14 @@ use crate::smpp::codec::decode;
 use crate::smpp::{Decoded, Leniency, encode_data_sm, encode_deliver_sm};
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
-/// its listener does; what a relay translates is as its protocol has it.
+/// its listener does; over CMPP it is as that has it.
 fn peer_encoding_of(
     account: Option<&AccountPlan>,
     listener: Option<Alphabet>,
-    is_relayed: bool,
+    is_cmpp: bool,
 ) -> Option<Cow<'_, PeerEncoding>> {
     let account = account?;
-    if is_relayed {
+    if is_cmpp {
         return Some(Cow::Owned(account.peer_encoding.clone().over_carrier()));
     }
     Some(match (account.config.alphabet, listener) {
@@ -44,23 +43,20 @@ fn peer_encoding_of(
 impl Handler<DeliverBatch> for EsmeSession {
     type Result = ();
 
-    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+    fn handle(&mut self, batch: DeliverBatch, ctx: &mut Context<Self>) {
         let operation = self.operation();
         let with_tlvs = self.core.with_tlvs();
         let account = self.account.as_deref();
-        let is_relayed = self.relayed.is_some();
-        let peer_encoding = peer_encoding_of(account, self.alphabet, is_relayed);
+        let is_cmpp = self.core.protocol.is_cmpp();
+        let peer_encoding = peer_encoding_of(account, self.alphabet, is_cmpp);
         self.core.deliver(batch, operation, |message, what| {
             let mut pdu = pdu::deliver_sm_of(message);
             let characters_changed = peer_encoding
                 .as_ref()
                 .map_or(0, |encoding| shape::shape(&mut pdu, message, encoding));
             let is_receipt = what == What::Receipt || content::is_receipt_copy(message);
-            if is_relayed {
-                server_end::mark(&mut pdu, NUMBER, &message.id.to_be_bytes());
-            }
             let rewritten = match (account, is_receipt) {
-                (Some(_), true) if is_relayed => Ok(()),
+                (Some(_), true) if is_cmpp => Ok(()),
                 (Some(account), true) => {
                     receipt::shape(&mut pdu, account.config.receipt_form, with_tlvs);
                     Ok(())
@@ -76,13 +72,14 @@ impl Handler<DeliverBatch> for EsmeSession {
                 refused: rewritten.err(),
             }
         });
+        self.take_news(ctx);
     }
 }
 
 impl EsmeSession {
     /// Which operation carries messages on this bind.
     fn operation(&self) -> (&'static str, Encode) {
-        let as_data_sm = self.relayed.is_none()
+        let as_data_sm = !self.core.protocol.is_cmpp()
             && self.core.with_tlvs()
             && self
                 .account
@@ -106,7 +103,7 @@ impl EsmeSession {
         if let Some(peer_encoding) = peer_encoding_of(
             self.account.as_deref(),
             self.alphabet,
-            self.relayed.is_some(),
+            self.core.protocol.is_cmpp(),
         ) {
             shape::shape(&mut pdu, message, &peer_encoding);
         }

@@ -4,14 +4,14 @@ use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use super::{EsmeSession, INTAKE};
 use crate::actors::ingress::ingest::Submit;
-use crate::actors::receipts::shown_id::{Digits, IdNotation};
+use crate::actors::receipts::shown_id::IdNotation;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::server_end;
 use crate::content::compose::check_reference;
-use crate::pb::{SubmitReply, SubmitResult};
-use crate::smpp::{
-    CommandId, CommandStatus, SubmitRespTail, Tlvs, encode_deliver_sm_resp, encode_message_resp,
-};
+use crate::content::pdu;
+use crate::pb::{Kind, Message, SubmitReply, SubmitResult};
+use crate::smpp::{CommandStatus, SubmitSm, Tlvs};
+use bytes::Bytes;
 
 /// congestion_state from which on a peer is told (5.0 §4.8.4.18: 70-89 is the best load, from 90 on
 /// congestion is near).
@@ -19,8 +19,17 @@ const BUSY: usize = 80;
 const CONGESTED: u8 = 100;
 
 impl EsmeSession {
+    /// A message that came over CMPP, and its text if that came in GBK.
+    pub(super) fn carried(&self, message: SubmitSm, gbk: Option<Bytes>) -> Message {
+        let mut message = pdu::message_of(message, Kind::Mt);
+        if let Some(gbk) = gbk {
+            server_end::came_in_gbk(&mut message, gbk);
+        }
+        self.wished(message)
+    }
+
     /// A message that asks for nothing gets what its account asks for.
-    pub(super) fn wished(&self, mut message: crate::pb::Message) -> crate::pb::Message {
+    pub(super) fn wished(&self, mut message: Message) -> Message {
         if message.registered_delivery & 0x03 == 0
             && let Some(wished) = self
                 .account
@@ -28,9 +37,6 @@ impl EsmeSession {
                 .and_then(|account| account.config.registered_delivery)
         {
             message.registered_delivery |= u32::from(wished);
-        }
-        if self.relayed.is_some() {
-            server_end::take_gbk(&mut message);
         }
         if let Some(tag) = (self.account.as_ref()).and_then(|account| account.config.reference_tlv)
         {
@@ -40,11 +46,11 @@ impl EsmeSession {
         message
     }
 
-    /// How ids are written to this peer: in digits to a relay; a message_id of SMPP 3.3 has eight hexadecimal digits.
+    /// How ids are written to this peer: in digits over CMPP, which has numbers; a message_id of SMPP 3.3 has eight hexadecimal digits.
     pub(super) fn id_form(&self) -> IdNotation {
         let short = self.core.protocol.peer_version() < 0x34;
         let account = self.account.as_ref();
-        let account = account.filter(|_| self.relayed.is_none());
+        let account = account.filter(|_| !self.core.protocol.is_cmpp());
         account.map_or_else(IdNotation::default, |account| {
             IdNotation::of_account(&account.config, short)
         })
@@ -60,7 +66,7 @@ impl EsmeSession {
             return;
         };
         batch.alphabet = self.alphabet.map(Into::into);
-        batch.alphabet_is_fixed = self.relayed.is_some();
+        batch.alphabet_is_fixed = self.core.protocol.is_cmpp();
         let count = sequences.len();
         self.core.snapshot.received_total += count as u64;
         let request = self
@@ -92,28 +98,8 @@ impl EsmeSession {
     fn answer(&mut self, reply: &SubmitReply) {
         let congestion = self.congestion(&reply.results);
         let form = self.id_form();
-        self.core.answer(|_, came_as, out| {
-            let mut digits = Digits::default();
-            for result in &reply.results {
-                let status = CommandStatus(result.status);
-                let command_id = came_as
-                    .take(result.sequence)
-                    .unwrap_or(CommandId::SUBMIT_SM);
-                if command_id == CommandId::DELIVER_SM {
-                    encode_deliver_sm_resp(out, result.sequence, status);
-                    continue;
-                }
-                let message_id = if status.is_ok() {
-                    form.write(result.id, &mut digits)
-                } else {
-                    &[]
-                };
-                let tail = SubmitRespTail {
-                    message_id,
-                    congestion,
-                };
-                encode_message_resp(out, command_id.response(), result.sequence, status, tail);
-            }
+        self.core.answer(|protocol, came_as, out| {
+            protocol.submitted(came_as, &reply.results, form, congestion, out);
         });
     }
 
@@ -136,7 +122,7 @@ impl EsmeSession {
 }
 
 /// Takes the sender's own name for a message from the TLV of this tag, with or without a NUL at its end.
-fn name_by(tag: u32, message: &mut crate::pb::Message) {
+fn name_by(tag: u32, message: &mut Message) {
     let tlvs = Tlvs::from_raw(message.tlvs.clone());
     let value = u16::try_from(tag).ok().and_then(|tag| tlvs.get(tag));
     let text = value.and_then(|octets| std::str::from_utf8(octets).ok());

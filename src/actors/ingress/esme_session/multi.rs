@@ -15,12 +15,11 @@ use crate::actors::receipts::shown_id::IdNotation;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::config::DistributionLists;
 use crate::content::door::ADDRESS;
-use crate::content::pdu;
 use crate::domain::address::{normalise, plain};
-use crate::pb::{Kind, Submission, SubmitBatch, SubmitResult};
+use crate::pb::{Submission, SubmitBatch, SubmitResult};
 use crate::smpp::{
     Body, CommandId, CommandStatus, DestAddress, Pdu, SubmitMulti, SubmitMultiResp, SubmitSm, Tlvs,
-    UnsuccessSme, encode_error_resp, tag,
+    UnsuccessSme, tag,
 };
 
 /// Most destinations after distribution lists are unfolded: ids of one batch follow one another.
@@ -151,19 +150,24 @@ impl Multi {
 
 impl EsmeSession {
     /// Takes a request in; it leaves with what else this socket read brought.
-    pub(super) fn submit_multi(&mut self, sequence: u32, mut multi: SubmitMulti) {
+    pub(super) fn submit_multi(
+        &mut self,
+        sequence: u32,
+        mut multi: SubmitMulti,
+        gbk: Option<Bytes>,
+    ) {
         let Some(account) = &self.account else { return };
         let wanted = std::mem::take(&mut multi.dest_address);
         let (destinations, failures) = match unfold(wanted, &account.config.lists) {
             Ok(unfolded) => unfolded,
             Err(status) => {
-                self.core.write(|_, out| {
-                    encode_error_resp(out, CommandId::SUBMIT_MULTI, sequence, status);
+                self.core.write(|protocol, out| {
+                    protocol.refuse(CommandId::SUBMIT_MULTI, sequence, status, out);
                 });
                 return;
             }
         };
-        let template = self.wished(pdu::message_of(submit_sm_of(multi), Kind::Mt));
+        let template = self.carried(submit_sm_of(multi), gbk);
         let submissions = destinations
             .iter()
             .enumerate()
@@ -197,7 +201,7 @@ impl EsmeSession {
                 peer: self.core.snapshot.peer.clone(),
                 group: true,
                 alphabet: self.alphabet.map(Into::into),
-                alphabet_is_fixed: self.relayed.is_some(),
+                alphabet_is_fixed: self.core.protocol.is_cmpp(),
                 ..SubmitBatch::default()
             };
             let count = batch.submissions.len();
@@ -214,13 +218,15 @@ impl EsmeSession {
                         let results = &accepted.reply.results;
                         let congestion = session.congestion(results);
                         let answer = multi.answer(results, session.id_form(), congestion);
-                        session.core.write(|_, out| answer.encode(out));
+                        session
+                            .core
+                            .write(|protocol, out| protocol.answer(&answer, out));
                     }
                     // Whether it was accepted is unknown, so the sender must ask again.
                     Err(_) => {
                         let status = CommandStatus::ESME_RSYSERR;
-                        session.core.write(|_, out| {
-                            encode_error_resp(out, CommandId::SUBMIT_MULTI, multi.sequence, status);
+                        session.core.write(|protocol, out| {
+                            protocol.refuse(CommandId::SUBMIT_MULTI, multi.sequence, status, out);
                         });
                     }
                 }

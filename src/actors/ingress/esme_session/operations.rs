@@ -5,12 +5,14 @@
 //! what comes after them, so that they see what the ESME thinks is there.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use super::EsmeSession;
 use crate::actors::ingress::operations::{self, Asker, Replaced};
+use crate::cmpp::bodies::QueryResp;
 use crate::pb::Message;
 use crate::smpp::{
     Body, CancelSm, CommandId, CommandStatus, Pdu, QuerySm, ReplaceSm, SubmitSmResp,
@@ -27,6 +29,8 @@ pub(super) enum Operation {
     Replace(ReplaceSm),
     /// submit_sm with replace_if_present_flag.
     SubmitOver(Box<Message>),
+    /// CMPP_QUERY.
+    CountDay(Pin<Box<dyn Future<Output = QueryResp>>>),
 }
 
 /// What waits, and whether one is being carried out.
@@ -42,6 +46,7 @@ pub(super) struct Operations {
 enum OperationResult {
     Answer(Box<Pdu>),
     Submit(Box<Message>),
+    Counted(Box<QueryResp>),
 }
 
 // === impl Operation ===
@@ -53,12 +58,13 @@ impl Operation {
             Self::Cancel(_) => "cancel_sm",
             Self::Replace(_) => "replace_sm",
             Self::SubmitOver(_) => "submit_sm",
+            Self::CountDay(_) => "cmpp_query",
         }
     }
 
     fn command_id(&self) -> CommandId {
         match self {
-            Self::Query(_) => CommandId::QUERY_SM,
+            Self::Query(_) | Self::CountDay(_) => CommandId::QUERY_SM,
             Self::Cancel(_) => CommandId::CANCEL_SM,
             Self::Replace(_) => CommandId::REPLACE_SM,
             Self::SubmitOver(_) => CommandId::SUBMIT_SM,
@@ -70,7 +76,7 @@ impl Operation {
         match self {
             Self::Cancel(cancel) => cancel.message_id.is_empty(),
             Self::SubmitOver(_) => true,
-            Self::Query(_) | Self::Replace(_) => false,
+            Self::Query(_) | Self::Replace(_) | Self::CountDay(_) => false,
         }
     }
 
@@ -86,6 +92,7 @@ impl Operation {
             Self::Replace(replace) => operations::replace_sm(&asker, &replace)
                 .await
                 .map(|()| Body::ReplaceSmResp),
+            Self::CountDay(day) => return OperationResult::Counted(Box::new(day.await)),
             Self::SubmitOver(message) => {
                 match operations::replace_present(&asker, *message).await {
                     Ok(Replaced::Nothing(message)) => return OperationResult::Submit(message),
@@ -155,7 +162,7 @@ impl EsmeSession {
             gsm: 0,
             interface_version: self.core.protocol.peer_version(),
             alphabet: self.alphabet,
-            any_source: self.relayed.is_some(),
+            any_source: self.core.protocol.is_cmpp(),
         };
         let name = operation.name();
         let work = operation.carry_out(asker, sequence);
@@ -167,6 +174,9 @@ impl EsmeSession {
                 OperationResult::Submit(message) => {
                     session.core.submit(sequence, *message);
                     session.flush(ctx);
+                }
+                OperationResult::Counted(resp) => {
+                    (session.core).write(|protocol, out| protocol.counted(sequence, *resp, out));
                 }
             }
             session.go_on(ctx);
@@ -187,6 +197,7 @@ impl EsmeSession {
         if !answer.status.is_ok() {
             self.core.snapshot.errors_total += 1;
         }
-        self.core.write(|_, out| answer.encode(out));
+        self.core
+            .write(|protocol, out| protocol.answer(answer, out));
     }
 }
