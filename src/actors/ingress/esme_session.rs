@@ -34,7 +34,7 @@ use crate::actors::runtime::in_turn::InTurn;
 use crate::actors::runtime::link::{Linked, Outbox, Wire};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::bind_permits::KeptPermit;
-use crate::actors::session::bound::InFlight;
+use crate::actors::session::bound::{BoundProtocol as _, InFlight};
 use crate::actors::session::core::{MAILBOX, SessionCore, TICK};
 use crate::clock;
 use crate::content::pdu;

@@ -12,6 +12,7 @@ use crate::actors::ingress::bind_guard::BindRefusal;
 use crate::actors::ingress::verifier::Busy;
 use crate::actors::runtime::locks::lock;
 use crate::actors::session::bind_permits;
+use crate::actors::session::bound::BoundProtocol as _;
 use crate::actors::session::core::LINGER;
 use crate::clock;
 use crate::domain::certificate::WantedCertificate;

@@ -6,6 +6,7 @@ use super::{EsmeSession, INTAKE};
 use crate::actors::ingress::ingest::Submit;
 use crate::actors::receipts::shown_id::IdNotation;
 use crate::actors::runtime::timed_mailbox::Timed;
+use crate::actors::session::bound::BoundProtocol as _;
 use crate::actors::session::server_end;
 use crate::content::compose::check_reference;
 use crate::content::pdu;

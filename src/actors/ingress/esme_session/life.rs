@@ -11,6 +11,7 @@ use crate::actors::ingress::listener::proxy;
 use crate::actors::runtime::link::{Linked, Outbox};
 use crate::actors::runtime::locks::lock;
 use crate::actors::session::bind_permits::KeptPermit;
+use crate::actors::session::bound::BoundProtocol as _;
 use crate::actors::session::outgoing::Serving;
 use crate::pb::BindCommand;
 use crate::pb::bind_command::Verb;

@@ -12,6 +12,7 @@ use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use super::EsmeSession;
 use crate::actors::ingress::operations::{self, Asker, Replaced};
+use crate::actors::session::bound::BoundProtocol as _;
 use crate::cmpp::bodies::QueryResp;
 use crate::pb::Message;
 use crate::smpp::{
