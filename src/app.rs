@@ -121,15 +121,15 @@ pub async fn start(
     let aliases = redis.clone().filter(|_| section.enabled && section.aliases);
     let api = AccountApi::new(Arc::clone(&start.intake), Arc::clone(&start.gate), ingests);
     let api = api.with_aliases(aliases);
-    let served = (admin, api.clone());
     let local = start.local(&config, api.clone(), &lanes)?;
     let sources = start.sources(api.clone(), redis.clone());
     start.platform_intake(&config, api.clone(), redis);
     let registry = Arc::new(registry);
     let (node_of_face, counts) = (Arc::clone(&start.node), Arc::clone(&registry));
-    let face = http::smpp_connector::serve(&config, node_of_face, served.0.clone(), counts)?;
+    let face = http::smpp_connector::serve(&config, node_of_face, admin.clone(), counts)?;
     let face = face.map(run_server);
-    let (mut http, live) = serve_http(&start, &config, admin_token, served, registry)?;
+    let (mut http, live) =
+        serve_http(&start, &config, admin_token, admin, api.clone(), registry)?;
     http.extend(serve_account_api(&start, &config, api)?);
     http.extend(face);
     arbiters.extend([exporting, sources, core]);
@@ -191,7 +191,8 @@ fn serve_http(
     start: &Starter,
     config: &Config,
     token: SecretString,
-    (admin, api): (Addr<Admin>, AccountApi),
+    admin: Addr<Admin>,
+    api: AccountApi,
     registry: Arc<Registry>,
 ) -> anyhow::Result<(Vec<actix_web::dev::ServerHandle>, Arc<http::LiveFeed>)> {
     let with_api = config.cluster.roles.contains(&NodeRole::Http);

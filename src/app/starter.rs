@@ -392,7 +392,7 @@ impl Starter {
             let (server, gate) = (server.clone(), Arc::clone(&self.gate));
             let escalate = Arc::clone(&self.escalate);
             self.control(&format!("gateway listener {address}"), move |node| {
-                GatewayListener::new(node, (socket, server), gate, lanes, escalate, open)
+                GatewayListener::new(node, socket, server, gate, lanes, escalate, open)
             });
         }
         Ok(())

@@ -34,7 +34,7 @@ pub(super) fn receipt(url: &str, ended: EndedMessage<'_>, names: ShownNames<'_>)
     let state: MessageState = fin.state;
     let mask = kannel::reported(mask.unwrap_or(EVERYTHING), state as i32 as u8);
     // The operator's answer in Kannel; here the receipt as a bind would get it.
-    report(url, message, (mask, fin.at, &deliver.short_message), names)
+    report(url, message, mask, fin.at, &deliver.short_message, names)
 }
 
 /// The URL of a report about a state before the final one.
@@ -49,13 +49,15 @@ pub(super) fn state(url: &str, reached: ReachedState<'_>, names: ShownNames<'_>)
         // It waits here, for its first attempt or for another one.
         _ => (kannel::BUFFERED, &*deliver.short_message),
     };
-    report(url, message, (Some(mask), said.at, octets), names)
+    report(url, message, Some(mask), said.at, octets, names)
 }
 
 fn report(
     url: &str,
     message: &Message,
-    (mask, at, octets): (Option<u8>, i64, &[u8]),
+    mask: Option<u8>,
+    at: i64,
+    octets: &[u8],
     names: ShownNames<'_>,
 ) -> String {
     let client = message.client_data.as_deref();

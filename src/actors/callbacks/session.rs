@@ -73,8 +73,8 @@ impl CallbackOptions {
         let (_, slot) = supervise::slot::<CallbackSession>(MAILBOX);
         let for_actor = Arc::clone(&health);
         slot.start(arbiter, health, escalate, move || {
-            let whose = (self.account, self.way.clone());
-            CallbackSession::new(self.node, whose, self.queue, for_actor, port)
+            let (account, way) = (self.account, self.way);
+            CallbackSession::new(self.node, account, way, self.queue, for_actor, port)
         });
         session
     }

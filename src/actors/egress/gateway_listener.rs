@@ -50,7 +50,8 @@ pub struct GatewayListener {
 impl GatewayListener {
     pub fn new(
         node: Arc<NodeContext>,
-        (socket, tls): (std::net::TcpListener, Option<Arc<Server>>),
+        socket: std::net::TcpListener,
+        tls: Option<Arc<Server>>,
         gate: Arc<Gate>,
         lanes: Vec<(ArbiterHandle, Addr<Ingest>)>,
         escalate: Escalate,

@@ -221,7 +221,8 @@ impl AccountApi {
         peer: String,
         messages: Vec<Message>,
         key: &str,
-        (target, body): (&str, &[u8]),
+        target: &str,
+        body: &[u8],
     ) -> Result<Vec<Result<u64, Refused>>, NotSubmitted> {
         let request = Request::new(account.id, key, target, body);
         let begun = self.begin(request).await;

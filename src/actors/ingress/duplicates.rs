@@ -271,7 +271,7 @@ pub fn accepted(
         let until = now.saturating_add(millis(claim.window));
         let most = node.plan().config.smpp.duplicate_entries;
         claim.settle(Ok(id), |state| {
-            state.keep((claim.key, id, until), now, most, &node.metrics);
+            state.keep(claim.key, id, until, now, most, &node.metrics);
         });
         if claim.marked {
             marks.push((claim.key, id, claim.window));
@@ -334,7 +334,7 @@ pub fn restore(node: &NodeContext, duplicates: &Duplicates) -> Result<(), StoreE
     let now = duplicates.now();
     let mut state = lock(&duplicates.state);
     for (key, id, lasts) in found.into_iter().rev() {
-        state.keep((key, id, now + lasts), now, most, &node.metrics);
+        state.keep(key, id, now + lasts, now, most, &node.metrics);
     }
     tracing::info!(entries = state.recent.len(), "duplicate guard read");
     Ok(())

@@ -177,8 +177,7 @@ async fn submit(
             submitted.await.map_err(not_submitted)?
         }
         Some(body) => {
-            let what = (SUBMISSION, &body[..]);
-            let submitted = api.submit_once(account, peer, messages, &key, what);
+            let submitted = api.submit_once(account, peer, messages, &key, SUBMISSION, &body);
             submitted.await.map_err(not_submitted)?
         }
     };

@@ -331,7 +331,8 @@ impl GuardedTarget {
             let config = &operator.config;
             return Some(Self {
                 limits: limits(
-                    (config.breaker_failures, config.breaker_share),
+                    config.breaker_failures,
+                    config.breaker_share,
                     config.breaker_pause,
                 ),
                 patience: Patience {
@@ -345,7 +346,8 @@ impl GuardedTarget {
         let config = &plan.gsm(queue)?.config;
         Some(Self {
             limits: limits(
-                (config.breaker_failures, config.breaker_share),
+                config.breaker_failures,
+                config.breaker_share,
                 config.breaker_pause,
             ),
             patience: Patience::default(),
@@ -355,7 +357,7 @@ impl GuardedTarget {
     }
 }
 
-fn limits((in_a_row, share): (u32, f64), pause: Duration) -> BreakerLimits {
+fn limits(in_a_row: u32, share: f64, pause: Duration) -> BreakerLimits {
     BreakerLimits {
         in_a_row,
         share,

@@ -33,7 +33,8 @@ impl Copies {
         node: &NodeContext,
         ownership: &Ownership,
         batch: &mut WriteBatch,
-        (message, fin): (&Message, &FinRow),
+        message: &Message,
+        fin: &FinRow,
     ) {
         let Some(queue) = node.plan().copies_of(fin.tell) else {
             return;

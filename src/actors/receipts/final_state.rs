@@ -289,7 +289,7 @@ fn submit(
             row.remote_item = hand_off_octets(&receipt::item_for(node, message, &row));
         }
         if let Some(message) = &ended.message {
-            copies.add(node, &ownership, batch, (message, &row));
+            copies.add(node, &ownership, batch, message, &row);
         }
         batch.fin.push(row);
     }

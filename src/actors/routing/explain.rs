@@ -111,7 +111,8 @@ pub struct ExplainedTarget {
 /// Explains the decision for a message of an account, or for one that an operator brings.
 pub fn explain(
     node: &NodeContext,
-    (networks, imsis): (&Networks, &Imsis),
+    networks: &Networks,
+    imsis: &Imsis,
     ask: &ExplainRoute,
 ) -> RouteExplanation {
     let ExplainRoute {
@@ -133,7 +134,7 @@ pub fn explain(
     } else {
         plan.account(account).map(|account| account.id)
     };
-    let (network, looked_up) = network_of(networks, &plan, (to, from, sender), network);
+    let (network, looked_up) = network_of(networks, &plan, to, from, sender, network);
     let asked = RouteQuestion {
         destination,
         source,
@@ -261,7 +262,9 @@ fn why(route: &RouteConfig, best: &RouteConfig) -> String {
 fn network_of(
     networks: &Networks,
     plan: &Plan,
-    (to, from, sender): (&str, &str, Option<u32>),
+    to: &str,
+    from: &str,
+    sender: Option<u32>,
     given: &str,
 ) -> (String, bool) {
     let mut message = Message {

@@ -58,7 +58,8 @@ pub struct ConsideredMoRule {
 /// Explains the decision for a message that an operator brings.
 pub fn explain_mo(
     node: &NodeContext,
-    known: (&Networks, &Imsis),
+    networks: &Networks,
+    imsis: &Imsis,
     ask: &ExplainMo,
 ) -> MoRuleExplanation {
     let plan = node.plan();
@@ -104,7 +105,7 @@ pub fn explain_mo(
             operator: ask.operator.clone(),
             network: String::new(),
         };
-        explain(node, known, &route)
+        explain(node, networks, imsis, &route)
     });
     let plain = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     MoRuleExplanation {

@@ -168,7 +168,8 @@ pub fn destination_of(plan: &Plan, sender: u32, message: &Message) -> Bytes {
 /// destination. `gsm`: the network of the handset that it comes from, 0 for none.
 pub fn stored_as(
     plan: &Plan,
-    (sender, gsm): (u32, u32),
+    sender: u32,
+    gsm: u32,
     source: TypedAddress,
     destination: TypedAddress,
 ) -> (Bytes, Bytes) {

@@ -258,7 +258,8 @@ impl Serving {
         context: &InFlight,
         status: Option<u32>,
         after: Duration,
-        (reason, error): (String, String),
+        reason: String,
+        error: String,
     ) {
         self.note_failure(context, status, RefusalClass::Permanent, after);
         self.add_failure(Failed {

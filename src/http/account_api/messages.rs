@@ -231,8 +231,8 @@ pub(super) async fn send(
         let submitted = api.submit(account, peer, messages).await;
         return submitted.map_err(not_submitted);
     };
-    let what = (once.target, &once.body[..]);
-    let submitted = api.submit_once(account, peer, messages, &once.key, what);
+    let (key, body) = (&once.key, &once.body);
+    let submitted = api.submit_once(account, peer, messages, key, once.target, body);
     submitted.await.map_err(not_submitted)
 }
 

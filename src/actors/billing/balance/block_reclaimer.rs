@@ -70,7 +70,7 @@ async fn look(node: &NodeContext, balance: &NodePurses, forget: bool) -> Result<
             let spent = held.spent.swap(0, Ordering::Relaxed);
             held.recent.store(spent, Ordering::Relaxed);
             if held.has_block() {
-                let keep = keep(node, balance, (*purse, held), spent);
+                let keep = keep(node, balance, *purse, held, spent);
                 held.give(cluster.as_ref(), *purse, keep).await?;
             }
         }
@@ -98,7 +98,8 @@ async fn look(node: &NodeContext, balance: &NodePurses, forget: bool) -> Result<
 fn keep(
     node: &NodeContext,
     balance: &NodePurses,
-    (purse, held): (Purse, &PurseShare),
+    purse: Purse,
+    held: &PurseShare,
     spent: i64,
 ) -> i64 {
     if spent <= 0 {

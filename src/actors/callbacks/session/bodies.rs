@@ -86,7 +86,7 @@ impl CallbackSession {
             (_, Some(told)) => match content::state_report(&message) {
                 Some(report) if !self.is_next(report, &told) => return self.pass_over(&context),
                 Some(report) => {
-                    self.state(plan, &account, &told.stored.message, (report, &message))
+                    self.state(plan, &account, &told.stored.message, report, &message)
                 }
                 None => {
                     self.ends(&told);
@@ -106,8 +106,7 @@ impl CallbackSession {
             }
             Err(reason) => {
                 if let Some(serving) = &mut self.serving {
-                    let why = (reason, String::new());
-                    serving.give_up(&context, None, Duration::ZERO, why);
+                    serving.give_up(&context, None, Duration::ZERO, reason, String::new());
                 }
             }
         }
@@ -145,7 +144,8 @@ impl CallbackSession {
         plan: &Plan,
         account: &AccountPlan,
         message: &Message,
-        (report, deliver): (&StateReport, &Message),
+        report: &StateReport,
+        deliver: &Message,
     ) -> Result<Callback, String> {
         let reached = ReachedState {
             message,

@@ -199,7 +199,8 @@ impl CallbackSession {
         let status = result.is_ok().then_some(command_status::ESME_RX_T_APPN);
         match verdict {
             CallbackVerdict::Later(_) | CallbackVerdict::Unreachable if is_over => {
-                serving.give_up(context, status, after, reason(result));
+                let (reason, error) = reason(result);
+                serving.give_up(context, status, after, reason, error);
             }
             CallbackVerdict::Later(asked) => {
                 let pause = jitter(pace::pause(context.attempt, asked));

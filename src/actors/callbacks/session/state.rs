@@ -110,7 +110,8 @@ pub struct EndedRequest {
 impl CallbackSession {
     pub(super) fn new(
         node: Arc<NodeContext>,
-        (account, way): (u32, CallbackScope),
+        account: u32,
+        way: CallbackScope,
         queue: Arc<QueuePort>,
         health: Arc<Health>,
         port: Arc<BindPort>,

@@ -92,14 +92,14 @@ pub async fn compare_file(admin: Arc<AdminContext>) -> Result<Comparison, Settin
 
 /// Where a message would go.
 pub async fn route(admin: Arc<AdminContext>, ask: ExplainRoute) -> RouteExplanation {
-    let known = (&*admin.intake.networks, &*admin.intake.imsis);
-    explain(&admin.node, known, &ask)
+    let intake = &admin.intake;
+    explain(&admin.node, &intake.networks, &intake.imsis, &ask)
 }
 
 /// What would become of an MO message.
 pub async fn mo_rule(admin: Arc<AdminContext>, ask: ExplainMo) -> MoRuleExplanation {
-    let known = (&*admin.intake.networks, &*admin.intake.imsis);
-    explain_mo(&admin.node, known, &ask)
+    let intake = &admin.intake;
+    explain_mo(&admin.node, &intake.networks, &intake.imsis, &ask)
 }
 
 /// Notes about a resource, or about any, the newest first.

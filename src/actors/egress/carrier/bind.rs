@@ -168,12 +168,13 @@ impl<G: Gateway> CarrierBind<G> {
         session: carrier::Session<G, u32>,
         node: Arc<NodeContext>,
         plan: Arc<OperatorPlan>,
-        welcome: (G::Sequence, G::Body),
+        sequence: G::Sequence,
+        answer: G::Body,
     ) -> Self {
         let protocol = session.protocol;
         Self {
             far: Some(session),
-            welcome: Some(welcome),
+            welcome: Some((sequence, answer)),
             is_theirs: true,
             ..Self::new(protocol, node, plan)
         }

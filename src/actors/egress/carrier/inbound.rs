@@ -67,8 +67,8 @@ pub(in crate::actors::egress) async fn admit(
     session.protocol = sgip_of(&plan.config);
     session.share(&gateways.brought_of(plan.id));
     let operator = plan.id;
-    let welcome = (pdu.sequence, answer(status::OK));
-    let bind = CarrierBind::of_gateway(session, Arc::clone(node), plan, welcome);
+    let answer = answer(status::OK);
+    let bind = CarrierBind::of_gateway(session, Arc::clone(node), plan, pdu.sequence, answer);
     Some((operator, wire, Box::new(bind)))
 }
 

@@ -264,8 +264,8 @@ impl GsmInterface {
         self.absent.ended(&work.imsi, work.context.id);
         let code = gsm_result::error_code(status);
         if let Some(serving) = &mut self.serving {
-            let reason = (why.to_owned(), code);
-            serving.give_up(&work.context, Some(status), Duration::ZERO, reason);
+            let reason = why.to_owned();
+            serving.give_up(&work.context, Some(status), Duration::ZERO, reason, code);
         }
     }
 

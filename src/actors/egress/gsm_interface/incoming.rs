@@ -97,7 +97,7 @@ impl GsmInterface {
                 }
                 Ok((order, command)) => {
                     let msisdn = from.text.clone();
-                    self.carry_out(account, (order, command), msisdn, request, ctx);
+                    self.carry_out(account, order, command, msisdn, request, ctx);
                 }
                 Err(_) => self.refuse_mo(&request, INVALID_MANDATORY),
             };
@@ -125,7 +125,7 @@ impl GsmInterface {
         let message = Box::new(message);
         if submit.reject_duplicates {
             let msisdn = from.text.clone();
-            self.submit_once(account, (submit, msisdn), message, request, ctx);
+            self.submit_once(account, submit, msisdn, message, request, ctx);
         } else {
             self.gather(message, request);
         }
@@ -216,7 +216,8 @@ impl GsmInterface {
     fn carry_out(
         &mut self,
         account: u32,
-        (order, command): (CommandType, SmsCommand),
+        order: CommandType,
+        command: SmsCommand,
         msisdn: String,
         request: GsupMessage,
         ctx: &mut Context<Self>,

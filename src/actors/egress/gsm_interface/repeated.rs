@@ -23,7 +23,8 @@ impl GsmInterface {
     pub(super) fn submit_once(
         &mut self,
         account: u32,
-        (submit, msisdn): (SmsSubmit, String),
+        submit: SmsSubmit,
+        msisdn: String,
         message: Box<Message>,
         request: GsupMessage,
         ctx: &mut Context<Self>,

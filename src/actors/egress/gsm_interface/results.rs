@@ -238,7 +238,7 @@ impl GsmInterface {
             CulpritFate::Guilty(times) => {
                 let why = format!("ended the session {times} times");
                 tracing::error!(gsm = %self.snapshot.name, id, why, "a message is given up");
-                serving.give_up(&work.context, None, after, (why.clone(), why));
+                serving.give_up(&work.context, None, after, why.clone(), why);
             }
         }
         // It says nothing of the network.

@@ -63,7 +63,9 @@ impl State {
     /// room for.
     pub(super) fn keep(
         &mut self,
-        (key, id, until): (DuplicateKey, u64, i64),
+        key: DuplicateKey,
+        id: u64,
+        until: i64,
         now: i64,
         most: usize,
         metrics: &Metrics,

@@ -114,12 +114,12 @@ impl Admission {
             None => SubmitTokens::take(&self.intake.node, self.sender, &submissions).await,
             Some(_) => SubmitTokens::UNLIMITED,
         };
-        let (now, ordered) = (self.now(), (self.replay.as_ref(), self.to));
+        let (now, replay, to) = (self.now(), self.replay.as_ref(), self.to);
         let mut checked = Vec::with_capacity(submissions.len());
         for Submission { sequence, message } in submissions {
             let mut message = message.unwrap_or_default();
             let mut verdict = match tokens.spend(&message) {
-                Ok(()) => check(&self.intake, self.sender, &mut message, ordered, now),
+                Ok(()) => check(&self.intake, self.sender, &mut message, replay, to, now),
                 refused => refused,
             };
             if verdict.is_ok() {

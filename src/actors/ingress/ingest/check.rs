@@ -137,7 +137,8 @@ pub(super) fn check(
     intake: &Intake,
     sender: u32,
     message: &mut Message,
-    (replay, ordered): (Option<&ReplayOrder>, u32),
+    replay: Option<&ReplayOrder>,
+    ordered: u32,
     now: i64,
 ) -> Result<(), Declined> {
     let node = intake.node.as_ref();

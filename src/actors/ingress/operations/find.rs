@@ -149,7 +149,8 @@ pub(super) async fn in_state(
     } = between;
     let stored = rewrite::stored_as(
         &asker.node.plan(),
-        (asker.account, asker.gsm),
+        asker.account,
+        asker.gsm,
         source.clone(),
         destination.clone(),
     );

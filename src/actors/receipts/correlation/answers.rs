@@ -91,7 +91,7 @@ impl Correlation {
                 });
             }
             if let Some(message) = sent.message {
-                self.remember(message, (sent.attempt, now), cache);
+                self.remember(message, sent.attempt, now, cache);
             }
         }
         let node = Arc::clone(&self.node);
@@ -122,7 +122,8 @@ impl Correlation {
     pub(super) fn remember(
         &mut self,
         message: Box<Message>,
-        (attempt, at): (u32, i64),
+        attempt: u32,
+        at: i64,
         cache: usize,
     ) {
         self.recent_order.push_back(message.id);

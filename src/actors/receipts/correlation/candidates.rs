@@ -59,7 +59,7 @@ impl Correlation {
         // The usual case: the form is sure.
         if let [(form, key)] = keys[..] {
             return match ReceiptCandidate::of(form, key, self.index.get(key)) {
-                Some(one) => self.take(operator, receipt, one, (true, false)),
+                Some(one) => self.take(operator, receipt, one, true, false),
                 None => FoundMessage::Nothing,
             };
         }
@@ -85,8 +85,8 @@ impl Correlation {
                 _ => {
                     // The same in every form: it says nothing of the form.
                     let is_clear = keys.iter().any(|(_, key)| *key != keys[0].1);
-                    let marks = (is_clear, is_clear && fits == Some(true));
-                    self.take(operator, receipt, first, marks)
+                    let is_sure = is_clear && fits == Some(true);
+                    self.take(operator, receipt, first, is_clear, is_sure)
                 }
             };
         }
@@ -95,19 +95,20 @@ impl Correlation {
         }
         match self.choose(operator, &candidates, &fits) {
             CandidateChoice::One { place, is_sure } => {
-                self.take(operator, receipt, candidates[place], (is_sure, is_sure))
+                self.take(operator, receipt, candidates[place], is_sure, is_sure)
             }
             CandidateChoice::Unclear => FoundMessage::Unclear,
         }
     }
 
-    /// Takes a candidate as the one. `marks`: whether its form is known by it, and is sure.
+    /// Takes a candidate as the one. `is_clear`: its form is known by it. `is_sure`: that form is sure.
     fn take(
         &mut self,
         operator: u32,
         receipt: &OperatorReceipt,
         one: ReceiptCandidate,
-        (is_clear, is_sure): (bool, bool),
+        is_clear: bool,
+        is_sure: bool,
     ) -> FoundMessage {
         self.fitted(operator, one.form, is_clear && !one.done, is_sure);
         if one.done {
