@@ -34,7 +34,7 @@ use crate::actors::runtime::link::{Linked, Outbox};
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
 use crate::actors::runtime::timed_mailbox::measured;
-use crate::actors::session::bound::{BoundProtocol as _, Encode};
+use crate::actors::session::bound::{BoundProtocol as _, DeliveryOperation};
 use crate::actors::session::core::{MAILBOX, SessionCore, TICK};
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Prepared, Serving};
@@ -47,9 +47,9 @@ use crate::pb::{
     BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, OperatorReceipt,
     ReceiptReply, ReportHeld, Sent,
 };
+use crate::smpp::Leniency;
 use crate::smpp::session::{BindType, CloseReason, Role, Session, SessionConfig};
 use crate::smpp::timers::Timers;
-use crate::smpp::{Leniency, encode_data_sm, encode_deliver_sm, encode_submit_sm};
 use crate::telemetry::metrics::OperatorMeter;
 
 /// Receipts and MO of one bind that may wait for their commit before its socket is read again.
@@ -405,9 +405,9 @@ impl Handler<DeliverBatch> for OperatorSession {
         let Some(plan) = &self.plan else { return };
         let send_as = plan.send_as(self.core.protocol.peer_version());
         let operation = match send_as {
-            SendAs::SubmitSm => ("submit_sm", encode_submit_sm as Encode),
-            SendAs::DeliverSm => ("deliver_sm", encode_deliver_sm as Encode),
-            SendAs::DataSm => ("data_sm", encode_data_sm as Encode),
+            SendAs::SubmitSm => DeliveryOperation::SUBMIT_SM,
+            SendAs::DeliverSm => DeliveryOperation::DELIVER_SM,
+            SendAs::DataSm => DeliveryOperation::DATA_SM,
         };
         let meter = &self.meter;
         let now = clock::now_ms();

@@ -16,12 +16,19 @@ use crate::actors::runtime::link::keep;
 use crate::domain::trace::TraceId;
 use crate::pb::delivery::What;
 use crate::pb::{Message, PduDialect};
-use crate::smpp::SubmitSm;
 use crate::smpp::codec::{BadCommandLength, next_frame};
 use crate::smpp::session::{Event, Session, SessionState, Tick};
+use crate::smpp::{SubmitSm, encode_data_sm, encode_deliver_sm, encode_submit_sm};
 
 /// Appends one request with its sequence number.
 pub type Encode = fn(&mut BytesMut, u32, &SubmitSm);
+
+/// An operation of SMPP that carries a message to a peer, and how its requests are written.
+#[derive(Clone, Copy)]
+pub struct DeliveryOperation {
+    pub name: &'static str,
+    pub encode: Encode,
+}
 
 /// The context of one request in the window.
 #[derive(Debug, Clone)]
@@ -110,6 +117,23 @@ pub trait BoundProtocol {
 
     /// The connection is gone: everything unanswered, oldest first. Outcome unknown.
     fn take_lost(&mut self) -> Vec<InFlight>;
+}
+
+// === impl DeliveryOperation ===
+
+impl DeliveryOperation {
+    pub const SUBMIT_SM: Self = Self {
+        name: "submit_sm",
+        encode: encode_submit_sm,
+    };
+    pub const DELIVER_SM: Self = Self {
+        name: "deliver_sm",
+        encode: encode_deliver_sm,
+    };
+    pub const DATA_SM: Self = Self {
+        name: "data_sm",
+        encode: encode_data_sm,
+    };
 }
 
 // === impl LiveView ===

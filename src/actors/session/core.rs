@@ -15,7 +15,7 @@ use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::link::Outbox;
 use crate::actors::runtime::timed_mailbox::Timed;
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use crate::actors::session::bound::{BoundProtocol, DeliveryOperation, InFlight, LiveView};
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Prepared, Serving};
 use crate::content::door;
@@ -197,11 +197,11 @@ impl<P: BoundProtocol> SessionCore<P> {
     pub fn deliver(
         &mut self,
         batch: DeliverBatch,
-        operation: (&'static str, Encode),
+        operation: DeliveryOperation,
         mut prepare: impl FnMut(&Message, What) -> Prepared,
     ) {
         let with_tlvs = self.with_tlvs();
-        let address = match operation.0 {
+        let address = match operation.name {
             "data_sm" => door::ADDRESS_OF_DATA_SM,
             _ => door::ADDRESS,
         };

@@ -13,7 +13,7 @@ use crate::actors::context::item::has_expired;
 use crate::actors::context::ports::{QueuePort, SessionPort};
 use crate::actors::context::traced::{AttemptOutcome, TracedAttempt};
 use crate::actors::runtime::timed_mailbox::Timed;
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight};
+use crate::actors::session::bound::{BoundProtocol, DeliveryOperation, InFlight};
 use crate::clock;
 use crate::domain::callback::states::RETRYING;
 use crate::domain::command_status::RefusalClass;
@@ -100,12 +100,12 @@ impl Serving {
         batch: DeliverBatch,
         now: Instant,
         out: &mut BytesMut,
-        (name, operation): (&'static str, Encode),
+        operation: DeliveryOperation,
         mut prepare: impl FnMut(&Message, What) -> Prepared,
     ) {
         // Without a valid lease another node may be sending the same.
         let lawful = self.port.local_lease.is_valid();
-        self.operation = name;
+        self.operation = operation.name;
         let now_ms = clock::now_ms();
         for delivery in batch.deliveries {
             let what = delivery.what();
@@ -135,7 +135,7 @@ impl Serving {
                 since,
                 traced,
             };
-            if !protocol.send(now, context, operation, &prepared.pdu, out) {
+            if !protocol.send(now, context, operation.encode, &prepared.pdu, out) {
                 self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
             }
         }

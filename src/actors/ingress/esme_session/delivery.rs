@@ -9,7 +9,7 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::receipts::receipt;
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::link::Outbox;
-use crate::actors::session::bound::Encode;
+use crate::actors::session::bound::DeliveryOperation;
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::Prepared;
 use crate::config::DeliverAs;
@@ -18,7 +18,7 @@ use crate::content::{self, door, pdu};
 use crate::pb::delivery::What;
 use crate::pb::{Alphabet, DeliverBatch, ForwardAlert, Message, ReportHeld};
 use crate::smpp::codec::decode;
-use crate::smpp::{Decoded, Leniency, encode_data_sm, encode_deliver_sm};
+use crate::smpp::{Decoded, Leniency};
 
 /// How an account wants its messages on this bind: where it does not say what data_coding 0 means,
 /// its listener does; over CMPP it is as that has it.
@@ -78,7 +78,7 @@ impl Handler<DeliverBatch> for EsmeSession {
 
 impl EsmeSession {
     /// Which operation carries messages on this bind.
-    fn operation(&self) -> (&'static str, Encode) {
+    fn operation(&self) -> DeliveryOperation {
         let as_data_sm = !self.core.protocol.is_cmpp()
             && self.core.with_tlvs()
             && self
@@ -86,16 +86,16 @@ impl EsmeSession {
                 .as_ref()
                 .is_some_and(|account| account.config.deliver_as == DeliverAs::DataSm);
         if as_data_sm {
-            ("data_sm", encode_data_sm as Encode)
+            DeliveryOperation::DATA_SM
         } else {
-            ("deliver_sm", encode_deliver_sm as Encode)
+            DeliveryOperation::DELIVER_SM
         }
     }
 
     /// Writes an intermediate notification beside the window: its answer means nothing to us. An ESME
     /// that does not read gets none.
     fn notify(&mut self, message: &Message) {
-        let (_, encode) = self.operation();
+        let encode = self.operation().encode;
         if self.core.outbox.as_ref().is_none_or(Outbox::is_filling) {
             return;
         }
