@@ -237,7 +237,7 @@ mod tests {
 
     fn span() -> Span {
         let context = TraceContext::root([7; 16]);
-        Span::leaf(context, "attempt", SpanSide::Client, (2_000, 1_000))
+        Span::leaf(context, "attempt", SpanSide::Client, 2_000, 1_000)
     }
 
     #[test]

@@ -122,16 +122,18 @@ pub fn submitted(
         inside,
         "route",
         SpanSide::Internal,
-        (times.read, times.routed),
+        times.read,
+        times.routed,
     )
     .with("smsc.queue", node.name_of(message.queue));
     let store = Span::leaf(
         inside,
         "store",
         SpanSide::Internal,
-        (times.routed, times.durable),
+        times.routed,
+        times.durable,
     );
-    let span = submit(node, &context, message, (times.read, times.durable));
+    let span = submit(node, &context, message, times.read, times.durable);
     let span = with_peer(span, peer.parse().ok());
     node.traces.emit(route);
     match refused {
@@ -156,7 +158,8 @@ fn submit(
     node: &NodeContext,
     context: &TraceContext,
     message: &Message,
-    times: (i64, i64),
+    start_us: i64,
+    end_us: i64,
 ) -> Span {
     let operation = if node.is_account(message.sender) {
         "submit_sm"
@@ -164,7 +167,8 @@ fn submit(
         "deliver_sm"
     };
     let id = submit_span(context, message.id);
-    let span = Span::new(*context, id, "submit", SpanSide::Consumer, times);
+    let kind = SpanSide::Consumer;
+    let span = Span::new(*context, id, "submit", kind, start_us, end_us);
     described(node, span, message)
         .operation(operation, "process")
         .to(node.name_of(message.queue))
@@ -181,21 +185,21 @@ pub fn below_submission(message: &Message) -> Vec<u8> {
 
 /// A part of a message has become durable with the message.
 pub fn divided(node: &NodeContext, part: &Message, times: SubmissionTimes) {
-    carried(node, part, "part", (times.routed, times.durable));
+    carried(node, part, "part", times.routed, times.durable);
 }
 
 /// A message was put together from parts and has become durable.
-pub fn assembled(node: &NodeContext, whole: &Message, times: (i64, i64)) {
-    carried(node, whole, "assemble", times);
+pub fn assembled(node: &NodeContext, whole: &Message, start_us: i64, end_us: i64) {
+    carried(node, whole, "assemble", start_us, end_us);
 }
 
 /// The root span of a message that was made from another one.
-fn carried(node: &NodeContext, message: &Message, name: &'static str, times: (i64, i64)) {
+fn carried(node: &NodeContext, message: &Message, name: &'static str, start_us: i64, end_us: i64) {
     let Some(context) = context_of(message) else {
         return;
     };
     let id = submit_span(&context, message.id);
-    let span = Span::new(context, id, name, SpanSide::Internal, times);
+    let span = Span::new(context, id, name, SpanSide::Internal, start_us, end_us);
     let span = described(node, span, message)
         .to(node.name_of(message.queue))
         .with("smsc.queue", node.name_of(message.queue));
@@ -228,12 +232,12 @@ pub fn answered(node: &NodeContext, answer: TracedAnswer) {
         TraceStep::Attempt,
         answer.attempt,
     );
-    let times = (answer.started, clock::now_us());
     let span = Span::leaf(
         answer.context.below(attempt),
         "answer",
         SpanSide::Internal,
-        times,
+        answer.started,
+        clock::now_us(),
     )
     .with("messaging.system", "smpp")
     .with("messaging.message.id", answer.message.to_string())
@@ -254,18 +258,20 @@ pub async fn waited_again(node: &NodeContext, message: Message, queue: u32) {
     let Some(last) = history.attempts.last() else {
         return;
     };
-    waited(node, &message, context, (last.at * 1_000, until), queue);
+    waited(node, &message, context, last.at * 1_000, until, queue);
 }
 
 fn waited(
     node: &NodeContext,
     message: &Message,
     context: TraceContext,
-    times: (i64, i64),
+    start_us: i64,
+    end_us: i64,
     queue: u32,
 ) {
     let parent = submit_span(&context, message.id);
-    let span = Span::leaf(context.below(parent), "queue", SpanSide::Internal, times)
+    let below = context.below(parent);
+    let span = Span::leaf(below, "queue", SpanSide::Internal, start_us, end_us)
         .with("messaging.system", "smpp")
         .with("messaging.message.id", message.id.to_string())
         .to(node.name_of(queue))
@@ -285,7 +291,7 @@ pub fn ended(node: &std::sync::Arc<NodeContext>, final_state: &Final, started: i
     if end.belated {
         return failure::trace(node, message, final_state, end);
     }
-    let span = end_span(node, message, final_state, &end, (started, clock::now_us()));
+    let span = end_span(node, message, final_state, &end, started, clock::now_us());
     node.traces.emit(span);
 }
 
@@ -294,7 +300,8 @@ fn end_span(
     message: &Message,
     ended: &Final,
     end: &TracedEnd,
-    times: (i64, i64),
+    start_us: i64,
+    end_us: i64,
 ) -> Span {
     let (name, kind) = if ended.by_receipt {
         ("receipt", SpanSide::Consumer)
@@ -308,7 +315,7 @@ fn end_span(
     };
     let link = end.link.map(|old| old.below(cause(&old, message, ended)));
     let state_name = state::name(ended.state() as i32 as u8);
-    let mut span = Span::new(context, end.id, name, kind, times)
+    let mut span = Span::new(context, end.id, name, kind, start_us, end_us)
         .linked(link)
         .with("smsc.state", state_name)
         .with("smsc.attempts", i64::from(ended.attempts));

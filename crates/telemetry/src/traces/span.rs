@@ -50,7 +50,8 @@ impl Span {
         id: SpanId,
         step: &'static str,
         kind: SpanSide,
-        (start_us, end_us): (i64, i64),
+        start_us: i64,
+        end_us: i64,
     ) -> Self {
         let mut attributes = Vec::with_capacity(18);
         attributes.push(KeyValue::new("smsc.step", step));
@@ -75,9 +76,10 @@ impl Span {
         context: TraceContext,
         step: &'static str,
         kind: SpanSide,
-        times: (i64, i64),
+        start_us: i64,
+        end_us: i64,
     ) -> Self {
-        Self::new(context, fresh_id(), step, kind, times)
+        Self::new(context, fresh_id(), step, kind, start_us, end_us)
     }
 
     /// With an attribute.
@@ -184,7 +186,7 @@ mod tests {
         let old = TraceContext::root([9; 16]).below([1; 8]);
         let context = TraceContext::root([7; 16]).below([2; 8]);
         let id = span_id([7; 16], 5, TraceStep::End, 0);
-        let span = Span::new(context, id, "receipt", SpanSide::Consumer, (1_000, 3_500))
+        let span = Span::new(context, id, "receipt", SpanSide::Consumer, 1_000, 3_500)
             .operation("deliver_sm", "process")
             .to("operator:up".to_owned())
             .with("smsc.parts", 2)
@@ -219,7 +221,8 @@ mod tests {
             context,
             "store",
             SpanSide::Internal,
-            (2_000, 1_000),
+            2_000,
+            1_000,
         ));
         assert_eq!(data.name, "store");
         assert!(data.start_time <= data.end_time);

@@ -19,11 +19,11 @@ use crate::telemetry::traces::{Span, SpanSide, fresh_id};
 /// One attempt: its span, or what those who watch the message are told.
 #[derive(Debug, Clone)]
 pub struct TracedAttempt {
-    message: Message,
+    pub(super) message: Message,
     /// `None` if the message is only watched.
     context: Option<TraceContext>,
-    what: What,
-    number: u32,
+    pub(super) what: What,
+    pub(super) number: u32,
     /// Unix microseconds.
     started: i64,
 }
@@ -68,20 +68,19 @@ impl TracedAttempt {
     ) {
         let ended = clock::now_us();
         let message = &self.message;
-        let attempt = (self.what, self.number);
         let took = ended - self.started;
         let status = match outcome {
             AttemptOutcome::Ok => Some(0),
             AttemptOutcome::Status(status) => Some(status),
             AttemptOutcome::Unanswered => None,
         };
-        watched::attempted(node, message, attempt, queue, (peer, status), took);
+        watched::attempted(node, self, queue, peer, status, took);
         let Some(own) = self.context else { return };
         let since = message.waits_since() * 1_000;
         let (name, id, context, link) = match self.what {
             What::Message => {
                 if self.number == 1 {
-                    waited(node, message, own, (since, self.started), queue);
+                    waited(node, message, own, since, self.started, queue);
                 }
                 let context = own.below(submit_span(&own, message.id));
                 let id = match outcome {
@@ -102,13 +101,13 @@ impl TracedAttempt {
                 let id = fresh_id();
                 // Once, however many attempts were made, by this node or an earlier one.
                 if matches!(outcome, AttemptOutcome::Ok) {
-                    let times = (since, self.started);
                     let context = match on.link {
                         // A trace has one root.
                         Some(_) => on.context.below(id),
                         None => on.context,
                     };
-                    let waited = Span::leaf(context, "queue", SpanSide::Internal, times)
+                    let kind = SpanSide::Internal;
+                    let waited = Span::leaf(context, "queue", kind, since, self.started)
                         .with("messaging.system", "smpp")
                         .with("messaging.message.id", message.id.to_string())
                         .to(node.name_of(queue))
@@ -118,8 +117,7 @@ impl TracedAttempt {
                 ("forward", id, on.context, on.link)
             }
         };
-        let times = (self.started, ended);
-        let span = Span::new(context, id, name, SpanSide::Client, times);
+        let span = Span::new(context, id, name, SpanSide::Client, self.started, ended);
         let span = described(node, span.linked(link), message)
             .operation(operation, "send")
             .to(node.name_of(queue))

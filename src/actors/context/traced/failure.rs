@@ -52,13 +52,13 @@ fn emit(
     let context = end.context;
     let accepted = message.accepted_at * 1_000;
     let submit =
-        submit(node, &context, message, (accepted, accepted)).with("smsc.sampled_by", "failure");
+        submit(node, &context, message, accepted, accepted).with("smsc.sampled_by", "failure");
     node.traces.emit(submit);
     let mut since = message.waits_since();
     for attempt in &history.attempts {
         let started = attempt.at - i64::from(attempt.latency_ms);
-        let times = (since * 1_000, started.max(since) * 1_000);
-        waited(node, message, context, times, attempt.operator);
+        let (start_us, end_us) = (since * 1_000, started.max(since) * 1_000);
+        waited(node, message, context, start_us, end_us, attempt.operator);
         node.traces
             .emit(attempted(node, message, context, attempt, started));
         since = attempt.at;
@@ -71,12 +71,13 @@ fn emit(
             node,
             message,
             context,
-            (since * 1_000, ended.at * 1_000),
+            since * 1_000,
+            ended.at * 1_000,
             queue,
         );
     }
-    let times = (ended.at * 1_000, now);
-    node.traces.emit(end_span(node, message, ended, end, times));
+    let span = end_span(node, message, ended, end, ended.at * 1_000, now);
+    node.traces.emit(span);
 }
 
 fn attempted(
@@ -87,7 +88,7 @@ fn attempted(
     started: i64,
 ) -> Span {
     let below = context.below(submit_span(&context, message.id));
-    let times = (started * 1_000, attempt.at * 1_000);
+    let (start_us, end_us) = (started * 1_000, attempt.at * 1_000);
     let (span, outcome) = match attempt.status {
         0 => {
             let id = span_id(
@@ -96,15 +97,15 @@ fn attempted(
                 TraceStep::Attempt,
                 attempt.attempt,
             );
-            let span = Span::new(below, id, "attempt", SpanSide::Client, times);
+            let span = Span::new(below, id, "attempt", SpanSide::Client, start_us, end_us);
             (span, AttemptOutcome::Ok)
         }
         SentRow::NO_ANSWER => (
-            Span::leaf(below, "attempt", SpanSide::Client, times),
+            Span::leaf(below, "attempt", SpanSide::Client, start_us, end_us),
             AttemptOutcome::Unanswered,
         ),
         status => (
-            Span::leaf(below, "attempt", SpanSide::Client, times),
+            Span::leaf(below, "attempt", SpanSide::Client, start_us, end_us),
             AttemptOutcome::Status(status),
         ),
     };

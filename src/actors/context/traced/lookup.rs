@@ -11,9 +11,9 @@ pub fn resolved(node: &NodeContext, message: &Message, origin: &str) {
     let Some(context) = context_of(message) else {
         return;
     };
-    let times = (message.accepted_at * 1_000, clock::now_us());
+    let (start_us, end_us) = (message.accepted_at * 1_000, clock::now_us());
     let parent = context.below(submit_span(&context, message.id));
-    let span = Span::leaf(parent, "resolve", SpanSide::Client, times)
+    let span = Span::leaf(parent, "resolve", SpanSide::Client, start_us, end_us)
         .with("smsc.network", message.network.clone())
         .with("smsc.network_from", origin.to_owned())
         .with("smsc.queue", node.name_of(message.queue));
@@ -25,9 +25,9 @@ pub fn found_imsi(node: &NodeContext, message: &Message, origin: &str) {
     let Some(context) = context_of(message) else {
         return;
     };
-    let times = (message.accepted_at * 1_000, clock::now_us());
+    let (start_us, end_us) = (message.accepted_at * 1_000, clock::now_us());
     let parent = context.below(submit_span(&context, message.id));
-    let span = Span::leaf(parent, "find_imsi", SpanSide::Client, times)
+    let span = Span::leaf(parent, "find_imsi", SpanSide::Client, start_us, end_us)
         .with("smsc.imsi_from", origin.to_owned())
         .with("smsc.queue", node.name_of(message.queue));
     node.traces.emit(span);

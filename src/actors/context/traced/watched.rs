@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 
+use super::TracedAttempt;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::address::printable;
@@ -59,22 +60,23 @@ pub fn turned_away(node: &NodeContext, message: &Message, sender: u32, peer: &st
 /// An attempt to send a message or a receipt has ended: answered with this status, or not at all.
 pub(super) fn attempted(
     node: &NodeContext,
-    message: &Message,
-    (what, number): (What, u32),
+    attempt: &TracedAttempt,
     queue: u32,
-    (peer, status): (Option<SocketAddr>, Option<u32>),
+    peer: Option<SocketAddr>,
+    status: Option<u32>,
     took_us: i64,
 ) {
+    let message = &attempt.message;
     node.watches.see(message, queue, || WatchedStep {
         queue: node.name_of(queue),
         status: status.map_or_else(|| "no answer".to_owned(), command_status::display),
-        attempt: number,
+        attempt: attempt.number,
         latency_ms: u32::try_from(took_us / 1_000).unwrap_or_default(),
         by: peer.map_or_else(String::new, |peer| peer.to_string()),
         ..step(
             node,
             message,
-            match what {
+            match attempt.what {
                 What::Message => "attempt",
                 What::Receipt => "receipt",
             },

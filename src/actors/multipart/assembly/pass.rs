@@ -86,9 +86,9 @@ pub async fn put_together(node: Arc<NodeContext>, mut parts: Vec<Message>) -> Co
             if parts.len() > 1 {
                 node.metrics.assembled.inc();
             }
-            let times = (started, clock::now_us());
+            let end_us = clock::now_us();
             let wholes = staged.iter().filter_map(Staged::message);
-            wholes.for_each(|whole| traced::assembled(&node, whole, times));
+            wholes.for_each(|whole| traced::assembled(&node, whole, started, end_us));
             hand_on(&node, staged)
         }
     }
