@@ -5,6 +5,7 @@
 use bytes::Bytes;
 
 use crate::UDHI;
+use smsc_domain::rewrite::TypedAddress;
 use smsc_proto::Message;
 use smsc_smpp::time::{format_absolute, parse_time};
 use smsc_smpp::{Tlvs, tag};
@@ -40,9 +41,9 @@ pub const YEAR_2100: i64 = 4_102_444_800_000;
 /// Most digits of a short code.
 const SHORT_CODE: usize = 8;
 /// TON and NPI (SMPP 3.4 §5.2.5-6).
-const INTERNATIONAL: (u32, u32) = (1, 1);
-const UNKNOWN: (u32, u32) = (0, 0);
-const ALPHANUMERIC: (u32, u32) = (5, 0);
+const INTERNATIONAL: (u8, u8) = (1, 1);
+const UNKNOWN: (u8, u8) = (0, 0);
+const ALPHANUMERIC: (u8, u8) = (5, 0);
 
 /// In which alphabet a text is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -210,7 +211,7 @@ impl ComposedBody {
 ///
 /// # Errors
 /// It is too long, or has characters that no sender has.
-pub fn sender(text: &str) -> Result<((u32, u32), Bytes), NotASender> {
+pub fn sender(text: &str) -> Result<TypedAddress, NotASender> {
     let text = text.trim();
     let digits = text.strip_prefix('+').unwrap_or(text);
     let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
@@ -237,30 +238,31 @@ pub fn check_reference(text: &str) -> Result<(), NotAReference> {
 
 /// A source address with the TON and NPI that it has by its form: a number in international form, a short code, or
 /// letters (SMPP 3.4 §5.2.5-6).
-pub fn source(text: &str) -> ((u32, u32), Bytes) {
+pub fn source(text: &str) -> TypedAddress {
     let digits = text.strip_prefix('+').unwrap_or(text);
     let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
-    let (numbering, address) = if !is_number {
+    let ((ton, npi), address) = if !is_number {
         (ALPHANUMERIC, text)
     } else if digits.len() > SHORT_CODE {
         (INTERNATIONAL, digits)
     } else {
         (UNKNOWN, digits)
     };
-    (numbering, Bytes::copy_from_slice(address.as_bytes()))
+    TypedAddress {
+        ton,
+        npi,
+        digits: Bytes::copy_from_slice(address.as_bytes()),
+    }
 }
 
-/// A message from a source, with its TON and NPI, to a number in international form; what else it says is to be added.
-pub fn between(
-    ((source_ton, source_npi), source): ((u32, u32), Bytes),
-    destination: Bytes,
-) -> Message {
+/// A message from a source to a number in international form; what else it says is to be added.
+pub fn between(source: TypedAddress, destination: Bytes) -> Message {
     Message {
-        source_ton,
-        source_npi,
-        source,
-        dest_ton: INTERNATIONAL.0,
-        dest_npi: INTERNATIONAL.1,
+        source_ton: source.ton.into(),
+        source_npi: source.npi.into(),
+        source: source.digits,
+        dest_ton: INTERNATIONAL.0.into(),
+        dest_npi: INTERNATIONAL.1.into(),
         destination,
         follow: true,
         ..Message::default()

@@ -184,7 +184,8 @@ impl CompiledMoRules {
     /// acknowledgement, and its text, as [`composed`] gives it. `owned` tells which addresses accounts have.
     pub fn unanswered(
         &self,
-        (source, destination): (&[u8], &[u8]),
+        source: &[u8],
+        destination: &[u8],
         is_acknowledgement: bool,
         text: Option<&str>,
         owned: impl Fn(&[u8]) -> bool,

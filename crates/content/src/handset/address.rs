@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::HandsetRefusal;
 use smsc_config::UnrepresentableRule;
+use smsc_domain::rewrite::TypedAddress;
 use smsc_sms::convert::{self, Alphabet};
 use smsc_sms::tpdu::TpduAddress;
 use smsc_sms::tpdu::address::{ALPHANUMERIC, INTERNATIONAL, ISDN};
@@ -33,7 +34,8 @@ pub struct Made {
 /// # Errors
 /// The type of number is none of a TPDU, or the policy refuses a character.
 pub fn of_smpp(
-    (ton, npi): (u32, u32),
+    ton: u32,
+    npi: u32,
     octets: &[u8],
     policy: UnrepresentableRule,
 ) -> Result<Made, HandsetRefusal> {
@@ -67,16 +69,22 @@ pub fn of_smpp(
 
 /// TON, NPI and octets of an address of a TPDU.
 #[must_use]
-pub fn of_tpdu(address: &TpduAddress) -> ((u32, u32), Bytes) {
-    let numbering = (u32::from(address.ton), u32::from(address.npi));
-    (numbering, Bytes::copy_from_slice(address.text.as_bytes()))
+pub fn of_tpdu(address: &TpduAddress) -> TypedAddress {
+    TypedAddress {
+        ton: address.ton,
+        npi: address.npi,
+        digits: Bytes::copy_from_slice(address.text.as_bytes()),
+    }
 }
 
 /// A subscriber's number in international form.
 #[must_use]
-pub fn of_subscriber(msisdn: &str) -> ((u32, u32), Bytes) {
-    let numbering = (u32::from(INTERNATIONAL), u32::from(ISDN));
-    (numbering, Bytes::copy_from_slice(msisdn.as_bytes()))
+pub fn of_subscriber(msisdn: &str) -> TypedAddress {
+    TypedAddress {
+        ton: INTERNATIONAL,
+        npi: ISDN,
+        digits: Bytes::copy_from_slice(msisdn.as_bytes()),
+    }
 }
 
 fn name(text: &str, policy: UnrepresentableRule) -> Result<Made, HandsetRefusal> {
@@ -131,7 +139,7 @@ mod tests {
         octets: &[u8],
         policy: UnrepresentableRule,
     ) -> Result<(u8, String, usize), HandsetRefusal> {
-        let made = of_smpp((ton, 1), octets, policy)?;
+        let made = of_smpp(ton, 1, octets, policy)?;
         Ok((made.address.ton, made.address.text, made.changed))
     }
 
@@ -160,7 +168,7 @@ mod tests {
             assert_eq!(found, Ok((expected, text.to_owned(), 0)), "{octets:?}");
         }
         assert_eq!(made(8, b"1", ucs2), Err(HandsetRefusal::Numbering(8)));
-        let plan = of_smpp((1, 18), b"1", ucs2).unwrap().address.npi;
+        let plan = of_smpp(1, 18, b"1", ucs2).unwrap().address.npi;
         assert_eq!(plan, 0, "WAP is no plan of a TPDU");
     }
 
@@ -184,14 +192,14 @@ mod tests {
                 ALPHANUMERIC => TpduAddress::alphanumeric(name),
                 _ => TpduAddress { ton, npi, text: digits },
             };
-            let (numbering, octets) = of_tpdu(&address);
-            let made = of_smpp(numbering, &octets, UnrepresentableRule::Refuse).unwrap();
+            let TypedAddress { ton, npi, digits } = of_tpdu(&address);
+            let made = of_smpp(ton.into(), npi.into(), &digits, UnrepresentableRule::Refuse).unwrap();
             prop_assert_eq!(made, Made { address, changed: 0 });
         }
 
         #[test]
         fn any_octets_are_an_address_or_refused(ton in 0_u32..=9, npi in 0_u32..=20, octets in prop::collection::vec(any::<u8>(), 0..21)) {
-            let made = of_smpp((ton, npi), &octets, UnrepresentableRule::Ucs2);
+            let made = of_smpp(ton, npi, &octets, UnrepresentableRule::Ucs2);
             prop_assert_eq!(made.is_err(), ton > 7);
         }
     }

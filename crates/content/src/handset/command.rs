@@ -3,7 +3,6 @@
 use bytes::Bytes;
 
 use super::address;
-use super::incoming::Numbered;
 use super::status::reference_of;
 use smsc_proto::{Address, Message, PayloadKind};
 use smsc_sms::tpdu::field::FieldFault;
@@ -57,12 +56,12 @@ pub fn is_about(command: &SmsCommand, msisdn: &str, message: &Message) -> bool {
     let original = message.original.as_deref();
     let source = original.and_then(|one| one.source.as_ref());
     let destination = original.and_then(|one| one.destination.as_ref());
-    let from: Numbered = address::of_subscriber(msisdn);
-    let to: Numbered = address::of_tpdu(&command.destination_address);
+    let from = address::of_subscriber(msisdn);
+    let to = address::of_tpdu(&command.destination_address);
     message.payload_kind() == PayloadKind::SmsSubmit
         && reference_of(message) == Some(command.message_number)
-        && digits(source, &message.source) == &from.1[..]
-        && digits(destination, &message.destination) == &to.1[..]
+        && digits(source, &message.source) == &from.digits[..]
+        && digits(destination, &message.destination) == &to.digits[..]
 }
 
 fn digits<'a>(original: Option<&'a Address>, stored: &'a Bytes) -> &'a [u8] {

@@ -53,7 +53,8 @@ pub fn deliver(
     more: bool,
 ) -> Result<HandsetDelivery, HandsetRefusal> {
     let sender = address::of_smpp(
-        (message.source_ton, message.source_npi),
+        message.source_ton,
+        message.source_npi,
         &message.source,
         to.encoding.policy,
     )?;

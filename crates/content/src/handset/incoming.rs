@@ -10,6 +10,7 @@ use super::{REPLY_PATH, address, times};
 use crate::UDHI;
 use crate::compose::set_times;
 use crate::peer::SHORT_MESSAGE;
+use smsc_domain::rewrite::TypedAddress;
 use smsc_proto::{Kind, Message, PayloadKind};
 use smsc_smpp::{Tlvs, tag};
 use smsc_sms::DataCodingScheme;
@@ -41,8 +42,8 @@ pub fn submitted(
         // It has one type only.
         _ => SmsSubmit::default(),
     };
-    let (from, source) = address::of_subscriber(msisdn);
-    let (to, destination) = address::of_tpdu(&submit.destination_address);
+    let from = address::of_subscriber(msisdn);
+    let to = address::of_tpdu(&submit.destination_address);
     let mut message = Message {
         kind: Kind::Mt.into(),
         payload_kind: PayloadKind::SmsSubmit.into(),
@@ -53,7 +54,7 @@ pub fn submitted(
         } else {
             0
         },
-        ..between((from, source), (to, destination), submit.reply_path)
+        ..between(from, to, submit.reply_path)
     };
     carry(&submit.user_data, submit.data_coding, &mut message);
     let mut tlvs = Tlvs::from_raw(std::mem::take(&mut message.tlvs));
@@ -94,17 +95,14 @@ pub fn delivered(octets: &Bytes, msisdn: &str) -> Result<(Message, Deliver), Fie
     Ok((message, deliver))
 }
 
-/// An address as SMPP has it: TON and NPI, and the octets.
-pub(super) type Numbered = ((u32, u32), Bytes);
-
-fn between(from: Numbered, to: Numbered, reply_path: bool) -> Message {
+fn between(from: TypedAddress, to: TypedAddress, reply_path: bool) -> Message {
     Message {
-        source_ton: from.0.0,
-        source_npi: from.0.1,
-        source: from.1,
-        dest_ton: to.0.0,
-        dest_npi: to.0.1,
-        destination: to.1,
+        source_ton: from.ton.into(),
+        source_npi: from.npi.into(),
+        source: from.digits,
+        dest_ton: to.ton.into(),
+        dest_npi: to.npi.into(),
+        destination: to.digits,
         esm_class: if reply_path { REPLY_PATH } else { 0 },
         ..Message::default()
     }

@@ -44,7 +44,8 @@ pub fn report(
     };
     // A receipt comes from whom the message went to.
     let recipient = address::of_smpp(
-        (receipt.source_ton, receipt.source_npi),
+        receipt.source_ton,
+        receipt.source_npi,
         &receipt.source,
         to.encoding.policy,
     )?;

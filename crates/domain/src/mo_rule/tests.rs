@@ -286,8 +286,8 @@ fn machines_and_own_addresses_are_not_answered() {
             Some(NoReplyReason::Automatic),
         ),
     ] {
-        let addresses = (from.as_bytes(), &b"447700933333"[..]);
-        let found = rules.unanswered(addresses, is_acknowledgement, Some(text), owned);
+        let to = b"447700933333";
+        let found = rules.unanswered(from.as_bytes(), to, is_acknowledgement, Some(text), owned);
         assert_eq!(found, why, "{from} {text}");
     }
 }

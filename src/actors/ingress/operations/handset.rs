@@ -5,14 +5,11 @@
 //! to; of several the newest one counts, because references come again after 256. Only messages that wait can be changed,
 //! as for ESMEs.
 
-use bytes::Bytes;
-
 use super::find::{self, Between};
 use super::{Asker, replace};
 use crate::actors::orders;
 use crate::clock;
 use crate::content::handset::{CommandType, address, is_about};
-use crate::domain::rewrite::TypedAddress;
 use crate::pb::queue_command::Verb;
 use crate::pb::{Message, MessageState};
 use crate::smpp::CommandStatus;
@@ -145,13 +142,8 @@ async fn newest(
 
 /// The two numbers that a command names.
 fn between(command: &SmsCommand, msisdn: &str) -> Between {
-    let number = |((ton, npi), digits): ((u32, u32), Bytes)| TypedAddress {
-        ton: ton.to_le_bytes()[0],
-        npi: npi.to_le_bytes()[0],
-        digits,
-    };
     Between {
-        source: number(address::of_subscriber(msisdn)),
-        destination: number(address::of_tpdu(&command.destination_address)),
+        source: address::of_subscriber(msisdn),
+        destination: address::of_tpdu(&command.destination_address),
     }
 }

@@ -165,11 +165,11 @@ fn unanswered(plan: &Plan, message: &Message, text: Option<&str>) -> Option<&'st
     if content::part_of(message).is_some_and(|part| part.sequence > 1) {
         return Some("part");
     }
-    let addresses = (&message.source[..], &message.destination[..]);
+    let (from, to) = (&message.source[..], &message.destination[..]);
     let is_acknowledgement = message.esm_class & MESSAGE_TYPE != 0;
     let owned = |address: &[u8]| plan.mo_account(address).is_some();
     let rules = plan.mo_rules();
-    let why = rules.unanswered(addresses, is_acknowledgement, text, owned);
+    let why = rules.unanswered(from, to, is_acknowledgement, text, owned);
     why.map(|why| why.as_str())
 }
 
@@ -192,11 +192,17 @@ fn written(
         text: found.rest,
     };
     let body = compose::text(&reply.template.filled(values), TextAlphabet::Auto, false)?;
-    let own = reply.from.as_ref().map(|from| compose::source(from));
-    let ((source_ton, source_npi), source) = own.unwrap_or_else(|| {
-        let numbering = (message.dest_ton, message.dest_npi);
-        (numbering, message.destination.clone())
-    });
+    let (source_ton, source_npi, source) = match &reply.from {
+        Some(from) => {
+            let own = compose::source(from);
+            (u32::from(own.ton), u32::from(own.npi), own.digits)
+        }
+        None => (
+            message.dest_ton,
+            message.dest_npi,
+            message.destination.clone(),
+        ),
+    };
     let mut answer = Message {
         source_ton,
         source_npi,

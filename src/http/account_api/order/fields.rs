@@ -7,6 +7,7 @@ use bytes::Bytes;
 use crate::config::parse_duration;
 use crate::content::compose::{self, YEAR_2100};
 use crate::domain::moment;
+use crate::domain::rewrite::TypedAddress;
 use crate::http::problem::Problem;
 use crate::numbers::Numbers;
 
@@ -29,7 +30,7 @@ pub(in crate::http::account_api) fn number(
 }
 
 /// The sender with its TON and NPI.
-pub(in crate::http::account_api) fn source(text: &str) -> Result<((u32, u32), Bytes), Problem> {
+pub(in crate::http::account_api) fn source(text: &str) -> Result<TypedAddress, Problem> {
     compose::sender(text).map_err(|wrong| Problem::bad_value("from", format!("from {wrong}")))
 }
 
