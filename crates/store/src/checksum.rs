@@ -160,7 +160,7 @@ impl Summed for CdrRow {
 }
 
 /// The part of the checksum of a row of events, on PostgreSQL, that is known before it is known which ends are in it.
-pub fn of_reader((reader, kind): (i16, i16), data: &[u8]) -> u32 {
+pub fn of_reader(reader: i16, kind: i16, data: &[u8]) -> u32 {
     sum([reader.into(), kind.into()], [data])
 }
 
@@ -171,10 +171,10 @@ pub fn of_event(id: u64) -> u32 {
 }
 
 /// The checksum of a row of events on PostgreSQL, as its function `outbox_checksum` puts it together.
-pub fn of_events(reader: (i16, i16), at: i64, ids: &[u64], data: &[u8]) -> u32 {
+pub fn of_events(reader: i16, kind: i16, at: i64, ids: &[u64], data: &[u8]) -> u32 {
     let of_time = at as u32 ^ (at >> u32::BITS) as u32;
     let of_ids = ids.iter().fold(0, |all, id| all ^ of_event(*id));
-    of_reader(reader, data) ^ of_time ^ of_ids
+    of_reader(reader, kind, data) ^ of_time ^ of_ids
 }
 
 /// A row that has this checksum; one of a build before has none.
@@ -193,7 +193,8 @@ pub fn check<T: Summed>(mut row: T, written: Option<u32>) -> Result<T, DamagedRo
 /// A row that is about no single message, with its number and its own checksum, if it has this one.
 pub fn check_numbered<T>(
     table: &str,
-    (number, row): (u64, T),
+    number: u64,
+    row: T,
     sum: u32,
     written: Option<u32>,
 ) -> Result<T, DamagedRow> {

@@ -174,24 +174,23 @@ fn a_change_is_the_one_that_was_written_or_it_is_damaged() {
 #[test]
 fn events_are_the_ones_that_were_written_or_they_are_damaged() {
     let ids = [1 << 60, (1 << 60) + 1, 9];
-    let written = of_events((1, 2), 1_700_000_000_000, &ids, b"data");
-    let of = |reader, at, ids: &[u64], data: &[u8]| of_events(reader, at, ids, data);
+    let written = of_events(1, 2, 1_700_000_000_000, &ids, b"data");
     let at = 1_700_000_000_000;
     let other = [
-        of((3, 2), at, &ids, b"data"),
-        of((1, 1), at, &ids, b"data"),
-        of((1, 2), at + 1, &ids, b"data"),
-        of((1, 2), at ^ 1 << 40, &ids, b"data"),
-        of((1, 2), at, &ids[1..], b"data"),
-        of((1, 2), at, &ids, b""),
+        of_events(3, 2, at, &ids, b"data"),
+        of_events(1, 1, at, &ids, b"data"),
+        of_events(1, 2, at + 1, &ids, b"data"),
+        of_events(1, 2, at ^ 1 << 40, &ids, b"data"),
+        of_events(1, 2, at, &ids[1..], b"data"),
+        of_events(1, 2, at, &ids, b""),
         // The same bit of two of them.
-        of((1, 2), at, &[1 << 60 | 4, (1 << 60) + 5, 9], b"data"),
-        of((1, 2), at, &[1 << 60, (1 << 60) + 3, 11], b"data"),
+        of_events(1, 2, at, &[1 << 60 | 4, (1 << 60) + 5, 9], b"data"),
+        of_events(1, 2, at, &[1 << 60, (1 << 60) + 3, 11], b"data"),
     ];
     assert!(!other.contains(&written), "{other:?}");
     let parts = ids.iter().fold(0, |all, id| all ^ of_event(*id));
     assert_eq!(
-        of_reader((1, 2), b"data") ^ parts ^ 395 ^ 3_487_918_080,
+        of_reader(1, 2, b"data") ^ parts ^ 395 ^ 3_487_918_080,
         written
     );
 }

@@ -127,7 +127,7 @@ async fn erase_texts(
         let ids = ids(&client, next, first_id(before), step).await?;
         let Some(&last) = ids.last() else { break };
         next = last + 1;
-        erased += erase_some((&mut client, &shared.damage), &ids, before, Some(next)).await?;
+        erased += erase_some(&mut client, &shared.damage, &ids, before, Some(next)).await?;
     }
     // Once per pass: messages that it skipped as active may have ended since.
     let mut after = 0;
@@ -141,14 +141,15 @@ async fn erase_texts(
             .collect::<Result<_, _>>()?;
         let Some(&last) = left.last() else { break };
         after = last;
-        erased += erase_some((&mut client, &shared.damage), &left, before, None).await?;
+        erased += erase_some(&mut client, &shared.damage, &left, before, None).await?;
     }
     Ok(erased as u64)
 }
 
 /// Erases the texts of those that may lose them; the others go to `text_left`, with the mark.
 async fn erase_some(
-    (client, damage): (&mut Client, &DamageLog),
+    client: &mut Client,
+    damage: &DamageLog,
     ids: &[u64],
     before: i64,
     mark: Option<u64>,

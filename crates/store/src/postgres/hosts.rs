@@ -354,7 +354,7 @@ impl KnownHosts {
         let (client, driver, server) = logged_in
             .map_err(|_| format!("no answer within {:?}", self.limit))?
             .map_err(|error| describe(&error))?;
-        let tie = self.enter(server, (place, address))?;
+        let tie = self.enter(server, place, address)?;
         Ok(OpenedConnection {
             client,
             driver,
@@ -366,7 +366,8 @@ impl KnownHosts {
     fn enter(
         &self,
         server: Option<DatabaseServer>,
-        at: (usize, Option<IpAddr>),
+        place: usize,
+        address: Option<IpAddr>,
     ) -> Result<Tie, String> {
         let mut entered = None;
         self.now.send_if_modified(|now| {
@@ -381,7 +382,7 @@ impl KnownHosts {
             if is_other || now.server.is_none() {
                 now.server = server;
             }
-            now.at = Some(at);
+            now.at = Some((place, address));
             now.generation += u64::from(is_other);
             entered = Some((now.generation, is_other));
             is_other
@@ -390,7 +391,7 @@ impl KnownHosts {
             entered.ok_or("it was the primary before another one was promoted")?;
         if is_other {
             tracing::warn!(
-                host = self.places[at.0].name(),
+                host = self.places[place].name(),
                 "the database has moved or was started again: connections from before are given up"
             );
         }

@@ -199,7 +199,7 @@ async fn finish_events(
 /// together of.
 pub fn of_ends(readers: Vec<i16>, ended: &[&FinRow]) -> [Parameter<'static>; 4] {
     let kind = EventKind::Ended as i16;
-    let of_reader = |reader: &i16| of_reader((*reader, kind), &[]) as i32;
+    let of_reader = |reader: &i16| of_reader(*reader, kind, &[]) as i32;
     let of_readers: Vec<i32> = readers.iter().map(of_reader).collect();
     // Nobody asks for those of the ids if nobody reads.
     let heard = ended.iter().filter(|_| !readers.is_empty());
@@ -218,7 +218,7 @@ pub async fn put_event(transaction: &Transaction<'_>, row: &EventRow) -> Result<
     let sql = "INSERT INTO outbox(reader, kind, at, ids, data, checksum)
         VALUES($1, $2, $3, $4, $5, $6)";
     let data = Some(&row.data).filter(|data| !data.is_empty());
-    let checksum = of_events((row.reader, row.kind), row.at, &row.ids, &row.data) as i32;
+    let checksum = of_events(row.reader, row.kind, row.at, &row.ids, &row.data) as i32;
     let values: [&(dyn ToSql + Sync); 6] =
         [&row.reader, &row.kind, &row.at, &ids, &data, &checksum];
     transaction.execute(sql, &values).await?;
@@ -349,14 +349,9 @@ pub fn read_event(row: &Row) -> Result<EventRow, DamagedRow> {
     };
     let (event, written) =
         read().map_err(|error| DamagedRow::new("outbox", number, error.to_string()))?;
-    let sum = of_events(
-        (event.reader, event.kind),
-        event.at,
-        &event.ids,
-        &event.data,
-    );
+    let sum = of_events(event.reader, event.kind, event.at, &event.ids, &event.data);
     let written = written.map(|written| written as u32);
-    check_numbered("outbox", (number, event), sum, written)
+    check_numbered("outbox", number, event, sum, written)
 }
 
 /// The columns of [`read_record`].

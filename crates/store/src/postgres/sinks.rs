@@ -84,7 +84,7 @@ impl SinkStore for PgStore {
 /// The statement that writes early events.
 pub fn note(row: EarlyRow) -> StatementCall<'static> {
     let checksums: Vec<i32> = (row.readers.iter())
-        .map(|reader| of_events((*reader, EARLY), row.at, &row.ids, &row.data) as i32)
+        .map(|reader| of_events(*reader, EARLY, row.at, &row.ids, &row.data) as i32)
         .collect();
     let ids: Vec<i64> = row.ids.iter().map(|id| signed(*id)).collect();
     StatementCall {

@@ -43,14 +43,15 @@ pub struct SqliteEntry {
 /// Entries of the messages after one id and below another.
 pub fn read_range(
     main: &Connection,
-    range: (i64, i64),
+    after: i64,
+    below: i64,
     limit: usize,
 ) -> rusqlite::Result<Vec<SqliteEntry>> {
     main.prepare_cached(
         "SELECT id, sender, source, destination FROM msg WHERE id > ?1 AND id < ?2
          ORDER BY id LIMIT ?3",
     )?
-    .query_map((range.0, range.1, limit as i64), SqliteEntry::read)?
+    .query_map((after, below, limit as i64), SqliteEntry::read)?
     .collect()
 }
 

@@ -168,7 +168,7 @@ impl IndexThread {
             self.backlog = None;
         }
         let horizon = (smsc_host::clock::now_ms() - SETTLE_MS).clamp(0, i64::MAX >> 20) << 20;
-        let mut found = entries::read_range(&self.main, (upto as i64, horizon), FEED)?;
+        let mut found = entries::read_range(&self.main, upto as i64, horizon, FEED)?;
         let Some(last) = found.last().map(|entry| entry.id) else {
             // Rows may be read here before the writer has counted them as accepted: few are above
             // the mark now, so they are counted afresh.

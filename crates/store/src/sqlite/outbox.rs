@@ -109,14 +109,14 @@ pub fn note(connection: &Connection, readers: &[i16], marks: &Marks) -> rusqlite
     )?;
     let kind = EventKind::Ended as i16;
     for reader in readers {
-        let checksum = checksum_of((*reader, kind), marks.first_end, &ids, &[]);
+        let checksum = checksum_of(*reader, kind, marks.first_end, &ids, &[]);
         insert.execute((reader, kind, marks.first_end, &ids, checksum))?;
     }
     Ok(())
 }
 
 /// The checksum of a row, as its column has it.
-pub fn checksum_of((reader, kind): (i16, i16), at: i64, ids: &[u8], data: &[u8]) -> i32 {
+pub fn checksum_of(reader: i16, kind: i16, at: i64, ids: &[u8], data: &[u8]) -> i32 {
     sum([reader.into(), kind.into(), at], [ids, data]) as i32
 }
 
@@ -228,17 +228,12 @@ pub fn read_event(row: &Row<'_>) -> Sound<EventRow> {
             ids: ids_of(ids).collect(),
             data: younger::<Option<Vec<u8>>>(row, 5)?.unwrap_or_default(),
         };
-        let sum = checksum_of((event.reader, event.kind), event.at, ids, &event.data);
+        let sum = checksum_of(event.reader, event.kind, event.at, ids, &event.data);
         Ok((event, sum as u32, younger::<Option<i32>>(row, 6)?))
     })?;
     let number = key_of(row)?;
     Ok(read.and_then(|(event, sum, written)| {
-        check_numbered(
-            "outbox",
-            (number, event),
-            sum,
-            written.map(|sum| sum as u32),
-        )
+        check_numbered("outbox", number, event, sum, written.map(|sum| sum as u32))
     }))
 }
 

@@ -61,10 +61,10 @@ fn load_sorted(
         ids,
     };
     let all = format!("SELECT {MESSAGE_COLUMNS} FROM msg t");
-    tables.gather(("msg", &all, "t.id"), read_message, |index, message| {
+    tables.gather("msg", &all, "t.id", read_message, |index, message| {
         found[index] = damage.sift(message).map(Stored::new);
     })?;
-    tables.gather(("fin", FINS, "id"), read_fin, |index, fin| {
+    tables.gather("fin", FINS, "id", read_fin, |index, fin| {
         if let Some(stored) = &mut found[index] {
             let id = stored.message.id;
             stored.fin = Some(damage.sift(fin).unwrap_or_else(|| FinRow::damaged(id)));
@@ -77,33 +77,36 @@ fn load_sorted(
             *stored = None;
         }
     };
-    let first = ("sent", "SELECT * FROM sent", "id");
-    let later = ("resent", "SELECT * FROM resent", "id");
-    for (table, read) in [
-        (first, read_first as fn(&Row<'_>) -> Sound<_>),
-        (later, read_sent),
+    let first = read_first as fn(&Row<'_>) -> Sound<_>;
+    for (table, sql, read) in [
+        ("sent", "SELECT * FROM sent", first),
+        ("resent", "SELECT * FROM resent", read_sent),
     ] {
-        tables.gather(table, read, |index, sent| match (&mut found[index], sent) {
-            (Some(stored), Ok(sent)) => {
-                stored.attempts = stored.attempts.max(sent.attempt);
-                if sent.status == 0 {
-                    stored.sent_at = stored.sent_at.max(sent.at);
+        tables.gather(table, sql, "id", read, |index, sent| {
+            match (&mut found[index], sent) {
+                (Some(stored), Ok(sent)) => {
+                    stored.attempts = stored.attempts.max(sent.attempt);
+                    if sent.status == 0 {
+                        stored.sent_at = stored.sent_at.max(sent.at);
+                    }
                 }
+                (stored, Err(row)) => sift(stored, row),
+                (None, Ok(_)) => {}
             }
-            (stored, Err(row)) => sift(stored, row),
-            (None, Ok(_)) => {}
         })?;
     }
-    let retry = ("retry", "SELECT id, attempts FROM retry", "id");
+    let retry = "SELECT id, attempts FROM retry";
     let attempts = |row: &Row<'_>| Ok(Ok(row.get::<_, u32>(1).unwrap_or(0)));
-    tables.gather(retry, attempts, |index, attempts| {
+    tables.gather("retry", retry, "id", attempts, |index, attempts| {
         if let (Some(stored), Ok(attempts)) = (&mut found[index], attempts) {
             stored.attempts = stored.attempts.max(attempts);
         }
     })?;
     // In the order of the key (id, seq): the last of a kind wins.
     tables.gather(
-        ("change", CHANGES, "id"),
+        "change",
+        CHANGES,
+        "id",
         read_change,
         |index, change| match (&mut found[index], change) {
             (Some(stored), Ok(change)) => match change.kind {
@@ -136,7 +139,9 @@ impl IdTables<'_> {
     /// Calls `each` with the index in `ids` for every row of a table that has one of them.
     fn gather<T>(
         &self,
-        (table, select, key): (&'static str, &str, &str),
+        table: &'static str,
+        select: &str,
+        key: &str,
         read: fn(&Row<'_>) -> Sound<T>,
         mut each: impl FnMut(usize, Result<T, DamagedRow>),
     ) -> rusqlite::Result<()> {

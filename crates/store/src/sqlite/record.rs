@@ -221,6 +221,6 @@ pub fn read_dead(row: &Row<'_>) -> Sound<DeadRow> {
     let number = key_of(row)?;
     Ok(read.and_then(|(dead, written)| {
         let sum = dead.sum();
-        check_numbered("dead", (number, dead), sum, written.map(|sum| sum as u32))
+        check_numbered("dead", number, dead, sum, written.map(|sum| sum as u32))
     }))
 }

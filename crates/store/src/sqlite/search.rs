@@ -18,6 +18,7 @@ use super::runs::{self, Runs};
 use super::schema::{self, failed, meta, sql_failed};
 use crate::damage::DamageLog;
 use crate::{FoundMessages, MAX_SCAN, Search, StoreError, Stored};
+use smsc_domain::id::Aside;
 use smsc_proto::MessageState;
 
 /// Largest answer.
@@ -39,12 +40,10 @@ pub fn search(
     index: Option<&Path>,
     search: &Search,
 ) -> Result<FoundMessages, StoreError> {
-    let limit = search.limit.min(MAX_LIMIT);
     let asides = asides::read(main).map_err(sql_failed)?;
-    let ids = search.ids(&asides);
     let terms = terms(search);
     let Some((first, others)) = terms.split_first() else {
-        let mut found = by_state(main, damage, search.state, ids, limit).map_err(sql_failed)?;
+        let mut found = by_state(main, damage, search, &asides).map_err(sql_failed)?;
         found
             .messages
             .retain(|stored| search.covers(&stored.message));
@@ -54,17 +53,7 @@ pub fn search(
         failed("search by address or sender is switched off: set store.search_index = true")
     })?;
     let index = schema::open_reader(index)?;
-    // Ids that were set aside are not in the index before their time.
-    let cut = asides.first().map_or(i64::MAX, |aside| aside.first as i64);
-    by_terms(
-        (main, damage),
-        &index,
-        (first, others),
-        search,
-        (ids, cut),
-        limit,
-    )
-    .map_err(sql_failed)
+    by_terms(main, damage, &index, first, others, search, &asides).map_err(sql_failed)
 }
 
 /// The conditions, the one that leaves the fewest messages first: subscribers have few, senders many.
@@ -87,13 +76,14 @@ fn terms(search: &Search) -> Vec<Term<'_>> {
 fn by_state(
     main: &Connection,
     damage: &DamageLog,
-    state: Option<MessageState>,
-    range: Range<u64>,
-    limit: usize,
+    search: &Search,
+    asides: &[Aside],
 ) -> rusqlite::Result<FoundMessages> {
+    let limit = search.limit.min(MAX_LIMIT);
+    let range = search.ids(asides);
     let (from, below) = (range.start as i64, range.end as i64);
     // The inner SELECT bounds the walk: without it a rare state would read the whole table.
-    let (sql, value): (&str, &dyn ToSql) = match &state {
+    let (sql, value): (&str, &dyn ToSql) = match &search.state {
         None => (
             "SELECT id FROM msg WHERE id >= ?1 AND id < ?2 AND ?3 = 0
              ORDER BY id DESC LIMIT min(?4, ?5)",
@@ -117,7 +107,7 @@ fn by_state(
     let ids = statement
         .query_map(&values[..], |row| Ok(row.get::<_, i64>(0)? as u64))?
         .collect::<rusqlite::Result<Vec<u64>>>()?;
-    let next_before = match state {
+    let next_before = match search.state {
         _ if ids.len() >= limit => ids.last().copied(),
         // All that was walked over is on the page.
         None => None,
@@ -149,20 +139,25 @@ pub(super) fn end_of_walk(
 }
 
 fn by_terms(
-    (main, damage): (&Connection, &DamageLog),
+    main: &Connection,
+    damage: &DamageLog,
     index: &Connection,
-    (first, others): (&Term<'_>, &[Term<'_>]),
+    first: &Term<'_>,
+    others: &[Term<'_>],
     search: &Search,
-    (range, cut): (Range<u64>, i64),
-    limit: usize,
+    asides: &[Aside],
 ) -> rusqlite::Result<FoundMessages> {
+    let limit = search.limit.min(MAX_LIMIT);
+    let range = search.ids(asides);
     let (from, below) = (range.start as i64, range.end as i64);
+    // Ids that were set aside are not in the index before their time.
+    let cut = asides.first().map_or(i64::MAX, |aside| aside.first as i64);
     // The mark and the entries come from one snapshot, so nothing falls between index and tail.
     let snapshot = index.unchecked_transaction()?;
     let upto = meta(&snapshot, "indexed_upto")? as i64;
     let start = from.max(upto + 1);
-    let mut newer = tail(main, search, [start.max(cut), below])?;
-    newer.extend(tail(main, search, [start, below.min(cut)])?);
+    let mut newer = tail(main, search, start.max(cut), below)?;
+    newer.extend(tail(main, search, start, below.min(cut))?);
     let end = below.min(upto + 1);
     // The first condition is walked from the newest id down, the others are looked up per id: a
     // subscriber's few messages are found however many its sender has sent since.
@@ -231,7 +226,7 @@ fn ids_of(
 }
 
 /// Matching messages that the index does not know yet, newest first.
-fn tail(main: &Connection, search: &Search, [from, below]: [i64; 2]) -> rusqlite::Result<Vec<u64>> {
+fn tail(main: &Connection, search: &Search, from: i64, below: i64) -> rusqlite::Result<Vec<u64>> {
     let plus = |address: &Option<String>| address.as_ref().map(|address| format!("+{address}"));
     let (to_plus, from_plus) = (plus(&search.to), plus(&search.from));
     main.prepare_cached(

@@ -68,7 +68,7 @@ pub fn note(connection: &Connection, rows: &[EarlyRow]) -> rusqlite::Result<()> 
     for row in rows {
         let ids: Vec<u8> = row.ids.iter().copied().flat_map(u64::to_be_bytes).collect();
         for reader in &row.readers {
-            let checksum = checksum_of((*reader, EARLY), row.at, &ids, &row.data);
+            let checksum = checksum_of(*reader, EARLY, row.at, &ids, &row.data);
             insert.execute(params![reader, EARLY, row.at, ids, row.data, checksum])?;
         }
     }

@@ -107,8 +107,9 @@ async fn close(
                AND l.node = $4 AND l.epoch = $5 AND l.taken",
         )
         .await?;
+    let (node, epoch) = me.columns();
     client
-        .execute(&statement, &wanted.and(&me.columns()))
+        .execute(&statement, &wanted.and(&node, &epoch))
         .await?;
     Ok(())
 }
@@ -132,13 +133,13 @@ async fn try_take_over(
     if !lock_member(&transaction, me).await? {
         return Ok(TakeOverOutcome::NoMember);
     }
-    let keys = me.columns();
+    let (node, epoch) = me.columns();
     let held: i64 = transaction
         .query_one(
             "SELECT count(*) FROM unnest($1::int[], $2::smallint[]) w(queue, part)
              JOIN lease l ON l.kind = $3 AND l.name = w.queue AND l.part = w.part
              WHERE l.node = $4 AND l.epoch = $5",
-            &wanted.and(&keys),
+            &wanted.and(&node, &epoch),
         )
         .await?
         .get(0);
@@ -171,7 +172,7 @@ async fn try_take_over(
             "UPDATE lease l SET taken = true FROM unnest($1::int[], $2::smallint[]) w(queue, part)
              WHERE l.kind = $3 AND l.name = w.queue AND l.part = w.part
                AND l.node = $4 AND l.epoch = $5",
-            &wanted.and(&keys),
+            &wanted.and(&node, &epoch),
         )
         .await?;
     if !is_wanted() {
@@ -315,7 +316,7 @@ impl WantedPartitions {
     }
 
     /// Parameters of the statements about leases.
-    fn and<'a>(&'a self, (node, epoch): &'a (i16, i64)) -> [&'a (dyn ToSql + Sync); 5] {
+    fn and<'a>(&'a self, node: &'a i16, epoch: &'a i64) -> [&'a (dyn ToSql + Sync); 5] {
         [&self.queues, &self.parts, &QUEUE, node, epoch]
     }
 }

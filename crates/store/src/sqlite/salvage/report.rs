@@ -96,10 +96,11 @@ impl SalvageReport {
             let missing = merge(ranges.collect());
             let is_there = count.read + count.damaged > 0 || !missing.is_empty();
             if shape.is_table() && is_there {
+                let missed = |(low, high)| MissingRows::of(low, high);
                 let table = SalvagedTable {
                     rows: count.read,
                     damaged: count.damaged,
-                    missing: missing.into_iter().map(MissingRows::of).collect(),
+                    missing: missing.into_iter().map(missed).collect(),
                 };
                 self.tables.insert(shape.name.clone(), table);
             }
@@ -109,14 +110,14 @@ impl SalvageReport {
     /// Notes keys of a table between which rows may be missing.
     pub(super) fn miss(&mut self, table: &str, low: i64, high: i64) {
         let table = self.tables.entry(table.to_owned()).or_default();
-        table.missing.push(MissingRows::of((low, high)));
+        table.missing.push(MissingRows::of(low, high));
     }
 }
 
 // === impl MissingRows ===
 
 impl MissingRows {
-    fn of((low, high): (i64, i64)) -> Self {
+    fn of(low: i64, high: i64) -> Self {
         let (from, to) = (low.max(0) as u64, high.max(0) as u64);
         let time = |id| moment::show(id::millis(id)).filter(|_| id::millis(id) > 0);
         Self {

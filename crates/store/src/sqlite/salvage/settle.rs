@@ -52,11 +52,11 @@ impl NewStore {
         let damaged = "SELECT DISTINCT d.id FROM damaged d JOIN msg m ON m.id = d.id
              WHERE d.origin IN ('sent', 'fin', 'change', 'tries') AND d.id BETWEEN ?1 AND ?2
                AND NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = d.id) ORDER BY d.id LIMIT ?3";
-        settled.damaged = self.each(damaged, (i64::MIN, i64::MAX), |id| self.end(id))?;
+        settled.damaged = self.each(damaged, i64::MIN, i64::MAX, |id| self.end(id))?;
         let unfinished = "SELECT m.id FROM msg m WHERE m.id BETWEEN ?1 AND ?2
                AND NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id) ORDER BY m.id LIMIT ?3";
-        for range in self.doubts(is_log_lost) {
-            settled.doubtful += self.each(unfinished, range, |id| {
+        for (low, high) in self.doubts(is_log_lost) {
+            settled.doubtful += self.each(unfinished, low, high, |id| {
                 self.list(&DamagedRow::new(PAGE, id as u64, doubt(send_doubtful)))?;
                 if send_doubtful { Ok(()) } else { self.end(id) }
             })?;
@@ -93,7 +93,8 @@ impl NewStore {
     fn each(
         &self,
         sql: &str,
-        (low, high): (i64, i64),
+        low: i64,
+        high: i64,
         act: impl Fn(i64) -> rusqlite::Result<()>,
     ) -> rusqlite::Result<u64> {
         let mut statement = self.connection.prepare_cached(sql)?;

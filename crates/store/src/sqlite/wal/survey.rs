@@ -177,8 +177,8 @@ impl Survey {
             self.note_behind(&frame, is_current, frame.before(order) == stored);
             stored = frame.stored();
         }
-        if let Some(words) = words {
-            self.correct(broken.frame.number, words);
+        if let Some((page, mark)) = words {
+            self.correct(broken.frame.number, page, mark);
         }
         self.forget_older();
         Ok(())
@@ -196,7 +196,7 @@ impl Survey {
     }
 
     /// Page number and mark of the first invalid frame by the checksums around it, if its page is what was written.
-    fn correct(&mut self, number: u32, (page, mark): (u32, u32)) {
+    fn correct(&mut self, number: u32, page: u32, mark: u32) {
         let sizes = self.sizes();
         let may_be = |page: u32, mark: u32| {
             (1..=*sizes.end()).contains(&page) && (mark == 0 || sizes.contains(&mark))
