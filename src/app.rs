@@ -128,8 +128,7 @@ pub async fn start(
     let (node_of_face, counts) = (Arc::clone(&start.node), Arc::clone(&registry));
     let face = http::smpp_connector::serve(&config, node_of_face, admin.clone(), counts)?;
     let face = face.map(run_server);
-    let (mut http, live) =
-        serve_http(&start, &config, admin_token, admin, api.clone(), registry)?;
+    let (mut http, live) = serve_http(&start, &config, admin_token, admin, api.clone(), registry)?;
     http.extend(serve_account_api(&start, &config, api)?);
     http.extend(face);
     arbiters.extend([exporting, sources, core]);

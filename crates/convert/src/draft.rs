@@ -36,6 +36,15 @@ pub(super) struct ConfigDraft {
     operators: Vec<(String, DraftTable)>,
 }
 
+/// What names an operator, and where it is reached.
+#[derive(Debug)]
+pub(super) struct DraftOperator<'a> {
+    pub id: &'a str,
+    pub host: &'a str,
+    pub port: &'a str,
+    pub system_id: &'a str,
+}
+
 /// Text as a TOML string.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
@@ -189,14 +198,17 @@ impl ConfigDraft {
     /// Adds an operator; answers whether it could be one.
     pub fn operator(
         &mut self,
-        id: &str,
-        address: (&str, &str),
-        system_id: &str,
+        operator: DraftOperator<'_>,
         mut table: DraftTable,
         place: &SourcePlace,
         notes: &mut ConversionNotes,
     ) -> bool {
-        let (host, port) = address;
+        let DraftOperator {
+            id,
+            host,
+            port,
+            system_id,
+        } = operator;
         if system_id.is_empty() || system_id.len() > MAX_SYSTEM_ID || !system_id.is_ascii() {
             let what = format!(
                 "{id}: {system_id:?} cannot be a system_id: 1 to {MAX_SYSTEM_ID} ASCII characters"

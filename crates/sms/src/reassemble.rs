@@ -140,14 +140,14 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             value,
         };
         let Some(set) = self.sets.get_mut(&key) else {
-            self.begin(now_ms, key, (total, holder), kept);
+            self.begin(now_ms, key, total, holder, kept);
             return Added::Waiting;
         };
         match set.place(total, sequence) {
             PartPlace::Taken(there) if there == fingerprint => Added::Repeated(kept.value),
             PartPlace::Taken(_) | PartPlace::OtherTotal => {
                 let given_up = self.take(&key);
-                self.begin(now_ms, key, (total, holder), kept);
+                self.begin(now_ms, key, total, holder, kept);
                 Added::Replaced { given_up }
             }
             PartPlace::Free(at) => {
@@ -245,7 +245,7 @@ impl<K: Eq + Hash + Clone, T> Assembler<K, T> {
             .flat_map(|set| set.parts.iter().map(|part| &part.value))
     }
 
-    fn begin(&mut self, now_ms: i64, key: K, (total, holder): (u8, u32), first: KeptPart<T>) {
+    fn begin(&mut self, now_ms: i64, key: K, total: u8, holder: u32, first: KeptPart<T>) {
         self.serial += 1;
         let age = (now_ms, self.serial);
         self.by_age.insert(age, key.clone());

@@ -213,7 +213,11 @@ async fn watch_over(
     let settle_us = shared.options.settle.as_micros() as u64;
     let mut interrupted = std::pin::pin!(interrupted);
     let mut listening = true;
-    let mut before = (shared.now_us(), 0, 0);
+    let mut before = LoadProgress {
+        at_us: shared.now_us(),
+        accepted: 0,
+        receipts: 0,
+    };
     loop {
         tokio::select! {
             _ = look.tick() => {}
@@ -238,15 +242,23 @@ async fn watch_over(
     progress.finish_and_clear();
 }
 
+/// What the bar showed last, and when.
+#[derive(Clone, Copy)]
+struct LoadProgress {
+    at_us: u64,
+    accepted: u64,
+    receipts: u64,
+}
+
 /// Updates the bar twice a second at most; gives what it showed last.
 fn show(
     progress: &ProgressBar,
     options: &LoadOptions,
     ledger: &LoadLedger,
-    before: (u64, u64, u64),
+    before: LoadProgress,
     now_us: u64,
-) -> (u64, u64, u64) {
-    let elapsed_us = now_us - before.0.min(now_us);
+) -> LoadProgress {
+    let elapsed_us = now_us - before.at_us.min(now_us);
     if elapsed_us < 500_000 || progress.is_hidden() {
         return before;
     }
@@ -258,12 +270,16 @@ fn show(
     });
     progress.set_message(format!(
         "accepted {}/s, receipts {}/s, waiting for {} answers and {} receipts",
-        rate(accepted, before.1),
-        rate(receipts, before.2),
+        rate(accepted, before.accepted),
+        rate(receipts, before.receipts),
         summary::grouped(ledger.counts.outstanding),
         summary::grouped(ledger.missing()),
     ));
-    (now_us, accepted, receipts)
+    LoadProgress {
+        at_us: now_us,
+        accepted,
+        receipts,
+    }
 }
 
 fn progress_bar(options: &LoadOptions) -> ProgressBar {

@@ -134,12 +134,12 @@ fn whole(frame: &Bytes, base: usize, which: CarrierProtocol) -> DecodeReport {
 /// Reads a frame by `read`, and looks whether the protocol writes the same octets.
 fn examined<P: Protocol>(
     protocol: P,
-    version: (&'static str, u8),
+    version: &'static str,
+    number: u8,
     frame: &Bytes,
     read: impl Fn(&mut Reader, usize) -> Result<Pdu<P::Sequence, P::Body>, Malformed>,
     receipt: impl Fn(&P::Body) -> Option<Vec<FieldDetail>>,
 ) -> ExaminedPdu {
-    let (version, number) = version;
     let mut reader = Reader::watched(frame, 0, number);
     let read = read(&mut reader, frame.len());
     let mut again = BytesMut::new();
@@ -167,7 +167,7 @@ fn of_cmpp(frame: &Bytes, version: Cmpp) -> ExaminedPdu {
         }
         _ => None,
     };
-    examined(version, (name, version as u8), frame, cmpp::read, receipt)
+    examined(version, name, version as u8, frame, cmpp::read, receipt)
 }
 
 fn receipt_of_cmpp(report: &cmpp::Report) -> Vec<FieldDetail> {
@@ -194,7 +194,7 @@ fn of_sgip(frame: &Bytes, version: sgip::Version) -> ExaminedPdu {
         sgip::Version::V12 => "SGIP 1.2",
         sgip::Version::V13 => "SGIP 1.3",
     };
-    examined(protocol, (name, version as u8), frame, sgip::read, |_| None)
+    examined(protocol, name, version as u8, frame, sgip::read, |_| None)
 }
 
 fn of_smgp(frame: &Bytes) -> ExaminedPdu {
@@ -204,8 +204,7 @@ fn of_smgp(frame: &Bytes) -> ExaminedPdu {
         }
         _ => None,
     };
-    let version = ("SMGP 3.0", smgp::VERSION);
-    examined(Smgp, version, frame, smgp::read, receipt)
+    examined(Smgp, "SMGP 3.0", smgp::VERSION, frame, smgp::read, receipt)
 }
 
 fn receipt_of_smgp(report: &smgp::Report) -> Vec<FieldDetail> {

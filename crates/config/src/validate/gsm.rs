@@ -68,7 +68,7 @@ pub(super) fn check_gsm(config: &Config, found: &mut Findings) {
         }
         words::check_statuses(&key("causes"), &one.causes, found);
         let (failures, share) = (one.breaker_failures, one.breaker_share);
-        check_breaker(&base, (failures, share, one.breaker_pause), found);
+        check_breaker(&base, failures, share, one.breaker_pause, found);
         if one.outcome_unknown == OutcomePolicy::Wait {
             let message =
                 "\"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"";

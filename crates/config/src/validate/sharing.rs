@@ -62,13 +62,15 @@ pub(super) fn check_operator(base: &str, operator: &OperatorConfig, found: &mut 
         }
     }
     let (failures, share) = (operator.breaker_failures, operator.breaker_share);
-    check_breaker(base, (failures, share, operator.breaker_pause), found);
+    check_breaker(base, failures, share, operator.breaker_pause, found);
 }
 
 /// `breaker_failures`, `breaker_share` and `breaker_pause` of what messages are sent to.
 pub(super) fn check_breaker(
     base: &str,
-    (failures, share, pause): (u32, f64, Duration),
+    failures: u32,
+    share: f64,
+    pause: Duration,
     found: &mut Findings,
 ) {
     found.check_share(&format!("{base}.breaker_share"), share);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::read::{Captured, Record};
-use crate::draft::{ConfigDraft, DraftTable, list};
+use crate::draft::{ConfigDraft, DraftOperator, DraftTable, list};
 use crate::{ConversionNotes, SourcePlace};
 
 /// A user in filters.
@@ -206,6 +206,19 @@ const USER_INSTEAD: &[(&str, &str, &str)] = &[
     ),
 ];
 
+// === impl JasminUser ===
+
+impl JasminUser {
+    /// `gid`: as it is listed, with an exclamation mark when the group is disabled.
+    fn new(uid: &str, gid: &str, username: &str) -> Self {
+        Self {
+            uid: uid.to_owned(),
+            gid: gid.trim_start_matches('!').to_owned(),
+            system_id: username.to_owned(),
+        }
+    }
+}
+
 /// What to do about a record of another module.
 pub(super) fn instead_of(kind: &str) -> &'static str {
     match kind {
@@ -243,8 +256,9 @@ pub(super) fn accounts(
         add(
             draft,
             &mut users,
-            (&record.name, gid, username),
-            (password, table),
+            JasminUser::new(&record.name, gid, username),
+            password,
+            table,
             &record.place,
             notes,
         );
@@ -279,14 +293,8 @@ pub(super) fn accounts(
             what,
             format!("capture `user -s {uid}` for its limits"),
         );
-        add(
-            draft,
-            &mut users,
-            (uid, gid, username),
-            ("", table),
-            &row.place,
-            notes,
-        );
+        let user = JasminUser::new(uid, gid, username);
+        add(draft, &mut users, user, "", table, &row.place, notes);
     }
     users
 }
@@ -294,11 +302,13 @@ pub(super) fn accounts(
 fn add(
     draft: &mut ConfigDraft,
     users: &mut Vec<JasminUser>,
-    (uid, gid, username): (&str, &str, &str),
-    (password, table): (&str, DraftTable),
+    user: JasminUser,
+    password: &str,
+    table: DraftTable,
     place: &SourcePlace,
     notes: &mut ConversionNotes,
 ) {
+    let username = &user.system_id;
     if !draft.account(username, password, table, place, notes) {
         return;
     }
@@ -307,11 +317,7 @@ fn add(
         let instead = "write it into `password` and remove `enabled = false`";
         notes.add(place, what, instead);
     }
-    users.push(JasminUser {
-        uid: uid.to_owned(),
-        gid: gid.trim_start_matches('!').to_owned(),
-        system_id: username.to_owned(),
-    });
+    users.push(user);
 }
 
 /// Adds the operators.
@@ -345,7 +351,13 @@ pub(super) fn operators(
         let or = |key: &str, default: &'static str| record.get(key).unwrap_or(default).to_owned();
         let (host, port) = (or("host", "127.0.0.1"), or("port", "2775"));
         let username = or("username", "smppclient");
-        if draft.operator(&id, (&host, &port), &username, table, &record.place, notes) {
+        let operator = DraftOperator {
+            id: &id,
+            host: &host,
+            port: &port,
+            system_id: &username,
+        };
+        if draft.operator(operator, table, &record.place, notes) {
             let sends = record.given("bind") != Some("receiver");
             connectors.insert(record.name.clone(), JasminConnector { id, sends });
         }

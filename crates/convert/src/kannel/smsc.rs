@@ -6,7 +6,7 @@ use super::note_rest;
 use super::routing::Preferences;
 use crate::ConversionNotes;
 use crate::SourcePlace;
-use crate::draft::{ConfigDraft, DraftTable, list};
+use crate::draft::{ConfigDraft, DraftOperator, DraftTable, list};
 
 /// What a connection is in routes.
 #[derive(Debug)]
@@ -202,9 +202,13 @@ pub(super) fn connections(
             );
         }
         let table = table(one, notes);
-        let address = (group.text("host"), one.same[2]);
-        let user = group.text("smsc-username");
-        if draft.operator(&id, address, user, table, &group.place, notes) {
+        let operator = DraftOperator {
+            id: &id,
+            host: group.text("host"),
+            port: one.same[2],
+            system_id: group.text("smsc-username"),
+        };
+        if draft.operator(operator, table, &group.place, notes) {
             connections.push(KannelConnection {
                 id,
                 preferences: (one.direction != KannelDirection::Receives)

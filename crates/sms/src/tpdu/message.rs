@@ -17,8 +17,6 @@ const REPLY_PATH: u8 = 0x80;
 const REJECT_DUPLICATES: u8 = 0x04;
 const FORMAT: u32 = 3;
 
-const USER_DATA_FIELDS: (TpduField, TpduField) = (TpduField::UserDataLength, TpduField::UserData);
-
 /// A message to a phone (§9.2.2.1).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deliver {
@@ -75,8 +73,14 @@ impl Deliver {
         let data_coding = reader.octet(TpduField::DataCodingScheme)?;
         let stamp = TimeStamp::read(reader, TpduField::ServiceCentreTimeStamp)?;
         let has_header = first & UDHI != 0;
-        let user_data =
-            UserData::read(reader, USER_DATA_FIELDS, has_header, data_coding, USER_DATA)?;
+        let user_data = UserData::read(
+            reader,
+            TpduField::UserDataLength,
+            TpduField::UserData,
+            has_header,
+            data_coding,
+            USER_DATA,
+        )?;
         Ok(Self {
             more_messages: first & NO_MORE == 0,
             loop_prevention: first & LOOP_PREVENTION != 0,
@@ -105,7 +109,7 @@ impl Deliver {
         let stamp = &self.service_centre_time_stamp;
         stamp.write(TpduField::ServiceCentreTimeStamp, out)?;
         self.user_data
-            .write(USER_DATA_FIELDS, self.data_coding, USER_DATA, out)
+            .write(TpduField::UserData, self.data_coding, USER_DATA, out)
     }
 }
 
@@ -120,8 +124,14 @@ impl SmsSubmit {
         let data_coding = reader.octet(TpduField::DataCodingScheme)?;
         let validity = Validity::read(reader, first >> FORMAT)?;
         let has_header = first & UDHI != 0;
-        let user_data =
-            UserData::read(reader, USER_DATA_FIELDS, has_header, data_coding, USER_DATA)?;
+        let user_data = UserData::read(
+            reader,
+            TpduField::UserDataLength,
+            TpduField::UserData,
+            has_header,
+            data_coding,
+            USER_DATA,
+        )?;
         Ok(Self {
             reject_duplicates: first & REJECT_DUPLICATES != 0,
             status_report_request: first & STATUS_REPORT != 0,
@@ -150,6 +160,6 @@ impl SmsSubmit {
         out.extend([self.protocol_identifier, self.data_coding]);
         self.validity.write(out)?;
         self.user_data
-            .write(USER_DATA_FIELDS, self.data_coding, USER_DATA, out)
+            .write(TpduField::UserData, self.data_coding, USER_DATA, out)
     }
 }

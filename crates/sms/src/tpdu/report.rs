@@ -128,8 +128,6 @@ impl StatusReport {
 // === impl SmsCommand ===
 
 impl SmsCommand {
-    const DATA: (TpduField, TpduField) = (TpduField::CommandDataLength, TpduField::CommandData);
-
     pub(super) fn read(reader: &mut TpduReader) -> Result<Self, FieldFault> {
         let first = reader.octet(TpduField::FirstOctet)?;
         Ok(Self {
@@ -139,7 +137,14 @@ impl SmsCommand {
             command_type: reader.octet(TpduField::CommandType)?,
             message_number: reader.octet(TpduField::MessageNumber)?,
             destination_address: TpduAddress::read(reader, TpduField::DestinationAddress)?,
-            data: UserData::read(reader, Self::DATA, first & UDHI != 0, OCTETS, TPDU_MAX)?,
+            data: UserData::read(
+                reader,
+                TpduField::CommandDataLength,
+                TpduField::CommandData,
+                first & UDHI != 0,
+                OCTETS,
+                TPDU_MAX,
+            )?,
         })
     }
 
@@ -158,7 +163,7 @@ impl SmsCommand {
         self.destination_address
             .write(TpduField::DestinationAddress, out)?;
         let room = TPDU_MAX.saturating_sub(out.len() + 1);
-        self.data.write(Self::DATA, OCTETS, room, out)
+        self.data.write(TpduField::CommandData, OCTETS, room, out)
     }
 }
 

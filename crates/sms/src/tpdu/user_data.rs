@@ -57,12 +57,12 @@ impl UserData {
     /// Reads the length and what it counts; `most` octets may be there.
     pub(super) fn read(
         reader: &mut TpduReader,
-        fields: (TpduField, TpduField),
+        length_field: TpduField,
+        field: TpduField,
         has_header: bool,
         data_coding: u8,
         most: usize,
     ) -> Result<Self, FieldFault> {
-        let (length_field, field) = fields;
         let length = usize::from(reader.octet(length_field)?);
         let is_septets = is_septets(data_coding);
         let wanted = if is_septets {
@@ -99,12 +99,11 @@ impl UserData {
     /// Writes the length and what it counts, at most `most` octets of it.
     pub(super) fn write(
         &self,
-        fields: (TpduField, TpduField),
+        field: TpduField,
         data_coding: u8,
         most: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), TpduWriteError> {
-        let (_, field) = fields;
         let header = self.header.encode();
         let too_long = |length| {
             let unit = "octets";
@@ -198,7 +197,8 @@ impl Parameters {
         if is_there(reader, HAS_USER_DATA, TpduField::UserDataLength) {
             parameters.user_data = Some(UserData::read(
                 reader,
-                (TpduField::UserDataLength, TpduField::UserData),
+                TpduField::UserDataLength,
+                TpduField::UserData,
                 has_header,
                 parameters.data_coding.unwrap_or(0),
                 TPDU_MAX,
@@ -228,8 +228,8 @@ impl Parameters {
             return Ok(());
         };
         let room = TPDU_MAX.saturating_sub(out.len() + 1);
-        let fields = (TpduField::UserDataLength, TpduField::UserData);
-        user_data.write(fields, self.data_coding.unwrap_or(0), room, out)
+        let data_coding = self.data_coding.unwrap_or(0);
+        user_data.write(TpduField::UserData, data_coding, room, out)
     }
 }
 

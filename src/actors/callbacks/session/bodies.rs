@@ -85,9 +85,7 @@ impl CallbackSession {
         let callback = match (what, stored) {
             (_, Some(told)) => match content::state_report(&message) {
                 Some(report) if !self.is_next(report, &told) => return self.pass_over(&context),
-                Some(report) => {
-                    self.state(plan, &account, &told.stored.message, report, &message)
-                }
+                Some(report) => self.state(plan, &account, &told.stored.message, report, &message),
                 None => {
                     self.ends(&told);
                     self.receipt(plan, &account, &told)

@@ -119,13 +119,7 @@ impl Correlation {
         self.spill(ctx);
     }
 
-    pub(super) fn remember(
-        &mut self,
-        message: Box<Message>,
-        attempt: u32,
-        at: i64,
-        cache: usize,
-    ) {
+    pub(super) fn remember(&mut self, message: Box<Message>, attempt: u32, at: i64, cache: usize) {
         self.recent_order.push_back(message.id);
         self.recent_octets += message.weight();
         let recent = SentAttempt {
