@@ -36,7 +36,7 @@ pub(super) struct ConfigDraft {
     operators: Vec<(String, DraftTable)>,
 }
 
-/// What names an operator, and where it is reached.
+/// Name, address and system_id of an operator that is to be converted.
 #[derive(Debug)]
 pub(super) struct DraftOperator<'a> {
     pub id: &'a str,

@@ -242,7 +242,7 @@ async fn watch_over(
     progress.finish_and_clear();
 }
 
-/// What the bar showed last, and when.
+/// What the progress bar of a load run showed last, and when.
 #[derive(Clone, Copy)]
 struct LoadProgress {
     at_us: u64,
