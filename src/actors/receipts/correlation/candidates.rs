@@ -293,6 +293,6 @@ impl Correlation {
             || one.in_memory
                 && !(self.index.get(one.key))
                     .is_some_and(|entry| entry.id == one.id && !entry.done);
-        self.take(early.operator, receipt, one, (is_sure, is_sure))
+        self.take(early.operator, receipt, one, is_sure, is_sure)
     }
 }

@@ -1,6 +1,5 @@
 //! Orders as customers write them, right and wrong.
 
-use bytes::Bytes;
 use serde_json::json;
 
 use super::*;
@@ -51,7 +50,8 @@ fn senders_are_numbers_short_codes_and_names() {
         ("", (0, 0), ""),
     ] {
         let found = source(from).unwrap();
-        assert_eq!(found, (numbering, Bytes::from(address)), "{from}");
+        assert_eq!((found.ton, found.npi), numbering, "{from}");
+        assert_eq!(found.digits, address, "{from}");
     }
     for from in [
         "ACME Shop Ltd",
