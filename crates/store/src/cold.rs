@@ -21,6 +21,8 @@ pub enum ColdValue {
 pub struct ColdStatement {
     pub sql: String,
     pub values: Vec<ColdValue>,
+    /// Without a row that it finds or writes, nothing behind it is run, and the change has no rows.
+    pub is_condition: bool,
 }
 
 /// A row of an answer, whose columns are taken in their order.
@@ -30,7 +32,7 @@ pub struct ColdRow(pub std::vec::IntoIter<ColdValue>);
 /// What a transaction has done.
 #[derive(Debug, Default)]
 pub struct ColdChange {
-    /// Rows that were written or deleted.
+    /// Rows that were found, written or deleted.
     pub rows: u64,
     /// What its last statement has returned.
     pub returned: Vec<ColdRow>,
@@ -45,11 +47,12 @@ pub trait ColdTables {
         read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
     ) -> Reply<T>;
 
-    /// Runs statements as one transaction. `read` makes the answer of what they have done.
+    /// Runs statements as one transaction, conditions in front of what writes. `read` makes the answer of what they have
+    /// done.
     fn change<T: Send + 'static>(
         &self,
         statements: Vec<ColdStatement>,
-        read: fn(ColdChange) -> Result<T, StoreError>,
+        read: impl FnOnce(ColdChange) -> Result<T, StoreError> + Send + 'static,
     ) -> Reply<T>;
 }
 
@@ -170,8 +173,19 @@ pub fn note_uses(sql: &str, mut used: Vec<(String, i64)>) -> Vec<ColdStatement> 
 
 impl ColdStatement {
     pub fn new(sql: impl Into<String>, values: Vec<ColdValue>) -> Self {
-        let sql = sql.into();
-        Self { sql, values }
+        Self {
+            sql: sql.into(),
+            values,
+            is_condition: false,
+        }
+    }
+
+    /// It is a condition of what is behind it.
+    pub fn or_nothing(self) -> Self {
+        Self {
+            is_condition: true,
+            ..self
+        }
     }
 }
 

@@ -279,6 +279,7 @@ pub trait Store:
     + keys::ApiKeyStore
     + notes::NoteStore
     + outbox::OutboxStore
+    + settings::RewordingStore
     + settings::SettingsStore
     + sinks::SinkStore
     + stream_marks::StreamMarkStore

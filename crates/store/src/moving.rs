@@ -12,7 +12,7 @@ use super::cold::{ColdRecord, ColdRow, ColdStatement};
 use super::damage::DamagedRow;
 use super::opt_out::OptOutRow;
 use super::outbox::{CdrRow, EventRow};
-use super::settings::{SettingsVersion, StoredSettings};
+use super::settings::StoredSettings;
 use super::usage::UsageRow;
 use super::{FinRow, MOVED_WHOLE, StoreError, WriteBatch};
 
@@ -105,11 +105,9 @@ pub struct Inventory {
     pub names: Vec<(u32, String)>,
     /// Accounts, operators, routes and policy.
     pub settings: StoredSettings,
-    /// How they came to be.
-    pub history: Vec<SettingsVersion>,
     /// Balances and quotas.
     pub purses: Vec<PurseRow>,
-    /// The statements that write the tables which are moved whole.
+    /// The statements that write them with their history, and the tables which are moved whole.
     pub whole: Vec<ColdStatement>,
     /// In which forms operators have the ids of messages ([`FormStore`](super::forms::FormStore)).
     pub forms: Vec<(u32, u8)>,

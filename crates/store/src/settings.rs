@@ -2,11 +2,14 @@
 //!
 //! Used by the actors, which interpret the bodies; here they are text. Every edit makes a new version
 //! of the whole, by compare-and-set on the version that it started from, in one transaction with the
-//! history. Guarantees that versions have no gaps, that a resource carries the version which last
-//! changed it, and that undoing the changes of the versions above `n` restores version `n`.
+//! history: its number is a primary key, so no lock is needed. Guarantees that versions have no gaps, that a
+//! resource carries the version which last changed it, and that undoing the changes of the versions above `n`
+//! restores version `n`.
 
+use super::cold::{ColdRecord as _, ColdRow, ColdStatement, ColdTables, record, values};
 use super::{Reply, StoreError};
-use smsc_domain::settings::{ResourceKey, ResourceUpdate, Resources};
+use serde::Serialize;
+use smsc_domain::settings::{ResourceKey, ResourceKind, ResourceUpdate, Resources};
 
 /// One resource as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +67,19 @@ pub struct SettingsVersion {
     pub changes: Vec<ResourceUpdate>,
 }
 
+record! {
+    /// A [`SettingsVersion`] as it is kept.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct KeptVersion in "config_versions" {
+        pub version: u64,
+        pub at: i64,
+        pub who: String,
+        pub what: String,
+        /// In JSON.
+        pub changes: String,
+    }
+}
+
 /// Which versions of the history are asked for.
 #[derive(Debug, Clone)]
 pub struct VersionQuery {
@@ -88,12 +104,108 @@ pub trait SettingsStore {
     /// and then nothing has changed.
     fn edit_settings(&self, edit: Edit) -> Reply<Option<u64>>;
 
+    /// Some versions, the newest first, with all that they changed.
+    fn settings_versions(&self, which: VersionQuery) -> Reply<Vec<SettingsVersion>>;
+}
+
+/// Another form of what a store holds of settings. Calls never block.
+pub trait RewordingStore {
     /// Replaces bodies by another form; false when the version is not the expected one, and then
     /// nothing has changed. The earlier form is overwritten where the store can do that.
     fn reword_settings(&self, rewording: Rewording) -> Reply<bool>;
+}
 
-    /// Some versions, the newest first, with all that they changed.
-    fn settings_versions(&self, which: VersionQuery) -> Reply<Vec<SettingsVersion>>;
+// === impl StoredSetting ===
+
+impl StoredSetting {
+    /// The statement that writes it, over what is there.
+    pub(crate) fn put(&self) -> ColdStatement {
+        let sql = format!(
+            "INSERT INTO {}(name, version, body) VALUES($1, $2, $3)
+             ON CONFLICT(name) DO UPDATE SET version = excluded.version, body = excluded.body",
+            self.key.kind.plural()
+        );
+        ColdStatement::new(sql, values![self.key.name, self.version, self.body])
+    }
+}
+
+// === impl Edit ===
+
+impl Edit {
+    /// The statements that make it a version; they change nothing where another version is expected.
+    fn statements(self) -> Result<Vec<ColdStatement>, StoreError> {
+        let made = KeptVersion {
+            version: self.expected + 1,
+            at: self.at,
+            changes: encode(&self.changes)?,
+            who: self.who,
+            what: self.what,
+        };
+        let changes = self.changes.into_iter();
+        let writes = changes.map(|ResourceUpdate { key, after, .. }| match after {
+            Some(body) => {
+                let version = made.version;
+                StoredSetting { key, version, body }.put()
+            }
+            None => {
+                let sql = format!("DELETE FROM {} WHERE name = $1", key.kind.plural());
+                ColdStatement::new(sql, values![key.name])
+            }
+        });
+        let mut writes: Vec<ColdStatement> = writes.collect();
+        // Those that are alike, such as for thousands of routes, are sent at once.
+        writes.sort_by(|one, other| one.sql.cmp(&other.sql));
+        // Another node may commit the same number meanwhile.
+        let insert = made.insert("ON CONFLICT(version) DO NOTHING");
+        let conditions = [when(self.expected), insert.or_nothing()];
+        Ok(conditions.into_iter().chain(writes).collect())
+    }
+}
+
+// === impl Rewording ===
+
+impl Rewording {
+    /// The statements that write it; they change nothing where another version is expected.
+    pub(crate) fn statements(&self) -> Result<Vec<ColdStatement>, StoreError> {
+        let mut all = vec![when(self.expected)];
+        for one in &self.settings {
+            let table = one.key.kind.plural();
+            let sql = format!("UPDATE {table} SET body = $2 WHERE name = $1");
+            all.push(ColdStatement::new(sql, values![one.key.name, one.body]));
+        }
+        for (version, changes) in &self.history {
+            let sql = "UPDATE config_versions SET changes = $2 WHERE version = $1";
+            all.push(ColdStatement::new(sql, values![*version, encode(changes)?]));
+        }
+        Ok(all)
+    }
+}
+
+// === impl KeptVersion ===
+
+impl KeptVersion {
+    /// What it has changed.
+    ///
+    /// # Errors
+    /// The row is damaged.
+    pub(crate) fn decode(&self) -> Result<Vec<ResourceUpdate>, StoreError> {
+        serde_json::from_str(&self.changes).map_err(|error| {
+            StoreError::Failed(format!(
+                "the changes of configuration version {} cannot be read: {error}",
+                self.version
+            ))
+        })
+    }
+
+    fn decoded(self) -> Result<SettingsVersion, StoreError> {
+        Ok(SettingsVersion {
+            changes: self.decode()?,
+            version: self.version,
+            at: self.at,
+            who: self.who,
+            what: self.what,
+        })
+    }
 }
 
 // === impl VersionQuery ===
@@ -107,16 +219,60 @@ impl VersionQuery {
         of: None,
     };
 
-    /// What the kept changes of a version contain that changed [`Self::of`], as [`encode`] writes it.
-    pub(super) fn mark(&self) -> Result<Option<String>, StoreError> {
-        let written = self.of.as_ref().map(serde_json::to_string).transpose();
-        written.map_err(|error| StoreError::Failed(error.to_string()))
+    /// The statement that reads them.
+    fn select(&self) -> Result<ColdStatement, StoreError> {
+        // As the kept changes contain it.
+        let of = self.of.as_ref().map(encode).transpose()?;
+        Ok(KeptVersion::select(
+            "WHERE version > $1 AND version < $2
+               AND (CAST($3 AS text) IS NULL OR replace(changes, $3, '') <> changes)
+             ORDER BY version DESC LIMIT $4",
+            values![self.after, self.below, of, self.limit],
+        ))
     }
 }
 
 // === impl StoredSettings ===
 
 impl StoredSettings {
+    /// The statement that reads the version and the resources of these kinds, as of one moment.
+    pub(crate) fn select(kinds: &[ResourceKind]) -> ColdStatement {
+        let mut sql = format!(
+            "SELECT {}, '', coalesce(max(version), 0), '' FROM config_versions",
+            ResourceKind::ALL.len()
+        );
+        for kind in kinds {
+            let (number, table) = (*kind as usize, kind.plural());
+            sql += &format!(" UNION ALL SELECT {number}, name, version, body FROM {table}");
+        }
+        ColdStatement::new(sql, Vec::new())
+    }
+
+    /// What [`Self::select`] has found.
+    ///
+    /// # Errors
+    /// A column holds no value of its type.
+    pub(crate) fn read(rows: Vec<ColdRow>) -> Result<Self, StoreError> {
+        let mut all = Self::default();
+        for mut row in rows {
+            let number: usize = row.take("the kind of a resource")?;
+            let name: String = row.take("the name of a resource")?;
+            let version = row.take("the version of a resource")?;
+            match ResourceKind::ALL.get(number) {
+                Some(kind) => all.settings.push(StoredSetting {
+                    key: ResourceKey::new(*kind, name),
+                    version,
+                    body: row.take("the body of a resource")?,
+                }),
+                None => all.version = version,
+            }
+        }
+        // Sorted here, because the collation of a database may have another order.
+        all.settings
+            .sort_unstable_by(|one, other| one.key.cmp(&other.key));
+        Ok(all)
+    }
+
     /// Bodies by key.
     pub fn resources(&self) -> Resources {
         self.settings
@@ -135,22 +291,48 @@ impl StoredSettings {
     }
 }
 
-/// The changes of a version as they are kept.
-///
-/// # Errors
-/// They cannot be written as JSON, which no text brings about.
-pub(super) fn encode(changes: &[ResourceUpdate]) -> Result<String, StoreError> {
-    serde_json::to_string(changes).map_err(|error| StoreError::Failed(error.to_string()))
+impl<S: ColdTables> SettingsStore for S {
+    fn settings(&self) -> Reply<StoredSettings> {
+        let all = StoredSettings::select(&ResourceKind::ALL);
+        self.select(all, StoredSettings::read)
+    }
+
+    fn settings_version(&self) -> Reply<u64> {
+        let none = StoredSettings::select(&[]);
+        self.select(none, |rows| Ok(StoredSettings::read(rows)?.version))
+    }
+
+    fn edit_settings(&self, edit: Edit) -> Reply<Option<u64>> {
+        let next = edit.expected + 1;
+        match edit.statements() {
+            Ok(statements) => {
+                self.change(statements, move |done| Ok((done.rows > 0).then_some(next)))
+            }
+            Err(error) => Reply::ready(Err(error)),
+        }
+    }
+
+    fn settings_versions(&self, which: VersionQuery) -> Reply<Vec<SettingsVersion>> {
+        match which.select() {
+            Ok(select) => self.select(select, |rows| {
+                let kept = KeptVersion::all(rows)?.into_iter();
+                kept.map(KeptVersion::decoded).collect()
+            }),
+            Err(error) => Reply::ready(Err(error)),
+        }
+    }
 }
 
-/// The kept changes of a version.
+/// The condition that this is the version of the whole.
+fn when(version: u64) -> ColdStatement {
+    let sql = "SELECT 1 WHERE (SELECT coalesce(max(version), 0) FROM config_versions) = $1";
+    ColdStatement::new(sql, values![version]).or_nothing()
+}
+
+/// What is kept as JSON.
 ///
 /// # Errors
-/// The row is damaged.
-pub(super) fn decode(version: u64, changes: &str) -> Result<Vec<ResourceUpdate>, StoreError> {
-    serde_json::from_str(changes).map_err(|error| {
-        StoreError::Failed(format!(
-            "the changes of configuration version {version} cannot be read: {error}"
-        ))
-    })
+/// It cannot be written as JSON, which no text brings about.
+pub(super) fn encode<T: Serialize + ?Sized>(kept: &T) -> Result<String, StoreError> {
+    serde_json::to_string(kept).map_err(|error| StoreError::Failed(error.to_string()))
 }

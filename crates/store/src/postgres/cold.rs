@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use futures_util::future::try_join_all;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{GenericClient, Row, Statement};
 
@@ -27,7 +28,7 @@ impl ColdTables for PgStore {
     fn change<T: Send + 'static>(
         &self,
         statements: Vec<ColdStatement>,
-        read: fn(ColdChange) -> Result<T, StoreError>,
+        read: impl FnOnce(ColdChange) -> Result<T, StoreError> + Send + 'static,
     ) -> Reply<T> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
@@ -44,7 +45,7 @@ impl ColdTables for PgStore {
     }
 }
 
-/// Runs statements, one after another.
+/// Runs statements, one after another. Those that are alike are sent at once, so that thousands wait for one answer.
 pub async fn run_all(
     client: &(impl GenericClient + Sync),
     statements: &[ColdStatement],
@@ -52,11 +53,18 @@ pub async fn run_all(
     let mut change = ColdChange::default();
     for like in statements.chunk_by(|one, next| one.sql == next.sql) {
         let prepared = client.prepare(&like[0].sql).await?;
-        for statement in like {
-            let ColdChange { rows, returned } = run(client, &prepared, statement).await?;
-            change.rows += rows;
-            change.returned = returned;
+        let done = like
+            .iter()
+            .map(|statement| run(client, &prepared, statement));
+        let mut rows = 0;
+        for done in try_join_all(done).await? {
+            rows += done.rows;
+            change.returned = done.returned;
         }
+        if like[0].is_condition && rows == 0 {
+            return Ok(ColdChange::default());
+        }
+        change.rows += rows;
     }
     Ok(change)
 }

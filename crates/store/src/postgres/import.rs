@@ -24,7 +24,6 @@ use super::opt_out;
 use super::outbox;
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
-use super::settings;
 use super::statements::{STEPS, StatementStep};
 use super::transaction::put_dead;
 use super::{PgOptions, runtime, usage};
@@ -323,7 +322,6 @@ async fn begin_anew(
             &[&numbers, &names],
         )
         .await?;
-    settings::import(transaction, &source.settings, &source.history).await?;
     balance::import(transaction, &source.purses).await?;
     run_all(transaction, &source.whole).await?;
     for (operator, form) in &source.forms {

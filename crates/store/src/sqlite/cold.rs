@@ -15,21 +15,16 @@ impl ColdTables for SqliteStore {
         read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
     ) -> Reply<T> {
         self.admin
-            .ask(move |connection| read(run(connection, &statement).map_err(sql_failed)?))
+            .ask(move |connection| read(run(connection, &statement).map_err(sql_failed)?.returned))
     }
 
     fn change<T: Send + 'static>(
         &self,
         statements: Vec<ColdStatement>,
-        read: fn(ColdChange) -> Result<T, StoreError>,
+        read: impl FnOnce(ColdChange) -> Result<T, StoreError> + Send + 'static,
     ) -> Reply<T> {
         writer::transact(&self.shared, move |connection, _| {
-            let mut change = ColdChange::default();
-            for statement in &statements {
-                change.returned = run(connection, statement)?;
-                change.rows += connection.changes();
-            }
-            read(change).map_err(as_sql_error)
+            read(run_all(connection, &statements)?).map_err(as_sql_error)
         })
     }
 }
@@ -39,11 +34,28 @@ pub fn records<T: ColdRecord>(
     connection: &Connection,
     statement: &ColdStatement,
 ) -> rusqlite::Result<Vec<T>> {
-    T::all(run(connection, statement)?).map_err(as_sql_error)
+    T::all(run(connection, statement)?.returned).map_err(as_sql_error)
 }
 
-/// Runs a statement; returns its rows.
-pub fn run(connection: &Connection, statement: &ColdStatement) -> rusqlite::Result<Vec<ColdRow>> {
+/// Runs statements, one after another.
+pub fn run_all(
+    connection: &Connection,
+    statements: &[ColdStatement],
+) -> rusqlite::Result<ColdChange> {
+    let mut change = ColdChange::default();
+    for statement in statements {
+        let ColdChange { rows, returned } = run(connection, statement)?;
+        if statement.is_condition && rows == 0 {
+            return Ok(ColdChange::default());
+        }
+        change.rows += rows;
+        change.returned = returned;
+    }
+    Ok(change)
+}
+
+/// Runs a statement.
+pub fn run(connection: &Connection, statement: &ColdStatement) -> rusqlite::Result<ColdChange> {
     let mut prepared = connection.prepare_cached(&statement.sql)?;
     let (wanted, given) = (prepared.parameter_count(), statement.values.len());
     if wanted != given {
@@ -57,17 +69,22 @@ pub fn run(connection: &Connection, statement: &ColdStatement) -> rusqlite::Resu
         prepared.raw_bind_parameter(index, value)?;
     }
     let columns = 0..prepared.column_count();
-    let mut rows = prepared.raw_query();
-    let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
+    let mut found = prepared.raw_query();
+    let mut returned = Vec::new();
+    while let Some(row) = found.next()? {
         let values = columns.clone().map(|at| row.get::<_, ColdValue>(at));
         let values: Vec<ColdValue> = values.collect::<rusqlite::Result<_>>()?;
-        all.push(ColdRow(values.into_iter()));
+        returned.push(ColdRow(values.into_iter()));
     }
-    Ok(all)
+    let rows = if columns.is_empty() {
+        connection.changes()
+    } else {
+        returned.len() as u64
+    };
+    Ok(ColdChange { rows, returned })
 }
 
-fn as_sql_error(error: StoreError) -> Error {
+pub fn as_sql_error(error: StoreError) -> Error {
     Error::ToSqlConversionFailure(Box::new(error))
 }
 

@@ -22,10 +22,12 @@ use super::schema::{self, failed, open_reader, read_meta, sql_failed};
 use super::settings;
 use super::usage;
 use super::wal;
+use crate::cold::ColdRecord as _;
 use crate::idempotency::IdempotencyRow;
 use crate::moving::{END, Inventory, MovePart, MovedPage, TABLES};
 use crate::opt_out::OptOutRow;
 use crate::postgres::known_as;
+use crate::settings::StoredSetting;
 use crate::{MOVED_WHOLE, RetryRow, StoreError, TryRow};
 use crate::{forms, pauses, stream_marks};
 
@@ -72,7 +74,14 @@ impl StoreAtRest {
     pub fn inventory(&self) -> Result<Inventory, StoreError> {
         let mut inventory = self.read_inventory().map_err(sql_failed)?;
         if self.has("config_versions").map_err(sql_failed)? {
-            (inventory.settings, inventory.history) = settings::everything(&self.connection)?;
+            inventory.settings = settings::read(&self.connection).map_err(sql_failed)?;
+            let resources = inventory.settings.settings.iter();
+            inventory.whole.extend(resources.map(StoredSetting::put));
+            for version in settings::history(&self.connection).map_err(sql_failed)? {
+                // What cannot be read is not moved.
+                version.decode()?;
+                inventory.whole.push(version.insert(""));
+            }
         }
         if self.has("purse").map_err(sql_failed)? {
             let purses = balance::purses(&self.connection, None);
@@ -81,7 +90,7 @@ impl StoreAtRest {
         for moved in &MOVED_WHOLE {
             if self.has(moved.table).map_err(sql_failed)? {
                 let rows = cold::run(&self.connection, &(moved.read)()).map_err(sql_failed)?;
-                inventory.whole.extend((moved.write)(rows)?);
+                inventory.whole.extend((moved.write)(rows.returned)?);
             }
         }
         Ok(inventory)

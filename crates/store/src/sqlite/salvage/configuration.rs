@@ -8,7 +8,7 @@ use super::super::schema::sql_failed;
 use super::super::settings;
 use super::new_store::NewStore;
 use crate::StoreError;
-use crate::settings::{VersionQuery, decode, encode};
+use crate::settings::encode;
 use smsc_domain::id;
 use smsc_domain::settings::{ResourceKind, ResourceUpdate, Resources, difference};
 
@@ -92,11 +92,9 @@ impl NewStore {
 
     /// The changes of each version; `None` for those that cannot be read.
     fn history(&self) -> Result<BTreeMap<u64, Option<Vec<ResourceUpdate>>>, StoreError> {
-        let kept = settings::versions(&self.connection, &VersionQuery::ALL, None);
-        let kept = kept.map_err(sql_failed)?.into_iter();
-        Ok(kept
-            .map(|(version, _, _, _, changes)| (version, decode(version, &changes).ok()))
-            .collect())
+        let kept = settings::history(&self.connection).map_err(sql_failed)?;
+        let kept = kept.iter();
+        Ok(kept.map(|one| (one.version, one.decode().ok())).collect())
     }
 
     fn has_lost(&self, kind: ResourceKind) -> bool {
