@@ -4,6 +4,8 @@
 //! Read at start, written when a form is learned or changes, which is rare.
 
 use super::Reply;
+use super::cold::{ColdRecord as _, ColdTables};
+use super::meta::MetaRow;
 
 /// Learned forms of operators' message ids.
 pub trait FormStore {
@@ -14,19 +16,23 @@ pub trait FormStore {
     fn keep_message_id_form(&self, operator: u32, form: u8) -> Reply<()>;
 }
 
-/// The key in the table `meta`, in front of the operator's number.
-const KEY: &str = "message_id_form:";
+/// What their keys in the table `meta` begin with, in front of the operator's number.
+pub(crate) const KEY: &str = "message_id_form:";
 
-/// The key of an operator in the table `meta`.
-pub fn key(operator: u32) -> String {
-    format!("{KEY}{operator}")
+impl<S: ColdTables> FormStore for S {
+    fn message_id_forms(&self) -> Reply<Vec<(u32, u8)>> {
+        self.select(MetaRow::starting_with(KEY), |rows| {
+            let rows = MetaRow::all(rows)?;
+            let known = rows.iter().filter_map(|row| {
+                let (operator, form) = row.numbered(KEY)?;
+                Some((operator, u8::try_from(form).ok()?))
+            });
+            Ok(known.collect())
+        })
+    }
+
+    fn keep_message_id_form(&self, operator: u32, form: u8) -> Reply<()> {
+        let row = MetaRow::new(format!("{KEY}{operator}"), form);
+        self.change(vec![row.put()], |_| Ok(()))
+    }
 }
-
-/// Reads a row of the table `meta`; `None` for one of another kind.
-pub fn of_meta(key: &str, value: i64) -> Option<(u32, u8)> {
-    let operator = key.strip_prefix(KEY)?.parse().ok()?;
-    Some((operator, u8::try_from(value).ok()?))
-}
-
-/// Those rows of the table `meta`.
-pub const SELECT: &str = "SELECT key, value FROM meta WHERE key LIKE 'message_id_form:%'";

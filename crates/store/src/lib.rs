@@ -26,6 +26,7 @@ pub mod held;
 pub mod idempotency;
 pub mod keys;
 mod low_water;
+mod meta;
 pub mod moving;
 pub mod notes;
 pub mod opt_out;

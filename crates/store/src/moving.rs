@@ -107,14 +107,10 @@ pub struct Inventory {
     pub settings: StoredSettings,
     /// Balances and quotas.
     pub purses: Vec<PurseRow>,
-    /// The statements that write them with their history, and the tables which are moved whole.
+    /// The statements that write them with their history, the tables which are moved whole, and rows of `meta`
+    /// ([`FormStore`](super::forms::FormStore), [`PauseStore`](super::pauses::PauseStore),
+    /// [`StreamMarkStore`](super::stream_marks::StreamMarkStore)).
     pub whole: Vec<ColdStatement>,
-    /// In which forms operators have the ids of messages ([`FormStore`](super::forms::FormStore)).
-    pub forms: Vec<(u32, u8)>,
-    /// Queues that a receiver of callbacks has paused ([`PauseStore`](super::pauses::PauseStore)).
-    pub paused: Vec<u32>,
-    /// How far commands of streams were taken ([`StreamMarkStore`](super::stream_marks::StreamMarkStore)): rows of `meta`.
-    pub stream_marks: Vec<(String, i64)>,
     /// Rows per table, in the order of [`TABLES`].
     pub rows: [u64; TABLES.len()],
     /// The highest id ever used.

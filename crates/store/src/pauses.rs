@@ -3,6 +3,8 @@
 //! Read when callbacks start; written when a receiver says so, and when an administrator resumes the queue.
 
 use super::Reply;
+use super::cold::{ColdRecord as _, ColdTables};
+use super::meta::MetaRow;
 
 /// Paused queues.
 pub trait PauseStore {
@@ -13,19 +15,22 @@ pub trait PauseStore {
     fn set_paused(&self, queue: u32, is_paused: bool) -> Reply<()>;
 }
 
-/// The key in the table `meta`, in front of the queue's number.
-const KEY: &str = "paused:";
+/// What their keys in the table `meta` begin with, in front of the queue's number.
+pub(crate) const KEY: &str = "paused:";
 
-/// The key of a queue in the table `meta`.
-pub fn key(queue: u32) -> String {
-    format!("{KEY}{queue}")
+impl<S: ColdTables> PauseStore for S {
+    fn paused(&self) -> Reply<Vec<u32>> {
+        self.select(MetaRow::starting_with(KEY), |rows| {
+            let rows = MetaRow::all(rows)?;
+            let all = rows.iter().filter_map(|row| row.numbered(KEY));
+            // One that goes on again has 0.
+            let paused = all.filter(|(_, value)| *value != 0);
+            Ok(paused.map(|(queue, _)| queue).collect())
+        })
+    }
+
+    fn set_paused(&self, queue: u32, is_paused: bool) -> Reply<()> {
+        let row = MetaRow::new(format!("{KEY}{queue}"), is_paused);
+        self.change(vec![row.put()], |_| Ok(()))
+    }
 }
-
-/// The queue of a row of the table `meta`; `None` for one that goes on.
-pub fn of_meta(key: &str, value: i64) -> Option<u32> {
-    let queue = key.strip_prefix(KEY)?.parse().ok()?;
-    (value != 0).then_some(queue)
-}
-
-/// Those rows of the table `meta`.
-pub const SELECT: &str = "SELECT key, value FROM meta WHERE key LIKE 'paused:%'";

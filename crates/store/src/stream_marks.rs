@@ -4,6 +4,8 @@
 //! each number of a mark.
 
 use super::Reply;
+use super::cold::{ColdRecord as _, ColdTables};
+use super::meta::MetaRow;
 
 /// How far the commands of a stream were taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,14 +30,21 @@ pub trait StreamMarkStore {
 }
 
 /// What the keys in the table `meta` begin with.
-const KEY: &str = "stream_mark:";
+pub(crate) const KEY: &str = "stream_mark:";
 
-/// Those rows of the table `meta`.
-pub const SELECT: &str = "SELECT key, value FROM meta WHERE key LIKE 'stream\\_mark:%' ESCAPE '\\'";
+impl<S: ColdTables> StreamMarkStore for S {
+    fn stream_marks(&self) -> Reply<Vec<(String, i64)>> {
+        self.select(MetaRow::starting_with(KEY), |rows| {
+            let rows = MetaRow::all(rows)?.into_iter();
+            Ok(rows.map(|row| (row.key, row.value)).collect())
+        })
+    }
 
-/// Reads a row of the table `meta`; `None` for one of another kind.
-pub fn of_meta(key: &str, value: i64) -> Option<(String, i64)> {
-    key.starts_with(KEY).then(|| (key.to_owned(), value))
+    fn keep_stream_mark(&self, rows: Vec<(String, i64)>) -> Reply<()> {
+        let rows = rows.into_iter();
+        let puts = rows.map(|(key, value)| MetaRow::new(key, value).put());
+        self.change(puts.collect(), |_| Ok(()))
+    }
 }
 
 // === impl StreamMark ===

@@ -29,9 +29,7 @@ use super::transaction::put_dead;
 use super::{PgOptions, runtime, usage};
 use crate::cold::ColdStatement;
 use crate::damage::ListedDamage;
-use crate::forms;
 use crate::moving::{Inventory, MovePart, MovedPage, TABLES};
-use crate::pauses;
 use crate::sinks::Listeners;
 use crate::{StoreError, signed};
 use smsc_domain::id::millis;
@@ -324,15 +322,6 @@ async fn begin_anew(
         .await?;
     balance::import(transaction, &source.purses).await?;
     run_all(transaction, &source.whole).await?;
-    for (operator, form) in &source.forms {
-        set(transaction, &forms::key(*operator), u64::from(*form)).await?;
-    }
-    for queue in &source.paused {
-        set(transaction, &pauses::key(*queue), 1).await?;
-    }
-    for (key, value) in &source.stream_marks {
-        set(transaction, key, *value as u64).await?;
-    }
     for (table, rows) in TABLES.iter().zip(source.rows) {
         set(transaction, &format!("{ROWS}{table}"), rows).await?;
     }

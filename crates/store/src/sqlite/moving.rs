@@ -18,12 +18,13 @@ use super::record::{
     MESSAGE_COLUMNS, bytes_of, key_of, read_change, read_dead, read_fin, read_message, read_parked,
     read_sent, sound,
 };
-use super::schema::{self, failed, open_reader, read_meta, sql_failed};
+use super::schema::{self, failed, open_reader, sql_failed};
 use super::settings;
 use super::usage;
 use super::wal;
 use crate::cold::ColdRecord as _;
 use crate::idempotency::IdempotencyRow;
+use crate::meta::MetaRow;
 use crate::moving::{END, Inventory, MovePart, MovedPage, TABLES};
 use crate::opt_out::OptOutRow;
 use crate::postgres::known_as;
@@ -87,6 +88,11 @@ impl StoreAtRest {
             let purses = balance::purses(&self.connection, None);
             inventory.purses = purses.map_err(sql_failed)?;
         }
+        for kind in [forms::KEY, pauses::KEY, stream_marks::KEY] {
+            let rows = records::<MetaRow>(&self.connection, &MetaRow::starting_with(kind));
+            let rows = rows.map_err(sql_failed)?;
+            inventory.whole.extend(rows.iter().map(MetaRow::put));
+        }
         for moved in &MOVED_WHOLE {
             if self.has(moved.table).map_err(sql_failed)? {
                 let rows = cold::run(&self.connection, &(moved.read)()).map_err(sql_failed)?;
@@ -120,13 +126,6 @@ impl StoreAtRest {
         )?;
         Ok(Inventory {
             names: schema::names(&self.connection)?,
-            forms: read_meta(&self.connection, forms::SELECT, forms::of_meta)?,
-            paused: read_meta(&self.connection, pauses::SELECT, pauses::of_meta)?,
-            stream_marks: read_meta(
-                &self.connection,
-                stream_marks::SELECT,
-                stream_marks::of_meta,
-            )?,
             rows,
             highest: highest.max(schema::meta(&self.connection, "highest_id")?),
             low_water: schema::meta(&self.connection, "low_water")?,

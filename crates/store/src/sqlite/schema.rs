@@ -403,19 +403,6 @@ pub fn set_meta(connection: &Connection, key: &str, value: u64) -> rusqlite::Res
     Ok(())
 }
 
-/// The values of the rows of the `meta` table that `select` finds.
-pub fn read_meta<T>(
-    connection: &Connection,
-    select: &str,
-    value_of: fn(&str, i64) -> Option<T>,
-) -> rusqlite::Result<Vec<T>> {
-    let mut statement = connection.prepare_cached(select)?;
-    let rows = statement.query_map([], |row| {
-        Ok(value_of(&row.get::<_, String>(0)?, row.get(1)?))
-    })?;
-    rows.filter_map(Result::transpose).collect()
-}
-
 /// All interned names.
 pub fn names(connection: &Connection) -> rusqlite::Result<Vec<(u32, String)>> {
     connection
