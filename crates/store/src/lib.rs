@@ -11,6 +11,7 @@
 
 pub mod access;
 pub mod archive;
+mod asides;
 pub mod balance;
 mod change_effects;
 mod checksum;

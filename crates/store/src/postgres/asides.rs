@@ -7,37 +7,26 @@
 use std::ops::Range;
 
 use futures_util::FutureExt as _;
-use tokio_postgres::{Client, GenericClient, Row};
+use tokio_postgres::{Client, GenericClient};
 
 use super::around::SpanReader;
+use super::cold::run_all;
 use super::connect::PostgresConnector;
 use super::failure::{failed, is_unreadable};
 use super::record::id_at;
 use super::{PgOptions, runtime, schema};
+use crate::asides::{IS_ASIDE, NUMBERED};
+use crate::cold::ColdRecord as _;
 use crate::damage::DamageLog;
 use crate::{SetAside, StoreError};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
-/// Tables whose ids come from the clock of a node.
-const NUMBERED: [&str; 2] = ["msg", "parked"];
-/// A row `t` that was set aside.
-const IS_ASIDE: &str = "EXISTS(SELECT 1 FROM ids_aside a
-    WHERE a.node = (t.id >> 12) & 255 AND t.id BETWEEN a.first AND a.last)";
 const META: &str = "SELECT coalesce((SELECT value FROM meta WHERE key = 'highest_id'), 0)";
 
 /// The ranges that were set aside, the lowest first.
-pub async fn read(client: &impl GenericClient) -> Result<Vec<Aside>, StoreError> {
-    let sql = "SELECT node, first, last FROM ids_aside ORDER BY first";
-    let rows = client.query(sql, &[]).await?;
-    rows.iter().map(aside_at).collect()
-}
-
-fn aside_at(row: &Row) -> Result<Aside, StoreError> {
-    Ok(Aside {
-        node: row.try_get::<_, i32>(0)? as u8,
-        first: id_at(row, 1)?,
-        last: id_at(row, 2)?,
-    })
+pub async fn read(client: &(impl GenericClient + Sync)) -> Result<Vec<Aside>, StoreError> {
+    let all = Aside::select("ORDER BY first", Vec::new());
+    Aside::all(run_all(client, &[all]).await?.returned)
 }
 
 /// The highest id ever used, without those that were set aside.
@@ -132,14 +121,9 @@ async fn set_aside(
         .await?;
     let mut found: Vec<SetAside> = Vec::new();
     for table in NUMBERED {
-        let sql = format!(
-            "SELECT ((id >> 12) & 255)::int, min(id), max(id), count(*) FROM {table} t
-             WHERE id >= $1 AND NOT {IS_ASIDE} GROUP BY 1"
-        );
-        for row in transaction.query(&sql, &[&(limit as i64)]).await? {
-            let rows = row.try_get::<_, i64>(3)? as u64;
-            let ids = aside_at(&row)?;
-            SetAside::add(&mut found, SetAside { ids, rows });
+        let ahead = SetAside::ahead(table, limit);
+        for row in run_all(&transaction, &[ahead]).await?.returned {
+            SetAside::add(&mut found, SetAside::read(row)?);
         }
     }
     let highest = id_at(&transaction.query_one(META, &[]).await?, 0)?;
@@ -150,12 +134,7 @@ async fn set_aside(
     };
     for SetAside { ids, .. } in &found {
         let (first, last) = (ids.first as i64, ids.last as i64);
-        transaction
-            .execute(
-                "INSERT INTO ids_aside VALUES($1, $2, $3)",
-                &[&i32::from(ids.node), &first, &last],
-            )
-            .await?;
+        run_all(&transaction, &[ids.insert("")]).await?;
         // Their texts are erased in time, wherever the mark of that is.
         transaction
             .execute(

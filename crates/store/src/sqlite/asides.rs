@@ -8,32 +8,21 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::cold::{as_sql_error, records, run};
 use super::folder_lock::lock_folder;
 use super::schema::{self, meta, set_meta, sql_failed};
 use super::wal;
+use crate::asides::{IS_ASIDE, NUMBERED};
+use crate::cold::ColdRecord as _;
 use crate::{SetAside, StoreError};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
-/// Tables whose ids come from the clock of a node.
-const NUMBERED: [&str; 2] = ["msg", "parked"];
 /// Pages of the log after which it is copied into the database.
 const PAGES: u32 = 1000;
-/// A row `t` that was set aside.
-const IS_ASIDE: &str = "EXISTS(SELECT 1 FROM ids_aside a
-    WHERE a.node = (t.id >> 12) & 255 AND t.id BETWEEN a.first AND a.last)";
 
 /// The ranges that were set aside, the lowest first.
 pub fn read(connection: &Connection) -> rusqlite::Result<Vec<Aside>> {
-    connection
-        .prepare_cached("SELECT node, first, last FROM ids_aside ORDER BY first")?
-        .query_map([], |row| {
-            Ok(Aside {
-                node: row.get(0)?,
-                first: row.get::<_, i64>(1)? as u64,
-                last: row.get::<_, i64>(2)? as u64,
-            })
-        })?
-        .collect()
+    records(connection, &Aside::select("ORDER BY first", Vec::new()))
 }
 
 /// The highest id ever used, without those that were set aside.
@@ -77,23 +66,8 @@ fn set_aside(connection: &Connection, now_ms: i64, apply: bool) -> rusqlite::Res
     let limit = lowest_at(now_ms + MAX_LEAD_MS + 1);
     let mut found: Vec<SetAside> = Vec::new();
     for table in NUMBERED {
-        let sql = format!(
-            "SELECT (id >> 12) & 255, min(id), max(id), count(*) FROM {table} t
-             WHERE id >= ?1 AND NOT {IS_ASIDE} GROUP BY 1"
-        );
-        let mut statement = transaction.prepare(&sql)?;
-        let rows = statement.query_map([limit as i64], |row| {
-            Ok(SetAside {
-                ids: Aside {
-                    node: row.get(0)?,
-                    first: row.get::<_, i64>(1)? as u64,
-                    last: row.get::<_, i64>(2)? as u64,
-                },
-                rows: row.get::<_, i64>(3)? as u64,
-            })
-        })?;
-        for row in rows {
-            SetAside::add(&mut found, row?);
+        for row in run(&transaction, &SetAside::ahead(table, limit))?.returned {
+            SetAside::add(&mut found, SetAside::read(row).map_err(as_sql_error)?);
         }
     }
     let highest = meta(&transaction, "highest_id")?;
@@ -103,10 +77,7 @@ fn set_aside(connection: &Connection, now_ms: i64, apply: bool) -> rusqlite::Res
         return Ok(found);
     };
     for SetAside { ids, .. } in &found {
-        transaction.execute(
-            "INSERT INTO ids_aside(node, first, last) VALUES(?1, ?2, ?3)",
-            (ids.node, ids.first as i64, ids.last as i64),
-        )?;
+        run(&transaction, &ids.insert(""))?;
     }
     let highest = highest_id(&transaction)?;
     set_meta(&transaction, "highest_id", highest)?;
