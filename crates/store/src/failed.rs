@@ -4,10 +4,14 @@
 //! request reads a bounded number of rows, and that a page says where the next one begins even if
 //! it has no matches.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
+use super::cold::{ColdRow, ColdStatement, values};
 use super::{
-    ChangeKind, ChangeRow, FoundMessages, MessageHistory, ParkedRow, Reply, Search, Stored,
+    ChangeKind, ChangeRow, FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, Search,
+    StoreError, Stored,
 };
 use smsc_domain::address::normalise;
 use smsc_proto::MessageState;
@@ -70,8 +74,40 @@ pub trait FailedStore {
 // === impl FailedSearch ===
 
 impl FailedSearch {
+    /// What is walked over, the newest first: final states, or messages about which there was an order. It takes the ids
+    /// as `$1` and `$2`, and how many as `$3`.
+    pub(crate) fn walk(&self) -> &'static str {
+        if self.receipts {
+            "SELECT id,
+               max(CASE WHEN kind = 6 AND coalesce(length(body), 0) = 0 THEN 1 ELSE 0 END) AS given_up,
+               max(CASE WHEN kind = 6 AND length(body) = 8 THEN 1 ELSE 0 END) AS again
+             FROM change WHERE id >= $1 AND id < $2 GROUP BY id ORDER BY id DESC LIMIT $3"
+        } else {
+            "SELECT id, state FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        }
+    }
+
+    /// The statement that reads up to [`PAGE`] ids of messages in the requested states, newest first.
+    pub(crate) fn candidates(&self, ids: &Range<u64>) -> ColdStatement {
+        let condition = match (self.receipts, self.replayed) {
+            (false, _) => format!("state IN ({})", self.states()),
+            (true, None) => "given_up = 1".to_owned(),
+            (true, Some(again)) => format!("given_up = 1 AND again = {}", u8::from(again)),
+        };
+        let walk = self.walk();
+        let sql = format!("SELECT id FROM ({walk}) w WHERE {condition} ORDER BY id DESC LIMIT $4");
+        ColdStatement::new(sql, values![ids.start, ids.end, MAX_SCAN, PAGE])
+    }
+
+    /// The ids that [`Self::candidates`] has found.
+    pub(crate) fn found(rows: Vec<ColdRow>) -> Result<Vec<u64>, StoreError> {
+        let rows = rows.into_iter();
+        rows.map(|mut row| row.take("the id of a message"))
+            .collect()
+    }
+
     /// The requested states as numbers of the tables, for `state IN (…)`.
-    pub fn states(&self) -> String {
+    fn states(&self) -> String {
         let one = self.which.state.as_ref().map(std::slice::from_ref);
         let states = one.unwrap_or(&FAILURES);
         let numbers: Vec<String> = states

@@ -9,8 +9,9 @@ use super::connect::Object as Client;
 
 use super::PgStore;
 use super::asides;
+use super::cold::run_all;
 use super::reader::{histories, load};
-use super::record::{PARKED_COLUMNS, id_at, read_parked};
+use super::record::{PARKED_COLUMNS, read_parked};
 use super::search::end_of_walk;
 use crate::damage::DamageLog;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
@@ -36,14 +37,6 @@ impl FailedStore for PgStore {
     }
 }
 
-/// Final states, newest first.
-const WALK: &str = "SELECT id, state FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-
-/// Messages about which there was an order, newest first: whether a receipt was given up, and sent again.
-const CHANGED: &str = "SELECT id, bool_or(kind = 6 AND coalesce(length(body), 0) = 0) AS given_up,
-  bool_or(kind = 6 AND coalesce(length(body), 0) = 8) AS again
-  FROM change WHERE id >= $1 AND id < $2 GROUP BY id ORDER BY id DESC LIMIT $3";
-
 async fn failed(
     client: &Client,
     damage: &DamageLog,
@@ -52,15 +45,16 @@ async fn failed(
     let ids = search.which.ids(&asides::read(&***client).await?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
-        let candidates = candidates(client, search, ids.start, below).await?;
+        let candidates = search.candidates(&(ids.start..below));
+        let candidates = run_all(&***client, &[candidates]).await?;
+        let candidates = FailedSearch::found(candidates.returned)?;
         looked += candidates.len();
         let is_full = candidates.len() == PAGE;
         let next = match candidates.last() {
             Some(last) if is_full => Some(*last),
             _ => {
                 let (from, below) = (ids.start as i64, below as i64);
-                let walk = if search.receipts { CHANGED } else { WALK };
-                end_of_walk(client, walk, &[&from, &below, &MAX_SCAN]).await?
+                end_of_walk(client, search.walk(), &[&from, &below, &MAX_SCAN]).await?
             }
         };
         let loaded = load(client, damage, &candidates)
@@ -74,36 +68,6 @@ async fn failed(
             _ => return Ok(search.page(found, next)),
         }
     }
-}
-
-/// Up to [`PAGE`] ids of messages in the requested states, newest first.
-async fn candidates(
-    client: &Client,
-    search: &FailedSearch,
-    from: u64,
-    below: u64,
-) -> Result<Vec<u64>, StoreError> {
-    let sql = if search.receipts {
-        format!(
-            "SELECT c.id FROM ({CHANGED}) c WHERE c.given_up {} ORDER BY c.id DESC LIMIT $4",
-            match search.replayed {
-                None => "",
-                Some(true) => "AND c.again",
-                Some(false) => "AND NOT c.again",
-            }
-        )
-    } else {
-        format!(
-            "SELECT f.id FROM ({WALK}) f WHERE f.state IN ({}) ORDER BY f.id DESC LIMIT $4",
-            search.states()
-        )
-    };
-    let statement = client.prepare_cached(&sql).await?;
-    let (from, below, most) = (from as i64, below as i64, PAGE as i64);
-    let rows = client
-        .query(&statement, &[&from, &below, &MAX_SCAN, &most])
-        .await?;
-    rows.iter().map(|row| id_at(row, 0)).collect()
 }
 
 async fn unmatched(

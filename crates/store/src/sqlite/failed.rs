@@ -1,19 +1,20 @@
 //! Failed messages and parked receipts, read for the admin API.
 //!
 //! Called on the admin thread. Final states are walked from the newest down, at most
-//! [`MAX_SCAN`] of them per request.
+//! [`MAX_SCAN`](crate::MAX_SCAN) of them per request.
 
 use rusqlite::{Connection, ToSql};
 
 use super::SqliteStore;
 use super::asides;
+use super::cold::{as_sql_error, run};
 use super::reader::{PARKED, history, load, whole};
 use super::record::read_parked;
 use super::schema::sql_failed;
 use super::search::end_of_walk;
 use crate::damage::DamageLog;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
-use crate::{FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply};
+use crate::{FoundMessages, MessageHistory, ParkedRow, Reply};
 
 impl FailedStore for SqliteStore {
     fn failed(&self, search: FailedSearch) -> Reply<FoundMessages> {
@@ -45,7 +46,8 @@ fn failed(
     let ids = search.which.ids(&asides::read(connection)?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
-        let candidates = candidates(connection, search, ids.start, below)?;
+        let candidates = run(connection, &search.candidates(&(ids.start..below)))?;
+        let candidates = FailedSearch::found(candidates.returned).map_err(as_sql_error)?;
         looked += candidates.len();
         let is_full = candidates.len() == PAGE;
         let next = match candidates.last() {
@@ -65,41 +67,6 @@ fn failed(
 
 /// Messages about which there was an order.
 const CHANGED: &str = "(SELECT DISTINCT id FROM change)";
-
-/// Up to [`PAGE`] ids of messages in the requested states, newest first.
-fn candidates(
-    connection: &Connection,
-    search: &FailedSearch,
-    from: u64,
-    below: u64,
-) -> rusqlite::Result<Vec<u64>> {
-    let sql = if search.receipts {
-        format!(
-            "SELECT id FROM (SELECT id, max(kind = 6 AND ifnull(length(body), 0) = 0) AS given_up,
-               max(kind = 6 AND ifnull(length(body), 0) = 8) AS again
-               FROM change WHERE id >= ?1 AND id < ?2 GROUP BY id ORDER BY id DESC LIMIT ?3)
-             WHERE given_up {} ORDER BY id DESC LIMIT ?4",
-            match search.replayed {
-                None => "",
-                Some(true) => "AND again",
-                Some(false) => "AND NOT again",
-            }
-        )
-    } else {
-        format!(
-            "SELECT id FROM (SELECT id, state FROM fin WHERE id >= ?1 AND id < ?2
-               ORDER BY id DESC LIMIT ?3)
-             WHERE state IN ({}) ORDER BY id DESC LIMIT ?4",
-            search.states()
-        )
-    };
-    connection
-        .prepare_cached(&sql)?
-        .query_map((from as i64, below as i64, MAX_SCAN, PAGE as i64), |row| {
-            Ok(row.get::<_, i64>(0)? as u64)
-        })?
-        .collect()
-}
 
 fn unmatched(
     connection: &Connection,
