@@ -29,6 +29,7 @@ use super::transaction::put_dead;
 use super::{PgOptions, runtime, usage};
 use crate::cold::ColdStatement;
 use crate::damage::ListedDamage;
+use crate::meta::MetaRow;
 use crate::moving::{Inventory, MovePart, MovedPage, TABLES};
 use crate::sinks::Listeners;
 use crate::{StoreError, signed};
@@ -459,12 +460,7 @@ async fn meta(transaction: &Transaction<'_>, key: &str) -> Result<Option<u64>, S
 }
 
 async fn set(transaction: &Transaction<'_>, key: &str, value: u64) -> Result<(), StoreError> {
-    transaction
-        .execute(
-            "INSERT INTO meta VALUES($1, $2) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-            &[&key, &(value as i64)],
-        )
-        .await?;
+    run_all(transaction, &[MetaRow::new(key, value as i64).put()]).await?;
     Ok(())
 }
 
