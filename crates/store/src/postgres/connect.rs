@@ -10,7 +10,8 @@ use deadpool::managed::{self, Metrics, RecycleError, RecycleResult};
 use deadpool_postgres::{ClientWrapper, Transaction};
 use rustls::ClientConfig;
 use secrecy::ExposeSecret;
-use tokio_postgres::{Client, Config, IsolationLevel, SimpleQueryMessage};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, Error, IsolationLevel, SimpleQueryMessage};
 
 use super::PgOptions;
 use super::failure::{failed, sql_failed};
@@ -135,6 +136,21 @@ pub async fn begin_slowly(client: &mut Object) -> Result<Transaction<'_>, StoreE
         .batch_execute("SET LOCAL statement_timeout = 0")
         .await?;
     Ok(transaction)
+}
+
+/// Runs one statement in a transaction whose steps are waited for. By itself it could be carried out up to a minute later,
+/// when its caller has long gone on by another host, because the first one was silent and kept it. This way only the COMMIT
+/// can be late, by as much as the server lets a transaction be idle (`write_timeout`), and until then its rows are locked.
+pub async fn execute_in_turn(
+    client: &mut Object,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<u64, Error> {
+    let transaction = client.transaction().await?;
+    let statement = transaction.prepare_cached(sql).await?;
+    let rows = transaction.execute(&statement, parameters).await?;
+    transaction.commit().await?;
+    Ok(rows)
 }
 
 /// A snapshot that several statements share, for reading as long as it takes.

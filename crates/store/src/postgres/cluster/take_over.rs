@@ -18,6 +18,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{IsolationLevel, Statement};
 
 use super::super::PostgresShared;
+use super::super::connect::execute_in_turn;
 use super::super::doubts;
 use super::super::recover::{PAGE, place, read_ids};
 use super::DbError;
@@ -93,24 +94,19 @@ fn unwanted() -> StoreError {
     StoreError::Failed("a later reading of the partitions has taken the place of this one".into())
 }
 
-/// Ends collecting for partitions that were taken over before.
+/// Ends collecting for partitions that were taken over before. Late, it would end that of the reading that follows.
 async fn close(
     shared: &PostgresShared,
     me: Membership,
     wanted: &WantedPartitions,
 ) -> Result<(), DbError> {
-    let client = shared.pool.get().await?;
-    let statement = client
-        .prepare_cached(
-            "UPDATE lease l SET taken = false FROM unnest($1::int[], $2::smallint[]) w(queue, part)
-             WHERE l.kind = $3 AND l.name = w.queue AND l.part = w.part
-               AND l.node = $4 AND l.epoch = $5 AND l.taken",
-        )
-        .await?;
+    let mut client = shared.pool.get().await?;
+    let sql =
+        "UPDATE lease l SET taken = false FROM unnest($1::int[], $2::smallint[]) w(queue, part)
+         WHERE l.kind = $3 AND l.name = w.queue AND l.part = w.part
+           AND l.node = $4 AND l.epoch = $5 AND l.taken";
     let (node, epoch) = me.columns();
-    client
-        .execute(&statement, &wanted.and(&node, &epoch))
-        .await?;
+    execute_in_turn(&mut client, sql, &wanted.and(&node, &epoch)).await?;
     Ok(())
 }
 
