@@ -1,4 +1,5 @@
-//! A host that is silent, keeps what it was sent, and speaks again: what a lane was told not to be committed stays so.
+//! A host that is silent, keeps what it was sent, and speaks again: what a lane was told not to be committed stays so, and a
+//! single statement is not carried out when its caller has given up.
 
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use super::{accept, active, connect_lane, id, open, until};
 use bytes::Bytes;
 use smsc::domain::price::Purse;
 use smsc::store::balance::ChargeRow;
+use smsc::store::cluster::ClusterStore as _;
 use smsc::store::{RemoteItem, Store, StoreError, WriteBatch, Written};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -73,4 +75,35 @@ fn late(batch: &WriteBatch) {
     let next = store.write(accept(&[id(2)])).wait();
     assert_eq!(next, Ok(Written::default()));
     assert_eq!(active(&store), [id(2)]);
+}
+
+#[test]
+fn an_order_whose_sender_has_given_up_is_not_left_later() {
+    let database = Database::migrated();
+    let store = open(&database, |options| {
+        options.statement_timeout = Duration::from_secs(60);
+        options.lock_timeout = Duration::from_secs(60);
+    });
+    // The server has the statement, and carries it out when the test lets it.
+    database.query(
+        "CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS
+           'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
+         CREATE TRIGGER hang BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION hang()",
+    );
+    let locker = database.hold("SELECT pg_advisory_xact_lock(1)");
+    let ordered = store.order(vec![2], b"suspend".to_vec());
+    let waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock' AND wait_event = 'advisory'";
+    let session = until("the server has it", || {
+        database.query(waiting).into_iter().next()
+    });
+    drop(store);
+    assert_eq!(ordered.wait(), Err(StoreError::Closed));
+
+    locker.commit();
+    let session = format!("SELECT pid FROM pg_stat_activity WHERE pid = {session}");
+    until("its session has ended", || {
+        database.query(&session).is_empty().then_some(())
+    });
+    assert_eq!(database.query("SELECT count(*) FROM orders"), ["0"]);
 }

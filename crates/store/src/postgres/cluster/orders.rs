@@ -6,22 +6,24 @@
 use std::sync::Arc;
 
 use super::super::PostgresShared;
+use super::super::connect::execute_in_turn;
 use crate::StoreError;
 
 /// Commands that were not taken out for this time are dropped.
 const OUTDATED: &str = "DELETE FROM orders WHERE at < now() - interval '1 minute'";
 
-/// Leaves an order for each of these nodes.
+/// Leaves an order for each of these nodes; none later, when its sender was told that it failed.
 pub async fn order(
     shared: &Arc<PostgresShared>,
     nodes: Vec<u8>,
     body: Vec<u8>,
 ) -> Result<(), StoreError> {
     let nodes: Vec<i16> = nodes.into_iter().map(i16::from).collect();
-    let client = shared.pool.get().await?;
-    client.execute(OUTDATED, &[]).await?;
+    let mut client = shared.pool.get().await?;
+    let outdated = client.prepare_cached(OUTDATED).await?;
+    client.execute(&outdated, &[]).await?;
     let leave = "INSERT INTO orders(node, body) SELECT node, $2 FROM unnest($1::smallint[]) node";
-    client.execute(leave, &[&nodes, &body]).await?;
+    execute_in_turn(&mut client, leave, &[&nodes, &body]).await?;
     Ok(())
 }
 
@@ -31,20 +33,21 @@ pub async fn take(shared: &Arc<PostgresShared>) -> Result<Vec<Vec<u8>>, StoreErr
     let client = shared.pool.get().await?;
     // Looking costs no commit, and nearly always there is nothing.
     let look = client
-        .prepare_cached("SELECT EXISTS(SELECT 1 FROM orders WHERE node = $1)")
+        .prepare_cached("SELECT seq FROM orders WHERE node = $1")
         .await?;
-    let node = i16::from(me.node);
-    if !client
-        .query_one(&look, &[&node])
-        .await?
-        .try_get::<_, bool>(0)?
-    {
+    let found = client.query(&look, &[&i16::from(me.node)]).await?;
+    if found.is_empty() {
         return Ok(Vec::new());
     }
+    let found = found
+        .iter()
+        .map(|row| row.try_get(0))
+        .collect::<Result<Vec<i64>, tokio_postgres::Error>>()?;
+    // These and no others: a host that was silent may delete late, when there are new ones that nobody has read.
     let rows = client
         .query(
-            "DELETE FROM orders WHERE node = $1 RETURNING seq, body",
-            &[&node],
+            "DELETE FROM orders WHERE seq = ANY($1) RETURNING seq, body",
+            &[&found],
         )
         .await?;
     let mut taken = rows
