@@ -176,7 +176,8 @@ pub async fn give(shared: &Arc<PostgresShared>, permit: Permit) {
             .uncertain_permits
             .of(permit.account, me)
             .await;
-        if let Err(error) = try_give(shared, me, permit).await {
+        let (account, number) = (permit.account as i32, permit.number as i32);
+        if let Err(error) = try_give(shared, me, account, &[number]).await {
             let error = StoreError::from(error);
             tracing::debug!(%error, "a bind's permit could not be given back yet");
             release_later(shared, me, &mut uncertain, permit);
@@ -184,19 +185,19 @@ pub async fn give(shared: &Arc<PostgresShared>, permit: Permit) {
     }
 }
 
-/// It is known to be this node's, so nothing has to be waited for.
-async fn try_give(shared: &PostgresShared, me: Membership, permit: Permit) -> Result<(), DbError> {
-    let client = shared.pool.get().await?;
-    let (node, epoch) = me.columns();
-    let (account, numbers) = (permit.account as i32, [permit.number as i32]);
-    let statement = client.prepare_cached(RELEASE).await?;
-    client
-        .execute(
-            &statement,
-            &[&PERMIT, &account, &&numbers[..], &node, &epoch],
-        )
-        .await?;
-    Ok(())
+/// Waits for each step: a single statement that a silent host carries out late would release a permit that was taken again
+/// meanwhile. For the locks of this transaction the next taking waits.
+async fn try_give(
+    shared: &PostgresShared,
+    me: Membership,
+    account: i32,
+    numbers: &[i32],
+) -> Result<(), DbError> {
+    let mut client = shared.pool.get().await?;
+    let transaction = client.transaction().await?;
+    lock_all(&transaction, account).await?;
+    release(&transaction, me, account, numbers).await?;
+    Ok(transaction.commit().await?)
 }
 
 /// Has a permit released that may be this node's, or not.
@@ -225,7 +226,7 @@ async fn settle(shared: Arc<PostgresShared>, me: Membership, account: u32) {
         if numbers.is_empty() || shared.membership() != Some(me) {
             return;
         }
-        if try_settle(&shared, me, account as i32, &numbers)
+        if try_give(&shared, me, account as i32, &numbers)
             .await
             .is_ok()
         {
@@ -233,17 +234,4 @@ async fn settle(shared: Arc<PostgresShared>, me: Membership, account: u32) {
             return;
         }
     }
-}
-
-async fn try_settle(
-    shared: &PostgresShared,
-    me: Membership,
-    account: i32,
-    numbers: &[i32],
-) -> Result<(), DbError> {
-    let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    lock_all(&transaction, account).await?;
-    release(&transaction, me, account, numbers).await?;
-    Ok(transaction.commit().await?)
 }
