@@ -70,21 +70,29 @@ fn node(shared: &PostgresShared) -> i32 {
         .map_or(0, |member| i32::from(member.node))
 }
 
-/// Keeps a block for this node.
+/// Keeps a block for this membership. What a silent host carries out when another process has the number of this node, and
+/// blocks of the same numbers, keeps nothing.
 pub async fn spill_block(
     shared: &PostgresShared,
     queue: u32,
     block: u64,
     octets: &[u8],
 ) -> Result<(), StoreError> {
+    let me = shared.membership().ok_or(StoreError::Fenced)?;
+    let (node, epoch) = (i32::from(me.node), me.epoch as i64);
     let client = shared.reader().await?;
-    client
+    let kept = client
         .execute(
-            "INSERT INTO spill VALUES($1, $2, $3, $4)
+            "INSERT INTO spill(node, queue, block, octets)
+             SELECT $1::int, $2::int, $3::bigint, $4::bytea
+             WHERE EXISTS(SELECT FROM lane WHERE node = $1 AND epoch = $5)
              ON CONFLICT(node, queue, block) DO UPDATE SET octets = excluded.octets",
-            &[&node(shared), &(queue as i32), &(block as i64), &octets],
+            &[&node, &(queue as i32), &(block as i64), &octets, &epoch],
         )
         .await?;
+    if kept == 0 {
+        return Err(StoreError::Fenced);
+    }
     Ok(())
 }
 
