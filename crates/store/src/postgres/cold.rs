@@ -33,10 +33,8 @@ impl ColdTables for PgStore {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
             let mut client = shared.reader().await?;
-            // One statement is a transaction by itself.
-            if statements.len() == 1 {
-                return read(run_all(&**client, &statements).await?);
-            }
+            // Also of one statement: by itself, what removes a token by its name could be carried out late by a host that
+            // was silent, when another one has the name.
             let transaction = client.transaction().await?;
             let change = run_all(&*transaction, &statements).await?;
             transaction.commit().await?;
