@@ -13,7 +13,7 @@ use std::time::Duration;
 use ahash::{AHashMap, AHashSet};
 use deadpool_postgres::Transaction;
 use tokio::time::Instant;
-use tokio_postgres::{GenericClient, Row};
+use tokio_postgres::{Client, GenericClient, Row};
 
 use super::failure::{DbError, failed};
 use super::record::id_at;
@@ -39,6 +39,8 @@ const FORGET_ENDED: &str = "DELETE FROM held h USING fin f WHERE f.id = h.id";
 const RELEASE: &str = "DELETE FROM held WHERE id IN (SELECT h.id FROM held h
     WHERE $1::bigint IS NULL OR h.id = $1 ORDER BY h.id LIMIT $2) RETURNING id";
 
+/// Writes are transactions whose steps are waited for: a single statement could be carried out late by a host that was
+/// silent, against what was ordered since. Only `FORGET_ENDED` is right at any time.
 impl HeldStore for PgStore {
     fn held(&self, after: u64, limit: usize) -> Reply<Vec<HeldMessage>> {
         let shared = Arc::clone(&self.shared);
@@ -73,17 +75,23 @@ impl HeldStore for PgStore {
 
     fn hold(&self, ids: Vec<u64>) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { hold(&**shared.reader().await?, &ids).await })
+        self.shared.ask(async move {
+            let mut client = shared.reader().await?;
+            let transaction = client.transaction().await?;
+            hold(&*transaction, &ids).await?;
+            Ok(transaction.commit().await?)
+        })
     }
 
     fn release_held(&self, id: Option<u64>, limit: usize) -> Reply<Vec<u64>> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
-            let client = shared.reader().await?;
-            let rows = client
+            let mut client = shared.reader().await?;
+            let transaction = client.transaction().await?;
+            let rows = transaction
                 .query(RELEASE, &[&id.map(signed), &signed(limit)])
                 .await?;
+            transaction.commit().await?;
             rows.iter().map(|row| id_at(row, 0)).collect()
         })
     }
@@ -99,12 +107,13 @@ impl HeldStore for PgStore {
     fn end_doubts(&self, of: Option<Vec<Partition>>) -> Reply<()> {
         let shared = Arc::clone(&self.shared);
         self.shared.ask(async move {
-            let client = shared.reader().await?;
+            let mut client = shared.reader().await?;
+            let transaction = client.transaction().await?;
             match of {
-                None => client.execute("DELETE FROM doubtful", &[]).await?,
-                Some(partitions) => end(&**client, &partitions).await?,
+                None => transaction.execute("DELETE FROM doubtful", &[]).await?,
+                Some(partitions) => end(&*transaction, &partitions).await?,
             };
-            Ok(())
+            Ok(transaction.commit().await?)
         })
     }
 }
@@ -126,6 +135,13 @@ pub async fn doubt(client: &impl GenericClient, holder: Membership) -> Result<u6
         .execute(sql, &[&node, &epoch, &signed(lowest_at(now)), &now])
         .await?;
     Ok(doubtful)
+}
+
+/// The same in a transaction of its own, whose steps are waited for.
+pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> Result<(), DbError> {
+    let transaction = client.transaction().await?;
+    doubt(&transaction, holder).await?;
+    Ok(transaction.commit().await?)
 }
 
 /// Doubts the partitions of a node that is about to be removed, if attempts of it may be lost: since it spoke to the

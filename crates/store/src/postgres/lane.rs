@@ -284,9 +284,11 @@ impl PostgresLane {
     }
 
     pub fn session(&self) -> Result<&LaneSession, PostgresFailure> {
-        self.session
-            .as_ref()
-            .ok_or_else(|| PostgresFailure::Lost("not connected".to_owned()))
+        self.session.as_ref().ok_or_else(not_connected)
+    }
+
+    pub fn session_mut(&mut self) -> Result<&mut LaneSession, PostgresFailure> {
+        self.session.as_mut().ok_or_else(not_connected)
     }
 
     pub async fn connect(&mut self) -> Result<(), StoreError> {
@@ -367,6 +369,10 @@ impl PostgresLane {
             self.shared.write_queue.end(pending, Err(error.clone()));
         }
     }
+}
+
+fn not_connected() -> PostgresFailure {
+    PostgresFailure::Lost("not connected".to_owned())
 }
 
 fn refusal(failure: PostgresFailure) -> StoreError {

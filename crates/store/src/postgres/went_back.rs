@@ -232,7 +232,8 @@ impl PostgresLane {
             let holds = self.shared.options.hold_after_step_back;
             if holds {
                 let before = self.kept.confirmed().map_or(member, |(of, _)| of);
-                let doubting = doubts::doubt(&self.session()?.client, before).await;
+                let session = self.session_mut()?;
+                let doubting = doubts::doubt_in_turn(&mut session.client, before).await;
                 doubting
                     .map_err(|error| PostgresFailure::Later(StoreError::from(error).to_string()))?;
             }
