@@ -111,6 +111,9 @@ impl Cluster {
         let most = (self.node.config().postgres.readers / 2).max(1);
         claim.retain(|resource| self.adoptions.allow(resource, most));
         adopt.retain(|resource| self.adoptions.allow(resource, most));
+        // A reading finds out whether its partitions are still this node's. The rest is claimed again: the view may be from
+        // before the end of a release whose answer was lost, and a claim waits for that.
+        claim.extend(adopt.extract_if(.., |one| !matches!(one, LeasedResource::Queue(_))));
         let store = Arc::clone(&self.store);
         let generation = self.node.local_lease.generation();
         let work = async move {
