@@ -1,6 +1,6 @@
 //! The foundation of the actors: supervision, measured mailboxes, connections, locks.
 //!
-//! - [`supervise`]: keeps an actor alive through panics, and escalates when it cannot;
+//! - [`supervise`]: keeps actors and tasks alive through panics, and escalates when it cannot;
 //! - [`timed_mailbox`]: measures how many messages wait for an actor, how long they wait, and how long
 //!   each takes;
 //! - [`link`]: a socket inside an actor, with TLS or without;

@@ -1,27 +1,27 @@
-//! Keeps an actor alive through panics and stops.
+//! Keeps actors and tasks alive through panics and stops.
 //!
 //! `actix::Supervisor` does not survive a panic, so every long-lived actor here runs inside
 //! [`Supervise`]: it polls actix's own `ContextFut` inside `catch_unwind`; after a panic (in a
 //! handler or in a spawned future) or a stop it waits, then restarts the context. The `Addr` and
 //! the queued messages stay. `Supervised::restarting` must rebuild the actor's state.
 //!
+//! What nobody sends a message to is a task ([`start_task`]): work that is begun anew after a panic or an end.
+//!
 //! A panic or an unexpected stop counts against the restart budget; when that is spent, the failure
 //! escalates. With [`AfterStop::Again`] an actor declares beforehand that its stop is expected (a lost
 //! bind) and when to restart it: such a stop never counts.
 
 use std::collections::VecDeque;
-use std::future::Future;
-use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
-use actix::dev::ContextFut;
 use actix::dev::channel::{self, AddressReceiver};
 use actix::{Actor, Addr, ArbiterHandle, Context, Supervised};
+use futures_util::FutureExt as _;
 use tokio::sync::Notify;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::pb::ActorSnapshot;
@@ -68,9 +68,8 @@ pub struct ActorSlot<A: Actor<Context = Context<A>>> {
     receiver: AddressReceiver<A>,
 }
 
-struct Supervise<A: Actor<Context = Context<A>> + Supervised> {
-    fut: ContextFut<A, Context<A>>,
-    pause: Option<Pin<Box<dyn Future<Output = ()>>>>,
+/// What is known of an actor or task while it is kept alive.
+struct Supervise {
     failures: VecDeque<Instant>,
     budget: Budget,
     health: Arc<Health>,
@@ -81,6 +80,41 @@ struct Supervise<A: Actor<Context = Context<A>> + Supervised> {
 pub fn slot<A: Actor<Context = Context<A>>>(capacity: usize) -> (Addr<A>, ActorSlot<A>) {
     let (sender, receiver) = channel::channel(capacity);
     (Addr::new(sender), ActorSlot { receiver })
+}
+
+/// Starts a task on `arbiter`. `work` never ends by itself: after a panic or an end it is called again, with the pauses and the
+/// budget of an actor.
+pub fn start_task(
+    arbiter: &ArbiterHandle,
+    health: Arc<Health>,
+    escalate: Escalate,
+    work: impl AsyncFnMut() + Send + 'static,
+) {
+    arbiter.spawn_fn(move || {
+        actix::spawn(Supervise::new(health, escalate).run(work));
+    });
+}
+
+/// Does `work` again and again, each time after a pause.
+pub async fn every(pause: Duration, mut work: impl AsyncFnMut()) {
+    loop {
+        tokio::time::sleep(pause).await;
+        work().await;
+    }
+}
+
+/// Waits for `time`. A panic of one of `tasks` meanwhile is one of the caller.
+pub async fn watch_for(time: Duration, tasks: &mut JoinSet<()>) {
+    let watch = async {
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
+                resume_unwind(panic);
+            }
+        }
+        std::future::pending::<()>().await;
+    };
+    // It is over when the time is.
+    let _ = tokio::time::timeout(time, watch).await;
 }
 
 // === impl Budget ===
@@ -109,14 +143,17 @@ impl<A: Actor<Context = Context<A>> + Supervised> ActorSlot<A> {
     ) {
         let receiver = self.receiver;
         arbiter.spawn_fn(move || {
-            actix::spawn(Supervise {
-                fut: Context::with_receiver(receiver).into_future(make()),
-                pause: None,
-                failures: VecDeque::new(),
-                budget: Budget::default(),
-                health,
-                escalate,
-            });
+            let mut context = Context::with_receiver(receiver).into_future(make());
+            let (for_actor, mut has_begun) = (Arc::clone(&health), false);
+            let work = async move || {
+                if has_begun && !context.restart() {
+                    // Nobody holds an address any more.
+                    return for_actor.after_stop(AfterStop::End);
+                }
+                has_begun = true;
+                (&mut context).await;
+            };
+            actix::spawn(Supervise::new(health, escalate).run(work));
         });
     }
 }
@@ -180,30 +217,54 @@ impl Health {
 
 // === impl Supervise ===
 
-impl<A: Actor<Context = Context<A>> + Supervised> Supervise<A> {
-    /// The pause before the next start, or `None` if the actor must not start again.
-    fn next_pause(&mut self, panicked: bool) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
-        let (after, wakes) = std::mem::take(&mut *lock(&self.health.after_stop));
-        match (panicked, after) {
-            (false, AfterStop::End) => None,
-            (false, AfterStop::Again(pause)) => {
-                let health = Arc::clone(&self.health);
-                Some(Box::pin(async move {
-                    let woken = health.woken_since(wakes);
-                    match pause {
-                        Some(pause) => {
-                            // The pause ends after its time or with a call of `wake`.
-                            let _ = tokio::time::timeout(pause, woken).await;
-                        }
-                        None => woken.await,
-                    }
-                }))
-            }
-            _ => self.failure_pause(),
+impl Supervise {
+    fn new(health: Arc<Health>, escalate: Escalate) -> Self {
+        Self {
+            failures: VecDeque::new(),
+            budget: Budget::default(),
+            health,
+            escalate,
         }
     }
 
-    fn failure_pause(&mut self) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+    /// Calls `work` until it must not start again.
+    async fn run(mut self, mut work: impl AsyncFnMut()) {
+        loop {
+            let ended = AssertUnwindSafe(work()).catch_unwind().await;
+            if let Err(payload) = &ended {
+                self.note_panic(payload.as_ref());
+            }
+            if !self.may_restart(ended.is_err()).await {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the next start; false if there is none.
+    async fn may_restart(&mut self, panicked: bool) -> bool {
+        let (after, wakes) = std::mem::take(&mut *lock(&self.health.after_stop));
+        match (panicked, after) {
+            (false, AfterStop::End) => return false,
+            (false, AfterStop::Again(pause)) => {
+                let woken = self.health.woken_since(wakes);
+                match pause {
+                    Some(pause) => {
+                        // The pause ends after its time or with a call of `wake`.
+                        let _ = tokio::time::timeout(pause, woken).await;
+                    }
+                    None => woken.await,
+                }
+            }
+            _ => match self.failure_pause() {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return false,
+            },
+        }
+        true
+    }
+
+    /// The pause after a failure, or `None` if the budget is spent.
+    fn failure_pause(&mut self) -> Option<Duration> {
         let now = Instant::now();
         while self
             .failures
@@ -230,7 +291,7 @@ impl<A: Actor<Context = Context<A>> + Supervised> Supervise<A> {
             pause_ms = pause.as_millis() as u64,
             "actor failed, restarting"
         );
-        Some(Box::pin(tokio::time::sleep(pause)))
+        Some(pause)
     }
 
     fn note_panic(&self, payload: &(dyn std::any::Any + Send)) {
@@ -242,51 +303,6 @@ impl<A: Actor<Context = Context<A>> + Supervised> Supervise<A> {
             .unwrap_or_else(|| "panic without a text".to_owned());
         tracing::error!(actor = %self.health.name, panic = %text, "actor panicked");
         *lock(&self.health.last_panic) = text;
-    }
-}
-
-// A ContextFut is Unpin, and so is everything else here.
-impl<A: Actor<Context = Context<A>> + Supervised> Unpin for Supervise<A> {}
-
-impl<A: Actor<Context = Context<A>> + Supervised> Future for Supervise<A> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
-        let this = self.get_mut();
-        loop {
-            if let Some(pause) = &mut this.pause {
-                std::task::ready!(pause.as_mut().poll(cx));
-                this.pause = None;
-                let restarted = std::panic::catch_unwind(AssertUnwindSafe(|| this.fut.restart()));
-                match restarted {
-                    Ok(true) => {}
-                    // Nobody holds an address any more.
-                    Ok(false) => return Poll::Ready(()),
-                    Err(payload) => {
-                        this.note_panic(payload.as_ref());
-                        this.pause = this.next_pause(true);
-                        if this.pause.is_none() {
-                            return Poll::Ready(());
-                        }
-                        continue;
-                    }
-                }
-            }
-            let polled =
-                std::panic::catch_unwind(AssertUnwindSafe(|| Pin::new(&mut this.fut).poll(cx)));
-            let panicked = match polled {
-                Ok(Poll::Pending) => return Poll::Pending,
-                Ok(Poll::Ready(())) => false,
-                Err(payload) => {
-                    this.note_panic(payload.as_ref());
-                    true
-                }
-            };
-            this.pause = this.next_pause(panicked);
-            if this.pause.is_none() {
-                return Poll::Ready(());
-            }
-        }
     }
 }
 

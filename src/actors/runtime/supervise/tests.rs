@@ -253,3 +253,45 @@ async fn an_ended_actor_stays_away() {
     assert!(!fixture.addr.connected());
     assert_eq!(fixture.escalated.load(Ordering::Relaxed), 0);
 }
+
+#[actix::test]
+async fn a_task_begins_again_after_a_panic_and_after_an_end() {
+    tokio::time::pause();
+    let health = Health::new("task");
+    let escalate: Escalate = Arc::new(|name: &str| assert_ne!(name, "task", "escalated"));
+    let starts = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&starts);
+    let work = async move || {
+        let mut tasks: JoinSet<()> = JoinSet::new();
+        match counted.fetch_add(1, Ordering::Relaxed) {
+            0 => panic!("in a task"),
+            1 => return,
+            2 => drop(tasks.spawn_local(async { panic!("in a task of a set") })),
+            _ => {}
+        }
+        watch_for(Duration::from_secs(3600), &mut tasks).await;
+    };
+    let arbiter = actix::Arbiter::current();
+    start_task(&arbiter, Arc::clone(&health), escalate, work);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(starts.load(Ordering::Relaxed), 4);
+    let snapshot = health.snapshot();
+    assert_eq!((snapshot.restarts, snapshot.panics), (3, 2));
+    assert_eq!(snapshot.last_panic, "in a task of a set");
+}
+
+#[actix::test]
+async fn a_task_that_always_panics_escalates() {
+    tokio::time::pause();
+    let escalated = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&escalated);
+    let escalate: Escalate = Arc::new(move |_: &str| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    let arbiter = actix::Arbiter::current();
+    start_task(&arbiter, Health::new("task"), escalate, async || {
+        panic!("each time")
+    });
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(escalated.load(Ordering::Relaxed), 1);
+}
