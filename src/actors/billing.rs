@@ -1,7 +1,7 @@
 //! What accounts may spend and have used: prepaid balances, daily quotas, and sums of usage.
 //!
 //! - [`balance`]: the share of each purse that this node may spend; a `Reservation` charges the messages of a
-//!   batch, and the actor `BlockReclaimer` gives unused blocks back;
+//!   batch, and the task `reclaim_blocks` gives unused blocks back;
 //! - [`usage`]: reads the sums of messages that ended.
 //!
 //! In: batches of Ingest, top-ups and questions of Admin, and the membership from the cluster actor. Out: rows

@@ -7,7 +7,7 @@
 //! and starts again when the database answers.
 //!
 //! Also in this room: [`figures`], what a node publishes with each heartbeat; `counts`, the accounts'
-//! unfinished messages on all nodes; and [`registry`], the actor that publishes binds in Redis.
+//! unfinished messages on all nodes; and [`registry`], the task that publishes binds in Redis.
 //!
 //! In: the view of the database, hints of other nodes, and `LeaveCluster` of `app`. Out: claims and heartbeats
 //! to the database, Adopt-, Release- and DisownPartitions to queues, `SlotsChanged` to the Supervisor, and

@@ -1,13 +1,13 @@
 //! What administrators see and order, and the maintenance of a node.
 //!
 //! - [`admin`]: the actor that serves the HTTP side; [`access`] has the tokens of the API;
-//! - [`settings`]: the configuration in the store, and the actor Follower, which applies new versions;
+//! - [`settings`]: the configuration in the store, and the task that applies new versions;
 //! - [`supervisor`]: the actor that starts queues and outbound binds as the plan says;
-//! - [`damage_keeper`]: the actor that ends messages whose rows are damaged, and lists these;
-//! - [`janitor`]: the actor for retention, and for comparing the store with the queues;
-//! - [`export`]: the actor that makes call detail records of what the store says has ended;
-//! - [`nats_source`]: the actor that makes messages of commands on NATS.
-//! - [`platform_intake`]: the actor that submits what programs put into lists of Redis;
+//! - [`damage_keeper`]: the task that ends messages whose rows are damaged, and lists these;
+//! - [`janitor`]: the task for retention, and for comparing the store with the queues;
+//! - [`export`]: the task that makes call detail records of what the store says has ended;
+//! - [`nats_source`]: the task that makes messages of commands on NATS;
+//! - [`platform_intake`]: the task that submits what programs put into lists of Redis;
 //! - [`platform_roles`]: which node does what for the Redis SMS platform.
 //!
 //! In: questions and orders of the HTTP side and of other nodes, and new versions of the configuration.

@@ -4,7 +4,7 @@
 //! - [`timed_mailbox`]: measures how many messages wait for an actor, how long they wait, and how long
 //!   each takes;
 //! - [`link`]: a socket inside an actor, with TLS or without;
-//! - [`accepting`]: an actor that accepts connections;
+//! - [`accepting`]: accepts connections;
 //! - [`certificates`]: the certificates that this node serves with and presents;
 //! - [`in_turn`]: results of concurrent work, in the order in which it began;
 //! - [`kafka`]: a connection to brokers of Kafka;

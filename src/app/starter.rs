@@ -1,6 +1,6 @@
-//! The actors of a process, started in dependency order.
+//! The actors and tasks of a process, started in dependency order.
 //!
-//! Called by [`super::start`] from top to bottom. Guarantees that an actor is supervised from its start,
+//! Called by [`super::start`] from top to bottom. Guarantees that an actor or task is supervised from its start,
 //! and that queues exist before anybody may submit.
 
 use std::collections::HashMap;
@@ -11,21 +11,19 @@ use anyhow::Context as _;
 
 use super::bootstrap::Bootstrap;
 use super::{CONTROL_MAILBOX, Orders, doors};
-use crate::actors::billing::balance::{BlockReclaimer, NodePurses};
-use crate::actors::cluster::registry::Registry as SessionRegistry;
+use crate::actors::billing::balance::{NodePurses, reclaim_blocks};
+use crate::actors::cluster::registry::register_binds;
 use crate::actors::cluster::{self, Cluster};
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::context::item::Seed;
 use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::{Admin, AdminContext};
-use crate::actors::control::damage_keeper::DamageKeeper;
 use crate::actors::control::export::{self, ArchiveReader, Cdr, Export, Records, SinkStates};
-use crate::actors::control::janitor::Janitor;
 use crate::actors::control::nats_source::{Board, NatsSourceTasks};
-use crate::actors::control::platform_intake::PlatformIntake;
-use crate::actors::control::settings::{Follower, StoredConfiguration};
+use crate::actors::control::settings::{StoredConfiguration, follow_versions};
 use crate::actors::control::supervisor::Supervisor;
+use crate::actors::control::{damage_keeper, janitor, platform_intake};
 use crate::actors::egress::gateway_listener::GatewayListener;
 use crate::actors::egress::given::Gateways;
 use crate::actors::egress::throttle::{self, Throttle};
@@ -56,7 +54,7 @@ use crate::telemetry::traces::Traces;
 /// Threads of sessions, with the Ingest of each.
 pub(super) type Lanes = Vec<(ArbiterHandle, Addr<Ingest>)>;
 
-/// Starts actors on the core arbiter.
+/// Starts actors and tasks on the core arbiter.
 pub(super) struct Starter {
     pub(super) node: Arc<NodeContext>,
     pub(super) configuration: Arc<StoredConfiguration>,
@@ -190,7 +188,23 @@ impl Starter {
         });
     }
 
-    /// An actor that others reach indirectly, or not at all.
+    /// A task on the core arbiter.
+    fn task(&self, name: &str, work: impl AsyncFnMut() + Send + 'static) {
+        self.task_on(&self.core, name, work);
+    }
+
+    fn task_on(
+        &self,
+        arbiter: &ArbiterHandle,
+        name: &str,
+        work: impl AsyncFnMut() + Send + 'static,
+    ) {
+        let health = Health::new(name);
+        self.node.watch(Arc::clone(&health));
+        supervise::start_task(arbiter, health, Arc::clone(&self.escalate), work);
+    }
+
+    /// An actor that others reach by the address that this gives.
     fn control<A>(
         &self,
         name: &str,
@@ -229,7 +243,9 @@ impl Starter {
         if let Some(redis) = redis.clone() {
             self.intake.policy.limiter.share(Arc::clone(&redis));
             self.intake.duplicates.share(Arc::clone(&redis));
-            self.control("registry", |node| SessionRegistry::new(node, redis));
+            let node = Arc::clone(&self.node);
+            let register = async move || register_binds(&node, &redis).await;
+            self.task("registry", register);
         }
         self.resolver("resolver", &self.intake.networks, redis.as_ref());
         self.resolver("imsi resolver", &self.intake.imsis, redis.as_ref());
@@ -270,11 +286,15 @@ impl Starter {
 
     /// Periodic upkeep of the node.
     pub(super) fn upkeep(&self) {
-        let balance = Arc::clone(&self.intake.balance);
-        self.control("balance", |node| BlockReclaimer::new(node, balance));
-        let configuration = Arc::clone(&self.configuration);
-        self.control("janitor", |node| Janitor::new(node, configuration));
-        self.control("damage keeper", DamageKeeper::new);
+        let (node, balance) = (Arc::clone(&self.node), Arc::clone(&self.intake.balance));
+        let reclaim = async move || reclaim_blocks(&node, &balance).await;
+        self.task("balance", reclaim);
+        let (node, configuration) = (Arc::clone(&self.node), Arc::clone(&self.configuration));
+        let maintain = async move || janitor::maintain(&node, &configuration).await;
+        self.task("janitor", maintain);
+        let node = Arc::clone(&self.node);
+        let keep = async move || damage_keeper::keep(&node).await;
+        self.task("damage keeper", keep);
     }
 
     /// The threads of sessions.
@@ -316,7 +336,8 @@ impl Starter {
         let configuration = Arc::clone(&self.configuration);
         let address = supervisor.clone().into();
         configuration.state.set_supervisor(address);
-        self.control("follower", |_| Follower::new(configuration));
+        let follow = async move || follow_versions(&configuration).await;
+        self.task("follower", follow);
         supervisor
     }
 
@@ -366,15 +387,16 @@ impl Starter {
                     protocol: listener.protocol,
                 };
                 let (lanes, connections) = (lanes.clone(), connections.clone());
-                let gate = Arc::clone(&self.gate);
-                self.control(&format!("listener {address}"), move |node| {
-                    Listener::new(node, gate, door, socket, lanes, connections)
-                });
+                let (node, gate) = (Arc::clone(&self.node), Arc::clone(&self.gate));
+                let mut listener = Listener::new(node, gate, door, socket, lanes, connections);
+                let listen = async move || listener.run().await;
+                self.task(&format!("listener {address}"), listen);
             }
         }
         self.gateways(config, lanes)?;
-        let (lanes, gate) = (lanes.clone(), Arc::clone(&self.gate));
-        self.control("outbind", move |node| Outbind::new(node, gate, lanes));
+        let (node, gate) = (Arc::clone(&self.node), Arc::clone(&self.gate));
+        let mut outbind = Outbind::new(node, gate, lanes.clone());
+        self.task("outbind", async move || outbind.run().await);
         Ok(())
     }
 
@@ -389,11 +411,12 @@ impl Starter {
             let socket = take_port(*address, "sgip.listen")?;
             socket.set_nonblocking(true)?;
             let (lanes, open) = (lanes.clone(), open.clone());
-            let (server, gate) = (server.clone(), Arc::clone(&self.gate));
-            let escalate = Arc::clone(&self.escalate);
-            self.control(&format!("gateway listener {address}"), move |node| {
-                GatewayListener::new(node, socket, server, gate, lanes, escalate, open)
-            });
+            let (node, gate) = (Arc::clone(&self.node), Arc::clone(&self.gate));
+            let (server, escalate) = (server.clone(), Arc::clone(&self.escalate));
+            let mut listener =
+                GatewayListener::new(node, socket, server, gate, lanes, escalate, open);
+            let listen = async move || listener.run().await;
+            self.task(&format!("gateway listener {address}"), listen);
         }
         Ok(())
     }
@@ -413,10 +436,10 @@ impl Starter {
             .with_context(|| format!("local.socket: cannot listen on {}", path.display()))?;
         tracing::info!(path = %path.display(), "programs on this machine may connect");
         let arbiters = lanes.iter().map(|(arbiter, _)| arbiter.clone()).collect();
-        let for_actor = Arc::clone(&listening);
-        self.control("local listener", move |node| {
-            local::LocalListener::new(local::LocalContext::new(node, api), for_actor, arbiters)
-        });
+        let context = local::LocalContext::new(Arc::clone(&self.node), api);
+        let mut listener = local::LocalListener::new(context, Arc::clone(&listening), arbiters);
+        let listen = async move || listener.run().await;
+        self.task("local listener", listen);
         Ok(Some(listening))
     }
 
@@ -429,9 +452,9 @@ impl Starter {
     ) {
         let section = &config.redis_platform;
         if let Some(redis) = redis.filter(|_| section.enabled && section.account.is_some()) {
-            self.control("platform intake", move |node| {
-                PlatformIntake::new(node, api, redis)
-            });
+            let node = Arc::clone(&self.node);
+            let take_in = async move || platform_intake::take_in(&node, &api, &redis).await;
+            self.task("platform intake", take_in);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Ingest opens a [`Reservation`] for a batch, charges each message, and stores the charges in the
 //! transaction that stores the messages. With the embedded store, this node holds the whole purse; with a
-//! shared store it holds *blocks* of it (`blocks.rs`), and the [`BlockReclaimer`] gives unused blocks back.
+//! shared store it holds *blocks* of it (`blocks.rs`), and [`reclaim_blocks`] gives unused blocks back.
 //! Invariants: a reservation never exceeds what this node holds, and a message is stored with its charge or
 //! not at all.
 //!
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use tokio::sync::Mutex;
 
-pub use self::block_reclaimer::BlockReclaimer;
+pub use self::block_reclaimer::reclaim_blocks;
 pub use self::orders::{WantedTopUp, add, read, top_ups};
 pub use self::reservation::Reservation;
 

@@ -1,14 +1,13 @@
 //! Publishes this node's binds in Redis, for people and programs that look there.
 //!
-//! Started only when Redis is configured. Everything is written again every [`EVERY`] and expires in
+//! A task, started only when Redis is configured. Everything is written again every [`EVERY`] and expires in
 //! Redis after a minute; changes are written within a second. When Redis is down, nothing is retried
-//! until it is back, and then everything is written.
+//! until it is back, and then everything is written; so it is when the task begins again after a panic.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
@@ -20,15 +19,14 @@ use crate::store::redis::{OperatorBinds, Redis, SessionEntry};
 const EVERY: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_secs(1);
 
-pub struct Registry {
-    node: Arc<NodeContext>,
-    redis: Arc<Redis>,
-    /// Sessions and operators' bind counts as Redis has them.
+/// What Redis has.
+#[derive(Default)]
+struct RegisteredBinds {
     sessions: HashSet<u64>,
+    /// Operators' bind counts.
     health: BTreeMap<String, u32>,
     /// When everything was last written; `None` if Redis may have lost it.
     written: Option<Instant>,
-    writing: bool,
 }
 
 /// What to write, and what Redis has afterwards.
@@ -41,59 +39,44 @@ struct Update {
     whole: bool,
 }
 
-// === impl Registry ===
-
-impl Registry {
-    pub fn new(node: Arc<NodeContext>, redis: Arc<Redis>) -> Self {
-        Self {
-            node,
-            redis,
-            sessions: HashSet::new(),
-            health: BTreeMap::new(),
-            written: None,
-            writing: false,
+/// Writes what has changed once a second, without an end.
+pub async fn register_binds(node: &NodeContext, redis: &Redis) {
+    let mut registered = RegisteredBinds::default();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if redis.is_up() {
+            registered.look(node, redis).await;
         }
     }
+}
 
-    fn look(&mut self, ctx: &mut Context<Self>) {
-        if self.writing || !self.redis.is_up() {
-            return;
-        }
-        let binds = self.node.binds.all();
+// === impl RegisteredBinds ===
+
+impl RegisteredBinds {
+    async fn look(&mut self, node: &NodeContext, redis: &Redis) {
+        let binds = node.binds.all();
         let snapshots: Vec<Arc<BindSnapshot>> =
             binds.iter().map(|port| port.snapshot.get()).collect();
-        let plan = self.node.full_plan();
+        let plan = node.full_plan();
         let operators = plan.operators().map(|operator| operator.config.id.clone());
         let Some(update) = self.update(&snapshots, operators) else {
             return;
         };
-        self.writing = true;
-        let redis = Arc::clone(&self.redis);
-        let node = u32::from(self.node.config().node);
-        let work = async move {
-            let written = redis
-                .register(node, &update.sessions, &update.ended, &update.health)
-                .await;
-            (update, written)
-        };
-        let asked = Instant::now();
-        ctx.spawn(
-            work.into_actor(self)
-                .map(move |(update, written), registry, _| {
-                    registry.writing = false;
-                    match written {
-                        Ok(()) => {
-                            registry.sessions = update.all_sessions;
-                            registry.health = update.all_health;
-                            if update.whole {
-                                registry.written = Some(asked);
-                            }
-                        }
-                        // The client has logged it.
-                        Err(_) => registry.written = None,
-                    }
-                }),
-        );
+        let (number, asked) = (u32::from(node.config().node), Instant::now());
+        let written = redis
+            .register(number, &update.sessions, &update.ended, &update.health)
+            .await;
+        match written {
+            Ok(()) => {
+                self.sessions = update.all_sessions;
+                self.health = update.all_health;
+                if update.whole {
+                    self.written = Some(asked);
+                }
+            }
+            // The client has logged it.
+            Err(_) => self.written = None,
+        }
     }
 
     /// The differences from what Redis has, or everything when that is due. `None`: nothing to write.
@@ -152,21 +135,5 @@ fn entry(bind: &BindSnapshot) -> SessionEntry {
         bind_type: bind.bind_type.clone(),
         peer: bind.peer.clone(),
         since: bind.since,
-    }
-}
-
-impl Actor for Registry {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.run_interval(LOOK, |registry, ctx| registry.look(ctx));
-    }
-}
-
-impl Supervised for Registry {
-    /// Remembers what Redis has; repeats a write that was under way.
-    fn restarting(&mut self, _: &mut Self::Context) {
-        self.writing = false;
-        self.written = None;
     }
 }

@@ -1,11 +1,8 @@
 //! The damage keeper: sees that damaged rows are listed and their messages end, and counts what people should look at.
 //!
-//! Runs on each node beside the janitor, for what readers of this node have come upon.
+//! A task of each node beside the janitor, for what readers of this node have come upon.
 
-use std::sync::Arc;
 use std::time::Duration;
-
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
 use crate::actors::context::NodeContext;
 use crate::actors::receipts::damaged;
@@ -17,48 +14,25 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Rounds in a row after which rows are left that cannot be listed, or whose messages cannot be ended.
 const MOST_IN_VAIN: u32 = 30;
 
-pub struct DamageKeeper {
-    node: Arc<NodeContext>,
-    rounds: u32,
-    /// Rounds in a row that have left something.
-    in_vain: u32,
-}
-
-// === impl DamageKeeper ===
-
-impl DamageKeeper {
-    pub fn new(node: Arc<NodeContext>) -> Self {
-        Self {
-            node,
-            rounds: 0,
-            in_vain: 0,
+/// Looks, and again after a pause, without an end.
+pub async fn keep(node: &NodeContext) {
+    // Rounds in a row that have left something.
+    let mut in_vain = 0;
+    for round in 0_u32.. {
+        let (settled, left) = damaged::settle(node).await;
+        if left == 0 {
+            in_vain = 0;
+        } else if in_vain < MOST_IN_VAIN {
+            in_vain += 1;
+        } else {
+            // The store has a reason that does not pass; they are found again after the next start.
+            drop(node.store.take_damage());
+            in_vain = 0;
         }
-    }
-
-    /// Looks, and again after a pause.
-    fn look_later(&mut self, ctx: &mut Context<Self>) {
-        let node = Arc::clone(&self.node);
-        let gives_up = self.in_vain >= MOST_IN_VAIN;
-        let counts = self.rounds.is_multiple_of(COUNT_EVERY);
-        self.rounds = self.rounds.wrapping_add(1);
-        let work = async move {
-            let (settled, mut left) = damaged::settle(&node).await;
-            if left > 0 && gives_up {
-                // The store has a reason that does not pass; they are found again after the next start.
-                drop(node.store.take_damage());
-                left = 0;
-            }
-            if settled > 0 || counts {
-                count(&node).await;
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
-            left
-        };
-        let then = |left, keeper: &mut Self, ctx: &mut _| {
-            keeper.in_vain = if left == 0 { 0 } else { keeper.in_vain + 1 };
-            keeper.look_later(ctx);
-        };
-        ctx.spawn(work.into_actor(self).map(then));
+        if settled > 0 || round.is_multiple_of(COUNT_EVERY) {
+            count(node).await;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 
@@ -83,13 +57,3 @@ pub(super) fn show_held(node: &NodeContext, counts: HeldCounts) {
     node.metrics.messages_held.set(of(counts.messages));
     node.metrics.partitions_doubtful.set(of(counts.partitions));
 }
-
-impl Actor for DamageKeeper {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        self.look_later(ctx);
-    }
-}
-
-impl Supervised for DamageKeeper {}

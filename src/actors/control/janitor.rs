@@ -1,16 +1,14 @@
-//! Periodic maintenance: moves the low-water mark, applies the retention of texts, messages, the
+//! The task of periodic maintenance: moves the low-water mark, applies the retention of texts, messages, the
 //! audit log and answers to requests with an Idempotency-Key, and compares the store with the queues.
 
 mod compare;
 
-use std::sync::Arc;
 use std::time::Duration;
-
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
 use crate::actors::context::NodeContext;
 use crate::actors::control::export;
 use crate::actors::control::settings::StoredConfiguration;
+use crate::actors::runtime::supervise::every;
 use crate::clock;
 use crate::domain::id;
 use crate::store::Reply;
@@ -36,210 +34,174 @@ const DROP_EVENTS: usize = 1_000;
 /// Texts erased per step.
 const ERASE: usize = 10_000;
 
-pub struct Janitor {
-    node: Arc<NodeContext>,
-    configuration: Arc<StoredConfiguration>,
-    /// Rounds of comparing the store with the queues.
-    rounds: u64,
-    /// Days or messages are being removed, which may take longer than a round.
-    retiring: bool,
+/// Does all of it, without an end.
+pub async fn maintain(node: &NodeContext, configuration: &StoredConfiguration) {
+    tokio::join!(
+        compare_later(node, configuration),
+        sweep_correlations_later(node),
+        advance_later(node),
+        retire_later(node),
+        forget_later(node),
+    );
 }
 
-// === impl Janitor ===
-
-impl Janitor {
-    pub fn new(node: Arc<NodeContext>, configuration: Arc<StoredConfiguration>) -> Self {
-        Self {
-            node,
-            configuration,
-            rounds: 0,
-            retiring: false,
+/// Compares the store with the queues periodically.
+async fn compare_later(node: &NodeContext, configuration: &StoredConfiguration) {
+    for round in 1.. {
+        tokio::time::sleep(node.config().queue.compare_every).await;
+        if !node.local_lease.is_valid() {
+            continue;
+        }
+        match compare::compare(node, &configuration.state, round).await {
+            Ok(put_back) => tracing::debug!(put_back, "store and queues compared"),
+            Err(error) => tracing::warn!(%error, "store and queues could not be compared"),
         }
     }
+}
 
-    /// Compares the store with the queues periodically.
-    fn compare_later(&mut self, ctx: &mut Context<Self>) {
-        let (node, configuration) = (Arc::clone(&self.node), Arc::clone(&self.configuration));
-        self.rounds += 1;
-        let round = self.rounds;
-        let work = async move {
-            tokio::time::sleep(node.config().queue.compare_every).await;
-            if !node.local_lease.is_valid() {
-                return;
-            }
-            match compare::compare(&node, &configuration.state, round).await {
-                Ok(put_back) => tracing::debug!(put_back, "store and queues compared"),
-                Err(error) => tracing::warn!(%error, "store and queues could not be compared"),
-            }
+/// Moves the low-water mark periodically, from the end of one move to the begin of the next.
+async fn advance_later(node: &NodeContext) {
+    let pause = match node.cluster {
+        Some(_) => LOW_WATER_EVERY_SHARED,
+        None => LOW_WATER_EVERY,
+    };
+    let advance = async || {
+        if !node.local_lease.is_janitor() {
+            return;
+        }
+        match node.store.advance_low_water().await {
+            Ok(()) => drop(node.metrics.janitor_rounds.inc()),
+            Err(error) => tracing::error!(%error, "the low-water mark could not be moved"),
+        }
+    };
+    every(pause, advance).await;
+}
+
+/// Sweeps the table of correlations for other programs periodically, if it is enabled.
+async fn sweep_correlations_later(node: &NodeContext) {
+    let Some(cluster) = &node.cluster else {
+        return;
+    };
+    loop {
+        tokio::time::sleep(node.config().correlation.sweep).await;
+        if !node.local_lease.is_janitor() {
+            continue;
+        }
+        let before = match node.config().store.retention.as_millis() as i64 {
+            0 => 0,
+            retention => clock::now_ms() - retention,
         };
-        let then = |(), janitor: &mut Self, ctx: &mut _| janitor.compare_later(ctx);
-        ctx.spawn(work.into_actor(self).map(then));
-    }
-
-    /// Moves the low-water mark periodically, from the end of one move to the begin of the next.
-    fn advance_later(&self, ctx: &mut Context<Self>) {
-        let node = Arc::clone(&self.node);
-        let work = async move {
-            let every = match node.cluster {
-                Some(_) => LOW_WATER_EVERY_SHARED,
-                None => LOW_WATER_EVERY,
-            };
-            tokio::time::sleep(every).await;
-            if !node.local_lease.is_janitor() {
-                return;
-            }
-            match node.store.advance_low_water().await {
-                Ok(()) => drop(node.metrics.janitor_rounds.inc()),
-                Err(error) => tracing::error!(%error, "the low-water mark could not be moved"),
-            }
-        };
-        let then = |(), janitor: &mut Self, ctx: &mut _| janitor.advance_later(ctx);
-        ctx.spawn(work.into_actor(self).map(then));
-    }
-
-    /// What is done every minute beside that.
-    fn round(&mut self, ctx: &mut Context<Self>) {
-        self.retire(ctx);
-        self.erase_texts(ctx);
-        self.forget_audit(ctx);
-        self.forget_keys(ctx);
-        self.forget_records(ctx);
-        self.forget_usage(ctx);
-    }
-
-    /// Deletes old messages, but not those whose events are still to be read.
-    fn retire(&mut self, ctx: &mut Context<Self>) {
-        if self.retiring || !self.node.local_lease.is_janitor() {
-            return;
+        if let Err(error) = cluster.sweep_correlations(before).await {
+            tracing::error!(%error, "smpp.message_correlations could not be swept");
         }
-        self.retiring = true;
-        let node = Arc::clone(&self.node);
-        let work = async move {
-            let (config, now) = (node.config(), clock::now_ms());
-            if let Err(error) = node.store.tend_days().await {
-                tracing::error!(%error, "the partitions of days could not be made or indexed");
-            }
-            drop_events(&node, now - config.outbox.hold.as_millis() as i64).await;
-            let retention = config.store.retention.as_millis() as i64;
-            if retention == 0 {
-                return;
-            }
-            let before = match export::oldest_unread(&node).await {
-                Ok(oldest) => oldest.map_or(now - retention, |at| at.min(now - retention)),
-                Err(error) => return tracing::error!(%error, "waiting events could not be read"),
-            };
-            let failed = "old messages could not be deleted";
-            steps(RETIRE, failed, || node.store.retire(before, RETIRE)).await;
-        };
-        let then = |(), janitor: &mut Self, _: &mut _| janitor.retiring = false;
-        ctx.spawn(work.into_actor(self).map(then));
     }
+}
 
-    /// Deletes the sums of old days.
-    fn forget_usage(&self, ctx: &mut Context<Self>) {
-        let retention = self.node.config().usage.retention.as_millis() as i64;
-        if retention == 0 || !self.node.local_lease.is_janitor() {
-            return;
+/// Deletes old messages every minute. This may take longer, and holds up nothing else.
+async fn retire_later(node: &NodeContext) {
+    tokio::time::sleep(RETIRE_AFTER).await;
+    loop {
+        if node.local_lease.is_janitor() {
+            retire(node).await;
         }
-        let store = Arc::clone(&self.node.store);
-        let before = i32::try_from((clock::now_ms() - retention) / DAY_MS).unwrap_or_default();
-        let failed = "old sums of usage could not be deleted";
-        self.in_steps(ctx, FORGET_RECORDS, failed, move || {
-            store.forget_usage(before, FORGET_RECORDS)
-        });
+        tokio::time::sleep(RETIRE_EVERY).await;
     }
+}
 
-    /// Deletes old records of the table `cdr`.
-    fn forget_records(&self, ctx: &mut Context<Self>) {
-        let retention = self.node.config().cdr.table_retention.as_millis() as i64;
-        if retention == 0 || !self.node.local_lease.is_janitor() {
-            return;
-        }
-        let store = Arc::clone(&self.node.store);
-        let before = clock::now_ms() - retention;
-        let failed = "old CDRs could not be deleted";
-        self.in_steps(ctx, FORGET_RECORDS, failed, move || {
-            store.forget_records(before, FORGET_RECORDS)
-        });
+/// What else is done every minute.
+async fn forget_later(node: &NodeContext) {
+    // Texts whose retention ended while no process ran do not wait another minute.
+    erase_texts(node).await;
+    tokio::time::sleep(RETIRE_AFTER).await;
+    loop {
+        tokio::join!(
+            erase_texts(node),
+            forget_audit(node),
+            forget_keys(node),
+            forget_records(node),
+            forget_usage(node),
+        );
+        tokio::time::sleep(RETIRE_EVERY).await;
     }
+}
 
-    /// Sweeps the table of correlations for other programs periodically, if it is enabled.
-    fn sweep_correlations_later(&self, ctx: &mut Context<Self>) {
-        let Some(cluster) = self.node.cluster.clone() else {
-            return;
-        };
-        let node = Arc::clone(&self.node);
-        let work = async move {
-            let config = node.config();
-            tokio::time::sleep(config.correlation.sweep).await;
-            if !node.local_lease.is_janitor() {
-                return;
-            }
-            let before = match config.store.retention.as_millis() as i64 {
-                0 => 0,
-                retention => clock::now_ms() - retention,
-            };
-            if let Err(error) = cluster.sweep_correlations(before).await {
-                tracing::error!(%error, "smpp.message_correlations could not be swept");
-            }
-        };
-        let then = |(), janitor: &mut Self, ctx: &mut _| janitor.sweep_correlations_later(ctx);
-        ctx.spawn(work.into_actor(self).map(then));
+/// Deletes old messages, but not those whose events are still to be read.
+async fn retire(node: &NodeContext) {
+    let (config, now) = (node.config(), clock::now_ms());
+    if let Err(error) = node.store.tend_days().await {
+        tracing::error!(%error, "the partitions of days could not be made or indexed");
     }
+    drop_events(node, now - config.outbox.hold.as_millis() as i64).await;
+    let retention = config.store.retention.as_millis() as i64;
+    if retention == 0 {
+        return;
+    }
+    let before = match export::oldest_unread(node).await {
+        Ok(oldest) => oldest.map_or(now - retention, |at| at.min(now - retention)),
+        Err(error) => return tracing::error!(%error, "waiting events could not be read"),
+    };
+    let failed = "old messages could not be deleted";
+    steps(RETIRE, failed, || node.store.retire(before, RETIRE)).await;
+}
 
-    fn forget_audit(&self, ctx: &mut Context<Self>) {
-        if !self.node.local_lease.is_janitor() {
-            return;
-        }
-        let retention = self.node.config().http.audit_retention.as_millis() as i64;
-        let below = id::lowest_at(clock::now_ms() - retention);
-        let store = Arc::clone(&self.node.store);
-        let failed = "old entries of the audit log could not be deleted";
-        self.in_steps(ctx, FORGET, failed, move || {
-            store.forget_audit(below, FORGET)
-        });
+/// Deletes the sums of old days.
+async fn forget_usage(node: &NodeContext) {
+    let retention = node.config().usage.retention.as_millis() as i64;
+    if retention == 0 || !node.local_lease.is_janitor() {
+        return;
     }
+    let before = i32::try_from((clock::now_ms() - retention) / DAY_MS).unwrap_or_default();
+    let failed = "old sums of usage could not be deleted";
+    let forget = || node.store.forget_usage(before, FORGET_RECORDS);
+    steps(FORGET_RECORDS, failed, forget).await;
+}
 
-    fn forget_keys(&self, ctx: &mut Context<Self>) {
-        let remembered = self.node.store.stats().idempotency_keys;
-        let gauge = &self.node.metrics.idempotency_keys;
-        gauge.set(i64::try_from(remembered).unwrap_or(i64::MAX));
-        if !self.node.local_lease.is_janitor() {
-            return;
-        }
-        let retention = self.node.config().api.idempotency.as_millis() as i64;
-        let store = Arc::clone(&self.node.store);
-        let before = clock::now_ms() - retention;
-        let failed = "old answers to requests with an Idempotency-Key could not be deleted";
-        self.in_steps(ctx, FORGET_KEYS, failed, move || {
-            store.forget_keys(before, FORGET_KEYS)
-        });
+/// Deletes old records of the table `cdr`.
+async fn forget_records(node: &NodeContext) {
+    let retention = node.config().cdr.table_retention.as_millis() as i64;
+    if retention == 0 || !node.local_lease.is_janitor() {
+        return;
     }
+    let before = clock::now_ms() - retention;
+    let failed = "old CDRs could not be deleted";
+    let forget = || node.store.forget_records(before, FORGET_RECORDS);
+    steps(FORGET_RECORDS, failed, forget).await;
+}
 
-    fn erase_texts(&self, ctx: &mut Context<Self>) {
-        let Some(retention) = self.node.config().store.text_retention else {
-            return;
-        };
-        if !self.node.local_lease.is_janitor() {
-            return;
-        }
-        let store = Arc::clone(&self.node.store);
-        let before = clock::now_ms() - retention.as_millis() as i64;
-        let failed = "old texts could not be erased";
-        self.in_steps(ctx, ERASE, failed, move || store.erase_text(before, ERASE));
+async fn forget_audit(node: &NodeContext) {
+    if !node.local_lease.is_janitor() {
+        return;
     }
+    let retention = node.config().http.audit_retention.as_millis() as i64;
+    let below = id::lowest_at(clock::now_ms() - retention);
+    let failed = "old entries of the audit log could not be deleted";
+    steps(FORGET, failed, || node.store.forget_audit(below, FORGET)).await;
+}
 
-    /// Takes steps of at most `most` until one finds less or fails.
-    fn in_steps(
-        &self,
-        ctx: &mut Context<Self>,
-        most: usize,
-        failed: &'static str,
-        step: impl Fn() -> Reply<u64> + 'static,
-    ) {
-        let work = async move { steps(most, failed, step).await };
-        ctx.spawn(work.into_actor(self));
+async fn forget_keys(node: &NodeContext) {
+    let remembered = node.store.stats().idempotency_keys;
+    let gauge = &node.metrics.idempotency_keys;
+    gauge.set(i64::try_from(remembered).unwrap_or(i64::MAX));
+    if !node.local_lease.is_janitor() {
+        return;
     }
+    let retention = node.config().api.idempotency.as_millis() as i64;
+    let before = clock::now_ms() - retention;
+    let failed = "old answers to requests with an Idempotency-Key could not be deleted";
+    let forget = || node.store.forget_keys(before, FORGET_KEYS);
+    steps(FORGET_KEYS, failed, forget).await;
+}
+
+async fn erase_texts(node: &NodeContext) {
+    let Some(retention) = node.config().store.text_retention else {
+        return;
+    };
+    if !node.local_lease.is_janitor() {
+        return;
+    }
+    let before = clock::now_ms() - retention.as_millis() as i64;
+    let failed = "old texts could not be erased";
+    steps(ERASE, failed, || node.store.erase_text(before, ERASE)).await;
 }
 
 /// Takes steps of at most `most` until one finds less or fails.
@@ -278,26 +240,10 @@ async fn drop_events(node: &NodeContext, before: i64) {
     }
 }
 
-impl Actor for Janitor {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        // Texts whose retention ended while no process ran do not wait another minute.
-        self.erase_texts(ctx);
-        self.compare_later(ctx);
-        self.sweep_correlations_later(ctx);
-        self.advance_later(ctx);
-        ctx.run_later(RETIRE_AFTER, |janitor, ctx| {
-            janitor.round(ctx);
-            ctx.run_interval(RETIRE_EVERY, Self::round);
-        });
-    }
-}
-
-impl Supervised for Janitor {}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::actors::test_support;
     use crate::store::WriteBatch;
@@ -327,7 +273,8 @@ mod tests {
             store.write(batch).await.expect("written");
         }
         tokio::time::pause();
-        Janitor::new(Arc::clone(&node.context), Arc::clone(&node.configuration)).start();
+        let (context, configuration) = (Arc::clone(&node.context), Arc::clone(&node.configuration));
+        actix::spawn(async move { maintain(&context, &configuration).await });
         let shown = &node.context.metrics.idempotency_keys;
         test_support::until("a key is forgotten", || shown.get() == 1).await;
         let kept = store.claim_key(claim(0)).await;

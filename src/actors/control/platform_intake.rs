@@ -1,4 +1,4 @@
-//! The actor PlatformIntake: takes in the ids that programs of the Redis SMS platform put into pending lists.
+//! The task of the platform intake: takes in the ids that programs of the Redis SMS platform put into pending lists.
 //!
 //! On the node that has the role of the sender (`platform_roles.rs`), once a second, or at once when there is more. An id moves from its list
 //! to `list:Processing`, its message is submitted as `redis_platform.account` in a batch with others, and the id
@@ -11,10 +11,7 @@
 mod text;
 
 use std::str;
-use std::sync::Arc;
 use std::time::Duration;
-
-use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 
 use self::text::{NoFields, fields_in};
 use super::export::REFERENCE;
@@ -41,12 +38,6 @@ const LONGEST_ID: usize = 40;
 /// Where messages come from, for traces.
 const PEER: &str = "redis_platform";
 
-pub struct PlatformIntake {
-    node: Arc<NodeContext>,
-    api: AccountApi,
-    redis: Arc<Redis>,
-}
-
 /// What an entry of a list is.
 #[derive(Debug, PartialEq)]
 enum ListEntry<'p> {
@@ -58,11 +49,16 @@ enum ListEntry<'p> {
     Dead(String),
 }
 
-// === impl PlatformIntake ===
-
-impl PlatformIntake {
-    pub fn new(node: Arc<NodeContext>, api: AccountApi, redis: Arc<Redis>) -> Self {
-        Self { node, api, redis }
+/// Takes ids, without an end.
+pub async fn take_in(node: &NodeContext, api: &AccountApi, redis: &Redis) {
+    let mut told = Vec::new();
+    loop {
+        match step(node, api, redis, &mut told).await {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "pending lists cannot be read"),
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
@@ -212,29 +208,3 @@ fn message(account: &AccountPlan, id: &str, fields: &PendingFields) -> Result<Me
     body.carry(&mut message);
     Ok(message)
 }
-
-impl Actor for PlatformIntake {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        let (node, api, redis) = (
-            Arc::clone(&self.node),
-            self.api.clone(),
-            Arc::clone(&self.redis),
-        );
-        let work = async move {
-            let mut told = Vec::new();
-            loop {
-                match step(&node, &api, &redis, &mut told).await {
-                    Ok(true) => continue,
-                    Ok(false) => {}
-                    Err(error) => tracing::warn!(%error, "pending lists cannot be read"),
-                }
-                tokio::time::sleep(PAUSE).await;
-            }
-        };
-        ctx.spawn(work.into_actor(self));
-    }
-}
-
-impl Supervised for PlatformIntake {}

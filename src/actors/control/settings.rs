@@ -2,7 +2,7 @@
 //!
 //! The store is authoritative; the file of a node only seeds an empty store ([`settle`]) and is
 //! compared with it. A change is checked, written as a new version by compare-and-set, and applied here
-//! before it is answered; the other nodes are notified, and also look every second ([`Follower`]).
+//! before it is answered; the other nodes are notified, and also look every second ([`follow_versions`]).
 //! Called by `app` at start and on SIGHUP, by Admin for the API. Invariants: a node applies versions in
 //! order; a version that it cannot apply changes nothing on it and is reported by
 //! [`ConfigState::trouble`].
@@ -19,13 +19,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Actor, ActorFutureExt as _, AsyncContext, Context, Supervised, WrapFuture};
 use serde_json::Value;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::context::remote_command;
 use crate::actors::routing::policy::PolicyState;
+use crate::actors::runtime::supervise::every;
 use crate::clock;
 use crate::config::{Config, ConfigError, ConfigProblem, Keyring};
 use crate::domain::settings::{ResourceKind, ResourceUpdate, Resources, difference, summary};
@@ -452,46 +452,20 @@ async fn blocking<T: Send + 'static>(
 
 // === following ===
 
-/// Looks for versions of which this node was not notified.
-pub struct Follower {
-    configuration: Arc<StoredConfiguration>,
+/// Looks for versions of which this node was not notified, and reads the files with secrets again; without an end.
+pub async fn follow_versions(configuration: &Arc<StoredConfiguration>) {
+    let look = async || {
+        // `follow` logs new problems; the store logs that a database is unreachable.
+        let _ = configuration.follow(false).await;
+        let _ = configuration.policy.refresh(&configuration.node).await;
+    };
+    // What is wrong is logged, and told as `trouble`.
+    let look_at_secrets = async || drop(configuration.refresh_secrets().await);
+    tokio::join!(
+        every(LOOK_EVERY, look),
+        every(SECRETS_EVERY, look_at_secrets)
+    );
 }
-
-impl Follower {
-    pub fn new(configuration: Arc<StoredConfiguration>) -> Self {
-        Self { configuration }
-    }
-
-    /// In a task of its own: while this actor waits for another look it polls nothing else, and both take turns.
-    fn look_at_secrets(&mut self, ctx: &mut Context<Self>) {
-        let configuration = Arc::clone(&self.configuration);
-        // What is wrong is logged, and told as `trouble`.
-        let look = actix::spawn(async move { configuration.refresh_secrets().await });
-        ctx.spawn(look.into_actor(self).map(|_, _, ctx| {
-            ctx.run_later(SECRETS_EVERY, Self::look_at_secrets);
-        }));
-    }
-}
-
-impl Actor for Follower {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.run_interval(LOOK_EVERY, |follower, ctx| {
-            let configuration = Arc::clone(&follower.configuration);
-            let look = async move {
-                // `follow` logs new problems; the store logs that a database is unreachable.
-                let _ = configuration.follow(false).await;
-                let _ = configuration.policy.refresh(&configuration.node).await;
-            };
-            // The next look waits for this one.
-            ctx.wait(look.into_actor(follower));
-        });
-        ctx.run_later(SECRETS_EVERY, Self::look_at_secrets);
-    }
-}
-
-impl Supervised for Follower {}
 
 /// Body of a whole configuration: one list of resources of each kind.
 pub type Lists = Vec<(ResourceKind, Vec<Value>)>;

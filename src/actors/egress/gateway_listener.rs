@@ -1,16 +1,15 @@
 //! Accepts the connections that gateways of SGIP make to us (type 2), and starts a session of their operator for each,
 //! spread over the session arbiters.
 //!
-//! Started by `app`, one for each address of `sgip.listen`. Whose gateway it is says its login (`carrier::admit`). The
+//! A task, started by `app`, one for each address of `sgip.listen`. Whose gateway it is says its login (`carrier::admit`). The
 //! session is one as of a receiver that we have bound, but for who has connected: it ends with the connection. Where
 //! `sgip.tls_cert` is set, TLS comes before the login.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use actix::{Actor, Addr, Arbiter, ArbiterHandle, AsyncContext, Context, Supervised};
+use actix::{Addr, Arbiter, ArbiterHandle};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::carrier;
@@ -18,11 +17,10 @@ use super::given::{Gateways, Given};
 use super::operator_session::SlotOptions;
 use super::spoken_protocol::SpokenProtocol;
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::bind_guard::PERIOD;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
 use crate::actors::ingress::listener::entrance::{self, ConnectionRefused};
-use crate::actors::runtime::accepting::Accepting;
+use crate::actors::runtime::accepting::accept_all;
 use crate::actors::runtime::link::{Wire, tune};
 use crate::actors::runtime::supervise::Escalate;
 use crate::smpp::session::BindType;
@@ -31,6 +29,7 @@ use crate::tls::Server;
 /// What logs and metrics call it.
 const NAME: &str = "sgip";
 
+/// Who accepts at one address.
 pub struct GatewayListener {
     node: Arc<NodeContext>,
     /// Taken before the actors start, so that a taken port is an error of the start.
@@ -66,6 +65,17 @@ impl GatewayListener {
             escalate,
             next: 0,
             open,
+        }
+    }
+
+    /// Lets connections in, without an end; returns only if the socket cannot be used.
+    pub async fn run(&mut self) {
+        let gate = Arc::clone(&self.gate);
+        let listener = self.socket.try_clone().and_then(TcpListener::from_std);
+        let let_in = |(socket, peer)| self.let_in(socket, peer);
+        tokio::select! {
+            () = accept_all("sgip.listen", listener, TcpListener::accept, let_in) => {}
+            () = gate.bind_guard.sum_up_periodically() => {}
         }
     }
 
@@ -147,30 +157,3 @@ async fn enter(
         }
     }
 }
-
-impl Accepting for GatewayListener {
-    type Socket = TcpListener;
-    type Accepted = (TcpStream, SocketAddr);
-
-    const SETTING: &'static str = "sgip.listen";
-
-    async fn accept(listener: Arc<TcpListener>) -> io::Result<Self::Accepted> {
-        listener.accept().await
-    }
-
-    fn admit(&mut self, (socket, peer): Self::Accepted) {
-        self.let_in(socket, peer);
-    }
-}
-
-impl Actor for GatewayListener {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        let listener = self.socket.try_clone().and_then(TcpListener::from_std);
-        self.listen(listener, ctx);
-        ctx.run_interval(PERIOD, |listener, _| listener.gate.bind_guard.sum_up());
-    }
-}
-
-impl Supervised for GatewayListener {}

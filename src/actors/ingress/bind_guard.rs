@@ -14,12 +14,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::actors::runtime::locks::lock;
+use crate::actors::runtime::supervise::every;
 use crate::config::{BindRefusals, Smpp};
 use crate::domain::penalty::{Origin, Penalties};
 use crate::smpp::CommandStatus;
 
 /// How often suppressed lines are summed up.
-pub const PERIOD: Duration = Duration::from_secs(10);
+const PERIOD: Duration = Duration::from_secs(10);
 /// Lines that are logged in one period.
 const LINES: u32 = 20;
 /// Addresses that a sum counts separately.
@@ -145,8 +146,12 @@ impl BindGuard {
         false
     }
 
-    /// Logs a sum of the suppressed lines at the end of a period.
-    pub fn sum_up(&self) {
+    /// Logs a sum of the suppressed lines at the end of each period, without an end.
+    pub async fn sum_up_periodically(&self) {
+        every(PERIOD, async || self.sum_up()).await;
+    }
+
+    fn sum_up(&self) {
         lock(&self.lines).turn(Instant::now());
     }
 }

@@ -1,6 +1,6 @@
 //! Accepts ESMEs' connections and starts a session for each, spread over the session arbiters.
 //!
-//! Started by `app`, one per address. A listener with a [`Door`] that has TLS or load balancers in
+//! A task, started by `app`, one per address. A listener with a [`Door`] that has TLS or load balancers in
 //! front lets them through there first ([`entrance`]), on the thread of the session to be.
 
 mod connections;
@@ -12,16 +12,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use actix::{Actor, Addr, ArbiterHandle, AsyncContext, Context, Supervised};
+use actix::{Actor as _, Addr, ArbiterHandle};
 use tokio::net::{TcpListener, TcpStream};
 
 pub use self::connections::{Admitted, Connections};
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::bind_guard::PERIOD;
 use crate::actors::ingress::esme_session::EsmeSession;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
-use crate::actors::runtime::accepting::Accepting;
+use crate::actors::runtime::accepting::accept_all;
 use crate::actors::runtime::link::{Wire, tune};
 use crate::config::ListenerProtocol;
 use crate::domain::allow::AllowList;
@@ -57,6 +56,7 @@ pub struct Door {
     pub protocol: ListenerProtocol,
 }
 
+/// Who accepts at one address.
 pub struct Listener {
     node: Arc<NodeContext>,
     gate: Arc<Gate>,
@@ -87,6 +87,17 @@ impl Listener {
             lanes,
             next: 0,
             open,
+        }
+    }
+
+    /// Lets connections in, without an end; returns only if the socket cannot be used.
+    pub async fn run(&mut self) {
+        let gate = Arc::clone(&self.gate);
+        let listener = self.socket.try_clone().and_then(TcpListener::from_std);
+        let let_in = |(socket, peer)| self.let_in(socket, peer);
+        tokio::select! {
+            () = accept_all("smpp.listen", listener, TcpListener::accept, let_in) => {}
+            () = gate.bind_guard.sum_up_periodically() => {}
         }
     }
 
@@ -131,21 +142,6 @@ impl Listener {
                 });
             }
         });
-    }
-}
-
-impl Accepting for Listener {
-    type Socket = TcpListener;
-    type Accepted = (TcpStream, SocketAddr);
-
-    const SETTING: &'static str = "smpp.listen";
-
-    async fn accept(listener: Arc<TcpListener>) -> io::Result<Self::Accepted> {
-        listener.accept().await
-    }
-
-    fn admit(&mut self, (socket, peer): Self::Accepted) {
-        self.let_in(socket, peer);
     }
 }
 
@@ -232,15 +228,3 @@ impl Door {
         is_open
     }
 }
-
-impl Actor for Listener {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        let listener = self.socket.try_clone().and_then(TcpListener::from_std);
-        self.listen(listener, ctx);
-        ctx.run_interval(PERIOD, |listener, _| listener.gate.bind_guard.sum_up());
-    }
-}
-
-impl Supervised for Listener {}

@@ -1,7 +1,7 @@
 //! Connects to accounts that are not always bound: when messages wait for an account and no receiver of
 //! it is bound on any node, outbind asks its ESME to bind on our connection (SMPP 3.4 §2.2.1, §4.1.7).
 //!
-//! Runs on every node; the node that holds the account's queue connects. The connection then has a
+//! A task of every node; the node that holds the account's queue connects. The connection then has a
 //! session like any other.
 
 use std::collections::HashMap;
@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{
-    Actor, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Supervised, WrapFuture,
-};
+use actix::{Actor as _, Addr, ArbiterHandle};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
@@ -20,7 +18,7 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::esme_session::EsmeSession;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
-use crate::actors::runtime::supervise::jitter;
+use crate::actors::runtime::supervise::{every, jitter};
 
 const TICK: Duration = Duration::from_millis(500);
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -33,6 +31,7 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(60),
 ];
 
+/// Calls accounts.
 pub struct Outbind {
     node: Arc<NodeContext>,
     gate: Arc<Gate>,
@@ -59,7 +58,12 @@ impl Outbind {
         }
     }
 
-    fn tick(&mut self, ctx: &mut Context<Self>) {
+    /// Looks periodically who is to be called, without an end.
+    pub async fn run(&mut self) {
+        every(TICK, async || self.tick()).await;
+    }
+
+    fn tick(&mut self) {
         if self.node.draining.load(Ordering::Relaxed) || !self.node.local_lease.is_valid() {
             return;
         }
@@ -73,7 +77,7 @@ impl Outbind {
             if self.node.available(account.id) {
                 self.calls.remove(&account.id);
             } else if self.waits(account) && self.may_call(account.id) {
-                self.call(account, address.clone(), ctx);
+                self.call(account, address.clone());
             }
         }
     }
@@ -96,57 +100,37 @@ impl Outbind {
         true
     }
 
-    fn call(&mut self, account: &Arc<AccountPlan>, address: String, ctx: &mut Context<Self>) {
-        let lane = self.turn % self.lanes.len();
+    fn call(&mut self, account: &AccountPlan, address: String) {
+        let (arbiter, ingest) = self.lanes[self.turn % self.lanes.len()].clone();
         self.turn += 1;
         self.node.metrics.outbinds.inc();
+        let (node, gate) = (Arc::clone(&self.node), Arc::clone(&self.gate));
         let system_id = account.config.system_id.clone();
         let password = account.config.outbind_password.clone();
-        let connect = async move {
+        actix::spawn(async move {
             let connected = timeout(CONNECT_WITHIN, TcpStream::connect(&address)).await;
-            (address, connected)
-        };
-        ctx.spawn(
-            connect
-                .into_actor(self)
-                .map(move |(address, connected), act, _| {
-                    let socket = match connected {
-                        Ok(Ok(socket)) => socket,
-                        Ok(Err(error)) => {
-                            tracing::warn!(%system_id, %address, %error, "outbind: no connection");
-                            return;
-                        }
-                        Err(_) => {
-                            tracing::warn!(%system_id, %address, "outbind: no connection in time");
-                            return;
-                        }
-                    };
-                    let (Ok(peer), Ok(socket)) = (socket.peer_addr(), socket.into_std()) else {
-                        return;
-                    };
-                    tracing::info!(%system_id, %address, "outbind");
-                    let (arbiter, ingest) = &act.lanes[lane];
-                    let (node, gate) = (Arc::clone(&act.node), Arc::clone(&act.gate));
-                    let ingest = ingest.clone();
-                    // The socket is registered with the reactor of the thread that will serve it.
-                    arbiter.spawn_fn(move || {
-                        if let Ok(socket) = TcpStream::from_std(socket) {
-                            let session =
-                                EsmeSession::calling(node, gate, ingest, socket, peer, password);
-                            session.start();
-                        }
-                    });
-                }),
-        );
+            let socket = match connected {
+                Ok(Ok(socket)) => socket,
+                Ok(Err(error)) => {
+                    tracing::warn!(%system_id, %address, %error, "outbind: no connection");
+                    return;
+                }
+                Err(_) => {
+                    tracing::warn!(%system_id, %address, "outbind: no connection in time");
+                    return;
+                }
+            };
+            let (Ok(peer), Ok(socket)) = (socket.peer_addr(), socket.into_std()) else {
+                return;
+            };
+            tracing::info!(%system_id, %address, "outbind");
+            // The socket is registered with the reactor of the thread that will serve it.
+            arbiter.spawn_fn(move || {
+                if let Ok(socket) = TcpStream::from_std(socket) {
+                    let session = EsmeSession::calling(node, gate, ingest, socket, peer, password);
+                    session.start();
+                }
+            });
+        });
     }
 }
-
-impl Actor for Outbind {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.run_interval(TICK, |outbind, ctx| outbind.tick(ctx));
-    }
-}
-
-impl Supervised for Outbind {}

@@ -1,12 +1,11 @@
 //! Accepts connections of programs on the same machine, and starts an actor for each, spread over the session arbiters.
 //!
-//! Started by `app` if `local.socket` is set; the path is taken before, so that another server there is an error of the
+//! A task, started by `app` if `local.socket` is set; the path is taken before, so that another server there is an error of the
 //! start. When the node drains, `app` takes the path away, and who has come last is told by its connection.
 
-use std::io;
 use std::sync::Arc;
 
-use actix::{Actor, ArbiterHandle, Context, Supervised};
+use actix::{Actor as _, ArbiterHandle};
 use bytes::BytesMut;
 use tokio::net::{UnixListener, UnixStream};
 
@@ -14,11 +13,12 @@ use super::connection::Connection;
 use super::parting::Parting;
 use super::user::User;
 use super::{LocalConnectionPlace, LocalContext};
-use crate::actors::runtime::accepting::Accepting;
+use crate::actors::runtime::accepting::accept_all;
 use crate::actors::runtime::link::Wire;
 use crate::pb::local::{Reason, put_frame};
 use crate::socket::Listening;
 
+/// Who accepts at the socket.
 pub struct LocalListener {
     door: Arc<LocalContext>,
     listening: Arc<Listening>,
@@ -40,6 +40,13 @@ impl LocalListener {
             arbiters,
             next: 0,
         }
+    }
+
+    /// Lets programs in, without an end; returns only if the socket cannot be used.
+    pub async fn run(&mut self) {
+        let listener = self.listening.listener().and_then(UnixListener::from_std);
+        let let_in = |(socket, _)| self.let_in(socket);
+        accept_all("local.socket", listener, UnixListener::accept, let_in).await;
     }
 
     fn let_in(&mut self, socket: UnixStream) {
@@ -79,35 +86,9 @@ impl LocalListener {
     }
 }
 
-impl Accepting for LocalListener {
-    type Socket = UnixListener;
-    type Accepted = UnixStream;
-
-    const SETTING: &'static str = "local.socket";
-
-    async fn accept(listener: Arc<UnixListener>) -> io::Result<UnixStream> {
-        Ok(listener.accept().await?.0)
-    }
-
-    fn admit(&mut self, socket: UnixStream) {
-        self.let_in(socket);
-    }
-}
-
 /// Begins to serve a connection, on the thread that will go on with it.
 fn start(socket: std::os::unix::net::UnixStream, user: User, admitted: LocalConnectionPlace) {
     if let Ok(socket) = UnixStream::from_std(socket) {
         Connection::new(Wire::Local(socket), user, admitted).start();
     }
 }
-
-impl Actor for LocalListener {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        let listener = self.listening.listener().and_then(UnixListener::from_std);
-        self.listen(listener, ctx);
-    }
-}
-
-impl Supervised for LocalListener {}

@@ -1,13 +1,11 @@
 //! The block reclaimer: once a second it checks all purses and gives unused blocks back.
 //!
-//! Runs on the core arbiter under `supervise`. It has no state of its own: everything is in [`NodePurses`].
+//! A task on the core arbiter. It has no state of its own: everything is in [`NodePurses`].
 //! Does nothing while no account is charged.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-use actix::{Actor, ActorFutureExt, AsyncContext, Context, Supervised, WrapFuture};
 
 use super::{NodePurses, PurseShare};
 use crate::actors::context::NodeContext;
@@ -21,44 +19,20 @@ const KEEP_DAYS: u32 = 7;
 /// Runs between two deletions of old quotas.
 const FORGET_EVERY: u32 = 600;
 
-pub struct BlockReclaimer {
-    node: Arc<NodeContext>,
-    balance: Arc<NodePurses>,
-    looking: bool,
-    looks: u32,
-}
-
-// === impl BlockReclaimer ===
-
-impl BlockReclaimer {
-    pub fn new(node: Arc<NodeContext>, balance: Arc<NodePurses>) -> Self {
-        Self {
-            node,
-            balance,
-            looking: false,
-            looks: 0,
-        }
-    }
-
-    fn look(&mut self, ctx: &mut Context<Self>) {
+/// Looks once a second, without an end.
+pub async fn reclaim_blocks(node: &NodeContext, balance: &NodePurses) {
+    let mut looks = 0_u32;
+    loop {
         // Blocks of an account that is not charged any more may still be here.
-        let has_blocks = self.node.cluster.is_some() && !self.balance.purses.load().is_empty();
-        if self.looking || !(has_blocks || self.node.plan().charges()) {
-            return;
-        }
-        self.looking = true;
-        self.looks = self.looks.wrapping_add(1);
-        let forget = self.looks % FORGET_EVERY == 1 && self.node.local_lease.is_janitor();
-        let (node, balance) = (Arc::clone(&self.node), Arc::clone(&self.balance));
-        let work = async move {
-            if let Err(error) = look(&node, &balance, forget).await {
+        let has_blocks = node.cluster.is_some() && !balance.purses.load().is_empty();
+        if has_blocks || node.plan().charges() {
+            let forget = looks.is_multiple_of(FORGET_EVERY) && node.local_lease.is_janitor();
+            looks = looks.wrapping_add(1);
+            if let Err(error) = look(node, balance, forget).await {
                 tracing::warn!(%error, "balances could not be read");
             }
-        };
-        ctx.spawn(
-            work.into_actor(self)
-                .map(|(), reclaimer, _| reclaimer.looking = false),
-        );
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 
@@ -117,21 +91,5 @@ fn keep(
         held.left()
     } else {
         2 * spent
-    }
-}
-
-impl Actor for BlockReclaimer {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        self.look(ctx);
-        ctx.run_interval(LOOK_EVERY, |reclaimer, ctx| reclaimer.look(ctx));
-    }
-}
-
-impl Supervised for BlockReclaimer {
-    /// Pending requests ended with the actor.
-    fn restarting(&mut self, _: &mut Self::Context) {
-        self.looking = false;
     }
 }

@@ -1,6 +1,6 @@
 //! Files with secrets whose contents change while nothing else does: a rotated password, another Secret of Kubernetes.
 //!
-//! Called by [`Follower`](super::Follower) every few seconds, and after a change that changes nothing else: `smsc apply`
+//! Called by [`follow_versions`](super::follow_versions) every few seconds, and after a change that changes nothing else: `smsc apply`
 //! with a file that names the same files as before. A file that cannot be used, or a key that does not open the store,
 //! leaves what was used before, and holds up no other file.
 
