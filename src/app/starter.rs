@@ -20,7 +20,7 @@ use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::{Admin, AdminContext};
 use crate::actors::control::export::{self, ArchiveReader, Cdr, Export, Records, SinkStates};
-use crate::actors::control::nats_source::{Board, NatsSourceTasks};
+use crate::actors::control::nats_source::{Board, take_commands};
 use crate::actors::control::settings::{StoredConfiguration, follow_versions};
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::control::{damage_keeper, janitor, platform_intake};
@@ -277,10 +277,10 @@ impl Starter {
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
         let archive = ArchiveReader::start(config, &just_ended)?;
         records.archived = archive.as_ref().map(ArchiveReader::archived);
-        let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
-        self.actor_on(&arbiter.handle(), "export", slot, |node, _| {
-            Export::new(node, just_ended, cdr, sinks, archive, redis)
-        });
+        let (arbiter, node) = (Arbiter::new(), Arc::clone(&self.node));
+        let mut export = Export::new(node, just_ended, cdr, sinks, archive, redis);
+        let work = async move || export.run().await;
+        self.task_on(&arbiter.handle(), "export", work);
         Ok((records, arbiter))
     }
 
@@ -343,11 +343,10 @@ impl Starter {
 
     /// Who takes commands from streams, on a thread of its own.
     pub(super) fn sources(&self, api: AccountApi, redis: Option<Arc<Redis>>) -> Arbiter {
-        let (arbiter, (_, slot)) = (Arbiter::new(), supervise::slot(CONTROL_MAILBOX));
+        let (arbiter, node) = (Arbiter::new(), Arc::clone(&self.node));
         let board = Arc::clone(&self.sources);
-        self.actor_on(&arbiter.handle(), "nats sources", slot, |node, _| {
-            NatsSourceTasks::new(node, api, board, redis)
-        });
+        let take = async move || take_commands(&node, &api, &board, redis.as_ref()).await;
+        self.task_on(&arbiter.handle(), "nats sources", take);
         arbiter
     }
 

@@ -1,4 +1,4 @@
-//! The actor Export: reads the outbox of the store, and makes call detail records, sums of usage, events on brokers,
+//! The task Export: reads the outbox of the store, and makes call detail records, sums of usage, events on brokers,
 //! an archive and a mirror in Redis of it.
 //!
 //! Only the node that does the work for all nodes takes events, except those of the mirror in Redis, whose readers have roles
@@ -38,7 +38,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Supervised, WrapFuture};
 use tokio::sync::Mutex;
 
 pub use self::archive::{ArchiveReader, Archived};
@@ -46,21 +45,23 @@ pub use self::erase::Records;
 use self::files::CdrFiles;
 pub(super) use self::platform::REFERENCE;
 use self::platform::{Before, Forwarder, Platform};
-use self::sinks::{RunningSinks, Watch};
+use self::sink_tasks::{count_sinks, publish_all};
+use self::sinks::Watch;
 pub use self::sinks::{SinkStates, sink_backlog};
 use self::step::{ABANDONED, BATCH, Events, ExportError, pause_after};
 use self::usage::Usage;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
 use crate::actors::receipts::just_ended::JustEnded;
+use crate::actors::runtime::supervise::every;
 use crate::clock;
 use crate::config::{CdrFormat, Config};
 use crate::store::outbox::{CdrRow, EventReader, ReaderBacklog, ReaderOutcome, TakenEvents};
 use crate::store::redis::Redis;
 use crate::store::{Store, StoreError, Stored};
 
-/// How often sinks are compared with the plan, and the binds of operators looked at.
-const ADAPT_EVERY: Duration = Duration::from_secs(1);
+/// How often the binds of operators are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often what waits is counted.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 
@@ -80,25 +81,25 @@ enum Output {
     Table,
 }
 
+/// All readers, and what publishes for event sinks.
 pub struct Export {
     node: Arc<NodeContext>,
     just_ended: Arc<JustEnded>,
-    /// `None` where there are no records. Locked by the work under way.
-    cdr: Option<Arc<Mutex<Cdr>>>,
-    /// `None` where usage is not counted. Locked by the work under way.
-    usage: Option<Arc<Mutex<Usage>>>,
-    /// `None` where there is no archive. Locked by the work under way.
-    archive: Option<Arc<Mutex<ArchiveReader>>>,
-    /// The mirror in Redis of ends, and of what happens before; `None` where there is none. Locked by the work under way.
-    platform: Option<Arc<Mutex<Platform>>>,
-    before: Option<Arc<Mutex<Before>>>,
+    /// `None` where there are no records.
+    cdr: Option<Cdr>,
+    /// `None` where usage is not counted.
+    usage: Option<Usage>,
+    /// `None` where there is no archive.
+    archive: Option<ArchiveReader>,
+    /// The mirror in Redis of ends, and of what happens before; `None` where there is none.
+    platform: Option<Platform>,
+    before: Option<Before>,
     /// What happens to reports and keys after the end.
-    forwarder: Option<Arc<Mutex<Forwarder>>>,
-    /// The tasks of event sinks, and what has become of them.
-    sinks: RunningSinks,
+    forwarder: Option<Forwarder>,
+    /// What has become of publishing for event sinks.
     states: Arc<SinkStates>,
     /// The binds of operators.
-    watch: Arc<Mutex<Watch>>,
+    watch: Watch,
 }
 
 /// Who reads events, as configured.
@@ -291,152 +292,102 @@ impl Export {
         redis: Option<Arc<Redis>>,
     ) -> Self {
         let config = node.config();
-        let usage =
-            (config.usage.enabled).then(|| Usage::new(config.node, Arc::clone(&just_ended)));
-        let before = Before::start(&config, redis.clone());
-        let forwarder = Forwarder::start(&config, redis.clone());
-        let platform = Platform::start(&config, &just_ended, redis);
+        let is_counted = config.usage.enabled;
         Self {
-            cdr: cdr.map(|cdr| Arc::new(Mutex::new(cdr))),
-            usage: usage.map(|usage| Arc::new(Mutex::new(usage))),
-            sinks: RunningSinks::default(),
+            cdr,
+            usage: is_counted.then(|| Usage::new(config.node, Arc::clone(&just_ended))),
+            archive,
+            before: Before::start(&config, redis.clone()),
+            forwarder: Forwarder::start(&config, redis.clone()),
+            platform: Platform::start(&config, &just_ended, redis),
             states,
-            watch: Arc::default(),
-            archive: archive.map(|archive| Arc::new(Mutex::new(archive))),
-            platform: platform.map(|platform| Arc::new(Mutex::new(platform))),
-            before: before.map(|before| Arc::new(Mutex::new(before))),
-            forwarder: forwarder.map(|forwarder| Arc::new(Mutex::new(forwarder))),
+            watch: Watch::default(),
             just_ended,
             node,
         }
     }
 
-    /// Lets a reader take step after step, with a pause where there is nothing more to read. `begin`: the work before may
-    /// have ended halfway, by a panic.
-    fn read<R: 'static>(
-        &self,
-        reader: EventReader,
-        one: Option<&Arc<Mutex<R>>>,
-        begin: fn(&mut R),
-        step: impl AsyncFn(&mut R, &NodeContext) -> Result<bool, ExportError> + 'static,
-        ctx: &mut Context<Self>,
-    ) {
-        let Some(one) = one.cloned() else { return };
-        let (node, just_ended) = (Arc::clone(&self.node), Arc::clone(&self.just_ended));
-        let work = async move {
-            let mut one = one.lock().await;
-            begin(&mut one);
-            loop {
-                pause_after(reader, &just_ended, step(&mut one, &node).await).await;
-            }
-        };
-        ctx.spawn(work.into_actor(self));
-    }
-
-    /// Tells sinks of the binds of operators.
-    fn watch_operators(&self, ctx: &mut Context<Self>) {
-        let (node, watch) = (Arc::clone(&self.node), Arc::clone(&self.watch));
-        let work = async move {
-            // The look before may wait for the store.
-            if let Ok(mut watch) = watch.try_lock()
-                && let Err(error) = watch.look(&node).await
-            {
+    /// Lets all of them work, without an end.
+    pub async fn run(&mut self) {
+        // The work before may have ended halfway, by a panic.
+        if let Some(cdr) = &mut self.cdr {
+            cdr.knows_tail = false;
+        }
+        if let Some(archive) = &mut self.archive {
+            archive.begin_anew();
+        }
+        let (node, ended) = (&self.node, &self.just_ended);
+        let (watch, mirror) = (&mut self.watch, EventReader::Platform);
+        let look = async || {
+            if let Err(error) = watch.look(node).await {
                 tracing::warn!(%error, "events of operators could not be written");
             }
         };
-        ctx.spawn(work.into_actor(self));
-    }
-
-    /// Publishes what waits for each reader.
-    fn count(&self, ctx: &mut Context<Self>) {
-        let node = Arc::clone(&self.node);
-        let work = async move {
-            let waiting = if node.local_lease.is_janitor() {
-                backlog(&node).await
-            } else {
-                Ok(Vec::new())
-            };
-            match waiting {
-                Ok(waiting) => {
-                    for reader in waiting_readers(&node.config()) {
-                        let one = waiting.iter().find(|one| one.reader == reader);
-                        if one.is_none() && reader == EventReader::Nats {
-                            node.metrics.forget_reader(reader.name());
-                            continue;
-                        }
-                        let age = one.map_or(0, |one| clock::now_ms() - one.oldest_at);
-                        let events = one.map_or(0, |one| one.events);
-                        node.metrics.events_waiting(reader.name(), events, age);
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "waiting events could not be counted"),
-            }
+        let show = async || {
+            count(node).await;
+            count_sinks(node).await;
         };
-        ctx.spawn(work.into_actor(self));
+        tokio::join!(
+            read(node, ended, EventReader::Cdr, &mut self.cdr, Cdr::step),
+            read(
+                node,
+                ended,
+                EventReader::Usage,
+                &mut self.usage,
+                Usage::step
+            ),
+            read(
+                node,
+                ended,
+                EventReader::Archive,
+                &mut self.archive,
+                ArchiveReader::step
+            ),
+            read(node, ended, mirror, &mut self.platform, Platform::step),
+            read(node, ended, mirror, &mut self.before, Before::step),
+            read(node, ended, mirror, &mut self.forwarder, Forwarder::step),
+            publish_all(node, &self.states),
+            left_by_nats::announce(node),
+            every(COUNT_EVERY, show),
+            every(LOOK_EVERY, look),
+        );
     }
 }
 
-impl Actor for Export {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        let (cdr, archive) = (self.cdr.as_ref(), self.archive.as_ref());
-        self.read(
-            EventReader::Cdr,
-            cdr,
-            |cdr| cdr.knows_tail = false,
-            Cdr::step,
-            ctx,
-        );
-        self.read(
-            EventReader::Usage,
-            self.usage.as_ref(),
-            |_| {},
-            Usage::step,
-            ctx,
-        );
-        self.read(
-            EventReader::Archive,
-            archive,
-            ArchiveReader::begin_anew,
-            ArchiveReader::step,
-            ctx,
-        );
-        self.read(
-            EventReader::Platform,
-            self.platform.as_ref(),
-            |_| {},
-            Platform::step,
-            ctx,
-        );
-        self.read(
-            EventReader::Platform,
-            self.before.as_ref(),
-            |_| {},
-            Before::step,
-            ctx,
-        );
-        self.read(
-            EventReader::Platform,
-            self.forwarder.as_ref(),
-            |_| {},
-            Forwarder::step,
-            ctx,
-        );
-        // The tasks of before a panic are gone.
-        self.sinks = RunningSinks::default();
-        self.adapt_sinks(ctx);
-        let announced = left_by_nats::announce(Arc::clone(&self.node));
-        ctx.spawn(announced.into_actor(self));
-        ctx.run_interval(COUNT_EVERY, |export, ctx| {
-            export.count(ctx);
-            export.count_sinks(ctx);
-        });
-        ctx.run_interval(ADAPT_EVERY, |export, ctx| {
-            export.adapt_sinks(ctx);
-            export.watch_operators(ctx);
-        });
+/// Lets a reader take step after step, with a pause where there is nothing more to read.
+async fn read<R>(
+    node: &NodeContext,
+    just_ended: &JustEnded,
+    reader: EventReader,
+    one: &mut Option<R>,
+    step: impl AsyncFn(&mut R, &NodeContext) -> Result<bool, ExportError>,
+) {
+    let Some(one) = one else { return };
+    loop {
+        pause_after(reader, just_ended, step(one, node).await).await;
     }
 }
 
-impl Supervised for Export {}
+/// Publishes what waits for each reader.
+async fn count(node: &NodeContext) {
+    let waiting = if node.local_lease.is_janitor() {
+        backlog(node).await
+    } else {
+        Ok(Vec::new())
+    };
+    match waiting {
+        Ok(waiting) => {
+            for reader in waiting_readers(&node.config()) {
+                let one = waiting.iter().find(|one| one.reader == reader);
+                if one.is_none() && reader == EventReader::Nats {
+                    node.metrics.forget_reader(reader.name());
+                    continue;
+                }
+                let age = one.map_or(0, |one| clock::now_ms() - one.oldest_at);
+                let events = one.map_or(0, |one| one.events);
+                node.metrics.events_waiting(reader.name(), events, age);
+            }
+        }
+        Err(error) => tracing::warn!(%error, "waiting events could not be counted"),
+    }
+}

@@ -1,4 +1,4 @@
-//! The actor NatsSources: takes commands from streams of NATS JetStream (`[[nats_source]]`, docs/nats.md) and makes
+//! The task of NATS sources: takes commands from streams of NATS JetStream (`[[nats_source]]`, docs/nats.md) and makes
 //! messages of them.
 //!
 //! - [`command`]: what a command says, as a message;
@@ -36,81 +36,61 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, SpawnHandle, Supervised, WrapFuture};
+use tokio::task::{AbortHandle, JoinSet};
 
 pub use self::board::Board;
 
 use self::source::Source;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::account_api::AccountApi;
+use crate::actors::runtime::supervise::watch_for;
 use crate::config::{Config, NatsSource, NodeRole, SourceMode};
 use crate::store::redis::Redis;
 
 /// How often the plan is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-pub struct NatsSourceTasks {
-    node: Arc<NodeContext>,
-    api: AccountApi,
-    board: Arc<Board>,
-    redis: Option<Arc<Redis>>,
-    running: HashMap<String, RunningSource>,
-}
-
 /// A source that commands are taken from.
 struct RunningSource {
     config: NatsSource,
-    work: SpawnHandle,
+    task: AbortHandle,
 }
 
-// === impl NatsSourceTasks ===
-
-impl NatsSourceTasks {
-    /// `redis`: where rates of operators are counted; `None` if this node counts them alone.
-    pub fn new(
-        node: Arc<NodeContext>,
-        api: AccountApi,
-        board: Arc<Board>,
-        redis: Option<Arc<Redis>>,
-    ) -> Self {
-        Self {
-            node,
-            api,
-            board,
-            redis,
-            running: HashMap::new(),
-        }
-    }
-
-    /// Starts and stops sources as the plan says. What a source that is stopped has under way goes on to its end.
-    fn follow(&mut self, ctx: &mut Context<Self>) {
-        let config = self.node.config();
+/// Takes commands from the sources of the plan, whatever it is, without an end. What a source that is stopped has under
+/// way goes on to its end. `redis`: where rates of operators are counted; `None` if this node counts them alone.
+pub async fn take_commands(
+    node: &NodeContext,
+    api: &AccountApi,
+    board: &Board,
+    redis: Option<&Arc<Redis>>,
+) {
+    let mut running: HashMap<String, RunningSource> = HashMap::new();
+    let mut tasks = JoinSet::new();
+    loop {
+        let config = node.config();
         let wanted = wanted(&config);
-        self.running.retain(|name, running| {
-            let stays = wanted.iter().any(|one| **one == running.config);
+        running.retain(|name, source| {
+            let stays = wanted.iter().any(|one| **one == source.config);
             if !stays {
-                ctx.cancel_future(running.work);
-                self.board.remove(name);
+                source.task.abort();
+                board.remove(name);
             }
             stays
         });
         for one in wanted {
-            if self.running.contains_key(&one.name) {
+            if running.contains_key(&one.name) {
                 continue;
             }
-            let standing = self.board.add(&one.name);
+            let standing = board.add(&one.name);
             let (source, waiting, asked) =
-                Source::new(self.api.clone(), one.clone(), standing, self.redis.clone());
+                Source::new(api.clone(), one.clone(), standing, redis.cloned());
             // What is under way when the source is stopped goes on to its end, so these do.
             actix::spawn(submit::run(Arc::downgrade(&source), waiting));
-            actix::spawn(answers::run(self.api.clone(), asked));
-            let work = ctx.spawn(source.run().into_actor(self));
-            let running = RunningSource {
-                config: one.clone(),
-                work,
-            };
-            self.running.insert(one.name.clone(), running);
+            actix::spawn(answers::run(api.clone(), asked));
+            let (config, task) = (one.clone(), tasks.spawn_local(source.run()));
+            running.insert(one.name.clone(), RunningSource { config, task });
         }
+        watch_for(LOOK_EVERY, &mut tasks).await;
     }
 }
 
@@ -124,20 +104,4 @@ fn wanted(config: &Config) -> Vec<&NatsSource> {
         source.enabled && config.cluster.roles.contains(&role)
     };
     config.nats_source.iter().filter(is_here).collect()
-}
-
-impl Actor for NatsSourceTasks {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Self::Context) {
-        self.follow(ctx);
-        ctx.run_interval(LOOK_EVERY, |sources, ctx| sources.follow(ctx));
-    }
-}
-
-impl Supervised for NatsSourceTasks {
-    /// The work went with the context.
-    fn restarting(&mut self, _: &mut Self::Context) {
-        self.running.clear();
-    }
 }

@@ -2,8 +2,6 @@
 //!
 //! [`EventReader::Nats`] and this file can go when no store of such a build is opened any more.
 
-use std::sync::Arc;
-
 use crate::actors::context::NodeContext;
 use crate::config::{EventSink, FORMER_NATS, SinkEventKind, SinkKind};
 use crate::store::outbox::EventReader;
@@ -19,7 +17,7 @@ pub(super) fn replaces_nats(sink: &EventSink) -> bool {
 }
 
 /// Says how many there are, and what becomes of them.
-pub(super) async fn announce(node: Arc<NodeContext>) {
+pub(super) async fn announce(node: &NodeContext) {
     let waiting = match node.store.backlog().await {
         Ok(waiting) => waiting,
         Err(error) => return tracing::warn!(%error, "waiting events could not be counted"),

@@ -18,8 +18,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actix::SpawnHandle;
-
 use self::batch::BATCH;
 use self::broker::Broker;
 use self::event::Publication;
@@ -38,15 +36,6 @@ use crate::store::sinks::SinkBacklog;
 const PAUSE: Duration = Duration::from_millis(500);
 /// Pause after a failure.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
-
-/// The tasks, by the name of their sink.
-#[derive(Default)]
-pub(super) struct RunningSinks(pub(super) HashMap<String, RunningSink>);
-
-pub(super) struct RunningSink {
-    pub(super) plan: Arc<SinkPlan>,
-    pub(super) task: SpawnHandle,
-}
 
 /// Why events were not published; they will be tried again.
 #[derive(Debug, thiserror::Error)]
