@@ -1,4 +1,4 @@
-//! The actors: which rooms they are in, and which messages they send to each other.
+//! The actors and tasks: which rooms they are in, and which messages they send to each other.
 //!
 //! # Rooms
 //!
@@ -6,17 +6,17 @@
 //! lists its actors, what comes in and what goes out.
 //!
 //! ```text
-//! control      Supervisor, Admin, Follower, Janitor, Export: what is ordered, and upkeep
-//! cluster      Cluster, Registry: this node among the others
+//! control      Supervisor, Admin: what is ordered; tasks of upkeep
+//! cluster      Cluster: this node among the others; a task that tells Redis of binds
 //! egress       OperatorSession, GsmInterface, TestTarget, Throttle: the side of operators and handsets
-//! local        LocalListener, Connection: programs on the same machine
+//! local        Connection: programs on the same machine; the task LocalListener
 //! callbacks    CallbackSession: what accounts get by HTTPS
-//! ingress      Listener, Outbind, EsmeSession, Ingest, Responder: the side of accounts
+//! ingress      EsmeSession, Ingest, Responder: the side of accounts; the tasks Listener and Outbind
 //! orders       cancel, replace, move: orders about messages that wait
 //! multipart    Assembly: texts of several messages
 //! queue        Queue: what waits for one destination
 //! receipts     Correlation, Receipts: how messages end, and who hears of it
-//! billing      BlockReclaimer: balances and quotas     ┐
+//! billing      balances and quotas, and their task     ┐
 //! routing      Resolver: policy, networks, addresses   ├ beside each other
 //! session      what sessions of both sides do          ┘
 //! context      what every actor holds: store, plan, addresses, snapshots
@@ -53,9 +53,8 @@
 //!
 //! ```text
 //! Supervisor                       starts queues and binds, follows the plan
-//!  ├─ Listener ── EsmeSession      one per inbound bind        SubmitBatch ─→ Ingest
-//!  ├─ local::LocalListener ── Connection  one per program on the same machine;  SubmitBatch ─→ Ingest
-//!  ├─ Outbind                      dials accounts for which something waits; EsmeSession follows
+//!  ├─ EsmeSession                  one per inbound bind        SubmitBatch ─→ Ingest
+//!  ├─ Connection                   one per program on the same machine;  SubmitBatch ─→ Ingest
 //!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
 //!  ├─ GsmInterface                 one per GSM network on each node; serves its queue like a session
 //!  ├─ CallbackSession              one per account with callbacks; serves its queue like a session
@@ -70,16 +69,31 @@
 //!  ├─ Correlation                  write ─→ store;  ReceiptReply ─→ OperatorSession, GsmInterface
 //!  ├─ Receipts                     FinalBatch ←─ whoever ends messages;  Enqueue ─→ Queue of the account
 //!  ├─ Cluster                      lease and shares;  partitions ─→ Queue, SlotsChanged ─→ Supervisor
-//!  ├─ Registry                     session:*, ops:health:* ─→ Redis, if there is one
-//!  ├─ Follower                     configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
-//!  ├─ BlockReclaimer               gives blocks of balances and quotas back that nobody spends
-//!  ├─ Janitor                      low-water mark, retention of messages and texts
-//!  ├─ Export                       events of the store ─→ call detail records
 //!  └─ Admin                        snapshots and commands for HTTP
 //! ```
 //!
-//! Threads: sessions and Ingest on the session arbiters (one per core), Export on its own, everything else on the
-//! core arbiter, the store on threads of its own. Messages between actors are the structs of
+//! # Tasks
+//!
+//! What nobody sends a message to is an async function that never ends, kept alive as actors are
+//! ([`runtime::supervise`]). By the names that logs and metrics have:
+//!
+//! ```text
+//! listener ADDRESS           accepts connections; EsmeSession follows
+//! gateway listener ADDRESS   accepts connections of gateways of SGIP; OperatorSession follows
+//! local listener             accepts programs on the same machine; Connection follows
+//! outbind                    dials accounts for which something waits; EsmeSession follows
+//! registry                   session:*, ops:health:* ─→ Redis, if there is one
+//! follower                   configuration of the store ─→ plan;  PlanChanged ─→ Supervisor
+//! balance                    gives blocks of balances and quotas back that nobody spends
+//! janitor                    low-water mark, retention of messages and texts
+//! damage keeper              lists damaged rows, and ends their messages
+//! export                     events of the store ─→ call detail records, sinks, archive, Redis
+//! nats sources               commands on NATS ─→ Ingest
+//! platform intake            ids in lists of Redis ─→ Ingest
+//! ```
+//!
+//! Threads: sessions and Ingest on the session arbiters (one per core), export and NATS sources on one of their own
+//! each, everything else on the core arbiter, the store on threads of its own. Messages between actors are the structs of
 //! `proto/smsc/v1`; on the data path each is a batch. HTTP has the Admin run functions instead
 //! ([`control::admin::AdminCall`]). Everything observable is a snapshot that its
 //! actor publishes ([`context::ports::Published`]); the admin API and the tests read the same one.

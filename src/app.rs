@@ -1,4 +1,4 @@
-//! The composition root: opens the store, starts every actor, and stops them again.
+//! The composition root: opens the store, starts every actor and task, and stops them again.
 //!
 //! Reads top-down: [`start`] in dependency order, [`App::run`] until a signal, [`App::stop`] in the
 //! reverse order. Called by `smsc serve` and by tests.

@@ -1,6 +1,6 @@
 //! The side of accounts: how messages come in, and how receipts and MO go out to ESMEs.
 //!
-//! - [`listener`], [`outbind`]: the actors that accept connections of ESMEs, and that connect to them;
+//! - [`listener`], [`outbind`]: the tasks that accept connections of ESMEs, and that connect to them;
 //! - [`gate`], [`bind_guard`], [`verifier`]: which ESMEs may bind, and how others are refused;
 //! - [`esme_session`]: the actor of one inbound bind;
 //! - `client_protocol`, `carrier`: what such a session speaks: SMPP, or CMPP;

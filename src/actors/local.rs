@@ -1,6 +1,6 @@
 //! Programs on the same machine: what comes over the UNIX socket of `[local]`.
 //!
-//! - [`listener`]: the actor that accepts connections;
+//! - [`listener`]: the task that accepts connections;
 //! - [`connection`]: the actor of one connection, from its handshake on;
 //! - [`client`]: what a connection may ask for once it speaks for an account: submit, cancel, list, get;
 //! - [`draft`]: the messages that it submits;

@@ -1,4 +1,4 @@
-//! `[archive]`: finished messages, copied elsewhere before they are deleted. Read by the actor Export
+//! `[archive]`: finished messages, copied elsewhere before they are deleted. Read by the task Export
 //! (`actors/control/export/archive.rs`); docs/archive.md.
 
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! `[[event_sink]]`: who hears of what happens to messages and binds, by a broker.
 //!
-//! Compiled into the plan (`actors/context/plan/sinks.rs`); the actor Export publishes
+//! Compiled into the plan (`actors/context/plan/sinks.rs`); the task Export publishes
 //! (`actors/control/export/sinks.rs`). A subject or topic is a template: [`EventSink::destination_for`] fills it in.
 
 use std::path::PathBuf;

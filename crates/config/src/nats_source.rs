@@ -1,4 +1,4 @@
-//! `[[nats_source]]`: streams of NATS JetStream whose commands become messages. Read by the actor NatsSources
+//! `[[nats_source]]`: streams of NATS JetStream whose commands become messages. Read by the task of NATS sources
 //! (`actors/control/nats_source.rs`).
 
 use std::path::PathBuf;

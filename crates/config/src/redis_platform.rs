@@ -1,5 +1,5 @@
-//! `[redis_platform]`: a mirror of messages in Redis. Read by the actors Export
-//! (`actors/control/export/platform.rs`) and PlatformIntake (`actors/control/platform_intake.rs`);
+//! `[redis_platform]`: a mirror of messages in Redis. Read by the task Export
+//! (`actors/control/export/platform.rs`) and that of the platform intake (`actors/control/platform_intake.rs`);
 //! docs/redis-platform.md.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Tests of the actor Export: records after a crash, from memory and from the store, and what waits.
+//! Tests of the task Export: records after a crash, from memory and from the store, and what waits.
 
 use bytes::Bytes;
 
