@@ -40,8 +40,13 @@ pub async fn maintain(node: &NodeContext, configuration: &StoredConfiguration) {
         compare_later(node, configuration),
         sweep_correlations_later(node),
         advance_later(node),
-        retire_later(node),
-        forget_later(node),
+        // Texts whose retention ended while no process ran do not wait.
+        each_minute(Duration::ZERO, async || erase_texts(node).await),
+        each_minute(RETIRE_AFTER, async || retire(node).await),
+        each_minute(RETIRE_AFTER, async || forget_audit(node).await),
+        each_minute(RETIRE_AFTER, async || forget_keys(node).await),
+        each_minute(RETIRE_AFTER, async || forget_records(node).await),
+        each_minute(RETIRE_AFTER, async || forget_usage(node).await),
     );
 }
 
@@ -97,36 +102,20 @@ async fn sweep_correlations_later(node: &NodeContext) {
     }
 }
 
-/// Deletes old messages every minute. This may take longer, and holds up nothing else.
-async fn retire_later(node: &NodeContext) {
-    tokio::time::sleep(RETIRE_AFTER).await;
+/// Does `work`, first after `begin` and then a minute after each end, however long others take.
+async fn each_minute(begin: Duration, mut work: impl AsyncFnMut()) {
+    tokio::time::sleep(begin).await;
     loop {
-        if node.local_lease.is_janitor() {
-            retire(node).await;
-        }
-        tokio::time::sleep(RETIRE_EVERY).await;
-    }
-}
-
-/// What else is done every minute.
-async fn forget_later(node: &NodeContext) {
-    // Texts whose retention ended while no process ran do not wait another minute.
-    erase_texts(node).await;
-    tokio::time::sleep(RETIRE_AFTER).await;
-    loop {
-        tokio::join!(
-            erase_texts(node),
-            forget_audit(node),
-            forget_keys(node),
-            forget_records(node),
-            forget_usage(node),
-        );
+        work().await;
         tokio::time::sleep(RETIRE_EVERY).await;
     }
 }
 
 /// Deletes old messages, but not those whose events are still to be read.
 async fn retire(node: &NodeContext) {
+    if !node.local_lease.is_janitor() {
+        return;
+    }
     let (config, now) = (node.config(), clock::now_ms());
     if let Err(error) = node.store.tend_days().await {
         tracing::error!(%error, "the partitions of days could not be made or indexed");
