@@ -3,7 +3,7 @@
 //! - [`listener`], [`outbind`]: the tasks that accept connections of ESMEs, and that connect to them;
 //! - [`gate`], [`bind_guard`], [`verifier`]: which ESMEs may bind, and how others are refused;
 //! - [`esme_session`]: the actor of one inbound bind;
-//! - `client_protocol`, `carrier`: what such a session speaks: SMPP, or CMPP;
+//! - `client_protocol`, `client_event`, `carrier`: what such a session speaks: SMPP, or CMPP;
 //! - [`account_api`]: what the HTTP APIs for accounts and the local socket do;
 //! - [`ingest`]: the actor that accepts submissions: checked, routed, charged, durable, answered;
 //! - [`duplicates`]: the guard against repeated submissions;
@@ -18,6 +18,7 @@
 pub mod account_api;
 pub mod bind_guard;
 mod carrier;
+mod client_event;
 mod client_protocol;
 pub mod duplicates;
 pub mod esme_session;

@@ -23,4 +23,3 @@ mod translate;
 
 pub(super) use self::client::CmppClient;
 pub(super) use self::query::day_of;
-pub(super) use self::translate::Submission;

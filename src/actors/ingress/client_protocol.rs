@@ -2,17 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 
-use super::carrier::{CmppClient, Submission};
+use super::carrier::CmppClient;
+use super::client_event::ClientEvent;
 use crate::actors::receipts::shown_id::{Digits, IdNotation};
 use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
 use crate::actors::session::core::CameAs;
-use crate::cmpp::bodies::{Query, QueryResp};
+use crate::cmpp::bodies::QueryResp;
 use crate::config::Account;
 use crate::pb::{PduDialect, SubmitResult};
 use crate::smpp::codec::BadCommandLength;
-use crate::smpp::session::{Event, Session, SessionState, Tick};
+use crate::smpp::session::{Session, SessionState, Tick};
 use crate::smpp::{
     CommandId, CommandStatus, Leniency, OutbindRequest, Pdu, SubmitRespTail, SubmitSm,
     encode_deliver_sm_resp, encode_error_resp, encode_message_resp,
@@ -24,23 +25,6 @@ use crate::smpp::{
 pub(super) enum ClientProtocol {
     Smpp(Session<InFlight>),
     Cmpp(Box<CmppClient>),
-}
-
-/// What a session with a client hears of the protocol that it speaks.
-// Boxing the PDU would cost an allocation for each.
-#[allow(clippy::large_enum_variant)]
-pub(super) enum ClientEvent {
-    /// What SMPP has, or has in the same way.
-    Smpp(Event<InFlight>),
-    /// A CMPP_SUBMIT, to be answered on this number.
-    Submit {
-        sequence: u32,
-        submission: Submission,
-        /// The text of a part that came in GBK, octet for octet.
-        gbk: Option<Bytes>,
-    },
-    /// A CMPP_QUERY, to be answered on this number.
-    CountDay { sequence: u32, query: Query },
 }
 
 /// Calls the same of either.

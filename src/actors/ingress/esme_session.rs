@@ -25,8 +25,9 @@ use self::operations::Operation;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::AccountPlan;
-use crate::actors::ingress::carrier::{self, CmppClient, Submission};
-use crate::actors::ingress::client_protocol::{ClientEvent, ClientProtocol};
+use crate::actors::ingress::carrier::{self, CmppClient};
+use crate::actors::ingress::client_event::{CarriedSubmission, ClientEvent};
+use crate::actors::ingress::client_protocol::ClientProtocol;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Accepted, Ingest};
 use crate::actors::ingress::listener::Admitted;
@@ -182,7 +183,7 @@ impl EsmeSession {
             ClientEvent::Smpp(event) => self.on_smpp_event(event, ctx),
             ClientEvent::Submit {
                 sequence,
-                submission: Submission::One(message),
+                submission: CarriedSubmission::One(message),
                 gbk,
             } => {
                 let message = self.carried(*message, gbk);
@@ -190,7 +191,7 @@ impl EsmeSession {
             }
             ClientEvent::Submit {
                 sequence,
-                submission: Submission::Many(messages),
+                submission: CarriedSubmission::Many(messages),
                 gbk,
             } => self.submit_multi(sequence, *messages, gbk),
             ClientEvent::CountDay { sequence, query } => {

@@ -137,7 +137,7 @@ pub async fn doubt(client: &impl GenericClient, holder: Membership) -> Result<u6
     Ok(doubtful)
 }
 
-/// The same in a transaction of its own, whose steps are waited for.
+/// [`doubt`] in a transaction of its own, whose steps are waited for.
 pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> Result<(), DbError> {
     let transaction = client.transaction().await?;
     doubt(&transaction, holder).await?;

@@ -11,19 +11,20 @@ use super::{
 };
 use crate::actors::context::NodeContext;
 use crate::clock;
+use crate::domain::command_status;
 use crate::domain::trace::{TraceContext, TraceId, TraceStep, span_id};
-use crate::pb::Message;
 use crate::pb::delivery::What;
+use crate::pb::{Message, WatchedStep};
 use crate::telemetry::traces::{Span, SpanSide, fresh_id};
 
 /// One attempt: its span, or what those who watch the message are told.
 #[derive(Debug, Clone)]
 pub struct TracedAttempt {
-    pub(super) message: Message,
+    message: Message,
     /// `None` if the message is only watched.
     context: Option<TraceContext>,
-    pub(super) what: What,
-    pub(super) number: u32,
+    what: What,
+    number: u32,
     /// Unix microseconds.
     started: i64,
 }
@@ -57,6 +58,29 @@ impl TracedAttempt {
         }))
     }
 
+    /// Shows the end to those who watch the message: answered with this status, or not at all.
+    fn show(
+        &self,
+        node: &NodeContext,
+        queue: u32,
+        peer: Option<SocketAddr>,
+        status: Option<u32>,
+        took_us: i64,
+    ) {
+        let what = match self.what {
+            What::Message => "attempt",
+            What::Receipt => "receipt",
+        };
+        node.watches.see(&self.message, queue, || WatchedStep {
+            queue: node.name_of(queue),
+            status: status.map_or_else(|| "no answer".to_owned(), command_status::display),
+            attempt: self.number,
+            latency_ms: u32::try_from(took_us / 1_000).unwrap_or_default(),
+            by: peer.map_or_else(String::new, |peer| peer.to_string()),
+            ..watched::step(node, &self.message, what)
+        });
+    }
+
     /// Ends the attempt. `queue` is the queue that it came from, `peer` the peer that was sent it.
     pub fn end(
         &self,
@@ -74,7 +98,7 @@ impl TracedAttempt {
             AttemptOutcome::Status(status) => Some(status),
             AttemptOutcome::Unanswered => None,
         };
-        watched::attempted(node, self, queue, peer, status, took);
+        self.show(node, queue, peer, status, took);
         let Some(own) = self.context else { return };
         let since = message.waits_since() * 1_000;
         let (name, id, context, link) = match self.what {

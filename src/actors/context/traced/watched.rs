@@ -3,18 +3,14 @@
 //! Each is made only if a watch ([`crate::actors::context::watches`]) is about the message. Steps hold numbers and
 //! states, and no text.
 
-use std::net::SocketAddr;
-
-use super::TracedAttempt;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::address::printable;
 use crate::domain::{command_status, state};
-use crate::pb::delivery::What;
 use crate::pb::{Final, Message, WatchedStep};
 
 /// A step without what only some have.
-fn step(node: &NodeContext, message: &Message, what: &str) -> WatchedStep {
+pub(super) fn step(node: &NodeContext, message: &Message, what: &str) -> WatchedStep {
     WatchedStep {
         at_us: clock::now_us(),
         node: node.ids.node().into(),
@@ -54,33 +50,6 @@ pub fn turned_away(node: &NodeContext, message: &Message, sender: u32, peer: &st
         message: 0,
         sender: node.name_of(sender),
         ..step(node, message, "refused")
-    });
-}
-
-/// An attempt to send a message or a receipt has ended: answered with this status, or not at all.
-pub(super) fn attempted(
-    node: &NodeContext,
-    attempt: &TracedAttempt,
-    queue: u32,
-    peer: Option<SocketAddr>,
-    status: Option<u32>,
-    took_us: i64,
-) {
-    let message = &attempt.message;
-    node.watches.see(message, queue, || WatchedStep {
-        queue: node.name_of(queue),
-        status: status.map_or_else(|| "no answer".to_owned(), command_status::display),
-        attempt: attempt.number,
-        latency_ms: u32::try_from(took_us / 1_000).unwrap_or_default(),
-        by: peer.map_or_else(String::new, |peer| peer.to_string()),
-        ..step(
-            node,
-            message,
-            match attempt.what {
-                What::Message => "attempt",
-                What::Receipt => "receipt",
-            },
-        )
     });
 }
 

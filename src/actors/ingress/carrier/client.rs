@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::translate::{deliver_of, unwritable};
 use crate::actors::context::NodeContext;
-use crate::actors::ingress::client_protocol::ClientEvent;
+use crate::actors::ingress::client_event::ClientEvent;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::runtime::link::keep;
 use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};

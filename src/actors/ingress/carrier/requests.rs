@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::client::{ClientRequest, CmppClient};
 use super::numbers::{msg_id_of, number_of};
 use super::translate::{is_cut, recipients_of, refusal_of, submission_of};
-use crate::actors::ingress::client_protocol::ClientEvent;
+use crate::actors::ingress::client_event::ClientEvent;
 use crate::actors::receipts::shown_id;
 use crate::carrier::fields::Widened;
 use crate::carrier::text;

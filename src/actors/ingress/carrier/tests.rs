@@ -4,7 +4,8 @@ use bytes::Bytes;
 
 use super::client::proven;
 use super::numbers::msg_id_of;
-use super::translate::{Submission, deliver_of, refusal_of, submission_of};
+use super::translate::{deliver_of, refusal_of, submission_of};
+use crate::actors::ingress::client_event::CarriedSubmission;
 use crate::actors::session::server_end::receipt;
 use crate::carrier::fields::{Content, Recipients};
 use crate::carrier::link_id::link_id;
@@ -31,7 +32,7 @@ fn submit(recipients: &[&'static str]) -> Submit {
 
 fn one(submit: Submit) -> SubmitSm {
     match submission_of(submit, Cmpp::V30) {
-        Submission::One(message) => *message,
+        CarriedSubmission::One(message) => *message,
         other => panic!("{other:?}"),
     }
 }
@@ -44,7 +45,7 @@ fn a_submit_is_one_message_or_one_for_many() {
     assert_eq!(message.validity_period, "261126103000032+");
     assert_eq!(message.schedule_delivery_time, "261125103000032+");
     assert_eq!((message.registered_delivery, message.data_coding), (1, 0));
-    let Submission::Many(many) = submission_of(submit(&["1", "2"]), Cmpp::V30) else {
+    let CarriedSubmission::Many(many) = submission_of(submit(&["1", "2"]), Cmpp::V30) else {
         panic!("two recipients");
     };
     let to = |number: &'static str| DestAddress::Sme {
@@ -63,7 +64,7 @@ fn a_submit_is_one_message_or_one_for_many() {
             ..submit(&["1"])
         };
         match submission_of(submit, version) {
-            Submission::One(message) => link_id(&message),
+            CarriedSubmission::One(message) => link_id(&message),
             other => panic!("{other:?}"),
         }
     };

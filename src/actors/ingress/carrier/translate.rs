@@ -5,6 +5,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::numbers::msg_id_of;
+use crate::actors::ingress::client_event::CarriedSubmission;
 use crate::actors::receipts::shown_id;
 use crate::actors::session::server_end::{carrying, china, esm_class};
 use crate::carrier::fields::{Content, Tail, Text, Varying};
@@ -26,14 +27,6 @@ const RECEIPT: u8 = 1;
 /// What a report says when and until: YYMMDDhhmm.
 const MINUTES: &str = "%y%m%d%H%M";
 
-/// A CMPP_SUBMIT in the terms of SMPP.
-#[derive(Debug, PartialEq)]
-pub(in crate::actors::ingress) enum Submission {
-    One(Box<SubmitSm>),
-    /// One message to several recipients.
-    Many(Box<SubmitMulti>),
-}
-
 /// The recipients of a CMPP_SUBMIT, and what is there and is no number: to anything else nothing can be sent, whatever
 /// routes say of names.
 pub(super) fn recipients_of(submit: &mut Submit) -> (usize, Vec<Bytes>) {
@@ -54,7 +47,7 @@ pub(super) fn is_cut(submit: &Submit) -> bool {
 }
 
 /// What a CMPP_SUBMIT of this version asks for.
-pub(super) fn submission_of(submit: Submit, version: Cmpp) -> Submission {
+pub(super) fn submission_of(submit: Submit, version: Cmpp) -> CarriedSubmission {
     let has_header = submit.tp_udhi & 1 != 0;
     let content = submit.msg_content.0;
     let (data_coding, content) = text::for_smpp(submit.msg_fmt, content, has_header);
@@ -84,14 +77,14 @@ pub(super) fn submission_of(submit: Submit, version: Cmpp) -> Submission {
     let mut recipients = submit.dest_terminal_id.0;
     if recipients.len() == 1 {
         message.destination_addr = recipients.remove(0);
-        return Submission::One(Box::new(message));
+        return CarriedSubmission::One(Box::new(message));
     }
     let recipients = recipients.into_iter().map(|number| DestAddress::Sme {
         dest_addr_ton: 0,
         dest_addr_npi: 0,
         destination_addr: number,
     });
-    Submission::Many(Box::new(SubmitMulti {
+    CarriedSubmission::Many(Box::new(SubmitMulti {
         source_addr: message.source_addr,
         dest_address: recipients.collect(),
         esm_class: message.esm_class,

@@ -1,0 +1,33 @@
+//! What a session with a client hears of the protocol that it speaks: SMPP or CMPP.
+
+use bytes::Bytes;
+
+use crate::actors::session::bound::InFlight;
+use crate::cmpp::bodies::Query;
+use crate::smpp::session::Event;
+use crate::smpp::{SubmitMulti, SubmitSm};
+
+/// An event.
+// Boxing the PDU would cost an allocation for each.
+#[allow(clippy::large_enum_variant)]
+pub(super) enum ClientEvent {
+    /// What SMPP has, or has in the same way.
+    Smpp(Event<InFlight>),
+    /// A CMPP_SUBMIT, to be answered on this number.
+    Submit {
+        sequence: u32,
+        submission: CarriedSubmission,
+        /// The text of a part that came in GBK, octet for octet.
+        gbk: Option<Bytes>,
+    },
+    /// A CMPP_QUERY, to be answered on this number.
+    CountDay { sequence: u32, query: Query },
+}
+
+/// A CMPP_SUBMIT in the terms of SMPP.
+#[derive(Debug, PartialEq)]
+pub(super) enum CarriedSubmission {
+    One(Box<SubmitSm>),
+    /// One message to several recipients.
+    Many(Box<SubmitMulti>),
+}
