@@ -138,7 +138,9 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
             )),
         );
     }
-    for warning in &candidate.warnings {
+    // Those of the file were told when it was read.
+    let told = file.validate().unwrap_or_default();
+    for warning in candidate.warnings.iter().filter(|one| !told.contains(one)) {
         tracing::warn!("{warning}");
     }
     let state = ConfigState::new(file, path, keys, settings.version);

@@ -15,7 +15,7 @@ use crate::harness::carrier_client::{
     CarrierClient, NUMBER, SECRET, SHORT_CODE, SOURCE, free_listener, message, with_client,
 };
 use crate::harness::gateway::{AROUND_POISON, Line, PduOf, PickyCarrier};
-use crate::harness::{Peer, Smsc, submit, taken, until};
+use crate::harness::{Listener, Peer, Smsc, submit, taken, until};
 
 #[test]
 fn the_window_of_the_client_is_kept_and_ours_is_as_wide_as_it_sends() {
@@ -46,6 +46,37 @@ fn the_window_of_the_client_is_kept_and_ours_is_as_wide_as_it_sends() {
     scene.client.answer(*sequence, deliver.msg_id, 0);
     scene.client.take();
     assert!(scene.client.line.is_quiet(Duration::from_millis(500)));
+}
+
+#[test]
+fn the_live_view_shows_the_pdus_of_cmpp() {
+    let mut scene = Scene::new(Cmpp::V30, "");
+    let admin = scene.smsc.admin();
+    let binds = admin.get("/v1/binds");
+    let binds = binds["binds"].as_array().unwrap();
+    let bind = binds.iter().find(|bind| bind["name"] == SOURCE).unwrap();
+    let path = format!("/v1/binds/{}/{}/pdus", bind["node"], bind["session"]);
+    let read = admin.with_role("read", "looker");
+    let mut shown = Listener::open(scene.smsc.http(), read.token(), &path);
+    shown.wait_for("begun");
+    scene.client.submit(message(&[NUMBER], 0, b"a secret text"));
+    taken(&mut scene.bind, "one");
+    scene.report("one", "stat:DELIVRD err:000");
+    scene.client.deliver();
+    let steps = shown.steps_until(|step| step["pdu"]["command"] == "CMPP_DELIVER_RESP");
+    let commands = steps.iter().map(|step| step["pdu"]["command"].as_str());
+    let commands: Vec<&str> = commands.flatten().collect();
+    assert_eq!(
+        commands,
+        [
+            "CMPP_SUBMIT",
+            "CMPP_SUBMIT_RESP",
+            "CMPP_DELIVER",
+            "CMPP_DELIVER_RESP"
+        ]
+    );
+    let all = serde_json::to_string(&steps).unwrap();
+    assert!(!all.contains("secret"), "{all}");
 }
 
 #[test]
