@@ -243,6 +243,14 @@ impl PgStore {
         })
     }
 
+    /// Runs something on the store's thread; its result is the answer.
+    fn ask<T: Send + 'static, W>(&self, work: impl FnOnce(Arc<PostgresShared>) -> W) -> Reply<T>
+    where
+        W: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        self.shared.ask(work(Arc::clone(&self.shared)))
+    }
+
     /// Resolves when every write requested before this call has ended.
     pub fn barrier(&self) -> Reply<()> {
         let (answer, reply) = Reply::pair();
@@ -255,9 +263,7 @@ impl PgStore {
     /// # Errors
     /// The database does not answer.
     pub fn now_ms(&self) -> Result<i64, StoreError> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { asides::now_ms(&**shared.reader().await?).await })
+        self.ask(|shared| async move { asides::now_ms(&**shared.reader().await?).await })
             .wait()
     }
 }
@@ -297,9 +303,9 @@ impl Store for PgStore {
     }
 
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { reader::load(&shared.reader().await?, &shared.damage, &ids).await })
+        self.ask(|shared| async move {
+            reader::load(&shared.reader().await?, &shared.damage, &ids).await
+        })
     }
 
     fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
@@ -307,62 +313,49 @@ impl Store for PgStore {
     }
 
     fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { recover::page(&shared, ids, limit).await })
+        self.ask(|shared| async move { recover::page(&shared, ids, limit).await })
     }
 
     fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(
-                async move { reader::parked(&shared.reader().await?, &shared.damage, limit).await },
-            )
-            .wait()
+        self.ask(|shared| async move {
+            reader::parked(&shared.reader().await?, &shared.damage, limit).await
+        })
+        .wait()
     }
 
     fn highest_id(&self) -> Result<u64, StoreError> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { asides::highest_id(&**shared.reader().await?).await })
+        self.ask(|shared| async move { asides::highest_id(&**shared.reader().await?).await })
             .wait()
     }
 
     fn asides(&self) -> Result<Vec<Aside>, StoreError> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { asides::read(&**shared.reader().await?).await })
+        self.ask(|shared| async move { asides::read(&**shared.reader().await?).await })
             .wait()
     }
 
     fn intern(&self, name: &str) -> Result<u32, StoreError> {
-        let shared = Arc::clone(&self.shared);
         let name = name.to_owned();
-        self.shared
-            .ask(async move {
-                let number = upkeep::intern(&mut shared.reader().await?, &name).await?;
-                shared.comparison.remember_name(number, name);
-                Ok(number)
-            })
-            .wait()
+        self.ask(|shared| async move {
+            let number = upkeep::intern(&mut shared.reader().await?, &name).await?;
+            shared.comparison.remember_name(number, name);
+            Ok(number)
+        })
+        .wait()
     }
 
     fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { reader::names(&shared.reader().await?).await })
+        self.ask(|shared| async move { reader::names(&shared.reader().await?).await })
             .wait()
     }
 
     fn history(&self, id: u64) -> Reply<Option<MessageHistory>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { reader::history(&shared.reader().await?, &shared.damage, id).await })
+        self.ask(|shared| async move {
+            reader::history(&shared.reader().await?, &shared.damage, id).await
+        })
     }
 
     fn search(&self, search: Search) -> Reply<FoundMessages> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             search::search(&shared.reader().await?, &shared.damage, &search).await
         })
     }
@@ -373,8 +366,7 @@ impl Store for PgStore {
     }
 
     fn find_correlations(&self, keys: Vec<u128>, since: i64) -> Reply<Vec<Option<u64>>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let ttl = shared.options.correlation_ttl;
             correlations::find(&shared.reader().await?, &keys, ttl, since).await
         })
@@ -386,26 +378,19 @@ impl Store for PgStore {
     }
 
     fn spill_block(&self, queue: u32, block: u64, octets: Vec<u8>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { upkeep::spill_block(&shared, queue, block, &octets).await })
+        self.ask(|shared| async move { upkeep::spill_block(&shared, queue, block, &octets).await })
     }
 
     fn read_block(&self, queue: u32, block: u64) -> Reply<Option<Vec<u8>>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { upkeep::read_block(&shared, queue, block).await })
+        self.ask(|shared| async move { upkeep::read_block(&shared, queue, block).await })
     }
 
     fn forget_blocks(&self, queue: u32, blocks: Range<u64>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { upkeep::forget_blocks(&shared, queue, blocks).await })
+        self.ask(|shared| async move { upkeep::forget_blocks(&shared, queue, blocks).await })
     }
 
     fn advance_low_water(&self) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             if let Err(error) = checksums_from::set(&shared).await {
                 tracing::warn!(%error, "it is not marked from which id on all rows have checksums");
             }
@@ -414,15 +399,11 @@ impl Store for PgStore {
     }
 
     fn tend_days(&self) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { schema::tend_days(&shared).await })
+        self.ask(|shared| async move { schema::tend_days(&shared).await })
     }
 
     fn retire(&self, before: i64, limit: usize) -> Reply<u64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { retention::retire(&shared, before, limit).await })
+        self.ask(|shared| async move { retention::retire(&shared, before, limit).await })
     }
 
     fn backup(&self, _to: &Path) -> Result<(), StoreError> {

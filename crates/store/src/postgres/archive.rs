@@ -5,7 +5,6 @@
 //! created per day partition, when its day is over (see `index_closed_days`).
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::connect::Object as Client;
 use ahash::{AHashMap, AHashSet};
@@ -33,12 +32,10 @@ impl ArchiveStore for PgStore {
         let below = ids.end;
         let mut from = ids.start;
         loop {
-            let shared = Arc::clone(&self.shared);
             let (page, last) = self
-                .shared
-                .ask(
-                    async move { page(&shared.reader().await?, &shared.damage, from, below).await },
-                )
+                .ask(|shared| async move {
+                    page(&shared.reader().await?, &shared.damage, from, below).await
+                })
                 .wait()?;
             let Some(last) = last else { return Ok(()) };
             for exported in page {
@@ -51,15 +48,11 @@ impl ArchiveStore for PgStore {
     }
 
     fn erase_text(&self, before: i64, limit: usize) -> Reply<u64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { erase_texts(&shared, before, limit).await })
+        self.ask(|shared| async move { erase_texts(&shared, before, limit).await })
     }
 
     fn erase_msisdn(&self, digits: String) -> Reply<Erased> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { erase_address(&shared, normalise(digits.as_bytes())).await })
+        self.ask(|shared| async move { erase_address(&shared, normalise(digits.as_bytes())).await })
     }
 }
 

@@ -4,7 +4,6 @@
 //! the lanes, each into its own row, so that no two transactions wait for one another.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use tokio_postgres::{Row, Transaction};
 
@@ -21,15 +20,13 @@ use smsc_domain::price::Purse;
 
 impl BalanceStore for PgStore {
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { purses(&shared, account.map(|account| account as i32)).await })
+        self.ask(
+            |shared| async move { purses(&shared, account.map(|account| account as i32)).await },
+        )
     }
 
     fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<TopUpOutcome> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { top_up(&shared, row, floor).await })
+        self.ask(|shared| async move { top_up(&shared, row, floor).await })
     }
 
     fn top_ups(&self, account: u32, below: u64, limit: usize) -> Reply<Vec<TopUpRow>> {
@@ -37,8 +34,7 @@ impl BalanceStore for PgStore {
     }
 
     fn forget_quotas(&self, day: u32) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let day = day as i32;
             let mut client = shared.reader().await?;
             let transaction = client.transaction().await?;
@@ -54,9 +50,7 @@ impl BalanceStore for PgStore {
 
 impl BlockStore for PgStore {
     fn order_block(&self, order: BlockOrder) -> Reply<i64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { super::cluster::order_block(&shared, order).await })
+        self.ask(|shared| async move { super::cluster::order_block(&shared, order).await })
     }
 }
 

@@ -104,40 +104,28 @@ impl ClusterStore for PgStore {
         lease: Duration,
         preferred: Option<u8>,
     ) -> Result<Membership, StoreError> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { member::join(&shared, card, lease, preferred).await })
+        self.ask(|shared| async move { member::join(&shared, card, lease, preferred).await })
             .wait()
     }
 
     fn beat(&self, card: NodeCard) -> Reply<View> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { member::beat(&shared, card).await })
+        self.ask(|shared| async move { member::beat(&shared, card).await })
     }
 
     fn bury(&self, node: u8, epoch: u64, margin: Duration) -> Reply<bool> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { member::bury(&shared, node, epoch, margin).await })
+        self.ask(|shared| async move { member::bury(&shared, node, epoch, margin).await })
     }
 
     fn declare(&self, resources: Vec<LeasedResource>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { lease::declare(&shared, resources).await })
+        self.ask(|shared| async move { lease::declare(&shared, resources).await })
     }
 
     fn claim(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { lease::claim(&shared, resources).await })
+        self.ask(|shared| async move { lease::claim(&shared, resources).await })
     }
 
     fn release(&self, resources: Vec<LeasedResource>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { lease::release(&shared, resources).await })
+        self.ask(|shared| async move { lease::release(&shared, resources).await })
     }
 
     fn membership(&self) -> Option<Membership> {
@@ -145,29 +133,24 @@ impl ClusterStore for PgStore {
     }
 
     fn take_bind_permit(&self, account: u32, most: u32) -> Reply<Option<Permit>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { bind_permit::take(&shared, account, most).await })
+        self.ask(|shared| async move { bind_permit::take(&shared, account, most).await })
     }
 
     fn give_bind_permit(&self, permit: Permit) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             bind_permit::give(&shared, permit).await;
             Ok(())
         })
     }
 
     fn take_over(&self, partitions: Vec<Partition>, is_wanted: IsWanted) -> Reply<Vec<Active>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { take_over::take_over(&shared, partitions, &is_wanted).await })
+        self.ask(
+            |shared| async move { take_over::take_over(&shared, partitions, &is_wanted).await },
+        )
     }
 
     fn collect(&self, limit: usize, except: Vec<Partition>) -> Reply<Vec<Handed>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { collect::collect(&shared, limit, except).await })
+        self.ask(|shared| async move { collect::collect(&shared, limit, except).await })
     }
 
     fn caution(&self) -> u64 {
@@ -175,9 +158,7 @@ impl ClusterStore for PgStore {
     }
 
     fn keep(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { lease::keep(&shared, resources).await })
+        self.ask(|shared| async move { lease::keep(&shared, resources).await })
     }
 
     fn may_repeat_hand_offs(&self) -> bool {
@@ -185,21 +166,15 @@ impl ClusterStore for PgStore {
     }
 
     fn still_active(&self, ids: Vec<u64>) -> Reply<Vec<Active>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { super::recover::these(&shared, ids).await })
+        self.ask(|shared| async move { super::recover::these(&shared, ids).await })
     }
 
     fn rehome(&self, whole: Vec<u32>, divided: Vec<u32>) -> Reply<Vec<Partition>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { rehome::rehome(&shared, &whole, &divided).await })
+        self.ask(|shared| async move { rehome::rehome(&shared, &whole, &divided).await })
     }
 
     fn sweep_correlations(&self, before: i64) -> Reply<u64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { super::correlations::sweep(&shared, before).await })
+        self.ask(|shared| async move { super::correlations::sweep(&shared, before).await })
     }
 
     fn barrier(&self) -> Reply<()> {
@@ -215,38 +190,27 @@ impl ClusterStore for PgStore {
     }
 
     fn order(&self, nodes: Vec<u8>, order: Vec<u8>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { orders::order(&shared, nodes, order).await })
+        self.ask(|shared| async move { orders::order(&shared, nodes, order).await })
     }
 
     fn orders(&self) -> Reply<Vec<Vec<u8>>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move { orders::take(&shared).await })
+        self.ask(|shared| async move { orders::take(&shared).await })
     }
 
     fn count_unfinished(&self, changes: Vec<(u32, i64)>) -> Reply<Vec<(u32, i64)>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { unfinished::add(&shared, changes).await })
+        self.ask(|shared| async move { unfinished::add(&shared, changes).await })
     }
 
     fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { unfinished::correct(&shared, more).await })
+        self.ask(|shared| async move { unfinished::correct(&shared, more).await })
     }
 
     fn recount_unfinished(&self, accounts: Vec<u32>) -> Reply<Vec<(u32, i64)>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { unfinished::recount(&shared, accounts).await })
+        self.ask(|shared| async move { unfinished::recount(&shared, accounts).await })
     }
 
     fn leave(&self) -> Result<(), StoreError> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { member::leave(&shared).await })
+        self.ask(|shared| async move { member::leave(&shared).await })
             .wait()
     }
 }

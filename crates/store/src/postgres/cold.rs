@@ -1,7 +1,6 @@
 //! Cold tables on PostgreSQL. They belong to no node, so their writes carry no epoch.
 
 use std::error::Error;
-use std::sync::Arc;
 
 use bytes::BytesMut;
 use futures_util::future::try_join_all;
@@ -18,8 +17,7 @@ impl ColdTables for PgStore {
         statement: ColdStatement,
         read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
     ) -> Reply<T> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             read(run_all(&**client, &[statement]).await?.returned)
         })
@@ -30,8 +28,7 @@ impl ColdTables for PgStore {
         statements: Vec<ColdStatement>,
         read: impl FnOnce(ColdChange) -> Result<T, StoreError> + Send + 'static,
     ) -> Reply<T> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let mut client = shared.reader().await?;
             // Also of one statement: by itself, what removes a token by its name could be carried out late by a host that
             // was silent, when another one has the name.

@@ -1,7 +1,5 @@
 //! Damaged rows, on PostgreSQL.
 
-use std::sync::Arc;
-
 use futures_util::FutureExt as _;
 
 use super::PgStore;
@@ -29,16 +27,14 @@ impl DamageStore for PgStore {
     }
 
     fn unfinished(&self, ids: Vec<u64>) -> Reply<Vec<u64>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             Ok(unfinished(&client, &shared.damage, &ids).await?)
         })
     }
 
     fn untold(&self, ids: Vec<u64>) -> Reply<Vec<u64>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             let keys = keys(&ids);
             let untold = |keys| select(&client, UNTOLD, keys).boxed();

@@ -7,7 +7,6 @@
 //! That a dead node may have lost attempts is seen by its card: it names the history (system and timeline) of the database
 //! with which the node has compared what it had written.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ahash::{AHashMap, AHashSet};
@@ -43,8 +42,7 @@ const RELEASE: &str = "DELETE FROM held WHERE id IN (SELECT h.id FROM held h
 /// silent, against what was ordered since. Only `FORGET_ENDED` is right at any time.
 impl HeldStore for PgStore {
     fn held(&self, after: u64, limit: usize) -> Reply<Vec<HeldMessage>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             let rows = client
                 .query(LIST, &[&signed(after), &signed(limit)])
@@ -60,8 +58,7 @@ impl HeldStore for PgStore {
     }
 
     fn count_held(&self) -> Reply<HeldCounts> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             client.execute(FORGET_ENDED, &[]).await?;
             let count = "SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM doubtful)";
@@ -74,8 +71,7 @@ impl HeldStore for PgStore {
     }
 
     fn hold(&self, ids: Vec<u64>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let mut client = shared.reader().await?;
             let transaction = client.transaction().await?;
             hold(&*transaction, &ids).await?;
@@ -84,8 +80,7 @@ impl HeldStore for PgStore {
     }
 
     fn release_held(&self, id: Option<u64>, limit: usize) -> Reply<Vec<u64>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let mut client = shared.reader().await?;
             let transaction = client.transaction().await?;
             let rows = transaction
@@ -97,16 +92,14 @@ impl HeldStore for PgStore {
     }
 
     fn doubts(&self) -> Reply<Vec<Doubt>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             Ok(read(&**client).await?)
         })
     }
 
     fn end_doubts(&self, of: Option<Vec<Partition>>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let mut client = shared.reader().await?;
             let transaction = client.transaction().await?;
             match of {

@@ -3,8 +3,6 @@
 //! Called with a connection of the pool. Final states are walked from the newest down, at most
 //! [`MAX_SCAN`] of them per request.
 
-use std::sync::Arc;
-
 use super::connect::Object as Client;
 
 use super::PgStore;
@@ -19,21 +17,21 @@ use crate::{FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, StoreErro
 
 impl FailedStore for PgStore {
     fn failed(&self, search: FailedSearch) -> Reply<FoundMessages> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { failed(&shared.reader().await?, &shared.damage, &search).await })
+        self.ask(
+            |shared| async move { failed(&shared.reader().await?, &shared.damage, &search).await },
+        )
     }
 
     fn histories(&self, ids: Vec<u64>) -> Reply<Vec<Option<MessageHistory>>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { histories(&shared.reader().await?, &shared.damage, &ids).await })
+        self.ask(
+            |shared| async move { histories(&shared.reader().await?, &shared.damage, &ids).await },
+        )
     }
 
     fn unmatched(&self, search: ParkedSearch) -> Reply<Vec<ParkedRow>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { unmatched(&shared.reader().await?, &shared.damage, &search).await })
+        self.ask(|shared| async move {
+            unmatched(&shared.reader().await?, &shared.damage, &search).await
+        })
     }
 }
 

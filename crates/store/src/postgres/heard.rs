@@ -10,9 +10,8 @@ use smsc_proto::MessageState;
 
 impl HeardStore for PgStore {
     fn heard_due(&self, at: i64, limit: usize) -> Reply<Vec<HeardRow>> {
-        let shared = std::sync::Arc::clone(&self.shared);
         let limit = crate::signed(limit);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let rows = shared
                 .reader()
                 .await?
@@ -27,9 +26,8 @@ impl HeardStore for PgStore {
     }
 
     fn last_heard(&self, ids: Vec<u64>) -> Reply<Vec<HeardRow>> {
-        let shared = std::sync::Arc::clone(&self.shared);
         let ids = keys(&ids);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let rows = shared
                 .reader()
                 .await?
@@ -44,9 +42,8 @@ impl HeardStore for PgStore {
     }
 
     fn heard_settled(&self, ids: Vec<u64>) -> Reply<()> {
-        let shared = std::sync::Arc::clone(&self.shared);
         let ids = keys(&ids);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             shared
                 .reader()
                 .await?

@@ -1,8 +1,6 @@
 //! The idempotency port on PostgreSQL. Claims are rows, made by a transaction of their own; answers are set by the
 //! transaction that writes the messages, which fails when the claim was lost.
 
-use std::sync::Arc;
-
 use super::connect::Object;
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -22,26 +20,19 @@ const PART: usize = 128;
 
 impl IdempotencyStore for PgStore {
     fn claim_key(&self, claim: KeyClaim) -> Reply<Claimed> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { claim_key(&shared, &claim).await })
+        self.ask(|shared| async move { claim_key(&shared, &claim).await })
     }
 
     fn claim_keys(&self, claims: Vec<KeyClaim>) -> Reply<Vec<Claimed>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { claim_keys(&shared, &claims).await })
+        self.ask(|shared| async move { claim_keys(&shared, &claims).await })
     }
 
     fn release_key(&self, claim: KeyClaim) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { release_key(&shared, &claim).await })
+        self.ask(|shared| async move { release_key(&shared, &claim).await })
     }
 
     fn forget_keys(&self, before: i64, limit: usize) -> Reply<u64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             let deleted = client
                 .execute(

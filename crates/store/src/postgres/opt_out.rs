@@ -3,8 +3,6 @@
 //! The row of `opt_out_version` is held until the commit: versions become visible in their order, and
 //! a reader that asks for those after one never misses any.
 
-use std::sync::Arc;
-
 use tokio_postgres::Transaction;
 
 use super::cold::run_all;
@@ -15,8 +13,7 @@ use crate::{Reply, StoreError};
 
 impl OptOutStore for PgStore {
     fn set_opt_out(&self, row: OptOutRow) -> Reply<bool> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move { set(&shared, row).await })
+        self.ask(|shared| async move { set(&shared, row).await })
     }
 }
 

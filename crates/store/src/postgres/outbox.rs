@@ -3,8 +3,6 @@
 //! A row is taken by an update that passes over rows that others are just taking, and finished by a delete that
 //! names its holder: whatever nodes believe about themselves, a row is finished once.
 
-use std::sync::Arc;
-
 use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Transaction};
@@ -35,44 +33,31 @@ impl OutboxStore for PgStore {
     }
 
     fn take_events(&self, take: TakeEvents) -> Reply<Option<TakenEvents>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { take_events(&shared, take).await })
+        self.ask(|shared| async move { take_events(&shared, take).await })
     }
 
     fn read_ended(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { load(&shared.reader().await?, &shared.damage, &ids).await })
+        self.ask(|shared| async move { load(&shared.reader().await?, &shared.damage, &ids).await })
     }
 
     fn finish_events(&self, claim: EventClaim, outcome: ReaderOutcome) -> Reply<bool> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { finish_events(&shared, &claim, &outcome).await })
+        self.ask(|shared| async move { finish_events(&shared, &claim, &outcome).await })
     }
 
     fn backlog(&self) -> Reply<Vec<ReaderBacklog>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { backlog(&shared.reader().await?).await })
+        self.ask(|shared| async move { backlog(&shared.reader().await?).await })
     }
 
     fn drop_events(&self, before: i64, limit: usize) -> Reply<u64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { drop_events(&shared.reader().await?, before, limit).await })
+        self.ask(|shared| async move { drop_events(&shared.reader().await?, before, limit).await })
     }
 
     fn erase_records(&self, digits: String) -> Reply<u64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { erase_records(&shared, &digits).await })
+        self.ask(|shared| async move { erase_records(&shared, &digits).await })
     }
 
     fn forget_records(&self, before: i64, limit: usize) -> Reply<u64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             let deleted = client
                 .execute(

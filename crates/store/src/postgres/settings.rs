@@ -1,7 +1,5 @@
 //! Another form of the settings, on PostgreSQL.
 
-use std::sync::Arc;
-
 use super::PgStore;
 use super::cold::run_all;
 use crate::Reply;
@@ -9,8 +7,7 @@ use crate::settings::{Rewording, RewordingStore};
 
 impl RewordingStore for PgStore {
     fn reword_settings(&self, rewording: Rewording) -> Reply<bool> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let statements = rewording.statements()?;
             let mut client = shared.reader().await?;
             let transaction = client.transaction().await?;

@@ -4,8 +4,6 @@
 //! written by the same lane (`write_queue.rs`), so its rows ascend. A row of another message that commits late is
 //! read late, and never passed over: rows are read until they are deleted.
 
-use std::sync::Arc;
-
 use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 
@@ -32,8 +30,7 @@ impl SinkStore for PgStore {
     }
 
     fn add_early(&self, events: Vec<EarlyEvent>) -> Reply<()> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let events = events.into_iter().map(|event| (0, event)).collect();
             let mut client = shared.reader().await?;
             // All of them or none: what failed is told again whole.
@@ -52,14 +49,11 @@ impl SinkStore for PgStore {
     }
 
     fn read_sink(&self, reader: i16, limit: usize) -> Reply<Option<SinkEvents>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { read_sink(&shared, reader, limit).await })
+        self.ask(|shared| async move { read_sink(&shared, reader, limit).await })
     }
 
     fn finish_sink(&self, reader: i16, rows: Vec<i64>) -> Reply<u64> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             let client = shared.reader().await?;
             let sql = "DELETE FROM outbox WHERE reader = $1 AND row = ANY($2)";
             let statement = client.prepare_cached(sql).await?;
@@ -68,14 +62,11 @@ impl SinkStore for PgStore {
     }
 
     fn sink_backlog(&self, readers: Vec<i16>) -> Reply<Vec<SinkBacklog>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared
-            .ask(async move { backlog(&shared.reader().await?, &readers).await })
+        self.ask(|shared| async move { backlog(&shared.reader().await?, &readers).await })
     }
 
     fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
-        let shared = Arc::clone(&self.shared);
-        self.shared.ask(async move {
+        self.ask(|shared| async move {
             accepted_attempts(&shared.reader().await?, &shared.damage, &ids).await
         })
     }
