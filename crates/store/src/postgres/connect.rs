@@ -11,7 +11,7 @@ use deadpool_postgres::{ClientWrapper, Transaction};
 use rustls::ClientConfig;
 use secrecy::ExposeSecret;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, Error, IsolationLevel, SimpleQueryMessage};
+use tokio_postgres::{Client, Config, Error, IsolationLevel, Row, SimpleQueryMessage};
 
 use super::PgOptions;
 use super::failure::{failed, sql_failed};
@@ -129,6 +129,36 @@ impl managed::Manager for PostgresConnector {
     }
 }
 
+/// The rows of a statement that its connection prepares once.
+pub async fn find(
+    client: &Object,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, Error> {
+    let statement = client.prepare_cached(sql).await?;
+    client.query(&statement, parameters).await
+}
+
+/// The rows of a statement of a transaction, whose connection prepares it once.
+pub async fn find_in(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, Error> {
+    let statement = transaction.prepare_cached(sql).await?;
+    transaction.query(&statement, parameters).await
+}
+
+/// Runs a statement of a transaction, whose connection prepares it once; returns how many rows it was about.
+pub async fn run_in(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<u64, Error> {
+    let statement = transaction.prepare_cached(sql).await?;
+    transaction.execute(&statement, parameters).await
+}
+
 /// A transaction whose statements take as long as they take; rolled back when it is dropped.
 pub async fn begin_slowly(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
     let transaction = client.transaction().await?;
@@ -147,8 +177,7 @@ pub async fn execute_in_turn(
     parameters: &[&(dyn ToSql + Sync)],
 ) -> Result<u64, Error> {
     let transaction = client.transaction().await?;
-    let statement = transaction.prepare_cached(sql).await?;
-    let rows = transaction.execute(&statement, parameters).await?;
+    let rows = run_in(&transaction, sql, parameters).await?;
     transaction.commit().await?;
     Ok(rows)
 }

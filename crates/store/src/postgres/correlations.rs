@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::connect::Object as Client;
+use super::connect::{Object as Client, find as find_rows};
 use ahash::AHashMap;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -142,13 +142,9 @@ async fn find_from(
     since: i64,
 ) -> Result<AHashMap<i64, u64>, StoreError> {
     let from = lowest_at(since) as i64;
-    let statement = client
-        .prepare_cached(
-            "SELECT max(id), correlation, min(id) FROM sent
-             WHERE correlation = ANY($1) AND correlation <> 0 AND id >= $2 GROUP BY correlation",
-        )
-        .await?;
-    let rows = client.query(&statement, &[&wanted, &from]).await?;
+    let newest = "SELECT max(id), correlation, min(id) FROM sent
+         WHERE correlation = ANY($1) AND correlation <> 0 AND id >= $2 GROUP BY correlation";
+    let rows = find_rows(client, newest, &[&wanted, &from]).await?;
     let mut found = AHashMap::with_capacity(rows.len());
     let mut several: Vec<i64> = Vec::new();
     for row in &rows {
@@ -160,15 +156,11 @@ async fn find_from(
         found.insert(key, newest);
     }
     if !several.is_empty() {
-        let statement = client
-            .prepare_cached(
-                "SELECT max(s.id), s.correlation FROM sent s
-                 WHERE s.correlation = ANY($1) AND s.correlation <> 0 AND s.id >= $2
-                   AND NOT EXISTS (SELECT FROM fin f WHERE f.id = s.id)
-                 GROUP BY s.correlation",
-            )
-            .await?;
-        for row in &client.query(&statement, &[&several, &from]).await? {
+        let active = "SELECT max(s.id), s.correlation FROM sent s
+             WHERE s.correlation = ANY($1) AND s.correlation <> 0 AND s.id >= $2
+               AND NOT EXISTS (SELECT FROM fin f WHERE f.id = s.id)
+             GROUP BY s.correlation";
+        for row in &find_rows(client, active, &[&several, &from]).await? {
             found.insert(row.try_get::<_, i64>(1)?, id_at(row, 0)?);
         }
     }

@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use deadpool_postgres::Transaction;
 use tokio::sync::{Mutex, MutexGuard};
+use tokio_postgres::types::ToSql;
 
 use super::super::PostgresShared;
+use super::super::connect::{find_in, run_in};
 use super::DbError;
 use super::lease::lock_member;
 use crate::StoreError;
@@ -98,26 +100,24 @@ async fn try_take(
     if !lock_member(&transaction, me).await? {
         return Ok(None);
     }
-    let statement = transaction
-        .prepare_cached(
-            "INSERT INTO lease(kind, name, part)
+    run_in(
+        &transaction,
+        "INSERT INTO lease(kind, name, part)
              SELECT $1, $2, part FROM generate_series(0, $3 - 1) part
              WHERE NOT EXISTS(SELECT 1 FROM lease l
                WHERE l.kind = $1 AND l.name = $2 AND l.part = $3 - 1)
              ON CONFLICT DO NOTHING",
-        )
-        .await?;
-    transaction
-        .execute(&statement, &[&PERMIT, &account, &most])
-        .await?;
+        &[&PERMIT, &account, &most],
+    )
+    .await?;
     let (node, epoch) = me.columns();
     lock_all(&transaction, account).await?;
     if !uncertain.is_empty() {
         release(&transaction, me, account, uncertain).await?;
     }
-    let statement = transaction
-        .prepare_cached(
-            "UPDATE lease SET node = $4, epoch = $5
+    let rows = find_in(
+        &transaction,
+        "UPDATE lease SET node = $4, epoch = $5
              WHERE kind = $1 AND name = $2 AND part = (
                SELECT min(l.part) FROM lease l
                WHERE l.kind = $1 AND l.name = $2 AND l.part < $3
@@ -126,12 +126,10 @@ async fn try_take(
                  JOIN node n ON n.node = l.node AND n.epoch = l.epoch
                  WHERE l.kind = $1 AND l.name = $2)
              RETURNING part",
-        )
-        .await?;
-    let row = transaction
-        .query_opt(&statement, &[&PERMIT, &account, &most, &node, &epoch])
-        .await?;
-    let number = row.map(|row| row.get::<_, i32>(0) as u32);
+        &[&PERMIT, &account, &most, &node, &epoch],
+    )
+    .await?;
+    let number = rows.first().map(|row| row.get::<_, i32>(0) as u32);
     match (transaction.commit().await, number) {
         (Ok(()), number) => Ok(Some(PermitOutcome::Committed(number))),
         (Err(error), Some(number)) => Ok(Some(PermitOutcome::Uncertain(number, error))),
@@ -142,12 +140,8 @@ async fn try_take(
 /// A locked row is being taken or released at this moment: waits for it, because a bind that is refused too early
 /// looks like a wrong count, and what is being committed is not seen yet.
 async fn lock_all(transaction: &Transaction<'_>, account: i32) -> Result<(), DbError> {
-    let statement = transaction
-        .prepare_cached(
-            "SELECT part FROM lease WHERE kind = $1 AND name = $2 ORDER BY part FOR UPDATE",
-        )
-        .await?;
-    transaction.query(&statement, &[&PERMIT, &account]).await?;
+    let lock = "SELECT part FROM lease WHERE kind = $1 AND name = $2 ORDER BY part FOR UPDATE";
+    find_in(transaction, lock, &[&PERMIT, &account]).await?;
     Ok(())
 }
 
@@ -159,10 +153,8 @@ async fn release(
     numbers: &[i32],
 ) -> Result<(), DbError> {
     let (node, epoch) = me.columns();
-    let statement = transaction.prepare_cached(RELEASE).await?;
-    transaction
-        .execute(&statement, &[&PERMIT, &account, &numbers, &node, &epoch])
-        .await?;
+    let values: [&(dyn ToSql + Sync); 5] = [&PERMIT, &account, &numbers, &node, &epoch];
+    run_in(transaction, RELEASE, &values).await?;
     Ok(())
 }
 

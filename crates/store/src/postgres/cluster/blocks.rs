@@ -9,8 +9,10 @@
 use std::sync::Arc;
 
 use deadpool_postgres::Transaction;
+use tokio_postgres::types::ToSql;
 
 use super::super::PostgresShared;
+use super::super::connect::{find_in, run_in};
 use super::DbError;
 use super::lease::lock_member;
 use crate::StoreError;
@@ -47,23 +49,15 @@ async fn try_order(
     if matches!(order.change, BlockChange::Take { .. }) {
         let make = "INSERT INTO purse(account, day, credits) VALUES($1, $2, 0)
                     ON CONFLICT DO NOTHING";
-        let make = transaction.prepare_cached(make).await?;
-        transaction.execute(&make, &[&account, &day]).await?;
+        run_in(&transaction, make, &[&account, &day]).await?;
     }
     let purse = "SELECT credits FROM purse WHERE account = $1 AND day = $2 FOR UPDATE";
-    let purse = transaction.prepare_cached(purse).await?;
-    let left = transaction.query_opt(&purse, &[&account, &day]).await?;
-    let left: i64 = left.map_or(Ok(0), |row| row.try_get(0))?;
-    let block = transaction
-        .prepare_cached(
-            "SELECT credits, number FROM purse_block
-             WHERE account = $1 AND day = $2 AND node = $3 AND epoch = $4 AND lane = $5",
-        )
-        .await?;
-    let block = transaction
-        .query_opt(&block, &[&account, &day, &node, &epoch, &TAKEN])
-        .await?;
-    let (taken, last): (i64, i64) = match block {
+    let left = find_in(&transaction, purse, &[&account, &day]).await?;
+    let left: i64 = left.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let block = "SELECT credits, number FROM purse_block
+        WHERE account = $1 AND day = $2 AND node = $3 AND epoch = $4 AND lane = $5";
+    let key: [&(dyn ToSql + Sync); 5] = [&account, &day, &node, &epoch, &TAKEN];
+    let (taken, last): (i64, i64) = match find_in(&transaction, block, &key).await?.first() {
         Some(row) => (row.try_get(0)?, row.try_get(1)?),
         None => (0, 0),
     };
@@ -76,32 +70,21 @@ async fn try_order(
         BlockChange::Give { amount } => -amount,
     };
     let change = "UPDATE purse SET credits = credits - $3 WHERE account = $1 AND day = $2";
-    let change = transaction.prepare_cached(change).await?;
-    transaction
-        .execute(&change, &[&account, &day, &amount])
-        .await?;
-    let note = transaction
-        .prepare_cached(
-            "INSERT INTO purse_block(account, day, node, epoch, lane, credits, number)
-             VALUES($1, $2, $3, $4, $5, $6, $7)
-             ON CONFLICT(account, day, node, epoch, lane) DO UPDATE
-             SET credits = purse_block.credits + excluded.credits, number = excluded.number",
-        )
-        .await?;
-    transaction
-        .execute(
-            &note,
-            &[
-                &account,
-                &day,
-                &node,
-                &epoch,
-                &TAKEN,
-                &amount,
-                &order.number,
-            ],
-        )
-        .await?;
+    run_in(&transaction, change, &[&account, &day, &amount]).await?;
+    let note = "INSERT INTO purse_block(account, day, node, epoch, lane, credits, number)
+         VALUES($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT(account, day, node, epoch, lane) DO UPDATE
+         SET credits = purse_block.credits + excluded.credits, number = excluded.number";
+    let values: [&(dyn ToSql + Sync); 7] = [
+        &account,
+        &day,
+        &node,
+        &epoch,
+        &TAKEN,
+        &amount,
+        &order.number,
+    ];
+    run_in(&transaction, note, &values).await?;
     transaction.commit().await?;
     Ok(Some(taken + amount))
 }

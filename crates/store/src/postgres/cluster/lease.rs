@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::PostgresShared;
-use super::super::connect::Object as Client;
+use super::super::connect::{Object as Client, find, find_in, run_in};
 use super::super::doubts;
 use super::super::lane::writer_name;
 use super::DbError;
@@ -57,16 +57,9 @@ pub async fn declare(
 ) -> Result<(), StoreError> {
     let keys = LeaseKeys::of(resources);
     let client = shared.pool.get().await?;
-    let statement = client
-        .prepare_cached(
-            "INSERT INTO lease(kind, name, part)
-             SELECT * FROM unnest($1::smallint[], $2::int[], $3::int[])
-             ON CONFLICT DO NOTHING",
-        )
-        .await?;
-    client
-        .execute(&statement, &[&keys.kinds, &keys.names, &keys.parts])
-        .await?;
+    let insert = "INSERT INTO lease(kind, name, part)
+         SELECT * FROM unnest($1::smallint[], $2::int[], $3::int[]) ON CONFLICT DO NOTHING";
+    find(&client, insert, &[&keys.kinds, &keys.names, &keys.parts]).await?;
     Ok(())
 }
 
@@ -107,43 +100,19 @@ async fn try_claim(
     let (node, epoch) = me.columns();
     // What is free may have been another node's in what the database has lost, until that has claimed it again.
     let may_claim = doubts::have_others_compared(shared, &*transaction, me).await?;
-    let statement = transaction
-        .prepare_cached(
-            "UPDATE lease l SET node = $4, epoch = $5, taken = false
-             FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
-             WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part AND $6::bool
-               AND NOT EXISTS(SELECT 1 FROM node n WHERE n.node = l.node AND n.epoch = l.epoch)",
-        )
-        .await?;
-    transaction
-        .execute(
-            &statement,
-            &[
-                &keys.kinds,
-                &keys.names,
-                &keys.parts,
-                &node,
-                &epoch,
-                &may_claim,
-            ],
-        )
-        .await?;
-    let statement = transaction
-        .prepare_cached(
-            "SELECT l.kind, l.name, l.part
-             FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
-             JOIN lease l ON l.kind = u.kind AND l.name = u.name AND l.part = u.part
-             WHERE l.node = $4 AND l.epoch = $5 ORDER BY l.kind, l.name, l.part",
-        )
-        .await?;
-    let rows = transaction
-        .query(
-            &statement,
-            &[&keys.kinds, &keys.names, &keys.parts, &node, &epoch],
-        )
-        .await?;
+    let update = "UPDATE lease l SET node = $4, epoch = $5, taken = false
+         FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
+         WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part AND $6::bool
+           AND NOT EXISTS(SELECT 1 FROM node n WHERE n.node = l.node AND n.epoch = l.epoch)";
+    let [kinds, names, parts, node, epoch] = keys.and(&node, &epoch);
+    let values: [&(dyn ToSql + Sync); 6] = [kinds, names, parts, node, epoch, &may_claim];
+    run_in(&transaction, update, &values).await?;
+    let select = "SELECT l.kind, l.name, l.part
+         FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
+         JOIN lease l ON l.kind = u.kind AND l.name = u.name AND l.part = u.part
+         WHERE l.node = $4 AND l.epoch = $5 ORDER BY l.kind, l.name, l.part";
+    let rows = find_in(&transaction, select, &values[..5]).await?;
     transaction.commit().await?;
-    let read = |row: &Row| resource(row.get(0), row.get(1), row.get(2));
     Ok(Some(rows.iter().filter_map(read).collect()))
 }
 
@@ -175,8 +144,7 @@ async fn try_keep(
          WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part
            AND (l.kind <> 1 OR l.part <> 255) AND (l.node = $4 AND l.epoch = $5
              OR NOT EXISTS(SELECT 1 FROM node n WHERE n.node = l.node AND n.epoch = l.epoch))";
-    let parameters: [&(dyn ToSql + Sync); 5] =
-        [&keys.kinds, &keys.names, &keys.parts, &node, &epoch];
+    let parameters = keys.and(&node, &epoch);
     transaction.execute(update, &parameters).await?;
     let select = "SELECT l.kind, l.name, l.part
          FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
@@ -184,7 +152,6 @@ async fn try_keep(
          WHERE l.node = $4 AND l.epoch = $5 AND (l.kind <> 1 OR l.taken)";
     let rows = transaction.query(select, &parameters).await?;
     transaction.commit().await?;
-    let read = |row: &Row| resource(row.get(0), row.get(1), row.get(2));
     Ok(Some(rows.iter().filter_map(read).collect()))
 }
 
@@ -205,21 +172,12 @@ pub async fn release(
         let mut client = shared.pool.get().await?;
         let transaction = client.transaction().await?;
         lock(&transaction, &keys).await?;
-        let statement = transaction
-            .prepare_cached(
-                "UPDATE lease l SET node = NULL, epoch = NULL, taken = false
-                 FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
-                 WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part
-                   AND l.node = $4 AND l.epoch = $5",
-            )
-            .await?;
+        let update = "UPDATE lease l SET node = NULL, epoch = NULL, taken = false
+             FROM unnest($1::smallint[], $2::int[], $3::int[]) u(kind, name, part)
+             WHERE l.kind = u.kind AND l.name = u.name AND l.part = u.part
+               AND l.node = $4 AND l.epoch = $5";
         let (node, epoch) = me.columns();
-        transaction
-            .execute(
-                &statement,
-                &[&keys.kinds, &keys.names, &keys.parts, &node, &epoch],
-            )
-            .await?;
+        run_in(&transaction, update, &keys.and(&node, &epoch)).await?;
         transaction.commit().await?;
         Ok::<_, DbError>(())
     };
@@ -232,33 +190,25 @@ pub async fn release(
 /// that whoever buries the node can end it: a session whose client stands still in the middle of a result ends by
 /// no timeout.
 pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Result<bool, DbError> {
-    let statement = transaction
-        .prepare_cached(
-            "SELECT set_config('application_name', $3, true)
-             FROM node WHERE node = $1 AND epoch = $2 FOR KEY SHARE",
-        )
-        .await?;
+    let lock = "SELECT set_config('application_name', $3, true)
+         FROM node WHERE node = $1 AND epoch = $2 FOR KEY SHARE";
     let (node, epoch) = me.columns();
-    let row = transaction
-        .query_opt(&statement, &[&node, &epoch, &writer_name(me)])
-        .await?;
-    Ok(row.is_some())
+    let rows = find_in(transaction, lock, &[&node, &epoch, &writer_name(me)]).await?;
+    Ok(!rows.is_empty())
 }
 
 /// Locks rows in the order of their key, so that two nodes never wait for each other.
 async fn lock(transaction: &Transaction<'_>, keys: &LeaseKeys) -> Result<(), DbError> {
-    let statement = transaction
-        .prepare_cached(
-            "SELECT 1 FROM lease l
-             WHERE (l.kind, l.name, l.part) IN
-               (SELECT * FROM unnest($1::smallint[], $2::int[], $3::int[]))
-             ORDER BY l.kind, l.name, l.part FOR UPDATE",
-        )
-        .await?;
-    transaction
-        .execute(&statement, &[&keys.kinds, &keys.names, &keys.parts])
-        .await?;
+    let lock = "SELECT 1 FROM lease l
+         WHERE (l.kind, l.name, l.part) IN
+           (SELECT * FROM unnest($1::smallint[], $2::int[], $3::int[]))
+         ORDER BY l.kind, l.name, l.part FOR UPDATE";
+    run_in(transaction, lock, &[&keys.kinds, &keys.names, &keys.parts]).await?;
     Ok(())
+}
+
+fn read(row: &Row) -> Option<LeasedResource> {
+    resource(row.get(0), row.get(1), row.get(2))
 }
 
 // === impl LeaseKeys ===
@@ -280,6 +230,11 @@ impl LeaseKeys {
         }
         keys.resources = resources;
         keys
+    }
+
+    /// Parameters of the statements about the leases of a node.
+    fn and<'a>(&'a self, node: &'a i16, epoch: &'a i64) -> [&'a (dyn ToSql + Sync); 5] {
+        [&self.kinds, &self.names, &self.parts, node, epoch]
     }
 
     /// These, and the whole of each queue of which they have parts.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::super::PostgresShared;
-use super::super::connect::execute_in_turn;
+use super::super::connect::{execute_in_turn, find};
 use crate::StoreError;
 
 /// Commands that were not taken out for this time are dropped.
@@ -20,8 +20,7 @@ pub async fn order(
 ) -> Result<(), StoreError> {
     let nodes: Vec<i16> = nodes.into_iter().map(i16::from).collect();
     let mut client = shared.pool.get().await?;
-    let outdated = client.prepare_cached(OUTDATED).await?;
-    client.execute(&outdated, &[]).await?;
+    find(&client, OUTDATED, &[]).await?;
     let leave = "INSERT INTO orders(node, body) SELECT node, $2 FROM unnest($1::smallint[]) node";
     execute_in_turn(&mut client, leave, &[&nodes, &body]).await?;
     Ok(())
@@ -32,10 +31,8 @@ pub async fn take(shared: &Arc<PostgresShared>) -> Result<Vec<Vec<u8>>, StoreErr
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let client = shared.pool.get().await?;
     // Looking costs no commit, and nearly always there is nothing.
-    let look = client
-        .prepare_cached("SELECT seq FROM orders WHERE node = $1")
-        .await?;
-    let found = client.query(&look, &[&i16::from(me.node)]).await?;
+    let look = "SELECT seq FROM orders WHERE node = $1";
+    let found = find(&client, look, &[&i16::from(me.node)]).await?;
     if found.is_empty() {
         return Ok(Vec::new());
     }

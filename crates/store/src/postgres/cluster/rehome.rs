@@ -14,6 +14,7 @@ use prost::Message as _;
 use tokio_postgres::Row;
 
 use super::super::PostgresShared;
+use super::super::connect::{find_in, run_in};
 use super::super::inbox::{hand_off_columns, inbox_rows, octets_of};
 use super::super::reader::among;
 use super::super::statements::StatementStep;
@@ -54,8 +55,7 @@ async fn try_rehome(
     if !lock_member(&transaction, me).await? {
         return Ok(None);
     }
-    let of_parts = transaction.prepare_cached(OF_PARTS).await?;
-    let rows = transaction.query(&of_parts, &[&columns(whole)]).await?;
+    let rows = find_in(&transaction, OF_PARTS, &[&columns(whole)]).await?;
     let mut moved: Vec<RemoteItem> = items(&rows)
         .map(|(queue, item)| remote(queue, WHOLE, item))
         .collect();
@@ -99,8 +99,7 @@ async fn take_of_wholes(
     if queues.is_empty() {
         return Ok(Vec::new());
     }
-    let take = transaction.prepare_cached(OF_WHOLES).await?;
-    let rows = transaction.query(&take, &[&queues]).await?;
+    let rows = find_in(transaction, OF_WHOLES, &[&queues]).await?;
     let mut ids = items(&rows)
         .map(|(_, item)| signed(item.id))
         .collect::<Vec<i64>>();
@@ -108,8 +107,7 @@ async fn take_of_wholes(
         return Ok(Vec::new());
     }
     ids.sort_unstable();
-    let find = transaction.prepare_cached(PARTS).await?;
-    let found = transaction.query(&find, &[&ids]).await?;
+    let found = find_in(transaction, PARTS, &[&ids]).await?;
     let parts: AHashMap<i64, i16> = found.iter().map(|row| (row.get(0), row.get(1))).collect();
     let with_part = |(queue, item): (u32, QueueItem)| {
         let part = *parts.get(&signed(item.id))?;
@@ -152,12 +150,8 @@ async fn put(transaction: &Transaction<'_>, moved: &[RemoteItem]) -> Result<(), 
     let rows = inbox_rows(moved.iter());
     let rows = rows.iter().map(|row| (row[0], octets_of(row)));
     let (queues, parts, items) = hand_off_columns(rows);
-    let insert = transaction
-        .prepare_cached(StatementStep::RemoteItems.sql())
-        .await?;
-    transaction
-        .execute(&insert, &[&queues, &parts, &items])
-        .await?;
+    let insert = StatementStep::RemoteItems.sql();
+    run_in(transaction, insert, &[&queues, &parts, &items]).await?;
     Ok(())
 }
 

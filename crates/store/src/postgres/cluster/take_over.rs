@@ -21,6 +21,7 @@ use super::super::PostgresShared;
 use super::super::connect::execute_in_turn;
 use super::super::doubts;
 use super::super::recover::{PAGE, place, read_ids};
+use super::super::upkeep::meta;
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
 use super::rehome;
@@ -239,10 +240,7 @@ impl WantedPartitions {
         transaction: &Transaction<'_>,
         damage: &DamageLog,
     ) -> Result<Vec<i64>, DbError> {
-        let mark: i64 = transaction
-            .query_opt("SELECT value FROM meta WHERE key = 'low_water'", &[])
-            .await?
-            .map_or(0, |row| row.get(0));
+        let mark = meta(&**transaction, "low_water").await?;
         // Not cached: the plan must know where the mark is.
         let statement = transaction.prepare(&candidates()).await?;
         let statement = &statement;

@@ -6,13 +6,20 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::IsolationLevel;
+use tokio_postgres::{IsolationLevel, Row};
 
 use super::super::PostgresShared;
+use super::super::connect::find;
+use super::super::record::number_at;
+use super::super::upkeep::meta;
 use crate::StoreError;
 
 /// The node number of the row with the counted correction; nodes have theirs from 0 on.
 const COUNTED: i16 = -1;
+/// Adds to the counts of accounts in the rows of a node.
+const ADD: &str = "INSERT INTO unfinished(account, node, count)
+    SELECT u.account, $3, u.change FROM unnest($1::int[], $2::bigint[]) u(account, change)
+    ON CONFLICT (account, node) DO UPDATE SET count = unfinished.count + excluded.count";
 
 /// Adds what this node has accepted and ended; answers the sum of each account.
 pub async fn add(
@@ -21,30 +28,13 @@ pub async fn add(
 ) -> Result<Vec<(u32, i64)>, StoreError> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let (node, _) = me.columns();
-    let (accounts, counts): (Vec<i32>, Vec<i64>) = changes
-        .into_iter()
-        .map(|(account, change)| (account as i32, change))
-        .unzip();
+    let (accounts, counts) = columns(changes);
     let client = shared.pool.get().await?;
     if !accounts.is_empty() {
-        let statement = client
-            .prepare_cached(
-                "INSERT INTO unfinished(account, node, count)
-                 SELECT u.account, $3, u.change FROM unnest($1::int[], $2::bigint[]) u(account, change)
-                 ON CONFLICT (account, node) DO UPDATE SET count = unfinished.count + excluded.count",
-            )
-            .await?;
-        client
-            .execute(&statement, &[&accounts, &counts, &node])
-            .await?;
+        find(&client, ADD, &[&accounts, &counts, &node]).await?;
     }
-    let statement = client
-        .prepare_cached("SELECT account, sum(count)::bigint FROM unfinished GROUP BY account")
-        .await?;
-    let rows = client.query(&statement, &[]).await?;
-    rows.iter()
-        .map(|row| Ok((row.try_get::<_, i32>(0)? as u32, row.try_get(1)?)))
-        .collect()
+    let sums = "SELECT account, sum(count)::bigint FROM unfinished GROUP BY account";
+    counts_of(&find(&client, sums, &[]).await?)
 }
 
 /// Counts the unfinished messages of these accounts, which reads everything active: how many more there
@@ -64,10 +54,7 @@ pub async fn recount(
     transaction
         .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL jit = off")
         .await?;
-    let mark: i64 = transaction
-        .query_opt("SELECT value FROM meta WHERE key = 'low_water'", &[])
-        .await?
-        .map_or(0, |row| row.get(0));
+    let mark = meta(&*transaction, "low_water").await?;
     // Not cached: the plan must know where the mark is.
     let rows = transaction
         .query(
@@ -89,10 +76,7 @@ pub async fn recount(
         )
         .await?;
     transaction.commit().await?;
-    let more = rows
-        .iter()
-        .map(|row| Ok((row.try_get::<_, i32>(0)? as u32, row.try_get(1)?)));
-    more.collect()
+    counts_of(&rows)
 }
 
 /// Corrects the sums by so many.
@@ -100,18 +84,21 @@ pub async fn correct(
     shared: &Arc<PostgresShared>,
     more: Vec<(u32, i64)>,
 ) -> Result<(), StoreError> {
-    let (accounts, counts): (Vec<i32>, Vec<i64>) = more
-        .into_iter()
-        .map(|(account, more)| (account as i32, more))
-        .unzip();
+    let (accounts, counts) = columns(more);
     let client = shared.pool.get().await?;
-    client
-        .execute(
-            "INSERT INTO unfinished(account, node, count)
-             SELECT u.account, $3, u.more FROM unnest($1::int[], $2::bigint[]) u(account, more)
-             ON CONFLICT (account, node) DO UPDATE SET count = unfinished.count + excluded.count",
-            &[&accounts, &counts, &COUNTED],
-        )
-        .await?;
+    find(&client, ADD, &[&accounts, &counts, &COUNTED]).await?;
     Ok(())
+}
+
+/// Accounts and counts as columns.
+fn columns(counts: Vec<(u32, i64)>) -> (Vec<i32>, Vec<i64>) {
+    let counts = counts.into_iter();
+    counts
+        .map(|(account, count)| (account as i32, count))
+        .unzip()
+}
+
+fn counts_of(rows: &[Row]) -> Result<Vec<(u32, i64)>, StoreError> {
+    let read = |row: &Row| Ok((number_at(row, 0)?, row.try_get(1)?));
+    rows.iter().map(read).collect()
 }
