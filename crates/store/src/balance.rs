@@ -7,8 +7,8 @@
 //! `left` of a quota counts down from 0: after 30 segments it is -30, and the configured quota is
 //! how far down it may go. So a quota may change in the middle of a day.
 
-use super::Reply;
-use super::cold::{ColdRecord as _, ColdStatement, record, values};
+use super::cold::{ColdRecord as _, ColdRow, ColdStatement, record, values};
+use super::{Reply, StoreError};
 use smsc_domain::price::Purse;
 
 /// The charge of a message, in the transaction that stores the message.
@@ -106,6 +106,40 @@ pub trait BalanceStore {
 
     /// Forgets the quotas of the days before this one.
     fn forget_quotas(&self, day: u32) -> Reply<()>;
+}
+
+// === impl PurseRow ===
+
+impl PurseRow {
+    /// The statement that reads those of an account, or all; `reserved` is that column.
+    pub(crate) fn of(account: Option<u32>, reserved: &str) -> ColdStatement {
+        let sql = format!(
+            "SELECT p.account, p.day, p.credits, {reserved} FROM purse p
+             WHERE CAST($1 AS int) IS NULL OR p.account = $1 ORDER BY p.account, p.day"
+        );
+        ColdStatement::new(sql, values![account])
+    }
+
+    /// What [`Self::of`] has found.
+    pub(crate) fn all(rows: Vec<ColdRow>) -> Result<Vec<Self>, StoreError> {
+        let read = |mut row: ColdRow| {
+            Ok(Self {
+                purse: Purse {
+                    account: row.take("purse.account")?,
+                    day: row.take("purse.day")?,
+                },
+                left: row.take("purse.credits")?,
+                reserved: row.take("what is reserved of a purse")?,
+            })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// The statement that forgets the quotas of the days before this one.
+    pub(crate) fn forget(table: &str, day: u32) -> ColdStatement {
+        let sql = format!("DELETE FROM {table} WHERE day > 0 AND day < $1");
+        ColdStatement::new(sql, values![day])
+    }
 }
 
 // === impl TopUpRow ===

@@ -169,6 +169,16 @@ pub fn note_uses(sql: &str, mut used: Vec<(String, i64)>) -> Vec<ColdStatement> 
         .collect()
 }
 
+/// The ids of messages, which are the only column.
+///
+/// # Errors
+/// One is no number.
+pub fn ids_of(rows: Vec<ColdRow>) -> Result<Vec<u64>, StoreError> {
+    let rows = rows.into_iter();
+    rows.map(|mut row| row.take("the id of a message"))
+        .collect()
+}
+
 // === impl ColdStatement ===
 
 impl ColdStatement {

@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::cold::{ColdRow, ColdStatement, values};
+use super::cold::{ColdStatement, values};
 use super::{
     ChangeKind, ChangeRow, FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, Search,
-    StoreError, Stored,
+    Stored,
 };
 use smsc_domain::address::normalise;
 use smsc_proto::MessageState;
@@ -97,13 +97,6 @@ impl FailedSearch {
         let walk = self.walk();
         let sql = format!("SELECT id FROM ({walk}) w WHERE {condition} ORDER BY id DESC LIMIT $4");
         ColdStatement::new(sql, values![ids.start, ids.end, MAX_SCAN, PAGE])
-    }
-
-    /// The ids that [`Self::candidates`] has found.
-    pub(crate) fn found(rows: Vec<ColdRow>) -> Result<Vec<u64>, StoreError> {
-        let rows = rows.into_iter();
-        rows.map(|mut row| row.take("the id of a message"))
-            .collect()
     }
 
     /// The requested states as numbers of the tables, for `state IN (…)`.

@@ -5,13 +5,16 @@
 
 use super::Reply;
 use super::cluster::Partition;
+use super::cold::record;
 
-/// A message that waits for an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeldMessage {
-    pub id: u64,
-    /// Since when, Unix milliseconds.
-    pub since: i64,
+record! {
+    /// A message that waits for an order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct HeldMessage in "held" {
+        pub id: u64,
+        /// Since when, Unix milliseconds.
+        pub since: i64 as "at",
+    }
 }
 
 /// How much is doubtful.

@@ -6,12 +6,14 @@
 
 use std::ops::Range;
 
-use super::connect::Object as Client;
 use ahash::{AHashMap, AHashSet};
 use tokio_postgres::GenericClient;
+use tokio_postgres::types::ToSql;
 
+use super::connect::{Object as Client, begin_slowly, find};
 use super::reader::load;
-use super::record::{MESSAGE_COLUMNS, SENT_COLUMNS, id_at, read_message, read_sent, text_of};
+use super::record::{MESSAGE_COLUMNS, SENT_COLUMNS, ids_of, read_message, read_sent, text_of};
+use super::upkeep::{meta, raise};
 use super::{PgStore, PostgresShared};
 use crate::archive::{
     ArchiveStore, Each, Erased, Exported, first_id, matches, without_address, without_text,
@@ -58,14 +60,8 @@ impl ArchiveStore for PgStore {
 
 async fn ids(client: &Client, from: u64, below: u64, limit: usize) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
-    let statement = client.prepare_cached(sql).await?;
-    let rows = client
-        .query(
-            &statement,
-            &[&signed(from), &signed(below), &(limit as i64)],
-        )
-        .await?;
-    rows.iter().map(|row| id_at(row, 0)).collect()
+    let range: [&(dyn ToSql + Sync); 3] = [&signed(from), &signed(below), &(limit as i64)];
+    ids_of(&find(client, sql, &range).await?)
 }
 
 /// The next messages of a range, and the last id that was read.
@@ -81,9 +77,8 @@ async fn page(
         "SELECT DISTINCT ON (id) {SENT_COLUMNS} FROM sent WHERE id = ANY($1)
          ORDER BY id, (status = 0) DESC, attempt DESC"
     );
-    let statement = client.prepare_cached(&sql).await?;
     let mut attempts: AHashMap<u64, SentRow> = AHashMap::new();
-    for row in client.query(&statement, &[&keys]).await? {
+    for row in find(client, &sql, &[&keys]).await? {
         if let Some(attempt) = damage.sift(read_sent(&row)) {
             attempts.insert(attempt.id, attempt);
         }
@@ -101,9 +96,7 @@ async fn ended(client: &Client, ids: &[u64], before: i64) -> Result<AHashSet<u64
     let keys: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
     let sql = "SELECT f.id FROM fin f WHERE f.id = ANY($1) AND f.at < $2
         AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))";
-    let statement = client.prepare_cached(sql).await?;
-    let rows = client.query(&statement, &[&keys, &before]).await?;
-    rows.iter().map(|row| id_at(row, 0)).collect()
+    ids_of(&find(client, sql, &[&keys, &before]).await?)
 }
 
 async fn erase_texts(
@@ -113,8 +106,7 @@ async fn erase_texts(
 ) -> Result<u64, StoreError> {
     let mut client = shared.reader().await?;
     let mut erased = 0;
-    let mark = "SELECT coalesce((SELECT value FROM meta WHERE key = $1), 0)";
-    let mut next = id_at(&client.query_one(mark, &[&TEXT_MARK]).await?, 0)?;
+    let mut next = meta(&**client, TEXT_MARK).await? as u64;
     while erased < limit {
         let step = PAGE.min(limit - erased);
         let ids = ids(&client, next, first_id(before), step).await?;
@@ -127,11 +119,7 @@ async fn erase_texts(
     while erased < limit {
         let sql = "SELECT id FROM text_left WHERE id > $1 ORDER BY id LIMIT $2";
         let step = PAGE.min(limit - erased) as i64;
-        let rows = client.query(sql, &[&signed(after), &step]).await?;
-        let left: Vec<u64> = rows
-            .iter()
-            .map(|row| id_at(row, 0))
-            .collect::<Result<_, _>>()?;
+        let left: Vec<u64> = ids_of(&client.query(sql, &[&signed(after), &step]).await?)?;
         let Some(&last) = left.last() else { break };
         after = last;
         erased += erase_some(&mut client, &shared.damage, &left, before, None).await?;
@@ -151,19 +139,14 @@ async fn erase_some(
     let loaded = load(client, damage, ids).await?;
     let (mut bare, mut settled, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for (&id, stored) in ids.iter().zip(loaded) {
-        let Some(mut stored) = stored else {
-            settled.push(signed(id));
-            continue;
-        };
-        if !ended.contains(&id) {
+        if stored.is_some() && !ended.contains(&id) {
             left.push(signed(id));
             continue;
         }
         settled.push(signed(id));
-        if without_text(&mut stored.message) {
-            bare.push(stored.message);
-        }
+        bare.extend(stored.map(|stored| stored.message));
     }
+    bare.retain_mut(without_text);
     let transaction = client.transaction().await?;
     rewrite(&*transaction, &bare).await?;
     let insert = "INSERT INTO text_left SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING";
@@ -171,11 +154,7 @@ async fn erase_some(
     let delete = "DELETE FROM text_left WHERE id = ANY($1)";
     transaction.execute(delete, &[&settled]).await?;
     if let Some(mark) = mark {
-        let set = "INSERT INTO meta VALUES($1, $2) ON CONFLICT(key) DO UPDATE
-            SET value = greatest(meta.value, excluded.value)";
-        transaction
-            .execute(set, &[&TEXT_MARK, &signed(mark)])
-            .await?;
+        raise(&*transaction, TEXT_MARK, signed(mark)).await?;
     }
     transaction.commit().await?;
     Ok(bare.len())
@@ -227,10 +206,7 @@ async fn of_address(
     forms: &[String],
     after: u64,
 ) -> Result<Vec<u64>, StoreError> {
-    let transaction = client.transaction().await?;
-    transaction
-        .batch_execute("SET LOCAL statement_timeout = 0")
-        .await?;
+    let transaction = begin_slowly(client).await?;
     let rows = transaction
         .query(
             "SELECT id FROM msg WHERE destination = ANY($1) AND id > $2
@@ -239,7 +215,7 @@ async fn of_address(
         )
         .await?;
     transaction.commit().await?;
-    rows.iter().map(|row| id_at(row, 0)).collect()
+    ids_of(&rows)
 }
 
 /// Writes messages over their old rows, in the order of their ids.

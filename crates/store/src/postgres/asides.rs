@@ -14,14 +14,13 @@ use super::cold::run_all;
 use super::connect::PostgresConnector;
 use super::failure::{failed, is_unreadable};
 use super::record::id_at;
+use super::upkeep::meta;
 use super::{PgOptions, runtime, schema};
 use crate::asides::{IS_ASIDE, NUMBERED};
 use crate::cold::ColdRecord as _;
 use crate::damage::DamageLog;
 use crate::{SetAside, StoreError};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
-
-const META: &str = "SELECT coalesce((SELECT value FROM meta WHERE key = 'highest_id'), 0)";
 
 /// The ranges that were set aside, the lowest first.
 pub async fn read(client: &(impl GenericClient + Sync)) -> Result<Vec<Aside>, StoreError> {
@@ -31,7 +30,7 @@ pub async fn read(client: &(impl GenericClient + Sync)) -> Result<Vec<Aside>, St
 
 /// The highest id ever used, without those that were set aside.
 pub async fn highest_id(client: &(impl GenericClient + Sync)) -> Result<u64, StoreError> {
-    let mut highest = id_at(&client.query_one(META, &[]).await?, 0)?;
+    let mut highest = meta(client, "highest_id").await? as u64;
     let asides = read(client).await?;
     if asides.iter().any(|aside| aside.contains(highest)) {
         highest = 0;
@@ -126,7 +125,7 @@ async fn set_aside(
             SetAside::add(&mut found, SetAside::read(row)?);
         }
     }
-    let highest = id_at(&transaction.query_one(META, &[]).await?, 0)?;
+    let highest = meta(&transaction, "highest_id").await? as u64;
     let known = read(&transaction).await?;
     SetAside::add_highest(&mut found, highest, limit, &known);
     let Some(first) = SetAside::first(&found).filter(|_| apply) else {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use tokio_postgres::{Row, Transaction};
+use tokio_postgres::Transaction;
 
 use super::cold::run_all;
 use super::columns::StatementCall;
@@ -18,11 +18,13 @@ use crate::cold::{ColdRecord as _, ColdTables as _};
 use crate::{Reply, StoreError, WriteBatch};
 use smsc_domain::price::Purse;
 
+/// What nodes have reserved of a purse `p`.
+const RESERVED: &str = "CAST(coalesce((SELECT sum(b.credits) FROM purse_block b
+    WHERE b.account = p.account AND b.day = p.day), 0) AS bigint)";
+
 impl BalanceStore for PgStore {
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>> {
-        self.ask(
-            |shared| async move { purses(&shared, account.map(|account| account as i32)).await },
-        )
+        self.select(PurseRow::of(account, RESERVED), PurseRow::all)
     }
 
     fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<TopUpOutcome> {
@@ -34,17 +36,8 @@ impl BalanceStore for PgStore {
     }
 
     fn forget_quotas(&self, day: u32) -> Reply<()> {
-        self.ask(|shared| async move {
-            let day = day as i32;
-            let mut client = shared.reader().await?;
-            let transaction = client.transaction().await?;
-            for table in ["purse", "purse_block"] {
-                let delete = format!("DELETE FROM {table} WHERE day > 0 AND day < $1");
-                transaction.execute(&delete, &[&day]).await?;
-            }
-            transaction.commit().await?;
-            Ok(())
-        })
+        let forget = ["purse", "purse_block"].map(|table| PurseRow::forget(table, day));
+        self.change(forget.into(), |_| Ok(()))
     }
 }
 
@@ -95,33 +88,6 @@ pub async fn import(transaction: &Transaction<'_>, purses: &[PurseRow]) -> Resul
             .await?;
     }
     Ok(())
-}
-
-async fn purses(
-    shared: &PostgresShared,
-    account: Option<i32>,
-) -> Result<Vec<PurseRow>, StoreError> {
-    let client = shared.reader().await?;
-    let statement = client
-        .prepare_cached(
-            "SELECT p.account, p.day, p.credits, coalesce((
-               SELECT sum(b.credits) FROM purse_block b
-               WHERE b.account = p.account AND b.day = p.day), 0)::bigint
-             FROM purse p WHERE $1::int IS NULL OR p.account = $1 ORDER BY p.account, p.day",
-        )
-        .await?;
-    let rows = client.query(&statement, &[&account]).await?;
-    let read = |row: &Row| {
-        Ok(PurseRow {
-            purse: Purse {
-                account: row.try_get::<_, i32>(0)? as u32,
-                day: row.try_get::<_, i32>(1)? as u32,
-            },
-            left: row.try_get(2)?,
-            reserved: row.try_get(3)?,
-        })
-    };
-    rows.iter().map(read).collect()
 }
 
 async fn top_up(

@@ -14,10 +14,11 @@ use deadpool_postgres::Transaction;
 use tokio::time::Instant;
 use tokio_postgres::{Client, GenericClient, Row};
 
+use super::connect::find_in;
 use super::failure::{DbError, failed};
-use super::record::id_at;
 use super::{PgStore, PostgresShared};
 use crate::cluster::{Membership, Partition};
+use crate::cold::{ColdRecord as _, ColdStatement, ColdTables as _, ids_of, values};
 use crate::held::{Doubt, HeldCounts, HeldMessage, HeldStore};
 use crate::{Active, MessageStage, Reply, StoreError, signed};
 use smsc_domain::id::lowest_at;
@@ -42,31 +43,20 @@ const RELEASE: &str = "DELETE FROM held WHERE id IN (SELECT h.id FROM held h
 /// silent, against what was ordered since. Only `FORGET_ENDED` is right at any time.
 impl HeldStore for PgStore {
     fn held(&self, after: u64, limit: usize) -> Reply<Vec<HeldMessage>> {
-        self.ask(|shared| async move {
-            let client = shared.reader().await?;
-            let rows = client
-                .query(LIST, &[&signed(after), &signed(limit)])
-                .await?;
-            let read = |row: &Row| {
-                Ok(HeldMessage {
-                    id: id_at(row, 0)?,
-                    since: row.try_get(1)?,
-                })
-            };
-            rows.iter().map(read).collect()
-        })
+        let list = ColdStatement::new(LIST, values![after, limit]);
+        self.select(list, HeldMessage::all)
     }
 
     fn count_held(&self) -> Reply<HeldCounts> {
-        self.ask(|shared| async move {
-            let client = shared.reader().await?;
-            client.execute(FORGET_ENDED, &[]).await?;
-            let count = "SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM doubtful)";
-            let row = client.query_one(count, &[]).await?;
-            Ok(HeldCounts {
-                messages: row.try_get::<_, i64>(0)? as u64,
-                partitions: row.try_get::<_, i64>(1)? as u64,
-            })
+        let count = "SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM doubtful)";
+        let statements = [FORGET_ENDED, count].map(|sql| ColdStatement::new(sql, Vec::new()));
+        self.change(statements.into(), |done| {
+            let mut counts = HeldCounts::default();
+            for mut row in done.returned {
+                counts.messages = row.take("the count of held messages")?;
+                counts.partitions = row.take("the count of doubtful partitions")?;
+            }
+            Ok(counts)
         })
     }
 
@@ -80,15 +70,8 @@ impl HeldStore for PgStore {
     }
 
     fn release_held(&self, id: Option<u64>, limit: usize) -> Reply<Vec<u64>> {
-        self.ask(|shared| async move {
-            let mut client = shared.reader().await?;
-            let transaction = client.transaction().await?;
-            let rows = transaction
-                .query(RELEASE, &[&id.map(signed), &signed(limit)])
-                .await?;
-            transaction.commit().await?;
-            rows.iter().map(|row| id_at(row, 0)).collect()
-        })
+        let release = ColdStatement::new(RELEASE, values![id, limit]);
+        self.change(vec![release], |done| ids_of(done.returned))
     }
 
     fn doubts(&self) -> Reply<Vec<Doubt>> {
@@ -124,10 +107,8 @@ pub async fn doubt(client: &impl GenericClient, holder: Membership) -> Result<u6
              WHERE p.kind = 1 AND p.name = l.name AND p.part <> 255))
          ON CONFLICT(queue, part) DO UPDATE SET below = excluded.below";
     let (node, epoch) = (i16::from(holder.node), holder.epoch as i64);
-    let doubtful = client
-        .execute(sql, &[&node, &epoch, &signed(lowest_at(now)), &now])
-        .await?;
-    Ok(doubtful)
+    let values: [&(dyn ToSql + Sync); 4] = [&node, &epoch, &signed(lowest_at(now)), &now];
+    Ok(client.execute(sql, &values).await?)
 }
 
 /// [`doubt`] in a transaction of its own, whose steps are waited for.
@@ -290,10 +271,12 @@ pub async fn leave_out_held(
     if ids.is_empty() {
         return Ok(());
     }
-    let statement = transaction
-        .prepare_cached("SELECT id FROM held WHERE id = ANY($1)")
-        .await?;
-    let held = transaction.query(&statement, &[&ids]).await?;
+    let held = find_in(
+        transaction,
+        "SELECT id FROM held WHERE id = ANY($1)",
+        &[&ids],
+    )
+    .await?;
     if !held.is_empty() {
         let held: AHashSet<u64> = (held.iter().map(|row| row.get::<_, i64>(0) as u64)).collect();
         active.retain(|one| !waits(one) || !held.contains(&one.id));

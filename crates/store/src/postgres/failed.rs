@@ -3,14 +3,14 @@
 //! Called with a connection of the pool. Final states are walked from the newest down, at most
 //! [`MAX_SCAN`] of them per request.
 
-use super::connect::Object as Client;
-
 use super::PgStore;
 use super::asides;
 use super::cold::run_all;
+use super::connect::{Object as Client, find};
 use super::reader::{histories, load};
 use super::record::{PARKED_COLUMNS, read_parked};
 use super::search::end_of_walk;
+use crate::cold;
 use crate::damage::DamageLog;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
 use crate::{FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, StoreError, signed};
@@ -45,7 +45,7 @@ async fn failed(
     loop {
         let candidates = search.candidates(&(ids.start..below));
         let candidates = run_all(&***client, &[candidates]).await?;
-        let candidates = FailedSearch::found(candidates.returned)?;
+        let candidates = cold::ids_of(candidates.returned)?;
         looked += candidates.len();
         let is_full = candidates.len() == PAGE;
         let next = match candidates.last() {
@@ -77,17 +77,13 @@ async fn unmatched(
     let id = search.id.map(|id| id as i64);
     let operator = search.operator.map(|operator| operator as i32);
     let limit = signed(search.limit);
-    let statement = client
-        .prepare_cached(&format!(
-            "SELECT {PARKED_COLUMNS} FROM parked
-                 WHERE ($1::bigint IS NULL OR id = $1) AND ($2::int IS NULL OR operator = $2)
-                   AND id < $3
-                 ORDER BY id DESC LIMIT $4"
-        ))
-        .await?;
-    let rows = client
-        .query(&statement, &[&id, &operator, &below, &limit])
-        .await?;
+    let sql = format!(
+        "SELECT {PARKED_COLUMNS} FROM parked
+             WHERE ($1::bigint IS NULL OR id = $1) AND ($2::int IS NULL OR operator = $2)
+               AND id < $3
+             ORDER BY id DESC LIMIT $4"
+    );
+    let rows = find(client, &sql, &[&id, &operator, &below, &limit]).await?;
     let whole = rows.iter().filter_map(|row| damage.sift(read_parked(row)));
     Ok(whole.collect())
 }

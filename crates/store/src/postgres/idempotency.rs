@@ -1,19 +1,21 @@
 //! The idempotency port on PostgreSQL. Claims are rows, made by a transaction of their own; answers are set by the
 //! transaction that writes the messages, which fails when the claim was lost.
 
-use super::connect::Object;
 use bytes::Bytes;
 use futures_util::future::join_all;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Transaction};
 
 use super::columns::StatementCall;
+use super::connect::{Object, find};
 use super::failure::{PostgresFailure, failed};
 use super::schema::DAY_MS;
 use super::statements::StatementStep;
 use super::{PgStore, PostgresShared};
 use crate::cluster::Membership;
+use crate::cold::{ColdStatement, ColdTables as _, values};
 use crate::idempotency::{ABANDONED, Claimed, IdempotencyRow, IdempotencyStore, KeyClaim};
-use crate::{Reply, StoreError, WriteBatch, signed};
+use crate::{Reply, StoreError, WriteBatch};
 
 /// Keys of one transaction: each takes a lock of the server's table of locks, which has room for thousands.
 const PART: usize = 128;
@@ -32,20 +34,13 @@ impl IdempotencyStore for PgStore {
     }
 
     fn forget_keys(&self, before: i64, limit: usize) -> Reply<u64> {
-        self.ask(|shared| async move {
-            let client = shared.reader().await?;
-            let deleted = client
-                .execute(
-                    "DELETE FROM idempotency i USING (
-                       SELECT day, account, key FROM idempotency WHERE claimed_at < $1
-                       ORDER BY claimed_at LIMIT $2) o
-                     WHERE i.day = o.day AND i.account = o.account AND i.key = o.key
-                       AND i.claimed_at < $1",
-                    &[&before, &signed(limit)],
-                )
-                .await?;
-            Ok(deleted)
-        })
+        let delete = "DELETE FROM idempotency i USING (
+               SELECT day, account, key FROM idempotency WHERE claimed_at < $1
+               ORDER BY claimed_at LIMIT $2) o
+             WHERE i.day = o.day AND i.account = o.account AND i.key = o.key
+               AND i.claimed_at < $1";
+        let delete = ColdStatement::new(delete, values![before, limit]);
+        self.change(vec![delete], |done| Ok(done.rows))
     }
 }
 
@@ -125,27 +120,20 @@ async fn claim_part(
     let requests: Vec<&[u8]> = claims.iter().map(|claim| &claim.request[..]).collect();
     let times: Vec<i64> = claims.iter().map(|claim| claim.at).collect();
     let since: Vec<i64> = claims.iter().map(|claim| claim.since).collect();
-    let statement = client
-        .prepare_cached(
-            "SELECT outcome, its_answer FROM claim_idempotency_keys($1, $2, $3, $4, $5, $6, $7, $8)
-             ORDER BY place",
-        )
-        .await?;
-    let rows = client
-        .query(
-            &statement,
-            &[
-                &accounts,
-                &keys,
-                &requests,
-                &i32::from(member.node),
-                &(member.epoch as i64),
-                &times,
-                &since,
-                &ABANDONED,
-            ],
-        )
-        .await?;
+    let sql =
+        "SELECT outcome, its_answer FROM claim_idempotency_keys($1, $2, $3, $4, $5, $6, $7, $8)
+         ORDER BY place";
+    let values: [&(dyn ToSql + Sync); 8] = [
+        &accounts,
+        &keys,
+        &requests,
+        &i32::from(member.node),
+        &(member.epoch as i64),
+        &times,
+        &since,
+        &ABANDONED,
+    ];
+    let rows = find(client, sql, &values).await?;
     if rows.len() != claims.len() {
         let count = rows.len();
         return Err(failed(format!("claim_idempotency_keys gave {count} rows")));

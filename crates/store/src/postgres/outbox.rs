@@ -3,17 +3,17 @@
 //! A row is taken by an update that passes over rows that others are just taking, and finished by a delete that
 //! names its holder: whatever nodes believe about themselves, a row is finished once.
 
-use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Transaction};
 
 use super::columns::Parameter;
-use super::connect::begin_slowly;
+use super::connect::{Object as Client, begin_slowly, find};
 use super::reader::load;
 use super::record::{id_at, key_of, number_at, summed};
 use super::{PgStore, PostgresShared, usage};
 use crate::archive::ERASED;
 use crate::checksum::{Summed as _, check_numbered, of_event, of_events, of_reader};
+use crate::cold::{ColdStatement, ColdTables as _, values};
 use crate::damage::DamagedRow;
 use crate::outbox::{
     CdrRow, EventClaim, EventKind, EventReader, EventRow, MOST_COUNTED, OutboxStore, ReaderBacklog,
@@ -57,17 +57,10 @@ impl OutboxStore for PgStore {
     }
 
     fn forget_records(&self, before: i64, limit: usize) -> Reply<u64> {
-        self.ask(|shared| async move {
-            let client = shared.reader().await?;
-            let deleted = client
-                .execute(
-                    "DELETE FROM cdr WHERE id IN (SELECT id FROM cdr WHERE final_at < $1
-                       ORDER BY final_at LIMIT $2)",
-                    &[&before, &signed(limit)],
-                )
-                .await?;
-            Ok(deleted)
-        })
+        let delete = "DELETE FROM cdr WHERE id IN (SELECT id FROM cdr WHERE final_at < $1
+            ORDER BY final_at LIMIT $2)";
+        let delete = ColdStatement::new(delete, values![before, limit]);
+        self.change(vec![delete], |done| Ok(done.rows))
     }
 }
 
@@ -103,9 +96,8 @@ async fn take_events(
     take: TakeEvents,
 ) -> Result<Option<TakenEvents>, StoreError> {
     let client = shared.reader().await?;
-    let statement = client
-        .prepare_cached(&format!(
-            "WITH free AS (SELECT reader, row, sum(cardinality(ids)) OVER (ORDER BY row) AS upto
+    let sql = format!(
+        "WITH free AS (SELECT reader, row, sum(cardinality(ids)) OVER (ORDER BY row) AS upto
                  FROM (SELECT reader, row, ids FROM outbox
                    WHERE reader = $1 AND kind = $2
                      AND (holder = $3 OR NOT $8 AND (holder IS NULL OR held_at < $5))
@@ -114,23 +106,18 @@ async fn take_events(
              WHERE o.reader = free.reader AND o.row = free.row
                AND free.upto - cardinality(o.ids) < $7
              RETURNING {EVENT_COLUMNS}"
-        ))
-        .await?;
-    let found = client
-        .query(
-            &statement,
-            &[
-                &(take.reader as i16),
-                &(EventKind::Ended as i16),
-                &take.holder,
-                &take.now,
-                &take.abandoned,
-                &MOST_ROWS,
-                &signed(take.limit),
-                &take.only_own,
-            ],
-        )
-        .await?;
+    );
+    let values: [&(dyn ToSql + Sync); 8] = [
+        &(take.reader as i16),
+        &(EventKind::Ended as i16),
+        &take.holder,
+        &take.now,
+        &take.abandoned,
+        &MOST_ROWS,
+        &signed(take.limit),
+        &take.only_own,
+    ];
+    let found = find(&client, &sql, &values).await?;
     let (mut rows, mut ids): (Vec<i64>, Vec<u64>) = Default::default();
     for row in &found {
         // A damaged one is finished without its events.
@@ -382,18 +369,13 @@ pub(super) async fn waiting(
     client: &Client,
     reader: i16,
 ) -> Result<Option<(u64, i64)>, StoreError> {
-    let statement = client
-        .prepare_cached(
-            "SELECT s.events, s.at FROM (SELECT sum(cardinality(ids))::bigint AS events,
-                 min(at) AS at FROM (SELECT ids, at FROM outbox WHERE reader = $1
-                   ORDER BY row LIMIT $2) o) s
-             WHERE s.events IS NOT NULL",
-        )
-        .await?;
-    let values: [&(dyn ToSql + Sync); 2] = [&reader, &MOST_COUNTED];
-    let row = client.query_opt(&statement, &values).await?;
-    row.map(|row| Ok((id_at(&row, 0)?, row.try_get(1)?)))
-        .transpose()
+    let sql = "SELECT s.events, s.at FROM (SELECT sum(cardinality(ids))::bigint AS events,
+             min(at) AS at FROM (SELECT ids, at FROM outbox WHERE reader = $1
+               ORDER BY row LIMIT $2) o) s
+         WHERE s.events IS NOT NULL";
+    let rows = find(client, sql, &[&reader, &MOST_COUNTED]).await?;
+    let read = |row: &Row| Ok((id_at(row, 0)?, row.try_get(1)?));
+    rows.first().map(read).transpose()
 }
 
 async fn backlog(client: &Client) -> Result<Vec<ReaderBacklog>, StoreError> {

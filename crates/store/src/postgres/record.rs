@@ -254,6 +254,11 @@ pub fn id_at(row: &Row, index: usize) -> Result<u64, StoreError> {
     Ok(row.try_get::<_, i64>(index)? as u64)
 }
 
+/// The ids in the first column of rows.
+pub fn ids_of<T: FromIterator<u64>>(rows: &[Row]) -> Result<T, StoreError> {
+    rows.iter().map(|row| id_at(row, 0)).collect()
+}
+
 /// An `int` whose bits are an unsigned number.
 pub fn number_at(row: &Row, index: usize) -> Result<u32, StoreError> {
     Ok(row.try_get::<_, i32>(index)? as u32)

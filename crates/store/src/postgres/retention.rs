@@ -18,7 +18,6 @@ use tokio_postgres::{Client, Row};
 
 use super::asides;
 use super::connect::begin_reading;
-use super::record::id_at;
 use super::schema::{DAY_MS, SPLIT};
 use super::upkeep::{meta, raise};
 use super::{PostgresShared, failed};
@@ -344,8 +343,8 @@ async fn delete_aside(
 }
 
 fn ids_of(rows: &[Row]) -> Result<Vec<i64>, StoreError> {
-    let id = |row| id_at(row, 0).map(|id| id as i64);
-    rows.iter().map(id).collect()
+    let ids = rows.iter().map(|row| row.try_get(0));
+    Ok(ids.collect::<Result<_, _>>()?)
 }
 
 /// Deletes all rows of messages from the tables with this suffix, and from those that are not split.

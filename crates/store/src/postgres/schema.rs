@@ -17,6 +17,7 @@ use tokio_postgres::Client;
 use super::PostgresShared;
 use super::connect::{PostgresConnector, begin_slowly};
 use super::failure::failed;
+use super::upkeep::meta;
 use crate::StoreError;
 use smsc_host::clock;
 
@@ -121,12 +122,7 @@ async fn refuse_contracted(client: &Client, applied: &[(i32, String)]) -> Result
     let Some((version, name)) = newer(applied) else {
         return Ok(());
     };
-    let oldest = client
-        .query_opt("SELECT value FROM meta WHERE key = 'oldest_schema'", &[])
-        .await?
-        .map(|row| row.try_get::<_, i64>(0))
-        .transpose()?
-        .unwrap_or_default();
+    let oldest = meta(client, "oldest_schema").await?;
     let known = newest_known();
     if oldest <= known.into() {
         return Ok(());

@@ -4,14 +4,14 @@
 //! so that a search for something rare cannot occupy the database for long. A page says where the next
 //! one begins, even if it is empty.
 
-use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 
 use super::asides;
+use super::connect::{Object as Client, find};
 use super::reader::load;
-use super::record::{id_at, text_of};
+use super::record::{ids_of, text_of};
 use crate::damage::DamageLog;
-use crate::{FoundMessages, MAX_SCAN, Search, StoreError, Stored};
+use crate::{FoundMessages, MAX_SCAN, Search, StoreError};
 use smsc_proto::MessageState;
 
 /// Largest answer.
@@ -75,26 +75,17 @@ pub async fn search(
         "SELECT m.id FROM ({walk}) m {condition} ORDER BY m.id DESC LIMIT ${}",
         walked + 1
     );
-    let statement = client.prepare_cached(&sql).await?;
-    let rows = client.query(&statement, &values).await?;
-    let ids = rows
-        .iter()
-        .map(|row| id_at(row, 0))
-        .collect::<Result<Vec<u64>, _>>()?;
+    let ids: Vec<u64> = ids_of(&find(client, &sql, &values).await?)?;
     let next_before = match state {
         _ if ids.len() >= limit as usize => ids.last().copied(),
         // All that was walked over is on the page.
         None => None,
         Some(_) => end_of_walk(client, &walk, &values[..walked]).await?,
     };
-    let mut messages: Vec<Stored> = load(client, damage, &ids)
-        .await?
-        .into_iter()
-        .flatten()
-        .collect();
-    messages.retain(|stored| search.covers(&stored.message));
+    let messages = load(client, damage, &ids).await?.into_iter().flatten();
+    let messages = messages.filter(|stored| search.covers(&stored.message));
     Ok(FoundMessages {
-        messages,
+        messages: messages.collect(),
         next_before,
     })
 }

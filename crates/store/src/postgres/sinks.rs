@@ -4,10 +4,10 @@
 //! written by the same lane (`write_queue.rs`), so its rows ascend. A row of another message that commits late is
 //! read late, and never passed over: rows are read until they are deleted.
 
-use super::connect::Object as Client;
 use tokio_postgres::types::ToSql;
 
 use super::columns::StatementCall;
+use super::connect::{Object as Client, find};
 use super::outbox::{EVENT_COLUMNS, read_event, waiting};
 use super::record::{SENT_COLUMNS, read_sent};
 use super::statements::StatementStep;
@@ -98,12 +98,9 @@ async fn read_sink(
     limit: usize,
 ) -> Result<Option<SinkEvents>, StoreError> {
     let client = shared.reader().await?;
-    let statement = client
-        .prepare_cached(&format!(
-            "SELECT {EVENT_COLUMNS} FROM outbox o WHERE o.reader = $1 ORDER BY o.row LIMIT $2"
-        ))
-        .await?;
-    let found = client.query(&statement, &[&reader, &MOST_ROWS]).await?;
+    let sql =
+        format!("SELECT {EVENT_COLUMNS} FROM outbox o WHERE o.reader = $1 ORDER BY o.row LIMIT $2");
+    let found = find(&client, &sql, &[&reader, &MOST_ROWS]).await?;
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     for row in &found {
         if events.len() >= limit {
@@ -149,13 +146,11 @@ async fn accepted_attempts(
         return Ok(Vec::new());
     };
     // The bounds exclude other days.
-    let statement = client
-        .prepare_cached(&format!(
-            "SELECT {SENT_COLUMNS} FROM sent
-                 WHERE id = ANY($1) AND id >= $2 AND id <= $3 AND status = 0 ORDER BY id, attempt"
-        ))
-        .await?;
-    let found = client.query(&statement, &[&ids, first, last]).await?;
+    let sql = format!(
+        "SELECT {SENT_COLUMNS} FROM sent
+             WHERE id = ANY($1) AND id >= $2 AND id <= $3 AND status = 0 ORDER BY id, attempt"
+    );
+    let found = find(client, &sql, &[&ids, first, last]).await?;
     let rows = found.iter().filter_map(|row| damage.sift(read_sent(row)));
     Ok(last_of_each(rows.collect()))
 }

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::cold::{records, run};
-use super::schema::sql_failed;
 use super::write_queue::WaitingBatch;
 use super::{SqliteStore, writer};
 use crate::balance::{BalanceStore, PurseRow, TopUpOutcome, TopUpRow};
@@ -16,8 +15,7 @@ use smsc_domain::price::Purse;
 
 impl BalanceStore for SqliteStore {
     fn purses(&self, account: Option<u32>) -> Reply<Vec<PurseRow>> {
-        self.admin
-            .ask(move |connection| purses(connection, account).map_err(sql_failed))
+        self.select(PurseRow::of(account, "0"), PurseRow::all)
     }
 
     fn top_up(&self, row: TopUpRow, floor: i64) -> Reply<TopUpOutcome> {
@@ -31,12 +29,7 @@ impl BalanceStore for SqliteStore {
     }
 
     fn forget_quotas(&self, day: u32) -> Reply<()> {
-        writer::transact(&self.shared, move |connection, _| {
-            connection
-                .prepare_cached("DELETE FROM purse WHERE day > 0 AND day < ?1")?
-                .execute([day])?;
-            Ok(())
-        })
+        self.change(vec![PurseRow::forget("purse", day)], |_| Ok(()))
     }
 }
 
@@ -73,29 +66,6 @@ pub(super) fn wrong_balances(connection: &Connection) -> rusqlite::Result<Vec<(u
              WHERE p.day = 0 AND (p.credits < 0 OR p.credits > t.amount)",
         )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect()
-}
-
-pub(super) fn purses(
-    connection: &Connection,
-    account: Option<u32>,
-) -> rusqlite::Result<Vec<PurseRow>> {
-    let row = |row: &Row<'_>| {
-        Ok(PurseRow {
-            purse: Purse {
-                account: row.get(0)?,
-                day: row.get(1)?,
-            },
-            left: row.get(2)?,
-            reserved: 0,
-        })
-    };
-    connection
-        .prepare_cached(
-            "SELECT account, day, credits FROM purse WHERE ?1 IS NULL OR account = ?1
-             ORDER BY account, day",
-        )?
-        .query_map([account], row)?
         .collect()
 }
 

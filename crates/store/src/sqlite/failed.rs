@@ -12,6 +12,7 @@ use super::reader::{PARKED, history, load, whole};
 use super::record::read_parked;
 use super::schema::sql_failed;
 use super::search::end_of_walk;
+use crate::cold::ids_of;
 use crate::damage::DamageLog;
 use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
 use crate::{FoundMessages, MessageHistory, ParkedRow, Reply};
@@ -47,7 +48,7 @@ fn failed(
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
         let candidates = run(connection, &search.candidates(&(ids.start..below)))?;
-        let candidates = FailedSearch::found(candidates.returned).map_err(as_sql_error)?;
+        let candidates = ids_of(candidates.returned).map_err(as_sql_error)?;
         looked += candidates.len();
         let is_full = candidates.len() == PAGE;
         let next = match candidates.last() {

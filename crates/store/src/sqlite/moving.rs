@@ -8,7 +8,6 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
-use super::balance;
 use super::cold::{self, records};
 use super::folder_lock::{FolderLock, lock_folder};
 use super::heard::{HEARD, read_heard};
@@ -22,6 +21,7 @@ use super::schema::{self, failed, open_reader, sql_failed};
 use super::settings;
 use super::usage;
 use super::wal;
+use crate::balance::PurseRow;
 use crate::cold::ColdRecord as _;
 use crate::idempotency::IdempotencyRow;
 use crate::meta::MetaRow;
@@ -85,8 +85,8 @@ impl StoreAtRest {
             }
         }
         if self.has("purse").map_err(sql_failed)? {
-            let purses = balance::purses(&self.connection, None);
-            inventory.purses = purses.map_err(sql_failed)?;
+            let purses = cold::run(&self.connection, &PurseRow::of(None, "0"));
+            inventory.purses = PurseRow::all(purses.map_err(sql_failed)?.returned)?;
         }
         for kind in [forms::KEY, pauses::KEY, stream_marks::KEY] {
             let rows = records::<MetaRow>(&self.connection, &MetaRow::starting_with(kind));

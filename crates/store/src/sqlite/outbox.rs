@@ -13,6 +13,7 @@ use super::schema::sql_failed;
 use super::{SqliteShared, SqliteStore, usage, writer};
 use crate::archive::ERASED;
 use crate::checksum::{Summed as _, check_numbered, sum};
+use crate::cold::{ColdStatement, ColdTables as _, values};
 use crate::damage::DamageLog;
 use crate::outbox::{
     CdrRow, EventClaim, EventKind, EventReader, EventRow, MOST_COUNTED, OutboxStore, ReaderBacklog,
@@ -79,17 +80,12 @@ impl OutboxStore for SqliteStore {
     }
 
     fn forget_records(&self, before: i64, limit: usize) -> Reply<u64> {
-        writer::transact(&self.shared, move |connection, _| {
-            // A message ends after it is accepted, so its id bounds the walk.
-            let below = crate::signed(lowest_at(before.saturating_add(MAX_LEAD_MS)));
-            let deleted = connection
-                .prepare_cached(
-                    "DELETE FROM cdr WHERE id IN (SELECT id FROM cdr WHERE id < ?1
-                       AND final_at < ?2 ORDER BY id LIMIT ?3)",
-                )?
-                .execute((below, before, crate::signed(limit)))?;
-            Ok(deleted as u64)
-        })
+        // A message ends after it is accepted, so its id bounds the walk.
+        let below = lowest_at(before.saturating_add(MAX_LEAD_MS));
+        let delete = "DELETE FROM cdr WHERE id IN (SELECT id FROM cdr WHERE id < $1
+            AND final_at < $2 ORDER BY id LIMIT $3)";
+        let delete = ColdStatement::new(delete, values![below, before, limit]);
+        self.change(vec![delete], |done| Ok(done.rows))
     }
 }
 
