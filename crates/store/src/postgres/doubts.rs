@@ -12,6 +12,7 @@ use std::time::Duration;
 use ahash::{AHashMap, AHashSet};
 use deadpool_postgres::Transaction;
 use tokio::time::Instant;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, GenericClient, Row};
 
 use super::connect::find_in;

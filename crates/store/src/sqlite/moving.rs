@@ -11,11 +11,11 @@ use rusqlite::{Connection, Row};
 use super::cold::{self, records};
 use super::folder_lock::{FolderLock, lock_folder};
 use super::heard::{HEARD, read_heard};
-use super::outbox;
-use super::reader::{CHANGES, FINS, PARKED};
+use super::outbox::{read_event, read_record};
+use super::reader::{CHANGES, FINS};
 use super::record::{
-    MESSAGE_COLUMNS, bytes_of, key_of, read_change, read_dead, read_fin, read_message, read_parked,
-    read_sent, sound,
+    MESSAGE_COLUMNS, Sound, bytes_of, key_of, read_change, read_dead, read_fin, read_message,
+    read_parked, read_sent, sound,
 };
 use super::schema::{self, failed, open_reader, sql_failed};
 use super::settings;
@@ -148,12 +148,20 @@ impl StoreAtRest {
         let last = match part {
             MovePart::Messages => self.messages(&mut page, limit),
             MovePart::Carry => self.carry(&mut page, limit),
-            MovePart::Parked => self.parked(&mut page, limit),
-            MovePart::Dead => self.dead(&mut page, limit),
+            MovePart::Parked => self.sifted(&mut page, "parked", limit, read_parked, |page| {
+                &mut page.rows.park
+            }),
+            MovePart::Dead => {
+                self.sifted(&mut page, "dead", limit, read_dead, |page| &mut page.dead)
+            }
             MovePart::OptOuts => self.opt_outs(&mut page, limit),
             MovePart::Idempotency => self.idempotency(&mut page, limit),
-            MovePart::Events => self.events(&mut page, limit),
-            MovePart::Records => self.records(&mut page, limit),
+            MovePart::Events => self.sifted(&mut page, "outbox", limit, read_event, |page| {
+                &mut page.events
+            }),
+            MovePart::Records => self.sifted(&mut page, "cdr", limit, read_record, |page| {
+                &mut page.records
+            }),
             MovePart::Usage => self.usage(&mut page, limit),
         };
         // The last page ends at the end of the table; an earlier one at its last row.
@@ -162,108 +170,62 @@ impl StoreAtRest {
     }
 
     fn messages(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
-        let sql =
-            format!("SELECT {MESSAGE_COLUMNS} FROM msg t WHERE t.id > ?1 ORDER BY t.id LIMIT ?2");
-        let messages = self.rows(&sql, page.after, limit as i64, |row| {
-            Ok((key_of(row)?, read_message(row)?))
-        })?;
-        let last = cut(&messages, limit, |(id, _)| *id);
+        let all = format!("SELECT {MESSAGE_COLUMNS} FROM msg t");
+        let (messages, last) = self.numbered(&all, page.after, limit, read_message)?;
         // By the range, not by the messages: rows of retired ones belong to a page as well.
-        let (after, upto) = (page.after, last.unwrap_or(END) as i64);
+        let ids = (page.after as i64, last.unwrap_or(END) as i64);
         let left = &mut page.left;
         let rows = &mut page.rows;
-        rows.accept = left.sift("msg", messages.into_iter().map(|(_, read)| read));
-        let attempts = self.rows(
-            "SELECT * FROM (
-               SELECT * FROM attempts WHERE id > ?1 AND id <= ?2) ORDER BY id, attempt",
-            after,
-            upto,
-            read_sent,
-        )?;
-        rows.sent = left.sift("sent", attempts);
+        rows.accept = left.sift("msg", messages);
+        let attempts = "SELECT * FROM (
+            SELECT * FROM attempts WHERE id > ?1 AND id <= ?2) ORDER BY id, attempt";
+        rows.sent = left.sift("sent", self.rows(attempts, ids, read_sent)?);
         for sent in &mut rows.sent {
             let message = rows
                 .accept
                 .binary_search_by_key(&sent.id, |message| message.id);
             sent.known_as = message.ok().and_then(|at| known_as(&rows.accept[at]));
         }
-        let ends = self.rows(
-            &format!("{FINS} WHERE id > ?1 AND id <= ?2 ORDER BY id"),
-            after,
-            upto,
-            read_fin,
-        )?;
-        rows.fin = left.sift("fin", ends);
-        rows.told = self.rows(
-            "SELECT id FROM told WHERE id > ?1 AND id <= ?2 ORDER BY id",
-            after,
-            upto,
-            key_at_0,
-        )?;
-        let retries = self.rows(
-            "SELECT id, due_at, attempts FROM retry WHERE id > ?1 AND id <= ?2 ORDER BY id",
-            after,
-            upto,
-            |row| {
-                sound("retry", row, |row| {
-                    Ok(RetryRow {
-                        id: key_of(row)?,
-                        due_at: row.get(1)?,
-                        attempts: row.get(2)?,
-                    })
+        let of_these = |select: &str, order: &str| {
+            format!("{select} WHERE id > ?1 AND id <= ?2 ORDER BY {order}")
+        };
+        rows.fin = left.sift("fin", self.rows(&of_these(FINS, "id"), ids, read_fin)?);
+        rows.told = self.rows(&of_these("SELECT id FROM told", "id"), ids, key_at_0)?;
+        let retries = of_these("SELECT id, due_at, attempts FROM retry", "id");
+        let retries = self.rows(&retries, ids, |row| {
+            sound("retry", row, |row| {
+                Ok(RetryRow {
+                    id: key_of(row)?,
+                    due_at: row.get(1)?,
+                    attempts: row.get(2)?,
                 })
-            },
-        )?;
+            })
+        })?;
         rows.retry = left.sift("retry", retries);
-        let tries = self.rows(
-            "SELECT id, attempt, at, operator FROM tries WHERE id > ?1 AND id <= ?2
-             ORDER BY id, attempt",
-            after,
-            upto,
-            |row| {
-                sound("tries", row, |row| {
-                    Ok(TryRow {
-                        id: key_of(row)?,
-                        attempt: row.get(1)?,
-                        at: row.get(2)?,
-                        operator: row.get(3)?,
-                    })
+        let tries = of_these("SELECT id, attempt, at, operator FROM tries", "id, attempt");
+        let tries = self.rows(&tries, ids, |row| {
+            sound("tries", row, |row| {
+                Ok(TryRow {
+                    id: key_of(row)?,
+                    attempt: row.get(1)?,
+                    at: row.get(2)?,
+                    operator: row.get(3)?,
                 })
-            },
-        )?;
+            })
+        })?;
         rows.tries = left.sift("tries", tries);
-        let changes = self.rows(
-            &format!("{CHANGES} WHERE id > ?1 AND id <= ?2 ORDER BY id, seq"),
-            after,
-            upto,
-            read_change,
-        )?;
+        let changes = self.rows(&of_these(CHANGES, "id, seq"), ids, read_change)?;
         rows.change = left.sift("change", changes);
         left.end_messages(rows);
         if self.has("heard")? {
-            rows.heard = self.rows(
-                &format!("{HEARD} WHERE id > ?1 AND id <= ?2 ORDER BY id, kind"),
-                after,
-                upto,
-                read_heard,
-            )?;
+            rows.heard = self.rows(&of_these(HEARD, "id, kind"), ids, read_heard)?;
         }
         Ok(last)
     }
 
     fn carry(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
-        let sql = "SELECT id FROM carry WHERE id > ?1 ORDER BY id LIMIT ?2";
-        page.carry = self.rows(sql, page.after, limit as i64, key_at_0)?;
-        Ok(cut(&page.carry, limit, |id| *id))
-    }
-
-    fn parked(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
-        let sql = format!("{PARKED} WHERE id > ?1 ORDER BY id LIMIT ?2");
-        let parked = self.rows(&sql, page.after, limit as i64, |row| {
-            Ok((key_of(row)?, read_parked(row)?))
-        })?;
-        let last = cut(&parked, limit, |(id, _)| *id);
-        page.rows.park = (page.left).sift("parked", parked.into_iter().map(|(_, read)| read));
+        let (ids, last) = self.numbered("SELECT id FROM carry", page.after, limit, key_at_0)?;
+        page.carry = ids;
         Ok(last)
     }
 
@@ -278,50 +240,17 @@ impl StoreAtRest {
         if !self.has("idempotency")? {
             return Ok(None);
         }
-        let numbered = self.rows(
-            "SELECT id, account, key, request, at, answer FROM idempotency WHERE id > ?1
-             ORDER BY id LIMIT ?2",
-            page.after,
-            limit as i64,
-            |row| {
-                let answered = IdempotencyRow {
-                    account: row.get(1)?,
-                    key: row.get(2)?,
-                    request: row.get(3)?,
-                    at: row.get(4)?,
-                    answer: bytes_of(row.get_ref(5)?),
-                };
-                Ok((key_at_0(row)?, answered))
-            },
-        )?;
-        let last = cut(&numbered, limit, |(id, _)| *id);
-        page.rows.idempotency = numbered.into_iter().map(|(_, row)| row).collect();
-        Ok(last)
-    }
-
-    fn events(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
-        if !self.has("outbox")? {
-            return Ok(None);
-        }
-        let sql = "SELECT * FROM outbox WHERE row > ?1 ORDER BY row LIMIT ?2";
-        let numbered = self.rows(sql, page.after, limit as i64, |row| {
-            Ok((key_at_0(row)?, outbox::read_event(row)?))
+        let all = "SELECT id, account, key, request, at, answer FROM idempotency";
+        let (rows, last) = self.numbered(all, page.after, limit, |row| {
+            Ok(IdempotencyRow {
+                account: row.get(1)?,
+                key: row.get(2)?,
+                request: row.get(3)?,
+                at: row.get(4)?,
+                answer: bytes_of(row.get_ref(5)?),
+            })
         })?;
-        let last = cut(&numbered, limit, |(row, _)| *row);
-        page.events = (page.left).sift("outbox", numbered.into_iter().map(|(_, read)| read));
-        Ok(last)
-    }
-
-    fn records(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
-        if !self.has("cdr")? {
-            return Ok(None);
-        }
-        let sql = "SELECT * FROM cdr WHERE id > ?1 ORDER BY id LIMIT ?2";
-        let numbered = self.rows(sql, page.after, limit as i64, |row| {
-            Ok((key_at_0(row)?, outbox::read_record(row)?))
-        })?;
-        let last = cut(&numbered, limit, |(id, _)| *id);
-        page.records = (page.left).sift("cdr", numbered.into_iter().map(|(_, read)| read));
+        page.rows.idempotency = rows;
         Ok(last)
     }
 
@@ -342,29 +271,49 @@ impl StoreAtRest {
         Ok(Some(last as u64))
     }
 
-    fn dead(&self, page: &mut MovedPage, limit: usize) -> rusqlite::Result<Option<u64>> {
-        let numbered = self.rows(
-            "SELECT * FROM dead WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-            page.after,
-            limit as i64,
-            |row| Ok((key_at_0(row)?, read_dead(row)?)),
-        )?;
-        let last = cut(&numbered, limit, |(seq, _)| *seq);
-        page.dead = (page.left).sift("dead", numbered.into_iter().map(|(_, read)| read));
+    /// Rows of a table that may not be there, without those that are damaged.
+    fn sifted<T>(
+        &self,
+        page: &mut MovedPage,
+        table: &'static str,
+        limit: usize,
+        read: fn(&Row<'_>) -> Sound<T>,
+        into: fn(&mut MovedPage) -> &mut Vec<T>,
+    ) -> rusqlite::Result<Option<u64>> {
+        if !self.has(table)? {
+            return Ok(None);
+        }
+        let all = format!("SELECT * FROM {table}");
+        let (rows, last) = self.numbered(&all, page.after, limit, read)?;
+        let rows = page.left.sift(table, rows);
+        *into(page) = rows;
         Ok(last)
     }
 
-    /// Rows of a statement whose first parameter is the key they follow on.
+    /// The rows of a table behind a key, which is its first column; and the last key, when there may be more.
+    fn numbered<T>(
+        &self,
+        all: &str,
+        after: u64,
+        limit: usize,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<(Vec<T>, Option<u64>)> {
+        let sql = format!("{all} WHERE rowid > ?1 ORDER BY rowid LIMIT ?2");
+        let numbered = |row: &Row<'_>| Ok((key_at_0(row)?, read(row)?));
+        let rows = self.rows(&sql, (after as i64, limit as i64), numbered)?;
+        let last = cut(&rows, limit, |(key, _)| *key);
+        Ok((rows.into_iter().map(|(_, row)| row).collect(), last))
+    }
+
     fn rows<T>(
         &self,
         sql: &str,
-        after: u64,
-        second: i64,
-        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+        parameters: (i64, i64),
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Vec<T>> {
         self.connection
             .prepare_cached(sql)?
-            .query_map((after as i64, second), read)?
+            .query_map(parameters, read)?
             .collect()
     }
 }
