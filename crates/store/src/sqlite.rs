@@ -195,8 +195,8 @@ impl SqliteStore {
             theirs.committed(u32::try_from(pages).unwrap_or(0));
             Ok(())
         };
-        connection.wal_hook(Some(committed)).map_err(sql_failed)?;
-        let marks = Marks::read(&connection).map_err(sql_failed)?;
+        connection.wal_hook(Some(committed))?;
+        let marks = Marks::read(&connection)?;
         let low_water = marks.carry_below;
         let shared = Arc::new(SqliteShared {
             write_queue: SqliteWriteQueue::new(options.results_linger),
@@ -205,8 +205,7 @@ impl SqliteStore {
             gauges: Gauges::default(),
             damage: Arc::default(),
             hooks,
-            keys: IdempotencyKeys::read(&connection, options.idempotency_keys)
-                .map_err(sql_failed)?,
+            keys: IdempotencyKeys::read(&connection, options.idempotency_keys)?,
             listeners: CurrentListeners::default(),
             highest: AtomicU64::new(marks.highest),
             accepted: AtomicU64::new(0),
@@ -218,8 +217,8 @@ impl SqliteStore {
             index: Mutex::default(),
             folder,
         });
-        beside::look(&connection, &shared.damage, low_water).map_err(sql_failed)?;
-        let dead = count_dead(&connection).map_err(sql_failed)?;
+        beside::look(&connection, &shared.damage, low_water)?;
+        let dead = count_dead(&connection)?;
         shared.gauges.quarantined.store(dead, Ordering::Relaxed);
 
         let index = IndexThread::open(
@@ -235,7 +234,7 @@ impl SqliteStore {
             Some(IndexThread::tick),
         )?);
         let reader = |name| StoreWorker::start(name, READER_MAILBOX, open_reader(&main)?, None);
-        let asides = asides::read(&connection).map_err(sql_failed)?;
+        let asides = asides::read(&connection)?;
         let upkeep = Upkeep::new(open_reader(&main)?, &shared, asides);
         let lookup = LookUpThread {
             path: shared.folder.join(INDEX_FILE),

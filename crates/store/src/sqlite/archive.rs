@@ -70,16 +70,14 @@ impl Upkeep {
                 for aside in self.asides.clone() {
                     let room = MAX_LEFT - self.texts.left.len().min(MAX_LEFT);
                     let ids = self.ids(aside.first, aside.last + 1, room);
-                    self.texts.left.extend(ids.map_err(sql_failed)?);
+                    self.texts.left.extend(ids?);
                 }
-                meta(&self.reader, TEXT_MARK).map_err(sql_failed)?
+                meta(&self.reader, TEXT_MARK)?
             }
         };
         let mut erased = 0;
         while erased < limit && self.texts.left.len() < MAX_LEFT {
-            let ids = self
-                .ids(next, first_id(before), CHUNK.min(limit - erased))
-                .map_err(sql_failed)?;
+            let ids = self.ids(next, first_id(before), CHUNK.min(limit - erased))?;
             let Some(&last) = ids.last() else {
                 break;
             };
@@ -117,13 +115,13 @@ impl Upkeep {
     /// Erases the texts of those that may lose them, and moves the mark.
     fn erase_texts(&mut self, ids: &[u64], before: i64, next: u64) -> Result<usize, StoreError> {
         let mut bare = Vec::new();
-        let loaded = load(&self.reader, &self.shared.damage, ids).map_err(sql_failed)?;
+        let loaded = load(&self.reader, &self.shared.damage, ids)?;
         for (&id, stored) in ids.iter().zip(loaded) {
             self.texts.left.remove(&id);
             // A message that is gone has no text.
             let Some(mut stored) = stored else { continue };
             let old = stored.fin.as_ref().is_some_and(|fin| fin.at < before);
-            if !old || self.is_active(&stored).map_err(sql_failed)? {
+            if !old || self.is_active(&stored)? {
                 self.texts.left.insert(id);
                 continue;
             }
@@ -179,7 +177,7 @@ impl Upkeep {
         }
         // Messages that are not in the index, or all when there is none.
         loop {
-            let (ids, last) = self.with_address(digits, after).map_err(sql_failed)?;
+            let (ids, last) = self.with_address(digits, after)?;
             for ids in ids.chunks(CHUNK) {
                 self.erase_address(&index, ids, digits, &mut erased)?;
             }
@@ -221,11 +219,11 @@ impl Upkeep {
         erased: &mut Erased,
     ) -> Result<(), StoreError> {
         let mut changed = Vec::new();
-        for stored in load(&self.reader, &self.shared.damage, ids).map_err(sql_failed)? {
+        for stored in load(&self.reader, &self.shared.damage, ids)? {
             let Some(mut stored) = stored.filter(|stored| matches(&stored.message, digits)) else {
                 continue;
             };
-            if self.is_active(&stored).map_err(sql_failed)? {
+            if self.is_active(&stored)? {
                 erased.active += 1;
                 continue;
             }

@@ -59,18 +59,13 @@ pub fn of_running(
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let source = open_reader(from)?;
     // Holding a snapshot keeps the writer's commits from starting the copy over and over.
-    let snapshot = source.unchecked_transaction().map_err(sql_failed)?;
-    snapshot
-        .query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
-        .map_err(sql_failed)?;
-    let mut target = Connection::open(to).map_err(sql_failed)?;
+    let snapshot = source.unchecked_transaction()?;
+    snapshot.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
+    let mut target = Connection::open(to)?;
     Backup::new(&snapshot, &mut target)
-        .and_then(|backup| backup.run_to_completion(STEP_PAGES, Duration::ZERO, None))
-        .map_err(sql_failed)?;
+        .and_then(|backup| backup.run_to_completion(STEP_PAGES, Duration::ZERO, None))?;
     // One file: nothing of the copy may stay in a WAL beside it.
-    target
-        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE;")
-        .map_err(sql_failed)?;
+    target.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE;")?;
     target.close().map_err(|(_, error)| sql_failed(error))
 }
 

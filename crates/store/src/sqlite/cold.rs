@@ -3,7 +3,6 @@
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Error};
 
-use super::schema::sql_failed;
 use super::{SqliteStore, writer};
 use crate::cold::{ColdChange, ColdRecord, ColdRow, ColdStatement, ColdTables, ColdValue};
 use crate::{Reply, StoreError};
@@ -15,7 +14,7 @@ impl ColdTables for SqliteStore {
         read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
     ) -> Reply<T> {
         self.admin
-            .ask(move |connection| read(run(connection, &statement).map_err(sql_failed)?.returned))
+            .ask(move |connection| read(run(connection, &statement)?.returned))
     }
 
     fn change<T: Send + 'static>(

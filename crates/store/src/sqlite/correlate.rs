@@ -110,11 +110,9 @@ impl LookUpThread {
             let mut missing = Vec::new();
             for index in left {
                 let key = keys[index].to_be_bytes();
-                let mut rows = statement.query([&key[..]]).map_err(sql_failed)?;
-                match rows.next().map_err(sql_failed)? {
-                    Some(row) => {
-                        found[index] = Some(row.get::<_, i64>(0).map_err(sql_failed)? as u64)
-                    }
+                let mut rows = statement.query([&key[..]])?;
+                match rows.next()? {
+                    Some(row) => found[index] = Some(row.get::<_, i64>(0)? as u64),
                     None => missing.push(index),
                 }
             }

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::asides;
 use super::balance;
 use super::damage;
-use super::schema::{self, failed, meta, sql_failed};
+use super::schema::{self, failed, meta};
 use super::schema_check;
 use super::settings;
 use super::wal;
@@ -69,7 +69,7 @@ pub fn fsck(path: &Path) -> Result<FsckReport, StoreError> {
         return Ok(report);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&path, flags).map_err(sql_failed)?;
+    let connection = Connection::open_with_flags(&path, flags)?;
     match schema::check_version(&connection, &path) {
         // A backup of another release has another version, which is no error.
         Ok(version @ 1..) => report.schema = version,

@@ -28,7 +28,7 @@ impl HeardStore for SqliteStore {
             let sql = format!("{HEARD} WHERE id = ?1 AND kind = 1");
             let mut found = Vec::new();
             for id in ids {
-                found.extend(rows(connection, &sql, [id as i64]).map_err(sql_failed)?);
+                found.extend(rows(connection, &sql, [id as i64])?);
             }
             found.sort_unstable_by_key(|row| row.id);
             Ok(found)

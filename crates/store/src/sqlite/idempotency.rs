@@ -12,7 +12,6 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use smsc_domain::share::FairShares;
 
-use super::schema::sql_failed;
 use super::{SqliteShared, SqliteStore, writer};
 use crate::idempotency::{Claimed, HASH, IdempotencyStore, KeyClaim};
 use crate::{Reply, StoreError};
@@ -230,7 +229,7 @@ fn look_up(
     loop {
         match shared.keys.claim((claim.account, claim.key), passed_over) {
             KnownClaim::Claimed(claimed) => return Ok(claimed),
-            KnownClaim::Row(id) => match answer(connection, id, claim).map_err(sql_failed)? {
+            KnownClaim::Row(id) => match answer(connection, id, claim)? {
                 Some(claimed) => return Ok(claimed),
                 None => passed_over = Some(id),
             },

@@ -68,7 +68,7 @@ impl IndexThread {
             backlog: None,
         };
         match prepare(&index.path) {
-            Ok(connection) => index.adopt(connection).map_err(sql_failed)?,
+            Ok(connection) => index.adopt(connection)?,
             Err(error) => index.rebuild(&error.to_string())?,
         }
         Ok(index)
@@ -101,7 +101,7 @@ impl IndexThread {
         }
         self.shared.hours().clear();
         self.shared.index_generation.fetch_add(1, Ordering::Relaxed);
-        let fresh = prepare(&self.path).map_err(sql_failed)?;
+        let fresh = prepare(&self.path)?;
         self.adopt(fresh).map_err(sql_failed)
     }
 

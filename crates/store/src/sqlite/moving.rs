@@ -17,7 +17,7 @@ use super::record::{
     MESSAGE_COLUMNS, Sound, bytes_of, key_of, read_change, read_dead, read_fin, read_message,
     read_parked, read_sent, sound,
 };
-use super::schema::{self, failed, open_reader, sql_failed};
+use super::schema::{self, failed, open_reader};
 use super::settings;
 use super::usage;
 use super::wal;
@@ -73,29 +73,28 @@ impl StoreAtRest {
 
     /// Counts what there is. Reads every table to its end.
     pub fn inventory(&self) -> Result<Inventory, StoreError> {
-        let mut inventory = self.read_inventory().map_err(sql_failed)?;
-        if self.has("config_versions").map_err(sql_failed)? {
-            inventory.settings = settings::read(&self.connection).map_err(sql_failed)?;
+        let mut inventory = self.read_inventory()?;
+        if self.has("config_versions")? {
+            inventory.settings = settings::read(&self.connection)?;
             let resources = inventory.settings.settings.iter();
             inventory.whole.extend(resources.map(StoredSetting::put));
-            for version in settings::history(&self.connection).map_err(sql_failed)? {
+            for version in settings::history(&self.connection)? {
                 // What cannot be read is not moved.
                 version.decode()?;
                 inventory.whole.push(version.insert(""));
             }
         }
-        if self.has("purse").map_err(sql_failed)? {
-            let purses = cold::run(&self.connection, &PurseRow::of(None, "0"));
-            inventory.purses = PurseRow::all(purses.map_err(sql_failed)?.returned)?;
+        if self.has("purse")? {
+            let purses = cold::run(&self.connection, &PurseRow::of(None, "0"))?;
+            inventory.purses = PurseRow::all(purses.returned)?;
         }
         for kind in [forms::KEY, pauses::KEY, stream_marks::KEY] {
-            let rows = records::<MetaRow>(&self.connection, &MetaRow::starting_with(kind));
-            let rows = rows.map_err(sql_failed)?;
+            let rows = records::<MetaRow>(&self.connection, &MetaRow::starting_with(kind))?;
             inventory.whole.extend(rows.iter().map(MetaRow::put));
         }
         for moved in &MOVED_WHOLE {
-            if self.has(moved.table).map_err(sql_failed)? {
-                let rows = cold::run(&self.connection, &(moved.read)()).map_err(sql_failed)?;
+            if self.has(moved.table)? {
+                let rows = cold::run(&self.connection, &(moved.read)())?;
                 inventory.whole.extend((moved.write)(rows.returned)?);
             }
         }
@@ -165,7 +164,7 @@ impl StoreAtRest {
             MovePart::Usage => self.usage(&mut page, limit),
         };
         // The last page ends at the end of the table; an earlier one at its last row.
-        page.upto = last.map_err(sql_failed)?.unwrap_or(END);
+        page.upto = last?.unwrap_or(END);
         Ok(Some(page))
     }
 

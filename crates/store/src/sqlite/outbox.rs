@@ -308,7 +308,7 @@ fn erase_records(
 ) -> Result<u64, StoreError> {
     let (mut after, mut erased) = (0, 0);
     loop {
-        let (found, last) = with_address(connection, digits, after).map_err(sql_failed)?;
+        let (found, last) = with_address(connection, digits, after)?;
         for ids in found.chunks(CHUNK) {
             let (ids, digits) = (ids.to_vec(), digits.to_vec());
             erased += ids.len() as u64;

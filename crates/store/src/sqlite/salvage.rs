@@ -31,7 +31,7 @@ use self::stray::{StrayPages, take_stray};
 use self::walk::{FoundRow, TreeFinding, TreeWalk};
 use super::folder_lock::{own_folder, share_folder};
 use super::fsck::fsck;
-use super::schema::{self, failed, sql_failed};
+use super::schema::{self, failed};
 use crate::StoreError;
 use smsc_host::clock;
 
@@ -166,24 +166,20 @@ fn fill(
             ));
         }
     }
-    let names = store.mend_names().map_err(sql_failed)?;
-    let settled = store
-        .settle_messages(lost_log.is_some(), send_doubtful)
-        .map_err(sql_failed)?;
+    let names = store.mend_names()?;
+    let settled = store.settle_messages(lost_log.is_some(), send_doubtful)?;
     report.count(&store, stray, settled);
     report.illegible_pages += u64::from(!first.is_whole);
     if lost_log.is_some() {
         let newest = "SELECT coalesce(max(id), 0) FROM msg";
-        let newest: i64 = (store.connection)
-            .query_row(newest, [], |row| row.get(0))
-            .map_err(sql_failed)?;
+        let newest: i64 = (store.connection).query_row(newest, [], |row| row.get(0))?;
         report.miss("msg", newest.saturating_sub(ABOUT), i64::MAX);
     }
     report.remarks.extend(names);
     report.remarks.extend(store.mend_settings()?);
-    let balances = store.mend_balances().map_err(sql_failed)?;
+    let balances = store.mend_balances()?;
     report.remarks.extend(balances);
-    store.mend_sequence().map_err(sql_failed)?;
+    store.mend_sequence()?;
     store.finish(partial)?;
     Ok(report)
 }

@@ -421,6 +421,12 @@ pub fn sql_failed(error: rusqlite::Error) -> StoreError {
     failed(error.to_string())
 }
 
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        sql_failed(error)
+    }
+}
+
 fn cannot_open(path: &Path, error: &rusqlite::Error) -> StoreError {
     failed(format!("cannot open {}: {error}", path.display()))
 }

@@ -34,15 +34,15 @@ pub fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
             path.display()
         ))
     };
-    if let Some(problem) = problem(connection).map_err(sql_failed)? {
+    if let Some(problem) = problem(connection)? {
         return Err(damaged(problem));
     }
-    let (sum, written) = sums(connection).map_err(sql_failed)?;
+    let (sum, written) = sums(connection)?;
     if written == Some(sum) {
         return Ok(());
     }
     if written.is_some()
-        && let Some(problem) = misplaced(connection).map_err(sql_failed)?
+        && let Some(problem) = misplaced(connection)?
     {
         return Err(damaged(problem));
     }

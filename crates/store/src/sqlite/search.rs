@@ -40,10 +40,10 @@ pub fn search(
     index: Option<&Path>,
     search: &Search,
 ) -> Result<FoundMessages, StoreError> {
-    let asides = asides::read(main).map_err(sql_failed)?;
+    let asides = asides::read(main)?;
     let terms = terms(search);
     let Some((first, others)) = terms.split_first() else {
-        let mut found = by_state(main, damage, search, &asides).map_err(sql_failed)?;
+        let mut found = by_state(main, damage, search, &asides)?;
         found
             .messages
             .retain(|stored| search.covers(&stored.message));

@@ -66,7 +66,7 @@ impl Upkeep {
         if self.unclean {
             self.clean_log()?;
         }
-        let mark = meta(&self.reader, "low_water").map_err(sql_failed)?;
+        let mark = meta(&self.reader, "low_water")?;
         self.clean_carry(mark)?;
         // Ids that were set aside are above what is accepted: the mark stays below them.
         let target = self.shared.highest.load(Ordering::Relaxed) + 1;
@@ -116,8 +116,7 @@ impl Upkeep {
             let next = each_id(self.reading(), range, SLICE, &mut |_, is_active| {
                 messages += 1;
                 active += usize::from(is_active);
-            })
-            .map_err(sql_failed)?;
+            })?;
             from = next.unwrap_or(target);
             slices.push(IdSlice {
                 end: from,
@@ -135,8 +134,7 @@ impl Upkeep {
             if is_active {
                 active.push(id);
             }
-        })
-        .map_err(sql_failed)?;
+        })?;
         Ok(active)
     }
 
@@ -150,8 +148,7 @@ impl Upkeep {
                 if !active {
                     gone.push(id);
                 }
-            })
-            .map_err(sql_failed)?;
+            })?;
             for chunk in gone.chunks(CHUNK) {
                 let ids = chunk.to_vec();
                 self.transact(move |connection, _| {
@@ -179,13 +176,13 @@ impl Upkeep {
         let mut deleted = 0;
         while (deleted as usize) < limit {
             let room = RETIRE_CHUNK.min(limit - deleted as usize);
-            let ids = self.finished(before, room).map_err(sql_failed)?;
+            let ids = self.finished(before, room)?;
             let Some(&last) = ids.last() else {
                 // Skipped rows are read again from the start, next time.
                 (self.retire_from, self.retire_aside_from) = (0, 0);
                 break;
             };
-            let forgotten = entries::read_each(&self.reader, &ids).map_err(sql_failed)?;
+            let forgotten = entries::read_each(&self.reader, &ids)?;
             let count = self.delete(ids)?;
             self.shared.forget(forgotten);
             if self.asides.iter().any(|aside| aside.contains(last)) {
@@ -257,7 +254,7 @@ impl Upkeep {
     /// After an erasure: no erased data may remain in the log. If this is not possible now, a later
     /// pass does it.
     pub fn clean_log(&mut self) -> Result<(), StoreError> {
-        let is_clean = log::empty(&self.shared.main_path()).map_err(sql_failed)?;
+        let is_clean = log::empty(&self.shared.main_path())?;
         if !is_clean && !self.unclean {
             tracing::warn!(
                 "the log keeps what was erased until a long reader, such as an export, ends"

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::super::balance;
-use super::super::schema::sql_failed;
 use super::super::settings;
 use super::new_store::NewStore;
 use crate::StoreError;
@@ -25,7 +24,7 @@ impl NewStore {
     /// The new store cannot be written.
     pub fn mend_settings(&self) -> Result<Vec<String>, StoreError> {
         let connection = &self.connection;
-        let problems = settings::problems(connection).map_err(sql_failed)?;
+        let problems = settings::problems(connection)?;
         if problems.is_empty() {
             return Ok(problems);
         }
@@ -38,7 +37,7 @@ impl NewStore {
                 None => replayed.remove(key),
             };
         }
-        let there = settings::read(connection).map_err(sql_failed)?;
+        let there = settings::read(connection)?;
         let newest = there.settings.iter().map(|setting| setting.version);
         let newest = newest.filter(|version| *version < MOST_LOST).max();
         let last = history.keys().max().copied().max(newest).unwrap_or(0);
@@ -79,20 +78,18 @@ impl NewStore {
             }
             Ok(())
         };
-        fill().map_err(sql_failed)?;
-        let now = settings::read(connection).map_err(sql_failed)?.resources();
+        fill()?;
+        let now = settings::read(connection)?.resources();
         let changes = encode(&difference(&replayed, &now))?;
         let insert = "INSERT INTO config_versions(version, at, who, what, changes)
              VALUES(?1, ?2, ?3, 'what could be read', ?4)";
-        connection
-            .execute(insert, (last as i64 + 1, self.now, BY, changes))
-            .map_err(sql_failed)?;
+        connection.execute(insert, (last as i64 + 1, self.now, BY, changes))?;
         Ok(said)
     }
 
     /// The changes of each version; `None` for those that cannot be read.
     fn history(&self) -> Result<BTreeMap<u64, Option<Vec<ResourceUpdate>>>, StoreError> {
-        let kept = settings::history(&self.connection).map_err(sql_failed)?;
+        let kept = settings::history(&self.connection)?;
         let kept = kept.iter();
         Ok(kept.map(|one| (one.version, one.decode().ok())).collect())
     }

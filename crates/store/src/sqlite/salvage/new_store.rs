@@ -58,8 +58,7 @@ impl NewStore {
                 "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
                  PRAGMA temp_store=FILE; BEGIN;",
             )
-            .and_then(|()| shapes(&connection))
-            .map_err(sql_failed)?;
+            .and_then(|()| shapes(&connection))?;
         connection.set_prepared_statement_cache_capacity(128);
         Ok(Self {
             counts: vec![RowCount::default(); shapes.len()],
@@ -176,8 +175,7 @@ impl NewStore {
         // Its tables begin elsewhere.
         self.connection
             .execute("DELETE FROM meta WHERE key = ?1", [schema_check::SUM])
-            .and_then(|_| self.connection.execute_batch("COMMIT"))
-            .map_err(sql_failed)?;
+            .and_then(|_| self.connection.execute_batch("COMMIT"))?;
         let closed = self.connection.close();
         closed.map_err(|(_, error)| sql_failed(error))?;
         let synced = std::fs::File::open(path).and_then(|file| file.sync_all());

@@ -10,7 +10,6 @@ use super::pages::{PageSet, lock_page};
 use super::shapes::{TableShape, TreeUse};
 use super::walk::{FoundRow, TreeFinding, TreeWalk};
 use crate::StoreError;
-use crate::sqlite::schema::sql_failed;
 
 /// What there is beside the trees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -171,7 +170,7 @@ fn table_of(store: &NewStore, rows: &[FoundRow]) -> Result<Option<usize>, StoreE
             let fits = shape.fits(row.rowid, &row.fields) && shape.may_miss(key(store, place, row));
             if fits {
                 let values = shape.values(row.rowid, row.fields.clone());
-                let checked = store.check(place, &values).map_err(sql_failed)?;
+                let checked = store.check(place, &values)?;
                 count += usize::from(checked.is_ok());
             }
         }
