@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use prost::Message as _;
 
-use crate::{ChangeKind, ChangeRow, Stored};
+use crate::{ChangeKind, ChangeRow, SentRow, Stored};
 use smsc_domain::{mo_rule, network};
 use smsc_proto::{Kind, Message, Moved, Replacement, RuledBy};
 
@@ -30,8 +30,30 @@ impl ChangeRow {
     }
 }
 
+// === impl Stored ===
+
+impl Stored {
+    /// Adds an attempt.
+    pub(crate) fn attempted(&mut self, sent: &SentRow) {
+        self.attempts = self.attempts.max(sent.attempt);
+        if sent.status == 0 {
+            self.sent_at = self.sent_at.max(sent.at);
+        }
+    }
+
+    /// Changes it, in the order of the rows: the last of a kind wins.
+    pub(crate) fn changed(&mut self, change: ChangeRow) {
+        match change.kind {
+            ChangeKind::Move => moved(self, &change),
+            ChangeKind::Replace => replace(&mut self.message, change.body, change.expires_at),
+            ChangeKind::Replay => self.replayed_as = change.replay(),
+            ChangeKind::Retry | ChangeKind::Cancel | ChangeKind::GiveUp => {}
+        }
+    }
+}
+
 /// The effect of a move on the message: its queue, and the network, IMSI or rule that moved it.
-pub fn moved(stored: &mut Stored, change: &ChangeRow) {
+fn moved(stored: &mut Stored, change: &ChangeRow) {
     let queue = change.queue;
     let moved = Moved::decode(change.body.clone()).unwrap_or_else(|error| {
         tracing::error!(id = stored.message.id, %error, "a move cannot be read");
@@ -73,7 +95,7 @@ fn in_words(by: &str) -> (Option<RuledBy>, Option<String>) {
 }
 
 /// Gives a message the values of a `change` row's body. One that cannot be read changes nothing: erased texts are empty.
-pub fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
+fn replace(message: &mut Message, body: Bytes, expires_at: i64) {
     message.expires_at = expires_at;
     if body.is_empty() {
         return;

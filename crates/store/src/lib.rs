@@ -207,6 +207,16 @@ impl Stored {
     }
 }
 
+impl Active {
+    /// The queue that continues it. A receipt that its sender is owed belongs to the queue of that receipt.
+    pub fn owner(&self) -> u32 {
+        match self.stage {
+            MessageStage::Untold { tell, .. } => tell,
+            _ => self.queue,
+        }
+    }
+}
+
 impl MessageHistory {
     /// The attempt that the destination took.
     pub fn accepted_attempt(&self) -> Option<&SentRow> {

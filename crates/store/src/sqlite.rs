@@ -218,7 +218,7 @@ impl SqliteStore {
             folder,
         });
         beside::look(&connection, &shared.damage, low_water)?;
-        let dead = count_dead(&connection)?;
+        let dead = schema::count(&connection, "SELECT count(*) FROM dead", [])?;
         shared.gauges.quarantined.store(dead, Ordering::Relaxed);
 
         let index = IndexThread::open(
@@ -477,10 +477,4 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-fn count_dead(connection: &Connection) -> rusqlite::Result<u64> {
-    connection.query_row("SELECT count(*) FROM dead", [], |row| {
-        row.get::<_, i64>(0).map(|count| count as u64)
-    })
 }

@@ -14,7 +14,7 @@ use super::cold::run_all;
 use super::connect::PostgresConnector;
 use super::failure::{failed, is_unreadable};
 use super::record::id_at;
-use super::upkeep::meta;
+use super::upkeep::{meta, one};
 use super::{PgOptions, runtime, schema};
 use crate::asides::{IS_ASIDE, NUMBERED};
 use crate::cold::ColdRecord as _;
@@ -160,5 +160,5 @@ async fn set_aside(
 /// The database's clock, in Unix milliseconds.
 pub async fn now_ms(client: &impl GenericClient) -> Result<i64, StoreError> {
     let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-    Ok(client.query_one(sql, &[]).await?.try_get(0)?)
+    Ok(one(client, sql, &[]).await?)
 }

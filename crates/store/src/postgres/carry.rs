@@ -31,7 +31,7 @@ use super::connect::Object;
 use super::connect::begin_slowly;
 use super::failure::{DbError, is_unreadable};
 use super::recover::{IS_ACTIVE, first_ids, place};
-use super::upkeep::{meta, raise};
+use super::upkeep::{meta, one, raise};
 use crate::damage::DamageLog;
 use crate::{StoreError, signed};
 use smsc_domain::id::lowest_at;
@@ -156,8 +156,7 @@ async fn close(
     }
     // Lowered meanwhile: others accept messages below the target without carrying them.
     let below = "SELECT value FROM meta WHERE key = 'carry_below' FOR UPDATE";
-    let below: i64 = transaction.query_one(below, &[]).await?.try_get(0)?;
-    if below < end {
+    if one::<i64>(&*transaction, below, &[]).await? < end {
         return Err(super::failed("the low-water mark was set back"));
     }
     raise(&*transaction, "low_water", end).await?;

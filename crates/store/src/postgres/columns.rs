@@ -218,9 +218,7 @@ fn sent<'a>(
         column(&all, |row| row.at),
         column(&all, |row| row.operator as i32),
         column(&all, |row| row.status as i32),
-        all.iter()
-            .map(|row| text_of(&row.operator_message_id))
-            .collect::<Vec<_>>(),
+        column(&all, |row| text_of(&row.operator_message_id)),
         column(&all, |row| row.latency_ms as i32),
         column(&all, |row| row.correlation as i64),
         column(&all, |row| row.bind as i64),
@@ -330,11 +328,7 @@ fn fin<'a>(
             Box::new(ids),
             Box::new(column(&all, |row| row.at)),
             Box::new(column(&all, |row| i32::from(row.state) as i16)),
-            Box::new(
-                all.iter()
-                    .map(|row| text_of(&row.error))
-                    .collect::<Vec<_>>(),
-            ),
+            Box::new(column(&all, |row| text_of(&row.error))),
             Box::new(column(&all, |row| row.operator as i32)),
             Box::new(column(&all, |row| row.tell as i32)),
             Box::new(column(&all, |row| row.done_at)),
@@ -415,7 +409,7 @@ fn rest<'a>(
             column(&change, |row| row.at),
             column(&change, |row| row.kind as i16),
             column(&change, |row| row.queue as i32),
-            change.iter().map(|row| row.by.as_str()).collect::<Vec<_>>(),
+            column(&change, |row| row.by.as_str()),
             column(&change, |row| row.expires_at),
             column(&closed, |(body, _)| Vec::from(&body[..])),
             column(&closed, |(_, checksum)| checksum.map(|sum| sum as i32)),
@@ -432,11 +426,9 @@ fn rest<'a>(
             StatementStep::Park,
             ids,
             column(&park, |row| row.operator as i32),
-            park.iter()
-                .map(|row| text_of(&row.operator_message_id))
-                .collect::<Vec<_>>(),
+            column(&park, |row| text_of(&row.operator_message_id)),
             column(&park, |row| row.at),
-            park.iter().map(|row| &row.receipt[..]).collect::<Vec<_>>(),
+            column(&park, |row| &row.receipt[..]),
             column(&park, |row| row.sum() as i32),
         );
     }
@@ -467,8 +459,8 @@ fn heard<'a>(
         column(&heard, |row| row.at),
         column(&heard, |row| row.operator as i32),
         column(&heard, |row| row.state as i16),
-        (heard.iter().map(|row| text_of(&row.word))).collect::<Vec<_>>(),
-        (heard.iter().map(|row| text_of(&row.error))).collect::<Vec<_>>(),
+        column(&heard, |row| text_of(&row.word)),
+        column(&heard, |row| text_of(&row.error)),
         column(&heard, |row| row.done_at),
         column(&heard, |row| row.due),
     );

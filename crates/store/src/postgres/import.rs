@@ -26,6 +26,7 @@ use super::record::id_at;
 use super::schema::{self, DAY_MS};
 use super::statements::{STEPS, StatementStep};
 use super::transaction::put_dead;
+use super::upkeep::one;
 use super::{PgOptions, runtime, usage};
 use crate::cold::ColdStatement;
 use crate::damage::ListedDamage;
@@ -76,15 +77,9 @@ pub enum MoveStart {
 /// Refuses a database with an unfinished import: missing messages would count as lost.
 pub async fn refuse_unfinished(client: &Client) -> Result<(), StoreError> {
     let mark = mark_of(MovePart::Messages);
-    let is_open: bool = client
-        .query_one(
-            "SELECT EXISTS(SELECT 1 FROM meta WHERE key = $1)
-               AND NOT EXISTS(SELECT 1 FROM meta WHERE key = $2)",
-            &[&mark, &ENDED],
-        )
-        .await?
-        .try_get(0)?;
-    if is_open {
+    let is_open = "SELECT EXISTS(SELECT 1 FROM meta WHERE key = $1)
+        AND NOT EXISTS(SELECT 1 FROM meta WHERE key = $2)";
+    if one(client, is_open, &[&mark, &ENDED]).await? {
         return Err(failed(
             "a store is being moved into this database and is not complete: run \
              `smsc migrate-store` to its end first",
@@ -247,10 +242,7 @@ impl Import {
             let mut wrong = Vec::new();
             for ((count, table), expected) in rows.iter_mut().zip(TABLES).zip(source.rows) {
                 let sql = format!("SELECT count(*) FROM {table}");
-                *count = transaction
-                    .query_one(&sql, &[])
-                    .await?
-                    .try_get::<_, i64>(0)? as u64;
+                *count = one::<i64>(&transaction, &sql, &[]).await? as u64;
                 let left = meta(&transaction, &format!("{LEFT}{table}"))
                     .await?
                     .unwrap_or(0);
@@ -288,7 +280,7 @@ async fn begin_anew(
 ) -> Result<MoveStart, StoreError> {
     for table in TABLES {
         let sql = format!("SELECT EXISTS(SELECT 1 FROM {table})");
-        if transaction.query_one(&sql, &[]).await?.try_get(0)? {
+        if one(transaction, &sql, &[]).await? {
             return Err(failed(format!(
                 "the database already has rows in {table}: {USE_AN_EMPTY_ONE}"
             )));
@@ -364,10 +356,7 @@ async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> Result<Move
     for (mark, part) in marks.iter_mut().zip(MovePart::ALL) {
         *mark = meta(transaction, mark_of(part)).await?.unwrap_or(0);
     }
-    let messages: i64 = transaction
-        .query_one("SELECT count(*) FROM msg", &[])
-        .await?
-        .try_get(0)?;
+    let messages: i64 = one(transaction, "SELECT count(*) FROM msg", &[]).await?;
     Ok(MoveStart::At {
         marks,
         messages: messages as u64,

@@ -6,6 +6,7 @@
 use tokio_postgres::Transaction;
 
 use super::cold::run_all;
+use super::upkeep::one;
 use super::{PgStore, PostgresShared};
 use crate::cold::{ColdRecord as _, ColdStatement, values};
 use crate::opt_out::{OptOutRow, OptOutStore, REMEMBERED};
@@ -20,13 +21,8 @@ impl OptOutStore for PgStore {
 async fn set(shared: &PostgresShared, mut row: OptOutRow) -> Result<bool, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
-    let version: i64 = transaction
-        .query_one(
-            "UPDATE opt_out_version SET version = version + 1 RETURNING version",
-            &[],
-        )
-        .await?
-        .try_get(0)?;
+    let next = "UPDATE opt_out_version SET version = version + 1 RETURNING version";
+    let version: i64 = one(&*transaction, next, &[]).await?;
     let is_out = transaction
         .query_opt(
             "SELECT out FROM opt_out WHERE account = $1 AND number = $2",

@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
+use super::upkeep::one;
 use super::{PostgresShared, failed, import, schema};
 use crate::StoreError;
 use crate::cluster::Membership;
@@ -13,10 +14,8 @@ pub async fn prepare(shared: &PostgresShared) -> Result<(), StoreError> {
     schema::check(&client).await?;
     import::refuse_unfinished(&client).await?;
     schema::make_days(&client).await?;
-    let commit: String = client
-        .query_one("SELECT current_setting('synchronous_commit')", &[])
-        .await?
-        .try_get(0)?;
+    let commit = "SELECT current_setting('synchronous_commit')";
+    let commit: String = one(&client, commit, &[]).await?;
     if commit == "off" {
         return Err(failed(
             "synchronous_commit is off for this user or database, so that an answer would promise \
@@ -26,10 +25,7 @@ pub async fn prepare(shared: &PostgresShared) -> Result<(), StoreError> {
     if !schema::has_page_checksums(&client).await? {
         tracing::warn!("{}", schema::NO_PAGE_CHECKSUMS);
     }
-    let dead: i64 = client
-        .query_one("SELECT count(*) FROM dead", &[])
-        .await?
-        .try_get(0)?;
+    let dead: i64 = one(&client, "SELECT count(*) FROM dead", &[]).await?;
     shared
         .counts
         .writes

@@ -17,9 +17,8 @@ use super::record::{
     CHANGE_COLUMNS, FIN_COLUMNS, MESSAGE_COLUMNS, PARKED_COLUMNS, SENT_COLUMNS, id_at, number_at,
     read_change, read_fin, read_message, read_parked, read_sent,
 };
-use crate::change_effects::{moved, replace};
 use crate::damage::{DamageLog, DamagedRow};
-use crate::{ChangeKind, FinRow, MessageHistory, ParkedRow, RetryRow, StoreError, Stored, signed};
+use crate::{FinRow, MessageHistory, ParkedRow, RetryRow, StoreError, Stored, signed};
 
 /// Opens a snapshot that several statements share. Only for a pipeline, in which its end is sent before
 /// any answer is read: no connection goes back to the pool within it. No row is read but those that are asked for.
@@ -168,10 +167,7 @@ async fn load_part(
             }
         };
         if let Some(stored) = found.get_mut(&sent.id) {
-            stored.attempts = stored.attempts.max(sent.attempt);
-            if sent.status == 0 {
-                stored.sent_at = stored.sent_at.max(sent.at);
-            }
+            stored.attempted(&sent);
         }
     }
     for row in &rows[3] {
@@ -187,16 +183,8 @@ async fn load_part(
                 continue;
             }
         };
-        let Some(stored) = found.get_mut(&change.id) else {
-            continue;
-        };
-        match change.kind {
-            ChangeKind::Move => moved(stored, &change),
-            ChangeKind::Replace => {
-                replace(&mut stored.message, change.body, change.expires_at);
-            }
-            ChangeKind::Replay => stored.replayed_as = change.replay(),
-            ChangeKind::Retry | ChangeKind::Cancel | ChangeKind::GiveUp => {}
+        if let Some(stored) = found.get_mut(&change.id) {
+            stored.changed(change);
         }
     }
     Ok(found.into_values().collect())

@@ -62,12 +62,7 @@ pub fn recover(
     });
     while let Some(page) = received.blocking_recv() {
         for active in page {
-            // A message that owes its sender a receipt belongs to the queue of that receipt.
-            let owner = match active.stage {
-                MessageStage::Untold { tell, .. } => tell,
-                _ => active.queue,
-            };
-            if queue.is_none_or(|queue| queue == owner) {
+            if queue.is_none_or(|queue| queue == active.owner()) {
                 each(active);
             }
         }
@@ -390,11 +385,7 @@ async fn add_stages(
     }
     for (place, queue) in ended {
         let active = &mut page[place];
-        let owner = match active.stage {
-            MessageStage::Untold { tell, .. } => tell,
-            _ => active.queue,
-        };
-        active.ended += u32::from(owner == queue);
+        active.ended += u32::from(active.owner() == queue);
     }
     for row in &retries {
         let active = &mut page[place(row)?];

@@ -19,7 +19,7 @@ use tokio_postgres::{Client, Row};
 use super::asides;
 use super::connect::begin_reading;
 use super::schema::{DAY_MS, SPLIT};
-use super::upkeep::{meta, raise};
+use super::upkeep::{meta, one, raise};
 use super::{PostgresShared, failed};
 use crate::StoreError;
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
@@ -157,11 +157,7 @@ async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<Option<
         transaction.batch_execute(&lock).await?;
     }
     let newer = format!("SELECT EXISTS(SELECT 1 FROM msg_{name} WHERE id >= $1)");
-    if transaction
-        .query_one(&newer, &[&census.mark])
-        .await?
-        .try_get(0)?
-    {
+    if one(&*transaction, &newer, &[&census.mark]).await? {
         return Err(failed("messages of it came just now"));
     }
     transaction
@@ -189,10 +185,8 @@ async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<Option<
                AND NOT EXISTS(SELECT 1 FROM kept k WHERE k.id = c.id)"
         ))
         .await?;
-    let kept = transaction
-        .query_one("SELECT count(*) FROM kept", &[])
-        .await?;
-    let removed = census.messages - kept.try_get::<_, i64>(0)?;
+    let kept: i64 = one(&*transaction, "SELECT count(*) FROM kept", &[]).await?;
+    let removed = census.messages - kept;
     for table in SPLIT {
         let sql = format!(
             "ALTER TABLE {table} DETACH PARTITION {table}_{name};
@@ -231,7 +225,7 @@ async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Option<Ce
     let snapshot = begin_reading(client).await?;
     let mark = meta(&*snapshot, "low_water").await?;
     let newer = format!("SELECT EXISTS(SELECT 1 FROM msg_{name} WHERE id >= $1)");
-    if snapshot.query_one(&newer, &[&mark]).await?.try_get(0)? {
+    if one(&*snapshot, &newer, &[&mark]).await? {
         return Err(failed("it is above the low-water mark still"));
     }
     let carried = "SELECT id FROM carry WHERE id >= $1 AND id < $2 LIMIT $3";
@@ -241,22 +235,18 @@ async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Option<Ce
     let Some(mut kept) = few(&rows)? else {
         return Ok(None);
     };
-    let count = async |sql: String| snapshot.query_one(&sql, &[]).await;
-    let finals = count(format!(
+    let finals = format!(
         "SELECT count(*), count(*) FILTER (WHERE tell <> 0), count(*) FILTER (WHERE at >= {before})
          FROM fin_{name}"
-    ));
-    let finals = finals.await?;
+    );
+    let finals = snapshot.query_one(&finals, &[]).await?;
     let late: i64 = finals.try_get(2)?;
     if late > MAX_KEPT {
         return Ok(None);
     }
-    let messages: i64 = count(format!("SELECT count(*) FROM msg_{name}"))
-        .await?
-        .try_get(0)?;
-    let told: i64 = count(format!("SELECT count(*) FROM told_{name}"))
-        .await?
-        .try_get(0)?;
+    let count = |table: &str| format!("SELECT count(*) FROM {table}_{name}");
+    let messages: i64 = one(&*snapshot, &count("msg"), &[]).await?;
+    let told: i64 = one(&*snapshot, &count("told"), &[]).await?;
     let active = format!(
         "SELECT count(*) FILTER (WHERE f.id IS NULL),
            count(*) FILTER (WHERE f.tell <> 0 AND t.id IS NULL)

@@ -17,7 +17,7 @@ use tokio_postgres::Client;
 use super::PostgresShared;
 use super::connect::{PostgresConnector, begin_slowly};
 use super::failure::failed;
-use super::upkeep::meta;
+use super::upkeep::{meta, one};
 use crate::StoreError;
 use smsc_host::clock;
 
@@ -68,11 +68,12 @@ pub const NO_PAGE_CHECKSUMS: &str = "data_checksums is off: PostgreSQL believes 
 
 /// Whether the server would notice that a page is not as it was written.
 pub async fn has_page_checksums(client: &Client) -> Result<bool, StoreError> {
-    let shown: String = client
-        .query_one("SELECT current_setting('data_checksums')", &[])
-        .await?
-        .try_get(0)?;
-    Ok(shown == "on")
+    Ok(one(
+        client,
+        "SELECT current_setting('data_checksums') = 'on'",
+        &[],
+    )
+    .await?)
 }
 
 /// The migrations that this binary has and the database has not.
@@ -145,7 +146,7 @@ fn runner() -> Runner {
 
 async fn applied(client: &Client) -> Result<Vec<(i32, String)>, StoreError> {
     let table = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
-    if !client.query_one(table, &[]).await?.try_get(0)? {
+    if !one::<bool>(client, table, &[]).await? {
         return Ok(Vec::new());
     }
     let rows = client
@@ -166,11 +167,7 @@ const DAYS_LOOKED_AT: i64 = 7;
 pub async fn make_days(client: &Client) -> Result<(), StoreError> {
     let today = clock::now_ms() / DAY_MS;
     for day in today - 1..=today + DAYS_AHEAD {
-        let made: bool = client
-            .query_one("SELECT make_day($1)", &[&day])
-            .await?
-            .try_get(0)?;
-        if !made {
+        if !one::<bool>(client, "SELECT make_day($1)", &[&day]).await? {
             tracing::warn!(
                 day,
                 "rows of this day are in the default partitions already, where they stay"

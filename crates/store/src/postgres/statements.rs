@@ -7,9 +7,21 @@
 //! Steps whose names end in `New` are for rows that nothing is in the way of, and fail otherwise. They cost a quarter to
 //! a half less: PostgreSQL looks nothing up before it inserts, logs a record less for each row, and sets up fewer tables.
 
-/// One statement of a transaction, in the order in which they are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StatementStep {
+/// Declares the steps and the list of them.
+macro_rules! steps {
+    ($($Step:ident,)+) => {
+        /// One statement of a transaction, in the order in which they are run.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum StatementStep {
+            $($Step,)+
+        }
+
+        /// All of them, by `StatementStep as usize`.
+        pub const STEPS: &[StatementStep] = &[$(StatementStep::$Step,)+];
+    };
+}
+
+steps! {
     Fence,
     RefuseOlder,
     Accept,
@@ -36,35 +48,6 @@ pub enum StatementStep {
     Answer,
     Quarantine,
 }
-
-/// All of them, by `StatementStep as usize`.
-pub const STEPS: [StatementStep; 25] = [
-    StatementStep::Fence,
-    StatementStep::RefuseOlder,
-    StatementStep::Accept,
-    StatementStep::AcceptAlone,
-    StatementStep::RemoteItems,
-    StatementStep::Tries,
-    StatementStep::Sent,
-    StatementStep::SentNew,
-    StatementStep::Correlate,
-    StatementStep::Early,
-    StatementStep::Fin,
-    StatementStep::FinNew,
-    StatementStep::FinRemote,
-    StatementStep::Received,
-    StatementStep::Unretry,
-    StatementStep::Retry,
-    StatementStep::Told,
-    StatementStep::ToldNew,
-    StatementStep::Change,
-    StatementStep::Park,
-    StatementStep::Unpark,
-    StatementStep::Heard,
-    StatementStep::Charge,
-    StatementStep::Answer,
-    StatementStep::Quarantine,
-];
 
 /// The part of a statement that writes the events of the ends that won, by the numbers of its parameters: who reads, their
 /// kind, and what the checksums are put together of, for each reader and for each end of `$1`.

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::connect::Object;
-use tokio_postgres::{Client, GenericClient};
+use tokio_postgres::types::{FromSqlOwned, ToSql};
+use tokio_postgres::{Client, Error, GenericClient};
 
 use super::PostgresShared;
+use super::connect::Object;
 use crate::StoreError;
 
 /// Taken while a name is given a number: "name" in ASCII.
@@ -41,7 +42,7 @@ pub async fn intern(client: &mut Object, name: &str) -> Result<u32, StoreError> 
 pub async fn intern_again(
     client: &mut Client,
     known: &BTreeMap<u32, String>,
-) -> Result<Vec<String>, tokio_postgres::Error> {
+) -> Result<Vec<String>, Error> {
     let numbers: Vec<i32> = known.keys().map(|number| *number as i32).collect();
     let names: Vec<&str> = known.values().map(String::as_str).collect();
     let transaction = client.transaction().await?;
@@ -129,12 +130,20 @@ pub async fn forget_blocks(
     Ok(())
 }
 
+/// The value that a statement gives.
+pub async fn one<T: FromSqlOwned>(
+    client: &impl GenericClient,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<T, Error> {
+    client.query_one(sql, parameters).await?.try_get(0)
+}
+
 /// A number of the `meta` table, 0 when it was never set.
-pub async fn meta(client: &impl GenericClient, key: &str) -> Result<i64, StoreError> {
-    let row = client
-        .query_opt("SELECT value FROM meta WHERE key = $1", &[&key])
-        .await?;
-    Ok(row.map_or(Ok(0), |row| row.try_get(0))?)
+pub async fn meta(client: &impl GenericClient, key: &str) -> Result<i64, Error> {
+    let sql = "SELECT value FROM meta WHERE key = $1";
+    let row = client.query_opt(sql, &[&key]).await?;
+    row.map_or(Ok(0), |row| row.try_get(0))
 }
 
 /// Sets a number of the `meta` table, unless it is higher already.

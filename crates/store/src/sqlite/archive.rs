@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::index::IndexThread;
-use super::reader::load;
+use super::reader::{ids, load};
 use super::record::{MESSAGE_COLUMNS, Readable, octets_of, read_message};
 use super::schema::{meta, set_meta, sql_failed};
 use super::upkeep::Upkeep;
@@ -104,12 +104,8 @@ impl Upkeep {
     }
 
     fn ids(&self, from: u64, below: u64, limit: usize) -> rusqlite::Result<Vec<u64>> {
-        self.reader
-            .prepare_cached("SELECT id FROM msg WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3")?
-            .query_map((from as i64, below as i64, limit as i64), |row| {
-                Ok(row.get::<_, i64>(0)? as u64)
-            })?
-            .collect()
+        let sql = "SELECT id FROM msg WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
+        ids(&self.reader, sql, (from as i64, below as i64, limit as i64))
     }
 
     /// Erases the texts of those that may lose them, and moves the mark.

@@ -8,7 +8,7 @@ use super::reader::{CHANGES, FINS, PARKED};
 use super::record::{
     MESSAGE_COLUMNS, Sound, read_change, read_dead, read_fin, read_message, read_parked, read_sent,
 };
-use super::schema::sql_failed;
+use super::schema::{count, sql_failed};
 use crate::checksum;
 use crate::damage::{DamageStore, DamagedRow};
 use crate::{Reply, signed};
@@ -85,7 +85,6 @@ fn check<T>(
 
 /// Messages without a checksum.
 pub fn unsealed(connection: &Connection) -> rusqlite::Result<u64> {
-    let count = "SELECT count(*) FROM msg WHERE substr(body, 1, 2) <> ?1";
-    let count: i64 = connection.query_row(count, [&checksum::KEY[..]], |row| row.get(0))?;
-    Ok(count as u64)
+    let unsealed = "SELECT count(*) FROM msg WHERE substr(body, 1, 2) <> ?1";
+    count(connection, unsealed, [&checksum::KEY[..]])
 }

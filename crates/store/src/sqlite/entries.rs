@@ -8,6 +8,7 @@
 
 use rusqlite::Connection;
 
+use super::reader;
 use super::record::{Readable, octets_of};
 use super::runs::Runs;
 use crate::archive::ERASED;
@@ -146,12 +147,9 @@ pub fn of_address(
     after: u64,
     limit: usize,
 ) -> rusqlite::Result<Vec<u64>> {
-    let mut ids = index
-        .prepare_cached("SELECT id FROM dst_idx WHERE dst = ?1 AND id > ?2 ORDER BY id LIMIT ?3")?
-        .query_map((Readable(address), after as i64, limit as i64), |row| {
-            Ok(row.get::<_, i64>(0)? as u64)
-        })?
-        .collect::<rusqlite::Result<Vec<u64>>>()?;
+    let sql = "SELECT id FROM dst_idx WHERE dst = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+    let values = (Readable(address), after as i64, limit as i64);
+    let mut ids: Vec<u64> = reader::ids(index, sql, values)?;
     ids.extend(SOURCES.after(index, &Readable(address), after, limit)?);
     ids.sort_unstable();
     ids.dedup();

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::reader::{load, whole};
+use super::reader::{self, load, whole};
 use super::record::read_sent;
 use super::schema::{self, failed, open_reader, sql_failed};
 use super::wal;
@@ -66,10 +66,8 @@ pub fn export(
 ) -> rusqlite::Result<()> {
     let (mut from, below) = (signed(ids.start), signed(ids.end));
     loop {
-        let page = connection
-            .prepare_cached("SELECT id FROM msg WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3")?
-            .query_map((from, below, PAGE), |row| Ok(row.get::<_, i64>(0)? as u64))?
-            .collect::<rusqlite::Result<Vec<u64>>>()?;
+        let sql = "SELECT id FROM msg WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
+        let page: Vec<u64> = reader::ids(connection, sql, (from, below, PAGE))?;
         let Some(&last) = page.last() else {
             return Ok(());
         };

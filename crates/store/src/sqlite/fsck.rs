@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::asides;
 use super::balance;
 use super::damage;
-use super::schema::{self, failed, meta};
+use super::schema::{self, count, failed, meta};
 use super::schema_check;
 use super::settings;
 use super::wal;
@@ -184,11 +184,7 @@ impl FsckReport {
     }
 
     fn count(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let one = |sql: &str| {
-            connection.query_row(sql, [], |row| {
-                row.get::<_, i64>(0).map(|count| count as u64)
-            })
-        };
+        let one = |sql: &str| count(connection, sql, []);
         self.messages = one("SELECT count(*) FROM msg")?;
         self.enroute = one(
             "SELECT count(*) FROM msg m WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id=m.id)",
@@ -259,31 +255,24 @@ impl FsckReport {
     /// A restart would find every active message.
     fn check_low_water(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mark = self.low_water as i64;
-        self.carried =
-            connection.query_row("SELECT count(*) FROM carry WHERE id < ?1", [mark], |row| {
-                row.get::<_, i64>(0).map(|count| count as u64)
-            })?;
-        let mut statement = connection.prepare(
+        self.carried = count(
+            connection,
+            "SELECT count(*) FROM carry WHERE id < ?1",
+            [mark],
+        )?;
+        self.list(
+            connection,
             "SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id WHERE m.id < ?1
              AND (f.id IS NULL OR (f.tell <> 0 AND NOT EXISTS(SELECT 1 FROM told t WHERE t.id = m.id)))
              AND NOT EXISTS(SELECT 1 FROM carry c WHERE c.id = m.id)",
-        )?;
-        let mut rows = statement.query([mark])?;
-        while let Some(row) = rows.next()? {
-            let id: i64 = row.get(0)?;
-            self.problem(format!(
-                "message {id}: active below the low-water mark, not carried"
-            ));
-        }
-        Ok(())
+            mark,
+            "active below the low-water mark, not carried",
+        )
     }
 
     fn check_times(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let odd: i64 = connection.query_row(
-            "SELECT count(*) FROM msg WHERE abs((id >> 20) - at) > ?1",
-            [PLAUSIBLE_MS],
-            |row| row.get(0),
-        )?;
+        let odd = "SELECT count(*) FROM msg WHERE abs((id >> 20) - at) > ?1";
+        let odd = count(connection, odd, [PLAUSIBLE_MS])?;
         if odd > 0 {
             self.remarks.push(format!(
                 "{odd} messages have an id more than an hour away from their time"
@@ -296,11 +285,8 @@ impl FsckReport {
                 "{ahead}; if that is right now, run `smsc repair-ids`"
             ));
         }
-        let early: i64 = connection.query_row(
-            "SELECT count(*) FROM fin f JOIN msg m ON m.id = f.id WHERE f.at < m.at - ?1",
-            [PLAUSIBLE_MS],
-            |row| row.get(0),
-        )?;
+        let early = "SELECT count(*) FROM fin f JOIN msg m ON m.id = f.id WHERE f.at < m.at - ?1";
+        let early = count(connection, early, [PLAUSIBLE_MS])?;
         if early > 0 {
             self.remarks.push(format!(
                 "{early} messages were final more than an hour before they were accepted"
@@ -314,11 +300,11 @@ impl FsckReport {
         &mut self,
         connection: &Connection,
         sql: &str,
-        above: i64,
+        bound: i64,
         what: &str,
     ) -> rusqlite::Result<()> {
         let mut statement = connection.prepare(sql)?;
-        let mut rows = statement.query([above])?;
+        let mut rows = statement.query([bound])?;
         while let Some(row) = rows.next()? {
             let id: i64 = row.get(0)?;
             self.problem(format!("message {id}: {what}"));

@@ -107,10 +107,7 @@ impl StoreAtRest {
     }
 
     fn read_inventory(&self) -> rusqlite::Result<Inventory> {
-        let number = |sql: &str| {
-            self.connection
-                .query_row(sql, [], |row| Ok(row.get::<_, i64>(0)? as u64))
-        };
+        let number = |sql: &str| schema::count(&self.connection, sql, []);
         let mut rows = [0; TABLES.len()];
         for (count, table) in rows.iter_mut().zip(TABLES) {
             if !self.has(table)? {

@@ -12,9 +12,8 @@ use super::in_order::{PAGE_ROWS, RowsInOrder, page_before};
 use super::record::{
     MESSAGE_COLUMNS, Sound, read_change, read_fin, read_first, read_message, read_parked, read_sent,
 };
-use crate::change_effects::{moved, replace};
 use crate::damage::{DamageLog, DamagedRow};
-use crate::{ChangeKind, FinRow, MessageHistory, ParkedRow, RetryRow, Stored};
+use crate::{FinRow, MessageHistory, ParkedRow, RetryRow, Stored};
 
 /// Every column: a backup of an older release, which is read as it is, has fewer.
 pub const CHANGES: &str = "SELECT * FROM change";
@@ -84,12 +83,7 @@ fn load_sorted(
     ] {
         tables.gather(table, sql, "id", read, |index, sent| {
             match (&mut found[index], sent) {
-                (Some(stored), Ok(sent)) => {
-                    stored.attempts = stored.attempts.max(sent.attempt);
-                    if sent.status == 0 {
-                        stored.sent_at = stored.sent_at.max(sent.at);
-                    }
-                }
+                (Some(stored), Ok(sent)) => stored.attempted(&sent),
                 (stored, Err(row)) => sift(stored, row),
                 (None, Ok(_)) => {}
             }
@@ -109,14 +103,7 @@ fn load_sorted(
         "id",
         read_change,
         |index, change| match (&mut found[index], change) {
-            (Some(stored), Ok(change)) => match change.kind {
-                ChangeKind::Move => moved(stored, &change),
-                ChangeKind::Replace => {
-                    replace(&mut stored.message, change.body, change.expires_at);
-                }
-                ChangeKind::Replay => stored.replayed_as = change.replay(),
-                ChangeKind::Retry | ChangeKind::Cancel | ChangeKind::GiveUp => {}
-            },
+            (Some(stored), Ok(change)) => stored.changed(change),
             (stored, Err(row)) => sift(stored, row),
             (None, Ok(_)) => {}
         },
@@ -247,6 +234,17 @@ pub fn whole<T>(
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map(values, |row| Ok(damage.sift(read(row)?)))?;
     rows.filter_map(Result::transpose).collect()
+}
+
+/// The ids that a statement finds.
+pub fn ids<T: FromIterator<u64>>(
+    connection: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+) -> rusqlite::Result<T> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(values, |row| Ok(row.get::<_, i64>(0)? as u64))?;
+    rows.collect()
 }
 
 /// Parked receipts in id order.

@@ -84,11 +84,7 @@ pub fn recover(
     ];
     for range in ranges {
         merge(reading, range, usize::MAX, &mut |active| {
-            let owner = match active.stage {
-                MessageStage::Untold { tell, .. } => tell,
-                _ => active.queue,
-            };
-            if queue.is_none_or(|queue| queue == owner) {
+            if queue.is_none_or(|queue| queue == active.owner()) {
                 each(active);
             }
         })?;
@@ -273,8 +269,6 @@ fn merge(
             (active.due_at, active.attempts) = (due_at, attempts);
         }
         active.attempts = active.attempts.max(tried.attempts);
-        let owner = tell.map_or(active.queue, |(tell, _)| tell);
-        active.ended = ended.iter().filter(|queue| **queue == owner).count() as u32;
         active.stage = match tell {
             Some((tell, at)) => MessageStage::Untold { tell, at },
             None if !tried.ids.is_empty() => MessageStage::Sent {
@@ -284,6 +278,8 @@ fn merge(
             None if unsure => MessageStage::OutcomeUnknown,
             None => MessageStage::Waiting,
         };
+        let owner = active.owner();
+        active.ended = ended.iter().filter(|queue| **queue == owner).count() as u32;
         each(active);
         Ok(())
     })

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Statement, ToSql, params};
 
 use super::asides;
 use super::idempotency::IdempotencyKey;
+use super::reader;
 use super::record::Readable;
 use super::schema;
 use crate::checksum::{Summed as _, close_change};
@@ -70,15 +71,11 @@ pub struct Marks {
 impl Marks {
     /// What the writer has to know before its first row.
     pub fn read(connection: &Connection) -> rusqlite::Result<Self> {
-        let retrying = connection
-            .prepare("SELECT id FROM retry")?
-            .query_map([], |row| Ok(row.get::<_, i64>(0)? as u64))?
-            .collect::<rusqlite::Result<_>>()?;
         Ok(Self {
             carry_below: schema::meta(connection, "low_water")?,
             highest: asides::highest_id(connection)?,
             highest_saved: schema::meta(connection, "highest_id")?,
-            retrying,
+            retrying: reader::ids(connection, "SELECT id FROM retry", [])?,
             ..Self::default()
         })
     }

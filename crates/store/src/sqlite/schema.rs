@@ -393,6 +393,15 @@ pub fn meta(connection: &Connection, key: &str) -> rusqlite::Result<u64> {
     })
 }
 
+/// The number that a statement gives, such as a count.
+pub fn count(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> rusqlite::Result<u64> {
+    connection.query_row(sql, parameters, |row| Ok(row.get::<_, i64>(0)? as u64))
+}
+
 /// Sets a number of the `meta` table.
 pub fn set_meta(connection: &Connection, key: &str, value: u64) -> rusqlite::Result<()> {
     connection

@@ -12,7 +12,7 @@ use rusqlite::{Connection, ToSql};
 
 use super::asides;
 use super::entries;
-use super::reader::load;
+use super::reader::{ids, load};
 use super::record::{Readable, octets_of};
 use super::runs::{self, Runs};
 use super::schema::{self, failed, meta, sql_failed};
@@ -43,11 +43,7 @@ pub fn search(
     let asides = asides::read(main)?;
     let terms = terms(search);
     let Some((first, others)) = terms.split_first() else {
-        let mut found = by_state(main, damage, search, &asides)?;
-        found
-            .messages
-            .retain(|stored| search.covers(&stored.message));
-        return Ok(found);
+        return Ok(by_state(main, damage, search, &asides)?);
     };
     let index = index.ok_or_else(|| {
         failed("search by address or sender is switched off: set store.search_index = true")
@@ -102,11 +98,8 @@ fn by_state(
             &i32::from(*state),
         ),
     };
-    let mut statement = main.prepare_cached(sql)?;
     let values: [&dyn ToSql; 5] = [&from, &below, value, &(limit as i64), &MAX_SCAN];
-    let ids = statement
-        .query_map(&values[..], |row| Ok(row.get::<_, i64>(0)? as u64))?
-        .collect::<rusqlite::Result<Vec<u64>>>()?;
+    let ids: Vec<u64> = ids(main, sql, &values[..])?;
     let next_before = match search.state {
         _ if ids.len() >= limit => ids.last().copied(),
         // All that was walked over is on the page.
@@ -114,8 +107,10 @@ fn by_state(
         Some(MessageState::Enroute) => end_of_walk(main, "msg", range)?,
         Some(_) => end_of_walk(main, "fin", range)?,
     };
+    let messages = load(main, damage, &ids)?.into_iter().flatten();
+    let messages = messages.filter(|stored| search.covers(&stored.message));
     Ok(FoundMessages {
-        messages: load(main, damage, &ids)?.into_iter().flatten().collect(),
+        messages: messages.collect(),
         next_before,
     })
 }
@@ -229,13 +224,12 @@ fn ids_of(
 fn tail(main: &Connection, search: &Search, from: i64, below: i64) -> rusqlite::Result<Vec<u64>> {
     let plus = |address: &Option<String>| address.as_ref().map(|address| format!("+{address}"));
     let (to_plus, from_plus) = (plus(&search.to), plus(&search.from));
-    main.prepare_cached(
+    ids(
+        main,
         "SELECT id FROM (SELECT id, sender, source, destination FROM msg
            WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3)
          WHERE (?4 IS NULL OR destination IN (?4, ?5)) AND (?6 IS NULL OR source IN (?6, ?7))
            AND (?8 IS NULL OR sender = ?8)",
-    )?
-    .query_map(
         (
             from,
             below,
@@ -246,9 +240,7 @@ fn tail(main: &Connection, search: &Search, from: i64, below: i64) -> rusqlite::
             readable(&from_plus),
             search.sender,
         ),
-        |row| Ok(row.get::<_, i64>(0)? as u64),
-    )?
-    .collect()
+    )
 }
 
 fn readable(text: &Option<String>) -> Option<Readable<'_>> {

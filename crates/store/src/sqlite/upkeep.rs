@@ -17,6 +17,7 @@ use rusqlite::Connection;
 
 use super::archive::TextPass;
 use super::entries;
+use super::reader;
 use super::recover::{self, each_id};
 use super::schema::{meta, set_meta, sql_failed};
 use super::{SqliteShared, log, writer};
@@ -216,14 +217,11 @@ impl Upkeep {
         before: i64,
         limit: usize,
     ) -> rusqlite::Result<Vec<u64>> {
-        let mut statement = self.reader.prepare_cached(
-            "SELECT f.id FROM fin f WHERE f.id > ?1 AND f.id < ?2 AND f.at < ?3
+        let sql = "SELECT f.id FROM fin f WHERE f.id > ?1 AND f.id < ?2 AND f.at < ?3
              AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
-             ORDER BY f.id LIMIT ?4",
-        )?;
+             ORDER BY f.id LIMIT ?4";
         let bounds = (ids.start as i64, ids.end as i64, before, limit as i64);
-        let rows = statement.query_map(bounds, |row| Ok(row.get::<_, i64>(0)? as u64))?;
-        rows.collect()
+        reader::ids(&self.reader, sql, bounds)
     }
 
     /// Deletes all rows of these messages, ascending.

@@ -21,7 +21,7 @@ use super::super::PostgresShared;
 use super::super::connect::execute_in_turn;
 use super::super::doubts;
 use super::super::recover::{PAGE, place, read_ids};
-use super::super::upkeep::meta;
+use super::super::upkeep::{meta, one};
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
 use super::rehome;
@@ -131,15 +131,10 @@ async fn try_take_over(
         return Ok(TakeOverOutcome::NoMember);
     }
     let (node, epoch) = me.columns();
-    let held: i64 = transaction
-        .query_one(
-            "SELECT count(*) FROM unnest($1::int[], $2::smallint[]) w(queue, part)
-             JOIN lease l ON l.kind = $3 AND l.name = w.queue AND l.part = w.part
-             WHERE l.node = $4 AND l.epoch = $5",
-            &wanted.and(&node, &epoch),
-        )
-        .await?
-        .get(0);
+    let held = "SELECT count(*) FROM unnest($1::int[], $2::smallint[]) w(queue, part)
+         JOIN lease l ON l.kind = $3 AND l.name = w.queue AND l.part = w.part
+         WHERE l.node = $4 AND l.epoch = $5";
+    let held: i64 = one(&*transaction, held, &wanted.and(&node, &epoch)).await?;
     if held != wanted.queues.len() as i64 {
         return Ok(TakeOverOutcome::Holds(held));
     }

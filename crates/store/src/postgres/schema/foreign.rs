@@ -6,6 +6,7 @@
 
 use tokio_postgres::Client;
 
+use super::super::upkeep::one;
 use crate::StoreError;
 
 /// The migration that makes the schema.
@@ -57,10 +58,7 @@ pub async fn take_over(client: &Client) -> Result<(), StoreError> {
 }
 
 async fn exists(client: &Client, schema: &str) -> Result<bool, StoreError> {
-    let row = client
-        .query_one("SELECT to_regnamespace($1) IS NOT NULL", &[&schema])
-        .await?;
-    Ok(row.try_get(0)?)
+    Ok(one(client, "SELECT to_regnamespace($1) IS NOT NULL", &[&schema]).await?)
 }
 
 /// Refuses a schema that has something else, before anything is changed.
