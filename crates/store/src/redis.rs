@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use deadpool_redis::redis::aio::MultiplexedConnection;
 use deadpool_redis::redis::{
-    self, AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, IntoConnectionInfo,
-    RedisResult, TlsCertificates,
+    self, AsyncConnectionConfig, Client, Cmd, ConnectionInfo, ErrorKind, FromRedisValue,
+    IntoConnectionInfo, Pipeline, RedisResult, ScriptInvocation, TlsCertificates,
 };
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
 use rustls::pki_types::CertificateDer;
@@ -258,6 +258,27 @@ impl Redis {
             self.lost.notify_one();
         }
         Err(error)
+    }
+
+    /// The answer to a command.
+    async fn send<T: FromRedisValue>(&self, command: Cmd) -> Result<T, RedisError> {
+        self.call(|mut connection| async move { command.query_async(&mut connection).await })
+            .await
+    }
+
+    /// The answers to commands, in one round trip.
+    async fn send_all<T: FromRedisValue>(&self, commands: Pipeline) -> Result<T, RedisError> {
+        self.call(|mut connection| async move { commands.query_async(&mut connection).await })
+            .await
+    }
+
+    /// The answer of a script.
+    async fn invoke<T: FromRedisValue>(
+        &self,
+        script: ScriptInvocation<'_>,
+    ) -> Result<T, RedisError> {
+        self.call(|mut connection| async move { script.invoke_async(&mut connection).await })
+            .await
     }
 
     /// Says each reason of an outage once, but no more than [`REASONS`].

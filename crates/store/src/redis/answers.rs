@@ -38,9 +38,7 @@ impl Redis {
             pipe.get(&key).pttl(&key);
         }
         type Found = Vec<(Option<String>, i64)>;
-        let found: Found = self
-            .call(|mut connection| async move { pipe.query_async(&mut connection).await })
-            .await?;
+        let found: Found = self.send_all(pipe).await?;
         let known = |(answer, life): (Option<String>, i64)| {
             Some(KnownAnswer {
                 answer: answer?,
@@ -67,8 +65,7 @@ impl Redis {
             .arg(answer)
             .arg("PX")
             .arg(u64::try_from(life.as_millis()).unwrap_or(u64::MAX).max(1));
-        self.call(|mut connection| async move { command.query_async(&mut connection).await })
-            .await
+        self.send(command).await
     }
 
     /// Removes the answer about a number.
@@ -78,8 +75,7 @@ impl Redis {
     pub async fn forget_answer(&self, question: &str, number: &[u8]) -> Result<(), RedisError> {
         let mut command = redis::cmd("DEL");
         command.arg(self.answer_key(question, number));
-        self.call(|mut connection| async move { command.query_async(&mut connection).await })
-            .await
+        self.send(command).await
     }
 
     /// Removes every answer to a question, in steps; answers that are written meanwhile may stay.
@@ -95,19 +91,14 @@ impl Redis {
                 .arg(format!("{question}:*"))
                 .arg("COUNT")
                 .arg(STEP);
-            let (next, keys): (u64, Vec<String>) = self
-                .call(|mut connection| async move { scan.query_async(&mut connection).await })
-                .await?;
+            let (next, keys): (u64, Vec<String>) = self.send(scan).await?;
             if !keys.is_empty() {
                 // One by one: with hash tags they may be in different slots.
                 let mut pipe = redis::pipe();
                 keys.iter().for_each(|key| {
                     pipe.del(key).ignore();
                 });
-                self.call(
-                    |mut connection| async move { pipe.query_async::<()>(&mut connection).await },
-                )
-                .await?;
+                self.send_all::<()>(pipe).await?;
             }
             cursor = next;
             if cursor == 0 {

@@ -205,9 +205,7 @@ impl Redis {
         let asked = Instant::now();
         let mut script = self.scripts.of_second.prepare_invoke();
         script.key(self.of_second(operator)).arg(rate).arg(wanted);
-        let answer = self.call(|mut connection| async move {
-            script.invoke_async::<(u32, u32)>(&mut connection).await
-        });
+        let answer = self.invoke::<(u32, u32)>(script);
         let (granted, left_us) = answer.await?;
         Ok(RedisGrant {
             granted,
@@ -229,9 +227,7 @@ impl Redis {
     ) -> Result<AdmittedOfSecond, RedisError> {
         let mut script = self.scripts.admit.prepare_invoke();
         script.key(self.of_second(operator)).arg(rate).arg(parts);
-        let answer = self.call(|mut connection| async move {
-            script.invoke_async::<Vec<u64>>(&mut connection).await
-        });
+        let answer = self.invoke::<Vec<u64>>(script);
         let mut numbers = answer.await?.into_iter();
         Ok(AdmittedOfSecond {
             second: numbers.next().unwrap_or_default(),
@@ -251,10 +247,7 @@ impl Redis {
     ) -> Result<(), RedisError> {
         let mut script = self.scripts.take_back.prepare_invoke();
         script.key(self.of_second(operator)).arg(second).arg(parts);
-        self.call(|mut connection| async move {
-            script.invoke_async::<i64>(&mut connection).await.map(drop)
-        })
-        .await
+        self.invoke::<i64>(script).await.map(drop)
     }
 
     /// The counter of an operator that other programs know, and what of it was admitted and not sent yet.
@@ -318,10 +311,7 @@ impl Redis {
     ) -> Result<(), RedisError> {
         let mut script = self.scripts.give_back.key(self.key("limit", bucket));
         script.arg(pace.interval_us).arg(unused);
-        self.call(|mut connection| async move {
-            script.invoke_async::<i64>(&mut connection).await.map(drop)
-        })
-        .await
+        self.invoke::<i64>(script).await.map(drop)
     }
 
     async fn take_of_bucket(
@@ -336,11 +326,7 @@ impl Redis {
         let mut script = self.scripts.of_bucket.key(self.key(kind, name));
         script.arg(pace.interval_us).arg(pace.burst);
         script.arg(wanted).arg(least);
-        let answer = self.call(|mut connection| async move {
-            script
-                .invoke_async::<(u32, u64, u32)>(&mut connection)
-                .await
-        });
+        let answer = self.invoke::<(u32, u64, u32)>(script);
         let (granted, wait_us, left) = answer.await?;
         Ok(RedisGrant {
             granted,

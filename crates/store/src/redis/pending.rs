@@ -92,9 +92,8 @@ impl Redis {
         call.arg(lists).arg(most);
         call.arg(LONGEST_ID).arg(LONGEST_FIELD);
         call.arg(ANSWER).arg(DEAD_LETTERS);
-        let (found, no_lists, buried): (Vec<Vec<Vec<u8>>>, Vec<String>, u64) = self
-            .call(|mut connection| async move { call.invoke_async(&mut connection).await })
-            .await?;
+        let (found, no_lists, buried): (Vec<Vec<Vec<u8>>>, Vec<String>, u64) =
+            self.invoke(call).await?;
         Ok(PendingIds {
             ids: found.into_iter().filter_map(PendingEntry::read).collect(),
             no_lists,
@@ -127,10 +126,7 @@ impl Redis {
         for (entry, why) in entries {
             call.arg(*entry).arg(why);
         }
-        let buried: Result<u64, RedisError> = self
-            .call(|mut connection| async move { call.invoke_async(&mut connection).await })
-            .await;
-        buried.map(drop)
+        self.invoke::<u64>(call).await.map(drop)
     }
 }
 

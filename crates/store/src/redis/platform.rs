@@ -127,9 +127,7 @@ impl Redis {
         let mut command = cmd("ZRANGEBYSCORE");
         command.arg("smsc:forwarding").arg("-inf").arg(now);
         command.arg("LIMIT").arg(0).arg(limit);
-        let entries: Vec<String> = self
-            .call(|mut connection| async move { command.query_async(&mut connection).await })
-            .await?;
+        let entries: Vec<String> = self.send(command).await?;
         Ok(entries
             .iter()
             .filter_map(|one| Forwarding::read(one))
@@ -182,8 +180,7 @@ impl Redis {
     pub async fn take_platform_ids(&self, count: usize) -> Result<u64, RedisError> {
         let mut command = cmd("INCRBY");
         command.arg("MT-gid").arg(count);
-        self.call(|mut connection| async move { command.query_async(&mut connection).await })
-            .await
+        self.send(command).await
     }
 
     /// Notes which message an id stands for.
@@ -205,8 +202,7 @@ impl Redis {
             }
             pipe.add_command(set).ignore();
         }
-        self.call(|mut connection| async move { pipe.query_async(&mut connection).await })
-            .await
+        self.send_all(pipe).await
     }
 
     /// The message that an id stands for, if it is known.
@@ -216,9 +212,7 @@ impl Redis {
     pub async fn message_of_platform_id(&self, id: &str) -> Result<Option<u64>, RedisError> {
         let mut command = cmd("GET");
         command.arg(format!("smsc:message:{id}"));
-        let message: Option<String> = self
-            .call(|mut connection| async move { command.query_async(&mut connection).await })
-            .await?;
+        let message: Option<String> = self.send(command).await?;
         Ok(message.and_then(|message| message.parse().ok()))
     }
 
@@ -229,9 +223,7 @@ impl Redis {
     pub async fn platform_counter(&self) -> Result<Option<u64>, RedisError> {
         let mut command = cmd("GET");
         command.arg("MT-gid");
-        let counter: Result<Option<String>, RedisError> = self
-            .call(|mut connection| async move { command.query_async(&mut connection).await })
-            .await;
+        let counter: Result<Option<String>, RedisError> = self.send(command).await;
         match counter {
             Err(RedisError::OtherType(_)) => Ok(None),
             counter => Ok(counter?.and_then(|counter| counter.parse().ok())),
@@ -252,8 +244,7 @@ impl Redis {
             .arg(options.life.as_millis() as u64)
             .arg(now)
             .arg(options.json().to_string());
-        self.call(|mut connection| async move { call.invoke_async(&mut connection).await })
-            .await
+        self.invoke(call).await
     }
 }
 

@@ -90,7 +90,6 @@ impl Redis {
                 .arg(life)
                 .ignore();
         }
-        self.call(|mut connection| async move { pipe.query_async::<()>(&mut connection).await })
-            .await
+        self.send_all::<()>(pipe).await
     }
 }

@@ -43,9 +43,7 @@ impl Redis {
             pipe.get(&key);
         }
         type Found = Vec<(Option<String>, Option<String>)>;
-        let found: Found = self
-            .call(|mut connection| async move { pipe.query_async(&mut connection).await })
-            .await?;
+        let found: Found = self.send_all(pipe).await?;
         let mark = |(set, value): (Option<String>, Option<String>)| match (set, value) {
             (Some(_), _) | (None, None) => Marked::Now,
             (None, Some(id)) => id.parse().map_or(Marked::Pending, Marked::Accepted),
@@ -64,8 +62,7 @@ impl Redis {
             set.arg(self.submission_key(*key)).arg(id).arg("PX");
             pipe.add_command(set.arg(life.max(&1)).clone()).ignore();
         }
-        self.call(|mut connection| async move { pipe.query_async(&mut connection).await })
-            .await
+        self.send_all(pipe).await
     }
 
     /// Removes a mark.
@@ -75,8 +72,7 @@ impl Redis {
     pub async fn withdraw_submission(&self, key: u128) -> Result<(), RedisError> {
         let mut command = redis::cmd("DEL");
         command.arg(self.submission_key(key));
-        self.call(|mut connection| async move { command.query_async(&mut connection).await })
-            .await
+        self.send(command).await
     }
 
     fn submission_key(&self, key: u128) -> String {
