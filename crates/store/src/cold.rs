@@ -5,6 +5,7 @@
 //! messages has statements of its own for each database.
 
 use crate::{Reply, StoreError, signed};
+use bytes::Bytes;
 use smsc_domain::access::{AccessRole, KeyRole};
 
 /// A value of a column, as both databases have it. A truth is 0 or 1.
@@ -46,6 +47,9 @@ pub trait ColdTables {
         statement: ColdStatement,
         read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
     ) -> Reply<T>;
+
+    /// The octets of a column that is text where they are text.
+    fn octets(kept: Option<ColdValue>) -> Bytes;
 
     /// Runs statements as one transaction, conditions in front of what writes. `read` makes the answer of what they have
     /// done.

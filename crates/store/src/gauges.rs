@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::StoreStats;
+
 /// Upper bounds of the commit latency buckets, in seconds.
 pub const LATENCY_BOUNDS: [f64; 14] = [
     0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0,
@@ -114,11 +116,19 @@ impl Gauges {
         self.stalled.load(Ordering::Relaxed) > 0
     }
 
-    /// A copy of the histograms.
-    pub fn histograms(&self) -> CommitHistograms {
-        CommitHistograms {
-            latency_seconds: self.latency.snapshot(),
-            rows: self.batch_rows.snapshot(),
+    /// What they say of a store.
+    pub fn stats(&self) -> StoreStats {
+        StoreStats {
+            commits: self.commits.load(Ordering::Relaxed),
+            rows: self.rows.load(Ordering::Relaxed),
+            commit_seconds: self.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
+            stalled: self.is_stalled(),
+            quarantined: self.quarantined.load(Ordering::Relaxed),
+            histograms: Some(CommitHistograms {
+                latency_seconds: self.latency.snapshot(),
+                rows: self.batch_rows.snapshot(),
+            }),
+            ..StoreStats::default()
         }
     }
 }

@@ -6,7 +6,8 @@
 
 use bytes::Bytes;
 
-use super::Reply;
+use super::cold::{ColdRow, ColdStatement, ColdTables, ColdValue, values};
+use super::{Reply, StoreError};
 use smsc_proto::MessageState;
 
 /// Longest word that is kept.
@@ -59,5 +60,55 @@ impl HeardRow {
             MessageState::Enroute | MessageState::Unspecified => WORD,
             _ => STATE,
         }
+    }
+
+    /// The statement that reads those that `rest` says.
+    pub(crate) fn select(rest: &str, values: Vec<ColdValue>) -> ColdStatement {
+        let columns = "id, at, operator, state, word, error, done_at, due";
+        ColdStatement::new(format!("SELECT {columns} FROM heard {rest}"), values)
+    }
+
+    /// A row of [`Self::select`] in a store of this kind.
+    pub(crate) fn read<S: ColdTables>(mut row: ColdRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.take("heard.id")?,
+            at: row.take("heard.at")?,
+            operator: row.take("heard.operator")?,
+            state: MessageState::try_from(row.take::<i32>("heard.state")?).unwrap_or_default(),
+            word: S::octets(row.0.next()),
+            error: S::octets(row.0.next()),
+            done_at: row.take("heard.done_at")?,
+            due: row.take("heard.due")?,
+        })
+    }
+
+    pub(crate) fn all<S: ColdTables>(rows: Vec<ColdRow>) -> Result<Vec<Self>, StoreError> {
+        rows.into_iter().map(Self::read::<S>).collect()
+    }
+}
+
+impl<S: ColdTables> HeardStore for S {
+    fn heard_due(&self, at: i64, limit: usize) -> Reply<Vec<HeardRow>> {
+        let due = "WHERE due > 0 AND due <= $1 ORDER BY due, id LIMIT $2";
+        self.select(
+            HeardRow::select(due, values![at, limit]),
+            HeardRow::all::<S>,
+        )
+    }
+
+    fn last_heard(&self, ids: Vec<u64>) -> Reply<Vec<HeardRow>> {
+        if ids.is_empty() {
+            return Reply::ready(Ok(Vec::new()));
+        }
+        let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
+        let these = format!("WHERE id IN ({}) AND kind = 1 ORDER BY id", ids.join(", "));
+        self.select(HeardRow::select(&these, Vec::new()), HeardRow::all::<S>)
+    }
+
+    fn heard_settled(&self, ids: Vec<u64>) -> Reply<()> {
+        let sql = "UPDATE heard SET due = 0 WHERE id = $1";
+        let ids = ids.into_iter();
+        let settle = ids.map(|id| ColdStatement::new(sql, values![id]));
+        self.change(settle.collect(), |_| Ok(()))
     }
 }

@@ -28,7 +28,6 @@ mod damage;
 mod doubts;
 mod failed;
 mod failure;
-mod heard;
 mod hosts;
 mod idempotency;
 mod import;
@@ -417,26 +416,16 @@ impl Store for PgStore {
     }
 
     fn stats(&self) -> StoreStats {
-        let counts = &self.shared.counts.writes;
         let step_back = &self.shared.comparison.counts;
         StoreStats {
-            commits: counts.commits.load(Ordering::Relaxed),
-            rows: counts.rows.load(Ordering::Relaxed),
-            commit_seconds: counts.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
             waiting: self.shared.write_queue.rows() as u64,
-            free_mib: None,
-            below_floor: false,
-            stalled: counts.is_stalled(),
-            index_lag: 0,
-            quarantined: counts.quarantined.load(Ordering::Relaxed),
             taken_back: self.shared.counts.taken_back.load(Ordering::Relaxed),
             steps_back: step_back.steps.load(Ordering::Relaxed),
             rewritten: step_back.rewritten.load(Ordering::Relaxed),
             forgotten: step_back.forgotten.load(Ordering::Relaxed),
-            histograms: Some(counts.histograms()),
-            idempotency_keys: 0,
             correlations: (self.shared.options.message_correlations)
                 .then(|| self.shared.counts.correlations.read()),
+            ..self.shared.counts.writes.stats()
         }
     }
 

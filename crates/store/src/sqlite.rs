@@ -424,20 +424,13 @@ impl Store for SqliteStore {
 
     fn stats(&self) -> StoreStats {
         let shared = &self.shared;
-        let gauges = &shared.gauges;
         StoreStats {
-            commits: gauges.commits.load(Ordering::Relaxed),
-            rows: gauges.rows.load(Ordering::Relaxed),
-            commit_seconds: gauges.commit_nanos.load(Ordering::Relaxed) as f64 / 1e9,
             waiting: shared.write_queue.rows() as u64,
             free_mib: Some(shared.disk.free_mib()),
             below_floor: shared.disk.below_floor(),
-            stalled: gauges.is_stalled(),
             index_lag: shared.index_lag.load(Ordering::Relaxed),
-            quarantined: gauges.quarantined.load(Ordering::Relaxed),
-            histograms: Some(gauges.histograms()),
             idempotency_keys: shared.keys.len() as u64,
-            ..StoreStats::default()
+            ..shared.gauges.stats()
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tokio_postgres::Transaction;
 
 use super::cold::run_all;
-use super::columns::StatementCall;
+use super::columns::{Parameter, StatementCall};
 use super::failure::failed;
 use super::statements::StatementStep;
 use super::{PgStore, PostgresShared};
@@ -64,18 +64,15 @@ pub fn charges(
         sums.keys().map(|purse| part(purse) as i32).collect()
     };
     let amounts: Vec<i64> = sums.values().copied().collect();
-    Some(StatementCall {
-        step: StatementStep::Charge,
-        parameters: vec![
-            Box::new(of(|purse| purse.account)),
-            Box::new(of(|purse| purse.day)),
-            Box::new(amounts),
-            Box::new(i16::from(member.node)),
-            Box::new(member.epoch as i64),
-            Box::new(lane as i32),
-        ],
-        rows: 0,
-    })
+    let columns: Vec<Parameter<'static>> = vec![
+        Box::new(of(|purse| purse.account)),
+        Box::new(of(|purse| purse.day)),
+        Box::new(amounts),
+        Box::new(i16::from(member.node)),
+        Box::new(member.epoch as i64),
+        Box::new(lane as i32),
+    ];
+    Some(StatementCall::new(StatementStep::Charge, columns))
 }
 
 /// Writes the balances that are moved in from an embedded store.

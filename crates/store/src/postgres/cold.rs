@@ -2,12 +2,13 @@
 
 use std::error::Error;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use futures_util::future::try_join_all;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{GenericClient, Row, Statement};
 
 use super::PgStore;
+use super::record::octets_of;
 use crate::cold::{ColdChange, ColdRow, ColdStatement, ColdTables, ColdValue};
 use crate::{Reply, StoreError};
 
@@ -21,6 +22,13 @@ impl ColdTables for PgStore {
             let client = shared.reader().await?;
             read(run_all(&**client, &[statement]).await?.returned)
         })
+    }
+
+    fn octets(kept: Option<ColdValue>) -> Bytes {
+        match kept {
+            Some(ColdValue::Text(text)) => octets_of(&text),
+            _ => Bytes::new(),
+        }
     }
 
     fn change<T: Send + 'static>(
@@ -86,7 +94,8 @@ async fn run(
     })
 }
 
-fn read(row: &Row) -> Result<ColdRow, StoreError> {
+/// A row as it is read by the record that it is of.
+pub fn read(row: &Row) -> Result<ColdRow, StoreError> {
     let values = (0..row.len()).map(|at| row.try_get::<_, ColdValue>(at));
     let values: Vec<ColdValue> = values.collect::<Result<_, _>>()?;
     Ok(ColdRow(values.into_iter()))

@@ -52,6 +52,26 @@ pub enum Expect {
     Any,
 }
 
+// === impl StatementCall ===
+
+impl<'a> StatementCall<'a> {
+    pub fn new(step: StatementStep, parameters: Vec<Parameter<'a>>) -> Self {
+        Self {
+            step,
+            parameters,
+            rows: 0,
+        }
+    }
+
+    /// Its parameters, as they are sent.
+    pub fn values(&self) -> Vec<&(dyn ToSql + Sync)> {
+        let parameters = self.parameters.iter();
+        parameters
+            .map(|one| &**one as &(dyn ToSql + Sync))
+            .collect()
+    }
+}
+
 /// The statements for these batches, in order. `listeners` are those that events are written for.
 pub fn calls<'a>(
     batches: &[&'a WriteBatch],
@@ -84,11 +104,7 @@ pub fn calls<'a>(
 
 macro_rules! call {
     ($calls:expr, $step:expr $(, $column:expr)* $(,)?) => {
-        $calls.push(StatementCall {
-            step: $step,
-            parameters: vec![$(Box::new($column) as Parameter<'_>),*],
-            rows: 0,
-        })
+        $calls.push(StatementCall::new($step, vec![$(Box::new($column) as Parameter<'_>),*]))
     };
 }
 
@@ -322,20 +338,17 @@ fn fin<'a>(
     for row in &all {
         check_size(row.error.len())?;
     }
-    let mut call = StatementCall {
-        step: StatementStep::Fin,
-        parameters: vec![
-            Box::new(ids),
-            Box::new(column(&all, |row| row.at)),
-            Box::new(column(&all, |row| i32::from(row.state) as i16)),
-            Box::new(column(&all, |row| text_of(&row.error))),
-            Box::new(column(&all, |row| row.operator as i32)),
-            Box::new(column(&all, |row| row.tell as i32)),
-            Box::new(column(&all, |row| row.done_at)),
-            Box::new(column(&all, |row| row.sum() as i32)),
-        ],
-        rows: 0,
-    };
+    let columns: Vec<Parameter<'a>> = vec![
+        Box::new(ids),
+        Box::new(column(&all, |row| row.at)),
+        Box::new(column(&all, |row| i32::from(row.state) as i16)),
+        Box::new(column(&all, |row| text_of(&row.error))),
+        Box::new(column(&all, |row| row.operator as i32)),
+        Box::new(column(&all, |row| row.tell as i32)),
+        Box::new(column(&all, |row| row.done_at)),
+        Box::new(column(&all, |row| row.sum() as i32)),
+    ];
+    let mut call = StatementCall::new(StatementStep::Fin, columns);
     let remote: Vec<RemoteItem> = all.iter().filter_map(|row| handed_off(row)).collect();
     // What is handed off depends on who wins, unless all do.
     if expect == Expect::Any && !remote.is_empty() {

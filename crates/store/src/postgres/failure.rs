@@ -32,6 +32,20 @@ pub enum PostgresFailure {
 
 // === impl PostgresFailure ===
 
+impl PostgresFailure {
+    /// In words.
+    pub fn reason(self) -> String {
+        match self {
+            Self::Row(reason)
+            | Self::Later(reason)
+            | Self::Lost(reason)
+            | Self::Closed(reason)
+            | Self::Other(reason) => reason,
+            Self::Fenced => StoreError::Fenced.to_string(),
+        }
+    }
+}
+
 impl From<Error> for PostgresFailure {
     fn from(error: Error) -> Self {
         let text = describe(&error);

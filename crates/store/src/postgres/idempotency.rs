@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Transaction};
 
-use super::columns::StatementCall;
+use super::columns::{Parameter, StatementCall};
 use super::connect::{Object, find};
 use super::failure::{PostgresFailure, failed};
 use super::schema::DAY_MS;
@@ -201,19 +201,16 @@ pub fn answers<'a>(batches: &[&'a WriteBatch], member: Membership) -> Option<Sta
     let rows = batches.iter().flat_map(|batch| &batch.idempotency);
     rows.clone().next()?;
     let columns = Columns::of(rows);
-    Some(StatementCall {
-        step: StatementStep::Answer,
-        parameters: vec![
-            Box::new(columns.days),
-            Box::new(columns.accounts),
-            Box::new(columns.keys),
-            Box::new(columns.times),
-            Box::new(columns.answers),
-            Box::new(i32::from(member.node)),
-            Box::new(member.epoch as i64),
-        ],
-        rows: 0,
-    })
+    let columns: Vec<Parameter<'a>> = vec![
+        Box::new(columns.days),
+        Box::new(columns.accounts),
+        Box::new(columns.keys),
+        Box::new(columns.times),
+        Box::new(columns.answers),
+        Box::new(i32::from(member.node)),
+        Box::new(member.epoch as i64),
+    ];
+    Some(StatementCall::new(StatementStep::Answer, columns))
 }
 
 /// Claims the keys of a batch that was written before and is not there any more. Returns how many are its own again; not

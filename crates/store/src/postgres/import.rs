@@ -9,8 +9,7 @@
 
 use ahash::{AHashMap, AHashSet};
 use tokio::runtime::Runtime;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Statement, Transaction};
+use tokio_postgres::{Client, Transaction};
 use uuid::Uuid;
 
 use super::balance;
@@ -24,7 +23,7 @@ use super::opt_out;
 use super::outbox;
 use super::record::id_at;
 use super::schema::{self, DAY_MS};
-use super::statements::{STEPS, StatementStep};
+use super::statements::PreparedSteps;
 use super::transaction::put_dead;
 use super::upkeep::one;
 use super::{PgOptions, runtime, usage};
@@ -53,7 +52,7 @@ const USE_AN_EMPTY_ONE: &str =
 pub struct Import {
     runtime: Runtime,
     client: Client,
-    statements: Vec<Option<Statement>>,
+    steps: PreparedSteps,
     /// UUIDs by interned name, for the table for other programs; `None` when that is not kept.
     operators: Option<AHashMap<u32, Option<Uuid>>>,
     correlation_ttl_ms: i64,
@@ -114,7 +113,7 @@ impl Import {
         let runtime = runtime()?;
         let connector = PostgresConnector::new(options)?;
         let correlations = options.message_correlations;
-        let (client, statements) = runtime.block_on(async {
+        let (client, steps) = runtime.block_on(async {
             let client = connector.driven().await?;
             schema::check(&client).await?;
             // Counting may take long; a killed run may leave a lock for a while; and commits must
@@ -124,21 +123,13 @@ impl Import {
                     "SET statement_timeout = 0; SET lock_timeout = '60s'; SET synchronous_commit = on",
                 )
                 .await?;
-            let mut statements = Vec::with_capacity(STEPS.len());
-            for step in STEPS {
-                let statement = if step.is_for_correlations() && !correlations {
-                    None
-                } else {
-                    Some(client.prepare(step.sql()).await?)
-                };
-                statements.push(statement);
-            }
-            Ok::<_, StoreError>((client, statements))
+            let steps = PreparedSteps::new(&client, correlations).await?;
+            Ok::<_, StoreError>((client, steps))
         })?;
         Ok(Self {
             runtime,
             client,
-            statements,
+            steps,
             operators: correlations.then(AHashMap::new),
             correlation_ttl_ms: signed(options.correlation_ttl.as_millis()),
             days: AHashSet::new(),
@@ -178,7 +169,7 @@ impl Import {
         let Self {
             runtime,
             client,
-            statements,
+            steps,
             operators,
             correlation_ttl_ms,
             days,
@@ -216,14 +207,14 @@ impl Import {
                 ttl_ms: *correlation_ttl_ms,
                 kept: &kept,
             });
-            let rows = write_rows(&transaction, statements, page, correlate.as_ref()).await;
+            let rows = write_rows(&transaction, steps, page, correlate.as_ref()).await;
             rows.map_err(|failure| {
                 failed(format!(
                     "{:?} above {} up to {}: {}",
                     page.part,
                     page.after,
                     page.upto,
-                    reason(failure)
+                    failure.reason()
                 ))
             })?;
             Ok(transaction.commit().await?)
@@ -385,18 +376,13 @@ async fn refuse_living(transaction: &Transaction<'_>) -> Result<(), StoreError> 
 
 async fn write_rows(
     transaction: &Transaction<'_>,
-    statements: &[Option<Statement>],
+    steps: &PreparedSteps,
     page: &MovedPage,
     correlate: Option<&Correlate<'_>>,
 ) -> Result<(), PostgresFailure> {
     for call in calls(&[&page.rows], Expect::Any, correlate, &Listeners::default())? {
-        let statement = prepared(statements, call.step)?;
-        let parameters: Vec<&(dyn ToSql + Sync)> = call
-            .parameters
-            .iter()
-            .map(|parameter| &**parameter as &(dyn ToSql + Sync))
-            .collect();
-        transaction.query(statement, &parameters).await?;
+        let statement = steps.statement(call.step)?;
+        transaction.query(statement, &call.values()).await?;
     }
     if !page.carry.is_empty() {
         let ids: Vec<i64> = page.carry.iter().map(|id| *id as i64).collect();
@@ -404,8 +390,7 @@ async fn write_rows(
         transaction.execute(sql, &[&ids]).await?;
     }
     for row in &page.dead {
-        let statement = prepared(statements, StatementStep::Quarantine)?;
-        put_dead(transaction, statement, row).await?;
+        put_dead(transaction, steps, row).await?;
     }
     let now = clock::now_ms();
     let damaged = page.left.rows.iter();
@@ -434,14 +419,6 @@ async fn write_rows(
     Ok(())
 }
 
-fn prepared(
-    statements: &[Option<Statement>],
-    step: StatementStep,
-) -> Result<&Statement, PostgresFailure> {
-    let statement = statements[step as usize].as_ref();
-    statement.ok_or_else(|| PostgresFailure::Other(format!("{step:?} is not prepared")))
-}
-
 async fn meta(transaction: &Transaction<'_>, key: &str) -> Result<Option<u64>, StoreError> {
     let sql = "SELECT value FROM meta WHERE key = $1";
     let row = transaction.query_opt(sql, &[&key]).await?;
@@ -455,15 +432,4 @@ async fn set(transaction: &Transaction<'_>, key: &str, value: u64) -> Result<(),
 
 fn other(error: StoreError) -> PostgresFailure {
     PostgresFailure::Other(error.to_string())
-}
-
-fn reason(failure: PostgresFailure) -> String {
-    match failure {
-        PostgresFailure::Row(reason)
-        | PostgresFailure::Later(reason)
-        | PostgresFailure::Lost(reason)
-        | PostgresFailure::Closed(reason)
-        | PostgresFailure::Other(reason) => reason,
-        PostgresFailure::Fenced => StoreError::Fenced.to_string(),
-    }
 }

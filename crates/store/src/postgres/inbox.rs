@@ -3,7 +3,7 @@
 //! Called where new messages, receipts and divided queues go to their owners. Guarantees that the items of a partition
 //! keep the order of their ids, and that no row is empty or much larger than what an owner takes at a time.
 
-use super::columns::StatementCall;
+use super::columns::{Parameter, StatementCall};
 use super::statements::StatementStep;
 use crate::RemoteItem;
 
@@ -44,11 +44,8 @@ pub fn hand_off<'a>(
     rows: impl Iterator<Item = (&'a RemoteItem, Vec<u8>)>,
 ) -> StatementCall<'static> {
     let (queues, parts, items) = hand_off_columns(rows);
-    StatementCall {
-        step: StatementStep::RemoteItems,
-        parameters: vec![Box::new(queues), Box::new(parts), Box::new(items)],
-        rows: 0,
-    }
+    let columns: Vec<Parameter<'static>> = vec![Box::new(queues), Box::new(parts), Box::new(items)];
+    StatementCall::new(StatementStep::RemoteItems, columns)
 }
 
 /// The columns of [`StatementStep::RemoteItems`].

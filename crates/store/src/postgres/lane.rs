@@ -20,15 +20,15 @@ use std::time::Duration;
 use ahash::AHashMap;
 use futures_util::FutureExt;
 use tokio::time::Instant;
+use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use super::PostgresShared;
 use super::correlations::operator_uuid;
 use super::failure::{PostgresFailure, failed};
 use super::kept::{KeepLimits, KeptCommits};
-use super::statements::{STEPS, StatementStep};
+use super::statements::PreparedSteps;
 use super::write_queue::PendingBatch;
 use crate::cluster::Membership;
 use crate::{RowFailurePolicy, StoreError, Written};
@@ -75,7 +75,7 @@ pub struct PostgresLane {
 /// A connection and its statements.
 pub struct LaneSession {
     pub client: Client,
-    statements: Vec<Option<Statement>>,
+    pub steps: PreparedSteps,
     /// In whose name the server knows this session.
     named: Option<Membership>,
     /// See [`Hosts::generation`](super::Hosts::generation).
@@ -141,17 +141,6 @@ pub async fn run(shared: Arc<PostgresShared>, number: usize) {
             tracing::error!(lane = number, "a writer panicked: ending the process");
             std::process::exit(EXIT_PANIC);
         }
-    }
-}
-
-// === impl LaneSession ===
-
-impl LaneSession {
-    /// The prepared form of a step.
-    pub fn statement(&self, step: StatementStep) -> Result<&Statement, PostgresFailure> {
-        self.statements[step as usize]
-            .as_ref()
-            .ok_or_else(|| PostgresFailure::Other(format!("{step:?} is not prepared")))
     }
 }
 
@@ -303,17 +292,10 @@ impl PostgresLane {
             if !correlations {
                 client.batch_execute(PLANS).await?;
             }
-            let mut statements = Vec::with_capacity(STEPS.len());
-            for step in STEPS {
-                statements.push(if step.is_for_correlations() && !correlations {
-                    None
-                } else {
-                    Some(client.prepare(step.sql()).await?)
-                });
-            }
+            let steps = PreparedSteps::new(&client, correlations).await?;
             Ok::<_, StoreError>(LaneSession {
                 client,
-                statements,
+                steps,
                 named: None,
                 generation,
                 compared: None,
@@ -378,10 +360,6 @@ fn not_connected() -> PostgresFailure {
 fn refusal(failure: PostgresFailure) -> StoreError {
     match failure {
         PostgresFailure::Fenced => StoreError::Fenced,
-        PostgresFailure::Row(reason)
-        | PostgresFailure::Later(reason)
-        | PostgresFailure::Lost(reason)
-        | PostgresFailure::Closed(reason)
-        | PostgresFailure::Other(reason) => failed(reason),
+        failure => failed(failure.reason()),
     }
 }

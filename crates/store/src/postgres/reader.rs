@@ -12,12 +12,13 @@ use tokio_postgres::{Row, Statement};
 
 use super::around::SpanReader;
 use super::failure::{DbError, PostgresFailure};
-use super::heard::read_heard;
 use super::record::{
     CHANGE_COLUMNS, FIN_COLUMNS, MESSAGE_COLUMNS, PARKED_COLUMNS, SENT_COLUMNS, id_at, number_at,
     read_change, read_fin, read_message, read_parked, read_sent,
 };
+use super::{PgStore, cold};
 use crate::damage::{DamageLog, DamagedRow};
+use crate::heard::HeardRow;
 use crate::{FinRow, MessageHistory, ParkedRow, RetryRow, StoreError, Stored, signed};
 
 /// Opens a snapshot that several statements share. Only for a pipeline, in which its end is sent before
@@ -294,7 +295,7 @@ fn add_histories(
         }
     }
     for row in &rows[4] {
-        let heard = read_heard(row)?;
+        let heard = HeardRow::read::<PgStore>(cold::read(row)?)?;
         if let Some(history) = all.get_mut(&heard.id) {
             history.heard.push(heard);
         }

@@ -4,9 +4,7 @@
 //! written by the same lane (`write_queue.rs`), so its rows ascend. A row of another message that commits late is
 //! read late, and never passed over: rows are read until they are deleted.
 
-use tokio_postgres::types::ToSql;
-
-use super::columns::StatementCall;
+use super::columns::{Parameter, StatementCall};
 use super::connect::{Object as Client, find};
 use super::outbox::{EVENT_COLUMNS, read_event, waiting};
 use super::record::{SENT_COLUMNS, read_sent};
@@ -37,12 +35,7 @@ impl SinkStore for PgStore {
             let transaction = client.transaction().await?;
             for row in rows(events, &shared.listeners.get().sinks) {
                 let call = note(row);
-                let values = call
-                    .parameters
-                    .iter()
-                    .map(|one| &**one as &(dyn ToSql + Sync));
-                let values: Vec<_> = values.collect();
-                transaction.execute(call.step.sql(), &values).await?;
+                transaction.execute(call.step.sql(), &call.values()).await?;
             }
             Ok(transaction.commit().await?)
         })
@@ -78,18 +71,15 @@ pub fn note(row: EarlyRow) -> StatementCall<'static> {
         .map(|reader| of_events(*reader, EARLY, row.at, &row.ids, &row.data) as i32)
         .collect();
     let ids: Vec<i64> = row.ids.iter().map(|id| signed(*id)).collect();
-    StatementCall {
-        step: StatementStep::Early,
-        parameters: vec![
-            Box::new(row.readers),
-            Box::new(EARLY),
-            Box::new(row.at),
-            Box::new(ids),
-            Box::new(row.data),
-            Box::new(checksums),
-        ],
-        rows: 0,
-    }
+    let values: Vec<Parameter<'static>> = vec![
+        Box::new(row.readers),
+        Box::new(EARLY),
+        Box::new(row.at),
+        Box::new(ids),
+        Box::new(row.data),
+        Box::new(checksums),
+    ];
+    StatementCall::new(StatementStep::Early, values)
 }
 
 async fn read_sink(

@@ -7,6 +7,10 @@
 //! Steps whose names end in `New` are for rows that nothing is in the way of, and fail otherwise. They cost a quarter to
 //! a half less: PostgreSQL looks nothing up before it inserts, logs a record less for each row, and sets up fewer tables.
 
+use tokio_postgres::{Client, Error, Statement};
+
+use super::failure::PostgresFailure;
+
 /// Declares the steps and the list of them.
 macro_rules! steps {
     ($($Step:ident,)+) => {
@@ -17,7 +21,7 @@ macro_rules! steps {
         }
 
         /// All of them, by `StatementStep as usize`.
-        pub const STEPS: &[StatementStep] = &[$(StatementStep::$Step,)+];
+        const STEPS: &[StatementStep] = &[$(StatementStep::$Step,)+];
     };
 }
 
@@ -71,6 +75,32 @@ macro_rules! noted {
                WHERE w.ids IS NOT NULL)"
         )
     };
+}
+
+/// The prepared steps of a connection.
+pub struct PreparedSteps(Vec<Option<Statement>>);
+
+// === impl PreparedSteps ===
+
+impl PreparedSteps {
+    /// Prepares them, those for the table for other programs only where that is kept.
+    pub async fn new(client: &Client, correlations: bool) -> Result<Self, Error> {
+        let mut prepared = Vec::with_capacity(STEPS.len());
+        for step in STEPS {
+            prepared.push(if step.is_for_correlations() && !correlations {
+                None
+            } else {
+                Some(client.prepare(step.sql()).await?)
+            });
+        }
+        Ok(Self(prepared))
+    }
+
+    /// The prepared form of a step.
+    pub fn statement(&self, step: StatementStep) -> Result<&Statement, PostgresFailure> {
+        let statement = self.0[step as usize].as_ref();
+        statement.ok_or_else(|| PostgresFailure::Other(format!("{step:?} is not prepared")))
+    }
 }
 
 // === impl StatementStep ===

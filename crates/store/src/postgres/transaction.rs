@@ -13,16 +13,16 @@ use futures_util::future::join_all;
 use prost::Message as _;
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Error, GenericClient, Row, Statement};
+use tokio_postgres::{Error, GenericClient, Row};
 
 use super::balance;
-use super::columns::{Correlate, Expect, StatementCall, calls};
+use super::columns::{Correlate, Expect, Parameter, StatementCall, calls};
 use super::correlations::OverflowCounts;
 use super::failure::PostgresFailure;
 use super::idempotency;
 use super::lane::{LaneSession, PostgresLane};
 use super::reader::read_fins;
-use super::statements::StatementStep;
+use super::statements::{PreparedSteps, StatementStep};
 use super::write_queue::PendingBatch;
 use crate::cluster::Membership;
 use crate::idempotency::IdempotencyRow;
@@ -41,9 +41,10 @@ type StatementAnswer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> 
 /// Quarantines a row by the statement of [`StatementStep::Quarantine`].
 pub async fn put_dead(
     client: &impl GenericClient,
-    statement: &Statement,
+    steps: &PreparedSteps,
     dead: &DeadRow,
-) -> Result<(), Error> {
+) -> Result<(), PostgresFailure> {
+    let statement = steps.statement(StatementStep::Quarantine)?;
     let (id, checksum) = (dead.id as i64, dead.sum() as i32);
     let values: [&(dyn ToSql + Sync); 6] = [
         &dead.at,
@@ -278,13 +279,7 @@ impl PostgresLane {
             row: remains,
         };
         let session = self.session()?;
-        put_dead(
-            &session.client,
-            session.statement(StatementStep::Quarantine)?,
-            &dead,
-        )
-        .await?;
-        Ok(())
+        put_dead(&session.client, &session.steps, &dead).await
     }
 
     /// The result of a committed transaction whose answer was lost.
@@ -308,16 +303,13 @@ impl PostgresLane {
     }
 
     pub fn fence(&self, member: Membership) -> StatementCall<'static> {
-        StatementCall {
-            step: StatementStep::Fence,
-            parameters: vec![
-                Box::new(self.seq),
-                Box::new(i32::from(member.node)),
-                Box::new(member.epoch as i64),
-                Box::new(self.number as i32),
-            ],
-            rows: 0,
-        }
+        let number: Vec<Parameter<'static>> = vec![
+            Box::new(self.seq),
+            Box::new(i32::from(member.node)),
+            Box::new(member.epoch as i64),
+            Box::new(self.number as i32),
+        ];
+        StatementCall::new(StatementStep::Fence, number)
     }
 
     fn correlate<'k>(&'k self, kept: &'k OverflowCounts) -> Option<Correlate<'k>> {
@@ -358,14 +350,9 @@ pub fn answer<'a>(
     session: &'a LaneSession,
     call: &'a StatementCall<'_>,
 ) -> Result<StatementAnswer<'a>, PostgresFailure> {
-    let statement = session.statement(call.step)?;
+    let statement = session.steps.statement(call.step)?;
     Ok(Box::pin(async move {
-        let parameters: Vec<&(dyn ToSql + Sync)> = call
-            .parameters
-            .iter()
-            .map(|parameter| &**parameter as &(dyn ToSql + Sync))
-            .collect();
-        session.client.query(statement, &parameters).await
+        session.client.query(statement, &call.values()).await
     }))
 }
 

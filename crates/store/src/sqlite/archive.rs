@@ -11,8 +11,8 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::index::IndexThread;
-use super::reader::{ids, load};
-use super::record::{MESSAGE_COLUMNS, Readable, octets_of, read_message};
+use super::reader::{ids, load, with_address};
+use super::record::{MESSAGE_COLUMNS, Readable, read_message};
 use super::schema::{meta, set_meta, sql_failed};
 use super::upkeep::Upkeep;
 use super::worker::StoreWorker;
@@ -27,8 +27,6 @@ use smsc_proto::Message;
 
 /// Messages changed per transaction: 2-3 ms of the writer's time.
 const CHUNK: usize = 200;
-/// Messages read per snapshot while looking for a number without the index.
-const SLICE: i64 = 65_536;
 /// Most messages that a pass over the texts leaves behind; beyond, it waits for them.
 const MAX_LEFT: usize = 1_000_000;
 /// `meta`: below this id only active messages have a text that is too old.
@@ -173,7 +171,7 @@ impl Upkeep {
         }
         // Messages that are not in the index, or all when there is none.
         loop {
-            let (ids, last) = self.with_address(digits, after)?;
+            let (ids, last) = with_address(&self.reader, "msg", digits, after)?;
             for ids in ids.chunks(CHUNK) {
                 self.erase_address(&index, ids, digits, &mut erased)?;
             }
@@ -185,26 +183,6 @@ impl Upkeep {
         self.clean_log()?;
         index.ask(IndexThread::clean_log).wait()?;
         Ok(erased)
-    }
-
-    /// The messages of the next slice that have this address, and the last id of the slice.
-    fn with_address(&self, digits: &[u8], after: u64) -> rusqlite::Result<(Vec<u64>, Option<u64>)> {
-        let mut statement = self.reader.prepare_cached(
-            "SELECT id, source, destination FROM msg WHERE id > ?1 ORDER BY id LIMIT ?2",
-        )?;
-        let mut rows = statement.query([after as i64, SLICE])?;
-        let (mut found, mut last) = (Vec::new(), None);
-        while let Some(row) = rows.next()? {
-            let id = row.get::<_, i64>(0)? as u64;
-            let is_theirs = |at| -> rusqlite::Result<bool> {
-                Ok(normalise(octets_of(row.get_ref(at)?)) == digits)
-            };
-            if is_theirs(1)? || is_theirs(2)? {
-                found.push(id);
-            }
-            last = Some(id);
-        }
-        Ok((found, last))
     }
 
     fn erase_address(

@@ -1,5 +1,6 @@
 //! Cold tables on SQLite: reads on the connection of the admin API, writes as jobs of the writer.
 
+use bytes::Bytes;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Error};
 
@@ -15,6 +16,14 @@ impl ColdTables for SqliteStore {
     ) -> Reply<T> {
         self.admin
             .ask(move |connection| read(run(connection, &statement)?.returned))
+    }
+
+    fn octets(kept: Option<ColdValue>) -> Bytes {
+        match kept {
+            Some(ColdValue::Text(text)) => text.into(),
+            Some(ColdValue::Octets(octets)) => octets.into(),
+            _ => Bytes::new(),
+        }
     }
 
     fn change<T: Send + 'static>(

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::cold::{self, records};
 use super::folder_lock::{FolderLock, lock_folder};
-use super::heard::{HEARD, read_heard};
+use super::heard;
 use super::outbox::{read_event, read_record};
 use super::reader::{CHANGES, FINS};
 use super::record::{
@@ -22,7 +22,8 @@ use super::settings;
 use super::usage;
 use super::wal;
 use crate::balance::PurseRow;
-use crate::cold::ColdRecord as _;
+use crate::cold::{ColdRecord as _, values};
+use crate::heard::HeardRow;
 use crate::idempotency::IdempotencyRow;
 use crate::meta::MetaRow;
 use crate::moving::{END, Inventory, MovePart, MovedPage, TABLES};
@@ -213,9 +214,9 @@ impl StoreAtRest {
         let changes = self.rows(&of_these(CHANGES, "id, seq"), ids, read_change)?;
         rows.change = left.sift("change", changes);
         left.end_messages(rows);
-        if self.has("heard")? {
-            rows.heard = self.rows(&of_these(HEARD, "id, kind"), ids, read_heard)?;
-        }
+        let heard = "WHERE id > $1 AND id <= $2 ORDER BY id, kind";
+        let heard = HeardRow::select(heard, values![ids.0, ids.1]);
+        rows.heard = heard::find(&self.connection, &heard)?;
         Ok(last)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Error, Row, params};
 
-use super::reader::load;
+use super::reader::{load, with_address};
 use super::record::{Sound, key_of, sound, summed, younger};
 use super::rows::Marks;
 use super::schema::sql_failed;
@@ -21,13 +21,11 @@ use crate::outbox::{
 };
 use crate::{Reply, StoreError, Stored};
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
-use smsc_domain::{address, state};
+use smsc_domain::state;
 use smsc_proto::MessageState;
 
 /// Octets of an id in a row.
 const ID: usize = size_of::<u64>();
-/// Records that are read at once while looking for a number.
-const SLICE: i64 = 65_536;
 /// Records changed per transaction.
 const CHUNK: usize = 1000;
 
@@ -308,13 +306,13 @@ fn erase_records(
 ) -> Result<u64, StoreError> {
     let (mut after, mut erased) = (0, 0);
     loop {
-        let (found, last) = with_address(connection, digits, after)?;
+        let (found, last) = with_address(connection, "cdr", digits, after)?;
         for ids in found.chunks(CHUNK) {
             let (ids, digits) = (ids.to_vec(), digits.to_vec());
             erased += ids.len() as u64;
             writer::transact(shared, move |connection, _| {
                 ids.iter()
-                    .try_for_each(|id| erase_record(connection, *id, &digits))
+                    .try_for_each(|id| erase_record(connection, *id as i64, &digits))
             })
             .wait()?;
         }
@@ -323,30 +321,6 @@ fn erase_records(
             None => return Ok(erased),
         }
     }
-}
-
-/// The records of the next slice that have this address, and the last id of the slice.
-fn with_address(
-    connection: &Connection,
-    digits: &[u8],
-    after: i64,
-) -> rusqlite::Result<(Vec<i64>, Option<i64>)> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, source, destination FROM cdr WHERE id > ?1 ORDER BY id LIMIT ?2",
-    )?;
-    let mut rows = statement.query((after, SLICE))?;
-    let (mut found, mut last) = (Vec::new(), None);
-    while let Some(row) = rows.next()? {
-        let id = row.get(0)?;
-        last = Some(id);
-        for column in [1, 2] {
-            if address::normalise(row.get_ref(column)?.as_bytes()?) == digits {
-                found.push(id);
-                break;
-            }
-        }
-    }
-    Ok((found, last))
 }
 
 fn erase_record(connection: &Connection, id: i64, digits: &[u8]) -> rusqlite::Result<()> {

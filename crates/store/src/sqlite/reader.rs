@@ -10,10 +10,12 @@ use rusqlite::{Connection, Row};
 use super::heard;
 use super::in_order::{PAGE_ROWS, RowsInOrder, page_before};
 use super::record::{
-    MESSAGE_COLUMNS, Sound, read_change, read_fin, read_first, read_message, read_parked, read_sent,
+    MESSAGE_COLUMNS, Sound, octets_of, read_change, read_fin, read_first, read_message,
+    read_parked, read_sent,
 };
 use crate::damage::{DamageLog, DamagedRow};
 use crate::{FinRow, MessageHistory, ParkedRow, RetryRow, Stored};
+use smsc_domain::address::normalise;
 
 /// Every column: a backup of an older release, which is read as it is, has fewer.
 pub const CHANGES: &str = "SELECT * FROM change";
@@ -21,6 +23,8 @@ pub const CHANGES: &str = "SELECT * FROM change";
 pub const FINS: &str = "SELECT * FROM fin";
 /// Every column of receipts that matched nothing.
 pub const PARKED: &str = "SELECT * FROM parked";
+/// Rows read per snapshot while looking for an address.
+const SLICE: i64 = 65_536;
 /// Rows stepped over before seeking is cheaper.
 const MAX_GAP: u32 = 5;
 
@@ -219,7 +223,7 @@ pub fn history(
         retry,
         told,
         changes: whole(connection, damage, &changes, [key], read_change)?,
-        heard: heard::of_message(connection, key)?,
+        heard: heard::of_message(connection, id)?,
     }))
 }
 
@@ -245,6 +249,30 @@ pub fn ids<T: FromIterator<u64>>(
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map(values, |row| Ok(row.get::<_, i64>(0)? as u64))?;
     rows.collect()
+}
+
+/// The rows of the next slice of a table that have this address, and the last id of the slice.
+pub fn with_address(
+    connection: &Connection,
+    table: &str,
+    digits: &[u8],
+    after: u64,
+) -> rusqlite::Result<(Vec<u64>, Option<u64>)> {
+    let sql =
+        format!("SELECT id, source, destination FROM {table} WHERE id > ?1 ORDER BY id LIMIT ?2");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([after as i64, SLICE])?;
+    let (mut found, mut last) = (Vec::new(), None);
+    while let Some(row) = rows.next()? {
+        let id = row.get::<_, i64>(0)? as u64;
+        let is_theirs =
+            |at| -> rusqlite::Result<bool> { Ok(normalise(octets_of(row.get_ref(at)?)) == digits) };
+        if is_theirs(1)? || is_theirs(2)? {
+            found.push(id);
+        }
+        last = Some(id);
+    }
+    Ok((found, last))
 }
 
 /// Parked receipts in id order.
