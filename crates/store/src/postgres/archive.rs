@@ -207,12 +207,10 @@ async fn of_address(
     after: u64,
 ) -> Result<Vec<u64>, StoreError> {
     let transaction = begin_slowly(client).await?;
+    let select = "SELECT id FROM msg WHERE destination = ANY($1) AND id > $2
+         UNION SELECT id FROM msg WHERE source = ANY($1) AND id > $2 ORDER BY id LIMIT $3";
     let rows = transaction
-        .query(
-            "SELECT id FROM msg WHERE destination = ANY($1) AND id > $2
-             UNION SELECT id FROM msg WHERE source = ANY($1) AND id > $2 ORDER BY id LIMIT $3",
-            &[&forms, &signed(after), &(PAGE as i64)],
-        )
+        .query(select, &[&forms, &signed(after), &(PAGE as i64)])
         .await?;
     transaction.commit().await?;
     ids_of(&rows)
@@ -243,19 +241,13 @@ async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<()
         destinations.push(text_of(&message.destination).into_owned());
     }
     // The messages are as the last replacement made them: its content is erased as well.
+    let update = "UPDATE change SET body = '' WHERE id = ANY($1) AND kind IN (1, 4)";
+    client.execute(update, &[&ids]).await?;
+    let update = "UPDATE msg SET source = u.source, destination = u.destination, body = u.body
+         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[])
+           u(id, source, destination, body) WHERE msg.id = u.id";
     client
-        .execute(
-            "UPDATE change SET body = '' WHERE id = ANY($1) AND kind IN (1, 4)",
-            &[&ids],
-        )
-        .await?;
-    client
-        .execute(
-            "UPDATE msg SET source = u.source, destination = u.destination, body = u.body
-             FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[])
-               u(id, source, destination, body) WHERE msg.id = u.id",
-            &[&ids, &sources, &destinations, &bodies],
-        )
+        .execute(update, &[&ids, &sources, &destinations, &bodies])
         .await?;
     Ok(())
 }

@@ -135,12 +135,10 @@ async fn set_aside(
         let (first, last) = (ids.first as i64, ids.last as i64);
         run_all(&transaction, &[ids.insert("")]).await?;
         // Their texts are erased in time, wherever the mark of that is.
+        let insert = "INSERT INTO text_left SELECT id FROM msg WHERE id BETWEEN $1 AND $2
+             AND (id >> 12) & 255 = $3 ON CONFLICT DO NOTHING";
         transaction
-            .execute(
-                "INSERT INTO text_left SELECT id FROM msg WHERE id BETWEEN $1 AND $2
-                   AND (id >> 12) & 255 = $3 ON CONFLICT DO NOTHING",
-                &[&first, &last, &i64::from(ids.node)],
-            )
+            .execute(insert, &[&first, &last, &i64::from(ids.node)])
             .await?;
     }
     let highest = highest_id(&transaction).await? as i64;

@@ -104,19 +104,13 @@ async fn top_up(
             failed("the top-up with this reference was removed meanwhile".to_owned())
         });
     }
-    transaction
-        .execute(
-            "INSERT INTO purse(account, day, credits) VALUES($1, 0, 0) ON CONFLICT DO NOTHING",
-            &[&account],
-        )
-        .await?;
+    let insert = "INSERT INTO purse(account, day, credits) VALUES($1, 0, 0) ON CONFLICT DO NOTHING";
+    transaction.execute(insert, &[&account]).await?;
+    let update = "UPDATE purse SET credits = credits + $2::bigint
+         WHERE account = $1 AND day = 0
+           AND ($2::bigint >= 0 OR credits + $2::bigint >= $3::bigint)";
     let changed = transaction
-        .execute(
-            "UPDATE purse SET credits = credits + $2::bigint
-             WHERE account = $1 AND day = 0
-               AND ($2::bigint >= 0 OR credits + $2::bigint >= $3::bigint)",
-            &[&account, &row.amount, &floor],
-        )
+        .execute(update, &[&account, &row.amount, &floor])
         .await?;
     if changed == 0 {
         return Ok(TopUpOutcome::TooLow);

@@ -105,12 +105,8 @@ pub async fn advance(shared: &PostgresShared) -> Result<(), StoreError> {
 async fn target(client: &(impl GenericClient + Sync), mark: i64) -> Result<i64, StoreError> {
     let now = clock::now_ms();
     let settled = lowest_at(now - SETTLE_MS) as i64;
-    let crowded = client
-        .query_opt(
-            "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id DESC OFFSET $3 LIMIT 1",
-            &[&mark, &settled, &WINDOW],
-        )
-        .await;
+    let select = "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id DESC OFFSET $3 LIMIT 1";
+    let crowded = client.query_opt(select, &[&mark, &settled, &WINDOW]).await;
     let crowded = match crowded {
         Ok(row) => row.map_or(Ok(0), |row| row.try_get(0))?,
         // Then the time alone says it.
@@ -267,12 +263,8 @@ async fn wait_for_writers(client: &impl GenericClient) -> Result<(), StoreError>
     for lane in &lanes {
         let (node, epoch, number): (i32, i64, i32) =
             (lane.try_get(0)?, lane.try_get(1)?, lane.try_get(2)?);
-        client
-            .query(
-                "SELECT 1 FROM lane WHERE node = $1 AND epoch = $2 AND lane = $3 FOR SHARE",
-                &[&node, &epoch, &number],
-            )
-            .await?;
+        let select = "SELECT 1 FROM lane WHERE node = $1 AND epoch = $2 AND lane = $3 FOR SHARE";
+        client.query(select, &[&node, &epoch, &number]).await?;
     }
     Ok(())
 }

@@ -286,16 +286,18 @@ pub async fn import(
     }
     let columns = Columns::of(rows.iter());
     let requests: Vec<&[u8]> = rows.iter().map(|row| &row.request[..]).collect();
+    let insert =
+        "INSERT INTO idempotency(day, account, key, request, node, epoch, claimed_at, answer)
+         SELECT DISTINCT ON (u.day, u.account, u.key)
+           u.day, u.account, u.key, u.request, 0, 0, u.at, u.answer
+         FROM unnest($1::int[], $2::int[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[])
+           WITH ORDINALITY u(day, account, key, request, at, answer, n)
+         ORDER BY u.day, u.account, u.key, u.n DESC
+         ON CONFLICT(day, account, key) DO UPDATE SET request = excluded.request,
+           claimed_at = excluded.claimed_at, answer = excluded.answer";
     transaction
         .execute(
-            "INSERT INTO idempotency(day, account, key, request, node, epoch, claimed_at, answer)
-             SELECT DISTINCT ON (u.day, u.account, u.key)
-               u.day, u.account, u.key, u.request, 0, 0, u.at, u.answer
-             FROM unnest($1::int[], $2::int[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[])
-               WITH ORDINALITY u(day, account, key, request, at, answer, n)
-             ORDER BY u.day, u.account, u.key, u.n DESC
-             ON CONFLICT(day, account, key) DO UPDATE SET request = excluded.request,
-               claimed_at = excluded.claimed_at, answer = excluded.answer",
+            insert,
             &[
                 &columns.days,
                 &columns.accounts,

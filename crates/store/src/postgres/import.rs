@@ -183,10 +183,11 @@ impl Import {
                 }
             }
             let transaction = client.transaction().await?;
+            let update = "UPDATE meta SET value = $3 WHERE key = $1 AND value = $2
+                 AND NOT EXISTS(SELECT 1 FROM node WHERE lease_until > clock_timestamp())";
             let moved = transaction
                 .execute(
-                    "UPDATE meta SET value = $3 WHERE key = $1 AND value = $2
-                     AND NOT EXISTS(SELECT 1 FROM node WHERE lease_until > clock_timestamp())",
+                    update,
                     &[
                         &mark_of(page.part),
                         &(page.after as i64),
@@ -282,14 +283,10 @@ async fn begin_anew(
         .iter()
         .map(|(number, name)| (*number as i32, name.as_str()))
         .unzip();
-    let conflict = transaction
-        .query_opt(
-            "SELECT n.name, n.number, u.name, u.number
-             FROM unnest($1::int[], $2::text[]) u(number, name)
-             JOIN names n ON (n.number = u.number) <> (n.name = u.name) LIMIT 1",
-            &[&numbers, &names],
-        )
-        .await?;
+    let select = "SELECT n.name, n.number, u.name, u.number
+         FROM unnest($1::int[], $2::text[]) u(number, name)
+         JOIN names n ON (n.number = u.number) <> (n.name = u.name) LIMIT 1";
+    let conflict = transaction.query_opt(select, &[&numbers, &names]).await?;
     if let Some(row) = conflict {
         let (there, there_number): (String, i32) = (row.try_get(0)?, row.try_get(1)?);
         let (here, here_number): (String, i32) = (row.try_get(2)?, row.try_get(3)?);
@@ -298,12 +295,9 @@ async fn begin_anew(
              `{here}` is {here_number}: {USE_AN_EMPTY_ONE}"
         )));
     }
-    transaction
-        .execute(
-            "INSERT INTO names SELECT * FROM unnest($1::int[], $2::text[]) ON CONFLICT DO NOTHING",
-            &[&numbers, &names],
-        )
-        .await?;
+    let insert =
+        "INSERT INTO names SELECT * FROM unnest($1::int[], $2::text[]) ON CONFLICT DO NOTHING";
+    transaction.execute(insert, &[&numbers, &names]).await?;
     balance::import(transaction, &source.purses).await?;
     run_all(transaction, &source.whole).await?;
     for (table, rows) in TABLES.iter().zip(source.rows) {
@@ -355,12 +349,8 @@ async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> Result<Move
 }
 
 async fn refuse_living(transaction: &Transaction<'_>) -> Result<(), StoreError> {
-    let rows = transaction
-        .query(
-            "SELECT node FROM node WHERE lease_until > clock_timestamp() ORDER BY node",
-            &[],
-        )
-        .await?;
+    let select = "SELECT node FROM node WHERE lease_until > clock_timestamp() ORDER BY node";
+    let rows = transaction.query(select, &[]).await?;
     if rows.is_empty() {
         return Ok(());
     }

@@ -23,11 +23,9 @@ async fn set(shared: &PostgresShared, mut row: OptOutRow) -> Result<bool, StoreE
     let transaction = client.transaction().await?;
     let next = "UPDATE opt_out_version SET version = version + 1 RETURNING version";
     let version: i64 = one(&*transaction, next, &[]).await?;
+    let select = "SELECT out FROM opt_out WHERE account = $1 AND number = $2";
     let is_out = transaction
-        .query_opt(
-            "SELECT out FROM opt_out WHERE account = $1 AND number = $2",
-            &[&row.account, &row.number],
-        )
+        .query_opt(select, &[&row.account, &row.number])
         .await?;
     let is_out = is_out.map_or(Ok(false), |found| found.try_get(0))?;
     if is_out == row.out {

@@ -76,13 +76,11 @@ async fn drop_events(client: &Client, before: i64, limit: usize) -> Result<u64, 
     );
     for reader in readers.await? {
         let reader: i16 = reader.try_get(0)?;
+        let delete = "DELETE FROM outbox WHERE reader = $1 AND at < $2 AND row IN (
+               SELECT row FROM outbox WHERE reader = $1 ORDER BY row LIMIT $3)
+             RETURNING cardinality(ids)";
         let rows = client
-            .query(
-                "DELETE FROM outbox WHERE reader = $1 AND at < $2 AND row IN (
-                   SELECT row FROM outbox WHERE reader = $1 ORDER BY row LIMIT $3)
-                 RETURNING cardinality(ids)",
-                &[&reader, &before, &signed(limit)],
-            )
+            .query(delete, &[&reader, &before, &signed(limit)])
             .await?;
         for row in &rows {
             dropped += u64::from(row.try_get::<_, i32>(0)?.unsigned_abs());
@@ -148,9 +146,10 @@ async fn finish_events(
 ) -> Result<bool, StoreError> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
+    let delete = "DELETE FROM outbox WHERE reader = $1 AND row = ANY($2) AND holder = $3";
     let gone = transaction
         .execute(
-            "DELETE FROM outbox WHERE reader = $1 AND row = ANY($2) AND holder = $3",
+            delete,
             &[&(claim.reader as i16), &claim.rows, &claim.holder],
         )
         .await?;

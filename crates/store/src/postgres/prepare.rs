@@ -33,24 +33,16 @@ pub async fn prepare(shared: &PostgresShared) -> Result<(), StoreError> {
         .store(dead as u64, Ordering::Relaxed);
     if shared.options.standalone {
         let lanes = shared.options.writers.max(1) as i32;
-        client
-            .execute(
-                "INSERT INTO lane(node, epoch, lane, seq, checksums)
-                 SELECT 0, 0, lane, 0, true FROM generate_series(0, $1 - 1) lane
-                 ON CONFLICT(node, epoch, lane) DO UPDATE SET seq = 0, checksums = true",
-                &[&lanes],
-            )
-            .await?;
+        let insert = "INSERT INTO lane(node, epoch, lane, seq, checksums)
+             SELECT 0, 0, lane, 0, true FROM generate_series(0, $1 - 1) lane
+             ON CONFLICT(node, epoch, lane) DO UPDATE SET seq = 0, checksums = true";
+        client.execute(insert, &[&lanes]).await?;
         client
             .execute("DELETE FROM spill WHERE node = 0", &[])
             .await?;
         // Claims of the process before, which has no epoch of its own.
-        client
-            .execute(
-                "DELETE FROM idempotency WHERE answer IS NULL AND node = 0 AND epoch = 0",
-                &[],
-            )
-            .await?;
+        let delete = "DELETE FROM idempotency WHERE answer IS NULL AND node = 0 AND epoch = 0";
+        client.execute(delete, &[]).await?;
         let mut membership = shared
             .membership
             .write()

@@ -94,8 +94,8 @@ pub async fn retire(shared: &PostgresShared, before: i64, limit: usize) -> Resul
 async fn forget_heard(client: &Client, before: i64) -> Result<(), StoreError> {
     let below = lowest_at(before).min(i64::MAX as u64) as i64;
     let sql = "DELETE FROM heard WHERE id IN (SELECT h.id FROM heard h
-           WHERE h.id < $1 AND NOT EXISTS(SELECT 1 FROM msg m WHERE m.id = h.id)
-           ORDER BY h.id LIMIT $2)";
+         WHERE h.id < $1 AND NOT EXISTS(SELECT 1 FROM msg m WHERE m.id = h.id)
+         ORDER BY h.id LIMIT $2)";
     while client.execute(sql, &[&below, &(CHUNK as i64)]).await? >= CHUNK as u64 {}
     Ok(())
 }
@@ -120,16 +120,12 @@ struct Day {
 
 /// The oldest first.
 async fn days(client: &Client) -> Result<Vec<Day>, StoreError> {
-    let rows = client
-        .query(
-            "SELECT substr(c.relname, 5),
-               substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \\(''([0-9]+)''\\)')::bigint,
-               substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \\(''([0-9]+)''\\)')::bigint
-             FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-             WHERE i.inhparent = 'msg'::regclass AND c.relname ~ '^msg_[0-9]{8}$' ORDER BY 1",
-            &[],
-        )
-        .await?;
+    let select = "SELECT substr(c.relname, 5),
+           substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \\(''([0-9]+)''\\)')::bigint,
+           substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \\(''([0-9]+)''\\)')::bigint
+         FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+         WHERE i.inhparent = 'msg'::regclass AND c.relname ~ '^msg_[0-9]{8}$' ORDER BY 1";
+    let rows = client.query(select, &[]).await?;
     rows.iter()
         .map(|row| {
             Ok(Day {
@@ -167,12 +163,10 @@ async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<Option<
         )
         .await?;
     // Both what was carried then, which may have ended since, and what is carried now.
+    let insert = "INSERT INTO kept SELECT unnest($1::bigint[])
+         UNION SELECT id FROM carry WHERE id >= $2 AND id < $3";
     transaction
-        .execute(
-            "INSERT INTO kept SELECT unnest($1::bigint[])
-             UNION SELECT id FROM carry WHERE id >= $2 AND id < $3",
-            &[&census.kept, first, end],
-        )
+        .execute(insert, &[&census.kept, first, end])
         .await?;
     transaction
         .batch_execute(&format!(
@@ -317,13 +311,11 @@ async fn delete_aside(
     before: i64,
     limit: usize,
 ) -> Result<Option<(u64, i64)>, StoreError> {
+    let select = "SELECT f.id FROM fin f WHERE f.id >= $1 AND f.id < $2 AND f.at < $3
+         AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
+         ORDER BY f.id LIMIT $4";
     let rows = client
-        .query(
-            "SELECT f.id FROM fin f WHERE f.id >= $1 AND f.id < $2 AND f.at < $3
-             AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
-             ORDER BY f.id LIMIT $4",
-            &[&ids.start, &ids.end, &before, &(limit as i64)],
-        )
+        .query(select, &[&ids.start, &ids.end, &before, &(limit as i64)])
         .await?;
     let ids = ids_of(&rows)?;
     let Some(&last) = ids.last() else {

@@ -149,12 +149,8 @@ async fn applied(client: &Client) -> Result<Vec<(i32, String)>, StoreError> {
     if !one::<bool>(client, table, &[]).await? {
         return Ok(Vec::new());
     }
-    let rows = client
-        .query(
-            "SELECT version::int, name::text FROM refinery_schema_history ORDER BY version",
-            &[],
-        )
-        .await?;
+    let select = "SELECT version::int, name::text FROM refinery_schema_history ORDER BY version";
+    let rows = client.query(select, &[]).await?;
     rows.iter()
         .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
         .collect()

@@ -82,12 +82,13 @@ pub async fn spill_block(
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let (node, epoch) = (i32::from(me.node), me.epoch as i64);
     let client = shared.reader().await?;
+    let insert = "INSERT INTO spill(node, queue, block, octets)
+         SELECT $1::int, $2::int, $3::bigint, $4::bytea
+         WHERE EXISTS(SELECT FROM lane WHERE node = $1 AND epoch = $5)
+         ON CONFLICT(node, queue, block) DO UPDATE SET octets = excluded.octets";
     let kept = client
         .execute(
-            "INSERT INTO spill(node, queue, block, octets)
-             SELECT $1::int, $2::int, $3::bigint, $4::bytea
-             WHERE EXISTS(SELECT FROM lane WHERE node = $1 AND epoch = $5)
-             ON CONFLICT(node, queue, block) DO UPDATE SET octets = excluded.octets",
+            insert,
             &[&node, &(queue as i32), &(block as i64), &octets, &epoch],
         )
         .await?;
@@ -104,11 +105,9 @@ pub async fn read_block(
     block: u64,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let client = shared.reader().await?;
+    let select = "SELECT octets FROM spill WHERE node = $1 AND queue = $2 AND block = $3";
     let row = client
-        .query_opt(
-            "SELECT octets FROM spill WHERE node = $1 AND queue = $2 AND block = $3",
-            &[&node(shared), &(queue as i32), &(block as i64)],
-        )
+        .query_opt(select, &[&node(shared), &(queue as i32), &(block as i64)])
         .await?;
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
@@ -121,11 +120,9 @@ pub async fn forget_blocks(
 ) -> Result<(), StoreError> {
     let client = shared.reader().await?;
     let (from, below) = (blocks.start as i64, blocks.end as i64);
+    let delete = "DELETE FROM spill WHERE node = $1 AND queue = $2 AND block >= $3 AND block < $4";
     client
-        .execute(
-            "DELETE FROM spill WHERE node = $1 AND queue = $2 AND block >= $3 AND block < $4",
-            &[&node(shared), &(queue as i32), &from, &below],
-        )
+        .execute(delete, &[&node(shared), &(queue as i32), &from, &below])
         .await?;
     Ok(())
 }
@@ -148,12 +145,8 @@ pub async fn meta(client: &impl GenericClient, key: &str) -> Result<i64, Error> 
 
 /// Sets a number of the `meta` table, unless it is higher already.
 pub async fn raise(client: &impl GenericClient, key: &str, value: i64) -> Result<(), StoreError> {
-    client
-        .execute(
-            "INSERT INTO meta VALUES($1, $2)
-             ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)",
-            &[&key, &value],
-        )
-        .await?;
+    let insert = "INSERT INTO meta VALUES($1, $2)
+         ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)";
+    client.execute(insert, &[&key, &value]).await?;
     Ok(())
 }

@@ -98,12 +98,8 @@ async fn try_join(
     }
     let now = lowest_at(clock::now_ms()) as i64;
     let node = loop {
-        let rows = transaction
-            .query(
-                "SELECT node, lease_until < clock_timestamp() FROM node ORDER BY lease_until",
-                &[],
-            )
-            .await?;
+        let select = "SELECT node, lease_until < clock_timestamp() FROM node ORDER BY lease_until";
+        let rows = transaction.query(select, &[]).await?;
         let mut taken: Vec<NodeNumberInUse> = rows.iter().map(read_taken).collect();
         // Their ids lie in the future.
         let mut asides = transaction
@@ -118,12 +114,8 @@ async fn try_join(
             return Ok(None);
         };
         doubts::doubt_dead(shared, &*transaction, node).await?;
-        let buried = transaction
-            .execute(
-                "DELETE FROM node WHERE node = $1 AND lease_until < clock_timestamp()",
-                &[&i16::from(node)],
-            )
-            .await?;
+        let delete = "DELETE FROM node WHERE node = $1 AND lease_until < clock_timestamp()";
+        let buried = transaction.execute(delete, &[&i16::from(node)]).await?;
         // It may have renewed its lease meanwhile.
         if buried == 1 || taken.iter().all(|taken| taken.node != node) {
             break node;
@@ -135,24 +127,20 @@ async fn try_join(
         .await?;
     blocks::return_lost(&transaction).await?;
     let asked = Instant::now();
+    let insert = "INSERT INTO node(node, epoch, lease_until, since, card)
+         VALUES($1, nextval('node_epoch'), clock_timestamp() + $2 * interval '1 second',
+           clock_timestamp(), $3::text::jsonb)
+         RETURNING epoch, (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     let row = transaction
-        .query_one(
-            "INSERT INTO node(node, epoch, lease_until, since, card)
-             VALUES($1, nextval('node_epoch'), clock_timestamp() + $2 * interval '1 second',
-               clock_timestamp(), $3::text::jsonb)
-             RETURNING epoch, (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
-            &[&number, &lease.as_secs_f64(), &card],
-        )
+        .query_one(insert, &[&number, &lease.as_secs_f64(), &card])
         .await?;
     clock::follow(row.get(1), asked, Instant::now(), Catch::AtOnce);
     let epoch: i64 = row.get(0);
     let lanes = shared.options.writers.max(1) as i32;
+    let insert = "INSERT INTO lane(node, epoch, lane, seq, checksums)
+         SELECT $1, $2, lane, 0, true FROM generate_series(0, $3 - 1) lane";
     transaction
-        .execute(
-            "INSERT INTO lane(node, epoch, lane, seq, checksums)
-             SELECT $1, $2, lane, 0, true FROM generate_series(0, $3 - 1) lane",
-            &[&i32::from(node), &epoch, &lanes],
-        )
+        .execute(insert, &[&i32::from(node), &epoch, &lanes])
         .await?;
     // Blocks of an earlier process are obsolete.
     transaction
@@ -258,10 +246,11 @@ async fn try_bury(
     transaction.batch_execute(BURIAL_PATIENCE).await?;
     doubts::doubt_dead(shared, &*transaction, node).await?;
     // If it sends a heartbeat just now, the condition is checked again when that is committed.
+    let delete = "DELETE FROM node WHERE node = $1 AND epoch = $2
+         AND lease_until + $3 * interval '1 second' < clock_timestamp()";
     let dead = transaction
         .execute(
-            "DELETE FROM node WHERE node = $1 AND epoch = $2
-               AND lease_until + $3 * interval '1 second' < clock_timestamp()",
+            delete,
             &[&i16::from(node), &(epoch as i64), &margin.as_secs_f64()],
         )
         .await?;
@@ -293,17 +282,13 @@ pub async fn leave(shared: &Arc<PostgresShared>) -> Result<(), StoreError> {
 
 /// Deletes a node and its lanes, the latter as soon as none of its writes is under way.
 async fn remove(transaction: &Transaction<'_>, who: Membership) -> Result<(), DbError> {
+    let delete = "DELETE FROM node WHERE node = $1 AND epoch = $2";
     transaction
-        .execute(
-            "DELETE FROM node WHERE node = $1 AND epoch = $2",
-            &[&i16::from(who.node), &(who.epoch as i64)],
-        )
+        .execute(delete, &[&i16::from(who.node), &(who.epoch as i64)])
         .await?;
+    let delete = "DELETE FROM lane WHERE node = $1 AND epoch = $2";
     transaction
-        .execute(
-            "DELETE FROM lane WHERE node = $1 AND epoch = $2",
-            &[&i32::from(who.node), &(who.epoch as i64)],
-        )
+        .execute(delete, &[&i32::from(who.node), &(who.epoch as i64)])
         .await?;
     blocks::return_lost(transaction).await
 }

@@ -41,12 +41,8 @@ pub async fn take(shared: &Arc<PostgresShared>) -> Result<Vec<Vec<u8>>, StoreErr
         .map(|row| row.try_get(0))
         .collect::<Result<Vec<i64>, tokio_postgres::Error>>()?;
     // These and no others: a host that was silent may delete late, when there are new ones that nobody has read.
-    let rows = client
-        .query(
-            "DELETE FROM orders WHERE seq = ANY($1) RETURNING seq, body",
-            &[&found],
-        )
-        .await?;
+    let delete = "DELETE FROM orders WHERE seq = ANY($1) RETURNING seq, body";
+    let rows = client.query(delete, &[&found]).await?;
     let mut taken = rows
         .iter()
         .map(|row| Ok((row.try_get::<_, i64>(0)?, row.try_get(1)?)))

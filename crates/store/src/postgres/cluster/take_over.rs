@@ -138,12 +138,10 @@ async fn try_take_over(
     if held != wanted.queues.len() as i64 {
         return Ok(TakeOverOutcome::Holds(held));
     }
+    let delete = "DELETE FROM inbox i USING unnest($1::int[], $2::smallint[]) w(queue, part)
+         WHERE i.queue = w.queue AND i.part = w.part";
     transaction
-        .execute(
-            "DELETE FROM inbox i USING unnest($1::int[], $2::smallint[]) w(queue, part)
-             WHERE i.queue = w.queue AND i.part = w.part",
-            &[&wanted.queues, &wanted.parts],
-        )
+        .execute(delete, &[&wanted.queues, &wanted.parts])
         .await?;
     rehome::divide(&transaction, &wanted.divided(), &wanted.partitions).await?;
     let read: Vec<Partition> = wanted.partitions.iter().copied().collect();

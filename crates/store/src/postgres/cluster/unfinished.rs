@@ -56,25 +56,21 @@ pub async fn recount(
         .await?;
     let mark = meta(&*transaction, "low_water").await?;
     // Not cached: the plan must know where the mark is.
-    let rows = transaction
-        .query(
-            "WITH open AS (
-               SELECT m.sender FROM (SELECT id, sender FROM msg WHERE id >= $1) m
-               LEFT JOIN (SELECT id FROM fin WHERE id >= $1) f ON f.id = m.id
-               WHERE f.id IS NULL AND m.sender = ANY($2)
-               UNION ALL
-               SELECT m.sender FROM carry c JOIN msg m ON m.id = c.id
-               LEFT JOIN fin f ON f.id = m.id
-               WHERE c.id < $1 AND f.id IS NULL AND m.sender = ANY($2)),
-             counted AS (SELECT sender, count(*) AS count FROM open GROUP BY sender),
-             said AS (SELECT account, sum(count)::bigint AS count FROM unfinished GROUP BY account)
-             SELECT a.account, coalesce(c.count, 0) - coalesce(s.count, 0)
-             FROM unnest($2::int[]) a(account)
-             LEFT JOIN counted c ON c.sender = a.account
-             LEFT JOIN said s ON s.account = a.account",
-            &[&mark, &accounts],
-        )
-        .await?;
+    let sql = "WITH open AS (
+           SELECT m.sender FROM (SELECT id, sender FROM msg WHERE id >= $1) m
+           LEFT JOIN (SELECT id FROM fin WHERE id >= $1) f ON f.id = m.id
+           WHERE f.id IS NULL AND m.sender = ANY($2)
+           UNION ALL
+           SELECT m.sender FROM carry c JOIN msg m ON m.id = c.id
+           LEFT JOIN fin f ON f.id = m.id
+           WHERE c.id < $1 AND f.id IS NULL AND m.sender = ANY($2)),
+         counted AS (SELECT sender, count(*) AS count FROM open GROUP BY sender),
+         said AS (SELECT account, sum(count)::bigint AS count FROM unfinished GROUP BY account)
+         SELECT a.account, coalesce(c.count, 0) - coalesce(s.count, 0)
+         FROM unnest($2::int[]) a(account)
+         LEFT JOIN counted c ON c.sender = a.account
+         LEFT JOIN said s ON s.account = a.account";
+    let rows = transaction.query(sql, &[&mark, &accounts]).await?;
     transaction.commit().await?;
     counts_of(&rows)
 }

@@ -162,13 +162,9 @@ async fn send_once(
         *client = Some(fresh);
     }
     if let Some(client) = client {
-        client
-            .execute(
-                "SELECT pg_notify('smsc_' || w.node, w.payload)
-                 FROM unnest($1::int[], $2::text[]) w(node, payload)",
-                &[&nodes, &payloads],
-            )
-            .await?;
+        let select = "SELECT pg_notify('smsc_' || w.node, w.payload)
+             FROM unnest($1::int[], $2::text[]) w(node, payload)";
+        client.execute(select, &[&nodes, &payloads]).await?;
     }
     Ok(())
 }
