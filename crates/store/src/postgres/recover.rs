@@ -20,7 +20,7 @@ use tokio_postgres::types::ToSql;
 
 use super::PostgresShared;
 use super::around::SpanReader;
-use super::connect::begin_reading;
+use super::connect::{begin_reading, find_in};
 use super::doubts::leave_out_held;
 use super::failure::DbError;
 use super::reader::{among, asked_for, attempts, changes, fins};
@@ -224,17 +224,12 @@ async fn read_part(
         )
         .await?;
     let fins = fins();
-    let (msg, fin, told) = tokio::try_join!(
-        client.prepare_cached(MSG),
-        client.prepare_cached(&fins),
-        client.prepare_cached(TOLD)
-    )?;
     let keys: [&(dyn ToSql + Sync); 1] = [&ids];
     let (messages, finals, told) = tokio::try_join!(
         biased;
-        client.query(&msg, &keys),
-        client.query(&fin, &keys),
-        client.query(&told, &keys),
+        find_in(client, MSG, &keys),
+        find_in(client, &fins, &keys),
+        find_in(client, TOLD, &keys),
     )?;
     // Whom to tell, and since when; nobody where the end is damaged.
     let mut ended: AHashMap<u64, (u32, i64)> = AHashMap::with_capacity(finals.len());
@@ -342,18 +337,12 @@ async fn add_stages(
     let ids: Vec<i64> = page.iter().map(|active| active.id as i64).collect();
     let ids: [&(dyn ToSql + Sync); 1] = [&ids];
     let (changes, attempts) = (changes(), attempts());
-    let (change, retry, sent, tries) = tokio::try_join!(
-        client.prepare_cached(&changes),
-        client.prepare_cached(RETRY),
-        client.prepare_cached(&attempts),
-        client.prepare_cached(TRIES),
-    )?;
     let (changes, retries, sent, tries) = tokio::try_join!(
         biased;
-        client.query(&change, &ids),
-        client.query(&retry, &ids),
-        client.query(&sent, &ids),
-        client.query(&tries, &ids),
+        find_in(client, &changes, &ids),
+        find_in(client, RETRY, &ids),
+        find_in(client, &attempts, &ids),
+        find_in(client, TRIES, &ids),
     )?;
     let places: AHashMap<u64, usize> = page
         .iter()

@@ -90,11 +90,8 @@ fn top_up(connection: &Connection, row: &TopUpRow, floor: i64) -> rusqlite::Resu
 }
 
 fn add(connection: &Connection, purse: Purse, amount: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO purse(account, day, credits) VALUES(?1, ?2, ?3)
-             ON CONFLICT(account, day) DO UPDATE SET credits = credits + excluded.credits",
-        )?
-        .execute((purse.account, purse.day, amount))?;
-    Ok(())
+    let sql = "INSERT INTO purse(account, day, credits) VALUES(?1, ?2, ?3)
+        ON CONFLICT(account, day) DO UPDATE SET credits = credits + excluded.credits";
+    let mut add = connection.prepare_cached(sql)?;
+    add.execute((purse.account, purse.day, amount)).map(drop)
 }

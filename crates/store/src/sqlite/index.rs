@@ -275,12 +275,10 @@ impl IndexThread {
     /// Forgets blocks of a queue.
     pub fn forget_blocks(&mut self, queue: u32, blocks: &Range<u64>) -> Result<(), StoreError> {
         self.run(|_, connection| {
-            connection
-                .prepare_cached(
-                    "DELETE FROM block WHERE queue = ?1 AND block >= ?2 AND block < ?3",
-                )?
-                .execute((queue, blocks.start as i64, blocks.end as i64))
-                .map(drop)
+            let sql = "DELETE FROM block WHERE queue = ?1 AND block >= ?2 AND block < ?3";
+            let mut delete = connection.prepare_cached(sql)?;
+            let gone = delete.execute((queue, blocks.start as i64, blocks.end as i64));
+            gone.map(drop)
         })
     }
 }

@@ -454,11 +454,9 @@ impl<'s, T> SideTable<'s, T> {
         if let Some((_, known)) = self.damaged.filter(|(known, _)| *known == id) {
             return Ok(known);
         }
-        let is_there = self
-            .reading
-            .connection
-            .prepare_cached("SELECT 1 FROM msg WHERE id = ?1")?
-            .exists([id as i64])?;
+        let connection = self.reading.connection;
+        let mut known = connection.prepare_cached("SELECT 1 FROM msg WHERE id = ?1")?;
+        let is_there = known.exists([id as i64])?;
         self.damaged = Some((id, is_there));
         Ok(is_there)
     }
@@ -472,13 +470,9 @@ impl<'s, T> SideTable<'s, T> {
             return Ok(is_narrow);
         }
         let between = (gap.0 as i64, crate::signed(gap.1), SUSPECTS + 1);
-        let count: i64 = self
-            .reading
-            .connection
-            .prepare_cached(
-                "SELECT count(*) FROM (SELECT 1 FROM msg WHERE id > ?1 AND id < ?2 LIMIT ?3)",
-            )?
-            .query_row(between, |row| row.get(0))?;
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM msg WHERE id > ?1 AND id < ?2 LIMIT ?3)";
+        let mut few = self.reading.connection.prepare_cached(sql)?;
+        let count: i64 = few.query_row(between, |row| row.get(0))?;
         self.gap = Some((gap, count <= SUSPECTS));
         Ok(count <= SUSPECTS)
     }

@@ -23,6 +23,7 @@ use super::rows::{Marks, Statements, remains_of_message};
 use super::schema::failed;
 use super::sinks;
 use super::write_queue::{Take, WaitingBatch};
+use crate::idempotency::IdempotencyRow;
 use crate::{Reply, RowFailurePolicy, StoreError, WriteBatch, Written};
 
 /// Pause before results are tried again on a full disk or behind a foreign lock.
@@ -355,8 +356,11 @@ impl SqliteWriter<'_> {
         let lost = &mut written.fin_lost;
         let debug = |row: &dyn std::fmt::Debug| format!("{row:?}").into_bytes();
         macro_rules! rows {
-            ($table:literal, $rows:ident, $write:path) => {
-                pass.each($table, &batch.$rows, |row| row.id, |row| debug(row), $write)?;
+            ($table:literal, $rows:ident, $write:expr) => {
+                rows!($table, $rows, |row| row.id, $write)
+            };
+            ($table:literal, $rows:ident, $id:expr, $write:expr) => {
+                pass.each($table, &batch.$rows, $id, |row| debug(row), $write)?
             };
         }
         pass.each(
@@ -369,42 +373,20 @@ impl SqliteWriter<'_> {
         rows!("tries", tries, Statements::tries);
         rows!("sent", sent, Statements::sent);
         rows!("retry", retry, Statements::retry);
-        pass.each(
-            "fin",
-            &batch.fin,
-            |row| row.id,
-            |row| debug(row),
-            |rows, fin| {
-                if !rows.fin(fin)? {
-                    lost.push(fin.id);
-                }
-                Ok(())
-            },
-        )?;
-        pass.each(
-            "told",
-            &batch.told,
-            |id| *id,
-            |id| debug(id),
-            |rows, id| rows.told(*id),
-        )?;
+        rows!("fin", fin, |rows, fin| {
+            if !rows.fin(fin)? {
+                lost.push(fin.id);
+            }
+            Ok(())
+        });
+        rows!("told", told, |id| *id, |rows, id| rows.told(*id));
         rows!("change", change, Statements::change);
         rows!("parked", park, Statements::park);
-        pass.each(
-            "unpark",
-            &batch.unpark,
-            |id| *id,
-            |id| debug(id),
-            |rows, id| rows.unpark(*id),
-        )?;
+        rows!("unpark", unpark, |id| *id, |rows, id| rows.unpark(*id));
         rows!("heard", heard, Statements::heard);
-        pass.each(
-            "idempotency",
-            &batch.idempotency,
-            |row| row.at.unsigned_abs(),
-            |row| debug(row),
-            Statements::idempotency,
-        )
+        let at = |row: &IdempotencyRow| row.at.unsigned_abs();
+        rows!("idempotency", idempotency, at, Statements::idempotency);
+        Ok(())
     }
 
     /// A job's own transaction.
