@@ -272,12 +272,8 @@ pub async fn leave_out_held(
     if ids.is_empty() {
         return Ok(());
     }
-    let held = find_in(
-        transaction,
-        "SELECT id FROM held WHERE id = ANY($1)",
-        &[&ids],
-    )
-    .await?;
+    let select = "SELECT id FROM held WHERE id = ANY($1)";
+    let held = find_in(transaction, select, &[&ids]).await?;
     if !held.is_empty() {
         let held: AHashSet<u64> = (held.iter().map(|row| row.get::<_, i64>(0) as u64)).collect();
         active.retain(|one| !waits(one) || !held.contains(&one.id));

@@ -251,18 +251,11 @@ impl PostgresLane {
 
     /// The number in the lane's row, if that is there. Waits for a transaction that is still open.
     pub async fn seq_of(&self, member: Membership) -> Result<Option<i64>, PostgresFailure> {
-        let row = self
-            .session()?
-            .client
-            .query_opt(
-                "SELECT seq FROM lane WHERE node = $1 AND epoch = $2 AND lane = $3 FOR UPDATE",
-                &[
-                    &i32::from(member.node),
-                    &(member.epoch as i64),
-                    &(self.number as i32),
-                ],
-            )
-            .await?;
+        let sql = "SELECT seq FROM lane WHERE node = $1 AND epoch = $2 AND lane = $3 FOR UPDATE";
+        let node = i32::from(member.node);
+        let (epoch, lane) = (member.epoch as i64, self.number as i32);
+        let client = &self.session()?.client;
+        let row = client.query_opt(sql, &[&node, &epoch, &lane]).await?;
         Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
@@ -320,15 +313,9 @@ impl PostgresLane {
         new.sort_unstable();
         new.dedup();
         for number in new {
-            let row = self
-                .session()?
-                .client
-                .query_opt(
-                    "SELECT name FROM names WHERE number = $1",
-                    &[&(number as i32)],
-                )
-                .await?;
-            let uuid = match row {
+            let client = &self.session()?.client;
+            let sql = "SELECT name FROM names WHERE number = $1";
+            let uuid = match client.query_opt(sql, &[&(number as i32)]).await? {
                 Some(row) => operator_uuid(row.try_get(0)?),
                 None => None,
             };

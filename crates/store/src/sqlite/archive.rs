@@ -228,9 +228,8 @@ fn rewrite(connection: &Connection, messages: &[Message]) -> rusqlite::Result<()
 fn rewrite_each(connection: &Connection, messages: &[Message]) -> rusqlite::Result<()> {
     let mut update = connection
         .prepare_cached("UPDATE msg SET source = ?2, destination = ?3, body = ?4 WHERE id = ?1")?;
-    let mut replaced = connection.prepare_cached(
-        "UPDATE change SET body = x'' WHERE id = ?1 AND kind IN (1, 4) AND body <> x''",
-    )?;
+    let sql = "UPDATE change SET body = x'' WHERE id = ?1 AND kind IN (1, 4) AND body <> x''";
+    let mut replaced = connection.prepare_cached(sql)?;
     let by_id = format!("SELECT {MESSAGE_COLUMNS} FROM msg t WHERE t.id = ?1");
     let mut row = connection.prepare_cached(&by_id)?;
     let mut body = Vec::new();

@@ -264,14 +264,11 @@ fn older(
     before: i64,
     limit: usize,
 ) -> rusqlite::Result<Vec<(i64, IdempotencyKey)>> {
-    connection
-        .prepare_cached(
-            "SELECT id, account, key
-             FROM (SELECT id, account, key, at FROM idempotency ORDER BY id LIMIT ?2)
-             WHERE at < ?1",
-        )?
-        .query_map((before, crate::signed(limit)), read_key)?
-        .collect()
+    let sql = "SELECT id, account, key
+         FROM (SELECT id, account, key, at FROM idempotency ORDER BY id LIMIT ?2) WHERE at < ?1";
+    let mut select = connection.prepare_cached(sql)?;
+    let rows = select.query_map((before, crate::signed(limit)), read_key)?;
+    rows.collect()
 }
 
 fn read_key(row: &Row<'_>) -> rusqlite::Result<(i64, IdempotencyKey)> {

@@ -60,12 +60,11 @@ impl OutboxStore for SqliteStore {
 
     fn drop_events(&self, before: i64, limit: usize) -> Reply<u64> {
         writer::transact(&self.shared, move |connection, _| {
-            connection
-                .prepare_cached(
-                    "DELETE FROM outbox WHERE row IN (SELECT row FROM
-                       (SELECT row, at FROM outbox ORDER BY row LIMIT ?2) WHERE at < ?1)
-                     RETURNING length(ids)",
-                )?
+            let sql = "DELETE FROM outbox WHERE row IN (SELECT row FROM
+                 (SELECT row, at FROM outbox ORDER BY row LIMIT ?2) WHERE at < ?1)
+               RETURNING length(ids)";
+            let mut delete = connection.prepare_cached(sql)?;
+            delete
                 .query_map((before, crate::signed(limit)), |row| row.get::<_, i64>(0))?
                 .try_fold(0, |sum, octets| Ok(sum + octets? as u64 / ID as u64))
         })
@@ -98,9 +97,8 @@ pub fn note(connection: &Connection, readers: &[i16], marks: &Marks) -> rusqlite
         .copied()
         .flat_map(u64::to_be_bytes)
         .collect();
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO outbox(reader, kind, at, ids, checksum) VALUES(?1, ?2, ?3, ?4, ?5)",
-    )?;
+    let sql = "INSERT INTO outbox(reader, kind, at, ids, checksum) VALUES(?1, ?2, ?3, ?4, ?5)";
+    let mut insert = connection.prepare_cached(sql)?;
     let kind = EventKind::Ended as i16;
     for reader in readers {
         let checksum = checksum_of(*reader, kind, marks.first_end, &ids, &[]);

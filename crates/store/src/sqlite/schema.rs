@@ -404,12 +404,12 @@ pub fn count(
 
 /// Sets a number of the `meta` table.
 pub fn set_meta(connection: &Connection, key: &str, value: u64) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO meta(key, value) VALUES(?1, ?2)
+        ON CONFLICT(key) DO UPDATE SET value = excluded.value";
     connection
-        .prepare_cached(
-            "INSERT INTO meta(key, value) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-        )?
-        .execute((key, value as i64))?;
-    Ok(())
+        .prepare_cached(sql)?
+        .execute((key, value as i64))
+        .map(drop)
 }
 
 /// All interned names.

@@ -100,35 +100,28 @@ async fn try_take(
     if !lock_member(&transaction, me).await? {
         return Ok(None);
     }
-    run_in(
-        &transaction,
-        "INSERT INTO lease(kind, name, part)
-             SELECT $1, $2, part FROM generate_series(0, $3 - 1) part
-             WHERE NOT EXISTS(SELECT 1 FROM lease l
-               WHERE l.kind = $1 AND l.name = $2 AND l.part = $3 - 1)
-             ON CONFLICT DO NOTHING",
-        &[&PERMIT, &account, &most],
-    )
-    .await?;
+    let insert = "INSERT INTO lease(kind, name, part)
+         SELECT $1, $2, part FROM generate_series(0, $3 - 1) part
+         WHERE NOT EXISTS(SELECT 1 FROM lease l
+           WHERE l.kind = $1 AND l.name = $2 AND l.part = $3 - 1)
+         ON CONFLICT DO NOTHING";
+    run_in(&transaction, insert, &[&PERMIT, &account, &most]).await?;
     let (node, epoch) = me.columns();
     lock_all(&transaction, account).await?;
     if !uncertain.is_empty() {
         release(&transaction, me, account, uncertain).await?;
     }
-    let rows = find_in(
-        &transaction,
-        "UPDATE lease SET node = $4, epoch = $5
-             WHERE kind = $1 AND name = $2 AND part = (
-               SELECT min(l.part) FROM lease l
-               WHERE l.kind = $1 AND l.name = $2 AND l.part < $3
-                 AND NOT EXISTS(SELECT 1 FROM node n WHERE n.node = l.node AND n.epoch = l.epoch))
-               AND $3 > (SELECT count(*) FROM lease l
-                 JOIN node n ON n.node = l.node AND n.epoch = l.epoch
-                 WHERE l.kind = $1 AND l.name = $2)
-             RETURNING part",
-        &[&PERMIT, &account, &most, &node, &epoch],
-    )
-    .await?;
+    let update = "UPDATE lease SET node = $4, epoch = $5
+         WHERE kind = $1 AND name = $2 AND part = (
+           SELECT min(l.part) FROM lease l
+           WHERE l.kind = $1 AND l.name = $2 AND l.part < $3
+             AND NOT EXISTS(SELECT 1 FROM node n WHERE n.node = l.node AND n.epoch = l.epoch))
+           AND $3 > (SELECT count(*) FROM lease l
+             JOIN node n ON n.node = l.node AND n.epoch = l.epoch
+             WHERE l.kind = $1 AND l.name = $2)
+         RETURNING part";
+    let values: [&(dyn ToSql + Sync); 5] = [&PERMIT, &account, &most, &node, &epoch];
+    let rows = find_in(&transaction, update, &values).await?;
     let number = rows.first().map(|row| row.get::<_, i32>(0) as u32);
     match (transaction.commit().await, number) {
         (Ok(()), number) => Ok(Some(PermitOutcome::Committed(number))),
