@@ -10,6 +10,13 @@ use super::listener::ListenerConfig;
 use super::peers::{Account, BindKind, OperatorConfig, OperatorProtocol};
 use super::section::{choice, section};
 
+// Which operators carry the messages of an account is not known where it is checked: what it says to them is checked by
+// what any of their protocols can hold, and a message that its operator's protocol cannot hold is refused when it is sent.
+
+/// Octets of ServiceID, and of the number that pays, in all protocols (CMPP §8.4.3.1).
+const MAX_SERVICE: usize = 10;
+const MAX_NUMBER: usize = 21;
+
 choice! {
     /// Version of CMPP.
     pub enum CmppVersion {
@@ -25,36 +32,37 @@ section! {
     pub struct Carrier {
         /// Version of CMPP.
         version: CmppVersion = CmppVersion::V2,
-        /// Service_Id, ServiceID or ServiceType: the service that the gateway bills, at most 10 octets.
-        service_id: String = String::new(),
+        /// Service_Id, ServiceID or ServiceType: the service that the gateway bills.
+        @text(MAX_SERVICE) service_id: String = String::new(),
         /// Msg_src or MsgSrc: who the messages are from, at most 6 octets in CMPP and 8 in SMGP; without it, the system_id in CMPP, and nothing in SMGP.
         msg_src: Option<String> = None,
         /// Fee_UserType, ChargeUserType or ChargeNumber: who pays. 0 is the recipient, 1 the sender (not in SGIP), 2 the service provider, 3 the number in `fee_number`.
-        fee_payer: u8 = 2,
-        /// Fee_terminal_Id, ChargeTermID or ChargeNumber: the number that pays with `fee_payer = 3`; at most 21 octets.
-        fee_number: String = String::new(),
+        @between(0, 3) fee_payer: u8 = 2,
+        /// Fee_terminal_Id, ChargeTermID or ChargeNumber: the number that pays with `fee_payer = 3`.
+        @text(MAX_NUMBER) fee_number: String = String::new(),
         /// FeeType, two digits: in CMPP 01 free, 02 per message, 03 monthly; in SMGP 00 free, 01 per message, 02 monthly. In SGIP one digit: 0 the channel only, 1 free, 2 per message, 3 monthly, 4 the service provider collects. Without it, free.
         fee_type: Option<String> = None,
-        /// FeeCode or FeeValue: the fee in fen, at most 6 digits.
-        fee_code: String = "0".to_owned(),
-        /// FixedFee of SMGP: the monthly fee in fen, at most 6 digits.
-        fixed_fee: String = "0".to_owned(),
+        /// FeeCode or FeeValue: the fee in fen.
+        @digits(6) fee_code: String = "0".to_owned(),
+        /// FixedFee of SMGP: the monthly fee in fen.
+        @digits(6) fixed_fee: String = "0".to_owned(),
         /// Most requests under way on a connection. Without it, 32 in SGIP, each to up to 100 recipients; in CMPP and SMGP twice the operator's `window`, which counts messages.
-        requests: Option<u32> = None,
+        @at_least(1) requests: Option<u32> = None,
         /// SGIP: our node, 3AAAAQQQQQ of area code and company, the first part of our sequences.
         node: Option<u32> = None,
-        /// CorpId of SGIP: the company, at most 5 octets.
-        corp_id: String = String::new(),
-        /// GivenValue of SGIP: what is given to the recipient, in fen, at most 6 digits.
-        given_value: String = "0".to_owned(),
+        /// CorpId of SGIP: the company.
+        @text(5) corp_id: String = String::new(),
+        /// GivenValue of SGIP: what is given to the recipient, in fen.
+        @digits(6) given_value: String = "0".to_owned(),
         /// AgentFlag of SGIP: 0 the fee is to be collected, 1 it is collected.
+        @must(|flag| *flag <= 1, "must be 0 or 1")
         agent_flag: u8 = 0,
         /// MorelatetoMTFlag of SGIP: 0 the first answer to a message of a handset, 1 a later one, 2 an answer to none, 3 of the system.
-        mt_flag: u8 = 2,
+        @between(0, 3) mt_flag: u8 = 2,
         /// SGIP: the name that the gateway logs in with at `sgip.listen`; without it, the system_id. Its password there is the operator's.
-        gateway_name: Option<String> = None,
+        @text(16) gateway_name: Option<String> = None,
         /// SGIP: addresses and networks that the gateway comes from; empty means any.
-        gateway_from: Vec<String> = Vec::new(),
+        @network gateway_from: Vec<String> = Vec::new(),
         /// Whether texts in UCS-2 are sent as GBK (Msg_Fmt 15) where GBK has all their characters.
         gbk: bool = false,
     }
@@ -66,7 +74,7 @@ section! {
         /// Addresses to listen on, by convention with port 8801; empty does not listen. Reports come to any node that listens.
         listen: Vec<SocketAddr> = Vec::new(),
         /// Most connections of gateways, of which each address has a share: half of what the others leave.
-        max_connections: u32 = 128,
+        @at_least(1) max_connections: u32 = 128,
         /// File with the certificate chain (PEM); with it, gateways must use TLS. Read again when it changes; existing connections stay.
         tls_cert: Option<PathBuf> = None,
         /// File with the key of the certificate (PEM).
@@ -81,18 +89,18 @@ section! {
 section! {
     /// `[account.carrier]`: what operators over protocols of carriers are told with messages of this account, in place of the same keys of `[operator.carrier]`.
     pub struct AccountCarrier {
-        /// Service_Id, ServiceID or ServiceType: the service that the gateway bills, at most 10 octets.
-        service_id: Option<String> = None,
+        /// Service_Id, ServiceID or ServiceType: the service that the gateway bills.
+        @text(MAX_SERVICE) service_id: Option<String> = None,
         /// Msg_src or MsgSrc: who the messages are from, at most 6 octets in CMPP.
-        msg_src: Option<String> = None,
+        @text(8) msg_src: Option<String> = None,
         /// Fee_UserType: who pays. 0 is the recipient, 1 the sender, 2 the service provider, 3 the number in `fee_number`.
-        fee_payer: Option<u8> = None,
-        /// Fee_terminal_Id: the number that pays with `fee_payer = 3`; at most 21 octets.
-        fee_number: Option<String> = None,
+        @between(0, 3) fee_payer: Option<u8> = None,
+        /// Fee_terminal_Id: the number that pays with `fee_payer = 3`.
+        @text(MAX_NUMBER) fee_number: Option<String> = None,
         /// FeeType, as the operator's protocol writes it.
-        fee_type: Option<String> = None,
-        /// FeeCode or FeeValue: the fee in fen, at most 6 digits.
-        fee_code: Option<String> = None,
+        @digits(2) fee_type: Option<String> = None,
+        /// FeeCode or FeeValue: the fee in fen.
+        @digits(6) fee_code: Option<String> = None,
     }
 }
 

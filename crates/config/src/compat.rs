@@ -47,9 +47,9 @@ section! {
         /// File with the key of the certificate (PEM).
         management_key: Option<PathBuf> = None,
         /// That service counts as unreachable when it has not answered for this time.
-        management_timeout: Duration = Duration::from_secs(5),
+        @positive management_timeout: Duration = Duration::from_secs(5),
         /// Operators that the store gets at the start where it lacks them, with `managed = true` and defaults otherwise.
-        operators: Vec<String> = Vec::new(),
+        @name operators: Vec<String> = Vec::new(),
         /// Servers of one NATS cluster. With them the store also gets, where it lacks them, for each of `operators` a `[[nats_source]]` of its commands with `mode = "operator"`, the account whose messages they are, and `[[event_sink]]`s of receipts and of binds.
         nats_servers: Vec<String> = Vec::new(),
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::section::{choice, section};
-use smsc_sms::convert;
+use smsc_sms::{Language, convert};
 
 choice! {
     /// What data_coding 0, the default alphabet, means to a peer.
@@ -70,11 +70,11 @@ section! {
     /// `[content]`: putting long messages together.
     pub struct ContentConfig {
         /// Parts wait this long for the rest of their message; then they go on unchanged.
-        reassembly_timeout: Duration = Duration::from_secs(600),
+        @positive reassembly_timeout: Duration = Duration::from_secs(600),
         /// Most parts that wait for the rest of their message, on one node. Beyond it and `reassembly_mib`, the oldest of the account or operator that has the most go on unchanged.
-        reassembly_parts: u32 = 100_000,
+        @at_least(1) reassembly_parts: u32 = 100_000,
         /// Most MiB of memory for parts that wait for the rest of their message, on one node.
-        reassembly_mib: u64 = 128,
+        @at_least(1) reassembly_mib: u64 = 128,
     }
 }
 
@@ -104,4 +104,14 @@ impl From<UnrepresentableRule> for convert::SubstitutionPolicy {
             UnrepresentableRule::Refuse => Self::Refuse,
         }
     }
+}
+
+/// Whether it names a national language table.
+pub(super) fn language(name: &str) -> Result<(), String> {
+    if name.parse::<Language>().is_ok() {
+        return Ok(());
+    }
+    let known: Vec<&str> = Language::ALL[1..].iter().map(|one| one.name()).collect();
+    let known = known.join(", ");
+    Err(format!("{name:?} has no table; write one of {known}"))
 }

@@ -62,8 +62,8 @@ choice! {
 section! {
     /// `[[event_sink]]`: a broker that gets events of messages and binds, each written in the transaction of what it tells: docs/events.md. The node that does the work for all nodes publishes them.
     pub struct EventSink {
-        /// Its name in the API and in metrics: letters, digits, `-`, `_` and `.`.
-        @required name: String = String::new(),
+        /// Its name in the API and in metrics.
+        @required @name name: String = String::new(),
         /// The broker.
         kind: SinkKind = SinkKind::Nats,
         /// False: nothing is written for it, and nothing published; what waits stays.
@@ -89,6 +89,7 @@ section! {
         /// File with the key (PEM) of `cert_file`.
         key_file: Option<PathBuf> = None,
         /// What it wants to hear of.
+        @filled("is empty; write [\"ended\"], or `enabled = false`")
         events: Vec<SinkEventKind> = vec![SinkEventKind::Ended],
         /// Subject of an event on NATS; `{event}`, `{operator}` and `{account}` stand for its own, such as `"sms.events.{event}"`. A stream must take all of them in.
         subject: String = DEFAULT_SUBJECT.to_owned(),
@@ -99,7 +100,7 @@ section! {
         /// What `messageId` is in the JSON of `dlr` events.
         message_id: SinkMessageId = SinkMessageId::Own,
         /// The servers count as unreachable when they have not acknowledged events for this time.
-        timeout: Duration = Duration::from_secs(5),
+        @positive timeout: Duration = Duration::from_secs(5),
     }
 }
 

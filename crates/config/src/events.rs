@@ -12,7 +12,7 @@ section! {
     /// `[outbox]`: what has happened to messages, for those who read it: call detail records and usage.
     pub struct OutboxConfig {
         /// How long events, and the finished messages that they are about, wait for a reader that does not read them; then they are dropped and counted.
-        hold: Duration = 7 * DAY,
+        @positive hold: Duration = 7 * DAY,
     }
 }
 
@@ -38,15 +38,15 @@ section! {
         /// Their folder; without it, `cdr` in the data folder.
         dir: Option<PathBuf> = None,
         /// A new file after this many MiB.
-        rotate_mib: u64 = 256,
+        @at_least(1) rotate_mib: u64 = 256,
         /// A new file after this time.
-        rotate_every: Duration = HOUR,
+        @positive rotate_every: Duration = HOUR,
         /// Files to keep; 0 keeps all.
         keep: u32 = 168,
         /// The group of a file may read it (0640), so that another user can collect the files from a separate `dir`, whose mode is then not changed; without it only the owner may (0600).
         group_may_read: bool = false,
         /// How long the records that a lost node was just writing into a file wait for it to come back; then another node writes them, perhaps once more.
-        wait_for_node: Duration = HOUR,
+        @positive wait_for_node: Duration = HOUR,
         /// How long records stay in the table `cdr`; "0s" keeps them for ever.
         table_retention: Duration = 90 * DAY,
     }

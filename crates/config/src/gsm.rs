@@ -3,8 +3,9 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::content::{LongMessages, UnrepresentableRule};
+use super::content::{LongMessages, UnrepresentableRule, language};
 use super::local::LOCAL;
+use super::mark::{MAX_DIGITS, MAX_WINDOW};
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
 use super::rewrite::RewriteRule;
@@ -24,36 +25,38 @@ const NODE: &str = "{node}";
 section! {
     /// `[[gsm]]`: a GSM core network (OsmoHLR, OsmoMSC) whose HLR we connect to by GSUP. Messages are delivered to its handsets, and taken from them.
     pub struct Gsm {
-        /// Its name in routes (`gsm:NAME`), metrics, CDRs and the API: letters, digits, `-`, `_` and `.`.
-        @required name: String = String::new(),
+        /// Its name in routes (`gsm:NAME`), metrics, CDRs and the API.
+        @required @name name: String = String::new(),
         /// Host of the HLR, with a port if that is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`.
         @required address: String = String::new(),
         /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node. Without it one node at a time is connected, because an HLR uses one connection of a name.
+        @must(|name| is_ipa_name(name), "must be 1 to 200 characters of ASCII, without blanks")
         ipa_name: String = format!("SMSC-{NODE}"),
         /// Whether messages are sent only when answers are known to come to this connection: another program may have our name. The HLR is asked for a message to an IMSI that nobody has, which it refuses, after each connection, and after a request without an answer. Off for an HLR that does not answer that.
         prove_name: bool = true,
         /// The number of the SMSC, in international form: handsets see it in what they receive, and have it as their service centre.
+        @must(|number| is_number(number), "must be the number of the SMSC, up to 20 digits, such as \"49160000\"")
         @required smsc_address: String = String::new(),
         /// The account whose policy, rate and price messages of handsets get; without it, they are refused.
         account: Option<String> = None,
         /// Most subscribers to whom a message is under way at once, on each node.
-        window: u32 = 100,
+        @between(1, MAX_WINDOW) window: u32 = 100,
         /// Most messages of one subscriber that go one after another, with more-messages-to-send, before others have their turn.
-        run: u32 = 4,
+        @between(1, 100) run: u32 = 4,
         /// Messages per second to its handsets, status reports too; a text in parts counts as many as it has. Above the limit messages wait. Nodes share it through Redis; without that, each node has the whole of it.
-        rate: Option<f64> = None,
+        @rate rate: Option<f64> = None,
         /// Messages at once; without it, one second's worth.
-        burst: Option<u32> = None,
+        @at_least(1) burst: Option<u32> = None,
         /// A message counts as unanswered after this time. An MSC that pages in vain may say nothing.
-        request_timeout: Duration = 30 * SECOND,
+        @positive request_timeout: Duration = 30 * SECOND,
         /// A connection that is not made within this time has failed.
-        connect_timeout: Duration = 10 * SECOND,
+        @positive connect_timeout: Duration = 10 * SECOND,
         /// A ping is sent on a connection that was silent for this time.
-        ping_interval: Duration = 20 * SECOND,
+        @positive ping_interval: Duration = 20 * SECOND,
         /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed; so is one to which no answer comes (`prove_name`).
-        ping_timeout: Duration = 10 * SECOND,
+        @positive ping_timeout: Duration = 10 * SECOND,
         /// Pauses before the first, second, … new attempt to connect, with jitter; the last one repeats.
-        reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
+        @pauses @positive reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
         /// Its own retry schedule, with the keys of `[retry]`, instead of that one.
         retry: Option<Retry> = None,
         /// How answers are classified, overriding the defaults (docs/gsm.md) and `retry.status`: causes by name, number or range with `temporary`, `permanent` or `throttled`: `{ RP_PROTOCOL_ERROR = "permanent" }`. The narrowest range counts.
@@ -61,18 +64,22 @@ section! {
         /// After this many failures in a row, each of another subscriber (no answer in time, or a cause that is the network's), it gets no messages for `breaker_pause`; 0 disables this. What is wrong with a subscriber alone does not count.
         breaker_failures: u32 = 0,
         /// When this share of the answers of ten seconds are failures as `breaker_failures` counts them, and there are at least twenty answers, it gets no messages for `breaker_pause`: 0.5 is half of them; 0 disables this.
-        breaker_share: f64 = 0.0,
+        @share breaker_share: f64 = 0.0,
         /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
         breaker_pause: Duration = 30 * SECOND,
         /// What happens to a message whose answer never came: `resend` or `fail`.
+        @must(|policy| *policy != OutcomePolicy::Wait, "\"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"")
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
         /// What happens to a character that the default alphabet of handsets (GSM 03.38) does not have.
         unrepresentable: UnrepresentableRule = UnrepresentableRule::Ucs2,
         /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet, in preference to UCS-2: `turkish`, `hindi`, ….
+        @valid(|name| language(name))
         languages: Vec<String> = Vec::new(),
         /// How the parts of a long text are numbered: `udh` with an 8-bit reference, which every handset knows, or `udh16` with a 16-bit one.
+        @must(|form| matches!(form, LongMessages::Udh | LongMessages::Udh16), "handsets know parts only; write \"udh\" or \"udh16\"")
         long_messages: LongMessages = LongMessages::Udh,
         /// Offset from UTC of the times that handsets are told (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`. Handsets show the local time of the offset.
+        @must(|zone| zone_of(zone).is_some(), "must be an offset from UTC in quarters of an hour, up to 19:45, such as \"+01:00\"")
         time_zone: String = "+00:00".to_owned(),
         /// Whether we connect to it.
         enabled: bool = true,
@@ -158,4 +165,17 @@ mod tests {
         assert_eq!(one.ipa_name_of(7), "SMSC-00-00-00-00-00-00");
         assert!(one.shares_name() && !Gsm::default().shares_name());
     }
+}
+
+/// Whether it fits in GSUP: an IPA name is an element of at most 255 octets, with its closing NUL; the number of the
+/// node replaces six.
+fn is_ipa_name(text: &str) -> bool {
+    (1..=200).contains(&text.len()) && text.bytes().all(|octet| octet.is_ascii_graphic())
+}
+
+/// Whether it is the number of an SMSC. One of E.164 has at most 15 digits; networks use up to 20 (TS 24.011 §8.2.5.1: 2
+/// to 12 octets).
+fn is_number(text: &str) -> bool {
+    let digits = address::normalise(text.as_bytes());
+    (1..=MAX_DIGITS).contains(&digits.len()) && address::is_digits(digits)
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::outputs::is_host_and_port;
+use super::resolver::{MAX_CONCURRENCY, has_place, is_pointer};
 use super::section::{choice, section};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -27,8 +29,10 @@ section! {
         /// File with lines of `number,IMSI`, or `prefix*,IMSI*` for ranges: the digits after the prefix follow those of the IMSI. Asked before anybody else, and read again when it changes.
         table: Option<PathBuf> = None,
         /// Control interface of an OsmoHLR that knows the numbers, such as `127.0.0.1:4259`.
+        @must(|address| is_host_and_port(address), "is no address; write \"host:port\", such as \"127.0.0.1:4259\"")
         hlr: Option<String> = None,
         /// Service that is asked over HTTP, such as `https://hlr.example/v1/{msisdn}`.
+        @must(|url| has_place(url), "must be an http or https URL with {msisdn} where the number goes; write \"https://hlr.example/v1/{msisdn}\"")
         url: Option<String> = None,
         /// Sent to the service as a bearer token.
         token: Option<SecretString> = None,
@@ -37,21 +41,24 @@ section! {
         /// File with the authorities (PEM) that may issue the service's certificate; without it, those that the machine trusts.
         ca_file: Option<PathBuf> = None,
         /// Where the IMSI is in the service's answer: a JSON pointer (RFC 6901) to a text. Null, a missing value, or status 404: no such subscriber.
+        @must(|pointer| is_pointer(pointer), "is no JSON pointer; write \"/imsi\", or \"\" when the whole answer is the IMSI")
         pointer: String = "/imsi".to_owned(),
         /// The order in which `hlr` and `url` are asked, where they are set, and a program at `local.socket` if `local` is among them; the next one is asked when one does not know the number or fails.
         ask: Vec<ImsiSource> = vec![ImsiSource::Hlr, ImsiSource::Http],
         /// A request that is not answered within this time has failed.
-        timeout: Duration = 2 * SECOND,
+        @positive timeout: Duration = 2 * SECOND,
         /// Most concurrent requests.
+        @between(1, MAX_CONCURRENCY)
         concurrency: usize = 64,
         /// Pauses after the first, second, … failed question for a number; the last one repeats until the answer comes or the message expires.
-        delays: Vec<Duration> = vec![SECOND, 2 * SECOND, 5 * SECOND],
+        @filled("is empty; write the pauses between questions for a number, such as [\"1s\", \"5s\"]")
+        @positive delays: Vec<Duration> = vec![SECOND, 2 * SECOND, 5 * SECOND],
         /// After this many failures in a row a source gets no requests for `breaker_pause`; while no source is left, messages wait in the queue `internal:imsi`.
-        breaker_failures: u32 = 10,
+        @at_least(1) breaker_failures: u32 = 10,
         /// How long a source gets no requests; then one request at a time tests it.
-        breaker_pause: Duration = 5 * SECOND,
+        @positive breaker_pause: Duration = 5 * SECOND,
         /// Numbers whose IMSI each node keeps in memory; with `[redis]`, answers are shared there too.
-        cache: usize = 100_000,
+        @at_least(1) cache: usize = 100_000,
         /// How long an IMSI is used.
         cache_for: Duration = Duration::from_secs(3_600),
         /// How long it counts that there is no such subscriber.

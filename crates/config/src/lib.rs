@@ -2,7 +2,8 @@
 //!
 //! Called by the command line, once at start and once per SIGHUP. The structs are declared with
 //! their documentation and defaults in `config/server.rs` and `config/peers.rs`; from the same
-//! declaration come the reader, `docs/configuration.md` and `smsc check-config --defaults`.
+//! declaration come the reader, the checks of single values, `docs/configuration.md` and
+//! `smsc check-config --defaults`.
 //! A file comes first, then the environment (`SMSC_HTTP__ADMIN_TOKEN`) over it.
 
 mod api;
@@ -18,6 +19,7 @@ mod imsi;
 mod kafka;
 mod listener;
 mod local;
+mod mark;
 mod mo_rule;
 mod named;
 mod nats;

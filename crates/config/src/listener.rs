@@ -20,8 +20,10 @@ section! {
     /// `[[listener]]`: addresses for ESMEs with settings of their own, beside the plain ones of `smpp.listen`.
     pub struct ListenerConfig {
         /// Addresses to listen on: one, or a list.
+        @filled("is missing; write an address such as \"0.0.0.0:3550\"")
         @required listen: Vec<SocketAddr> = Vec::new(),
         /// Its name in logs and metrics; without it, its first address.
+        @filled("is empty; remove it, or write a name")
         name: Option<String> = None,
         /// What is spoken here. With `cmpp` the clients are accounts with a `carrier_secret`.
         protocol: ListenerProtocol = ListenerProtocol::Smpp,
@@ -36,7 +38,7 @@ section! {
         /// File with certificate revocation lists (PEM), one for each authority that signs certificates of ESMEs: a certificate is refused if it is listed, or if its authority has no list. Read again when it changes; an expired list is still used.
         tls_client_crl: Option<PathBuf> = None,
         /// IP addresses and CIDR blocks of load balancers; with it, only they may connect, and each connection must begin with a PROXY protocol header of version 2, which has the address of the ESME.
-        proxy_from: Vec<String> = Vec::new(),
+        @network proxy_from: Vec<String> = Vec::new(),
     }
 }
 

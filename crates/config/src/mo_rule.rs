@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::mark::MAX_DIGITS;
 use super::policy::CompiledPolicies;
 use super::problem::ConfigProblem;
 use super::section::section;
@@ -16,8 +17,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 section! {
     /// `[[mo_rule]]`: what becomes of messages that operators bring.
     pub struct MoRule {
-        /// Its name in the API, in metrics and in the history of messages: letters, digits, `-`, `_` and `.`.
-        @required name: String = String::new(),
+        /// Its name in the API, in metrics and in the history of messages.
+        @required @name name: String = String::new(),
         /// Rules are tried in ascending order, those with the same number by name; the first one that fits takes the message.
         order: u32 = 100,
         /// Only messages to these addresses, such as short codes: `12345`, a prefix `4477*`, a regular expression `/^1[0-9]{4}$/`, or `list:NAME` for a `[[list]]`; any if empty. Addresses are compared after `rewrite_in` of the operator.
@@ -39,7 +40,8 @@ section! {
         /// The account that sends and pays the answers; its rate, quota, balance, policy and routes count.
         reply_account: Option<String> = None,
         /// The source address of the answers; without it, the address that the message came to.
-        reply_from: Option<String> = None,
+        @filled("is empty; leave it out")
+        @text(MAX_DIGITS) reply_from: Option<String> = None,
         /// Most answers of this rule to one sender at once; later ones become possible one by one, as many within `reply_limit_per`. Further messages of the sender are not answered.
         reply_limit: u32 = 3,
         /// The time to which `reply_limit` refers.

@@ -34,8 +34,8 @@ pub enum SourceStart {
 section! {
     /// `[[nats_source]]`: a stream of NATS JetStream whose commands become messages of an account: docs/nats.md.
     pub struct NatsSource {
-        /// Its name in the API and in metrics: letters, digits, `-`, `_` and `.`.
-        @required name: String = String::new(),
+        /// Its name in the API and in metrics.
+        @required @name name: String = String::new(),
         /// Commands are taken.
         enabled: bool = true,
         /// Servers of one cluster, such as `["nats://nats.example:4222"]`, or `tls://…`.
@@ -51,7 +51,7 @@ section! {
         /// File with the authorities (PEM) that may issue the servers' certificates; without it, those that the machine trusts.
         ca_file: Option<PathBuf> = None,
         /// The servers count as unreachable when they have not answered for this time.
-        timeout: Duration = 5 * SECOND,
+        @positive timeout: Duration = 5 * SECOND,
         /// The stream, which must exist.
         stream: String = "SMS_DISPATCH".to_owned(),
         /// The subject of its commands, such as `smpp.operator.up`; `*` and `>` stand for any.
@@ -59,6 +59,7 @@ section! {
         /// The durable consumer that all nodes share. One that exists is used as it is; otherwise it is created. Without it `smsc-` and the name of the source.
         consumer: Option<String> = None,
         /// Where the first consumer begins on a stream that already has commands: `all` of them, only `new` ones, or those since a time, such as `2036-11-21T09:00:00Z`. A consumer that exists goes on where it is, and one that has to be made again begins behind what was taken.
+        @must(|start| is_start(start), "must be \"all\", \"new\" or a time such as \"2036-11-21T09:00:00Z\"")
         start: String = "all".to_owned(),
         /// The account whose messages the commands become: its policy, rate, price, limits and routes count.
         @required account: String = String::new(),
@@ -69,11 +70,11 @@ section! {
         /// Whether the account gets receipts, on its binds or as callbacks. Operators are asked for them in any case.
         receipt: bool = false,
         /// Most commands that a node has under way, and, where the consumer is created, that all nodes have together.
-        in_flight: u32 = 1_000,
+        @between(1, 100_000) in_flight: u32 = 1_000,
         /// A command that was not acknowledged within this time is delivered again, where the consumer is created. What is under way asks for more time.
-        ack_wait: Duration = 30 * SECOND,
+        @positive ack_wait: Duration = 30 * SECOND,
         /// A command that cannot be taken now is delivered again after this time.
-        nak_delay: Duration = Duration::from_millis(500),
+        @positive nak_delay: Duration = Duration::from_millis(500),
         /// Where commands go that cannot be read, or are refused for good; a stream must take it in.
         dead_letters: String = "sms.outbound.deadletter".to_owned(),
     }
@@ -111,4 +112,9 @@ impl NatsSource {
             None => format!("smsc-{}", self.name.replace('.', "_")),
         }
     }
+}
+
+/// Whether it says where a consumer begins.
+fn is_start(text: &str) -> bool {
+    ["all", "new"].contains(&text) || moment::parse(text).is_some()
 }

@@ -12,7 +12,7 @@ use super::{Config, RouteConfig, RouteStep};
 use smsc_domain::number_plan::{DestinationClass, NumberPlan, NumberPlanRange};
 
 /// Most digits of an address (SMPP 3.4 §5.2.9).
-const MOST_DIGITS: u32 = 20;
+pub(super) const MOST_DIGITS: u32 = 20;
 
 choice! {
     /// What the numbers of a range are.
@@ -31,15 +31,18 @@ choice! {
 section! {
     /// `[[number_range]]`: a part of the number plan. A range with `min_digits` or `max_digits` wins over one without, then the longest prefix wins. A number in no range is `outside`.
     pub struct NumberRange {
-        /// Its name in the API, in metrics and in explanations: letters, digits, `-`, `_` and `.`.
-        @required name: String = String::new(),
+        /// Its name in the API, in metrics and in explanations.
+        @required @name name: String = String::new(),
         /// What its numbers are.
         class: NumberClass = NumberClass::Local,
         /// How its numbers begin, in digits: `["4477009"]`; `""` is the beginning of every number. Compared after addresses have been rewritten.
+        @filled("is missing; write [\"\"] for every number")
         @required prefixes: Vec<String> = Vec::new(),
         /// The fewest digits of its numbers; fewer are numbers of another range.
+        @must(|digits| (1..=MOST_DIGITS).contains(digits), "must be 1 to 20")
         min_digits: Option<u32> = None,
         /// The most digits of its numbers; more are numbers of another range.
+        @must(|digits| (1..=MOST_DIGITS).contains(digits), "must be 1 to 20")
         max_digits: Option<u32> = None,
         /// The numbers of the range that exist, notation as `senders` of an account: `["447700900123", "list:subscribers"]`. A message to another number of the range is refused with ESME_RINVDSTADR, unless an account has it in its `addresses`. All exist if empty.
         numbers: Vec<String> = Vec::new(),

@@ -51,14 +51,22 @@ section! {
     /// `[statsd]`: metrics pushed to a StatsD daemon.
     pub struct Statsd {
         /// Host and port (UDP) that metrics are pushed to; nothing is pushed without it.
+        @must(|address| is_host_and_port(address), "is no address; write \"host:port\"")
         address: Option<String> = None,
         /// Prefix of every name, in place of `smsc`.
+        @must(|prefix| is_prefix(prefix), "must be letters, digits, `-`, `_` and `.`")
         prefix: String = "smsc".to_owned(),
         /// How often; counters are sent as the increase since the last push.
-        interval: Duration = Duration::from_secs(10),
+        @positive interval: Duration = Duration::from_secs(10),
         /// Labels as DogStatsD tags; without it they are parts of the name.
         tags: bool = false,
     }
+}
+
+/// Whether names of metrics may begin with it.
+fn is_prefix(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    !text.is_empty() && text.chars().all(allowed)
 }
 
 /// Whether this is a host (or an address, IPv6 in brackets) and a port.

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::mark::MAX_DIGITS;
+use super::price::{NO_CURRENCY, is_currency};
 use super::problem::{ConfigProblem, did_you_mean};
 use super::section::{choice, section};
 use super::value::Status;
@@ -26,27 +28,31 @@ section! {
         /// Destinations that no account may send to, notation as `senders` of an account; the answer is ESME_RINVDSTADR.
         blocked_destinations: Vec<String> = Vec::new(),
         /// Answer to a message whose destination is on an opt-out list.
+        @refusal("the message would be lost; write \"ESME_RINVDSTADR\"")
         opt_out_status: u32 as Status = command_status::ESME_RINVDSTADR,
         /// A mobile-originated text to an account that consists only of one of these puts its sender on the account's opt-out list, such as `["STOP"]`; case does not matter. The text is still delivered.
+        @must(|word| !word.trim().is_empty(), "is empty; write a word")
         opt_out_keywords: Vec<String> = Vec::new(),
         /// Keywords that take the sender off the list again, such as `["START"]`.
+        @must(|word| !word.trim().is_empty(), "is empty; write a word")
         opt_in_keywords: Vec<String> = Vec::new(),
         /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
         prices: PriceList = PriceList::default(),
         /// What a credit is, in call detail records and usage: letters and digits, such as `EUR`. Accounts may have their own.
+        @must(|currency| is_currency(currency), NO_CURRENCY)
         currency: String = "credits".to_owned(),
         /// A message from an operator that a route with `mobile_originated` would send on is refused (ESME_RX_R_APPN) if one with the same addresses and content came to this node this many times within a minute, because it loops between peers. 0 never refuses.
         mobile_originated_repeats: u32 = 3,
         /// Most addresses whose use of `[[limit]]`s each node keeps in memory; with more, the least used are forgotten and get their burst again.
-        limit_addresses: usize = 100_000,
+        @at_least(1) limit_addresses: usize = 100_000,
     }
 }
 
 section! {
     /// `[[list]]`: named addresses, for entries `list:NAME`. Read at start, on SIGHUP and with each change of the configuration.
     pub struct AddressList {
-        /// Its name in `list:NAME`: letters, digits, `-`, `_` and `.`.
-        @required name: String = String::new(),
+        /// Its name in `list:NAME`.
+        @required @name name: String = String::new(),
         /// Addresses, prefixes and regular expressions, notation as `senders` of an account.
         entries: Vec<String> = Vec::new(),
         /// File with more of them, one per line; empty lines and lines that begin with `#` are ignored.
@@ -69,18 +75,18 @@ choice! {
 section! {
     /// `[[limit]]`: rate limits by sender and destination; with `[redis]`, over all nodes. A message that several of them match needs tokens of each.
     pub struct LimitConfig {
-        /// Its name, also in Redis: letters, digits, `-`, `_` and `.`.
-        @required name: String = String::new(),
+        /// Its name, also in Redis.
+        @required @name name: String = String::new(),
         /// Only messages of this account.
         account: Option<String> = None,
         /// Only source addresses with this prefix.
-        sender_prefix: String = String::new(),
+        @text(MAX_DIGITS) sender_prefix: String = String::new(),
         /// Only destinations with this prefix.
-        destination_prefix: String = String::new(),
+        @text(MAX_DIGITS) destination_prefix: String = String::new(),
         /// Short messages per second, parts of long ones counted one by one; above this, the answer is ESME_RTHROTTLED.
-        @required rate: f64 = 0.0,
+        @required @rate rate: f64 = 0.0,
         /// Short messages at once; without it, one second's worth.
-        burst: Option<u32> = None,
+        @at_least(1) burst: Option<u32> = None,
         /// Whose messages share the tokens.
         per: LimitPer = LimitPer::Rule,
     }

@@ -8,6 +8,14 @@ use serde_json::Value as Json;
 use super::setting::Leaf;
 use super::value::{quoted, table_of};
 
+/// What is wrong with another one than [`is_currency`].
+pub(super) const NO_CURRENCY: &str = "must be 1 to 16 letters and digits, such as \"EUR\"";
+
+/// Whether it may name a currency.
+pub(super) fn is_currency(text: &str) -> bool {
+    (1..=16).contains(&text.len()) && text.bytes().all(|octet| octet.is_ascii_alphanumeric())
+}
+
 /// Prices by prefix of the destination, as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PriceList(BTreeMap<String, u32>);

@@ -44,6 +44,7 @@ section! {
         /// Who forwards reports. `smsc`: an id comes into `list:Finish` when its account has the receipt, or wants none. `platform`: the platform's own forwarder takes ids from `list:report` and from `list:MO-ID`, and puts them into `list:Finish` itself.
         forwarder: ReportForwarder = ReportForwarder::Smsc,
         /// How long the keys of a message stay after its id was taken from `list:Finish`, for the pump to read them; at least 1s.
+        @must(|kept| *kept >= Duration::from_secs(1), "a pump takes an id first and then reads its keys; at least 1s")
         keep_taken: Duration = Duration::from_secs(60),
         /// Messages have ids of the platform, by INCR of `MT-gid`, there and in answers over XML-RPC, and the counter is never raised. Set it when all nodes have this release: those of the build before raise the counter to 2^62 with each batch.
         aliases: bool = false,

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::section::{choice, section};
-use smsc_domain::rewrite::{CompiledRewriteRule, CompiledRewriteRules};
+use smsc_domain::rewrite::{CompiledRewriteRule, CompiledRewriteRules, MAX_ADDRESS};
 
 choice! {
     /// Which address a rule is about.
@@ -26,7 +26,7 @@ section! {
         /// Condition: the NPI (0 unknown, 1 ISDN/E.164, 3 data, 4 telex, 6 land mobile, 8 national, 9 private, 10 ERMES, 14 internet, 18 WAP).
         npi: Option<u8> = None,
         /// Condition: the address begins with this; a plus counts as a character.
-        prefix: String = String::new(),
+        @text(MAX_ADDRESS) prefix: String = String::new(),
         /// Condition: the address has at least this many characters.
         min_length: Option<u32> = None,
         /// Condition: the address has at most this many characters; 0 matches an empty address.
@@ -34,11 +34,12 @@ section! {
         /// Condition: whether the address has anything but digits, apart from a leading plus.
         alphanumeric: Option<bool> = None,
         /// Number of characters removed from the start.
+        @must(|strip| *strip as usize <= MAX_ADDRESS, "must be at most 20, the longest address")
         strip: u32 = 0,
         /// Text put in front, after `strip`.
-        add: String = String::new(),
+        @text(MAX_ADDRESS) add: String = String::new(),
         /// Replacement of the whole address, instead of `strip` and `add`.
-        replace: Option<String> = None,
+        @text(MAX_ADDRESS) replace: Option<String> = None,
         /// The new TON; without it, the TON does not change.
         set_ton: Option<u8> = None,
         /// The new NPI; without it, the NPI does not change.

@@ -170,6 +170,10 @@ mod tests {
         let keys = &account["properties"];
         assert_eq!(keys["max_binds"]["default"], 10);
         assert_eq!(keys["max_binds"]["type"], "integer");
+        assert_eq!(keys["max_binds"]["minimum"], 1);
+        assert_eq!(keys["window"]["maximum"], 65_535);
+        let max_binds = keys["max_binds"]["description"].as_str().unwrap();
+        assert!(max_binds.ends_with(" At least 1."), "{max_binds}");
         assert_eq!(keys["password"]["writeOnly"], true);
         assert!(keys["password"]["default"].is_null());
         assert!(keys["system_id"]["default"].is_null());

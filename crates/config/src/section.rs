@@ -1,17 +1,19 @@
 //! `section!` and `choice!`: a table or a word list of the configuration, written once.
 //!
 //! One declaration gives the struct with its documentation, its defaults, the reader that knows
-//! every key, equality, and the rows of docs/configuration.md: they cannot drift apart.
+//! every key, the checks of single values, equality, and the rows of docs/configuration.md: they
+//! cannot drift apart.
 
-/// Declares a table. Each field: documentation, `@required` if there is no sensible default, name,
-/// type (with `as Type` when it is written differently than it is kept), default.
+/// Declares a table. Each field: documentation, marks, name, type (with `as Type` when it is written
+/// differently than it is kept), default. A mark is a function of `mark`: `@required`,
+/// `@at_least(1)`, `@must(|text| …, "is no …; write …")`.
 macro_rules! section {
     (
         $(#[doc = $table_doc:literal])+
         pub struct $table:ident {
             $(
                 $(#[doc = $doc:literal])+
-                $(@ $mark:ident)?
+                $(@ $mark:ident $(( $($argument:expr),+ $(,)? ))?)*
                 $field:ident : $kept:ty $(as $written:ty)? = $default:expr
             ),+ $(,)?
         }
@@ -43,6 +45,8 @@ macro_rules! section {
         }
 
         impl $crate::setting::Setting for $table {
+            type Single = Self;
+
             const TABLE: bool = true;
 
             fn kind() -> String {
@@ -76,12 +80,13 @@ macro_rules! section {
                 let mut fields = Vec::new();
                 $({
                     type Written = $crate::section::written!($kept $(, $written)?);
-                    let marks: &[&str] = &[$( stringify!($mark) )?];
+                    let marks: &[$crate::mark::MarkWords] =
+                        &[$( $crate::mark::$mark::<$kept>($( $($argument),+ )?).words ),*];
                     fields.push($crate::schema::SchemaField {
                         name: stringify!($field),
-                        schema: <Written as Setting>::schema(),
-                        doc: [$( $doc.trim() ),+].join(" "),
-                        required: marks.contains(&"required"),
+                        schema: $crate::mark::bounded(<Written as Setting>::schema(), marks),
+                        doc: $crate::mark::doc_of(&[$( $doc ),+], marks),
+                        required: $crate::mark::is_required(marks),
                     });
                 })+
                 $crate::schema::table(&[$( $table_doc.trim() ),+].join(" "), fields, default)
@@ -119,6 +124,24 @@ macro_rules! section {
                 $( $crate::setting::Setting::same(&self.$field, &other.$field) )&&+
             }
 
+            fn each(&self, key: &str, look: &mut dyn FnMut(&Self, &str)) {
+                look(self, key);
+            }
+
+            fn check(&self, key: &str, problems: &mut Vec<$crate::problem::ConfigProblem>) {
+                use $crate::setting::{Setting, join};
+                $({
+                    let key = join(key, stringify!($field));
+                    $(
+                        $crate::mark::$mark::<$kept>($( $($argument),+ )?)
+                            .check(&self.$field, &key, problems);
+                    )*
+                    Setting::each(&self.$field, &key, &mut |one, key| {
+                        Setting::check(one, key, problems);
+                    });
+                })+
+            }
+
             fn describe(
                 &self,
                 mut entry: $crate::setting::ReferenceEntry,
@@ -135,13 +158,14 @@ macro_rules! section {
                 let mut tables = Vec::new();
                 $({
                     type Written = $crate::section::written!($kept $(, $written)?);
-                    let marks: &[&str] = &[$( stringify!($mark) )?];
+                    let marks: &[$crate::mark::MarkWords] =
+                        &[$( $crate::mark::$mark::<$kept>($( $($argument),+ )?).words ),*];
                     let entry = ReferenceEntry {
                         key: join(&key, stringify!($field)),
                         kind: String::new(),
                         default: String::new(),
-                        doc: [$( $doc.trim() ),+].join(" "),
-                        required: marks.contains(&"required"),
+                        doc: $crate::mark::doc_of(&[$( $doc ),+], marks),
+                        required: $crate::mark::is_required(marks),
                         shape: EntryShape::Value,
                     };
                     let list = if <Written as Setting>::TABLE { &mut tables } else { &mut *out };

@@ -39,7 +39,7 @@ pub enum EntryShape {
 }
 
 /// A single value.
-pub(super) trait Leaf: Sized {
+pub(super) trait Leaf: Sized + 'static {
     /// How to write it, for "write …".
     const EXAMPLE: &'static str;
     /// Never shown, not even in an error.
@@ -72,7 +72,10 @@ pub(super) trait Leaf: Sized {
 }
 
 /// Anything that has a key: values, lists, tables.
-pub(super) trait Setting: Sized {
+pub(super) trait Setting: Sized + 'static {
+    /// What it is, or what an option or a list has.
+    type Single: Setting;
+
     /// Whether it is a table (or several).
     const TABLE: bool = false;
     /// Never shown.
@@ -95,6 +98,12 @@ pub(super) trait Setting: Sized {
 
     /// Equality, also for secrets.
     fn same(&self, other: &Self) -> bool;
+
+    /// Shows every single value in it, with its key.
+    fn each(&self, key: &str, look: &mut dyn FnMut(&Self::Single, &str));
+
+    /// Adds what is wrong by the marks of a table and those below it; values have none.
+    fn check(&self, _key: &str, _problems: &mut Vec<ConfigProblem>) {}
 
     /// Adds what stands under `key`; tables add their entries after themselves.
     fn describe(&self, mut entry: ReferenceEntry, out: &mut Vec<ReferenceEntry>) {
@@ -249,6 +258,8 @@ fn found_secret(value: &Value) -> &'static str {
 // === Setting for leaves, lists and optional values ===
 
 impl<T: Leaf> Setting for T {
+    type Single = T;
+
     const HIDDEN: bool = T::SECRET;
 
     fn kind() -> String {
@@ -289,9 +300,15 @@ impl<T: Leaf> Setting for T {
     fn same(&self, other: &Self) -> bool {
         Leaf::same(self, other)
     }
+
+    fn each(&self, key: &str, look: &mut dyn FnMut(&T, &str)) {
+        look(self, key);
+    }
 }
 
 impl<T: Setting> Setting for Option<T> {
+    type Single = T::Single;
+
     const TABLE: bool = T::TABLE;
     const HIDDEN: bool = T::HIDDEN;
 
@@ -323,6 +340,12 @@ impl<T: Setting> Setting for Option<T> {
         }
     }
 
+    fn each(&self, key: &str, look: &mut dyn FnMut(&T::Single, &str)) {
+        if let Some(one) = self {
+            one.each(key, look);
+        }
+    }
+
     fn describe(&self, mut entry: ReferenceEntry, out: &mut Vec<ReferenceEntry>) {
         let key = entry.key.clone();
         entry.kind = Self::kind();
@@ -336,6 +359,8 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 impl<T: Setting> Setting for Vec<T> {
+    type Single = T::Single;
+
     const TABLE: bool = T::TABLE;
 
     fn kind() -> String {
@@ -393,6 +418,12 @@ impl<T: Setting> Setting for Vec<T> {
 
     fn same(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().zip(other).all(|(own, other)| own.same(other))
+    }
+
+    fn each(&self, key: &str, look: &mut dyn FnMut(&T::Single, &str)) {
+        for (index, one) in self.iter().enumerate() {
+            one.each(&format!("{key}[{index}]"), look);
+        }
     }
 
     fn describe(&self, mut entry: ReferenceEntry, out: &mut Vec<ReferenceEntry>) {

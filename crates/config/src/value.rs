@@ -42,7 +42,7 @@ macro_rules! whole_numbers {
             const EXAMPLE: &'static str = "a number without quotes";
 
             fn kind() -> String {
-                // Only a narrow bound is documented; the sensible ranges are in the checks.
+                // Only a narrow bound is documented; the sensible ranges are marks of the fields.
                 if <$number>::MAX as u64 > u64::from(u8::MAX) {
                     "a whole number".to_owned()
                 } else {

@@ -175,10 +175,10 @@ fn everything_that_is_wrong_is_named_with_its_field_and_cure() {
             Some(json!({"window": 0, "rate": -1}))
         ),
         [
-            "address: is missing; write \"host:port\"",
-            "system_id: is missing",
             "window: must be between 1 and 65535",
             "rate: must be above 0; remove the key for no limit",
+            "address: is missing; write \"host:port\"",
+            "system_id: is missing",
         ]
     );
     // A resource that others need cannot be deleted.

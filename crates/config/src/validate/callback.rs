@@ -1,24 +1,15 @@
 //! Checks of the callbacks of an account.
 
-use std::net::IpAddr;
-use std::time::Duration;
-
 use secrecy::ExposeSecret;
 
 use super::Findings;
+use crate::mark::is_name;
 use crate::{Account, CallbackFormat, DeliverBy};
 use smsc_domain::callback::kannel;
 use smsc_domain::callback::reach::Reach;
 use smsc_domain::callback::signature::SigningSecrets;
 use smsc_domain::callback::states;
 use smsc_domain::callback::target::{CallbackTarget, NotATarget};
-
-/// Characters of the name of a callback.
-const MAX_NAME: usize = 64;
-/// More at once to one server is a slip of the finger.
-const MAX_CONCURRENCY: u32 = 256;
-/// An answer that takes longer holds a place for too long.
-const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
@@ -55,32 +46,11 @@ pub(super) fn check_callback(base: &str, account: &Account, found: &mut Findings
     }
     for (name, url) in account.callbacks.iter() {
         let key = key(&format!("callbacks.{name}"));
-        let fits = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
-        let is_name = (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits);
         let message = "must have a name of up to 64 letters, digits, `-`, `_` and `.`";
-        found.require(&key, is_name, message);
+        found.require(&key, is_name(name), message);
         check_url(&key, url, &reach, found);
     }
-    check_hosts(&key("callback_hosts"), &account.callback_hosts, found);
     check_states(&key("callback_states"), account, found);
-    let concurrency = account.callback_concurrency;
-    let sensible = (1..=MAX_CONCURRENCY).contains(&concurrency);
-    found.require(
-        &key("callback_concurrency"),
-        sensible,
-        "must be from 1 to 256",
-    );
-    let timeout = account.callback_timeout;
-    let sensible = !timeout.is_zero() && timeout <= MAX_TIMEOUT;
-    found.require(
-        &key("callback_timeout"),
-        sensible,
-        "must be positive, and at most 1m",
-    );
-    if let Some(rate) = account.callback_rate {
-        let sensible = rate.is_finite() && rate > 0.0;
-        found.require(&key("callback_rate"), sensible, "must be positive");
-    }
     if account.deliver_by == DeliverBy::Callback && account.outbind.is_some() {
         let message = "means nothing with deliver_by = \"callback\"";
         found.warn(key("outbind"), message);
@@ -103,18 +73,6 @@ fn check_states(key: &str, account: &Account, found: &mut Findings) {
     if by_callback && set & !account.callback_format.states() != 0 {
         let message = "can only be [\"sent\"] with callback_format = \"jasmin\" or \"jasmin_get\": Jasmin's reports know no other";
         found.problem(key.to_owned(), message);
-    }
-}
-
-/// Hosts alone: neither URLs, nor ports, nor patterns.
-fn check_hosts(key: &str, hosts: &[String], found: &mut Findings) {
-    for (at, host) in hosts.iter().enumerate() {
-        let is_name = !host.contains([':', '*'])
-            && CallbackTarget::parse(&format!("https://{host}/"))
-                .is_ok_and(|target| target.host().eq_ignore_ascii_case(host));
-        let is_host = is_name || host.parse::<IpAddr>().is_ok();
-        let message = "must be a host name or an IP address, without `https://`, port and path";
-        found.require(&format!("{key}[{at}]"), is_host, message);
     }
 }
 

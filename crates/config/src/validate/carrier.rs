@@ -1,18 +1,12 @@
 //! Checks of operators over CMPP, SMGP and SGIP: what the fields can hold, and keys that mean nothing there.
 
 use secrecy::ExposeSecret as _;
-use smsc_domain::allow::IpNetwork;
 
 use super::Findings;
 use super::listeners::check_tls;
 use crate::{BindKind, Carrier, CmppVersion, Config, OperatorConfig, OperatorProtocol, SendAs};
 
-/// Octets of ServiceID, of the number that pays, and of fees, in all protocols (CMPP §8.4.3.1).
-const MAX_SERVICE: usize = 10;
-const MAX_NUMBER: usize = 21;
-const MAX_FEE: usize = 6;
-/// Octets of CorpId and Login Name (SGIP).
-const MAX_COMPANY: usize = 5;
+/// Octets of Login Password (SGIP).
 const MAX_LOGIN: usize = 16;
 
 /// How long names are in a protocol.
@@ -114,12 +108,7 @@ pub(super) fn check_carrier(base: &str, operator: &OperatorConfig, found: &mut F
 
 /// What is not about one operator.
 pub(super) fn check_listener(config: &Config, found: &mut Findings) {
-    found.at_least_one("sgip.max_connections", config.sgip.max_connections.into());
-    check_tls(
-        |name| format!("sgip.{name}"),
-        &config.sgip.listener(),
-        found,
-    );
+    check_tls("sgip.", &config.sgip.listener(), found);
     let mut operators = config.operator.iter();
     if config.sgip.listen.is_empty() && operators.any(|one| one.protocol == OperatorProtocol::Sgip)
     {
@@ -135,50 +124,19 @@ fn check_sgip(base: &str, carrier: &Carrier, found: &mut Findings) {
         carrier.node.is_some(),
         "is missing; the gateway's owner assigns it: 3, area code, company",
     );
-    found.check_text(&key("corp_id"), &carrier.corp_id, MAX_COMPANY);
-    found.require(
-        &key("agent_flag"),
-        carrier.agent_flag <= 1,
-        "must be 0 or 1",
-    );
-    found.require(
-        &key("mt_flag"),
-        carrier.mt_flag <= 3,
-        "must be between 0 and 3",
-    );
     found.require(
         &key("fee_payer"),
         carrier.fee_payer != 1,
         "must be 0, 2 or 3 in SGIP",
     );
-    if let Some(name) = &carrier.gateway_name {
-        found.check_text(&key("gateway_name"), name, MAX_LOGIN);
-    }
-    for (at, entry) in carrier.gateway_from.iter().enumerate() {
-        if let Err(error) = entry.parse::<IpNetwork>() {
-            found.problem(format!("{}[{at}]", key("gateway_from")), error.to_string());
-        }
-    }
 }
 
 fn check_keys(base: &str, carrier: &Carrier, limits: &NameLimits, found: &mut Findings) {
     let digits = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
     let key = |name: &str| format!("{base}.{name}");
-    found.require(
-        &key("requests"),
-        carrier.requests != Some(0),
-        "must be at least 1",
-    );
-    found.check_text(&key("service_id"), &carrier.service_id, MAX_SERVICE);
     if let Some(source) = &carrier.msg_src {
         found.check_text(&key("msg_src"), source, limits.source);
     }
-    found.check_text(&key("fee_number"), &carrier.fee_number, MAX_NUMBER);
-    found.require(
-        &key("fee_payer"),
-        carrier.fee_payer <= 3,
-        "must be between 0 and 3",
-    );
     found.require(
         &key("fee_number"),
         carrier.fee_payer != 3 || !carrier.fee_number.is_empty(),
@@ -196,16 +154,5 @@ fn check_keys(base: &str, carrier: &Carrier, limits: &NameLimits, found: &mut Fi
             ),
         };
         found.require(&key("fee_type"), is_right, otherwise);
-    }
-    for (name, fee) in [
-        ("fee_code", &carrier.fee_code),
-        ("fixed_fee", &carrier.fixed_fee),
-        ("given_value", &carrier.given_value),
-    ] {
-        found.require(
-            &key(name),
-            (1..=MAX_FEE).contains(&fee.len()) && digits(fee),
-            "must be up to 6 digits",
-        );
     }
 }

@@ -7,7 +7,6 @@ use secrecy::ExposeSecret as _;
 pub(super) fn check_compat(config: &Config, found: &mut Findings) {
     let compat = &config.compat.smpp_connector;
     let key = |name: &str| format!("compat.smpp_connector.{name}");
-    found.check_positive(&key("management_timeout"), compat.management_timeout);
     let url = compat.management_url.as_deref();
     // It may hold a password by mistake, so no message repeats any of it.
     let host = url.map(|url| {
@@ -39,7 +38,6 @@ pub(super) fn check_compat(config: &Config, found: &mut Findings) {
         );
     }
     for (index, id) in compat.operators.iter().enumerate() {
-        super::peers::check_id(&key(&format!("operators[{index}]")), id, found);
         if compat.operators[..index].contains(id) {
             found.problem(key(&format!("operators[{index}]")), "is there twice");
         }

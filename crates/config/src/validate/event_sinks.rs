@@ -1,27 +1,19 @@
-//! `[[event_sink]]`: names, servers, events, subjects and topics. A key of the other broker is refused: it would do
+//! `[[event_sink]]`: servers, subjects and topics. A key of the other broker is refused: it would do
 //! nothing.
 
 use super::Findings;
 use super::kafka::{check_kafka, is_topic};
 use super::nats::{check_connection, is_subject};
-use super::policy::check_names;
 use crate::event_sink::{DEFAULT_SUBJECT, DEFAULT_TOPIC};
 use crate::{Config, EventSink, SaslMechanism, SinkEventKind, SinkKind};
 
 pub(super) fn check_event_sinks(config: &Config, found: &mut Findings) {
-    let names = config.event_sink.iter().map(|sink| sink.name.as_str());
-    check_names("event_sink", names, found);
     for (index, sink) in config.event_sink.iter().enumerate() {
         let base = format!("event_sink[{index}]");
         match sink.kind {
             SinkKind::Nats => check_on_nats(&base, sink, found),
             SinkKind::Kafka => check_on_kafka(&base, sink, found),
         }
-        found.require(
-            &format!("{base}.events"),
-            !sink.events.is_empty(),
-            "is empty; write [\"ended\"], or `enabled = false`",
-        );
     }
 }
 

@@ -10,7 +10,6 @@ const LONGEST_TOPIC: usize = 249;
 /// Checks the brokers, TLS and the login of the sink `base`.
 pub(super) fn check_kafka(base: &str, sink: &EventSink, found: &mut Findings) {
     let key = |field: &str| format!("{base}.{field}");
-    found.check_positive(&key("timeout"), sink.timeout);
     found.require(
         &key("servers"),
         !sink.servers.is_empty(),

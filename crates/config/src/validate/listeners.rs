@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 
 use super::Findings;
 use crate::{Config, ListenerConfig, ListenerProtocol};
-use smsc_domain::allow::IpNetwork;
 
 pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
     found.require(
@@ -29,11 +28,6 @@ pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
     let mut names: HashMap<String, usize> = HashMap::new();
     for (index, listener) in config.listener.iter().enumerate() {
         let key = |name: &str| format!("listener[{index}].{name}");
-        found.require(
-            &key("listen"),
-            !listener.listen.is_empty(),
-            "is missing; write an address such as \"0.0.0.0:3550\"",
-        );
         take(&key("listen"), &listener.listen, found);
         if listener.protocol == ListenerProtocol::Cmpp && listener.alphabet.is_some() {
             let message = "means nothing with CMPP, whose Msg_Fmt says what a text is; remove it";
@@ -44,35 +38,22 @@ pub(super) fn check_listeners(config: &Config, found: &mut Findings) {
             let message = format!("\"{}\" is already listener[{first}]", listener.name());
             found.problem(key("name"), message);
         }
-        if listener.name.as_ref().is_some_and(String::is_empty) {
-            found.problem(key("name"), "is empty; remove it, or write a name");
-        }
-        check_tls(key, listener, found);
-        for (at, entry) in listener.proxy_from.iter().enumerate() {
-            if let Err(error) = entry.parse::<IpNetwork>() {
-                found.problem(format!("{}[{at}]", key("proxy_from")), error.to_string());
-            }
-        }
+        check_tls(&key(""), listener, found);
     }
 }
 
-/// Whether the files of TLS are complete, under the keys that this gives.
-pub(super) fn check_tls(
-    key: impl Fn(&str) -> String,
-    listener: &ListenerConfig,
-    found: &mut Findings,
-) {
-    match (&listener.tls_cert, &listener.tls_key) {
-        (Some(_), None) => found.problem(key("tls_key"), "is missing; set it beside tls_cert"),
-        (None, Some(_)) => found.problem(key("tls_cert"), "is missing; set it beside tls_key"),
-        (None, None) if listener.tls_client_ca.is_some() => found.problem(
-            key("tls_client_ca"),
-            "means nothing without `tls_cert` and `tls_key`; set all three",
-        ),
-        _ => {}
-    }
-    if listener.tls_client_crl.is_some() && listener.tls_client_ca.is_none() {
-        let message = "means nothing without `tls_client_ca`; set both";
-        found.problem(key("tls_client_crl"), message);
-    }
+/// Whether the files of TLS are complete; `base` stands before their keys.
+pub(super) fn check_tls(base: &str, listener: &ListenerConfig, found: &mut Findings) {
+    let (has_cert, has_key) = (listener.tls_cert.is_some(), listener.tls_key.is_some());
+    found.check_pair(base, &listener.tls_cert, &listener.tls_key);
+    found.require(
+        &format!("{base}tls_client_ca"),
+        listener.tls_client_ca.is_none() || has_cert || has_key,
+        "means nothing without `tls_cert` and `tls_key`; set all three",
+    );
+    found.require(
+        &format!("{base}tls_client_crl"),
+        listener.tls_client_crl.is_none() || listener.tls_client_ca.is_some(),
+        "means nothing without `tls_client_ca`; set both",
+    );
 }

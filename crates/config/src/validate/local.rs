@@ -6,12 +6,6 @@ use crate::local::LOCAL;
 use crate::{Config, ImsiSource};
 use smsc_domain::queue_name::QueueName;
 
-/// Octets of the longest path: what `smsc_host::socket` can bind.
-const MAX_PATH: usize = 99;
-/// Longest frame that can be configured.
-const MAX_FRAME: u32 = 16 * 1024 * 1024;
-/// Most requests of a connection at a time.
-const MAX_REQUESTS: u32 = 4_096;
 /// Whom the kernel names instead of users that a namespace does not have (user_namespaces (7)).
 const OVERFLOW: &str = "65534";
 /// Longest name of a user (useradd (8)).
@@ -19,28 +13,10 @@ const MAX_NAME: usize = 32;
 
 pub(super) fn check_local(config: &Config, found: &mut Findings) {
     let local = &config.local;
-    if let Some(path) = &local.socket {
-        let octets = path.as_os_str().len();
-        found.require(
-            "local.socket",
-            octets <= MAX_PATH,
-            "is too long for a UNIX socket; write a path of at most 99 octets",
-        );
-        found.require(
-            "local.socket",
-            path.file_name().is_some(),
-            "is no file; write a path such as \"/run/smsc/smsc.sock\"",
-        );
-        if local.users.is_empty() && local.roles.is_empty() {
-            let message = "names nobody, so all are refused; write { \"1000\" = \"ACCOUNT\" }";
-            found.warn("local.users", message);
-        }
+    if local.socket.is_some() && local.users.is_empty() && local.roles.is_empty() {
+        let message = "names nobody, so all are refused; write { \"1000\" = \"ACCOUNT\" }";
+        found.warn("local.users", message);
     }
-    found.require(
-        "local.mode",
-        local.mode <= 0o777,
-        "must be permissions such as \"0600\" or \"0660\"",
-    );
     for (user, account) in local.users.iter() {
         let key = format!("local.users.{user}");
         found.require(
@@ -71,19 +47,6 @@ pub(super) fn check_local(config: &Config, found: &mut Findings) {
         }
     }
     check_users_of_the_socket(config, found);
-    found.at_least_one("local.max_connections", local.max_connections as u64);
-    found.require(
-        "local.max_requests",
-        local.max_requests <= MAX_REQUESTS,
-        "must be at most 4096",
-    );
-    found.at_least_one("local.max_requests", u64::from(local.max_requests));
-    found.require(
-        "local.max_frame",
-        (1_024..=MAX_FRAME).contains(&local.max_frame),
-        "must be between 1024 and 16777216 octets",
-    );
-    found.check_positive("local.frame_timeout", local.frame_timeout);
 }
 
 fn check_role(config: &Config, key: &str, role: &str, found: &mut Findings) {

@@ -1,18 +1,12 @@
 //! `[[mo_rule]]`: names, and accounts and operators that exist.
 
 use super::Findings;
-use super::policy::check_names;
 use crate::mo_rule::mo_rules;
 use crate::problem::did_you_mean;
 use crate::{Account, CompiledPolicies, Config};
 
-/// A source address has at most 20 octets (SMPP 3.4 §5.2.8).
-const MAX_ADDRESS: usize = 20;
-
 /// The other rules are those of `CompiledPolicies`, whose lists are reported there.
 pub(super) fn check_mo_rules(config: &Config, policies: &CompiledPolicies, found: &mut Findings) {
-    let names = config.mo_rule.iter().map(|rule| rule.name.as_str());
-    check_names("mo_rule", names, found);
     mo_rules(config, policies, &mut found.problems);
     let accounts: Vec<(&str, bool)> = config
         .account
@@ -56,11 +50,6 @@ pub(super) fn check_mo_rules(config: &Config, policies: &CompiledPolicies, found
             && let Some(account) = config.account.iter().find(of_account)
         {
             check_callback(&format!("{base}.callback"), callback, account, found);
-        }
-        if let Some(from) = &rule.reply_from {
-            let key = format!("{base}.reply_from");
-            found.require(&key, !from.is_empty(), "is empty; leave it out");
-            found.check_text(&key, from, MAX_ADDRESS);
         }
     }
 }

@@ -13,7 +13,6 @@ pub(super) fn check_connection(key: &str, nats: &NatsConnection, found: &mut Fin
         !nats.servers.is_empty(),
         "is missing; write [\"nats://nats.example:4222\"]",
     );
-    found.check_positive(&format!("{key}.timeout"), nats.timeout);
     check_servers(&format!("{key}.servers"), &nats.servers, found);
     let ways = [
         nats.credentials_file.is_some(),

@@ -1,19 +1,13 @@
 //! `[[nats_source]]`: names, subjects, and an account and an operator that exist.
 
-use super::Findings;
 use super::nats::{check_connection, is_subject, is_token};
-use super::policy::check_names;
-use crate::problem::did_you_mean;
+use super::{Findings, accounts};
 use crate::{Config, NatsSource, SourceMode};
 
-/// Most commands under way: each is in memory.
-const MAX_IN_FLIGHT: u32 = 100_000;
 /// A path of the API (`/v1/nats-sources/state`).
 const STATE: &str = "state";
 
 pub(super) fn check_nats_sources(config: &Config, found: &mut Findings) {
-    let names = config.nats_source.iter().map(|one| one.name.as_str());
-    check_names("nats_source", names, found);
     for (index, source) in config.nats_source.iter().enumerate() {
         let base = format!("nats_source[{index}]");
         check_stream(&base, source, found);
@@ -24,16 +18,6 @@ pub(super) fn check_nats_sources(config: &Config, found: &mut Findings) {
                 "is the path of the state of all (/v1/nats-sources/state); choose another";
             found.problem(key("name"), message);
         }
-        if !(1..=MAX_IN_FLIGHT).contains(&source.in_flight) {
-            let message = format!("must be between 1 and {MAX_IN_FLIGHT}");
-            found.problem(key("in_flight"), message);
-        }
-        let is_known = ["all", "new"].contains(&&*source.start);
-        let is_time = smsc_domain::moment::parse(&source.start).is_some();
-        let message = "must be \"all\", \"new\" or a time such as \"2036-11-21T09:00:00Z\"";
-        found.require(&key("start"), is_known || is_time, message);
-        found.check_positive(&key("ack_wait"), source.ack_wait);
-        found.check_positive(&key("nak_delay"), source.nak_delay);
         check_connection(&base, &source.connection(), found);
     }
 }
@@ -62,28 +46,26 @@ fn check_stream(base: &str, source: &NatsSource, found: &mut Findings) {
 
 fn check_targets(config: &Config, base: &str, source: &NatsSource, found: &mut Findings) {
     let key = |field: &str| format!("{base}.{field}");
-    let accounts: Vec<&str> = (config.account.iter().map(|one| &*one.system_id)).collect();
-    let operators: Vec<&str> = config.operator.iter().map(|one| &*one.id).collect();
     if source.account.is_empty() {
         found.problem(key("account"), "is missing");
-    } else if !accounts.contains(&&*source.account) {
-        let hint = did_you_mean(&source.account, &accounts);
-        let message = format!("there is no account \"{}\", {hint}", source.account);
-        found.problem(key("account"), message);
+    } else {
+        found.check_known(
+            &key("account"),
+            "account",
+            &source.account,
+            &accounts(config),
+        );
     }
     match &source.operator {
         None if source.mode == SourceMode::Operator => {
             let message = "is missing; `mode = \"operator\"` goes by its rate and binds";
             found.problem(key("operator"), message);
         }
-        Some(operator) if !operators.contains(&&**operator) => {
-            let hint = did_you_mean(operator, &operators);
-            found.problem(
-                key("operator"),
-                format!("there is no operator \"{operator}\", {hint}"),
-            );
+        None => {}
+        Some(operator) => {
+            let known: Vec<&str> = config.operator.iter().map(|one| &*one.id).collect();
+            found.check_known(&key("operator"), "operator", operator, &known);
         }
-        _ => {}
     }
 }
 

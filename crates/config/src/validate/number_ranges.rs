@@ -3,13 +3,9 @@
 use std::collections::HashMap;
 
 use super::Findings;
-use super::policy::check_names;
-use crate::number_range::number_plan;
-use crate::{CompiledPolicies, Config, NumberClass, NumberRange};
+use crate::number_range::{MOST_DIGITS, number_plan};
+use crate::{CompiledPolicies, Config, NumberClass};
 use smsc_domain::address;
-
-/// Most digits of an address (SMPP 3.4 §5.2.9).
-const MOST_DIGITS: u32 = 20;
 
 /// Index of a range, and its least and most digits.
 type RangeDigits = (usize, (u32, u32));
@@ -20,25 +16,21 @@ pub(super) fn check_number_ranges(
     policies: &CompiledPolicies,
     found: &mut Findings,
 ) {
-    let names = config.number_range.iter().map(|range| range.name.as_str());
-    check_names("number_range", names, found);
     number_plan(config, policies, &mut found.problems);
     let mut seen: HashMap<&[u8], Vec<RangeDigits>> = HashMap::new();
     for (index, range) in config.number_range.iter().enumerate() {
         let base = format!("number_range[{index}]");
-        check_digits(&base, range, found);
+        let counted = range.counted();
+        if let Some((min, max)) = counted.filter(|(min, max)| min > max) {
+            let message = format!("is {min}, and `max_digits` only {max}");
+            found.problem(format!("{base}.min_digits"), message);
+        }
         let key = format!("{base}.prefixes");
-        found.require(
-            &key,
-            !range.prefixes.is_empty(),
-            "is missing; write [\"\"] for every number",
-        );
         if range.class == NumberClass::Outside && !range.numbers.is_empty() {
             let message =
                 "means nothing outside: which numbers exist there, others know; remove it";
             found.problem(format!("{base}.numbers"), message);
         }
-        let counted = range.counted();
         for (at, text) in range.prefixes.iter().enumerate() {
             let key = format!("{key}[{at}]");
             let prefix = address::normalise(text.as_bytes());
@@ -66,23 +58,5 @@ pub(super) fn check_number_ranges(
             }
             others.push((index, own));
         }
-    }
-}
-
-fn check_digits(base: &str, range: &NumberRange, found: &mut Findings) {
-    for (field, given) in [
-        ("min_digits", range.min_digits),
-        ("max_digits", range.max_digits),
-    ] {
-        if given.is_some_and(|given| !(1..=MOST_DIGITS).contains(&given)) {
-            let message = format!("must be 1 to {MOST_DIGITS}");
-            found.problem(format!("{base}.{field}"), message);
-        }
-    }
-    if let Some((min, max)) = range.counted()
-        && min > max
-    {
-        let message = format!("is {min}, and `max_digits` only {max}");
-        found.problem(format!("{base}.min_digits"), message);
     }
 }

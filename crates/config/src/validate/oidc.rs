@@ -1,19 +1,9 @@
 //! Checks of `[http.oidc]`.
 
-use std::ops::RangeInclusive;
-use std::time::Duration;
-
 use http::Uri;
-use secrecy::ExposeSecret as _;
 
 use super::Findings;
 use crate::{OIDC_CALLBACK, Oidc};
-
-/// Shorter ends in the middle of work, longer outlives what the issuer has decided.
-const SESSION: RangeInclusive<Duration> =
-    Duration::from_secs(300)..=Duration::from_secs(7 * 86_400);
-/// Characters on the button.
-const MAX_LABEL: usize = 40;
 
 pub(super) fn check_oidc(oidc: &Oidc, found: &mut Findings) {
     let key = |name: &str| format!("http.oidc.{name}");
@@ -40,39 +30,12 @@ pub(super) fn check_oidc(oidc: &Oidc, found: &mut Findings) {
         !oidc.client_id.is_empty(),
         "is missing; it is how the issuer knows this SMSC",
     );
-    let secret = oidc.client_secret.as_ref();
-    if secret.is_some_and(|secret| secret.expose_secret().is_empty()) {
-        found.problem(key("client_secret"), "is empty; remove it, or write it");
-    }
-    let label = oidc.label.trim();
-    found.require(
-        &key("label"),
-        !label.is_empty() && label.chars().count() <= MAX_LABEL,
-        "must have 1 to 40 characters",
-    );
-    for (name, claim) in [
-        ("name_claim", &oidc.name_claim),
-        ("role_claim", &oidc.role_claim),
-    ] {
-        found.require(&key(name), !claim.is_empty(), "is empty; name a claim");
-    }
     let roles = [&oidc.role_read, &oidc.role_operate, &oidc.role_admin];
     found.require(
         &key("role_read"),
         roles.iter().any(|words| !words.is_empty()),
         "is empty, like role_operate and role_admin, so nobody is let in; name a group in one of them",
     );
-    for (at, scope) in oidc.scopes.iter().enumerate() {
-        let is_right = !scope.is_empty() && !scope.contains(char::is_whitespace);
-        let scope = format!("{}[{at}]", key("scopes"));
-        found.require(&scope, is_right, "must be one word");
-    }
-    found.require(
-        &key("session"),
-        SESSION.contains(&oidc.session),
-        "must be between 5m and 7d",
-    );
-    found.check_positive(&key("timeout"), oidc.timeout);
 }
 
 fn check_redirect(key: &str, url: Option<&str>, found: &mut Findings) {

@@ -1,7 +1,5 @@
 //! Checks of `[redis]`. The URL holds a password, so no message repeats any of it.
 
-use std::time::Duration;
-
 use deadpool_redis::redis::IntoConnectionInfo;
 use secrecy::ExposeSecret;
 
@@ -10,13 +8,6 @@ use crate::{Config, LimitMode};
 
 pub(super) fn check_redis(config: &Config, found: &mut Findings) {
     let redis = &config.redis;
-    found.check_positive("redis.retry_in", redis.retry_in);
-    found.check_positive("redis.timeout", redis.timeout);
-    found.require(
-        "redis.timeout",
-        redis.timeout <= Duration::from_secs(1),
-        "must be at most \"1s\": the tokens of a second are worth nothing after it",
-    );
     let Some(url) = &redis.url else {
         return;
     };

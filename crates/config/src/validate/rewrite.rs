@@ -2,7 +2,6 @@
 
 use super::Findings;
 use crate::{AddressField, RewriteRule};
-use smsc_domain::rewrite::MAX_ADDRESS;
 
 /// The highest TON and NPI that the standard has a meaning for (SMPP 3.4 §5.2.5, §5.2.6).
 const MAX_TON: u8 = 6;
@@ -19,15 +18,9 @@ pub(super) fn check_rewrite(list_key: &str, rules: &[RewriteRule], found: &mut F
             );
             continue;
         };
-        found.check_text(&key("prefix"), &rule.prefix, MAX_ADDRESS);
-        found.check_text(&key("add"), &rule.add, MAX_ADDRESS);
         let most = rule.max_length.unwrap_or(u32::MAX);
         if rule.min_length.is_some_and(|least| least > most) {
             found.problem(key("min_length"), "is above max_length; nothing matches");
-        }
-        if rule.strip as usize > MAX_ADDRESS {
-            let message = format!("must be at most {MAX_ADDRESS}, the longest address");
-            found.problem(key("strip"), message);
         }
         check_replace(&key("replace"), rule, field, found);
         if rule.set_ton.is_some_and(|ton| ton > MAX_TON) {
@@ -50,7 +43,6 @@ pub(super) fn check_rewrite(list_key: &str, rules: &[RewriteRule], found: &mut F
 
 fn check_replace(key: &str, rule: &RewriteRule, field: AddressField, found: &mut Findings) {
     let Some(replace) = &rule.replace else { return };
-    found.check_text(key, replace, MAX_ADDRESS);
     if rule.strip != 0 || !rule.add.is_empty() {
         let message = "stands for the whole address; remove it, or `strip` and `add`";
         found.problem(key, message);

@@ -2,19 +2,14 @@
 //! routes are the same.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::Findings;
+use super::{Findings, accounts};
+use crate::mark::MAX_DIGITS;
 use crate::problem::did_you_mean;
 use crate::{BindKind, Config, RouteConfig, RouteStep, TEST_TARGETS};
 use smsc_domain::address;
 use smsc_domain::queue_name::QueueName;
-
-/// An E.164 number with some air; SMPP addresses have at most 20 digits (SMPP 3.4 §5.2.9).
-const MAX_PREFIX: usize = 20;
-
-/// Longest name of a route: it is part of a path.
-const MAX_NAME: usize = 64;
 
 /// What a target is, as far as routes care.
 #[derive(Clone, Copy)]
@@ -26,37 +21,22 @@ enum TargetKind {
 
 pub(super) fn check_routes(config: &Config, found: &mut Findings) {
     let targets = targets(config);
-    let accounts: HashSet<&str> = config
-        .account
-        .iter()
-        .map(|a| a.system_id.as_str())
-        .collect();
+    let accounts = accounts(config);
     let mut seen = HashMap::new();
     let mut names = HashMap::new();
     for (index, route) in config.route.iter().enumerate() {
         let base = format!("route[{index}]");
         let prefix = address::normalise(route.prefix.as_bytes());
-        if !(prefix.is_empty() || address::is_digits(prefix)) || prefix.len() > MAX_PREFIX {
+        if !(prefix.is_empty() || address::is_digits(prefix)) || prefix.len() > MAX_DIGITS {
             let message = format!(
-                "{:?} must be up to {MAX_PREFIX} digits, or empty",
+                "{:?} must be up to {MAX_DIGITS} digits, or empty",
                 route.prefix
             );
             found.problem(format!("{base}.prefix"), message);
         }
         check_name(&base, route, &mut names, index, found);
-        if let Some(source) = &route.source_prefix {
-            found.check_text(&format!("{base}.source_prefix"), source, MAX_PREFIX);
-        }
-        if let Some(account) = &route.account
-            && !accounts.contains(account.as_str())
-        {
-            let mut known: Vec<&str> = accounts.iter().copied().collect();
-            known.sort_unstable();
-            let message = format!(
-                "there is no account \"{account}\", {}",
-                did_you_mean(account, &known)
-            );
-            found.problem(format!("{base}.account"), message);
+        if let Some(account) = &route.account {
+            found.check_known(&format!("{base}.account"), "account", account, &accounts);
         }
         if route.mobile_originated && route.account.is_some() {
             found.problem(
@@ -81,11 +61,6 @@ pub(super) fn check_routes(config: &Config, found: &mut Findings) {
             let message = format!("has the same conditions as route[{first}]; join their targets");
             found.problem(base.clone(), message);
         }
-        found.require(
-            &format!("{base}.to"),
-            !route.to.is_empty(),
-            "is missing; write a list of targets",
-        );
         check_targets(&base, &route.to, &targets, found);
         super::sharing::check_route(config, &base, route, found);
     }
@@ -117,11 +92,7 @@ fn check_name<'a>(
 ) {
     let Some(name) = &route.name else { return };
     let key = format!("{base}.name");
-    let allowed = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);
-    if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(allowed) {
-        let message = format!("must be up to {MAX_NAME} letters, digits, `-`, `_` or `.`");
-        found.problem(key, message);
-    } else if name == "explain" {
+    if name == "explain" {
         found.problem(key, "is the path of `smsc route explain`; choose another");
     } else if name == "default" || address::is_digits(name.as_bytes()) {
         let message = format!(
@@ -179,29 +150,25 @@ fn check_targets(
 }
 
 fn targets(config: &Config) -> HashMap<Cow<'_, str>, TargetKind> {
+    let kind = |is_enabled: bool| {
+        if is_enabled {
+            TargetKind::Usable
+        } else {
+            TargetKind::Disabled
+        }
+    };
     let operators = config.operator.iter().map(|operator| {
-        let target = match (operator.bind, operator.enabled) {
-            (BindKind::Receiver, _) => TargetKind::ReceiveOnly,
-            (_, false) => TargetKind::Disabled,
-            (_, true) => TargetKind::Usable,
+        let target = match operator.bind {
+            BindKind::Receiver => TargetKind::ReceiveOnly,
+            _ => kind(operator.enabled),
         };
         (Cow::from(&operator.id), target)
     });
-    let accounts = config.account.iter().map(|account| {
-        let target = if account.enabled {
-            TargetKind::Usable
-        } else {
-            TargetKind::Disabled
-        };
-        (Cow::from(&account.system_id), target)
-    });
+    let accounts = config.account.iter();
+    let accounts = accounts.map(|one| (Cow::from(&one.system_id), kind(one.enabled)));
     let gsm = config.gsm.iter().map(|one| {
-        let target = if one.enabled {
-            TargetKind::Usable
-        } else {
-            TargetKind::Disabled
-        };
-        (Cow::from(QueueName::Gsm(&one.name).to_string()), target)
+        let name = QueueName::Gsm(&one.name).to_string();
+        (Cow::from(name), kind(one.enabled))
     });
     let built_in = TEST_TARGETS
         .into_iter()

@@ -4,26 +4,11 @@
 use std::time::Duration;
 
 use super::Findings;
+use crate::mark::MAX_DIGITS;
 use crate::{Config, OperatorConfig, RouteConfig, StepSharing};
 use smsc_domain::address;
-use smsc_domain::route::check_expression;
-
-/// Longest prefix of a cost, as of a route.
-const MAX_PREFIX: usize = 20;
 
 pub(super) fn check_route(config: &Config, base: &str, route: &RouteConfig, found: &mut Findings) {
-    let both = [
-        ("matches", &route.matches),
-        ("source_matches", &route.source_matches),
-    ];
-    for (name, expression) in both {
-        let Some(expression) = expression else {
-            continue;
-        };
-        if let Err(error) = check_expression(expression) {
-            found.problem(format!("{base}.{name}"), error);
-        }
-    }
     if route.to_domain().has_expression() && route.name.is_none() {
         let message = "is missing; a route with an expression needs one";
         found.problem(format!("{base}.name"), message);
@@ -46,14 +31,11 @@ pub(super) fn check_route(config: &Config, base: &str, route: &RouteConfig, foun
 pub(super) fn check_operator(base: &str, operator: &OperatorConfig, found: &mut Findings) {
     let key = |name: &str| format!("{base}.{name}");
     let sensible = |cost: f64| cost.is_finite() && cost >= 0.0;
-    if operator.cost.is_some_and(|cost| !sensible(cost)) {
-        found.problem(key("cost"), "must be a number from 0 up");
-    }
     for (prefix, cost) in operator.costs.iter() {
         let digits = address::normalise(prefix.as_bytes());
-        if digits.is_empty() || digits.len() > MAX_PREFIX || !address::is_digits(digits) {
+        if digits.is_empty() || digits.len() > MAX_DIGITS || !address::is_digits(digits) {
             let message =
-                format!("{prefix:?} must be up to {MAX_PREFIX} digits; write `cost` for the rest");
+                format!("{prefix:?} must be up to {MAX_DIGITS} digits; write `cost` for the rest");
             found.problem(key("costs"), message);
         }
         if !sensible(cost) {
@@ -73,8 +55,8 @@ pub(super) fn check_breaker(
     pause: Duration,
     found: &mut Findings,
 ) {
-    found.check_share(&format!("{base}.breaker_share"), share);
-    if failures > 0 || share > 0.0 {
-        found.check_positive(&format!("{base}.breaker_pause"), pause);
-    }
+    let is_used = failures > 0 || share > 0.0;
+    let key = format!("{base}.breaker_pause");
+    let fits = !(is_used && pause.is_zero());
+    found.require(&key, fits, "must be longer than \"0s\"");
 }
