@@ -59,28 +59,23 @@ pub fn resource_schema(kind: ResourceKind) -> ResourceSchema {
 
 /// The groups of a kind; keys that no group names come last, so that none is missing.
 fn grouped(kind: ResourceKind, order: &Json) -> Vec<SchemaGroup> {
-    let mut left: Vec<&str> = order
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Json::as_str)
+    let group = |title, fields: Vec<&str>| SchemaGroup {
+        title,
+        fields: fields.into_iter().map(str::to_owned).collect(),
+    };
+    let lines = groups::groups(kind).iter();
+    let titled = lines.filter_map(|line| line.split_once(": "));
+    let mut all: Vec<SchemaGroup> = titled
+        .map(|(title, fields)| group(title, fields.split(' ').collect()))
         .collect();
-    let mut all: Vec<SchemaGroup> = groups::groups(kind)
-        .iter()
-        .map(|(title, fields)| SchemaGroup {
-            title,
-            fields: fields.iter().map(|&field| field.to_owned()).collect(),
-        })
-        .collect();
-    left.retain(|name| {
+    let is_left = |name: &&str| {
         !all.iter()
-            .any(|group| group.fields.iter().any(|one| one == name))
-    });
+            .any(|one| one.fields.iter().any(|key| key == name))
+    };
+    let order = order.as_array().into_iter().flatten();
+    let left: Vec<&str> = order.filter_map(Json::as_str).filter(is_left).collect();
     if !left.is_empty() {
-        all.push(SchemaGroup {
-            title: "More",
-            fields: left.into_iter().map(str::to_owned).collect(),
-        });
+        all.push(group("More", left));
     }
     all
 }
