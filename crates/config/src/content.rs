@@ -8,7 +8,7 @@ use smsc_sms::{Language, convert};
 
 choice! {
     /// What data_coding 0, the default alphabet, means to a peer.
-    pub enum DefaultAlphabet {
+    pub enum DefaultAlphabet for convert::Alphabet {
         /// GSM 03.38, one septet per octet.
         Gsm = "gsm",
         /// GSM 03.38, eight septets in seven octets.
@@ -42,7 +42,7 @@ choice! {
 
 choice! {
     /// What happens to a character that a peer's default alphabet does not have.
-    pub enum UnrepresentableRule {
+    pub enum UnrepresentableRule for convert::SubstitutionPolicy {
         /// The whole text is sent in UCS-2.
         Ucs2 = "ucs2",
         /// The character is written with others, `é` as `e`; `?` where there is nothing alike.
@@ -75,34 +75,6 @@ section! {
         @at_least(1) reassembly_parts: u32 = 100_000,
         /// Most MiB of memory for parts that wait for the rest of their message, on one node.
         @at_least(1) reassembly_mib: u64 = 128,
-    }
-}
-
-// === impl Alphabet ===
-
-impl From<DefaultAlphabet> for convert::Alphabet {
-    fn from(alphabet: DefaultAlphabet) -> Self {
-        match alphabet {
-            DefaultAlphabet::Gsm => Self::Gsm,
-            DefaultAlphabet::GsmPacked => Self::GsmPacked,
-            DefaultAlphabet::Latin1 => Self::Latin1,
-            DefaultAlphabet::Ascii => Self::Ascii,
-            DefaultAlphabet::Utf8 => Self::Utf8,
-            DefaultAlphabet::Ucs2 => Self::Ucs2,
-        }
-    }
-}
-
-// === impl UnrepresentableRule ===
-
-impl From<UnrepresentableRule> for convert::SubstitutionPolicy {
-    fn from(policy: UnrepresentableRule) -> Self {
-        match policy {
-            UnrepresentableRule::Ucs2 => Self::Ucs2,
-            UnrepresentableRule::Transliterate => Self::Transliterate,
-            UnrepresentableRule::Replace => Self::Replace,
-            UnrepresentableRule::Refuse => Self::Refuse,
-        }
     }
 }
 

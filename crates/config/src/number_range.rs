@@ -16,7 +16,7 @@ pub(super) const MOST_DIGITS: u32 = 20;
 
 choice! {
     /// What the numbers of a range are.
-    pub enum NumberClass {
+    pub enum NumberClass for DestinationClass {
         /// Our own: of handsets of our core network, or of accounts.
         Local = "local",
         /// Those of a peer behind us.
@@ -124,16 +124,5 @@ impl NumberRange {
             ..RouteConfig::default()
         })
         .collect()
-    }
-}
-
-impl From<NumberClass> for DestinationClass {
-    fn from(class: NumberClass) -> Self {
-        match class {
-            NumberClass::Local => Self::Local,
-            NumberClass::Downstream => Self::Downstream,
-            NumberClass::ShortCode => Self::ShortCode,
-            NumberClass::Outside => Self::Outside,
-        }
     }
 }

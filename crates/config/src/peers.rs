@@ -26,7 +26,7 @@ use super::words::Words;
 use smsc_domain::callback::target::CallbackTarget;
 use smsc_domain::certificate::WantedCertificate;
 use smsc_domain::route::{Route as DomainRoute, RoutingStep, check_expression};
-use smsc_numbers::{Check, Country, NotACountry, Numbers};
+use smsc_numbers::{Country, NotACountry, Numbers};
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -495,12 +495,8 @@ impl Account {
 
     /// How it writes numbers over HTTP.
     pub fn numbers(&self) -> Numbers {
-        let check = match self.number_check {
-            NumberCheck::Any => Check::Any,
-            NumberCheck::Possible => Check::Possible,
-            NumberCheck::Valid => Check::Valid,
-        };
-        Numbers::new(self.country().and_then(Result::ok), check)
+        let country = self.country().and_then(Result::ok);
+        Numbers::new(country, self.number_check.into())
     }
 }
 

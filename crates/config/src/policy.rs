@@ -62,7 +62,7 @@ section! {
 
 choice! {
     /// Whose messages share the tokens of a limit.
-    pub enum LimitPer {
+    pub enum LimitPer for policy::Per {
         /// All that it is about share them.
         Rule = "rule",
         /// Each source address has its own.
@@ -98,18 +98,6 @@ pub struct CompiledPolicies {
     lists: HashMap<String, Arc<AddressSet>>,
     blocked_senders: Vec<Arc<AddressSet>>,
     blocked_destinations: Vec<Arc<AddressSet>>,
-}
-
-// === impl From ===
-
-impl From<LimitPer> for policy::Per {
-    fn from(per: LimitPer) -> Self {
-        match per {
-            LimitPer::Rule => Self::Rule,
-            LimitPer::Sender => Self::Sender,
-            LimitPer::Destination => Self::Destination,
-        }
-    }
 }
 
 // === impl CompiledPolicies ===

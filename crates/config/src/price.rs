@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use figment::value::Value;
-use serde_json::Value as Json;
-
 use super::setting::Leaf;
-use super::value::{quoted, table_of};
+use super::value::table_by_name;
 
 /// What is wrong with another one than [`is_currency`].
 pub(super) const NO_CURRENCY: &str = "must be 1 to 16 letters and digits, such as \"EUR\"";
@@ -31,40 +28,9 @@ impl PriceList {
     }
 }
 
-impl Leaf for PriceList {
-    const EXAMPLE: &'static str = "{ default = 1, 44 = 2, 4477 = 3 }";
-
-    fn kind() -> String {
-        "a table of whole numbers by prefix".to_owned()
-    }
-
-    fn schema() -> Json {
-        table_of(<u32 as Leaf>::schema())
-    }
-
-    fn parse(value: &Value) -> Option<Self> {
-        value
-            .as_dict()?
-            .iter()
-            .map(|(prefix, price)| Some((prefix.clone(), <u32 as Leaf>::parse(price)?)))
-            .collect::<Option<_>>()
-            .map(Self)
-    }
-
-    fn show(&self) -> String {
-        let price = |(prefix, price): (&String, &u32)| format!("{} = {price}", quoted(prefix));
-        if self.0.is_empty() {
-            "{}".to_owned()
-        } else {
-            let prices: Vec<String> = self.0.iter().map(price).collect();
-            format!("{{ {} }}", prices.join(", "))
-        }
-    }
-
-    fn json(&self) -> Json {
-        self.0
-            .iter()
-            .map(|(prefix, price)| (prefix.clone(), Json::from(*price)))
-            .collect()
-    }
-}
+table_by_name!(
+    PriceList of u32,
+    "a table of whole numbers by prefix",
+    "{ default = 1, 44 = 2, 4477 = 3 }",
+    <u32 as Leaf>::parse
+);

@@ -202,8 +202,29 @@ macro_rules! written {
     };
 }
 
-/// Declares a choice between words.
+/// Declares a choice between words; `for` an enumeration of the domain with the same names, which it becomes by `into`.
 macro_rules! choice {
+    (
+        $(#[$attribute:meta])+
+        pub enum $name:ident for $domain:path {
+            $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal ),+ $(,)?
+        }
+    ) => {
+        $crate::section::choice! {
+            $(#[$attribute])+
+            pub enum $name {
+                $( $(#[doc = $doc])+ $variant = $word ),+
+            }
+        }
+
+        impl From<$name> for $domain {
+            fn from(word: $name) -> Self {
+                match word {
+                    $( $name::$variant => Self::$variant, )+
+                }
+            }
+        }
+    };
     (
         $(#[$attribute:meta])+
         pub enum $name:ident {

@@ -375,7 +375,7 @@ impl ValidityConfig {
 
 choice! {
     /// What a command_status means for the next attempt.
-    pub enum RetryClass {
+    pub enum RetryClass for RefusalClass {
         /// Try again later.
         Temporary = "temporary",
         /// Never again: REJECTED.
@@ -486,11 +486,7 @@ impl RetryClass {
 
     /// As the domain has it.
     pub fn class(self) -> RefusalClass {
-        match self {
-            Self::Temporary => RefusalClass::Temporary,
-            Self::Permanent => RefusalClass::Permanent,
-            Self::Throttled => RefusalClass::Throttled,
-        }
+        self.into()
     }
 }
 

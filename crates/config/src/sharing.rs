@@ -3,18 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use figment::value::Value;
-use serde_json::Value as Json;
-
 use super::section::choice;
 use super::setting::Leaf;
-use super::value::{quoted, table_of};
+use super::value::table_by_name;
 use smsc_domain::cost::TargetTariff;
 use smsc_domain::route;
 
 choice! {
     /// Who of a step gets a message.
-    pub enum StepSharing {
+    pub enum StepSharing for route::Sharing {
         /// Each its part.
         Weight = "weight",
         /// Who has least to do for what it can take: waiting and unanswered messages for each of its `rate`, or of its windows. Equals share by weight.
@@ -27,18 +24,6 @@ choice! {
 /// Costs by destination prefix.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Costs(BTreeMap<String, f64>);
-
-// === impl Sharing ===
-
-impl From<StepSharing> for route::Sharing {
-    fn from(sharing: StepSharing) -> Self {
-        match sharing {
-            StepSharing::Weight => Self::Weight,
-            StepSharing::LeastBusy => Self::LeastBusy,
-            StepSharing::LeastCost => Self::LeastCost,
-        }
-    }
-}
 
 // === impl Costs ===
 
@@ -58,40 +43,9 @@ impl Costs {
     }
 }
 
-impl Leaf for Costs {
-    const EXAMPLE: &'static str = "{ \"44\" = 3, \"4477\" = 2.5 }";
-
-    fn kind() -> String {
-        "a table of prefixes with numbers".to_owned()
-    }
-
-    fn schema() -> Json {
-        table_of(<f64 as Leaf>::schema())
-    }
-
-    fn parse(value: &Value) -> Option<Self> {
-        value
-            .as_dict()?
-            .iter()
-            .map(|(prefix, cost)| Some((prefix.clone(), <f64 as Leaf>::parse(cost)?)))
-            .collect::<Option<_>>()
-            .map(Self)
-    }
-
-    fn show(&self) -> String {
-        let costs: Vec<String> = self
-            .iter()
-            .map(|(prefix, cost)| format!("{} = {cost}", quoted(prefix)))
-            .collect();
-        if costs.is_empty() {
-            "{}".to_owned()
-        } else {
-            format!("{{ {} }}", costs.join(", "))
-        }
-    }
-
-    fn json(&self) -> Json {
-        let cost = |(prefix, cost): (&str, f64)| (prefix.to_owned(), Json::from(cost));
-        self.iter().map(cost).collect()
-    }
-}
+table_by_name!(
+    Costs of f64,
+    "a table of prefixes with numbers",
+    "{ \"44\" = 3, \"4477\" = 2.5 }",
+    <f64 as Leaf>::parse
+);

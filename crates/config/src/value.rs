@@ -9,7 +9,7 @@ use figment::value::Value;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value as Json, json};
 
-use super::setting::{Leaf, Setting};
+use super::setting::Leaf;
 use smsc_domain::command_status;
 use smsc_domain::route::{RoutingStep, TargetShare};
 
@@ -35,6 +35,52 @@ pub(super) fn quoted(text: &str) -> String {
 pub(super) fn table_of(values: Json) -> Json {
     json!({ "type": "object", "additionalProperties": values })
 }
+
+/// Makes a value of a map whose keys people choose: what its values are, what it is called, an example, and how a value
+/// is read.
+macro_rules! table_by_name {
+    ($Table:ident of $One:ty, $kind:literal, $example:literal, $parse:expr) => {
+        impl $crate::setting::Leaf for $Table {
+            const EXAMPLE: &'static str = $example;
+
+            fn kind() -> String {
+                $kind.to_owned()
+            }
+
+            fn schema() -> serde_json::Value {
+                $crate::value::table_of(<$One as $crate::setting::Setting>::schema())
+            }
+
+            fn parse(value: &figment::value::Value) -> Option<Self> {
+                let parse: fn(&figment::value::Value) -> Option<$One> = $parse;
+                let pairs = value.as_dict()?.iter();
+                let read = pairs.map(|(key, one)| Some((key.clone(), parse(one)?)));
+                read.collect::<Option<_>>().map(Self)
+            }
+
+            fn show(&self) -> String {
+                let pair = |(key, one): (&String, &$One)| {
+                    let one = <$One as $crate::setting::Setting>::show(one);
+                    format!("{} = {one}", $crate::value::quoted(key))
+                };
+                let pairs: Vec<String> = self.0.iter().map(pair).collect();
+                if pairs.is_empty() {
+                    "{}".to_owned()
+                } else {
+                    format!("{{ {} }}", pairs.join(", "))
+                }
+            }
+
+            fn json(&self) -> serde_json::Value {
+                let pairs = self.0.iter();
+                pairs
+                    .map(|(key, one)| (key.clone(), serde_json::Value::from(<$One>::clone(one))))
+                    .collect()
+            }
+        }
+    };
+}
+pub(super) use table_by_name;
 
 macro_rules! whole_numbers {
     ($($number:ty),+) => { $(
@@ -430,53 +476,15 @@ impl DistributionLists {
     }
 }
 
-impl Leaf for DistributionLists {
-    const EXAMPLE: &'static str = "{ name = [\"447700900001\", \"447700900002\"] }";
-
-    fn kind() -> String {
-        "a table of lists of text".to_owned()
+table_by_name!(
+    DistributionLists of Vec<String>,
+    "a table of lists of text",
+    "{ name = [\"447700900001\", \"447700900002\"] }",
+    |members| {
+        let members = members.as_array()?.iter();
+        members.map(<String as Leaf>::parse).collect()
     }
-
-    fn schema() -> Json {
-        table_of(<Vec<String> as Setting>::schema())
-    }
-
-    fn parse(value: &Value) -> Option<Self> {
-        let list = |members: &Value| {
-            let members = members.as_array()?.iter();
-            members
-                .map(|member| member.as_str().map(str::to_owned))
-                .collect::<Option<Vec<_>>>()
-        };
-        value
-            .as_dict()?
-            .iter()
-            .map(|(name, members)| Some((name.clone(), list(members)?)))
-            .collect::<Option<_>>()
-            .map(Self)
-    }
-
-    fn show(&self) -> String {
-        let list = |(name, members): (&String, &Vec<String>)| {
-            let members: Vec<String> = members.iter().map(|member| quoted(member)).collect();
-            format!("{} = [{}]", quoted(name), members.join(", "))
-        };
-        if self.0.is_empty() {
-            "{}".to_owned()
-        } else {
-            let lists: Vec<String> = self.0.iter().map(list).collect();
-            format!("{{ {} }}", lists.join(", "))
-        }
-    }
-
-    fn json(&self) -> Json {
-        let list = |(name, members): (&String, &Vec<String>)| {
-            let members: Vec<Json> = members.iter().map(|one| Json::from(one.as_str())).collect();
-            (name.clone(), Json::from(members))
-        };
-        self.0.iter().map(list).collect()
-    }
-}
+);
 
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use figment::value::Value;
-use serde_json::Value as Json;
-
 use super::setting::Leaf;
-use super::value::{quoted, table_of};
+use super::value::table_by_name;
 use super::{OperatorConfig, RetryClass};
 use smsc_domain::command_status::{self, RefusalClass};
 use smsc_domain::receipt_states::ReceiptStates;
@@ -48,44 +45,12 @@ impl FromIterator<(String, String)> for Words {
     }
 }
 
-impl Leaf for Words {
-    const EXAMPLE: &'static str = "{ \"key\" = \"word\" }";
-
-    fn kind() -> String {
-        "a table of text".to_owned()
-    }
-
-    fn schema() -> Json {
-        table_of(<String as Leaf>::schema())
-    }
-
-    fn parse(value: &Value) -> Option<Self> {
-        value
-            .as_dict()?
-            .iter()
-            .map(|(key, word)| Some((key.clone(), word.as_str()?.to_owned())))
-            .collect::<Option<_>>()
-            .map(Self)
-    }
-
-    fn show(&self) -> String {
-        let pairs: Vec<String> = self
-            .iter()
-            .map(|(key, word)| format!("{} = {}", quoted(key), quoted(word)))
-            .collect();
-        if pairs.is_empty() {
-            "{}".to_owned()
-        } else {
-            format!("{{ {} }}", pairs.join(", "))
-        }
-    }
-
-    fn json(&self) -> Json {
-        self.iter()
-            .map(|(key, word)| (key.to_owned(), Json::from(word)))
-            .collect()
-    }
-}
+table_by_name!(
+    Words of String,
+    "a table of text",
+    "{ \"key\" = \"word\" }",
+    <String as Leaf>::parse
+);
 
 /// The classes of statuses that a table names, the narrowest range first.
 pub(super) fn classes_of(words: &Words) -> Vec<(RangeInclusive<u32>, RefusalClass)> {

@@ -1,5 +1,7 @@
 //! What an account may submit.
 
+use smsc_numbers::Check;
+
 use crate::section::choice;
 
 choice! {
@@ -14,7 +16,7 @@ choice! {
 
 choice! {
     /// Which numbers are taken.
-    pub enum NumberCheck {
+    pub enum NumberCheck for Check {
         /// All of 3 to 20 digits; test networks have numbers that no numbering plan knows.
         Any = "any",
         /// Those of a country that has numbers of this length.
