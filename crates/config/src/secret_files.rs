@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::Config;
 use super::problem::ConfigProblem;
 use super::sealing::{Keyring, SecretsConfig};
+use super::{Account, Config};
 use smsc_domain::account;
 use smsc_host::files;
 
@@ -128,80 +128,49 @@ fn read_into<'c>(
     None
 }
 
+/// Those of these keys, each with the key of its file, that have a file.
+macro_rules! given_in_files {
+    ($config:ident: $( $($key:ident).+ in $($file:ident).+ ),+ $(,)?) => {{
+        let mut found = Vec::new();
+        $(
+            if let Some(file) = $config.$($file).+.as_deref() {
+                let key = [$( stringify!($file) ),+].join(".");
+                found.push(FromFile {
+                    key: key.clone(),
+                    place: key,
+                    file,
+                    secret: SecretSlot::Perhaps(&mut $config.$($key).+),
+                });
+            }
+        )+
+        found
+    }};
+}
+
 /// Secrets of the node itself.
 fn of_node(config: &mut Config) -> Vec<FromFile<'_>> {
-    let http = &mut config.http;
-    let (redis, archive) = (&mut config.redis, &mut config.archive);
-    let (resolver, imsi) = (&mut config.resolver, &mut config.imsi);
-    let connector = &mut config.compat.smpp_connector;
-    let sealing = &mut config.secrets;
-    let all: [(&str, &Option<PathBuf>, &mut Option<SecretString>); 8] = [
-        (
-            "http.admin_token_file",
-            &http.admin_token_file,
-            &mut http.admin_token,
-        ),
-        (
-            "http.oidc.client_secret_file",
-            &http.oidc.client_secret_file,
-            &mut http.oidc.client_secret,
-        ),
-        ("redis.url_file", &redis.url_file, &mut redis.url),
-        (
-            "archive.database_url_file",
-            &archive.database_url_file,
-            &mut archive.database_url,
-        ),
-        (
-            "resolver.token_file",
-            &resolver.token_file,
-            &mut resolver.token,
-        ),
-        ("imsi.token_file", &imsi.token_file, &mut imsi.token),
-        (
-            "compat.smpp_connector.management_token_file",
-            &connector.management_token_file,
-            &mut connector.management_token,
-        ),
-        ("secrets.key_file", &sealing.key_file, &mut sealing.key),
-    ];
-    let named = all.into_iter().filter_map(|(key, file, secret)| {
-        Some(FromFile {
-            key: key.to_owned(),
-            place: key.to_owned(),
-            file: file.as_deref()?,
-            secret: SecretSlot::Perhaps(secret),
-        })
-    });
-    named.collect()
+    given_in_files!(config:
+        http.admin_token in http.admin_token_file,
+        http.oidc.client_secret in http.oidc.client_secret_file,
+        redis.url in redis.url_file,
+        archive.database_url in archive.database_url_file,
+        resolver.token in resolver.token_file,
+        imsi.token in imsi.token_file,
+        compat.smpp_connector.management_token in compat.smpp_connector.management_token_file,
+        secrets.key in secrets.key_file,
+    )
 }
 
 /// Passwords of accounts and operators.
 fn of_peers(config: &mut Config) -> Vec<FromFile<'_>> {
     let mut found = Vec::new();
     for (index, account) in config.account.iter_mut().enumerate() {
-        let all: [(&str, &Option<PathBuf>, &mut SecretString); 4] = [
-            ("password", &account.password_file, &mut account.password),
-            (
-                "password_next",
-                &account.password_next_file,
-                &mut account.password_next,
-            ),
-            (
-                "carrier_secret",
-                &account.carrier_secret_file,
-                &mut account.carrier_secret,
-            ),
-            (
-                "carrier_secret_next",
-                &account.carrier_secret_next_file,
-                &mut account.carrier_secret_next,
-            ),
-        ];
-        found.extend(all.into_iter().filter_map(|(name, file, secret)| {
+        let system_id = account.system_id.clone();
+        let all = account.secrets_in_files().into_iter();
+        found.extend(all.filter_map(|(name, file, secret)| {
             Some(FromFile {
                 key: format!("account[{index}].{name}_file"),
-                place: format!("account {}, {name}", account.system_id),
+                place: format!("account {system_id}, {name}"),
                 file: file.as_deref()?,
                 secret: SecretSlot::Always(secret),
             })
@@ -246,6 +215,27 @@ fn check(key: &str, secret: SecretString) -> Result<SecretString, String> {
         Err("it starts like an argon2id hash but is none".to_owned())
     } else {
         Ok(secret)
+    }
+}
+
+// === impl Account ===
+
+impl Account {
+    /// The secrets that may stand in files, each with its key and its file.
+    pub(super) fn secrets_in_files(
+        &mut self,
+    ) -> [(&'static str, &Option<PathBuf>, &mut SecretString); 4] {
+        let (next, carrier) = ("password_next", "carrier_secret");
+        [
+            ("password", &self.password_file, &mut self.password),
+            (next, &self.password_next_file, &mut self.password_next),
+            (carrier, &self.carrier_secret_file, &mut self.carrier_secret),
+            (
+                "carrier_secret_next",
+                &self.carrier_secret_next_file,
+                &mut self.carrier_secret_next,
+            ),
+        ]
     }
 }
 

@@ -61,12 +61,7 @@ pub(super) fn one_of(given: &Json, key: &str, from_file: bool) -> Result<(), Vec
 
 pub(super) fn account_body(one: &Account) -> String {
     let mut one = one.clone();
-    for (file, secret) in [
-        (&one.password_file, &mut one.password),
-        (&one.password_next_file, &mut one.password_next),
-        (&one.carrier_secret_file, &mut one.carrier_secret),
-        (&one.carrier_secret_next_file, &mut one.carrier_secret_next),
-    ] {
+    for (_, file, secret) in one.secrets_in_files() {
         if file.is_some() {
             *secret = SecretString::default();
         }
@@ -77,7 +72,7 @@ pub(super) fn account_body(one: &Account) -> String {
 pub(super) fn operator_body(one: &OperatorConfig) -> String {
     let mut one = one.clone();
     if one.password_file.is_some() {
-        one.password = OperatorConfig::default().password;
+        one.password = SecretString::default();
     }
     kept(&one)
 }
