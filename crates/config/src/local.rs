@@ -8,7 +8,7 @@ use figment::value::Value;
 
 use super::section::section;
 use super::setting::Leaf;
-use super::value::quoted;
+use super::value::{quoted, stands_for};
 use super::words::Words;
 
 /// Permissions of a file, which people write as text in octal.
@@ -84,17 +84,7 @@ fn key_of(table: &Words, uid: u32, names: impl FnOnce() -> Vec<String>) -> Optio
 
 // === Octal ===
 
-impl From<Octal> for u32 {
-    fn from(octal: Octal) -> Self {
-        octal.0
-    }
-}
-
-impl From<u32> for Octal {
-    fn from(number: u32) -> Self {
-        Self(number)
-    }
-}
+stands_for!(Octal, u32);
 
 impl Leaf for Octal {
     const EXAMPLE: &'static str = "\"0600\" or \"0660\", in quotes";

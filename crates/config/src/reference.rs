@@ -9,14 +9,7 @@ const INTRODUCTION: &str = include_str!("introduction.md");
 /// Every key, in the order of the structs.
 pub fn reference() -> Vec<ReferenceEntry> {
     let mut entries = Vec::new();
-    let head = ReferenceEntry {
-        key: String::new(),
-        kind: String::new(),
-        default: String::new(),
-        doc: String::new(),
-        required: false,
-        shape: EntryShape::Table,
-    };
+    let head = ReferenceEntry::new(String::new(), String::new(), false);
     Config::default().describe(head, &mut entries);
     entries
 }
@@ -27,19 +20,9 @@ pub fn markdown() -> String {
     let mut page = format!("{INTRODUCTION}\n## Top level\n{HEADER}");
     for entry in reference() {
         match entry.shape {
-            EntryShape::Table => {
-                page.push_str(&format!(
-                    "\n## `[{}]`\n\n{}\n{HEADER}",
-                    plain(&entry.key),
-                    entry.doc
-                ));
-            }
-            EntryShape::Tables => {
-                page.push_str(&format!(
-                    "\n## `[[{}]]`\n\n{}\n{HEADER}",
-                    plain(&entry.key),
-                    entry.doc
-                ));
+            EntryShape::Table | EntryShape::Tables => {
+                let head = head_of(&entry);
+                page.push_str(&format!("\n## `{head}`\n\n{}\n{HEADER}", entry.doc));
             }
             EntryShape::Value => {
                 let default = match (entry.required, entry.default.as_str()) {
@@ -66,15 +49,10 @@ pub fn annotated_toml() -> String {
     for entry in reference() {
         text.push('\n');
         match entry.shape {
-            EntryShape::Table => {
-                in_list = entry.key.contains("[]");
+            shape @ (EntryShape::Table | EntryShape::Tables) => {
+                in_list = shape == EntryShape::Tables || entry.key.contains("[]");
                 let mark = if in_list { "# " } else { "" };
-                let name = plain(&entry.key);
-                text.push_str(&format!("# {}\n{mark}[{name}]\n", entry.doc));
-            }
-            EntryShape::Tables => {
-                in_list = true;
-                text.push_str(&format!("# {}\n# [[{}]]\n", entry.doc, plain(&entry.key)));
+                text.push_str(&format!("# {}\n{mark}{}\n", entry.doc, head_of(&entry)));
             }
             EntryShape::Value => {
                 let name = last(&entry.key);
@@ -96,9 +74,13 @@ pub fn annotated_toml() -> String {
     text
 }
 
-/// The key as in a TOML header: without the marks of lists.
-fn plain(key: &str) -> String {
-    key.replace("[]", "")
+/// The head of a table in TOML, whose key has no marks of lists.
+fn head_of(entry: &ReferenceEntry) -> String {
+    let name = entry.key.replace("[]", "");
+    match entry.shape {
+        EntryShape::Tables => format!("[[{name}]]"),
+        EntryShape::Table | EntryShape::Value => format!("[{name}]"),
+    }
 }
 
 fn last(key: &str) -> &str {

@@ -160,14 +160,11 @@ macro_rules! section {
                     type Written = $crate::section::written!($kept $(, $written)?);
                     let marks: &[$crate::mark::MarkWords] =
                         &[$( $crate::mark::$mark::<$kept>($( $($argument),+ )?).words ),*];
-                    let entry = ReferenceEntry {
-                        key: join(&key, stringify!($field)),
-                        kind: String::new(),
-                        default: String::new(),
-                        doc: $crate::mark::doc_of(&[$( $doc ),+], marks),
-                        required: $crate::mark::is_required(marks),
-                        shape: EntryShape::Value,
-                    };
+                    let entry = ReferenceEntry::new(
+                        join(&key, stringify!($field)),
+                        $crate::mark::doc_of(&[$( $doc ),+], marks),
+                        $crate::mark::is_required(marks),
+                    );
                     let list = if <Written as Setting>::TABLE { &mut tables } else { &mut *out };
                     <Written as Setting>::describe(&Written::from(self.$field.clone()), entry, list);
                 })+
@@ -176,14 +173,8 @@ macro_rules! section {
 
             fn describe_new(key: &str, out: &mut Vec<$crate::setting::ReferenceEntry>) {
                 let mut own = Vec::new();
-                let head = $crate::setting::ReferenceEntry {
-                    key: key.to_owned(),
-                    kind: String::new(),
-                    default: String::new(),
-                    doc: String::new(),
-                    required: false,
-                    shape: $crate::setting::EntryShape::Table,
-                };
+                let head =
+                    $crate::setting::ReferenceEntry::new(key.to_owned(), String::new(), false);
                 Self::default().describe(head, &mut own);
                 // The head of a list of tables is already there.
                 out.extend(own.into_iter().skip(1));

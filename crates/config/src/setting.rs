@@ -134,6 +134,22 @@ pub(super) struct SettingReader<'a> {
 /// Name of the environment as a source of values.
 pub(super) const ENVIRONMENT: &str = "environment";
 
+// === impl ReferenceEntry ===
+
+impl ReferenceEntry {
+    /// The entry of a key; what stands there adds what it is.
+    pub(super) fn new(key: String, doc: String, required: bool) -> Self {
+        Self {
+            key,
+            kind: String::new(),
+            default: String::new(),
+            doc,
+            required,
+            shape: EntryShape::Value,
+        }
+    }
+}
+
 // === impl Write ===
 
 impl Write {

@@ -36,6 +36,24 @@ pub(super) fn table_of(values: Json) -> Json {
     json!({ "type": "object", "additionalProperties": values })
 }
 
+/// Makes a form in which a number is written from the number, and back.
+macro_rules! stands_for {
+    ($Written:ident, $kept:ty) => {
+        impl From<$Written> for $kept {
+            fn from(written: $Written) -> Self {
+                written.0
+            }
+        }
+
+        impl From<$kept> for $Written {
+            fn from(kept: $kept) -> Self {
+                Self(kept)
+            }
+        }
+    };
+}
+pub(super) use stands_for;
+
 /// Makes a value of a map whose keys people choose: what its values are, what it is called, an example, and how a value
 /// is read.
 macro_rules! table_by_name {
@@ -333,17 +351,7 @@ pub fn show_duration(duration: Duration) -> String {
 
 // === Status ===
 
-impl From<Status> for u32 {
-    fn from(status: Status) -> Self {
-        status.0
-    }
-}
-
-impl From<u32> for Status {
-    fn from(status: u32) -> Self {
-        Self(status)
-    }
-}
+stands_for!(Status, u32);
 
 impl Leaf for Status {
     const EXAMPLE: &'static str = "\"ESME_RTHROTTLED\", 0x58 or 88";
@@ -373,17 +381,7 @@ impl Leaf for Status {
 
 // === Hex ===
 
-impl From<Hex> for u8 {
-    fn from(hex: Hex) -> Self {
-        hex.0
-    }
-}
-
-impl From<u8> for Hex {
-    fn from(number: u8) -> Self {
-        Self(number)
-    }
-}
+stands_for!(Hex, u8);
 
 impl Leaf for Hex {
     const EXAMPLE: &'static str = "0x34 or 52, without quotes";
