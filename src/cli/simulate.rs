@@ -5,7 +5,6 @@
 //! of its counters when it ends, and a line a second with `--verbose`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -16,7 +15,7 @@ use crate::gateway::{GatewayOptions, GatewayProtocol, SimulatedGateway};
 use crate::gsm_core::{GsmCore, GsmCoreOptions};
 use crate::simulator::message_id::MessageIdNotations;
 use crate::simulator::{
-    Delay, MoOptions, Profile, ReceiptBehaviour, Simulator, SimulatorCounters, SimulatorOptions,
+    CounterSnapshot, Delay, MoOptions, Profile, ReceiptBehaviour, Simulator, SimulatorOptions,
 };
 use crate::smpp::CommandStatus;
 
@@ -126,14 +125,7 @@ pub fn run(args: SimulateArgs) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let verbose = args.verbose;
-    match args.protocol {
-        SimulatedProtocol::Smpp => runtime.block_on(serve(options(args)?, verbose)),
-        SimulatedProtocol::Cmpp => runtime.block_on(serve_gateway(GatewayProtocol::Cmpp, args)),
-        SimulatedProtocol::Smgp => runtime.block_on(serve_gateway(GatewayProtocol::Smgp, args)),
-        SimulatedProtocol::Sgip => runtime.block_on(serve_gateway(GatewayProtocol::Sgip, args)),
-        SimulatedProtocol::Gsup => runtime.block_on(serve_gsup(gsup_options(args)?, verbose)),
-    }
+    runtime.block_on(play(args))
 }
 
 /// What is played.
@@ -146,98 +138,100 @@ enum SimulatedProtocol {
     Gsup,
 }
 
-fn gateway_options(
-    protocol: GatewayProtocol,
-    args: SimulateArgs,
-) -> anyhow::Result<GatewayOptions> {
-    check_mo(&args)?;
-    Ok(GatewayOptions {
-        protocol,
-        mo: mo(&args),
-        listen: args.listen,
-        system_id: args.system_id,
-        password: args.password,
-        latency: args.latency.unwrap_or_default(),
-        throttle_percent: args.throttle_percent.unwrap_or_default(),
-        reject_percent: args.reject_percent.unwrap_or_default(),
-        reject_status: args.reject_status,
-        silent_percent: args.silent_percent.unwrap_or_default(),
-        receipts: args.receipts,
-        fail_percent: args.fail_percent,
-        receipt_delay: args.receipt_delay,
-        window: args.window,
-        bring_to: args.bring_to,
-        journal: args.journal,
-    })
-}
-
-async fn serve_gateway(protocol: GatewayProtocol, args: SimulateArgs) -> anyhow::Result<()> {
-    let verbose = args.verbose;
-    let options = gateway_options(protocol, args)?;
-    let listen = options.listen.clone();
-    let gateway = SimulatedGateway::bind(options).await.with_context(|| {
-        format!("cannot start on {listen}; is the port in use? choose another with --listen")
-    })?;
+/// Starts what is to be played, and lets it run.
+async fn play(args: SimulateArgs) -> anyhow::Result<()> {
+    let (protocol, verbose, reject_cause) = (args.protocol, args.verbose, args.reject_cause);
+    let bring_to = args.bring_to.clone();
+    let like = options(args)?;
+    let place = match &like.journal {
+        Some(journal) => format!("{} with journal {}", like.listen, journal.display()),
+        None => like.listen.clone(),
+    };
+    let taken =
+        || format!("cannot start on {place}; is the port in use? choose another with --listen");
+    let gateway = match protocol {
+        SimulatedProtocol::Smpp => {
+            let simulator = Simulator::bind(like).await.with_context(taken)?;
+            eprintln!("simulated operator listens on {}", simulator.local_addr());
+            let counters = simulator.counters();
+            let mut before = counters.snapshot();
+            let line = || {
+                let now = counters.snapshot();
+                let line = rates(&before, &now);
+                before = now;
+                line
+            };
+            until_stopped(simulator.run(), line, verbose).await?;
+            return print_line(counters.snapshot().to_string().trim_end());
+        }
+        SimulatedProtocol::Gsup => {
+            let options = GsmCoreOptions {
+                like,
+                reject_cause,
+                keep: false,
+            };
+            let core = GsmCore::bind(options).await.with_context(taken)?;
+            eprintln!("simulated GSM core listens on {}", core.local_addr());
+            let phones = core.phones();
+            let counts = || {
+                let (taken, refused) = phones.counts();
+                let busy = phones.overlaps();
+                format!("delivered {taken}, not delivered {refused}, while busy {busy}")
+            };
+            until_stopped(core.run(), counts, verbose).await?;
+            return print_line(&counts());
+        }
+        SimulatedProtocol::Cmpp => GatewayProtocol::Cmpp,
+        SimulatedProtocol::Smgp => GatewayProtocol::Smgp,
+        SimulatedProtocol::Sgip => GatewayProtocol::Sgip,
+    };
+    let options = GatewayOptions {
+        protocol: gateway,
+        like,
+        bring_to,
+    };
+    let gateway = SimulatedGateway::bind(options).await.with_context(taken)?;
     eprintln!("simulated gateway listens on {}", gateway.local_addr());
     let counts = gateway.counts();
-    tokio::select! {
-        () = gateway.run() => {}
-        printed = print_counts(&counts), if verbose => printed?,
-        stopped = stop_signal() => stopped?,
-    }
+    until_stopped(gateway.run(), &counts, verbose).await?;
     print_line(&counts())
 }
 
-fn gsup_options(args: SimulateArgs) -> anyhow::Result<GsmCoreOptions> {
-    check_mo(&args)?;
-    Ok(GsmCoreOptions {
-        mo: mo(&args),
-        listen: args.listen,
-        latency: args.latency.unwrap_or_default(),
-        silent_percent: args.silent_percent.unwrap_or_default(),
-        reject_percent: args.reject_percent.unwrap_or_default(),
-        reject_cause: args.reject_cause,
-        keep: false,
-        journal: args.journal,
-    })
-}
-
-async fn serve_gsup(options: GsmCoreOptions, verbose: bool) -> anyhow::Result<()> {
-    let listen = options.listen.clone();
-    let core = GsmCore::bind(options).await.with_context(|| {
-        format!("cannot start on {listen}; is the port in use? choose another with --listen")
-    })?;
-    eprintln!("simulated GSM core listens on {}", core.local_addr());
-    let phones = core.phones();
-    let counts = || {
-        let (taken, refused) = phones.counts();
-        let busy = phones.overlaps();
-        format!("delivered {taken}, not delivered {refused}, while busy {busy}")
-    };
+/// Runs until it is stopped, and prints a line every second if that is wished.
+async fn until_stopped(
+    running: impl Future<Output = ()>,
+    line: impl FnMut() -> String,
+    verbose: bool,
+) -> anyhow::Result<()> {
     tokio::select! {
-        () = core.run() => {}
-        printed = print_counts(&counts), if verbose => printed?,
+        () = running => {}
+        printed = print_lines(line), if verbose => printed?,
         stopped = stop_signal() => stopped?,
     }
-    print_line(&counts())
+    Ok(())
 }
 
 /// Until their reader is gone.
-async fn print_counts(counts: &impl Fn() -> String) -> anyhow::Result<()> {
+async fn print_lines(mut line: impl FnMut() -> String) -> anyhow::Result<()> {
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    second.tick().await;
     loop {
         second.tick().await;
-        print_line(&counts())?;
+        print_line(&line())?;
     }
 }
 
-/// Numbers that SMPP and GSM carry.
-fn check_mo(args: &SimulateArgs) -> anyhow::Result<()> {
-    if args.mo_to.as_ref().is_some_and(|number| number.len() > 20) {
-        bail!("--mo-to has more than 20 digits; SMPP carries 20 at most");
-    }
-    Ok(())
+/// What happened between two looks at the counters, a second apart.
+fn rates(before: &CounterSnapshot, now: &CounterSnapshot) -> String {
+    format!(
+        "accepted {}/s, throttled {}/s, rejected {}/s, receipts {}/s, parked {}",
+        now.accepted - before.accepted,
+        now.throttled - before.throttled,
+        now.rejected - before.rejected,
+        now.receipts_acknowledged - before.receipts_acknowledged,
+        now.receipts_parked,
+    )
 }
 
 /// The mobile-originated messages that are asked for.
@@ -251,19 +245,28 @@ fn mo(args: &SimulateArgs) -> Option<MoOptions> {
 }
 
 fn options(args: SimulateArgs) -> anyhow::Result<SimulatorOptions> {
-    check_mo(&args)?;
+    // What SMPP and GSM carry.
+    if args.mo_to.as_ref().is_some_and(|number| number.len() > 20) {
+        bail!("--mo-to has more than 20 digits; SMPP carries 20 at most");
+    }
+    // Only an operator has all moods.
+    let (profile, throttle_percent) = match args.protocol {
+        SimulatedProtocol::Smpp => (args.profile, args.throttle_percent),
+        SimulatedProtocol::Gsup => (Profile::Healthy, None),
+        _ => (Profile::Healthy, args.throttle_percent),
+    };
     let preset = SimulatorOptions {
         rate: args.rate,
         ..SimulatorOptions::default()
     }
-    .profile(args.profile);
+    .profile(profile);
     let mo = mo(&args);
     Ok(SimulatorOptions {
         listen: args.listen,
         system_id: args.system_id,
         password: args.password,
         latency: args.latency.unwrap_or(preset.latency),
-        throttle_percent: args.throttle_percent.unwrap_or(preset.throttle_percent),
+        throttle_percent: throttle_percent.unwrap_or(preset.throttle_percent),
         reject_percent: args.reject_percent.unwrap_or(preset.reject_percent),
         reject_status: args.reject_status,
         silent_percent: args.silent_percent.unwrap_or(preset.silent_percent),
@@ -281,47 +284,6 @@ fn options(args: SimulateArgs) -> anyhow::Result<SimulatorOptions> {
         journal: args.journal,
         ..preset
     })
-}
-
-async fn serve(options: SimulatorOptions, verbose: bool) -> anyhow::Result<()> {
-    let listen = options.listen.clone();
-    let journal = options.journal.clone();
-    let simulator = Simulator::bind(options).await.with_context(|| {
-        let journal = journal.map(|path| format!(" with journal {}", path.display()));
-        let journal = journal.unwrap_or_default();
-        format!(
-            "cannot start on {listen}{journal}; is the port in use? choose another with --listen"
-        )
-    })?;
-    eprintln!("simulated operator listens on {}", simulator.local_addr());
-    let counters = simulator.counters();
-    tokio::select! {
-        () = simulator.run() => {}
-        printed = print_lines(counters.clone()), if verbose => printed?,
-        stopped = stop_signal() => stopped?,
-    }
-    print_line(counters.snapshot().to_string().trim_end())
-}
-
-/// Until their reader is gone.
-async fn print_lines(counters: Arc<SimulatorCounters>) -> anyhow::Result<()> {
-    let mut second = interval(Duration::from_secs(1));
-    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    second.tick().await;
-    let mut before = counters.snapshot();
-    loop {
-        second.tick().await;
-        let now = counters.snapshot();
-        print_line(&format!(
-            "accepted {}/s, throttled {}/s, rejected {}/s, receipts {}/s, parked {}",
-            now.accepted - before.accepted,
-            now.throttled - before.throttled,
-            now.rejected - before.rejected,
-            now.receipts_acknowledged - before.receipts_acknowledged,
-            now.receipts_parked,
-        ))?;
-        before = now;
-    }
 }
 
 /// Returns on Ctrl-C or SIGTERM.

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use smsc::gsm_core::{Arrived, GsmCore, GsmCoreOptions, Phone, Phones};
-use smsc::simulator::Delay;
+use smsc::simulator::{Delay, SimulatorOptions};
 use smsc::sms::tpdu::{SmsSubmit, Tpdu, UserData};
 use tokio::sync::oneshot;
 
@@ -66,9 +66,12 @@ impl FakeCore {
     pub fn start_again(&mut self) {
         assert!(self.running.is_none(), "the core runs already");
         let options = GsmCoreOptions {
-            listen: self.address().to_string(),
+            like: SimulatorOptions {
+                listen: self.address().to_string(),
+                latency: self.latency,
+                ..SimulatorOptions::default()
+            },
             keep: true,
-            latency: self.latency,
             ..GsmCoreOptions::default()
         };
         let (told, asked) = std::sync::mpsc::channel();

@@ -19,19 +19,17 @@ mod smgp;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use smsc_cmpp::Cmpp;
 use smsc_sgip::Sgip;
 use smsc_smgp::Smgp;
-use smsc_smpp::CommandStatus;
 use tokio::net::TcpListener;
 
 use self::hub::GatewayHub;
 use crate::network;
+use crate::simulator::SimulatorOptions;
 use crate::simulator::journal::Journal;
-use crate::simulator::{Delay, MoOptions, ReceiptBehaviour};
 
 /// What a gateway speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,36 +47,10 @@ pub enum GatewayProtocol {
 pub struct GatewayOptions {
     /// What it speaks.
     pub protocol: GatewayProtocol,
-    /// Address and port to listen on; port 0 takes a free one.
-    pub listen: String,
-    /// Logins with any other name are refused.
-    pub system_id: Option<String>,
-    /// Logins with the proof of any other secret are refused.
-    pub password: Option<String>,
-    /// Time between a message and its answer.
-    pub latency: Delay,
-    /// Share of messages that are answered as over the limit, in percent.
-    pub throttle_percent: f64,
-    /// Share of messages that are answered with `reject_status`, in percent.
-    pub reject_percent: f64,
-    /// Why messages are rejected; they get the result that says so.
-    pub reject_status: CommandStatus,
-    /// Share of messages that are never answered, in percent.
-    pub silent_percent: f64,
-    /// Which reports are sent for messages that ask for one.
-    pub receipts: ReceiptBehaviour,
-    /// Share of messages that fail with [`ReceiptBehaviour::Mixed`], in percent.
-    pub fail_percent: f64,
-    /// Time between a response and its report.
-    pub receipt_delay: Delay,
-    /// Messages of handsets.
-    pub mo: Option<MoOptions>,
-    /// Most reports and messages of handsets under way on one connection.
-    pub window: usize,
+    /// As an operator does, as far as a gateway can: its reports are the receipts.
+    pub like: SimulatorOptions,
     /// Where the SMSC listens for a gateway of SGIP; without it, nothing is brought.
     pub bring_to: Option<String>,
-    /// Where to write a line per accepted message.
-    pub journal: Option<PathBuf>,
 }
 
 /// A simulated gateway that has its port and waits to be run.
@@ -97,9 +69,9 @@ impl SimulatedGateway {
     /// # Errors
     /// When the port is taken or the journal cannot be created.
     pub async fn bind(options: GatewayOptions) -> io::Result<Self> {
-        let listener = TcpListener::bind(&options.listen).await?;
+        let listener = TcpListener::bind(&options.like.listen).await?;
         let address = listener.local_addr()?;
-        let journal = options.journal.as_deref().map(Journal::create);
+        let journal = options.like.journal.as_deref().map(Journal::create);
         let hub = Arc::new(GatewayHub::new(options, journal.transpose()?));
         Ok(Self {
             listener,
@@ -121,16 +93,17 @@ impl SimulatedGateway {
 
     /// Serves connections until it is dropped.
     pub async fn run(self) {
+        let listener = Some(self.listener);
         match self.hub.options.protocol {
             GatewayProtocol::Cmpp => {
-                network::run(self.listener, self.hub, connection::serve::<Cmpp>).await;
+                network::run(listener, self.hub, connection::serve::<Cmpp>).await;
             }
             GatewayProtocol::Smgp => {
-                network::run(self.listener, self.hub, connection::serve::<Smgp>).await;
+                network::run(listener, self.hub, connection::serve::<Smgp>).await;
             }
             GatewayProtocol::Sgip => {
                 let hub = Arc::clone(&self.hub);
-                let serving = network::run(self.listener, self.hub, connection::serve::<Sgip>);
+                let serving = network::run(listener, self.hub, connection::serve::<Sgip>);
                 match hub.options.bring_to.clone() {
                     Some(address) => {
                         tokio::join!(serving, sgip::bring(hub, address));

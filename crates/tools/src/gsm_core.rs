@@ -16,7 +16,6 @@ mod routes;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
@@ -24,30 +23,20 @@ use tokio::net::TcpListener;
 pub use self::phones::{Arrived, Phone, Phones};
 pub use self::routes::Namesakes;
 use crate::network;
+use crate::simulator::SimulatorOptions;
 use crate::simulator::journal::Journal;
-use crate::simulator::{Delay, MoOptions};
 
 /// The simulated HLR's own IPA name.
 const NAME: &str = "HLR-SIMULATED";
 /// How a simulated core behaves; [`Default`] answers at once.
 #[derive(Debug, Clone, Default)]
 pub struct GsmCoreOptions {
-    /// Address and port to listen on; port 0 takes a free one.
-    pub listen: String,
-    /// Time between an MT-forwardSM and its answer.
-    pub latency: Delay,
-    /// Share of MT-forwardSMs that are never answered, in percent.
-    pub silent_percent: f64,
-    /// Share of MT-forwardSMs that are answered with `reject_cause`, in percent.
-    pub reject_percent: f64,
+    /// As an operator does, as far as a core can: an MT-forwardSM is the message.
+    pub like: SimulatorOptions,
     /// RP-cause of a rejection.
     pub reject_cause: u8,
-    /// Messages that phones send.
-    pub mo: Option<MoOptions>,
     /// Whether to keep what arrives, for tests.
     pub keep: bool,
-    /// Where to write a line per message that a phone has got.
-    pub journal: Option<PathBuf>,
 }
 
 /// A simulated core that has its port and waits to be run.
@@ -66,9 +55,9 @@ impl GsmCore {
     /// # Errors
     /// When the port is taken or the journal cannot be created.
     pub async fn bind(options: GsmCoreOptions) -> io::Result<Self> {
-        let listener = TcpListener::bind(&options.listen).await?;
+        let listener = TcpListener::bind(&options.like.listen).await?;
         let address = listener.local_addr()?;
-        let journal = options.journal.as_deref().map(Journal::create);
+        let journal = options.like.journal.as_deref().map(Journal::create);
         let phones = Arc::new(Phones::new(options, journal.transpose()?));
         Ok(Self {
             listener,
@@ -89,7 +78,7 @@ impl GsmCore {
 
     /// Serves connections until it is dropped.
     pub async fn run(self) {
-        network::run(self.listener, self.phones, connection::serve).await;
+        network::run(Some(self.listener), self.phones, connection::serve).await;
     }
 }
 

@@ -6,3 +6,4 @@ pub mod gsm_core;
 pub mod load;
 mod network;
 pub mod simulator;
+mod table;

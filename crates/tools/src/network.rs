@@ -1,54 +1,73 @@
 //! The loop of a simulated network: it accepts connections, flushes the journal, and makes messages of handsets.
 //!
-//! Run by the simulated core and the simulated gateway, which say what each of that is.
+//! Run by the simulated operator, core and gateway, which say what each of that is.
 
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
-use crate::simulator::journal::FLUSH_EVERY;
+use crate::simulator::journal::{FLUSH_EVERY, Journal};
 
 /// How often messages of handsets are made: in small batches at high rates.
 const MO_EVERY: Duration = Duration::from_millis(10);
+/// Pause after the system refused to accept a connection (too many open files).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What all connections of a simulated network share.
 pub(crate) trait SimulatedNetwork: Send + Sync + 'static {
-    /// Writes what the journal has gathered.
-    fn flush(&self);
+    /// What accepted messages are written to.
+    fn journal(&self) -> Option<&Journal>;
 
     /// Makes the messages of handsets that became due in this time.
     fn make_mo(&self, passed: Duration);
 }
 
-/// Serves connections until it is dropped.
+/// Serves connections until it is dropped; makes messages of handsets all the same without a listener.
 pub(crate) async fn run<N: SimulatedNetwork, F: Future<Output = ()> + Send + 'static>(
-    listener: TcpListener,
+    listener: Option<TcpListener>,
     network: Arc<N>,
     serve: fn(Arc<N>, TcpStream) -> F,
 ) {
     let mut connections = JoinSet::new();
     let (mut flush, mut mo) = (unhurried(FLUSH_EVERY), unhurried(MO_EVERY));
+    let mut made = Instant::now();
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((socket, _)) => {
+            accepted = accept(listener.as_ref()) => match accepted {
+                Ok(socket) => {
                     connections.spawn(serve(Arc::clone(&network), socket));
                 }
-                // Too many open files: a moment later there may be room.
-                Err(_) => tokio::time::sleep(MO_EVERY).await,
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
-            _ = flush.tick() => network.flush(),
-            _ = mo.tick() => network.make_mo(MO_EVERY),
+            _ = flush.tick() => {
+                if let Some(journal) = network.journal() {
+                    journal.flush();
+                }
+            }
+            _ = mo.tick() => {
+                let now = Instant::now();
+                network.make_mo(now - made);
+                made = now;
+            }
             Some(_) = connections.join_next() => {}
         }
     }
 }
 
-fn unhurried(period: Duration) -> Interval {
+async fn accept(listener: Option<&TcpListener>) -> io::Result<TcpStream> {
+    match listener {
+        Some(listener) => Ok(listener.accept().await?.0),
+        None => std::future::pending().await,
+    }
+}
+
+/// Ticks that are not made up for when they were missed.
+pub(crate) fn unhurried(period: Duration) -> Interval {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks

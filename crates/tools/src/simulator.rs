@@ -21,7 +21,6 @@ pub mod in_flight;
 pub mod journal;
 pub mod message_id;
 pub mod options;
-mod table;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -30,30 +29,23 @@ pub mod wire;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 pub use counters::{CounterSnapshot, SimulatorCounters};
 pub use options::{Delay, MoOptions, Profile, ReceiptBehaviour, SimulatorOptions, TcpBehaviour};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::net::TcpListener;
 
-use self::counters::add;
 use self::delivery::{DeliveryKind, Mo, SimulatedDelivery};
 use self::hub::ReceiverHub;
-use self::journal::{FLUSH_EVERY, Journal};
+use self::journal::Journal;
+use crate::network::{self, SimulatedNetwork};
 use smsc_domain::limit::Gcra;
 use smsc_host::clock;
 
-/// How often mobile-originated messages are sent: in small batches at high rates.
-const MO_EVERY: Duration = Duration::from_millis(10);
 /// Ids start at the second of the start times this: no id is used again after a restart, as long
 /// as fewer than this many messages a second are taken on average.
 const IDS_PER_SECOND: u64 = 1_000_000;
-/// Pause after the system refused to accept a connection (too many open files).
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A simulated operator that has its port and waits to be run.
 #[derive(Debug)]
@@ -74,6 +66,8 @@ struct SimulatorShared {
     limit: Option<Mutex<Gcra>>,
     next_id: AtomicU64,
     started: Instant,
+    /// Mobile-originated messages: what is due, in parts of one, and how many were sent, which is the number in the text.
+    mo: Mutex<(f64, u64)>,
 }
 
 // === impl Simulator ===
@@ -107,6 +101,7 @@ impl Simulator {
                 limit: limit.map(Mutex::new),
                 next_id: AtomicU64::new(seconds.saturating_mul(IDS_PER_SECOND)),
                 started: Instant::now(),
+                mo: Mutex::default(),
                 options,
             }),
         })
@@ -124,100 +119,50 @@ impl Simulator {
 
     /// Serves until the future is dropped, which closes every connection and flushes the journal.
     pub async fn run(self) {
-        let mut connections = JoinSet::new();
-        let mut mo = MoSource::new(&self.shared.options);
-        let mut flush = interval(FLUSH_EVERY);
-        flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut mo_tick = interval(MO_EVERY);
-        mo_tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                accepted = accept(self.listener.as_ref()) => match accepted {
-                    Ok(stream) => {
-                        add(&self.shared.counters.connections, 1);
-                        if self.shared.options.door == TcpBehaviour::Open {
-                            connections.spawn(connection::serve(self.shared.clone(), stream));
-                        }
-                    }
-                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
-                },
-                Some(_) = connections.join_next() => {}
-                _ = flush.tick(), if self.shared.journal.is_some() => {
-                    if let Some(journal) = &self.shared.journal {
-                        journal.flush();
-                    }
-                }
-                _ = mo_tick.tick(), if mo.is_some() => {
-                    if let Some(mo) = &mut mo {
-                        mo.send(&self.shared.hub);
-                    }
-                }
-            }
-        }
+        network::run(self.listener, self.shared, connection::serve).await;
     }
 }
 
-async fn accept(listener: Option<&TcpListener>) -> io::Result<TcpStream> {
-    match listener {
-        Some(listener) => Ok(listener.accept().await?.0),
-        None => std::future::pending().await,
+// === impl SimulatorShared ===
+
+impl SimulatorShared {
+    /// Whether a message is one too many for the rate; it counts from now on.
+    fn is_over_limit(&self, now: Instant) -> bool {
+        let Some(limit) = &self.limit else {
+            return false;
+        };
+        let now_ns = (now - self.started).as_nanos() as u64;
+        let mut limit = limit.lock().unwrap_or_else(PoisonError::into_inner);
+        limit.take(now_ns, 1).granted == 0
     }
 }
 
-/// Makes mobile-originated messages at a rate.
-struct MoSource {
-    options: MoOptions,
-    since: Instant,
-    /// Sent since then.
-    sent: u64,
-    /// Sent at all: the number in the text.
-    total: u64,
-}
-
-// === impl MoSource ===
-
-impl MoSource {
-    fn new(options: &SimulatorOptions) -> Option<Self> {
-        options.mo.clone().map(|options| Self {
-            options,
-            since: Instant::now(),
-            sent: 0,
-            total: 0,
-        })
+impl SimulatedNetwork for SimulatorShared {
+    fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
     }
 
-    /// Sends what is due. The rate starts when a receiver binds: nothing is saved up before.
-    fn send(&mut self, hub: &ReceiverHub) {
-        let now = Instant::now();
-        let due = (now - self.since).as_secs_f64() * self.options.per_second;
-        let count = (due as u64).saturating_sub(self.sent);
-        let batch: Vec<SimulatedDelivery> = (self.total..self.total + count)
+    fn make_mo(&self, passed: Duration) {
+        let Some(options) = &self.options.mo else {
+            return;
+        };
+        let mut mo = self.mo.lock().unwrap_or_else(PoisonError::into_inner);
+        let (owed, sent) = &mut *mo;
+        let due = options.due(owed, passed);
+        let batch: Vec<SimulatedDelivery> = (*sent..*sent + due)
             .map(|number| SimulatedDelivery {
-                due: now,
+                due: Instant::now(),
                 refusals: 0,
-                kind: DeliveryKind::Mo(self.message(number)),
+                kind: DeliveryKind::Mo(Mo {
+                    from: options.from.clone().into(),
+                    to: options.to.clone().into(),
+                    text: format!("mo {number}").into(),
+                }),
             })
             .collect();
-        if batch.is_empty() {
-            return;
-        }
-        match hub.forward_to_any(batch) {
-            Ok(()) => {
-                self.sent += count;
-                self.total += count;
-            }
-            Err(_) => {
-                self.since = now;
-                self.sent = 0;
-            }
-        }
-    }
-
-    fn message(&self, number: u64) -> Mo {
-        Mo {
-            from: Bytes::copy_from_slice(self.options.from.as_bytes()),
-            to: Bytes::copy_from_slice(self.options.to.as_bytes()),
-            text: Bytes::from(format!("mo {number}")),
+        // Nothing is saved up for a receiver that binds later.
+        if !batch.is_empty() && self.hub.forward_to_any(batch) {
+            *sent += due;
         }
     }
 }

@@ -6,10 +6,10 @@ use smsc_cmpp::bodies::{Deliver, SubmitResp};
 use smsc_cmpp::{Body, Cmpp, Report, proof, session_config, status};
 use smsc_smpp::CommandStatus;
 
-use super::GatewayOptions;
 use super::dialect::{
     Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, LoginRefusal, What, check, minute,
 };
+use crate::simulator::SimulatorOptions;
 
 impl Dialect for Cmpp {
     fn new() -> Self {
@@ -20,7 +20,7 @@ impl Dialect for Cmpp {
         session_config()
     }
 
-    fn log_in(login: &Body, options: &GatewayOptions) -> Option<LoginOutcome<Self>> {
+    fn log_in(login: &Body, options: &SimulatorOptions) -> Option<LoginOutcome<Self>> {
         let Body::Connect(connect) = login else {
             return None;
         };

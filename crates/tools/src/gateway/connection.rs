@@ -1,18 +1,18 @@
 //! One SMSC at a simulated gateway: the login, its messages, and answers and reports in their time.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use smsc_carrier::{Event, Session, SessionConfig};
 use smsc_smpp::CommandStatus;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::dialect::{Dialect, GatewayDelivery, What};
 use super::hub::{GatewayHub, MessageFate};
+use crate::network::unhurried;
+use crate::table::{TimedTable, at};
 
 /// How often the clock is looked at, and what waits for the window.
 const TICK: Duration = Duration::from_millis(10);
@@ -34,13 +34,12 @@ struct GatewayConnection<D: Dialect> {
     session: Session<D, GatewayDelivery>,
     receives: bool,
     out: BytesMut,
-    due: BTreeMap<(Instant, u64), DueWork<D>>,
-    orders: u64,
+    due: TimedTable<DueWork<D>>,
 }
 
 /// Serves a connection until it ends.
 pub(super) async fn serve<D: Dialect>(hub: Arc<GatewayHub>, socket: TcpStream) {
-    let now = Instant::now().into_std();
+    let now = now();
     let session = Session::server(config::<D>(&hub), D::new(), now);
     GatewayConnection::new(hub, session, BytesMut::new())
         .run(socket)
@@ -55,7 +54,7 @@ pub(super) async fn call<D: Dialect>(
     login: D::Body,
 ) {
     let mut out = BytesMut::new();
-    let now = Instant::now().into_std();
+    let now = now();
     let config = config::<D>(&hub);
     // A login that cannot be written is not made.
     let Ok(session) = Session::client(config, protocol, login, now, &mut out) else {
@@ -66,9 +65,14 @@ pub(super) async fn call<D: Dialect>(
 
 fn config<D: Dialect>(hub: &GatewayHub) -> SessionConfig {
     SessionConfig {
-        window: hub.options.window,
+        window: hub.options.like.window,
         ..D::config()
     }
+}
+
+/// The time, also when a test has stopped the clock.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 // === impl GatewayConnection ===
@@ -81,8 +85,7 @@ impl<D: Dialect> GatewayConnection<D> {
             session,
             receives: false,
             out,
-            due: BTreeMap::new(),
-            orders: 0,
+            due: TimedTable::default(),
         }
     }
 
@@ -90,19 +93,17 @@ impl<D: Dialect> GatewayConnection<D> {
         // Without it, small answers wait for the acknowledgement of those before.
         let _ = socket.set_nodelay(true);
         let mut octets = BytesMut::with_capacity(READ);
-        let mut tick = interval(TICK);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut tick = unhurried(TICK);
         loop {
             if socket.write_all_buf(&mut self.out).await.is_err() {
                 break;
             }
-            let next = self.due.first_key_value().map(|((at, _), _)| *at);
             let goes_on = tokio::select! {
                 read = socket.read_buf(&mut octets) => match read {
                     Ok(0) | Err(_) => false,
                     Ok(_) => self.on_octets(&mut octets),
                 },
-                () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => true,
+                () = at(self.due.next_due()) => true,
                 _ = tick.tick() => self.on_tick(),
             };
             self.on_due();
@@ -116,7 +117,7 @@ impl<D: Dialect> GatewayConnection<D> {
     }
 
     fn on_octets(&mut self, octets: &mut BytesMut) -> bool {
-        let now = Instant::now().into_std();
+        let now = now();
         self.session.receive(octets, now);
         octets.clear();
         while let Some(event) = self.session.next_event(now, &mut self.out) {
@@ -138,11 +139,11 @@ impl<D: Dialect> GatewayConnection<D> {
 
     /// Whether the login is accepted.
     fn log_in(&mut self, sequence: D::Sequence, body: &D::Body) -> bool {
-        let Some(login) = D::log_in(body, &self.hub.options) else {
+        let Some(login) = D::log_in(body, &self.hub.options.like) else {
             return false;
         };
         self.session.protocol = login.protocol;
-        let now = Instant::now().into_std();
+        let now = now();
         let answered = self
             .session
             .answer_login(sequence, login.response, now, &mut self.out);
@@ -163,7 +164,7 @@ impl<D: Dialect> GatewayConnection<D> {
             return;
         };
         let protocol = self.session.protocol;
-        let latency = self.hub.options.latency.draw();
+        let latency = self.hub.options.like.latency.draw();
         let id = match self.hub.judge() {
             MessageFate::Silence => return,
             MessageFate::Refused(status) => {
@@ -189,7 +190,7 @@ impl<D: Dialect> GatewayConnection<D> {
                 },
                 refusals: 0,
             };
-            let delay = latency + self.hub.options.receipt_delay.draw();
+            let delay = latency + self.hub.options.like.receipt_delay.draw();
             self.later(delay, DueWork::Bring(report));
         }
     }
@@ -207,16 +208,13 @@ impl<D: Dialect> GatewayConnection<D> {
     }
 
     fn later(&mut self, delay: Duration, what: DueWork<D>) {
-        self.orders += 1;
-        self.due.insert((Instant::now() + delay, self.orders), what);
+        self.due.enter(now() + delay, what);
     }
 
     fn on_due(&mut self) {
-        let now = Instant::now();
-        while let Some(first) = self.due.first_entry()
-            && first.key().0 <= now
-        {
-            match first.remove() {
+        let now = now();
+        while let Some(due) = self.due.pop_due(now) {
+            match due {
                 DueWork::Answer(sequence, body) => {
                     // Its fields always fit.
                     let _ = self.session.answer(sequence, body, &mut self.out);
@@ -228,7 +226,7 @@ impl<D: Dialect> GatewayConnection<D> {
 
     /// Brings what waits, as far as there is room.
     fn bring(&mut self) {
-        let now = Instant::now().into_std();
+        let now = now();
         while self.receives
             && self.session.room() > 0
             && let Some(brought) = self.hub.next()
@@ -241,9 +239,7 @@ impl<D: Dialect> GatewayConnection<D> {
     }
 
     fn on_tick(&mut self) -> bool {
-        let tick = self
-            .session
-            .on_tick(Instant::now().into_std(), &mut self.out);
+        let tick = self.session.on_tick(now(), &mut self.out);
         self.hub.bring(tick.expired);
         tick.closed.is_none()
     }
@@ -254,7 +250,7 @@ impl<D: Dialect> GatewayConnection<D> {
             self.hub.receives(false);
         }
         self.hub.bring(self.session.take_lost());
-        let due = std::mem::take(&mut self.due).into_values();
+        let due = self.due.extract(|_| true).into_iter();
         self.hub.bring(due.filter_map(|due| match due {
             DueWork::Bring(brought) => Some(brought),
             DueWork::Answer(..) => None,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use smsc_carrier::{Protocol, SessionConfig};
 use smsc_smpp::CommandStatus;
 
-use super::GatewayOptions;
+use crate::simulator::SimulatorOptions;
 
 /// A protocol of a carrier, on the gateway's side.
 pub(super) trait Dialect:
@@ -19,7 +19,7 @@ pub(super) trait Dialect:
     fn config() -> SessionConfig;
 
     /// The answer to a login; `None` if it is none.
-    fn log_in(login: &Self::Body, options: &GatewayOptions) -> Option<LoginOutcome<Self>>;
+    fn log_in(login: &Self::Body, options: &SimulatorOptions) -> Option<LoginOutcome<Self>>;
 
     /// The message that a request submits; `None` if it is another request.
     fn submitted(body: &Self::Body) -> Option<GatewaySubmission>;
@@ -97,7 +97,7 @@ pub(super) enum LoginRefusal {
 /// # Errors
 /// What is wrong.
 pub(super) fn check(
-    options: &GatewayOptions,
+    options: &SimulatorOptions,
     name: &[u8],
     is_proven: impl Fn(&[u8]) -> bool,
 ) -> Result<(), LoginRefusal> {

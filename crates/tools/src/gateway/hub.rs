@@ -10,9 +10,8 @@ use smsc_smpp::CommandStatus;
 use super::GatewayOptions;
 use super::dialect::{GatewayDelivery, GatewaySubmission, What};
 use crate::network::SimulatedNetwork;
-use crate::simulator::ReceiptBehaviour;
 use crate::simulator::journal::{Journal, push_escaped};
-use crate::simulator::options::PercentPicker;
+use crate::simulator::options::Moods;
 use smsc_host::clock;
 
 /// Octets of a text in the journal.
@@ -22,7 +21,7 @@ const MOST_MO: usize = 10_000;
 /// A message of a handset that was refused as often is dropped, as a gateway does.
 const MOST_REFUSALS: u32 = 3;
 /// What failed messages end as, in turn.
-const FAILURES: [&str; 5] = ["UNDELIV", "EXPIRED", "REJECTD", "DELETED", "MB:0069"];
+const FAILURES: [&str; 5] = ["EXPIRED", "REJECTD", "DELETED", "MB:0069", "UNDELIV"];
 
 /// See the file's documentation.
 #[derive(Debug)]
@@ -32,13 +31,9 @@ pub(super) struct GatewayHub {
     state: Mutex<HubState>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct HubState {
-    throttled: PercentPicker,
-    rejected: PercentPicker,
-    silent: PercentPicker,
-    failed: PercentPicker,
-    failures: usize,
+    moods: Moods,
     /// Number of the last message.
     number: u64,
     /// Messages of handsets that are due, in parts of one.
@@ -66,19 +61,9 @@ impl GatewayHub {
     /// Numbers of several runs differ in their upper bits.
     pub(super) fn new(options: GatewayOptions, journal: Option<Journal>) -> Self {
         let state = HubState {
-            throttled: PercentPicker::new(options.throttle_percent),
-            rejected: PercentPicker::new(options.reject_percent),
-            silent: PercentPicker::new(options.silent_percent),
-            failed: PercentPicker::new(options.fail_percent),
-            failures: 0,
+            moods: Moods::new(&options.like),
             number: rand::random_range(1..1 << 30) << 32,
-            mo: 0.0,
-            receivers: 0,
-            waiting: VecDeque::new(),
-            accepted: 0,
-            refused: 0,
-            reported: 0,
-            dropped: 0,
+            ..HubState::default()
         };
         Self {
             options,
@@ -90,15 +75,10 @@ impl GatewayHub {
     /// Decides about a message; an accepted one gets a number.
     pub(super) fn judge(&self) -> MessageFate {
         let mut state = self.lock();
-        if state.silent.picks() {
+        let Some(status) = state.moods.answer(&self.options.like, || false) else {
             return MessageFate::Silence;
-        }
-        let refused = match () {
-            () if state.throttled.picks() => Some(CommandStatus::ESME_RTHROTTLED),
-            () if state.rejected.picks() => Some(self.options.reject_status),
-            () => None,
         };
-        if let Some(status) = refused {
+        if !status.is_ok() {
             state.refused += 1;
             return MessageFate::Refused(status);
         }
@@ -110,14 +90,7 @@ impl GatewayHub {
     /// The word of the report that a message will get.
     pub(super) fn stat(&self) -> Option<&'static str> {
         let mut state = self.lock();
-        match self.options.receipts {
-            ReceiptBehaviour::Mixed if state.failed.picks() => {
-                state.failures += 1;
-                Some(FAILURES[state.failures % FAILURES.len()])
-            }
-            ReceiptBehaviour::None => None,
-            ReceiptBehaviour::Delivered | ReceiptBehaviour::Mixed => Some("DELIVRD"),
-        }
+        (state.moods).receipt(&self.options.like, "DELIVRD", FAILURES)
     }
 
     /// Writes an accepted message down, a line for each recipient.
@@ -150,7 +123,7 @@ impl GatewayHub {
 
     /// Whether a connection would have something to bring.
     pub(super) fn has_work(&self) -> bool {
-        self.options.mo.is_some() || !self.lock().waiting.is_empty()
+        self.options.like.mo.is_some() || !self.lock().waiting.is_empty()
     }
 
     /// Something brought was taken.
@@ -196,25 +169,21 @@ impl GatewayHub {
 }
 
 impl SimulatedNetwork for GatewayHub {
-    fn flush(&self) {
-        if let Some(journal) = &self.journal {
-            journal.flush();
-        }
+    fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
     }
 
     fn make_mo(&self, passed: Duration) {
-        let Some(mo) = &self.options.mo else {
+        let Some(mo) = &self.options.like.mo else {
             return;
         };
         let mut state = self.lock();
         if state.receivers == 0 {
             return;
         }
-        state.mo += mo.per_second * passed.as_secs_f64();
-        while state.mo >= 1.0 {
-            state.mo -= 1.0;
+        for _ in 0..mo.due(&mut state.mo, passed) {
             if state.waiting.len() >= MOST_MO {
-                continue;
+                break;
             }
             state.number += 1;
             let brought = GatewayDelivery {
@@ -241,30 +210,20 @@ mod tests {
     use super::super::GatewayProtocol;
     use super::super::dialect::Dialect as _;
     use super::*;
-    use crate::simulator::{Delay, MoOptions};
+    use crate::simulator::{MoOptions, SimulatorOptions};
 
     fn hub() -> GatewayHub {
         let options = GatewayOptions {
-            mo: Some(MoOptions {
-                per_second: 10.0,
-                from: "13800138000".to_owned(),
-                to: "10655".to_owned(),
-            }),
             protocol: GatewayProtocol::Cmpp,
-            listen: String::new(),
-            system_id: None,
-            password: None,
-            latency: Delay::default(),
-            throttle_percent: 0.0,
-            reject_percent: 0.0,
-            reject_status: CommandStatus::ESME_RSUBMITFAIL,
-            silent_percent: 0.0,
-            receipts: ReceiptBehaviour::Delivered,
-            fail_percent: 0.0,
-            receipt_delay: Delay::default(),
-            window: 16,
+            like: SimulatorOptions {
+                mo: Some(MoOptions {
+                    per_second: 10.0,
+                    from: "13800138000".to_owned(),
+                    to: "10655".to_owned(),
+                }),
+                ..SimulatorOptions::default()
+            },
             bring_to: None,
-            journal: None,
         };
         GatewayHub::new(options, None)
     }

@@ -12,10 +12,10 @@ use smsc_smpp::CommandStatus;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::GatewayOptions;
 use super::connection;
 use super::dialect::{Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, What, check};
 use super::hub::GatewayHub;
+use crate::simulator::SimulatorOptions;
 
 /// Our node: SMG, area code 010.
 const NODE: u32 = 101_001;
@@ -42,7 +42,7 @@ impl Dialect for Sgip {
         session_config()
     }
 
-    fn log_in(login: &Body, options: &GatewayOptions) -> Option<LoginOutcome<Self>> {
+    fn log_in(login: &Body, options: &SimulatorOptions) -> Option<LoginOutcome<Self>> {
         let Body::Bind(bind) = login else {
             return None;
         };
@@ -130,7 +130,7 @@ pub(super) async fn bring(hub: Arc<GatewayHub>, address: String) {
         if hub.has_work()
             && let Ok(socket) = TcpStream::connect(&address).await
         {
-            let options = &hub.options;
+            let options = &hub.options.like;
             let login = Body::Bind(Bind {
                 login_type: OF_GATEWAY,
                 login_name: options.system_id.as_deref().unwrap_or_default().into(),

@@ -7,10 +7,10 @@ use smsc_smgp::bodies::{Deliver, SubmitResp};
 use smsc_smgp::{Body, Report, Smgp, login_resp, session_config, status};
 use smsc_smpp::CommandStatus;
 
-use super::GatewayOptions;
 use super::dialect::{
     Dialect, GatewayDelivery, GatewaySubmission, LoginOutcome, LoginRefusal, What, check, minute,
 };
+use crate::simulator::SimulatorOptions;
 
 /// LoginMode: the client only sends.
 const SENDS: u8 = 0;
@@ -26,7 +26,7 @@ impl Dialect for Smgp {
         session_config()
     }
 
-    fn log_in(login: &Body, options: &GatewayOptions) -> Option<LoginOutcome<Self>> {
+    fn log_in(login: &Body, options: &SimulatorOptions) -> Option<LoginOutcome<Self>> {
         let Body::Login(login) = login else {
             return None;
         };

@@ -1,6 +1,5 @@
 //! One SMSC at a simulated core: the handshake, its requests, and answers in their time.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,10 +7,11 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, interval, sleep_until};
+use tokio::time::{Instant, interval};
 
 use super::NAME;
 use super::phones::Phones;
+use crate::table::{TimedTable, at};
 use smsc_gsup::message::GsupMessage;
 use smsc_gsup::message_type::MessageType;
 use smsc_gsup::session::{GsupEvent, GsupRole, GsupSession, GsupSessionConfig};
@@ -27,9 +27,6 @@ const READ: usize = 64 * 1024;
 /// Messages of phones that may wait for one connection; more are not sent.
 const ORDERS: usize = 4096;
 
-/// Answers by the time at which they are due.
-type DueAnswers = BTreeMap<(Instant, u64), GsupMessage>;
-
 /// What a connection is told to do.
 #[derive(Debug)]
 pub(super) enum ConnectionOrder {
@@ -42,8 +39,7 @@ struct GsmCoreConnection {
     phones: Arc<Phones>,
     session: GsupSession<()>,
     out: BytesMut,
-    due: DueAnswers,
-    answers: u64,
+    due: TimedTable<GsupMessage>,
     /// Its number among the connections, once it has a name.
     number: Option<u64>,
     orders: mpsc::Sender<ConnectionOrder>,
@@ -69,8 +65,7 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
         phones,
         session,
         out,
-        due: DueAnswers::new(),
-        answers: 0,
+        due: TimedTable::default(),
         number: None,
         orders,
     };
@@ -80,7 +75,6 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
         if socket.write_all_buf(&mut connection.out).await.is_err() {
             break;
         }
-        let next = connection.due.keys().next().map(|(at, _)| *at);
         // Otherwise it reads what little room there is, an answer goes out for each request, and the SMSC spends its time
         // on small reads.
         read.reserve(READ);
@@ -96,7 +90,7 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
                 }
                 Some(ConnectionOrder::Cut) | None => false,
             },
-            () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
+            () = at(connection.due.next_due()) => {
                 connection.answer_due();
                 true
             }
@@ -110,7 +104,7 @@ pub(super) async fn serve(phones: Arc<Phones>, mut socket: TcpStream) {
         }
     }
     // These are not answered any more.
-    for answer in connection.due.values() {
+    for answer in connection.due.items() {
         connection.phones.is_free(&answer.imsi);
     }
     if let Some(number) = connection.number {
@@ -151,9 +145,8 @@ impl GsmCoreConnection {
             MessageType::MT_FORWARD_SM_REQUEST => {
                 let name = Bytes::from_static(NAME.as_bytes());
                 if let Some((answer, after)) = self.phones.arrived(message, &name) {
-                    self.answers += 1;
-                    let at = Instant::now() + after;
-                    self.due.insert((at, self.answers), answer);
+                    let due = Instant::now().into_std() + after;
+                    self.due.enter(due, answer);
                     // At once means in the order of requests.
                     self.answer_due();
                 }
@@ -166,12 +159,8 @@ impl GsmCoreConnection {
     }
 
     fn answer_due(&mut self) {
-        let now = Instant::now();
-        while let Some(first) = self.due.first_entry() {
-            if first.key().0 > now {
-                return;
-            }
-            let answer = first.remove();
+        let now = Instant::now().into_std();
+        while let Some(answer) = self.due.pop_due(now) {
             self.phones.is_free(&answer.imsi);
             if let Some(answer) = self.phones.pass(self.number, answer) {
                 self.send(&answer);

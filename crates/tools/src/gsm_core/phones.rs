@@ -15,6 +15,7 @@ use super::connection::ConnectionOrder;
 use super::routes::{CoreRoutes, Namesakes};
 use crate::network::SimulatedNetwork;
 use crate::simulator::journal::Journal;
+use crate::simulator::options::Moods;
 use smsc_gsup::message::{GsupMessage, SmRpAddress};
 use smsc_gsup::message_type::MessageType;
 use smsc_host::clock;
@@ -68,6 +69,7 @@ pub struct Phones {
 
 #[derive(Debug, Default)]
 struct PhonesState {
+    moods: Moods,
     phones: HashMap<String, Phone>,
     /// Phones with a message under way.
     busy: HashMap<String, u32>,
@@ -89,10 +91,14 @@ struct PhonesState {
 
 impl Phones {
     pub(super) fn new(options: GsmCoreOptions, journal: Option<Journal>) -> Self {
+        let state = PhonesState {
+            moods: Moods::new(&options.like),
+            ..PhonesState::default()
+        };
         Self {
             options,
             journal,
-            inner: Mutex::default(),
+            inner: Mutex::new(state),
         }
     }
 
@@ -236,7 +242,7 @@ impl Phones {
             };
             return Some((error, Duration::ZERO));
         }
-        let phone = self.behaviour(&inner, &request.imsi);
+        let phone = self.behaviour(&mut inner, &request.imsi);
         let busy = inner.busy.entry(request.imsi.clone()).or_default();
         *busy += 1;
         if *busy > 1 {
@@ -272,7 +278,7 @@ impl Phones {
                 return None;
             }
         };
-        Some((answer, self.options.latency.draw()))
+        Some((answer, self.options.like.latency.draw()))
     }
 
     /// Whether what comes for it ends the connection.
@@ -280,18 +286,15 @@ impl Phones {
         self.inner().phones.get(imsi) == Some(&Phone::Ends)
     }
 
-    fn behaviour(&self, inner: &PhonesState, imsi: &str) -> Phone {
+    fn behaviour(&self, inner: &mut PhonesState, imsi: &str) -> Phone {
         if let Some(phone) = inner.phones.get(imsi) {
             return *phone;
         }
-        let drawn = || rand::random_range(0.0..100.0);
-        if self.options.silent_percent > 0.0 && drawn() < self.options.silent_percent {
-            return Phone::Silent;
+        match inner.moods.answer(&self.options.like, || false) {
+            None => Phone::Silent,
+            Some(status) if status.is_ok() => Phone::Here,
+            Some(_) => Phone::Refuses(self.options.reject_cause),
         }
-        if self.options.reject_percent > 0.0 && drawn() < self.options.reject_percent {
-            return Phone::Refuses(self.options.reject_cause);
-        }
-        Phone::Here
     }
 
     fn note(&self, inner: &mut PhonesState, request: &GsupMessage, taken: bool) {
@@ -352,25 +355,23 @@ impl Phones {
 }
 
 impl SimulatedNetwork for Phones {
-    fn flush(&self) {
-        if let Some(journal) = &self.journal {
-            journal.flush();
-        }
+    fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
     }
 
     fn make_mo(&self, passed: Duration) {
-        let Some(mo) = &self.options.mo else { return };
-        let mut due = Vec::new();
-        {
-            let mut inner = self.inner();
-            inner.owed = (inner.owed + mo.per_second * passed.as_secs_f64()).min(mo.per_second);
-            while inner.owed >= 1.0 && !inner.routes.is_empty() {
-                inner.owed -= 1.0;
-                inner.submitted += 1;
-                due.push(inner.submitted);
-            }
+        let Some(mo) = &self.options.like.mo else {
+            return;
+        };
+        let mut inner = self.inner();
+        if inner.routes.is_empty() {
+            return;
         }
-        for number in due {
+        let first = inner.submitted + 1;
+        let last = inner.submitted + mo.due(&mut inner.owed, passed);
+        inner.submitted = last;
+        drop(inner);
+        for number in first..=last {
             let submit = SmsSubmit {
                 message_reference: number.to_le_bytes()[0],
                 destination_address: TpduAddress::international(mo.to.clone()),

@@ -97,7 +97,10 @@ impl Client {
 #[tokio::test]
 async fn phones_behave_as_they_are_told() {
     let core = GsmCore::bind(GsmCoreOptions {
-        listen: "127.0.0.1:0".to_owned(),
+        like: SimulatorOptions {
+            listen: "127.0.0.1:0".to_owned(),
+            ..SimulatorOptions::default()
+        },
         keep: true,
         ..GsmCoreOptions::default()
     });

@@ -2,11 +2,12 @@
 //!
 //! Built by `smsc load` and by tests, read by every part of the generator.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 
 /// Most digits of an address in SMPP 3.4 (§5.2.9).
 const ADDRESS_MAX: usize = 20;
@@ -126,15 +127,9 @@ impl Default for LoadOptions {
 impl Destinations {
     /// Appends the number that message `index` goes to.
     pub fn write(&self, out: &mut BytesMut, index: u64) {
-        let mut rest = self.first + index % self.count;
-        let mut text = [b'0'; ADDRESS_MAX];
-        let mut at = ADDRESS_MAX;
-        while rest > 0 {
-            at -= 1;
-            text[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        out.put_slice(&text[at.min(ADDRESS_MAX - self.digits)..]);
+        let (number, digits) = (self.first + index % self.count, self.digits);
+        // Memory takes everything.
+        let _ = write!(out, "{number:0digits$}");
     }
 }
 

@@ -5,8 +5,9 @@
 //! with an unknown id still identifies its message.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 
 /// Octets of a reference.
 pub const REFERENCE: usize = TAG + 1 + DIGITS;
@@ -48,14 +49,8 @@ impl RunTag {
 
     /// Appends the reference of message `index`.
     pub fn write(&self, out: &mut BytesMut, index: u64) {
-        let mut text = [b'-'; REFERENCE];
-        text[..TAG].copy_from_slice(&self.0);
-        let mut rest = index;
-        for digit in text[TAG + 1..].iter_mut().rev() {
-            *digit = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        out.put_slice(&text);
+        // Memory takes everything.
+        let _ = write!(out, "{}-{index:0DIGITS$}", self.as_str());
     }
 
     /// The number of the message whose text starts so; `None` for texts of others.
@@ -117,6 +112,8 @@ impl IdSet {
 
 #[cfg(test)]
 mod tests {
+    use bytes::BufMut as _;
+
     use super::*;
 
     #[test]

@@ -15,8 +15,10 @@ use tokio::net::TcpStream;
 use super::SimulatorShared;
 use super::counters::add;
 use super::hub::Inbox;
+use super::options::TcpBehaviour;
 use super::traffic::{Now, SubmitOperation, Traffic};
 use super::wire::SimulatorWire;
+use crate::table::at;
 use smsc_host::clock;
 use smsc_smpp::codec::{Decoded, MalformedPdu, decode, encode_generic_nack};
 use smsc_smpp::{
@@ -60,6 +62,10 @@ enum ConnectionEnd {
 
 /// Serves one connection until it ends.
 pub(super) async fn serve(shared: Arc<SimulatorShared>, stream: TcpStream) {
+    add(&shared.counters.connections, 1);
+    if shared.options.door != TcpBehaviour::Open {
+        return;
+    }
     let Ok(wire) = SimulatorWire::new(stream) else {
         return;
     };
@@ -310,14 +316,6 @@ impl SimulatorConnection {
 async fn filled(inbox: Option<&Inbox>) {
     match inbox {
         Some(inbox) => inbox.filled().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for a moment, for ever when there is none.
-async fn at(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
         None => std::future::pending().await,
     }
 }

@@ -94,19 +94,11 @@ impl ReceiverHub {
         add(&self.counters.receipts_dropped, (offered - parked) as u64);
     }
 
-    /// Gives a batch to any receiver; hands it back when none is bound.
-    pub(super) fn forward_to_any(
-        &self,
-        batch: Vec<SimulatedDelivery>,
-    ) -> Result<(), Vec<SimulatedDelivery>> {
+    /// Gives a batch to any receiver; false when none is bound.
+    pub(super) fn forward_to_any(&self, batch: Vec<SimulatedDelivery>) -> bool {
         let mut groups = self.lock();
-        match groups.values_mut().find_map(ReceiverGroup::next_receiver) {
-            Some(inbox) => {
-                inbox.put(batch);
-                Ok(())
-            }
-            None => Err(batch),
-        }
+        let receiver = groups.values_mut().find_map(ReceiverGroup::next_receiver);
+        receiver.map(|inbox| inbox.put(batch)).is_some()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Bytes, ReceiverGroup>> {
@@ -182,7 +174,7 @@ mod tests {
         let (one, other) = (Bytes::from_static(b"one"), Bytes::from_static(b"other"));
         hub.forward(&one, batch(3));
         assert_eq!(counters.snapshot().receipts_parked, 3);
-        assert!(hub.forward_to_any(batch(1)).is_err());
+        assert!(!hub.forward_to_any(batch(1)));
 
         let stranger = hub.join(&other);
         assert_eq!(stranger.take().len(), 0, "another system_id");

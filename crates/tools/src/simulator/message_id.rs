@@ -4,12 +4,11 @@
 //! letters or leading zeros; an SMSC must match them all. Used by the simulator for every message.
 //! Invariant: both notations show the same number.
 
+use std::fmt::Write as _;
 use std::str::FromStr;
 
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 
-/// Most characters of an id: 20 decimal digits.
-const MAX_DIGITS: usize = 20;
 /// The word between the two notations on the command line.
 const BETWEEN: &str = "-in-receipt-";
 const NOTATIONS: &str = "decimal, hex, hex-upper, each also with -zeros";
@@ -44,26 +43,15 @@ enum Radix {
 impl Notation {
     /// Appends `id`.
     pub fn write(self, out: &mut BytesMut, id: u64) {
-        let (radix, digits, width) = match self.radix {
-            Radix::Decimal => (10, b"0123456789ABCDEF", MAX_DIGITS),
-            Radix::Hex => (16, b"0123456789abcdef", 16),
-            Radix::HexUpper => (16, b"0123456789ABCDEF", 16),
+        // Memory takes everything.
+        let _ = match (self.radix, self.zeros) {
+            (Radix::Decimal, false) => write!(out, "{id}"),
+            (Radix::Decimal, true) => write!(out, "{id:020}"),
+            (Radix::Hex, false) => write!(out, "{id:x}"),
+            (Radix::Hex, true) => write!(out, "{id:016x}"),
+            (Radix::HexUpper, false) => write!(out, "{id:X}"),
+            (Radix::HexUpper, true) => write!(out, "{id:016X}"),
         };
-        let mut text = [b'0'; MAX_DIGITS];
-        let mut at = MAX_DIGITS;
-        let mut rest = id;
-        loop {
-            at -= 1;
-            text[at] = digits[(rest % radix) as usize];
-            rest /= radix;
-            if rest == 0 {
-                break;
-            }
-        }
-        if self.zeros {
-            at = at.min(MAX_DIGITS - width);
-        }
-        out.put_slice(&text[at..]);
     }
 }
 

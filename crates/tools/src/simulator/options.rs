@@ -119,9 +119,19 @@ pub struct Delay {
     max: Duration,
 }
 
+/// What becomes of messages, in the shares that the options say.
+#[derive(Debug, Default)]
+pub(crate) struct Moods {
+    silent: PercentPicker,
+    throttle: PercentPicker,
+    reject: PercentPicker,
+    fail: PercentPicker,
+    failures: usize,
+}
+
 /// Picks exactly `percent` of what passes, evenly spread and the same in every run.
-#[derive(Debug, Clone)]
-pub(crate) struct PercentPicker {
+#[derive(Debug, Default)]
+struct PercentPicker {
     percent: f64,
     owed: f64,
 }
@@ -171,6 +181,18 @@ impl SimulatorOptions {
             Profile::Silent => self.silent_percent = 100.0,
         }
         self
+    }
+}
+
+// === impl MoOptions ===
+
+impl MoOptions {
+    /// How many whole messages became due in this time; `owed` keeps what is left of one.
+    pub(crate) fn due(&self, owed: &mut f64, passed: Duration) -> u64 {
+        *owed += self.per_second * passed.as_secs_f64();
+        let whole = owed.floor();
+        *owed -= whole;
+        whole as u64
     }
 }
 
@@ -231,10 +253,59 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(signed).map_err(|_| hint())
 }
 
+// === impl Moods ===
+
+impl Moods {
+    pub(crate) fn new(options: &SimulatorOptions) -> Self {
+        Self {
+            silent: PercentPicker::new(options.silent_percent),
+            throttle: PercentPicker::new(options.throttle_percent),
+            reject: PercentPicker::new(options.reject_percent),
+            fail: PercentPicker::new(options.fail_percent),
+            failures: 0,
+        }
+    }
+
+    /// The answer to the next message; `None` for silence.
+    pub(crate) fn answer(
+        &mut self,
+        options: &SimulatorOptions,
+        is_over_limit: impl FnOnce() -> bool,
+    ) -> Option<CommandStatus> {
+        if self.silent.picks() {
+            return None;
+        }
+        Some(if self.throttle.picks() || is_over_limit() {
+            CommandStatus::ESME_RTHROTTLED
+        } else if self.reject.picks() {
+            options.reject_status
+        } else {
+            CommandStatus::ESME_ROK
+        })
+    }
+
+    /// What the receipt of the next message says, one of `failures` in turn for those that fail; `None` without one.
+    pub(crate) fn receipt<T: Copy>(
+        &mut self,
+        options: &SimulatorOptions,
+        delivered: T,
+        failures: [T; 5],
+    ) -> Option<T> {
+        match options.receipts {
+            ReceiptBehaviour::None => None,
+            ReceiptBehaviour::Mixed if self.fail.picks() => {
+                self.failures += 1;
+                Some(failures[(self.failures - 1) % failures.len()])
+            }
+            ReceiptBehaviour::Delivered | ReceiptBehaviour::Mixed => Some(delivered),
+        }
+    }
+}
+
 // === impl PercentPicker ===
 
 impl PercentPicker {
-    pub(crate) fn new(percent: f64) -> Self {
+    fn new(percent: f64) -> Self {
         Self {
             percent: percent.clamp(0.0, 100.0),
             owed: 0.0,
@@ -242,7 +313,7 @@ impl PercentPicker {
     }
 
     /// Whether the next one belongs to the share.
-    pub(crate) fn picks(&mut self) -> bool {
+    fn picks(&mut self) -> bool {
         if self.percent == 0.0 {
             return false;
         }

@@ -6,8 +6,8 @@
 //! is in exactly one place (table, ready, window, hub) until it is acknowledged or given up.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -17,8 +17,8 @@ use super::counters::add;
 use super::delivery::{DeliveryKind, Encoder, PduAddress, SimulatedDelivery, SimulatedReceipt};
 use super::in_flight::RequestWindow;
 use super::journal::push_escaped;
-use super::options::{PercentPicker, ReceiptBehaviour};
-use super::table::TimedTable;
+use super::options::Moods;
+use crate::table::TimedTable;
 use smsc_domain::state;
 use smsc_smpp::{Body, CommandStatus, DeliverSmResp, Pdu, SubmitSm, encode_submit_sm_resp, tag};
 
@@ -61,11 +61,7 @@ pub(super) struct Now {
 #[derive(Debug)]
 pub(super) struct Traffic {
     shared: Arc<SimulatorShared>,
-    throttle: PercentPicker,
-    reject: PercentPicker,
-    silent: PercentPicker,
-    fail: PercentPicker,
-    failures: usize,
+    moods: Moods,
     received: u64,
     table: TimedTable<TrafficItem>,
     ready: VecDeque<SimulatedDelivery>,
@@ -95,11 +91,7 @@ impl Traffic {
     pub(super) fn new(shared: Arc<SimulatorShared>) -> Self {
         let options = &shared.options;
         Self {
-            throttle: PercentPicker::new(options.throttle_percent),
-            reject: PercentPicker::new(options.reject_percent),
-            silent: PercentPicker::new(options.silent_percent),
-            fail: PercentPicker::new(options.fail_percent),
-            failures: 0,
+            moods: Moods::new(options),
             received: 0,
             table: TimedTable::default(),
             ready: VecDeque::new(),
@@ -129,7 +121,8 @@ impl Traffic {
             .options
             .cut_after
             .is_none_or(|limit| self.received < limit);
-        let Some(status) = self.judge(now) else {
+        let is_over_limit = || shared.is_over_limit(now.instant);
+        let Some(status) = self.moods.answer(&shared.options, is_over_limit) else {
             add(&counters.unanswered, 1);
             return within;
         };
@@ -260,29 +253,6 @@ impl Traffic {
         }
     }
 
-    /// The status of the answer; `None` for silence.
-    fn judge(&mut self, now: Now) -> Option<CommandStatus> {
-        if self.silent.picks() {
-            return None;
-        }
-        if self.throttle.picks() || self.is_over_limit(now) {
-            return Some(CommandStatus::ESME_RTHROTTLED);
-        }
-        if self.reject.picks() {
-            return Some(self.shared.options.reject_status);
-        }
-        Some(CommandStatus::ESME_ROK)
-    }
-
-    fn is_over_limit(&self, now: Now) -> bool {
-        let Some(limit) = &self.shared.limit else {
-            return false;
-        };
-        let now_ns = (now.instant - self.shared.started).as_nanos() as u64;
-        let mut limit = limit.lock().unwrap_or_else(PoisonError::into_inner);
-        limit.take(now_ns, 1).granted == 0
-    }
-
     /// Writes the answer now or enters it into the table; returns when it goes out.
     fn answer(&mut self, now: Now, answer: PendingAnswer, out: &mut BytesMut) -> Instant {
         let options = &self.shared.options;
@@ -323,18 +293,15 @@ impl Traffic {
     fn plan_receipt(&mut self, now: Now, id: u64, message: &SubmitSm, answered_at: Instant) {
         let options = &self.shared.options;
         let wanted = message.registered_delivery & RECEIPT_BITS;
-        if options.receipts == ReceiptBehaviour::None || wanted == 0 {
+        if wanted == 0 {
             return;
         }
-        let fails = options.receipts == ReceiptBehaviour::Mixed && self.fail.picks();
-        let state = if fails {
-            self.failures += 1;
-            FAILURES[(self.failures - 1) % FAILURES.len()]
-        } else if wanted == RECEIPT_ON_FAILURE {
+        let Some(state) = self.moods.receipt(options, state::DELIVERED, FAILURES) else {
             return;
-        } else {
-            state::DELIVERED
         };
+        if wanted == RECEIPT_ON_FAILURE && state == state::DELIVERED {
+            return;
+        }
         let due = if options.early_receipts {
             now.instant
         } else {
