@@ -17,7 +17,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use self::lines::{Csv, Jsonl};
+pub use self::lines::ArchiveLines;
 #[cfg(feature = "parquet")]
 pub use self::parquet::Parquet;
 use columns::{Cell, RowMaker};
@@ -76,8 +76,8 @@ pub fn file<W: Write + Send + 'static>(
     to: W,
 ) -> Result<Box<dyn RowSink>, ArchiveError> {
     Ok(match format {
-        ArchiveFileFormat::Jsonl => Box::new(Jsonl::new(rows, to)),
-        ArchiveFileFormat::Csv => Box::new(Csv::new(rows, to)?),
+        ArchiveFileFormat::Jsonl => Box::new(ArchiveLines::jsonl(rows, to)),
+        ArchiveFileFormat::Csv => Box::new(ArchiveLines::csv(rows, to)?),
         #[cfg(feature = "parquet")]
         ArchiveFileFormat::Parquet => Box::new(Parquet::new(rows, to)?),
     })

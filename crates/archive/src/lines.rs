@@ -6,75 +6,62 @@ use super::columns::{Cell, Column, ColumnKind, RowMaker};
 use super::{ArchiveError, RowSink};
 use smsc_domain::{csv, moment};
 
-/// One JSON object per line.
-pub struct Jsonl<W: Write> {
+/// One record per line: a JSON object, or behind a header of CSV its fields, of which null is an empty one.
+pub struct ArchiveLines<W: Write> {
     columns: &'static [Column],
+    is_csv: bool,
     out: BufWriter<W>,
 }
 
-/// A header, then one record per line; null is an empty field.
-pub struct Csv<W: Write> {
-    columns: &'static [Column],
-    out: BufWriter<W>,
-}
+// === impl ArchiveLines ===
 
-// === impl Jsonl ===
-
-impl<W: Write> Jsonl<W> {
-    pub fn new(rows: &RowMaker, to: W) -> Self {
+impl<W: Write> ArchiveLines<W> {
+    pub fn jsonl(rows: &RowMaker, to: W) -> Self {
         Self {
             columns: rows.columns(),
+            is_csv: false,
             out: BufWriter::new(to),
         }
     }
-}
 
-impl<W: Write> RowSink for Jsonl<W> {
-    fn put(&mut self, _: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
-        for (at, (column, cell)) in self.columns.iter().zip(row).enumerate() {
-            let before = if at == 0 { '{' } else { ',' };
-            write!(self.out, "{before}\"{}\":", column.name)?;
-            match (column.shape, cell) {
-                (ColumnKind::Number, Cell::Number(number)) => write!(self.out, "{number}")?,
-                (ColumnKind::Json, Cell::Text(json)) => self.out.write_all(json.as_bytes())?,
-                (shape, cell) => {
-                    serde_json::to_writer(&mut self.out, &plain(shape, cell))
-                        .map_err(std::io::Error::from)?;
-                }
+    pub fn csv(rows: &RowMaker, to: W) -> Result<Self, ArchiveError> {
+        let mut lines = Self::jsonl(rows, to);
+        lines.is_csv = true;
+        let names: Vec<&str> = lines.columns.iter().map(|column| column.name).collect();
+        write!(lines.out, "{}\r\n", names.join(","))?;
+        Ok(lines)
+    }
+
+    fn put_json(&mut self, at: usize, column: &Column, cell: Cell) -> Result<(), ArchiveError> {
+        let before = if at == 0 { '{' } else { ',' };
+        write!(self.out, "{before}\"{}\":", column.name)?;
+        match (column.shape, cell) {
+            (ColumnKind::Number, Cell::Number(number)) => write!(self.out, "{number}")?,
+            (ColumnKind::Json, Cell::Text(json)) => self.out.write_all(json.as_bytes())?,
+            (shape, cell) => {
+                serde_json::to_writer(&mut self.out, &plain(shape, cell))
+                    .map_err(std::io::Error::from)?;
             }
         }
-        Ok(self.out.write_all(b"}\n")?)
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(), ArchiveError> {
-        Ok(self.out.flush()?)
+        Ok(())
     }
 }
 
-// === impl Csv ===
-
-impl<W: Write> Csv<W> {
-    pub fn new(rows: &RowMaker, to: W) -> Result<Self, ArchiveError> {
-        let mut out = BufWriter::new(to);
-        let names: Vec<&str> = rows.columns().iter().map(|column| column.name).collect();
-        write!(out, "{}\r\n", names.join(","))?;
-        Ok(Self {
-            columns: rows.columns(),
-            out,
-        })
-    }
-}
-
-impl<W: Write> RowSink for Csv<W> {
+impl<W: Write> RowSink for ArchiveLines<W> {
     fn put(&mut self, _: u64, row: Vec<Cell>) -> Result<(), ArchiveError> {
         for (at, (column, cell)) in self.columns.iter().zip(row).enumerate() {
+            if !self.is_csv {
+                self.put_json(at, column, cell)?;
+                continue;
+            }
             if at > 0 {
                 self.out.write_all(b",")?;
             }
             let text = plain(column.shape, cell).unwrap_or_default();
             self.out.write_all(csv::field(&text).as_bytes())?;
         }
-        Ok(self.out.write_all(b"\r\n")?)
+        let end: &[u8] = if self.is_csv { b"\r\n" } else { b"}\n" };
+        Ok(self.out.write_all(end)?)
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), ArchiveError> {

@@ -25,6 +25,7 @@ mod left_by_nats;
 mod platform;
 mod record;
 mod rewrite;
+mod series;
 mod sink_tasks;
 mod sinks;
 mod step;
@@ -42,9 +43,10 @@ use tokio::sync::Mutex;
 
 pub use self::archive::{ArchiveReader, Archived};
 pub use self::erase::Records;
-use self::files::CdrFiles;
+use self::files::RecordFiles;
 pub(super) use self::platform::REFERENCE;
 use self::platform::{Before, Forwarder, Platform};
+use self::series::OnDisk;
 use self::sink_tasks::{count_sinks, publish_all};
 use self::sinks::Watch;
 pub use self::sinks::{SinkStates, sink_backlog};
@@ -77,7 +79,7 @@ pub struct Cdr {
 }
 
 enum Output {
-    Files(CdrFiles, CdrFormat),
+    Files(OnDisk<RecordFiles>, CdrFormat),
     Table,
 }
 
@@ -187,8 +189,8 @@ impl Cdr {
         let (output, holder) = match config.cdr.format {
             CdrFormat::Table => (Output::Table, format!("node:{}", config.node)),
             format => {
-                let files = CdrFiles::start(config)?;
-                records.files = Some((files.dir.clone(), files.writer.clone()));
+                let files = RecordFiles::start(config)?;
+                records.files = Some(files.clone());
                 let name = files.name.clone();
                 (Output::Files(files, format), name)
             }
@@ -211,7 +213,7 @@ impl Cdr {
         let busy = Arc::clone(&self.busy);
         let _not_while_erasing = busy.lock().await;
         if let (Output::Files(files, _), false) = (&self.output, self.knows_tail) {
-            self.unsure.extend(files.tail().await?);
+            self.unsure.extend(files.call(RecordFiles::tail).await?);
             self.knows_tail = true;
         }
         let patience = match self.output {
@@ -248,7 +250,7 @@ impl Cdr {
                 self.records(&node.plan(), &ended)
                     .for_each(|one| record::line(*format, &mut lines, &one));
                 if !lines.is_empty()
-                    && let Err(error) = files.write(lines).await
+                    && let Err(error) = files.call(move |files| files.append(&lines)).await
                 {
                     self.knows_tail = false;
                     return Err(error.into());

@@ -19,7 +19,8 @@ use secrecy::ExposeSecret as _;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::archive_files::{ArchiveFiles, Files};
+use super::archive_files::ArchiveFiles;
+use super::series::OnDisk;
 use super::step::{ABANDONED, Events, ExportError};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::Plan;
@@ -58,7 +59,7 @@ enum ArchiveTarget {
 }
 
 struct IntoFiles {
-    files: ArchiveFiles,
+    files: OnDisk<ArchiveFiles>,
     format: ArchiveFileFormat,
     /// Messages that are in a file although their events are not finished.
     written: HashSet<u64>,
@@ -78,7 +79,7 @@ pub struct Archived {
 
 #[derive(Clone)]
 enum ArchivedIn {
-    Files(ArchiveFiles),
+    Files(OnDisk<ArchiveFiles>),
     Database(TableOptions),
 }
 
@@ -163,7 +164,8 @@ impl ArchiveReader {
         let (limit, patience) = match &mut self.target {
             ArchiveTarget::Database { .. } => (BATCH, ABANDONED),
             ArchiveTarget::Files(into) => {
-                into.files.close_if_over().await.map_err(of_files)?;
+                let closed = into.files.call(ArchiveFiles::close_if_over).await;
+                closed.map_err(of_files)?;
                 if self.events.is_idle(node) || !into.has_enough(node).await? {
                     return Ok(false);
                 }
@@ -230,8 +232,9 @@ impl ArchiveReader {
                 let length = octets.len() as u64;
                 // Until it is known what became of them.
                 into.is_recovered = false;
-                let done = into.files.append(octets, ids.clone()).await;
-                done.map_err(of_files)?;
+                let named = ids.clone();
+                let append = move |files: &mut ArchiveFiles| files.append(&octets, named);
+                into.files.call(append).await.map_err(of_files)?;
                 into.is_recovered = true;
                 into.written.extend(ids);
                 node.metrics.archive_octets.inc_by(length);
@@ -356,7 +359,8 @@ impl IntoFiles {
     /// Once after a start, and after a write that failed.
     async fn recover(&mut self) -> io::Result<()> {
         if !self.is_recovered {
-            self.written.extend(self.files.recover().await?);
+            self.written
+                .extend(self.files.call(ArchiveFiles::recover).await?);
             self.is_recovered = true;
         }
         Ok(())
@@ -375,9 +379,7 @@ impl Archived {
         match &self.target {
             ArchivedIn::Files(files) => {
                 files
-                    .on_disk(move |files: &mut Files| {
-                        super::archive_erase::erase(files, digits.as_bytes())
-                    })
+                    .call(move |files| super::archive_erase::erase(files, digits.as_bytes()))
                     .await
             }
             ArchivedIn::Database(options) => {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::archive_files::{Files, all};
+use super::archive_files::{ArchiveFiles, all};
 use super::rewrite::rewrite;
 use crate::domain::address::normalise;
 use crate::store::archive::ERASED;
@@ -25,12 +25,12 @@ const DETAILS: [&str; 5] = [
 ];
 
 /// Erases it in all files; returns from how many messages.
-pub(super) fn erase(files: &mut Files, digits: &[u8]) -> io::Result<u64> {
+pub(super) fn erase(files: &mut ArchiveFiles, digits: &[u8]) -> io::Result<u64> {
     // New messages go into another file, so this one can be rewritten; so does what a failed write has left.
     files.close()?;
     files.recover()?;
     let mut erased = 0;
-    for name in all(&files.dir)? {
+    for name in all(&files.series.dir)? {
         if !name.ends_with(".jsonl") {
             tracing::warn!(
                 file = name,
@@ -38,11 +38,7 @@ pub(super) fn erase(files: &mut Files, digits: &[u8]) -> io::Result<u64> {
             );
             continue;
         }
-        erased += match erase_in(&files.dir.join(name), digits) {
-            // A collector has taken it, or another node writes it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            erased => erased?,
-        };
+        erased += erase_in(&files.series.dir.join(name), digits)?;
     }
     Ok(erased)
 }

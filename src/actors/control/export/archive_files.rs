@@ -8,18 +8,14 @@
 //! - The file has all those octets: the messages are there, whether or not their events were finished.
 //! - It has fewer: their events are not finished, because that comes after; the rest of the write is cut off.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use super::files::{NAME, name_of};
+use super::series::{FileSeries, NAME, OnDisk, SeriesFile, emptied, names_in};
 use crate::clock;
 use crate::config::Config;
 use crate::domain::moment;
-use crate::files;
 
 /// How the name of a file of messages begins.
 const HEAD: &str = "archive-";
@@ -27,32 +23,18 @@ const HEAD: &str = "archive-";
 const PART: &str = ".part";
 const DAY_MS: i64 = 86_400_000;
 
-/// The files, for whoever writes them.
-#[derive(Clone)]
-pub(super) struct ArchiveFiles {
-    files: Arc<Mutex<Files>>,
-    /// Names the folder in the store.
-    pub(super) name: String,
-}
-
 /// The files, on a thread that may block.
-pub(super) struct Files {
-    pub(super) dir: PathBuf,
+pub(super) struct ArchiveFiles {
+    pub(super) series: FileSeries,
     node: u8,
     extension: &'static str,
-    rotate_octets: u64,
-    rotate_every: Duration,
-    keep: usize,
-    mode: u32,
     open: Option<OpenArchiveFile>,
 }
 
 struct OpenArchiveFile {
-    file: File,
+    written: SeriesFile,
     /// Its name when it is whole.
     name: String,
-    octets: u64,
-    since: Instant,
     day: i64,
 }
 
@@ -72,75 +54,33 @@ impl ArchiveFiles {
     ///
     /// # Errors
     /// It cannot be created or written to.
-    pub(super) fn start(config: &Config, extension: &'static str) -> io::Result<Self> {
-        let (dir, section) = (config.archive_dir(), &config.archive);
-        if section.group_may_read {
-            fs::create_dir_all(&dir)?;
-        } else {
-            files::own_folder(&dir, &[HEAD, "mark-", NAME])?;
-        }
-        let name = name_of(&dir, config.node)?;
-        let files = Files {
-            dir,
-            node: config.node,
-            extension,
+    pub(super) fn start(config: &Config, extension: &'static str) -> io::Result<OnDisk<Self>> {
+        let section = &config.archive;
+        let series = FileSeries {
+            dir: config.archive_dir(),
             rotate_octets: section.rotate_mib * 1024 * 1024,
             rotate_every: section.rotate_every,
             keep: section.keep as usize,
-            mode: if section.group_may_read { 0o640 } else { 0o600 },
+            group_may_read: section.group_may_read,
+        };
+        let name = series.prepare(&[HEAD, "mark-", NAME], config.node)?;
+        let files = Self {
+            series,
+            node: config.node,
+            extension,
             open: None,
         };
-        Ok(Self {
-            files: Arc::new(Mutex::new(files)),
-            name,
-        })
-    }
-
-    /// Appends what these messages have become; it is on the disk when this returns. After an error, see
-    /// [`ArchiveFiles::recover`].
-    pub(super) async fn append(&self, octets: Vec<u8>, ids: Vec<u64>) -> io::Result<()> {
-        self.on_disk(move |files| files.append(&octets, ids)).await
-    }
-
-    /// Ends what a kill or a failure has left; tells the messages of the last write, if they are there.
-    pub(super) async fn recover(&self) -> io::Result<Vec<u64>> {
-        self.on_disk(Files::recover).await
+        Ok(OnDisk::new(files, name))
     }
 
     /// Gives an old file its final name, although nothing is written.
-    pub(super) async fn close_if_over(&self) -> io::Result<()> {
-        let is_over = self.lock().is_over();
-        if is_over {
-            self.on_disk(Files::close).await
-        } else {
-            Ok(())
+    pub(super) fn close_if_over(&mut self) -> io::Result<()> {
+        let is_over =
+            |open: &OpenArchiveFile| self.series.is_over(&open.written) || open.day != today();
+        if self.open.as_ref().is_some_and(is_over) {
+            self.close()?;
         }
-    }
-
-    /// Does something where it may block.
-    pub(super) async fn on_disk<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Files) -> io::Result<T> + Send + 'static,
-    ) -> io::Result<T> {
-        let files = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(&mut files.lock())).await;
-        done.unwrap_or_else(|error| Err(io::Error::other(error)))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Files> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-// === impl Files ===
-
-impl Files {
-    fn is_over(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| {
-            open.octets >= self.rotate_octets
-                || open.since.elapsed() >= self.rotate_every
-                || open.day != today()
-        })
+        Ok(())
     }
 
     /// Gives the open file its final name.
@@ -148,16 +88,16 @@ impl Files {
         let Some(open) = &self.open else {
             return Ok(());
         };
-        fs::rename(self.part(&open.name), self.dir.join(&open.name))?;
-        self.sync_names()?;
+        fs::rename(self.part(&open.name), self.series.dir.join(&open.name))?;
+        self.series.sync_names()?;
         self.open = None;
         Ok(())
     }
 
-    fn append(&mut self, octets: &[u8], ids: Vec<u64>) -> io::Result<()> {
-        if self.is_over() {
-            self.close()?;
-        }
+    /// Appends what these messages have become; it is on the disk when this returns. After an error, see
+    /// [`ArchiveFiles::recover`].
+    pub(super) fn append(&mut self, octets: &[u8], ids: Vec<u64>) -> io::Result<()> {
+        self.close_if_over()?;
         // A failure leaves it closed, until `recover` has looked at it.
         let mut open = match self.open.take() {
             Some(open) => open,
@@ -165,14 +105,12 @@ impl Files {
         };
         let mark = Mark {
             name: open.name.clone(),
-            from: open.octets,
+            from: open.written.octets,
             octets: octets.len() as u64,
             ids,
         };
         self.write_mark(&mark)?;
-        open.file.write_all(octets)?;
-        open.file.sync_data()?;
-        open.octets += mark.octets;
+        open.written.append(octets)?;
         self.open = Some(open);
         // A file of Parquet is whole with its footer, which came last.
         match self.extension {
@@ -189,26 +127,18 @@ impl Files {
         let newest = newest.as_deref().and_then(time_of);
         let at = newest.map_or(now, |newest| now.max(newest + 1));
         let name = format!("{HEAD}{}-{}.{}", stamp(at), self.node, self.extension);
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(self.part(&name))?;
-        // Set explicitly, because the umask restricts the mode above.
-        file.set_permissions(Permissions::from_mode(self.mode))?;
         // The mark may only name a file that is there.
-        self.sync_names()?;
-        self.drop_oldest()?;
+        let written = self.series.create(&format!("{name}{PART}"), &[])?;
+        self.series.drop_oldest(&self.own()?)?;
         Ok(OpenArchiveFile {
-            file,
+            written,
             name,
-            octets: 0,
-            since: Instant::now(),
             day: today(),
         })
     }
 
-    /// As [`ArchiveFiles::recover`]; does nothing the second time.
+    /// Ends what a kill or a failure has left; tells the messages of the last write, if they are there. Does nothing
+    /// the second time.
     pub(super) fn recover(&mut self) -> io::Result<Vec<u64>> {
         self.open = None;
         let mut there = Vec::new();
@@ -220,7 +150,7 @@ impl Files {
                     file.sync_all()?;
                     // Else the next look, when the file has its final name, would take this write for a whole one.
                     fs::remove_file(self.mark_path())?;
-                    self.sync_names()?;
+                    self.series.sync_names()?;
                 }
                 Ok(file) => {
                     // The write may not have been synced.
@@ -236,30 +166,19 @@ impl Files {
             let part = self.part(&name);
             match fs::metadata(&part) {
                 Ok(about) if about.len() == 0 => fs::remove_file(&part)?,
-                Ok(_) => fs::rename(&part, self.dir.join(&name))?,
+                Ok(_) => fs::rename(&part, self.series.dir.join(&name))?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        self.sync_names()?;
+        self.series.sync_names()?;
         Ok(there)
-    }
-
-    fn drop_oldest(&self) -> io::Result<()> {
-        if self.keep == 0 {
-            return Ok(());
-        }
-        let names = self.own()?;
-        for name in &names[..names.len().saturating_sub(self.keep)] {
-            fs::remove_file(self.dir.join(name))?;
-        }
-        Ok(())
     }
 
     /// The final names of this node's files, whole or not, the oldest first.
     fn own(&self) -> io::Result<Vec<String>> {
         let node = format!("-{}", self.node);
-        let mut names = all(&self.dir)?;
+        let mut names = all(&self.series.dir)?;
         names.retain(|name| {
             let stem = name.split_once('.').map(|(stem, _)| stem);
             stem.is_some_and(|stem| stem.ends_with(&node)) && time_of(name).is_some()
@@ -268,31 +187,21 @@ impl Files {
     }
 
     fn part(&self, name: &str) -> PathBuf {
-        self.dir.join(format!("{name}{PART}"))
-    }
-
-    /// Names of files are as durable as what is in them.
-    fn sync_names(&self) -> io::Result<()> {
-        File::open(&self.dir)?.sync_all()
+        self.series.dir.join(format!("{name}{PART}"))
     }
 
     fn mark_path(&self) -> PathBuf {
-        self.dir.join(format!("mark-{}", self.node))
+        self.series.dir.join(format!("mark-{}", self.node))
     }
 
     fn write_mark(&self, mark: &Mark) -> io::Result<()> {
         let path = self.mark_path();
         let anew = path.with_extension("anew");
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(true)
-            .write(true)
-            .mode(0o600)
-            .open(&anew)?;
+        let mut file = emptied(&anew)?;
         file.write_all(mark.text().as_bytes())?;
         file.sync_all()?;
         fs::rename(anew, path)?;
-        self.sync_names()
+        self.series.sync_names()
     }
 
     fn read_mark(&self) -> io::Result<Option<Mark>> {
@@ -308,17 +217,14 @@ impl Files {
 
 /// The final names of all files of messages in a folder, whole or not, the oldest first.
 pub(super) fn all(dir: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let name = entry?.file_name();
-        if let Some(name) = name.to_str()
-            && let whole = name.strip_suffix(PART).unwrap_or(name)
-            && (whole.ends_with(".jsonl") || whole.ends_with(".parquet"))
-            && whole.starts_with(HEAD)
-        {
-            names.push(whole.to_owned());
-        }
-    }
+    let names = names_in(dir)?;
+    let whole = names
+        .iter()
+        .map(|name| name.strip_suffix(PART).unwrap_or(name));
+    let ours = whole.filter(|name| {
+        (name.ends_with(".jsonl") || name.ends_with(".parquet")) && name.starts_with(HEAD)
+    });
+    let mut names: Vec<String> = ours.map(str::to_owned).collect();
     names.sort();
     names.dedup();
     Ok(names)
@@ -378,24 +284,31 @@ impl Mark {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
+
     use super::*;
 
-    fn files(dir: &Path, extension: &'static str) -> Files {
-        Files {
+    fn files(dir: &Path, extension: &'static str) -> ArchiveFiles {
+        let series = FileSeries {
             dir: dir.to_owned(),
-            node: 1,
-            extension,
             rotate_octets: 10,
             rotate_every: Duration::from_secs(3600),
             keep: 0,
-            mode: 0o640,
+            group_may_read: true,
+        };
+        ArchiveFiles {
+            series,
+            node: 1,
+            extension,
             open: None,
         }
     }
 
-    fn text(files: &Files) -> String {
-        let names = all(&files.dir).expect("a folder");
-        let read = |name: &String| fs::read_to_string(files.dir.join(name)).expect("whole");
+    fn text(files: &ArchiveFiles) -> String {
+        let dir = &files.series.dir;
+        let names = all(dir).expect("a folder");
+        let read = |name: &String| fs::read_to_string(dir.join(name)).expect("whole");
         names.iter().map(read).collect()
     }
 
@@ -408,7 +321,7 @@ mod tests {
             before.append(b"one\n", vec![1]).expect("written");
             before.append(b"two\n", vec![2, 3]).expect("written");
             let open = before.open.take().expect("open");
-            open.file.set_len(4 + octets).expect("cut");
+            open.written.file.set_len(4 + octets).expect("cut");
             let mut after = files(dir.path(), "jsonl");
             let there = after.recover().expect("recovered");
             match octets {
@@ -486,7 +399,7 @@ mod tests {
     fn the_oldest_go_where_only_some_are_kept() {
         let dir = tempfile::tempdir().expect("a folder");
         let mut files = files(dir.path(), "jsonl");
-        files.keep = 2;
+        files.series.keep = 2;
         for at in 0..5 {
             files.append(b"0123456789\n", vec![at]).expect("written");
         }

@@ -1,16 +1,16 @@
 //! Erases a number from the call detail records that this node has written.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
 
 use tokio::sync::Mutex;
 
 use super::archive::Archived;
-use super::files::{RecordFileJob, all};
+use super::files::{RecordFiles, all};
 use super::record::put_field;
 use super::rewrite::rewrite;
+use super::series::OnDisk;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::domain::address::normalise;
 use crate::store::Store;
@@ -29,8 +29,8 @@ const FIELDS: [usize; 2] = [3, 4];
 pub struct Records {
     pub(super) store: Arc<dyn Store>,
     pub(super) just_ended: Arc<JustEnded>,
-    /// Their folder and its writer, where they are files.
-    pub(super) files: Option<(PathBuf, SyncSender<RecordFileJob>)>,
+    /// Their files, where they are files.
+    pub(super) files: Option<OnDisk<RecordFiles>>,
     /// The archive, where there is one.
     pub archived: Option<Archived>,
     /// Held while records are made of messages and written, so that no message that was read before an erasure
@@ -56,31 +56,23 @@ impl Records {
             let count = archived.erase(digits.clone()).await?;
             tracing::info!(target: "audit", count, "a number was taken out of the archive");
         }
-        let Some((dir, writer)) = self.files.clone() else {
+        let Some(files) = &self.files else {
             return Ok(in_table);
         };
-        let work = move || erase_files(&dir, &writer, digits.as_bytes());
-        let erased = tokio::task::spawn_blocking(work).await;
-        Ok(in_table + erased.unwrap_or_else(|error| Err(io::Error::other(error)))?)
+        let in_files = files.call(move |files| {
+            // New records go to another file, so this one can be rewritten.
+            files.open = None;
+            erase_files(&files.series.dir, digits.as_bytes())
+        });
+        Ok(in_table + in_files.await?)
     }
 }
 
 /// Reads all files.
-fn erase_files(dir: &Path, writer: &SyncSender<RecordFileJob>, digits: &[u8]) -> io::Result<u64> {
-    // New records go to another file, so this one can be rewritten.
-    let (done, closed) = sync_channel(1);
-    if writer.send(RecordFileJob::Close(done)).is_ok() {
-        let _ = closed.recv();
-    }
-    let mut erased = 0;
-    for path in all(dir)? {
-        erased += match erase_in(&path, digits) {
-            // Rotation has deleted it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            erased => erased?,
-        };
-    }
-    Ok(erased)
+fn erase_files(dir: &Path, digits: &[u8]) -> io::Result<u64> {
+    let names = all(dir)?;
+    let erased = names.iter().map(|name| erase_in(&dir.join(name), digits));
+    erased.sum()
 }
 
 /// Rewrites a file if the address is in it.
@@ -181,9 +173,7 @@ mod tests {
                     {\"id\":\"3\",\"from\":\"Caf\\u00e9 \\\"x\\\"\",\"to\":\"44\"}\nhalf a li";
         fs::write(&path, text).unwrap();
         let modified = fs::metadata(&path).unwrap().modified().unwrap();
-        let (writer, jobs) = sync_channel(1);
-        drop(jobs);
-        let erase = || erase_files(folder.path(), &writer, b"447700900123").unwrap();
+        let erase = || erase_files(folder.path(), b"447700900123").unwrap();
         assert_eq!(erase(), 2);
         let expected = text
             .replace("\"to\":\"447700900123\"", "\"to\":\"(erased)\"")

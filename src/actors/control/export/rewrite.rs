@@ -7,12 +7,17 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Rewrites a file, with the same name, age and mode, if `erase` finds something in a line, which it then changes;
-/// returns in how many lines. A file in which nothing is found is not touched.
+/// returns in how many lines. A file in which nothing is found is not touched, and in one that rotation or a collector has
+/// taken away there is nothing.
 ///
 /// # Errors
 /// It cannot be read or written; then it is as before.
 pub(super) fn rewrite(path: &Path, erase: impl Fn(&mut Vec<u8>) -> bool) -> io::Result<u64> {
-    let erased = each_line(path, &erase, &mut io::sink())?;
+    let gone = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(0),
+        _ => Err(error),
+    };
+    let erased = each_line(path, &erase, &mut io::sink()).or_else(gone)?;
     if erased == 0 {
         return Ok(0);
     }
@@ -23,7 +28,7 @@ pub(super) fn rewrite(path: &Path, erase: impl Fn(&mut Vec<u8>) -> bool) -> io::
     if result.is_err() {
         let _ = fs::remove_file(&anew);
     }
-    result
+    result.or_else(gone)
 }
 
 fn write_anew(path: &Path, anew: &Path, erase: impl Fn(&mut Vec<u8>) -> bool) -> io::Result<u64> {
