@@ -29,7 +29,7 @@ use bytes::Bytes;
 use super::client;
 use crate::smpp::{CommandId, HEADER_LEN};
 use carrier::CarrierProtocol;
-use report::{DecodeProblem, DecodeReport};
+use report::DecodeReport;
 use text::UserDataHints;
 
 /// Flags that say what the octets of SMPP are.
@@ -162,19 +162,12 @@ pub fn explain(octets: &Bytes) -> Vec<DecodeReport> {
 /// Explains user data.
 pub fn user_data(octets: &Bytes, reading: UserDataHints) -> DecodeReport {
     let (user_data, problem) = text::explain(octets, 0, reading);
-    let header_problem = |text| DecodeProblem {
-        at: 0,
-        field: "user data header".to_owned(),
-        text,
-    };
-    DecodeReport {
-        kind: "user_data",
-        title: "user data".to_owned(),
-        octets: octets.len(),
-        user_data: Some(user_data),
-        problems: problem.map(header_problem).into_iter().collect(),
-        ..DecodeReport::default()
+    let mut report = DecodeReport::new("user_data", "user data", octets, 0);
+    report.user_data = Some(user_data);
+    if let Some(text) = problem {
+        report.problem(0, "user data header", text);
     }
+    report
 }
 
 /// Whether the octets begin with a header of an operation that exists.

@@ -3,10 +3,12 @@
 //! The tables of the crates say what the fields are; here is what some of them mean. Of two versions, the one is
 //! shown that writes the same octets again, and none is named when both do.
 
+use std::fmt::Debug;
+
 use bytes::{Bytes, BytesMut};
 
 use super::hex;
-use super::report::{DecodeProblem, DecodeReport, DecodedField, FieldDetail};
+use super::report::{DecodeReport, DecodedField, FieldDetail};
 use crate::carrier::fields::{Malformed, Reader, Seen, Value};
 use crate::carrier::text::{self, Format};
 use crate::carrier::{Pdu, Protocol, pdu};
@@ -69,13 +71,9 @@ pub fn explain(octets: &Bytes, which: CarrierProtocol) -> Vec<DecodeReport> {
 
 /// What is no whole PDU.
 fn part(octets: &Bytes, at: usize, which: CarrierProtocol, text: String) -> DecodeReport {
-    let mut report = new_report("part of a PDU".to_owned(), octets, at, which);
-    report.fields.push(as_hex(at, "(not read)", octets));
-    report.problems.push(DecodeProblem {
-        at,
-        field: "length".to_owned(),
-        text,
-    });
+    let mut report = DecodeReport::new(kind(which), "part of a PDU", octets, at);
+    report.note(DecodedField::hex(at, "(not read)", octets));
+    report.problem(at, "length", text);
     report
 }
 
@@ -110,23 +108,18 @@ fn whole(frame: &Bytes, base: usize, which: CarrierProtocol) -> DecodeReport {
         CarrierProtocol::Sgip if fits_several => "SGIP",
         _ => examined.version,
     };
-    let mut report = new_report(format!("{protocol} {name}"), frame, base, which);
+    let mut report = DecodeReport::new(kind(which), format!("{protocol} {name}"), frame, base);
     for seen in &examined.seen {
         let meaning = meaning(seen, &examined.seen, which, command);
-        report.fields.push(field_of(seen, base, meaning));
+        report.note(field_of(seen, base, meaning));
     }
     let end = examined.seen.last().map_or(0, |seen| seen.at + seen.octets);
     if end < frame.len() {
-        let rest = frame.slice(end..);
-        report.fields.push(as_hex(base + end, "(not read)", &rest));
+        report.note(DecodedField::hex(base + end, "(not read)", &frame[end..]));
     }
     report.receipt = examined.receipt;
     if let Some(malformed) = examined.problem {
-        report.problems.push(DecodeProblem {
-            at: base + malformed.at,
-            field: malformed.field.to_owned(),
-            text: malformed.problem.to_owned(),
-        });
+        report.problem(base + malformed.at, malformed.field, malformed.problem);
     }
     report
 }
@@ -171,15 +164,12 @@ fn of_cmpp(frame: &Bytes, version: Cmpp) -> ExaminedPdu {
 }
 
 fn receipt_of_cmpp(report: &cmpp::Report) -> Vec<FieldDetail> {
-    let shown = |octets: &Bytes| String::from_utf8_lossy(octets).into_owned();
-    let outcome = report.outcome();
-    let state = outcome.map_or(String::new(), |outcome| format!("{outcome:?}"));
     vec![
         FieldDetail::new("Msg_Id", format!("{:016X}", report.msg_id), ""),
-        FieldDetail::new("Stat", shown(&report.stat.0), state),
-        FieldDetail::new("Submit_time", shown(&report.submit_time.0), ""),
-        FieldDetail::new("Done_time", shown(&report.done_time.0), ""),
-        FieldDetail::new("Dest_terminal_Id", shown(&report.dest_terminal_id.0), ""),
+        FieldDetail::new("Stat", text_of(&report.stat.0), said(report.outcome())),
+        FieldDetail::new("Submit_time", text_of(&report.submit_time.0), ""),
+        FieldDetail::new("Done_time", text_of(&report.done_time.0), ""),
+        FieldDetail::new("Dest_terminal_Id", text_of(&report.dest_terminal_id.0), ""),
         FieldDetail::new("SMSC_sequence", report.smsc_sequence.to_string(), ""),
     ]
 }
@@ -208,16 +198,22 @@ fn of_smgp(frame: &Bytes) -> ExaminedPdu {
 }
 
 fn receipt_of_smgp(report: &smgp::Report) -> Vec<FieldDetail> {
-    let shown = |octets: &Bytes| String::from_utf8_lossy(octets).into_owned();
-    let outcome = report.outcome();
-    let state = outcome.map_or(String::new(), |outcome| format!("{outcome:?}"));
     vec![
         FieldDetail::new("MsgID", hex::spaced(&report.msg_id).replace(' ', ""), ""),
-        FieldDetail::new("stat", shown(&report.stat), state),
-        FieldDetail::new("err", shown(&report.err), ""),
-        FieldDetail::new("submit date", shown(&report.submit_date), ""),
-        FieldDetail::new("done date", shown(&report.done_date), ""),
+        FieldDetail::new("stat", text_of(&report.stat), said(report.outcome())),
+        FieldDetail::new("err", text_of(&report.err), ""),
+        FieldDetail::new("submit date", text_of(&report.submit_date), ""),
+        FieldDetail::new("done date", text_of(&report.done_date), ""),
     ]
+}
+
+fn text_of(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+/// What a report says became of its message, if that is known.
+fn said(outcome: Option<impl Debug>) -> String {
+    outcome.map_or(String::new(), |outcome| format!("{outcome:?}"))
 }
 
 /// What a value means, where a table says it.
@@ -284,12 +280,9 @@ fn field_of(seen: &Seen, base: usize, meaning: String) -> DecodedField {
                 DecodedField::string(at, seen.octets, seen.name, &digits)
             }
         },
-        Value::Text(text) => {
-            let text = String::from_utf8_lossy(text);
-            DecodedField::string(at, seen.octets, seen.name, &text)
-        }
+        Value::Text(text) => DecodedField::string(at, seen.octets, seen.name, &text_of(text)),
         Value::Octets(octets) => {
-            let mut field = as_hex(at, seen.name, octets);
+            let mut field = DecodedField::hex(at, seen.name, octets);
             field.octets = seen.octets;
             field
         }
@@ -297,23 +290,11 @@ fn field_of(seen: &Seen, base: usize, meaning: String) -> DecodedField {
     field.meaning(meaning)
 }
 
-fn as_hex(at: usize, name: &str, octets: &[u8]) -> DecodedField {
-    let mut field = DecodedField::string(at, octets.len(), name, &hex::spaced(octets));
-    field.shown = hex::spaced(octets);
-    field
-}
-
-fn new_report(title: String, octets: &Bytes, at: usize, which: CarrierProtocol) -> DecodeReport {
-    DecodeReport {
-        kind: match which {
-            CarrierProtocol::Cmpp => "cmpp",
-            CarrierProtocol::Sgip => "sgip",
-            CarrierProtocol::Smgp => "smgp",
-        },
-        title,
-        at,
-        octets: octets.len(),
-        ..DecodeReport::default()
+fn kind(which: CarrierProtocol) -> &'static str {
+    match which {
+        CarrierProtocol::Cmpp => "cmpp",
+        CarrierProtocol::Sgip => "sgip",
+        CarrierProtocol::Smgp => "smgp",
     }
 }
 

@@ -5,7 +5,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::report::{DecodeProblem, DecodeReport, DecodedField, FieldDetail};
+use super::report::{DecodeReport, DecodedField, FieldDetail};
 use super::tpdu::{self, ExpectedTpdu};
 use super::{causes, hex, reader};
 use crate::gsup::ccm::{self, Ccm};
@@ -42,8 +42,8 @@ pub fn explain(octets: &Bytes) -> Vec<DecodeReport> {
 
 /// What is no whole frame.
 fn part(octets: &Bytes, at: usize) -> DecodeReport {
-    let mut report = new_report("part of a frame", octets, at);
-    report.fields.push(as_hex(at, "(not read)", octets));
+    let mut report = DecodeReport::new("gsup", "part of a frame", octets, at);
+    report.note(DecodedField::hex(at, "(not read)", octets));
     let text = match octets.first_chunk::<2>() {
         Some(length) => {
             let wanted = HEAD + usize::from(u16::from_be_bytes(*length));
@@ -52,20 +52,18 @@ fn part(octets: &Bytes, at: usize) -> DecodeReport {
         }
         None => "a frame begins with its length, of two octets".to_owned(),
     };
-    report.problems.push(wrong(at, "length", text));
+    report.problem(at, "length", text);
     report
 }
 
 fn frame(octets: &Bytes, base: usize) -> Vec<DecodeReport> {
-    let mut report = new_report("IPA frame", octets, base);
+    let mut report = DecodeReport::new("gsup", "IPA frame", octets, base);
     let payload = octets.slice(HEAD..);
-    report.fields.push(
-        DecodedField::number(base, 2, "length", payload.len() as u32)
-            .meaning("octets behind the stream"),
-    );
+    let length = DecodedField::number(base, 2, "length", payload.len() as u32);
+    report.note(length.meaning("octets behind the stream"));
     if octets.len() > ipa::FRAME_MAX {
         let text = format!("{} octets; peers take {}", octets.len(), ipa::FRAME_MAX);
-        report.problems.push(wrong(base, "length", text));
+        report.problem(base, "length", text);
     }
     let stream = octets[2];
     let name = match stream {
@@ -73,24 +71,24 @@ fn frame(octets: &Bytes, base: usize) -> Vec<DecodeReport> {
         OSMO => "OSMO, with an extension",
         _ => "another protocol",
     };
-    report.fields.push(code(base + 2, "stream", stream, name));
+    report.note(DecodedField::code(base + 2, "stream", stream, name));
     match (stream, payload.first()) {
         (CCM, _) => handshake(&mut report, &payload, base + HEAD),
         (OSMO, Some(&GSUP)) => {
-            report
-                .fields
-                .push(code(base + HEAD, "extension", GSUP, "GSUP"));
+            report.note(DecodedField::code(base + HEAD, "extension", GSUP, "GSUP"));
             return message(report, &payload.slice(1..), base + BEFORE_MESSAGE);
         }
         (OSMO, Some(extension)) => {
-            let name = if *extension == 0 {
-                "CTRL"
-            } else {
-                "another protocol"
+            let name = match extension {
+                0 => "CTRL",
+                _ => "another protocol",
             };
-            report
-                .fields
-                .push(code(base + HEAD, "extension", *extension, name));
+            report.note(DecodedField::code(
+                base + HEAD,
+                "extension",
+                *extension,
+                name,
+            ));
             rest(&mut report, &payload.slice(1..), base + BEFORE_MESSAGE);
         }
         _ => rest(&mut report, &payload, base + HEAD),
@@ -102,21 +100,22 @@ fn handshake(report: &mut DecodeReport, payload: &Bytes, at: usize) {
     match Ccm::decode(payload) {
         Ok(read) => {
             report.title = read.name().to_owned();
-            report
-                .fields
-                .push(code(at, "message type", payload[0], read.name()));
+            report.note(DecodedField::code(
+                at,
+                "message type",
+                payload[0],
+                read.name(),
+            ));
             if payload.len() > 1 {
-                let mut names = as_hex(at + 1, "names", &payload[1..]);
+                let mut names = DecodedField::hex(at + 1, "names", &payload[1..]);
                 names.shown = hex::counted(payload.len() - 1, "octet");
                 names.details = names_of(&read);
-                report.fields.push(names);
+                report.note(names);
             }
         }
         Err(error) => {
             rest(report, payload, at);
-            report
-                .problems
-                .push(wrong(at, "message type", error.to_string()));
+            report.problem(at, "message type", error.to_string());
         }
     }
 }
@@ -139,30 +138,24 @@ fn names_of(ccm: &Ccm) -> Vec<FieldDetail> {
 /// The elements of a message whose type is octet `base` of what was given.
 fn message(mut report: DecodeReport, octets: &Bytes, base: usize) -> Vec<DecodeReport> {
     let Some(first) = octets.first() else {
-        let text = "the frame ends before it".to_owned();
-        report.problems.push(wrong(base, "message type", text));
+        report.problem(base, "message type", "the frame ends before it");
         return vec![report];
     };
     let message_type = MessageType(*first);
     report.title = format!("GSUP {message_type}");
-    report.fields.push(code(
-        base,
-        "message type",
-        *first,
-        &message_type.to_string(),
-    ));
+    let said = message_type.to_string();
+    report.note(DecodedField::code(base, "message type", *first, said));
     let mut inner = None;
     for element in Elements::of(octets) {
         match element {
             Ok(element) => {
-                report.fields.push(explained(&element, base));
+                report.note(explained(&element, base));
                 if element.tag == Tag::SM_RP_UI && !element.value.is_empty() {
                     inner = Some((base + element.at + 2, element.value));
                 }
             }
             Err(CutShort { at, .. }) => {
-                let left = &octets[at..];
-                report.fields.push(as_hex(base + at, "(not read)", left));
+                report.note(DecodedField::hex(base + at, "(not read)", &octets[at..]));
             }
         }
     }
@@ -179,15 +172,12 @@ fn problems(report: &mut DecodeReport, octets: &Bytes, base: usize) {
     match GsupMessage::decode(octets) {
         Ok(message) => {
             if let Some(tag) = message.missing() {
-                let text = "the message needs it and lacks it".to_owned();
-                report.problems.push(wrong(base, tag.name(), text));
+                report.problem(base, tag.name(), "the message needs it and lacks it");
             }
         }
         Err(MalformedGsup {
             tag, at, problem, ..
-        }) => report
-            .problems
-            .push(wrong(base + at, tag.name(), problem.to_string())),
+        }) => report.problem(base + at, tag.name(), problem.to_string()),
     }
 }
 
@@ -206,25 +196,18 @@ fn carried(message_type: MessageType) -> Option<ExpectedTpdu> {
 
 fn explained(element: &GsupElement, base: usize) -> DecodedField {
     let GsupElement { at, tag, value } = element;
-    let mut field = as_hex(base + at, &name(*tag), value);
+    let mut field = DecodedField::hex(base + at, &name(*tag), value);
     field.octets += 2;
     section(*tag).clone_into(&mut field.section);
     match (*tag, &value[..]) {
-        (Tag::IMSI, digits) => {
-            let digits = bcd_digits(digits);
-            field.shown = format!("\"{digits}\"");
-            field.value = digits.into();
-        }
+        (Tag::IMSI, digits) => field.set_string(&bcd_digits(digits)),
         (Tag::SM_RP_DA | Tag::SM_RP_OA, octets) => field = addressed(field, octets),
         (Tag::SM_RP_UI, octets) => field.shown = hex::counted(octets.len(), "octet"),
         (Tag::SOURCE_NAME | Tag::DESTINATION_NAME, octets) => {
-            let name = reader::shown(octets.strip_suffix(&[0]).unwrap_or(octets));
-            field.shown = format!("\"{name}\"");
-            field.value = name.into();
+            field.set_string(&reader::shown(octets.strip_suffix(&[0]).unwrap_or(octets)));
         }
         (tag, [octet]) => {
-            field.value = (*octet).into();
-            field.shown = format!("0x{octet:02X}");
+            field.set_code(*octet);
             meaning(tag, *octet).clone_into(&mut field.meaning);
         }
         _ => {}
@@ -237,8 +220,7 @@ fn addressed(mut field: DecodedField, octets: &[u8]) -> DecodedField {
         Ok(SmRpAddress::Msisdn(address)) => ("MSISDN", address),
         Ok(SmRpAddress::ServiceCentre(address)) => ("service centre", address),
         Ok(SmRpAddress::Imsi(imsi)) => {
-            field.shown = format!("\"{imsi}\"");
-            field.value = imsi.into();
+            field.set_string(&imsi);
             return field.meaning("IMSI");
         }
         Ok(SmRpAddress::Absent) => return field.meaning("none"),
@@ -295,39 +277,9 @@ fn name(tag: Tag) -> String {
     }
 }
 
-fn new_report(title: &str, octets: &Bytes, at: usize) -> DecodeReport {
-    DecodeReport {
-        kind: "gsup",
-        title: title.to_owned(),
-        at,
-        octets: octets.len(),
-        ..DecodeReport::default()
-    }
-}
-
 fn rest(report: &mut DecodeReport, octets: &[u8], at: usize) {
     if !octets.is_empty() {
-        report.fields.push(as_hex(at, "payload", octets));
-    }
-}
-
-fn as_hex(at: usize, name: &str, octets: &[u8]) -> DecodedField {
-    let mut field = DecodedField::string(at, octets.len(), name, &hex::spaced(octets));
-    field.shown = hex::spaced(octets);
-    field
-}
-
-fn code(at: usize, name: &str, octet: u8, meaning: &str) -> DecodedField {
-    let mut field = DecodedField::number(at, 1, name, octet.into()).meaning(meaning);
-    field.shown = format!("0x{octet:02X}");
-    field
-}
-
-fn wrong(at: usize, field: &str, text: String) -> DecodeProblem {
-    DecodeProblem {
-        at,
-        field: field.to_owned(),
-        text,
+        report.note(DecodedField::hex(at, "payload", octets));
     }
 }
 

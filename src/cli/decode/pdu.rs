@@ -164,12 +164,7 @@ fn table(command: CommandId) -> Option<&'static [FieldRow]> {
 
 /// Explains the PDU that starts at octet `at` of what was given, by its command_length or to the end.
 pub fn explain(given: &Bytes, at: usize) -> DecodeReport {
-    let report = DecodeReport {
-        kind: "pdu",
-        title: "part of a PDU".to_owned(),
-        at,
-        ..DecodeReport::default()
-    };
+    let report = DecodeReport::new("pdu", "part of a PDU", &[], at);
     let mut reader = PduReader::new(given.slice(at..), at, report);
     if let Err(Stop(problem)) = walk(&mut reader) {
         reader.report.problems.push(problem);

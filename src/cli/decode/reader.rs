@@ -5,7 +5,6 @@
 //! further reading are recorded as problems.
 
 use bytes::Bytes;
-use serde_json::Value;
 
 use super::bits::OctetMeaning;
 use super::report::{DecodeProblem, DecodeReport, DecodedField};
@@ -75,16 +74,12 @@ impl PduReader {
 
     /// Notes something wrong at an octet of what was given.
     pub fn problem(&mut self, at: usize, field: &str, text: impl Into<String>) {
-        self.report.problems.push(DecodeProblem {
-            at,
-            field: field.to_owned(),
-            text: text.into(),
-        });
+        self.report.problem(at, field, text);
     }
 
     /// Notes a field.
     pub fn note(&mut self, field: DecodedField) {
-        self.report.fields.push(field);
+        self.report.note(field);
     }
 
     /// An integer of one octet.
@@ -161,16 +156,9 @@ impl PduReader {
             );
         }
         let octets = self.take(name, length.min(self.left()))?;
-        self.note(DecodedField {
-            at,
-            octets: octets.len(),
-            name: name.to_owned(),
-            section: String::new(),
-            value: Value::String(hex::spaced(&octets)),
-            shown: hex::counted(octets.len(), "octet"),
-            meaning: String::new(),
-            details: Vec::new(),
-        });
+        let mut field = DecodedField::hex(at, name, &octets);
+        field.shown = hex::counted(octets.len(), "octet");
+        self.note(field);
         if !octets.is_empty() {
             self.message = Some(MessageText { at, octets });
         }
@@ -182,9 +170,7 @@ impl PduReader {
         let at = self.position();
         let octets = self.octets.slice(self.at..);
         self.at = self.octets.len();
-        let mut field = DecodedField::string(at, octets.len(), name, &hex::spaced(&octets));
-        field.shown = hex::spaced(&octets);
-        self.note(field);
+        self.note(DecodedField::hex(at, name, &octets));
     }
 
     /// The next so many octets.
@@ -247,11 +233,7 @@ impl PduReader {
 impl Stop {
     /// Stops at an octet of what was given.
     pub fn at(at: usize, field: &str, text: impl Into<String>) -> Self {
-        Self(DecodeProblem {
-            at,
-            field: field.to_owned(),
-            text: text.into(),
-        })
+        Self(DecodeProblem::new(at, field, text))
     }
 }
 

@@ -5,6 +5,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::hex;
+
 /// One PDU, TPDU or frame, or one piece of user data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct DecodeReport {
@@ -102,35 +104,101 @@ pub struct DecodeProblem {
     pub text: String,
 }
 
+// === impl DecodeReport ===
+
+impl DecodeReport {
+    /// One without fields, of octets of which the first is number `at` of what was given.
+    pub fn new(kind: &'static str, title: impl Into<String>, octets: &[u8], at: usize) -> Self {
+        Self {
+            kind,
+            title: title.into(),
+            at,
+            octets: octets.len(),
+            ..Self::default()
+        }
+    }
+
+    /// Notes a field.
+    pub fn note(&mut self, field: DecodedField) {
+        self.fields.push(field);
+    }
+
+    /// Notes something wrong at an octet of what was given.
+    pub fn problem(&mut self, at: usize, field: &str, text: impl Into<String>) {
+        self.problems.push(DecodeProblem::new(at, field, text));
+    }
+}
+
+// === impl DecodeProblem ===
+
+impl DecodeProblem {
+    /// What is wrong with a field.
+    pub fn new(at: usize, field: &str, text: impl Into<String>) -> Self {
+        Self {
+            at,
+            field: field.to_owned(),
+            text: text.into(),
+        }
+    }
+}
+
 // === impl DecodedField ===
 
 impl DecodedField {
-    /// A number of `octets` octets, shown in decimal.
-    pub fn number(at: usize, octets: usize, name: &str, value: u32) -> Self {
+    fn new(at: usize, octets: usize, name: &str, value: Value, shown: String) -> Self {
         Self {
             at,
             octets,
             name: name.to_owned(),
             section: String::new(),
-            value: value.into(),
-            shown: value.to_string(),
+            value,
+            shown,
             meaning: String::new(),
             details: Vec::new(),
         }
     }
 
+    /// A number of `octets` octets, shown in decimal.
+    pub fn number(at: usize, octets: usize, name: &str, value: u32) -> Self {
+        Self::new(at, octets, name, value.into(), value.to_string())
+    }
+
+    /// A number of one octet, shown in hexadecimal, with its meaning.
+    pub fn code(at: usize, name: &str, value: u8, meaning: impl Into<String>) -> Self {
+        let mut field = Self::number(at, 1, name, value.into()).meaning(meaning);
+        field.set_code(value);
+        field
+    }
+
     /// A string, shown in quotes.
     pub fn string(at: usize, octets: usize, name: &str, value: &str) -> Self {
-        Self {
-            at,
-            octets,
-            name: name.to_owned(),
-            section: String::new(),
-            value: value.into(),
-            shown: format!("\"{value}\""),
-            meaning: String::new(),
-            details: Vec::new(),
-        }
+        let mut field = Self::new(at, octets, name, Value::Null, String::new());
+        field.set_string(value);
+        field
+    }
+
+    /// Octets, shown in hexadecimal digits.
+    pub fn hex(at: usize, name: &str, octets: &[u8]) -> Self {
+        let digits = hex::spaced(octets);
+        Self::new(at, octets.len(), name, digits.clone().into(), digits)
+    }
+
+    /// The value is this number, shown in decimal.
+    pub fn set_number(&mut self, value: u32) {
+        self.value = value.into();
+        self.shown = value.to_string();
+    }
+
+    /// The value is this octet, shown in hexadecimal.
+    pub fn set_code(&mut self, value: u8) {
+        self.value = value.into();
+        self.shown = format!("0x{value:02X}");
+    }
+
+    /// The value is this string, shown in quotes.
+    pub fn set_string(&mut self, value: &str) {
+        self.value = value.into();
+        self.shown = format!("\"{value}\"");
     }
 
     /// Adds what the value of the field means.

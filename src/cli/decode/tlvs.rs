@@ -1,7 +1,6 @@
 //! Optional parameters: names, values, what they mean (SMPP 3.4 §5.3, 5.0 §4.8.4).
 
 use bytes::Bytes;
-use serde_json::Value;
 
 use super::bits::{message_state, npi, ton};
 use super::hex;
@@ -33,16 +32,8 @@ pub fn read(reader: &mut PduReader) -> Result<(), Stop> {
             return Err(Stop::at(at, &name, text));
         }
         let value = reader.take(&name, HEAD + length)?.slice(HEAD..);
-        let mut field = DecodedField {
-            at,
-            octets: HEAD + length,
-            name: name.clone(),
-            section: String::new(),
-            value: Value::String(hex::spaced(&value)),
-            shown: hex::spaced(&value),
-            meaning: String::new(),
-            details: Vec::new(),
-        };
+        let mut field = DecodedField::hex(at, &name, &value);
+        field.octets += HEAD;
         fill(&mut field, tag, &value);
         reader.note(field);
         if let Some((shortest, longest)) = tag::lengths(tag)
@@ -85,7 +76,10 @@ fn fill(field: &mut DecodedField, tag: u16, value: &Bytes) {
         (
             tag::RECEIPTED_MESSAGE_ID | tag::ADDITIONAL_STATUS_INFO_TEXT | tag::BROADCAST_END_TIME,
             octets,
-        ) => string(field, octets),
+        ) => {
+            let end = octets.iter().position(|octet| *octet == 0);
+            field.set_string(&shown(&octets[..end.unwrap_or(octets.len())]));
+        }
         (tag::NETWORK_ERROR_CODE, [network, high, low]) => {
             let code = u16::from_be_bytes([*high, *low]);
             field.meaning = format!("{}, error {code}", network_type(*network));
@@ -109,14 +103,14 @@ fn fill(field: &mut DecodedField, tag: u16, value: &Bytes) {
             field.meaning = format!("session {session}, number {}{end}", rest >> 1);
         }
         (_, [octet]) if tag::name(tag).is_some() => {
-            number(field, u32::from(*octet));
+            field.set_number(u32::from(*octet));
             field.meaning = octet_meaning(tag, *octet);
         }
         (_, [high, low]) if tag::lengths(tag) == Some((2, 2)) => {
-            number(field, u32::from(u16::from_be_bytes([*high, *low])));
+            field.set_number(u32::from(u16::from_be_bytes([*high, *low])));
         }
         (tag::QOS_TIME_TO_LIVE, [a, b, c, d]) => {
-            number(field, u32::from_be_bytes([*a, *b, *c, *d]));
+            field.set_number(u32::from_be_bytes([*a, *b, *c, *d]));
             field.meaning = "seconds".to_owned();
         }
         (_, octets) if tag::name(tag).is_none() && is_text(octets) => {
@@ -124,18 +118,6 @@ fn fill(field: &mut DecodedField, tag: u16, value: &Bytes) {
         }
         _ => {}
     }
-}
-
-fn string(field: &mut DecodedField, octets: &[u8]) {
-    let end = octets.iter().position(|octet| *octet == 0);
-    let text = shown(&octets[..end.unwrap_or(octets.len())]);
-    field.shown = format!("\"{text}\"");
-    field.value = Value::String(text);
-}
-
-fn number(field: &mut DecodedField, value: u32) {
-    field.value = value.into();
-    field.shown = value.to_string();
 }
 
 fn is_text(octets: &[u8]) -> bool {

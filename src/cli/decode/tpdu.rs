@@ -54,20 +54,17 @@ pub fn explain(octets: &Bytes, base: usize, which: ExpectedTpdu) -> DecodeReport
         ExpectedTpdu::Any(direction) => TpduKind::guess(direction, octets),
     };
     let Some(kind) = kind else {
-        let fault = DecodeProblem {
-            at: base,
-            field: TpduField::FirstOctet.name().to_owned(),
-            text: "message type 3 is reserved in this direction; give the kind".to_owned(),
-        };
-        let report = new_report("tpdu", "part of a TPDU", octets, base);
+        let text = "message type 3 is reserved in this direction; give the kind";
+        let fault = DecodeProblem::new(base, TpduField::FirstOctet.name(), text);
+        let report = DecodeReport::new("tpdu", "part of a TPDU", octets, base);
         return finished(report, octets, base, &ReadNotes::default(), Some(fault));
     };
     let examined = tpdu::examine(kind, octets);
-    let mut report = new_report("tpdu", kind.name(), octets, base);
+    let mut report = DecodeReport::new("tpdu", kind.name(), octets, base);
     let first = octets.first().copied().unwrap_or_default();
     for span in &examined.notes.fields {
         let octets = octets.slice(span.at..span.at + span.octets);
-        report.fields.push(field(*span, base, &octets, kind, first));
+        report.note(field(*span, base, &octets, kind, first));
     }
     let is_text =
         |span: &&FieldSpan| matches!(span.field, TpduField::UserData | TpduField::CommandData);
@@ -89,10 +86,10 @@ pub fn explain_rp(octets: &Bytes, base: usize) -> Vec<DecodeReport> {
         Ok(rp) => rp.name(),
         Err(_) => "part of a message of the relay layer",
     };
-    let mut report = new_report("rp", title, octets, base);
+    let mut report = DecodeReport::new("rp", title, octets, base);
     for span in &examined.notes.fields {
         let octets = octets.slice(span.at..span.at + span.octets);
-        report.fields.push(relayed(*span, base, &octets));
+        report.note(relayed(*span, base, &octets));
     }
     let is_tpdu = |span: &&FieldSpan| span.field == TpduField::RpUserData;
     let place = examined.notes.fields.iter().find(is_tpdu).copied();
@@ -143,16 +140,6 @@ fn carried(rp: &Rp) -> Option<(&Bytes, ExpectedTpdu)> {
     }
 }
 
-fn new_report(kind: &'static str, title: &str, octets: &Bytes, base: usize) -> DecodeReport {
-    DecodeReport {
-        kind,
-        title: title.to_owned(),
-        at: base,
-        octets: octets.len(),
-        ..DecodeReport::default()
-    }
-}
-
 /// Adds what no field has, and what is wrong.
 fn finished(
     mut report: DecodeReport,
@@ -163,12 +150,11 @@ fn finished(
 ) -> DecodeReport {
     let read: usize = notes.fields.iter().map(|span| span.octets).sum();
     if read < octets.len() {
-        let rest = &octets[read..];
-        let field = DecodedField::string(base + read, rest.len(), "(not read)", &hex::spaced(rest));
-        report.fields.push(DecodedField {
-            shown: hex::spaced(rest),
-            ..field
-        });
+        report.note(DecodedField::hex(
+            base + read,
+            "(not read)",
+            &octets[read..],
+        ));
     }
     let odd = notes.oddities.iter().map(|odd| problem(*odd, base));
     report.problems.extend(odd.chain(fault));
@@ -176,11 +162,8 @@ fn finished(
 }
 
 fn problem(fault: FieldFault, base: usize) -> DecodeProblem {
-    DecodeProblem {
-        at: base + fault.at,
-        field: fault.field.name().to_owned(),
-        text: fault.problem.to_string(),
-    }
+    let text = fault.problem.to_string();
+    DecodeProblem::new(base + fault.at, fault.field.name(), text)
 }
 
 /// A field as octets, with its section.
@@ -191,8 +174,8 @@ fn plain(span: FieldSpan, base: usize, octets: &[u8]) -> DecodedField {
     } else {
         "23.040"
     };
-    let mut field = DecodedField::string(base + span.at, span.octets, name, &hex::spaced(octets));
-    field.shown = hex::spaced(octets);
+    let mut field = DecodedField::hex(base + span.at, name, octets);
+    field.octets = span.octets;
     if span.field != TpduField::Rest {
         field.section = format!("{standard} §{}", span.field.section());
     }
@@ -204,8 +187,7 @@ fn field(span: FieldSpan, base: usize, octets: &Bytes, kind: TpduKind, first: u8
     let mut field = plain(span, base, octets);
     let octet = octets.first().copied().unwrap_or_default();
     let hexadecimal = |mut field: DecodedField, (meaning, details): ValueMeaning| {
-        field.value = octet.into();
-        field.shown = format!("0x{octet:02X}");
+        field.set_code(octet);
         (field.meaning, field.details) = (meaning, details);
         field
     };
@@ -296,15 +278,13 @@ fn relayed(span: FieldSpan, base: usize, octets: &Bytes) -> DecodedField {
 }
 
 fn number(mut field: DecodedField, octet: u8, meaning: &str) -> DecodedField {
-    field.value = octet.into();
-    field.shown = octet.to_string();
+    field.set_number(octet.into());
     field.meaning(meaning)
 }
 
 /// A field with an address.
 pub fn with_address(mut field: DecodedField, address: &TpduAddress) -> DecodedField {
-    field.value = address.text.clone().into();
-    field.shown = format!("\"{}\"", address.text);
+    field.set_string(&address.text);
     field.meaning(format!(
         "{}, {}",
         bits::ton(address.ton),
