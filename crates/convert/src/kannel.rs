@@ -14,109 +14,61 @@ use super::draft::{ConfigDraft, list};
 use super::{ConversionNotes, ConversionRefused, Converted, FileReader, SourceText};
 use groups::KannelGroup;
 
-/// Groups without a counterpart, and what to do instead.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("wapbox", "there is no WAP here; keep Kannel for it"),
-    (
-        "wap-push-user",
-        "there is no WAP push here; keep Kannel for it",
-    ),
-    ("wap-url-map", "there is no WAP here; keep Kannel for it"),
-    ("wap-user-map", "there is no WAP here; keep Kannel for it"),
-    ("ppg", "there is no WAP push here; keep Kannel for it"),
-    ("wtls", "there is no WAP here; keep Kannel for it"),
-    (
-        "ota-setting",
-        "settings over the air are for the application to encode",
-    ),
-    (
-        "ota-bookmark",
-        "settings over the air are for the application to encode",
-    ),
-    (
-        "modems",
-        "modems are not served; keep Kannel for them and bind to it as to an operator",
-    ),
-    (
-        "dlr-db",
-        "receipts are kept in the store itself; nothing to set",
-    ),
-    (
-        "smpp-tlv",
-        "optional parameters pass through as they are; nothing to set",
-    ),
-    (
-        "sms-service",
-        "a keyword becomes a [[mo_rule]], its text the `reply`, its get-url the `callback_url` of an account",
-    ),
-];
+/// What to do instead of a group that has no counterpart.
+fn elsewhere_of(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "wapbox" | "wap-url-map" | "wap-user-map" | "wtls" => {
+            "there is no WAP here; keep Kannel for it"
+        }
+        "wap-push-user" | "ppg" => "there is no WAP push here; keep Kannel for it",
+        "ota-setting" | "ota-bookmark" => "settings over the air are for the application to encode",
+        "modems" => "modems are not served; keep Kannel for them and bind to it as to an operator",
+        "dlr-db" => "receipts are kept in the store itself; nothing to set",
+        database if database.ends_with("-connection") => {
+            "receipts are kept in the store itself; nothing to set"
+        }
+        "smpp-tlv" => "optional parameters pass through as they are; nothing to set",
+        "sms-service" => {
+            "a keyword becomes a [[mo_rule]], its text the `reply`, its get-url the `callback_url` of an account"
+        }
+        _ => return None,
+    })
+}
 
-/// Keys of `core` and `smsbox` that are worth a word.
-const CORE: &[(&str, &str)] = &[
-    ("admin-port", "set http.listen: the admin API is there"),
-    ("admin-interface", "set http.listen: the admin API is there"),
-    (
-        "admin-password",
-        "set http.admin_token, or let it be generated",
-    ),
-    ("status-password", "/health and /metrics ask for none"),
-    ("admin-allow-ip", "keep http.listen on a private address"),
-    ("admin-deny-ip", "keep http.listen on a private address"),
-    (
-        "log-file",
-        "lines go to standard error; let the service manager keep them",
-    ),
-    ("log-level", "set log.level (\"info\" is the default)"),
-    ("syslog-level", "set log.syslog"),
-    ("syslog-facility", "set log.syslog"),
-    (
-        "access-log",
-        "call detail records are in `cdr` in the data folder, one JSON object a message",
-    ),
-    (
-        "store-file",
-        "every accepted message is in the store in data_dir",
-    ),
-    (
-        "store-type",
-        "every accepted message is in the store in data_dir",
-    ),
-    (
-        "store-location",
-        "every accepted message is in the store in data_dir",
-    ),
-    ("dlr-storage", "receipts are kept in the store itself"),
-    (
-        "unified-prefix",
-        "write rules in rewrite_in of accounts and operators; without them numbers stay as they come",
-    ),
-    ("white-list", "let the application decide whom it sends to"),
-    ("black-list", "let the application decide whom it sends to"),
-    (
-        "sms-outgoing-queue-limit",
-        "set queue.max_waiting, or max_waiting of an account",
-    ),
-    ("maximum-queue-length", "set queue.max_waiting"),
-    (
-        "sms-combine-concatenated-mo",
-        "parts are handed on one by one, as they come",
-    ),
-    ("http-timeout", "nothing calls URLs here"),
-    (
-        "smsbox-port",
-        "boxes do not connect here; ESMEs do, to smpp.listen",
-    ),
-    ("wapbox-port", "there is no WAP here"),
-    ("box-allow-ip", "set `allow` of accounts"),
-    ("box-deny-ip", "set `allow` of accounts"),
-    (
-        "sendsms-port",
-        "set api.listen and api.kannel = true: see docs/compatibility.md",
-    ),
-    ("bearerbox-host", "it is one process; nothing to set"),
-    ("bearerbox-port", "it is one process; nothing to set"),
-    ("global-sender", "senders are set by the application"),
-];
+/// What to do instead of a key of `core` or `smsbox`.
+fn core_instead(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "admin-port" | "admin-interface" => "set http.listen: the admin API is there",
+        "admin-password" => "set http.admin_token, or let it be generated",
+        "status-password" => "/health and /metrics ask for none",
+        "admin-allow-ip" | "admin-deny-ip" => "keep http.listen on a private address",
+        "log-file" => "lines go to standard error; let the service manager keep them",
+        "log-level" => "set log.level (\"info\" is the default)",
+        "syslog-level" | "syslog-facility" => "set log.syslog",
+        "access-log" => {
+            "call detail records are in `cdr` in the data folder, one JSON object a message"
+        }
+        "store-file" | "store-type" | "store-location" => {
+            "every accepted message is in the store in data_dir"
+        }
+        "dlr-storage" => "receipts are kept in the store itself",
+        "unified-prefix" => {
+            "write rules in rewrite_in of accounts and operators; without them numbers stay as they come"
+        }
+        "white-list" | "black-list" => "let the application decide whom it sends to",
+        "sms-outgoing-queue-limit" => "set queue.max_waiting, or max_waiting of an account",
+        "maximum-queue-length" => "set queue.max_waiting",
+        "sms-combine-concatenated-mo" => "parts are handed on one by one, as they come",
+        "http-timeout" => "nothing calls URLs here",
+        "smsbox-port" => "boxes do not connect here; ESMEs do, to smpp.listen",
+        "wapbox-port" => "there is no WAP here",
+        "box-allow-ip" | "box-deny-ip" => "set `allow` of accounts",
+        "sendsms-port" => "set api.listen and api.kannel = true: see docs/compatibility.md",
+        "bearerbox-host" | "bearerbox-port" => "it is one process; nothing to set",
+        "global-sender" => "senders are set by the application",
+        _ => return None,
+    })
+}
 
 /// Converts these files; included ones and lists of logins are read with `read`.
 ///
@@ -143,7 +95,7 @@ pub fn convert(
     for group in &groups {
         match group.kind.as_str() {
             "core" => core(group, &mut draft, &mut notes),
-            "smsbox" => note_rest(group, &[], CORE, &mut notes),
+            "smsbox" => note_rest(group, &[], core_instead, &mut notes),
             "opensmppbox" | "smppbox" => {
                 users::smpp_box(group, &mut draft, &mut senders, read, &mut notes);
             }
@@ -177,18 +129,12 @@ fn core(group: &KannelGroup, draft: &mut ConfigDraft, notes: &mut ConversionNote
             draft.retry.set("max_attempts", resends.saturating_add(1));
         }
     }
-    note_rest(group, &["sms-resend-freq", "sms-resend-retry"], CORE, notes);
+    let used = ["sms-resend-freq", "sms-resend-retry"];
+    note_rest(group, &used, core_instead, notes);
 }
 
 fn elsewhere(group: &KannelGroup, kind: &str, notes: &mut ConversionNotes) {
-    let instead = ELSEWHERE
-        .iter()
-        .find(|(name, _)| *name == kind)
-        .map(|(_, instead)| *instead)
-        .or_else(|| {
-            let is_database = kind.ends_with("-connection");
-            is_database.then_some("receipts are kept in the store itself; nothing to set")
-        })
+    let instead = elsewhere_of(kind)
         .unwrap_or("this group is not known; look for its purpose in docs/configuration.md");
     notes.add(&group.place, format!("group {kind}"), instead);
 }
@@ -197,22 +143,16 @@ fn elsewhere(group: &KannelGroup, kind: &str, notes: &mut ConversionNotes) {
 fn note_rest(
     group: &KannelGroup,
     used: &[&str],
-    known: &[(&str, &str)],
+    instead: fn(&str) -> Option<&'static str>,
     notes: &mut ConversionNotes,
 ) {
     for entry in &group.entries {
         if used.contains(&entry.key.as_str()) {
             continue;
         }
-        let instead = known
-            .iter()
-            .find(|(name, _)| *name == entry.key)
-            .map_or("it has no counterpart", |(_, instead)| instead);
-        notes.add(
-            &entry.place,
-            format!("{} of group {}", entry.key, group.kind),
-            instead,
-        );
+        let what = format!("{} of group {}", entry.key, group.kind);
+        let instead = instead(&entry.key).unwrap_or("it has no counterpart");
+        notes.add(&entry.place, what, instead);
     }
 }
 

@@ -53,158 +53,89 @@ const CONNECTOR_USED: &[&str] = &[
     "logprivacy",
 ];
 
-/// Other keys: the value that changes nothing, and what to do about another one.
-const CONNECTOR_INSTEAD: &[(&str, &str, &str)] = &[
-    (
-        "con_loss_retry",
-        "yes",
-        "it is always bound again; disable the operator to stop that",
-    ),
-    (
-        "con_fail_retry",
-        "yes",
-        "it is always bound again; disable the operator to stop that",
-    ),
-    (
-        "trx_to",
-        "300",
-        "binds stay; enquire_link_interval says when enquire_link is sent",
-    ),
-    (
-        "requeue_delay",
-        "120",
-        "set `retry` of the operator: pauses after temporary refusals",
-    ),
-    ("src_addr", "", "senders are set by the application"),
-    (
-        "src_ton",
-        "2",
-        "types of numbers pass as the ESME sets them",
-    ),
-    (
-        "src_npi",
-        "1",
-        "types of numbers pass as the ESME sets them",
-    ),
-    (
-        "dst_ton",
-        "1",
-        "types of numbers pass as the ESME sets them",
-    ),
-    (
-        "dst_npi",
-        "1",
-        "types of numbers pass as the ESME sets them",
-    ),
-    ("bind_ton", "0", "binds carry 0, unknown"),
-    ("bind_npi", "1", "binds carry 0, unknown"),
-    (
-        "validity",
-        "",
-        "set validity.default: the validity of messages that name none",
-    ),
-    ("priority", "0", "priority_flag passes as the ESME sets it"),
-    ("proto_id", "", "protocol_id passes as the ESME sets it"),
-    (
-        "coding",
-        "0",
-        "data_coding passes as the ESME sets it; `alphabet` says what 0 means to the operator",
-    ),
-    (
-        "def_msg_id",
-        "0",
-        "sm_default_msg_id passes as the ESME sets it",
-    ),
-    (
-        "ripf",
-        "0",
-        "replace_if_present_flag passes as the ESME sets it",
-    ),
-    (
-        "custom_tlvs",
-        "",
-        "optional parameters pass as the ESME sets them",
-    ),
-];
+/// What to do about another key of a connector.
+fn connector_instead(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "con_loss_retry" | "con_fail_retry" => {
+            "it is always bound again; disable the operator to stop that"
+        }
+        "trx_to" => "binds stay; enquire_link_interval says when enquire_link is sent",
+        "requeue_delay" => "set `retry` of the operator: pauses after temporary refusals",
+        "src_addr" => "senders are set by the application",
+        "src_ton" | "src_npi" | "dst_ton" | "dst_npi" => {
+            "types of numbers pass as the ESME sets them"
+        }
+        "bind_ton" | "bind_npi" => "binds carry 0, unknown",
+        "validity" => "set validity.default: the validity of messages that name none",
+        "priority" => "priority_flag passes as the ESME sets it",
+        "proto_id" => "protocol_id passes as the ESME sets it",
+        "coding" => {
+            "data_coding passes as the ESME sets it; `alphabet` says what 0 means to the operator"
+        }
+        "def_msg_id" => "sm_default_msg_id passes as the ESME sets it",
+        "ripf" => "replace_if_present_flag passes as the ESME sets it",
+        "custom_tlvs" => "optional parameters pass as the ESME sets them",
+        _ => return None,
+    })
+}
 
-/// Keys of a user: the value that changes nothing, and what to do about another one.
-const USER_INSTEAD: &[(&str, &str, &str)] = &[
-    (
-        "mt_messaging_cred quota balance",
-        "",
-        "billing is in whole credits: set `prepaid = true` and prices, then `smsc balance add`",
-    ),
-    (
-        "mt_messaging_cred quota sms_count",
-        "",
-        "set `prepaid = true` and `smsc balance add`, or `quota_per_day`",
-    ),
-    (
-        "mt_messaging_cred quota early_percent",
-        "",
-        "a message is paid for when it is accepted",
-    ),
-    (
-        "mt_messaging_cred quota http_throughput",
-        "",
-        "messages come in by SMPP: set `rate`",
-    ),
-    (
-        "mt_messaging_cred valuefilter src_addr",
-        ".*",
-        "set `senders` of the account: prefixes (4477*) and expressions (/^[A-Z]+$/)",
-    ),
-    (
-        "mt_messaging_cred valuefilter dst_addr",
-        ".*",
-        "set `destinations` of the account: prefixes (4477*) and expressions (/^44/)",
-    ),
-    (
-        "mt_messaging_cred valuefilter content",
-        ".*",
-        "content is not looked at",
-    ),
-    (
-        "mt_messaging_cred valuefilter priority",
-        "^[0-3]$",
-        "set `priority_max`",
-    ),
-    (
-        "mt_messaging_cred valuefilter validity_period",
-        "^\\d+$",
-        "set validity.max",
-    ),
-    (
-        "mt_messaging_cred defaultvalue src_addr",
-        "",
-        "senders are set by the application",
-    ),
-    (
-        "mt_messaging_cred authorization smpps_send",
-        "True",
-        "set `enabled = false`, or give it no route",
-    ),
-    (
-        "mt_messaging_cred authorization src_addr",
-        "True",
-        "senders are set by the application",
-    ),
-    (
-        "mt_messaging_cred authorization priority",
-        "True",
-        "set `priority_max = 0`",
-    ),
-    (
-        "mt_messaging_cred authorization validity_period",
-        "True",
-        "set validity.max",
-    ),
-    (
-        "mt_messaging_cred authorization dlr_level",
-        "True",
-        "receipts are for messages that request them",
-    ),
-];
+/// What to do about a key of a user.
+fn user_instead(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "mt_messaging_cred quota balance" => {
+            "billing is in whole credits: set `prepaid = true` and prices, then `smsc balance add`"
+        }
+        "mt_messaging_cred quota sms_count" => {
+            "set `prepaid = true` and `smsc balance add`, or `quota_per_day`"
+        }
+        "mt_messaging_cred quota early_percent" => "a message is paid for when it is accepted",
+        "mt_messaging_cred quota http_throughput" => "messages come in by SMPP: set `rate`",
+        "mt_messaging_cred valuefilter src_addr" => {
+            "set `senders` of the account: prefixes (4477*) and expressions (/^[A-Z]+$/)"
+        }
+        "mt_messaging_cred valuefilter dst_addr" => {
+            "set `destinations` of the account: prefixes (4477*) and expressions (/^44/)"
+        }
+        "mt_messaging_cred valuefilter content" => "content is not looked at",
+        "mt_messaging_cred valuefilter priority" => "set `priority_max`",
+        "mt_messaging_cred valuefilter validity_period"
+        | "mt_messaging_cred authorization validity_period" => "set validity.max",
+        "mt_messaging_cred defaultvalue src_addr" | "mt_messaging_cred authorization src_addr" => {
+            "senders are set by the application"
+        }
+        "mt_messaging_cred authorization smpps_send" => {
+            "set `enabled = false`, or give it no route"
+        }
+        "mt_messaging_cred authorization priority" => "set `priority_max = 0`",
+        "mt_messaging_cred authorization dlr_level" => {
+            "receipts are for messages that request them"
+        }
+        _ => return None,
+    })
+}
+
+/// The value of a key that changes nothing.
+fn harmless(key: &str) -> &'static str {
+    match key {
+        "con_loss_retry" | "con_fail_retry" => "yes",
+        "trx_to" => "300",
+        "requeue_delay" => "120",
+        "src_ton" => "2",
+        "src_npi" | "dst_ton" | "dst_npi" | "bind_npi" => "1",
+        "bind_ton" | "priority" | "coding" | "def_msg_id" | "ripf" => "0",
+        "mt_messaging_cred valuefilter src_addr"
+        | "mt_messaging_cred valuefilter dst_addr"
+        | "mt_messaging_cred valuefilter content" => ".*",
+        "mt_messaging_cred valuefilter priority" => "^[0-3]$",
+        "mt_messaging_cred valuefilter validity_period" => "^\\d+$",
+        "mt_messaging_cred authorization smpps_send"
+        | "mt_messaging_cred authorization src_addr"
+        | "mt_messaging_cred authorization priority"
+        | "mt_messaging_cred authorization validity_period"
+        | "mt_messaging_cred authorization dlr_level" => "True",
+        _ => "",
+    }
+}
 
 // === impl JasminUser ===
 
@@ -251,7 +182,7 @@ pub(super) fn accounts(
         if is_refused(record, "smpps_cred authorization bind") {
             table.set("enabled", "false");
         }
-        note_others(record, username, USER_INSTEAD, notes);
+        note_others(record, username, user_instead, notes);
         let password = record.given("password").unwrap_or_default();
         add(
             draft,
@@ -346,7 +277,7 @@ pub(super) fn operators(
         if stopped.contains(&record.name.as_str()) {
             table.set("enabled", "false");
         }
-        note_others(record, &record.name, CONNECTOR_INSTEAD, notes);
+        note_others(record, &record.name, connector_instead, notes);
         // Jasmin's own defaults for a connector.
         let or = |key: &str, default: &'static str| record.get(key).unwrap_or(default).to_owned();
         let (host, port) = (or("host", "127.0.0.1"), or("port", "2775"));
@@ -436,28 +367,24 @@ fn operator_table(record: &Record, notes: &mut ConversionNotes) -> DraftTable {
 fn note_others(
     record: &Record,
     name: &str,
-    known: &[(&str, &str, &str)],
+    instead: fn(&str) -> Option<&'static str>,
     notes: &mut ConversionNotes,
 ) {
     for (key, value, place) in &record.keys {
-        let found = known.iter().find(|(known, ..)| known == key);
         let value = match value.as_str() {
             "None" | "none" | "ND" => "",
             value => value,
         };
         let is_user = record.kind == "user"
             || record.get("username").is_some() && record.get("cid").is_none();
-        match found {
-            Some((_, harmless, _)) if value == *harmless => {}
-            Some((_, _, instead)) => notes.add(place, format!("{name}: {key} {value}"), *instead),
+        let instead = match instead(key) {
+            Some(_) if value == harmless(key) => continue,
+            Some(instead) => instead,
             // What else a user has concerns HTTP or was taken over.
-            None if is_user || CONNECTOR_USED.contains(&key.as_str()) => {}
-            None => notes.add(
-                place,
-                format!("{name}: {key} {value}"),
-                "it has no counterpart",
-            ),
-        }
+            None if is_user || CONNECTOR_USED.contains(&key.as_str()) => continue,
+            None => "it has no counterpart",
+        };
+        notes.add(place, format!("{name}: {key} {value}"), instead);
     }
 }
 

@@ -70,100 +70,49 @@ const USED: &[&str] = &[
     "preferred-prefix",
 ];
 
-/// Keys without a counterpart that have something in their place.
-const INSTEAD: &[(&str, &str)] = &[
-    (
-        "alt-host",
-        "write a second [[operator]] and name it after the first one in `to`",
-    ),
-    (
-        "alt-port",
-        "write a second [[operator]] and name it after the first one in `to`",
-    ),
-    (
-        "connection-timeout",
-        "set enquire_link_timeout: how long its answer may take",
-    ),
-    (
-        "idle-timeout",
-        "binds stay; enquire_link_interval says when enquire_link is sent",
-    ),
-    (
-        "wait-ack-expire",
-        "set outcome_unknown (\"resend\", \"wait\" or \"fail\")",
-    ),
-    ("alt-addr-charset", "addresses pass as they are"),
-    (
-        "source-addr-ton",
-        "write a rule with set_ton in rewrite_out of the operator; without it the ESME's passes",
-    ),
-    (
-        "source-addr-npi",
-        "write a rule with set_npi in rewrite_out of the operator; without it the ESME's passes",
-    ),
-    (
-        "source-addr-autodetect",
-        "types of numbers pass as the ESME sets them",
-    ),
-    (
-        "dest-addr-ton",
-        "write a rule with set_ton in rewrite_out of the operator; without it the ESME's passes",
-    ),
-    (
-        "dest-addr-npi",
-        "write a rule with set_npi in rewrite_out of the operator; without it the ESME's passes",
-    ),
-    ("bind-addr-ton", "binds carry 0, unknown"),
-    ("bind-addr-npi", "binds carry 0, unknown"),
-    ("service-type", "service_type passes as the ESME sets it"),
-    ("esm-class", "esm_class passes as the ESME sets it"),
-    ("priority", "priority_flag passes as the ESME sets it"),
-    (
-        "validityperiod",
-        "set validity.default: the validity of messages that name none",
-    ),
-    ("my-number", "addresses pass as they are"),
-    (
-        "unified-prefix",
-        "numbers are taken as they come; a leading + is ignored",
-    ),
-    ("log-file", "there is one log; its lines name the operator"),
-    ("log-level", "there is one log; set log.level"),
-    ("smsc-admin-id", "the id itself is used in the admin API"),
-    (
-        "our-host",
-        "connections leave from the address that the system chooses",
-    ),
-    ("reroute", "write a [[route]]"),
-    (
-        "reroute-smsc-id",
-        "write a [[route]] whose `to` is the other operator",
-    ),
-    ("reroute-receiver", "write a [[route]] with that prefix"),
-    (
-        "reroute-dlr",
-        "receipts always go to the account that sent the message",
-    ),
-    (
-        "allowed-smsc-id-regex",
-        "write the ids out in routes with `account`",
-    ),
-    (
-        "denied-smsc-id-regex",
-        "write the ids out in routes with `account`",
-    ),
-    (
-        "preferred-smsc-id-regex",
-        "write the ids out in routes with `account`",
-    ),
-    ("allowed-prefix-regex", "write the prefixes out as routes"),
-    ("denied-prefix-regex", "write the prefixes out as routes"),
-    ("preferred-prefix-regex", "write the prefixes out as routes"),
-    (
-        "max-sms-octets",
-        "set long_messages of the operator: how a long text travels, in parts of 140 octets",
-    ),
-];
+/// What to do instead of a key that has no counterpart.
+fn connection_instead(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "alt-host" | "alt-port" => {
+            "write a second [[operator]] and name it after the first one in `to`"
+        }
+        "connection-timeout" => "set enquire_link_timeout: how long its answer may take",
+        "idle-timeout" => "binds stay; enquire_link_interval says when enquire_link is sent",
+        "wait-ack-expire" => "set outcome_unknown (\"resend\", \"wait\" or \"fail\")",
+        "alt-addr-charset" | "my-number" => "addresses pass as they are",
+        "source-addr-ton" | "dest-addr-ton" => {
+            "write a rule with set_ton in rewrite_out of the operator; without it the ESME's passes"
+        }
+        "source-addr-npi" | "dest-addr-npi" => {
+            "write a rule with set_npi in rewrite_out of the operator; without it the ESME's passes"
+        }
+        "source-addr-autodetect" => "types of numbers pass as the ESME sets them",
+        "bind-addr-ton" | "bind-addr-npi" => "binds carry 0, unknown",
+        "service-type" => "service_type passes as the ESME sets it",
+        "esm-class" => "esm_class passes as the ESME sets it",
+        "priority" => "priority_flag passes as the ESME sets it",
+        "validityperiod" => "set validity.default: the validity of messages that name none",
+        "unified-prefix" => "numbers are taken as they come; a leading + is ignored",
+        "log-file" => "there is one log; its lines name the operator",
+        "log-level" => "there is one log; set log.level",
+        "smsc-admin-id" => "the id itself is used in the admin API",
+        "our-host" => "connections leave from the address that the system chooses",
+        "reroute" => "write a [[route]]",
+        "reroute-smsc-id" => "write a [[route]] whose `to` is the other operator",
+        "reroute-receiver" => "write a [[route]] with that prefix",
+        "reroute-dlr" => "receipts always go to the account that sent the message",
+        "allowed-smsc-id-regex" | "denied-smsc-id-regex" | "preferred-smsc-id-regex" => {
+            "write the ids out in routes with `account`"
+        }
+        "allowed-prefix-regex" | "denied-prefix-regex" | "preferred-prefix-regex" => {
+            "write the prefixes out as routes"
+        }
+        "max-sms-octets" => {
+            "set long_messages of the operator: how a long text travels, in parts of 140 octets"
+        }
+        _ => return None,
+    })
+}
 
 /// Adds all operators and gives them for routing.
 pub(super) fn connections(
@@ -180,7 +129,7 @@ pub(super) fn connections(
             notes.add(&group.place, what, instead);
             continue;
         }
-        note_rest(group, USED, INSTEAD, notes);
+        note_rest(group, USED, connection_instead, notes);
         if let Some(one) = one(group, notes) {
             join(one, &mut found);
         }

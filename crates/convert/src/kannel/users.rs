@@ -28,29 +28,22 @@ const BOX_USED: &[&str] = &[
     "smppbox-id",
 ];
 
-const BOX_INSTEAD: &[(&str, &str)] = &[
-    ("bearerbox-host", "it is one process; nothing to set"),
-    ("bearerbox-port", "it is one process; nothing to set"),
-    (
-        "timeout",
-        "set smpp.response_timeout and smpp.inactivity_timeout",
-    ),
-    (
-        "log-file",
-        "lines go to standard error; let the service manager keep them",
-    ),
-    ("log-level", "set log.level (\"info\" is the default)"),
-    (
-        "alt-charset",
-        "set `alphabet` of the accounts: what data_coding 0 means in what they send and get",
-    ),
-    (
-        "mo-recode",
-        "set `alphabet` of the accounts: texts are written in it",
-    ),
-    ("validityperiod", "set validity.default"),
-    ("throughput", "set `rate` of each account"),
-];
+/// What to do instead of a key of a box.
+fn box_instead(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "bearerbox-host" | "bearerbox-port" => "it is one process; nothing to set",
+        "timeout" => "set smpp.response_timeout and smpp.inactivity_timeout",
+        "log-file" => "lines go to standard error; let the service manager keep them",
+        "log-level" => "set log.level (\"info\" is the default)",
+        "alt-charset" => {
+            "set `alphabet` of the accounts: what data_coding 0 means in what they send and get"
+        }
+        "mo-recode" => "set `alphabet` of the accounts: texts are written in it",
+        "validityperiod" => "set validity.default",
+        "throughput" => "set `rate` of each account",
+        _ => return None,
+    })
+}
 
 const USER_USED: &[&str] = &[
     "username",
@@ -62,30 +55,19 @@ const USER_USED: &[&str] = &[
     "name",
 ];
 
-const USER_INSTEAD: &[(&str, &str)] = &[
-    ("faked-sender", "senders are set by the application"),
-    ("default-sender", "senders are set by the application"),
-    (
-        "max-messages",
-        "set long_messages of the operators: they get long texts in parts",
-    ),
-    (
-        "concatenation",
-        "set long_messages of the operators: they get long texts in parts",
-    ),
-    (
-        "dlr-url",
-        "receipts come to the account by SMPP: ask with registered_delivery",
-    ),
-    (
-        "allowed-prefix",
-        "set `destinations` of the account: 4477* is a prefix",
-    ),
-    (
-        "denied-prefix",
-        "set `blocked_destinations` of the account: 4477* is a prefix",
-    ),
-];
+/// What to do instead of a key of a user.
+fn user_instead(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "faked-sender" | "default-sender" => "senders are set by the application",
+        "max-messages" | "concatenation" => {
+            "set long_messages of the operators: they get long texts in parts"
+        }
+        "dlr-url" => "receipts come to the account by SMPP: ask with registered_delivery",
+        "allowed-prefix" => "set `destinations` of the account: 4477* is a prefix",
+        "denied-prefix" => "set `blocked_destinations` of the account: 4477* is a prefix",
+        _ => return None,
+    })
+}
 
 /// `group = opensmppbox` with its list of logins.
 pub(super) fn smpp_box(
@@ -95,7 +77,7 @@ pub(super) fn smpp_box(
     read: &mut FileReader<'_>,
     notes: &mut ConversionNotes,
 ) {
-    note_rest(group, BOX_USED, BOX_INSTEAD, notes);
+    note_rest(group, BOX_USED, box_instead, notes);
     let port = group.number("opensmppbox-port", notes);
     if let Some(port) = port.or_else(|| group.number("smppbox-port", notes)) {
         draft.smpp.text("listen", &format!("0.0.0.0:{port}"));
@@ -182,7 +164,7 @@ pub(super) fn http_user(
     senders: &mut Vec<KannelSender>,
     notes: &mut ConversionNotes,
 ) {
-    note_rest(group, USER_USED, USER_INSTEAD, notes);
+    note_rest(group, USER_USED, user_instead, notes);
     let mut table = DraftTable::of(&group.place, "group = sendsms-user");
     match (group.text("user-deny-ip"), group.get("user-allow-ip")) {
         ("*.*.*.*", Some(allowed)) => allow(&allowed.value, &mut table, &allowed.place, notes),
