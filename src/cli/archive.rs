@@ -13,14 +13,10 @@ pub struct ArchiveArgs {
 #[derive(Debug, clap::Subcommand)]
 enum ArchiveCommand {
     /// Show what waits to be archived, and what the node that answers has written.
-    Status(ArchiveStatusArgs),
-}
-
-/// Arguments of `smsc archive status`.
-#[derive(Debug, clap::Args)]
-struct ArchiveStatusArgs {
-    #[command(flatten)]
-    listing: Listing,
+    Status {
+        #[command(flatten)]
+        listing: Listing,
+    },
 }
 
 /// Runs the command.
@@ -28,7 +24,7 @@ struct ArchiveStatusArgs {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: &ArchiveArgs) -> anyhow::Result<()> {
-    let ArchiveCommand::Status(ArchiveStatusArgs { listing }) = &args.order;
+    let ArchiveCommand::Status { listing } = &args.order;
     listing.show("/v1/archive", |archive: Archive| page(&archive))
 }
 

@@ -272,6 +272,16 @@ pub fn pause(time: Duration) {
     std::thread::park_timeout(time);
 }
 
+/// A path with a query, to which what is given is added.
+pub fn with_given(mut path: String, given: &[(&str, &Option<String>)]) -> String {
+    for (name, value) in given {
+        if let Some(value) = value {
+            path.push_str(&format!("&{name}={}", segment(value)));
+        }
+    }
+    path
+}
+
 /// Makes one segment of a path out of a name.
 pub fn segment(name: &str) -> String {
     let mut path = String::with_capacity(name.len());

@@ -66,12 +66,8 @@ pub fn run(args: &DamagedArgs) -> anyhow::Result<()> {
 }
 
 fn list(args: &ListDamagedArgs) -> anyhow::Result<()> {
-    let mut path = format!("{PATH}?limit={}", args.limit);
-    for (name, value) in [("id", &args.id), ("before", &args.before)] {
-        if let Some(value) = value {
-            path.push_str(&format!("&{name}={}", client::segment(value)));
-        }
-    }
+    let given = [("id", &args.id), ("before", &args.before)];
+    let path = client::with_given(format!("{PATH}?limit={}", args.limit), &given);
     args.listing.show(&path, |list: DamagedRows| page(&list))
 }
 

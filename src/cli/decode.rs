@@ -16,7 +16,7 @@ mod reader;
 mod receipts;
 pub mod report;
 mod show;
-mod text;
+pub mod text;
 mod times;
 mod tlvs;
 pub mod tpdu;

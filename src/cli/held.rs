@@ -62,10 +62,10 @@ pub fn run(args: &HeldArgs) -> anyhow::Result<()> {
 }
 
 fn list(args: &ListHeldArgs) -> anyhow::Result<()> {
-    let mut path = format!("{PATH}?limit={}", args.limit);
-    if let Some(after) = &args.after {
-        path.push_str(&format!("&after={}", client::segment(after)));
-    }
+    let path = client::with_given(
+        format!("{PATH}?limit={}", args.limit),
+        &[("after", &args.after)],
+    );
     args.listing.show(&path, |list: HeldMessages| page(&list))
 }
 

@@ -13,16 +13,12 @@ pub struct LookupsArgs {
 #[derive(Debug, clap::Subcommand)]
 enum LookupsCommand {
     /// Show the look-ups of the node that answers.
-    List(ListLookupsArgs),
+    List {
+        #[command(flatten)]
+        listing: Listing,
+    },
     /// Forget answers on all nodes, so that numbers are looked up anew.
     Forget(Forget),
-}
-
-/// Arguments of `smsc lookups list`.
-#[derive(Debug, clap::Args)]
-struct ListLookupsArgs {
-    #[command(flatten)]
-    listing: Listing,
 }
 
 /// Arguments of `smsc lookups forget`.
@@ -47,7 +43,9 @@ struct Forget {
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: &LookupsArgs) -> anyhow::Result<()> {
     match &args.order {
-        LookupsCommand::List(args) => list(&args.listing),
+        LookupsCommand::List { listing } => {
+            listing.show("/v1/lookups", |found: Lookups| table(&found.lookups).into())
+        }
         LookupsCommand::Forget(args) => forget(args),
     }
 }
@@ -57,10 +55,6 @@ fn question(text: &str) -> Result<String, String> {
         Some(_) => Ok(text.to_owned()),
         None => Err(format!("write one of {}", LookupKind::list())),
     }
-}
-
-fn list(listing: &Listing) -> anyhow::Result<()> {
-    listing.show("/v1/lookups", |found: Lookups| table(&found.lookups).into())
 }
 
 fn forget(args: &Forget) -> anyhow::Result<()> {
@@ -132,6 +126,9 @@ mod tests {
         assert!(read(&["x", "forget", "imsi"]).is_err());
         assert!(read(&["x", "forget", "imsi", "491", "--all"]).is_err());
         assert!(read(&["x", "forget", "price", "491"]).is_err());
-        assert!(matches!(read(&["x", "list"]), Ok(LookupsCommand::List(_))));
+        assert!(matches!(
+            read(&["x", "list"]),
+            Ok(LookupsCommand::List { .. })
+        ));
     }
 }

@@ -73,15 +73,13 @@ pub fn run(args: OptOutArgs) -> anyhow::Result<()> {
 }
 
 fn list(args: &ListOptOutsArgs) -> anyhow::Result<()> {
-    let mut path = format!("/v1/opt-outs?limit={}", args.limit);
-    for (key, value) in [("account", &args.account), ("number", &args.number)] {
-        if let Some(value) = value {
-            path.push_str(&format!("&{key}={}", client::segment(value)));
-        }
-    }
-    if let Some(before) = args.before {
-        path.push_str(&format!("&before={before}"));
-    }
+    let before = args.before.map(|before| before.to_string());
+    let given = [
+        ("account", &args.account),
+        ("number", &args.number),
+        ("before", &before),
+    ];
+    let path = client::with_given(format!("/v1/opt-outs?limit={}", args.limit), &given);
     args.listing.show(&path, |found: OptOuts| {
         OutputPage::from(table(&found.opt_outs)).text(older(found.next_before.as_deref()))
     })

@@ -132,7 +132,7 @@ fn list(args: &UnmatchedReceiptsArgs) -> anyhow::Result<()> {
         ("before", &args.before),
         ("text", &text),
     ];
-    let path = page(PATH, args.limit, &given);
+    let path = client::with_given(format!("{PATH}?limit={}", args.limit), &given);
     args.listing.show(&path, |list: Unmatched| {
         OutputPage::from(table(&list.receipts, args.text)).text(older(list.next_before.as_deref()))
     })
@@ -145,21 +145,10 @@ fn given_up(args: &GivenUpReceiptsArgs) -> anyhow::Result<()> {
         ("before", &args.before),
         ("replayed", &replayed),
     ];
-    let path = page(GIVEN_UP, args.limit, &given);
+    let path = client::with_given(format!("{GIVEN_UP}?limit={}", args.limit), &given);
     args.listing.show(&path, |list: Messages| {
         OutputPage::from(given_up_table(&list.messages)).text(older(list.next_before.as_deref()))
     })
-}
-
-/// The path of a page of a list, with what is given.
-fn page(list: &str, limit: u32, given: &[(&str, &Option<String>)]) -> String {
-    let mut path = format!("{list}?limit={limit}");
-    for (name, value) in given {
-        if let Some(value) = value {
-            path.push_str(&format!("&{name}={}", client::segment(value)));
-        }
-    }
-    path
 }
 
 fn replay(client: &AdminClient, message: &str, again: bool) -> anyhow::Result<Value> {

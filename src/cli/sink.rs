@@ -15,24 +15,16 @@ pub struct SinkArgs {
 #[derive(Debug, clap::Subcommand)]
 enum SinkCommand {
     /// Show what waits for each event sink.
-    List(ListSinksArgs),
+    List {
+        #[command(flatten)]
+        listing: Listing,
+    },
     /// Show one event sink.
-    Show(Show),
-}
-
-/// Arguments of `smsc sink list`.
-#[derive(Debug, clap::Args)]
-struct ListSinksArgs {
-    #[command(flatten)]
-    listing: Listing,
-}
-
-/// Arguments of `smsc sink show`.
-#[derive(Debug, clap::Args)]
-struct Show {
-    name: String,
-    #[command(flatten)]
-    listing: Listing,
+    Show {
+        name: String,
+        #[command(flatten)]
+        listing: Listing,
+    },
 }
 
 /// Runs the command.
@@ -41,10 +33,10 @@ struct Show {
 /// The SMSC cannot be reached, or it refuses; there is no such sink.
 pub fn run(args: &SinkArgs) -> anyhow::Result<()> {
     match &args.order {
-        SinkCommand::List(ListSinksArgs { listing }) => {
+        SinkCommand::List { listing } => {
             listing.show("/v1/sinks", |found: Sinks| table(&found.sinks).into())
         }
-        SinkCommand::Show(Show { name, listing }) => listing.show_all(
+        SinkCommand::Show { name, listing } => listing.show_all(
             |client| {
                 let found: Sinks = client::decode(client.get("/v1/sinks")?)?;
                 let sink = found.sinks.iter().find(|sink| sink.name == *name);
@@ -117,11 +109,11 @@ mod tests {
     #[test]
     fn one_sink_or_all_are_shown() {
         let read = |line: &[&str]| parsed(line).map(|args: SinkArgs| args.order);
-        assert!(matches!(read(&["x", "list"]), Ok(SinkCommand::List(_))));
-        let Ok(SinkCommand::Show(show)) = read(&["x", "show", "billing"]) else {
+        assert!(matches!(read(&["x", "list"]), Ok(SinkCommand::List { .. })));
+        let Ok(SinkCommand::Show { name, .. }) = read(&["x", "show", "billing"]) else {
             panic!("not show");
         };
-        assert_eq!(show.name, "billing");
+        assert_eq!(name, "billing");
         assert!(read(&["x", "show"]).is_err());
     }
 }

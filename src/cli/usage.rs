@@ -49,20 +49,16 @@ pub fn run(args: UsageArgs) -> anyhow::Result<()> {
 }
 
 fn path(args: &UsageArgs) -> String {
-    let mut path = format!("/v1/usage?by={}", client::segment(&args.by));
-    for (key, value) in [
+    let path = format!("/v1/usage?by={}", client::segment(&args.by));
+    let given = [
         ("from", &args.from),
         ("to", &args.to),
         ("account", &args.account),
         ("operator", &args.operator),
         ("country", &args.country),
         ("state", &args.state),
-    ] {
-        if let Some(value) = value {
-            path.push_str(&format!("&{key}={}", client::segment(value)));
-        }
-    }
-    path
+    ];
+    client::with_given(path, &given)
 }
 
 /// A column for each dimension that was asked for.

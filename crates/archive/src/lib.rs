@@ -15,7 +15,6 @@ pub mod table;
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
 
 pub use self::lines::ArchiveLines;
 #[cfg(feature = "parquet")]
@@ -70,11 +69,11 @@ pub enum ArchiveFileFormat {
 }
 
 /// A sink that writes this format.
-pub fn file<W: Write + Send + 'static>(
+pub fn file<'w, W: Write + Send + 'w>(
     format: ArchiveFileFormat,
     rows: &RowMaker,
     to: W,
-) -> Result<Box<dyn RowSink>, ArchiveError> {
+) -> Result<Box<dyn RowSink + 'w>, ArchiveError> {
     Ok(match format {
         ArchiveFileFormat::Jsonl => Box::new(ArchiveLines::jsonl(rows, to)),
         ArchiveFileFormat::Csv => Box::new(ArchiveLines::csv(rows, to)?),
@@ -123,34 +122,11 @@ pub fn octets(
     rows: &RowMaker,
     all: impl IntoIterator<Item = (u64, Vec<Cell>)>,
 ) -> Result<Vec<u8>, ArchiveError> {
-    let buffer = Buffer::default();
-    let mut sink = file(format, rows, buffer.clone())?;
+    let mut octets = Vec::new();
+    let mut sink = file(format, rows, &mut octets)?;
     for (id, row) in all {
         sink.put(id, row)?;
     }
     sink.finish()?;
-    Ok(std::mem::take(&mut *buffer.lock()))
-}
-
-/// Octets in memory, for a sink that keeps its target to itself.
-#[derive(Clone, Default)]
-struct Buffer(Arc<Mutex<Vec<u8>>>);
-
-// === impl Buffer ===
-
-impl Buffer {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Write for Buffer {
-    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
-        self.lock().extend_from_slice(octets);
-        Ok(octets.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    Ok(octets)
 }

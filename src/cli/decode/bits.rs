@@ -271,7 +271,7 @@ pub fn group(octet: u8) -> ValueMeaning {
     summary.extend(dcs.compressed.then(|| "compressed".to_owned()));
     summary.extend(dcs.auto_delete.then(|| "deleted after reading".to_owned()));
     let details = match octet >> 4 {
-        0x0..=0x7 => general_group(octet, &dcs, charset, class),
+        0x0..=0x7 => general_group(octet, charset, class),
         0x8..=0xB => {
             return (
                 "reserved".to_owned(),
@@ -293,51 +293,29 @@ pub fn group(octet: u8) -> ValueMeaning {
     (summary.join(", "), details)
 }
 
-fn general_group(
-    octet: u8,
-    dcs: &DataCodingScheme,
-    charset: &str,
-    class: &str,
-) -> Vec<FieldDetail> {
+fn general_group(octet: u8, charset: &str, class: &str) -> Vec<FieldDetail> {
+    let kind = match octet & 0x40 {
+        0 => "general group",
+        _ => "general group, deleted after reading",
+    };
+    let compressed = match octet & 0x20 {
+        0 => "uncompressed",
+        _ => "compressed",
+    };
+    let (has_class, class) = match octet & 0x10 {
+        0 => ("bits 1-0 mean nothing", ""),
+        _ => ("bits 1-0 are a class", class),
+    };
+    let alphabet = match octet & 0x0C {
+        0x0C => "reserved, read as the default alphabet",
+        _ => charset,
+    };
     vec![
-        bits(
-            octet,
-            7,
-            6,
-            match octet & 0x40 {
-                0 => "general group",
-                _ => "general group, deleted after reading",
-            },
-        ),
-        bits(
-            octet,
-            5,
-            5,
-            if dcs.compressed {
-                "compressed"
-            } else {
-                "uncompressed"
-            },
-        ),
-        bits(
-            octet,
-            4,
-            4,
-            match octet & 0x10 {
-                0 => "bits 1-0 mean nothing",
-                _ => "bits 1-0 are a class",
-            },
-        ),
-        bits(
-            octet,
-            3,
-            2,
-            match octet & 0x0C {
-                0x0C => "reserved, read as the default alphabet",
-                _ => charset,
-            },
-        ),
-        bits(octet, 1, 0, if octet & 0x10 == 0 { "" } else { class }),
+        bits(octet, 7, 6, kind),
+        bits(octet, 5, 5, compressed),
+        bits(octet, 4, 4, has_class),
+        bits(octet, 3, 2, alphabet),
+        bits(octet, 1, 0, class),
     ]
 }
 
@@ -361,18 +339,13 @@ fn waiting_group(octet: u8, waiting: &str) -> Vec<FieldDetail> {
         0xD => "message waiting, the text is stored",
         _ => "message waiting, the text is stored, UCS-2",
     };
+    let active = match octet & 0x08 {
+        0 => "inactive",
+        _ => "active",
+    };
     vec![
         bits(octet, 7, 4, kind),
-        bits(
-            octet,
-            3,
-            3,
-            if octet & 0x08 == 0 {
-                "inactive"
-            } else {
-                "active"
-            },
-        ),
+        bits(octet, 3, 3, active),
         bits(octet, 2, 2, "reserved"),
         bits(octet, 1, 0, waiting),
     ]

@@ -199,7 +199,8 @@ fn unpacked(body: &[u8], header_octets: usize, shifts: Shifts) -> String {
     gsm7::decode(&septets, shifts)
 }
 
-fn with_tables(alphabet: &str, shifts: Shifts) -> String {
+/// An alphabet, with the national tables that replace or extend it.
+pub fn with_tables(alphabet: &str, shifts: Shifts) -> String {
     let mut said = alphabet.to_owned();
     for (language, kind) in [(shifts.locking, "locking"), (shifts.single, "single")] {
         if language != Language::Default {

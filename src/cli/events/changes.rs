@@ -74,63 +74,50 @@ impl Changes {
 fn states(kind: &str, data: &Value) -> BTreeMap<String, String> {
     let list = data[kind].as_array().map_or(&[][..], Vec::as_slice);
     let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
-    match kind {
-        "overview" => BTreeMap::from([("node".to_owned(), readiness(data))]),
-        "queues" => list
-            .iter()
-            .map(|one| {
-                let name = text(one, "name");
-                let is_served =
-                    one["sessions"].as_u64() > Some(0) || QueueName::parse(&name).is_test();
-                let state = match (one["suspended"] == true, is_served) {
-                    (true, _) => "suspended",
-                    (false, true) => "served",
-                    (false, false) => "nobody bound",
-                };
-                (format!("queue {name}"), state.to_owned())
-            })
-            .collect(),
-        "binds" => list
-            .iter()
-            .map(|one| {
-                let name = format!(
-                    "bind {} ({} {}, session {})",
-                    text(one, "name"),
-                    text(one, "direction"),
-                    text(one, "peer"),
-                    one["session"]
-                );
-                (name, text(one, "state"))
-            })
-            .collect(),
-        "operators" => list
-            .iter()
-            .map(|one| {
-                let mut state = format!(
-                    "{}, {} of {} binds",
-                    text(one, "state"),
-                    one["bound"],
-                    one["configured"]
-                );
-                if one["slowed"] == true {
-                    state.push_str(", slowed because it throttles");
-                }
-                if let Some(breaker) = one["breaker"].as_str().filter(|state| *state != "closed") {
-                    state.push_str(&format!(", circuit breaker {breaker}"));
-                }
-                let error = text(one, "last_error");
-                if !error.is_empty() {
-                    state.push_str(&format!(" ({error})"));
-                }
-                (format!("operator {}", text(one, "id")), state)
-            })
-            .collect(),
-        "nodes" => list
-            .iter()
-            .map(|one| (format!("node {}", one["node"]), text(one, "state")))
-            .collect(),
-        _ => BTreeMap::new(),
+    if kind == "overview" {
+        return BTreeMap::from([("node".to_owned(), readiness(data))]);
     }
+    let named = |one: &Value| match kind {
+        "queues" => {
+            let name = text(one, "name");
+            let is_served = one["sessions"].as_u64() > Some(0) || QueueName::parse(&name).is_test();
+            let state = match (one["suspended"] == true, is_served) {
+                (true, _) => "suspended",
+                (false, true) => "served",
+                (false, false) => "nobody bound",
+            };
+            Some((format!("queue {name}"), state.to_owned()))
+        }
+        "binds" => {
+            let name = format!(
+                "bind {} ({} {}, session {})",
+                text(one, "name"),
+                text(one, "direction"),
+                text(one, "peer"),
+                one["session"]
+            );
+            Some((name, text(one, "state")))
+        }
+        "operators" => {
+            let (state, bound, configured) =
+                (text(one, "state"), &one["bound"], &one["configured"]);
+            let mut state = format!("{state}, {bound} of {configured} binds");
+            if one["slowed"] == true {
+                state.push_str(", slowed because it throttles");
+            }
+            if let Some(breaker) = one["breaker"].as_str().filter(|state| *state != "closed") {
+                state.push_str(&format!(", circuit breaker {breaker}"));
+            }
+            let error = text(one, "last_error");
+            if !error.is_empty() {
+                state.push_str(&format!(" ({error})"));
+            }
+            Some((format!("operator {}", text(one, "id")), state))
+        }
+        "nodes" => Some((format!("node {}", one["node"]), text(one, "state"))),
+        _ => None,
+    };
+    list.iter().filter_map(named).collect()
 }
 
 fn readiness(overview: &Value) -> String {

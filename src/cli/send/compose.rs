@@ -6,7 +6,7 @@
 use anyhow::{Context as _, anyhow, bail};
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::cli::decode::hex;
+use crate::cli::decode::{hex, text};
 use crate::smpp::{SubmitSm, Tlvs, tag};
 use crate::sms::coding::{DataCoding, coding, with_charset};
 use crate::sms::convert::{self, Choice, choose};
@@ -138,7 +138,7 @@ fn write(text: &str, writing: &Writing) -> anyhow::Result<EncodedText> {
     match writing.alphabet {
         Some(SendAlphabet::Gsm) | None => match choose(text, national) {
             Choice::Gsm(shifts) => Ok(EncodedText {
-                alphabet: name_with(shifts),
+                alphabet: text::with_tables("GSM 7-bit", shifts),
                 data_coding: 0,
                 units: Units::Septets,
                 shifts,
@@ -214,16 +214,6 @@ fn lacks(alphabet: &str, error: Unrepresentable, cure: &str) -> anyhow::Error {
         u32::from(character),
         at + 1
     )
-}
-
-fn name_with(shifts: Shifts) -> String {
-    let mut name = "GSM 7-bit".to_owned();
-    for (language, kind) in [(shifts.locking, "locking"), (shifts.single, "single")] {
-        if language != Language::Default {
-            name.push_str(&format!(", {language} {kind} shift"));
-        }
-    }
-    name
 }
 
 fn flash(data_coding: u8) -> anyhow::Result<u8> {
