@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
+use crate::simulator::MoOptions;
 use crate::simulator::journal::{FLUSH_EVERY, Journal};
 
 /// How often messages of handsets are made: in small batches at high rates.
@@ -23,7 +24,10 @@ pub(crate) trait SimulatedNetwork: Send + Sync + 'static {
     /// What accepted messages are written to.
     fn journal(&self) -> Option<&Journal>;
 
-    /// Makes the messages of handsets that became due in this time.
+    /// The messages of handsets that are to be made.
+    fn mo(&self) -> Option<&MoOptions>;
+
+    /// Makes those that became due in this time.
     fn make_mo(&self, passed: Duration);
 }
 
@@ -44,12 +48,12 @@ pub(crate) async fn run<N: SimulatedNetwork, F: Future<Output = ()> + Send + 'st
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
-            _ = flush.tick() => {
+            _ = flush.tick(), if network.journal().is_some() => {
                 if let Some(journal) = network.journal() {
                     journal.flush();
                 }
             }
-            _ = mo.tick() => {
+            _ = mo.tick(), if network.mo().is_some() => {
                 let now = Instant::now();
                 network.make_mo(now - made);
                 made = now;

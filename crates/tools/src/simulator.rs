@@ -142,10 +142,12 @@ impl SimulatedNetwork for SimulatorShared {
         self.journal.as_ref()
     }
 
+    fn mo(&self) -> Option<&MoOptions> {
+        self.options.mo.as_ref()
+    }
+
     fn make_mo(&self, passed: Duration) {
-        let Some(options) = &self.options.mo else {
-            return;
-        };
+        let Some(options) = self.mo() else { return };
         let mut mo = self.mo.lock().unwrap_or_else(PoisonError::into_inner);
         let (owed, sent) = &mut *mo;
         let due = options.due(owed, passed);

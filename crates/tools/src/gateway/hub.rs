@@ -10,6 +10,7 @@ use smsc_smpp::CommandStatus;
 use super::GatewayOptions;
 use super::dialect::{GatewayDelivery, GatewaySubmission, What};
 use crate::network::SimulatedNetwork;
+use crate::simulator::MoOptions;
 use crate::simulator::journal::{Journal, push_escaped};
 use crate::simulator::options::Moods;
 use smsc_host::clock;
@@ -123,7 +124,7 @@ impl GatewayHub {
 
     /// Whether a connection would have something to bring.
     pub(super) fn has_work(&self) -> bool {
-        self.options.like.mo.is_some() || !self.lock().waiting.is_empty()
+        self.mo().is_some() || !self.lock().waiting.is_empty()
     }
 
     /// Something brought was taken.
@@ -173,10 +174,12 @@ impl SimulatedNetwork for GatewayHub {
         self.journal.as_ref()
     }
 
+    fn mo(&self) -> Option<&MoOptions> {
+        self.options.like.mo.as_ref()
+    }
+
     fn make_mo(&self, passed: Duration) {
-        let Some(mo) = &self.options.like.mo else {
-            return;
-        };
+        let Some(mo) = self.mo() else { return };
         let mut state = self.lock();
         if state.receivers == 0 {
             return;
@@ -210,7 +213,7 @@ mod tests {
     use super::super::GatewayProtocol;
     use super::super::dialect::Dialect as _;
     use super::*;
-    use crate::simulator::{MoOptions, SimulatorOptions};
+    use crate::simulator::SimulatorOptions;
 
     fn hub() -> GatewayHub {
         let options = GatewayOptions {

@@ -14,6 +14,7 @@ use super::GsmCoreOptions;
 use super::connection::ConnectionOrder;
 use super::routes::{CoreRoutes, Namesakes};
 use crate::network::SimulatedNetwork;
+use crate::simulator::MoOptions;
 use crate::simulator::journal::Journal;
 use crate::simulator::options::Moods;
 use smsc_gsup::message::{GsupMessage, SmRpAddress};
@@ -359,10 +360,12 @@ impl SimulatedNetwork for Phones {
         self.journal.as_ref()
     }
 
+    fn mo(&self) -> Option<&MoOptions> {
+        self.options.like.mo.as_ref()
+    }
+
     fn make_mo(&self, passed: Duration) {
-        let Some(mo) = &self.options.like.mo else {
-            return;
-        };
+        let Some(mo) = self.mo() else { return };
         let mut inner = self.inner();
         if inner.routes.is_empty() {
             return;
