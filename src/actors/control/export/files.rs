@@ -76,11 +76,11 @@ impl RecordFiles {
             .map_or(0, |last| last + 1);
         let number = after.max(clock::now_ms().unsigned_abs());
         let (extension, header) = match self.format {
-            CdrFormat::Csv => ("csv", record::csv_header()),
-            CdrFormat::Jsonl | CdrFormat::Table => ("jsonl", String::new()),
+            CdrFormat::Csv => ("csv", record::CSV_HEADER),
+            CdrFormat::Jsonl | CdrFormat::Table => ("jsonl", &[][..]),
         };
         let name = format!("cdr-{number}.{extension}");
-        let file = self.series.create(&name, header.as_bytes())?;
+        let file = self.series.create(&name, header)?;
         self.series.drop_oldest(&all(&self.series.dir)?)?;
         Ok(file)
     }
@@ -172,7 +172,7 @@ mod tests {
             dir.path().join("cdr-10.csv"),
         );
         fs::write(&older, "{\"id\":\"1\",\"to\":\"44\"}\n").expect("written");
-        let header = record::csv_header();
+        let header = String::from_utf8_lossy(record::CSV_HEADER);
         fs::write(&newest, format!("{header}2,a\r\n3,b\r\n4,torn")).expect("written");
         let mut files = files(dir.path());
         let mut ids = files.tail().expect("read");

@@ -12,13 +12,10 @@ use crate::pb::{Kind, Message};
 use crate::store::Stored;
 use crate::store::outbox::CdrRow;
 
-/// A value of a record.
-enum CdrValue<'r> {
-    /// 64 bits: text in JSON, where numbers have 53.
-    Id(u64),
-    Number(i64),
-    Text(&'r str),
-}
+/// The first line of a CSV file.
+pub(super) const CSV_HEADER: &[u8] = b"id,sender,queue,from,to,accepted_at,final_at,state,operator,\
+attempts,data_coding,octets,parts,error,done_at,network,replay_of,account,kind,price,currency,mcc,mnc,\
+client_reference\r\n";
 
 /// The record of a message; `None` for one that has none: it is not final, or nobody submitted it.
 pub(super) fn record(plan: &Plan, stored: &Stored) -> Option<CdrRow> {
@@ -65,47 +62,6 @@ fn octets(message: &Message) -> u32 {
     u32::try_from(content::payload(message).len()).unwrap_or(u32::MAX)
 }
 
-/// The fields of a record by name, and whether each says something: JSON leaves out those that do not.
-fn fields(record: &CdrRow) -> [(&'static str, CdrValue<'_>, bool); 24] {
-    use CdrValue::{Id, Number, Text};
-    let known = network::mcc_mnc(&record.network);
-    let (mcc, mnc) = known.unwrap_or_default();
-    let is_known = known.is_some();
-    let reference = &record.client_reference;
-    [
-        ("id", Id(record.id), true),
-        ("sender", Text(&record.sender), true),
-        ("queue", Text(&record.queue), true),
-        ("from", Text(&record.from), true),
-        ("to", Text(&record.to), true),
-        ("accepted_at", Number(record.accepted_at), true),
-        ("final_at", Number(record.final_at), true),
-        ("state", Text(state::name(record.state as u8)), true),
-        ("operator", Text(&record.operator), true),
-        ("attempts", Number(record.attempts.into()), true),
-        ("data_coding", Number(record.data_coding.into()), true),
-        ("octets", Number(record.octets.into()), true),
-        ("parts", Number(record.parts.into()), true),
-        ("error", Text(&record.error), true),
-        ("done_at", Number(record.done_at), record.done_at != 0),
-        ("network", Text(&record.network), !record.network.is_empty()),
-        ("replay_of", Id(record.replay_of), record.replay_of != 0),
-        ("account", Text(&record.account), true),
-        ("kind", Text(record.kind()), true),
-        ("price", Number(record.price), true),
-        ("currency", Text(&record.currency), true),
-        ("mcc", Text(mcc), is_known),
-        ("mnc", Text(mnc), is_known),
-        ("client_reference", Text(reference), !reference.is_empty()),
-    ]
-}
-
-/// The first line of a CSV file.
-pub(super) fn csv_header() -> String {
-    let names = fields(&CdrRow::default()).map(|(name, ..)| name);
-    names.join(",") + "\r\n"
-}
-
 /// Appends the line of a record.
 pub(super) fn line(format: CdrFormat, out: &mut Vec<u8>, record: &CdrRow) {
     match format {
@@ -131,27 +87,47 @@ pub(super) fn id_of(line: &[u8]) -> Option<u64> {
 
 fn json(out: &mut Vec<u8>, record: &CdrRow) {
     // Keys are fixed and numbers need no quoting: a serialiser would cost more than everything else here.
-    let mut before = b"{\"";
-    for (name, value, _) in fields(record).into_iter().filter(|(.., is_said)| *is_said) {
-        out.extend_from_slice(before);
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":");
-        match value {
-            CdrValue::Id(id) => {
-                out.push(b'"');
-                number(out, id);
-                out.push(b'"');
-            }
-            CdrValue::Number(value) => number(out, value),
-            CdrValue::Text(value) => text(out, value),
-        }
-        before = b",\"";
+    number(out, "{\"id\":\"", record.id);
+    text(out, "\",\"sender\":", &record.sender);
+    text(out, ",\"queue\":", &record.queue);
+    text(out, ",\"from\":", &record.from);
+    text(out, ",\"to\":", &record.to);
+    number(out, ",\"accepted_at\":", record.accepted_at);
+    number(out, ",\"final_at\":", record.final_at);
+    text(out, ",\"state\":", state::name(record.state as u8));
+    text(out, ",\"operator\":", &record.operator);
+    number(out, ",\"attempts\":", record.attempts);
+    number(out, ",\"data_coding\":", record.data_coding);
+    number(out, ",\"octets\":", record.octets);
+    number(out, ",\"parts\":", record.parts);
+    text(out, ",\"error\":", &record.error);
+    if record.done_at != 0 {
+        number(out, ",\"done_at\":", record.done_at);
+    }
+    if !record.network.is_empty() {
+        text(out, ",\"network\":", &record.network);
+    }
+    if record.replay_of != 0 {
+        number(out, ",\"replay_of\":\"", record.replay_of);
+        out.push(b'"');
+    }
+    text(out, ",\"account\":", &record.account);
+    text(out, ",\"kind\":", record.kind());
+    number(out, ",\"price\":", record.price);
+    text(out, ",\"currency\":", &record.currency);
+    if let Some((mcc, mnc)) = network::mcc_mnc(&record.network) {
+        text(out, ",\"mcc\":", mcc);
+        text(out, ",\"mnc\":", mnc);
+    }
+    if !record.client_reference.is_empty() {
+        text(out, ",\"client_reference\":", &record.client_reference);
     }
     out.extend_from_slice(b"}\n");
 }
 
-/// Appends a text in quotes.
-fn text(out: &mut Vec<u8>, value: &str) {
+/// Appends a text in quotes behind `key`.
+fn text(out: &mut Vec<u8>, key: &str, value: &str) {
+    out.extend_from_slice(key.as_bytes());
     // Many octets at once, so none is looked at by itself.
     let plain = |octet: u8| (b' '..=b'~').contains(&octet) & (octet != b'"') & (octet != b'\\');
     if value.bytes().fold(true, |all, octet| all & plain(octet)) {
@@ -163,21 +139,50 @@ fn text(out: &mut Vec<u8>, value: &str) {
     }
 }
 
-fn number(out: &mut Vec<u8>, number: impl itoa::Integer) {
+/// Appends a number behind `key`.
+fn number(out: &mut Vec<u8>, key: &str, number: impl itoa::Integer) {
+    out.extend_from_slice(key.as_bytes());
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 fn csv(out: &mut Vec<u8>, record: &CdrRow) {
-    for (at, (_, value, is_said)) in fields(record).into_iter().enumerate() {
+    let some = |number: i64| match number {
+        0 => String::new(),
+        number => number.to_string(),
+    };
+    let (mcc, mnc) = network::mcc_mnc(&record.network).unwrap_or_default();
+    let replay_of = (record.replay_of != 0).then(|| record.replay_of.to_string());
+    let fields = [
+        &record.id.to_string(),
+        &record.sender,
+        &record.queue,
+        &record.from,
+        &record.to,
+        &record.accepted_at.to_string(),
+        &record.final_at.to_string(),
+        state::name(record.state as u8),
+        &record.operator,
+        &record.attempts.to_string(),
+        &record.data_coding.to_string(),
+        &record.octets.to_string(),
+        &record.parts.to_string(),
+        &record.error,
+        &some(record.done_at),
+        &record.network,
+        replay_of.as_deref().unwrap_or_default(),
+        &record.account,
+        record.kind(),
+        &record.price.to_string(),
+        &record.currency,
+        mcc,
+        mnc,
+        &record.client_reference,
+    ];
+    for (at, field) in fields.into_iter().enumerate() {
         if at > 0 {
             out.push(b',');
         }
-        match value {
-            _ if !is_said => {}
-            CdrValue::Id(id) => number(out, id),
-            CdrValue::Number(value) => number(out, value),
-            CdrValue::Text(value) => put_field(out, value),
-        }
+        put_field(out, field);
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -245,12 +250,10 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.lines().count(), 1);
-        let header = csv_header();
-        assert!(header.starts_with("id,sender,queue,from,to,accepted_at,final_at,state,operator,"));
-        assert!(header.ends_with(",kind,price,currency,mcc,mnc,client_reference\r\n"));
+        let header = String::from_utf8_lossy(CSV_HEADER);
         // One comma is in a quoted field.
         let commas = |text: &str| text.matches(',').count();
         assert_eq!(commas(&text), commas(&header) + 1);
-        assert_eq!(id_of(header.as_bytes()), None);
+        assert_eq!(id_of(CSV_HEADER), None);
     }
 }
