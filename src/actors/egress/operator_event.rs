@@ -53,7 +53,7 @@ pub(super) struct OperatorAnswer {
 }
 
 impl From<Event<InFlight>> for OperatorEvent {
-    #[inline]
+    #[inline(always)]
     fn from(event: Event<InFlight>) -> Self {
         match event {
             Event::Nothing | Event::Bind { .. } => Self::Nothing,

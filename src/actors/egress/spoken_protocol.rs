@@ -198,6 +198,8 @@ impl BoundProtocol for SpokenProtocol {
         either!(self, one => one.end_batch(now, out));
     }
 
+    // An event is large: each call that hands it on would copy it.
+    #[inline(always)]
     fn next_event(
         &mut self,
         octets: &mut BytesMut,

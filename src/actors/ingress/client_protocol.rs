@@ -266,6 +266,8 @@ impl BoundProtocol for ClientProtocol {
         }
     }
 
+    // An event is large: each call that hands it on would copy it.
+    #[inline(always)]
     fn next_event(
         &mut self,
         octets: &mut BytesMut,

@@ -26,8 +26,10 @@ const READ: usize = 64 * 1024;
 /// Initial size of a read buffer, to which it returns when little arrives: a thousand quiet binds must
 /// not hold a thousand large buffers.
 const READ_LEAST: usize = 2 * 1024;
-/// A write buffer that has grown larger is freed once it is empty.
-const WRITE_KEPT: usize = 16 * 1024;
+/// A write buffer that is empty is freed when it has this many times what was needed lately, or this and more in all: a busy
+/// bind keeps its own, and a thousand that were busy once give theirs back.
+const WRITE_EXCESS: usize = 4;
+const WRITE_KEPT: usize = 64 * 1024;
 /// Reads before other actors of this thread get their turn.
 const READS: usize = 4;
 
@@ -69,6 +71,8 @@ struct OutboxState {
     halves: [Rc<dyn Severed>; 2],
     octets: BytesMut,
     limit: usize,
+    /// The most octets that have waited since the buffer was empty, or lately.
+    needed: usize,
     /// Octets written so far.
     written: u64,
     writer: Option<Waker>,
@@ -105,6 +109,7 @@ where
         halves: [Rc::clone(&reader) as _, Rc::clone(&writer) as _],
         octets: BytesMut::new(),
         limit,
+        needed: 0,
         written: 0,
         writer: None,
         reader: None,
@@ -128,9 +133,11 @@ where
 
 impl Outbox {
     /// Appends PDUs; they are written when the current handlers are done.
+    #[inline(always)]
     pub fn write<T>(&self, append: impl FnOnce(&mut BytesMut) -> T) -> T {
         let mut inner = self.0.borrow_mut();
         let result = append(&mut inner.octets);
+        inner.needed = inner.needed.max(inner.octets.len());
         if !inner.octets.is_empty()
             && let Some(waker) = inner.writer.take()
         {
@@ -185,6 +192,19 @@ impl Outbox {
         let mut inner = self.0.borrow_mut();
         inner.octets = BytesMut::new();
         inner.halves.iter().for_each(|half| half.sever());
+    }
+}
+
+// === impl OutboxState ===
+
+impl OutboxState {
+    /// Everything is written: frees the buffer if it is much larger than what was needed lately.
+    fn give_back(&mut self) {
+        let excess = (self.needed * WRITE_EXCESS).max(WRITE_KEPT);
+        if self.octets.try_reclaim(excess) {
+            self.octets = BytesMut::new();
+        }
+        self.needed /= 2;
     }
 }
 
@@ -283,8 +303,8 @@ impl<A: Linked, W: AsyncWrite + Unpin> ActorFuture<A> for SocketWriter<W> {
                     let _ = ready!(half.poll_shutdown(cx));
                     break None;
                 }
-                if inner.octets.capacity() > WRITE_KEPT {
-                    inner.octets = BytesMut::new();
+                if wrote {
+                    inner.give_back();
                 }
                 inner.writer = Some(cx.waker().clone());
                 // Only octets written here make room. Waking the reader without need would wake this

@@ -195,6 +195,8 @@ impl BoundProtocol for Session<InFlight> {
         sent.is_ok()
     }
 
+    // An event is large: each call that hands it on would copy it.
+    #[inline(always)]
     fn next_event(
         &mut self,
         octets: &mut BytesMut,

@@ -123,6 +123,8 @@ impl<P: BoundProtocol> SessionCore<P> {
     ///
     /// # Errors
     /// A command_length that cannot be: the octets cannot be divided into PDUs any more.
+    // An event is large: each call that hands it on would copy it.
+    #[inline(always)]
     pub fn next_event(
         &mut self,
         octets: &mut BytesMut,
@@ -365,6 +367,7 @@ fn view_of<'v>(
 }
 
 /// Appends PDUs to what waits for the socket of a bind, and shows them to those who watch it.
+#[inline(always)]
 fn write_shown<T>(
     view: LiveView<'_>,
     outbox: &Outbox,

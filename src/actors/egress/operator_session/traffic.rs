@@ -207,7 +207,7 @@ impl OperatorSession {
         if !self.receipts.is_empty() {
             let receipts = std::mem::take(&mut self.receipts);
             self.core.intake += receipts.len();
-            self.receipts_of_a_read = receipts.len();
+            self.receipts_of_a_read = receipts.len().max(self.receipts_of_a_read / 2);
             node.tell_correlation(ReceiptBatch {
                 operator,
                 receipts,
