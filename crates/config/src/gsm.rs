@@ -134,6 +134,19 @@ impl Gsm {
     }
 }
 
+/// Whether it fits in GSUP: an IPA name is an element of at most 255 octets, with its closing NUL; the number of the
+/// node replaces six.
+fn is_ipa_name(text: &str) -> bool {
+    (1..=200).contains(&text.len()) && text.bytes().all(|octet| octet.is_ascii_graphic())
+}
+
+/// Whether it is the number of an SMSC. One of E.164 has at most 15 digits; networks use up to 20 (TS 24.011 §8.2.5.1: 2
+/// to 12 octets).
+fn is_number(text: &str) -> bool {
+    let digits = address::normalise(text.as_bytes());
+    (1..=MAX_DIGITS).contains(&digits.len()) && address::is_digits(digits)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,17 +178,4 @@ mod tests {
         assert_eq!(one.ipa_name_of(7), "SMSC-00-00-00-00-00-00");
         assert!(one.shares_name() && !Gsm::default().shares_name());
     }
-}
-
-/// Whether it fits in GSUP: an IPA name is an element of at most 255 octets, with its closing NUL; the number of the
-/// node replaces six.
-fn is_ipa_name(text: &str) -> bool {
-    (1..=200).contains(&text.len()) && text.bytes().all(|octet| octet.is_ascii_graphic())
-}
-
-/// Whether it is the number of an SMSC. One of E.164 has at most 15 digits; networks use up to 20 (TS 24.011 §8.2.5.1: 2
-/// to 12 octets).
-fn is_number(text: &str) -> bool {
-    let digits = address::normalise(text.as_bytes());
-    (1..=MAX_DIGITS).contains(&digits.len()) && address::is_digits(digits)
 }
