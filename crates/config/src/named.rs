@@ -3,40 +3,31 @@
 //! The process may read more than whoever holds a token of the API, so a file that is new there must
 //! lie in `http.files_dir`. Called before anything reads the files.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
 use super::problem::ConfigProblem;
+use super::schema::resource_schema;
+use super::value::PATH;
 use smsc_domain::settings::{ResourceKey, ResourceKind, Resources};
 
-/// Which keys of a resource name a file.
-fn keys(kind: ResourceKind) -> &'static [&'static str] {
-    match kind {
-        ResourceKind::Account => &[
-            "password_file",
-            "password_next_file",
-            "carrier_secret_file",
-            "carrier_secret_next_file",
-        ],
-        ResourceKind::Operator => &["password_file", "tls_ca_file", "tls_cert", "tls_key"],
-        ResourceKind::List => &["file"],
-        ResourceKind::EventSink => &[
-            "credentials_file",
-            "password_file",
-            "token_file",
-            "ca_file",
-            "cert_file",
-            "key_file",
-        ],
-        ResourceKind::Route
-        | ResourceKind::Limit
-        | ResourceKind::Policy
-        | ResourceKind::MoRule
-        | ResourceKind::Gsm
-        | ResourceKind::NumberRange => &[],
-        ResourceKind::NatsSource => &["credentials_file", "password_file", "token_file", "ca_file"],
-    }
+/// Which keys of a resource name a file, by their declarations.
+fn keys(kind: ResourceKind) -> &'static [String] {
+    static KEYS: LazyLock<BTreeMap<ResourceKind, Vec<String>>> = LazyLock::new(|| {
+        let kinds = ResourceKind::ALL.into_iter();
+        kinds.map(|kind| (kind, paths(kind))).collect()
+    });
+    &KEYS[&kind]
+}
+
+fn paths(kind: ResourceKind) -> Vec<String> {
+    let schema = resource_schema(kind).schema;
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let paths = properties.filter(|(_, one)| one["format"] == PATH);
+    paths.map(|(key, _)| key.clone()).collect()
 }
 
 /// The file that a kept body names under `key`.
@@ -128,6 +119,29 @@ mod tests {
     fn list(file: &Path) -> Resources {
         let body = serde_json::json!({ "file": file, "name": "a" }).to_string();
         Resources::from([(ResourceKey::new(ResourceKind::List, "a"), body)])
+    }
+
+    /// How many keys name files, also in tables of tables.
+    fn paths_in(schema: &Json) -> usize {
+        let inner: usize = match schema {
+            Json::Object(one) => one.values().map(paths_in).sum(),
+            Json::Array(all) => all.iter().map(paths_in).sum(),
+            _ => 0,
+        };
+        inner + usize::from(schema["format"] == PATH)
+    }
+
+    #[test]
+    fn every_key_that_names_a_file_is_known() {
+        for kind in ResourceKind::ALL {
+            let all = paths_in(&resource_schema(kind).schema);
+            assert_eq!(keys(kind).len(), all, "{kind:?}: a path in a table");
+        }
+        let of_accounts = keys(ResourceKind::Account);
+        for key in ["password_file", "callback_ca_file"] {
+            assert!(of_accounts.iter().any(|one| one == key), "{of_accounts:?}");
+        }
+        assert_eq!(keys(ResourceKind::List), ["file"]);
     }
 
     #[test]

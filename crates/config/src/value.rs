@@ -201,6 +201,9 @@ impl Leaf for String {
     }
 }
 
+/// The format of what names a file, in the schema.
+pub(super) const PATH: &str = "path";
+
 impl Leaf for PathBuf {
     const EXAMPLE: &'static str = "it in quotes";
 
@@ -209,7 +212,7 @@ impl Leaf for PathBuf {
     }
 
     fn schema() -> Json {
-        json!({ "type": "string", "format": "path" })
+        json!({ "type": "string", "format": PATH })
     }
 
     fn parse(value: &Value) -> Option<Self> {
