@@ -6,7 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
 use crate::harness::hooks::{Hook, Hooks, Reply};
-use crate::harness::{Scene, Smsc, until};
+use crate::harness::{FakeOperator, Scene, Smsc, receipt, send_receipt, taken, until};
 use crate::plain::get;
 
 fn hosts() -> &'static str {
@@ -40,32 +40,52 @@ fn query(hook: &Hook) -> &str {
     hook.path.split_once('?').unwrap().1
 }
 
-#[test]
-fn a_dlr_url_of_kannel_is_fetched() {
-    let hooks = Hooks::taking();
-    // As the user guide has it: the program's own id, and what Kannel fills in.
+/// Submits as a program of Kannel that asks for these reports: as the user guide has it, with the program's own id, and
+/// what Kannel fills in.
+fn ask_as_kannel(smsc: &Smsc, hooks: &Hooks, mask: u32) {
     let url = format!(
         "{}?myid=123456&smsc=%i&type=%d&answer=%A&from=%p&to=%P&time=%T&account=%o",
         hooks.url("127.0.0.1")
     );
     let url = quoted(&url);
-    // It waits here (4), the operator has it (8), and then the end.
-    for (route, mask, kinds) in [
-        ("test:delivered", 31, &["4", "8", "1"][..]),
-        ("test:delivered", 19, &["1"]),
-        ("test:failed", 3, &["2"]),
-        ("test:delivered", 2, &[]),
+    let said = get(
+        smsc.api_address(),
+        &format!(
+            "/cgi-bin/sendsms?user=user&pass=word&from=ACME&to=447700900123&text=hello&account=shop&dlr-mask={mask}&dlr-url={url}"
+        ),
+    );
+    assert_eq!(said.brief(), (202, "0: Accepted for delivery"));
+}
+
+fn assert_report_of_kannel(one: &Hook, kind: &str) {
+    assert_eq!((one.method.as_str(), one.octets.len()), ("GET", 0));
+    let query = query(one);
+    for (name, expected) in [
+        ("myid", "123456"),
+        ("type", kind),
+        ("from", "447700900123"),
+        ("to", "ACME"),
+        ("account", "shop"),
+    ] {
+        assert_eq!(value(query, name), expected, "{query}");
+    }
+    let answer = if kind == "8" { "ACK%2F" } else { "stat%3A" };
+    assert!(value(query, "answer").contains(answer), "{query}");
+    assert!(value(query, "time").parse::<i64>().is_ok(), "{query}");
+}
+
+#[test]
+fn a_dlr_url_of_kannel_is_fetched() {
+    let hooks = Hooks::taking();
+    for (route, mask, kind) in [
+        ("test:delivered", 19, Some("1")),
+        ("test:failed", 3, Some("2")),
+        ("test:delivered", 2, None),
     ] {
         let before = hooks.came().len();
         let smsc = serving("kannel = true", route);
-        let said = get(
-            smsc.api_address(),
-            &format!(
-                "/cgi-bin/sendsms?user=user&pass=word&from=ACME&to=447700900123&text=hello&account=shop&dlr-mask={mask}&dlr-url={url}"
-            ),
-        );
-        assert_eq!(said.brief(), (202, "0: Accepted for delivery"));
-        if kinds.is_empty() {
+        ask_as_kannel(&smsc, &hooks, mask);
+        let Some(kind) = kind else {
             let admin = smsc.admin();
             until("its end", || {
                 let list = admin.get("/v1/messages");
@@ -73,25 +93,33 @@ fn a_dlr_url_of_kannel_is_fetched() {
             });
             assert_eq!(hooks.came().len(), before, "it was not asked for");
             continue;
-        }
-        let came = hooks.wait_for(before + kinds.len());
-        for (one, kind) in came[before..].iter().zip(kinds) {
-            assert_eq!((one.method.as_str(), one.octets.len()), ("GET", 0));
-            let query = query(one);
-            for (name, expected) in [
-                ("myid", "123456"),
-                ("type", *kind),
-                ("from", "447700900123"),
-                ("to", "ACME"),
-                ("account", "shop"),
-            ] {
-                assert_eq!(value(query, name), expected, "{query}");
-            }
-            let answer = if *kind == "8" { "ACK%2F" } else { "stat%3A" };
-            assert!(value(query, "answer").contains(answer), "{query}");
-            assert!(value(query, "time").parse::<i64>().is_ok(), "{query}");
-        }
+        };
+        let came = hooks.wait_for(before + 1);
+        assert_report_of_kannel(&came[before], kind);
     }
+}
+
+/// Each is waited for, because a report that a later one has overtaken is left out.
+#[test]
+fn a_dlr_url_of_kannel_is_fetched_for_each_step() {
+    let (hooks, operator) = (Hooks::taking(), FakeOperator::listen());
+    let smsc = Smsc::new()
+        .with_api_and("kannel = true")
+        .account_with("user", "word", hosts())
+        .operator("up", operator.address())
+        .route("", "up")
+        .start();
+    let mut bind = operator.accept_bind();
+    smsc.wait_for_binds("up", 1);
+    ask_as_kannel(&smsc, &hooks, 31);
+    // It waits here.
+    assert_report_of_kannel(&hooks.wait_for(1)[0], "4");
+    // The operator has it.
+    taken(&mut bind, "one");
+    assert_report_of_kannel(&hooks.wait_for(2)[1], "8");
+    let status = send_receipt(&mut bind, receipt("id:one stat:DELIVRD err:000"));
+    assert_eq!(status, CommandStatus::ESME_ROK);
+    assert_report_of_kannel(&hooks.wait_for(3)[2], "1");
 }
 
 #[test]
