@@ -32,7 +32,7 @@ use crate::smpp::session::{BindType, CloseReason, Event, SessionState, Tick};
 use crate::smpp::timers::{Due, Phase, TimerWatch, Timers};
 use crate::smpp::window::{Window, WindowEntry};
 use crate::smpp::{
-    BindRequest, Body as Smpp, CommandId, CommandStatus, Pdu as SmppPdu, SubmitSm, SubmitSmResp,
+    BindRequest, Body as Smpp, CommandStatus, Pdu as SmppPdu, SubmitSm, SubmitSmResp,
 };
 
 /// How long the response to a CMPP_DELIVER is recognised; the session has given it up before.
@@ -49,16 +49,12 @@ const VERSION_TOO_HIGH: u32 = 4;
 /// A login has failed for a reason that has no status of its own.
 const OTHER: u32 = 5;
 
-/// A request whose answer needs more than its sequence.
+/// A CMPP_SUBMIT with several recipients that asks for reports.
 #[derive(Debug)]
-pub(super) enum ClientRequest {
-    /// One with several recipients that asks for reports.
-    Submit {
-        sender: Bytes,
-        /// Recipients that are no numbers, beside others that are.
-        wrong: Vec<Bytes>,
-    },
-    Cancel,
+pub(super) struct ReportedSubmit {
+    pub sender: Bytes,
+    /// Recipients that are no numbers, beside others that are.
+    pub wrong: Vec<Bytes>,
 }
 
 /// See the file's documentation.
@@ -83,8 +79,8 @@ pub(in crate::actors::ingress) struct CmppClient {
     login: Option<u32>,
     /// The CMPP_TERMINATE of the client: answered when everything before it is.
     terminate: Option<u32>,
-    /// Requests that the session answers, by their sequences.
-    pub(super) asked: AHashMap<u32, ClientRequest>,
+    /// Those that the session has not answered, by their sequences.
+    pub(super) reported: AHashMap<u32, ReportedSubmit>,
     /// Reports of recipients that were refused beside others that were not.
     pub(super) owed: VecDeque<Deliver>,
     /// What the session has not taken yet.
@@ -108,6 +104,7 @@ impl CmppClient {
             login: Duration::ZERO,
             response: LATE_MEMORY,
             probe_every: Duration::ZERO,
+            probe: Duration::ZERO,
             idle: Duration::ZERO,
             logout: Duration::ZERO,
             ..crate::cmpp::session_config()
@@ -133,7 +130,7 @@ impl CmppClient {
             connect: None,
             login: None,
             terminate: None,
-            asked: AHashMap::new(),
+            reported: AHashMap::new(),
             owed: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -375,7 +372,7 @@ impl CmppClient {
                 "Msg_Content" => CommandStatus::ESME_RINVMSGLEN,
                 _ => CommandStatus::ESME_RINVCMDLEN,
             };
-            self.refused(CommandId::SUBMIT_SM, sequence, status, out)
+            self.refused(sequence, status, out)
         })
     }
 

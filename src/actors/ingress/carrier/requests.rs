@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 
-use super::client::{ClientRequest, CmppClient};
+use super::client::{CmppClient, ReportedSubmit};
 use super::numbers::{msg_id_of, number_of};
 use super::translate::{is_cut, recipients_of, refusal_of, submission_of};
 use crate::actors::ingress::client_event::ClientEvent;
@@ -52,19 +52,18 @@ impl CmppClient {
     }
 
     fn submit(&mut self, sequence: u32, mut submit: Submit, out: &mut BytesMut) -> ClientEvent {
-        let command = CommandId::SUBMIT_SM;
         if is_cut(&submit) {
-            return self.refused(command, sequence, CommandStatus::ESME_RINVMSGLEN, out);
+            return self.refused(sequence, CommandStatus::ESME_RINVMSGLEN, out);
         }
         let (right, wrong) = recipients_of(&mut submit);
         if right == 0 {
-            return self.refused(command, sequence, CommandStatus::ESME_RINVDSTADR, out);
+            return self.refused(sequence, CommandStatus::ESME_RINVDSTADR, out);
         }
         // Only one of several recipients can be refused while the request is accepted.
         if submit.registered_delivery == 1 && right + wrong.len() > 1 {
             let sender = submit.src_id.0.clone();
-            let asked = ClientRequest::Submit { sender, wrong };
-            self.asked.insert(sequence, asked);
+            let reported = ReportedSubmit { sender, wrong };
+            self.reported.insert(sequence, reported);
         }
         let has_header = submit.tp_udhi & 1 != 0;
         // The session takes data_coding 0 for ASCII.
@@ -77,10 +76,12 @@ impl CmppClient {
     }
 
     fn cancel(&mut self, sequence: u32, msg_id: u64, out: &mut BytesMut) -> ClientEvent {
-        self.asked.insert(sequence, ClientRequest::Cancel);
         let Some(number) = number_of(msg_id) else {
-            let status = CommandStatus::ESME_RINVMSGID;
-            return self.refused(CommandId::CANCEL_SM, sequence, status, out);
+            self.cancelled(sequence, NOT_CANCELLED, out);
+            return ClientEvent::Smpp(Event::Answered {
+                command_id: CommandId::CANCEL_SM,
+                status: CommandStatus::ESME_RINVMSGID,
+            });
         };
         let cancel = CancelSm {
             message_id: number.to_string().into(),
@@ -90,15 +91,20 @@ impl CmppClient {
         ClientEvent::Smpp(Event::Request(pdu))
     }
 
-    /// Refuses a request that the session does not hear of.
+    fn cancelled(&mut self, sequence: u32, success_id: u32, out: &mut BytesMut) {
+        let success_id = Widened(success_id);
+        self.respond(sequence, Body::CancelResp(CancelResp { success_id }), out);
+    }
+
+    /// Refuses a CMPP_SUBMIT that the session does not hear of.
     pub(super) fn refused(
         &mut self,
-        command_id: CommandId,
         sequence: u32,
         status: CommandStatus,
         out: &mut BytesMut,
     ) -> ClientEvent {
         self.submitted(sequence, status, 0, &[], out);
+        let command_id = CommandId::SUBMIT_SM;
         ClientEvent::Smpp(Event::Answered { command_id, status })
     }
 
@@ -107,14 +113,18 @@ impl CmppClient {
         let (id, refused): (&[u8], &[UnsuccessSme]) = match &answer.body {
             Smpp::SubmitSmResp(resp) => (&resp.message_id, &[]),
             Smpp::SubmitMultiResp(resp) => (&resp.message_id, &resp.unsuccess_sme),
+            Smpp::CancelSmResp => {
+                let is_done = answer.status.is_ok();
+                let success_id = if is_done { CANCELLED } else { NOT_CANCELLED };
+                return self.cancelled(answer.sequence, success_id, out);
+            }
             _ => (&[], &[]),
         };
         let number = shown_id::parse(id).unwrap_or_default();
         self.submitted(answer.sequence, answer.status, number, refused, out);
     }
 
-    /// Answers a CMPP_SUBMIT with the number of its message, and those of its recipients who were refused; or a
-    /// CMPP_CANCEL.
+    /// Answers a CMPP_SUBMIT with the number of its message, and those of its recipients who were refused.
     pub(in crate::actors::ingress) fn submitted(
         &mut self,
         sequence: u32,
@@ -123,21 +133,12 @@ impl CmppClient {
         refused: &[UnsuccessSme],
         out: &mut BytesMut,
     ) {
-        let asked = self.asked.remove(&sequence);
-        if matches!(asked, Some(ClientRequest::Cancel)) {
-            let success_id = if status.is_ok() {
-                CANCELLED
-            } else {
-                NOT_CANCELLED
-            };
-            let success_id = Widened(success_id);
-            return self.respond(sequence, Body::CancelResp(CancelResp { success_id }), out);
-        }
+        let reported = self.reported.remove(&sequence);
         let msg_id = if status.is_ok() { msg_id_of(number) } else { 0 };
         let result = Widened(status::of_smpp(status));
         let resp = Body::SubmitResp(SubmitResp { msg_id, result });
         self.respond(sequence, resp, out);
-        if let Some(ClientRequest::Submit { sender, mut wrong }) = asked
+        if let Some(ReportedSubmit { sender, mut wrong }) = reported
             && status.is_ok()
         {
             wrong.extend(refused.iter().map(|one| one.destination_addr.clone()));
