@@ -17,7 +17,7 @@
 mod incoming;
 mod types;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 pub use types::{
@@ -27,13 +27,10 @@ pub use types::{
 
 use super::encode::encode_empty_resp;
 use super::timers::{Due, Phase, TimerWatch};
-use super::window::{Window, WindowEntry};
+use super::window::{LateWindow, WindowEntry};
 use super::{
     BindRequest, BindResp, Body, CommandId, CommandStatus, Leniency, OutbindRequest, Pdu, Tlvs, tag,
 };
-
-/// How long the answer to an expired request is still recognised.
-const LATE_MEMORY: Duration = Duration::from_secs(300);
 
 /// First version that knows optional parameters, sc_interface_version among them (§2.10).
 const FIRST_VERSION_WITH_TLVS: u8 = 0x34;
@@ -53,9 +50,7 @@ pub struct Session<T> {
     config: SessionConfig,
     state: SessionState,
     watch: TimerWatch,
-    window: Window<T>,
-    /// Expired requests whose answer may still come.
-    late: Window<T>,
+    window: LateWindow<T>,
     /// The bind or unbind (either side) that waits for its answer.
     pending: Option<PendingRequest>,
     peer_version: u8,
@@ -85,8 +80,7 @@ impl<T: Clone> Session<T> {
         Session {
             state: SessionState::Open,
             watch: TimerWatch::new(now),
-            window: Window::new(config.window, config.response_timeout),
-            late: Window::new(config.window, LATE_MEMORY),
+            window: LateWindow::new(config.window, config.response_timeout),
             pending: None,
             peer_version: FIRST_VERSION_WITH_TLVS,
             counters: SessionCounters::default(),
@@ -249,16 +243,11 @@ impl<T: Clone> Session<T> {
             self.enquire(now, out);
         }
         while !self.is_overdue_in_silence(now)
-            && let Some((sequence, entry)) = self.window.pop_expired(now)
+            && let Some(request) = self.window.give_up(now)
         {
-            expired.push(entry.item.clone());
-            let entry = WindowEntry {
-                deadline: now + LATE_MEMORY,
-                ..entry
-            };
-            self.late.remember(sequence, entry);
+            expired.push(request);
         }
-        while self.late.pop_expired(now).is_some() {}
+        self.window.forget(now);
         let close = match self.watch.due(&self.config.timers, now) {
             Due::Nothing => None,
             Due::EnquireLink => {
@@ -324,8 +313,7 @@ impl<T: Clone> Session<T> {
     pub fn set_window(&mut self, window: usize) {
         if self.window.is_empty() {
             self.config.window = window;
-            self.window = Window::new(window, self.config.response_timeout);
-            self.late = Window::new(window, LATE_MEMORY);
+            self.window = LateWindow::new(window, self.config.response_timeout);
         }
     }
 

@@ -1,17 +1,20 @@
 //! Requests sent and not yet answered, by `sequence_number` (SMPP 3.4 §2.9, §5.1.4).
 //!
-//! Used by the session core, once for what is in flight and once for what timed out but may still be
-//! answered. Every operation is O(1), amortised.
+//! Used by the sessions of all protocols; [`LateWindow`] also keeps what timed out but may still be answered. Every operation is O(1), amortised.
 //!
 //! Invariants: entries are inserted with deadlines that never go back, so the oldest is the next to
 //! expire; the front of `order` is always an entry that still exists; a sequence number is not given
 //! out while it is outstanding.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 /// Highest `sequence_number`; after it comes 1 again (§5.1.4).
 pub const SEQUENCE_MAX: u32 = 0x7FFF_FFFF;
+
+/// How long the answer to an expired request is still recognised.
+pub const LATE_MEMORY: Duration = Duration::from_secs(300);
 
 /// Stale places in `order` tolerated before it is compacted, besides as many as there are entries.
 const SLACK: usize = 64;
@@ -195,6 +198,62 @@ impl<T> Window<T> {
             }
             self.order.pop_front();
         }
+    }
+}
+
+/// A window that recognises the answers to requests that have expired: as many as it is wide, for [`LATE_MEMORY`].
+#[derive(Clone, Debug)]
+pub struct LateWindow<T> {
+    window: Window<T>,
+    late: Window<T>,
+}
+
+// === impl LateWindow ===
+
+impl<T: Clone> LateWindow<T> {
+    /// At most `limit` requests (at least 1), each waited for `timeout`.
+    pub fn new(limit: usize, timeout: Duration) -> Self {
+        Self {
+            window: Window::new(limit, timeout),
+            late: Window::new(limit, LATE_MEMORY),
+        }
+    }
+
+    /// Removes the request that was answered, and whether it had expired; `None` if nobody waits for it.
+    pub fn answered(&mut self, sequence: u32) -> Option<(WindowEntry<T>, bool)> {
+        match self.window.take(sequence) {
+            Some(entry) => Some((entry, false)),
+            None => self.late.take(sequence).map(|entry| (entry, true)),
+        }
+    }
+
+    /// Gives up the oldest request whose deadline has come; its answer is still recognised.
+    pub fn give_up(&mut self, now: Instant) -> Option<T> {
+        let (sequence, entry) = self.window.pop_expired(now)?;
+        let item = entry.item.clone();
+        let deadline = now + LATE_MEMORY;
+        self.late
+            .remember(sequence, WindowEntry { deadline, ..entry });
+        Some(item)
+    }
+
+    /// Forgets those whose answer will not come any more.
+    pub fn forget(&mut self, now: Instant) {
+        while self.late.pop_expired(now).is_some() {}
+    }
+}
+
+impl<T> Deref for LateWindow<T> {
+    type Target = Window<T>;
+
+    fn deref(&self) -> &Window<T> {
+        &self.window
+    }
+}
+
+impl<T> DerefMut for LateWindow<T> {
+    fn deref_mut(&mut self) -> &mut Window<T> {
+        &mut self.window
     }
 }
 

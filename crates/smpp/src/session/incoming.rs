@@ -140,15 +140,9 @@ impl<T: Clone> Session<T> {
         if header.command_id == CommandId::ENQUIRE_LINK_RESP {
             return Event::Nothing;
         }
-        let (entry, late) = match self.window.take(header.sequence) {
-            Some(entry) => (entry, false),
-            None => match self.late.take(header.sequence) {
-                Some(entry) => (entry, true),
-                None => {
-                    self.counters.unsolicited += 1;
-                    return Event::Nothing;
-                }
-            },
+        let Some((entry, late)) = self.window.answered(header.sequence) else {
+            self.counters.unsolicited += 1;
+            return Event::Nothing;
         };
         let mut pdu = self.read_response(header, frame);
         if pdu.status.is_ok() && !accepts(header.command_id, entry.command_id) {

@@ -4,6 +4,8 @@ mod outgoing;
 
 use bytes::Bytes;
 
+use std::time::Duration;
+
 use super::*;
 use crate::*;
 

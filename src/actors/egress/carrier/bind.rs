@@ -12,7 +12,7 @@ mod timers;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ahash::AHashMap;
 use bytes::{Bytes, BytesMut};
@@ -31,10 +31,8 @@ use crate::clock;
 use crate::config::Carrier;
 use crate::smpp::CommandStatus;
 use crate::smpp::session::{BindType, CloseReason, SessionState};
-use crate::smpp::window::Window;
+use crate::smpp::window::{LATE_MEMORY, LateWindow, Window};
 
-/// How long the answer to a message that has expired is still recognised, and what was brought waits for its answer.
-const LATE_MEMORY: Duration = Duration::from_secs(300);
 /// The version of SMPP that says what a gateway can be given.
 const VERSION: u8 = 0x34;
 
@@ -95,14 +93,12 @@ pub(super) struct CarrierBind<G: Gateway> {
     /// The connection, since the login; each request has the number of its flight.
     far: Option<carrier::Session<G, u32>>,
     /// Messages that wait for an answer, sent or not.
-    messages: Window<InFlight>,
-    /// Those that have expired, whose answer may still come.
-    late: Window<InFlight>,
+    messages: LateWindow<InFlight>,
     pending: Pending,
     flights: AHashMap<u32, Flight<G>>,
     /// Number of the last flight.
     flight: u32,
-    /// What waits for its answer to the gateway.
+    /// What waits for its answer to the gateway, for [`LATE_MEMORY`].
     came: Window<Came<G>>,
     /// What the session has not taken yet.
     events: VecDeque<OperatorEvent>,
@@ -143,8 +139,7 @@ impl<G: Gateway> CarrierBind<G> {
             state: SessionState::Open,
             bind_type: BindType::Transceiver,
             far: None,
-            messages: Window::new(window, plan.config.response_timeout()),
-            late: Window::new(window, LATE_MEMORY),
+            messages: LateWindow::new(window, plan.config.response_timeout()),
             plan,
             pending: Pending::default(),
             flights: AHashMap::new(),
@@ -292,12 +287,8 @@ impl<G: Gateway> CarrierBind<G> {
 
     /// Tells the session how a message went.
     fn settle(&mut self, number: u32, status: CommandStatus, message_id: Bytes, unsent: bool) {
-        let (entry, late) = match self.messages.take(number) {
-            Some(entry) => (entry, false),
-            None => match self.late.take(number) {
-                Some(entry) => (entry, true),
-                None => return,
-            },
+        let Some((entry, late)) = self.messages.answered(number) else {
+            return;
         };
         self.events
             .push_back(OperatorEvent::Answered(OperatorAnswer {

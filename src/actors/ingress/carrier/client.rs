@@ -30,13 +30,11 @@ use crate::pb::PduDialect;
 use crate::smpp::codec::BadCommandLength;
 use crate::smpp::session::{BindType, CloseReason, Event, SessionState, Tick};
 use crate::smpp::timers::{Due, Phase, TimerWatch, Timers};
-use crate::smpp::window::{Window, WindowEntry};
+use crate::smpp::window::{LATE_MEMORY, LateWindow, WindowEntry};
 use crate::smpp::{
     BindRequest, Body as Smpp, CommandStatus, Pdu as SmppPdu, SubmitSm, SubmitSmResp,
 };
 
-/// How long the response to a CMPP_DELIVER is recognised; the session has given it up before.
-const LATE_MEMORY: Duration = Duration::from_secs(300);
 /// The version of SMPP that says what a client can be given.
 const VERSION: u8 = 0x34;
 /// Most CMPP_DELIVERs under way, reports of refused recipients among them.
@@ -69,9 +67,7 @@ pub(in crate::actors::ingress) struct CmppClient {
     /// Requests of ours have the number of their message, if there is one.
     pub(super) session: carrier::Session<Cmpp, Option<u32>>,
     /// Messages that wait for an answer.
-    messages: Window<InFlight>,
-    /// Those that have expired, whose answer may still come.
-    late: Window<InFlight>,
+    messages: LateWindow<InFlight>,
     window: usize,
     /// The login, once it has come.
     connect: Option<Connect>,
@@ -124,8 +120,7 @@ impl CmppClient {
             response_timeout: smpp.response_timeout,
             // The login is the same in both versions, and says which one it is.
             session: carrier::Session::server(session, Cmpp::V20, now),
-            messages: Window::new(1, smpp.response_timeout),
-            late: Window::new(1, LATE_MEMORY),
+            messages: LateWindow::new(1, smpp.response_timeout),
             window: 1,
             connect: None,
             login: None,
@@ -185,8 +180,7 @@ impl CmppClient {
 
     pub(in crate::actors::ingress) fn set_window(&mut self, window: usize) {
         self.window = window;
-        self.messages = Window::new(window, self.response_timeout);
-        self.late = Window::new(window, LATE_MEMORY);
+        self.messages = LateWindow::new(window, self.response_timeout);
     }
 
     /// Ends the session in good order: no more requests, and it is over when the client has answered.
@@ -259,12 +253,8 @@ impl CmppClient {
 
     /// Tells the session how a message went.
     fn settle(&mut self, number: u32, status: CommandStatus) {
-        let (entry, late) = match self.messages.take(number) {
-            Some(entry) => (entry, false),
-            None => match self.late.take(number) {
-                Some(entry) => (entry, true),
-                None => return,
-            },
+        let Some((entry, late)) = self.messages.answered(number) else {
+            return;
         };
         let body = Smpp::DeliverSmResp(SubmitSmResp::default());
         self.events.push_back(Event::Response {
@@ -396,14 +386,11 @@ impl CmppClient {
             self.enquire(now, out);
         }
         while !self.is_overdue_in_silence(now)
-            && let Some((number, entry)) = self.messages.pop_expired(now)
+            && let Some(message) = self.messages.give_up(now)
         {
-            expired.push(entry.item.clone());
-            let deadline = now + LATE_MEMORY;
-            self.late
-                .remember(number, WindowEntry { deadline, ..entry });
+            expired.push(message);
         }
-        while self.late.pop_expired(now).is_some() {}
+        self.messages.forget(now);
         expired
     }
 }

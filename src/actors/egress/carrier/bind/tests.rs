@@ -1,5 +1,7 @@
 //! A bind at a gateway of SGIP that the test plays: groups, what was never sent, silence, sleep.
 
+use std::time::Duration;
+
 use super::*;
 use crate::actors::context::binds::BindPort;
 use crate::actors::egress::carrier::gateway::session_of_theirs;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 
-use super::{CarrierBind, LATE_MEMORY};
+use super::CarrierBind;
 use crate::actors::egress::carrier::gateway::{self, Gateway};
 use crate::actors::egress::operator_event::OperatorEvent;
 use crate::actors::session::bound::InFlight;
@@ -14,7 +14,6 @@ use crate::carrier::session::{Closed, State as FarState};
 use crate::config::OutcomePolicy;
 use crate::smpp::session::{CloseReason, SessionState};
 use crate::smpp::timers::Timers;
-use crate::smpp::window::WindowEntry;
 
 /// After so long without an answer, and with nothing else, a gateway is silent: longer than between two looks at the
 /// clock, so that one that is only slow is not always taken for that.
@@ -88,15 +87,9 @@ impl<G: Gateway> CarrierBind<G> {
                 self.asked_at.get_or_insert(now);
                 break;
             }
-            let Some((number, entry)) = self.messages.pop_expired(now) else {
-                break;
-            };
-            expired.push(entry.item.clone());
-            let deadline = now + LATE_MEMORY;
-            self.late
-                .remember(number, WindowEntry { deadline, ..entry });
+            expired.extend(self.messages.give_up(now));
         }
-        while self.late.pop_expired(now).is_some() {}
+        self.messages.forget(now);
         expired
     }
 
