@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::harness::{
-    Cluster, FakeOperator, Peer, Scene, Simulator, Smsc, accept, next_submit, stat_of, submit,
+    Cluster, FakeOperator, Peer, Scene, Simulator, Smsc, accept, next_submit, pdu, stat_of, submit,
     taken, until,
 };
 use bytes::Bytes;
@@ -86,6 +86,28 @@ fn waiting() -> Smsc {
         .operator("up", Simulator::new().address())
         .route("", "up")
         .start()
+}
+
+/// More than may wait, in one piece: what was read and had no room is taken although nothing more is read.
+#[test]
+fn all_of_many_queries_in_one_write_are_answered() {
+    let mut scene = Scene::new("");
+    let id = scene.esme.submit(submit(TO, "hello"));
+    let queries: Vec<Vec<u8>> = (1_000..1_200)
+        .map(|sequence| {
+            let query = QuerySm {
+                message_id: text(&id),
+                source_addr: text(SOURCE),
+                ..QuerySm::default()
+            };
+            pdu(sequence, Body::QuerySm(query))
+        })
+        .collect();
+    scene.esme.send(&queries.concat());
+    for sequence in 1_000..1_200 {
+        let answer = scene.esme.answer_to(sequence);
+        assert_eq!(answer.status, CommandStatus::ESME_ROK);
+    }
 }
 
 #[test]

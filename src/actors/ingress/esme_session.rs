@@ -236,6 +236,36 @@ impl EsmeSession {
         }
     }
 
+    /// Takes the events of what was read; false when what follows has to wait.
+    fn take_events(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) -> bool {
+        let now = Instant::now();
+        loop {
+            let before = octets.len();
+            let event = match self.core.next_event(octets, now) {
+                Ok(Some(event)) => event,
+                Ok(None) => return true,
+                Err(bad) => {
+                    let hint = life::what_it_may_be(octets);
+                    if self.gate.bind_guard.may_log(self.peer.ip()) {
+                        tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
+                    }
+                    self.core.write(|smpp, out| smpp.on_bad_length(bad, out));
+                    self.end();
+                    return true;
+                }
+            };
+            self.on_event(event, ctx);
+            if self.account.is_none() && self.has_said_enough(before - octets.len()) {
+                octets.clear();
+                return true;
+            }
+            // What follows a bind waits for the verdict; what follows an order about others, for that.
+            if self.core.protocol.state() == SessionState::Binding || self.operations.is_full() {
+                return false;
+            }
+        }
+    }
+
     /// Takes events that no octets have brought.
     fn take_news(&mut self, ctx: &mut Context<Self>) {
         while self.core.protocol.has_news()
@@ -391,35 +421,16 @@ impl Actor for EsmeSession {
 
 impl Linked for EsmeSession {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
-        let now = Instant::now();
-        self.core.port.hear(now);
+        self.core.port.hear(Instant::now());
         loop {
-            let before = octets.len();
-            let event = match self.core.next_event(octets, now) {
-                Ok(Some(event)) => event,
-                Ok(None) => break,
-                Err(bad) => {
-                    let hint = life::what_it_may_be(octets);
-                    if self.gate.bind_guard.may_log(self.peer.ip()) {
-                        tracing::warn!(peer = %self.peer, length = bad.length, "session ended: bad command_length{hint}");
-                    }
-                    self.core.write(|smpp, out| smpp.on_bad_length(bad, out));
-                    self.end();
-                    break;
-                }
-            };
-            self.on_event(event, ctx);
-            if self.account.is_none() && self.has_said_enough(before - octets.len()) {
-                octets.clear();
-                break;
-            }
-            // What follows a bind waits for the verdict; what follows an order about others, for that.
-            if self.core.protocol.state() == SessionState::Binding || self.operations.is_full() {
+            let is_all = self.take_events(octets, ctx);
+            self.flush(ctx);
+            self.go_on(ctx);
+            // What has made room for more has begun here: nobody else says that there is some.
+            if is_all || self.is_busy() {
                 break;
             }
         }
-        self.flush(ctx);
-        self.go_on(ctx);
         if let Some(serving) = &mut self.core.serving {
             serving.flush();
         }

@@ -137,6 +137,61 @@ fn a_client_that_ends_its_session_has_all_its_answers_first() {
 }
 
 #[test]
+fn of_two_ends_the_first_is_answered_behind_everything() {
+    let mut scene = Scene::new(Cmpp::V30, "");
+    let mut octets = BytesMut::new();
+    let mut write = |sequence, body| {
+        let pdu = Pdu { sequence, body };
+        Cmpp::V30.encode(&pdu, &mut octets).unwrap();
+    };
+    for sequence in 1_000..1_050 {
+        write(
+            sequence,
+            Body::Submit(Box::new(message(&[NUMBER], 0, b"hello"))),
+        );
+    }
+    for sequence in 1_050..1_150 {
+        write(sequence, Body::Query(Default::default()));
+    }
+    for sequence in [1_150, 1_151] {
+        write(sequence, Body::Terminate(Default::default()));
+    }
+    scene.client.line.send_octets(&octets);
+    let came = scene.client.line.until_closed();
+    let mut sequences: Vec<u32> = came.iter().map(|pdu| pdu.sequence).collect();
+    assert_eq!(sequences.last(), Some(&1_150), "{came:?}");
+    sequences.sort_unstable();
+    assert_eq!(sequences, (1_000..=1_150).collect::<Vec<u32>>());
+}
+
+/// What has expired takes no room from what comes later, and its answer is taken as long as it may still come.
+#[test]
+fn a_client_that_pauses_its_answers_gets_what_comes_later() {
+    let mut scene = Scene::of(
+        Smsc::new().smpp("response_timeout = \"2s\""),
+        Cmpp::V30,
+        "window = 5000",
+    );
+    let first = scene.client.submit(message(&[NUMBER], 0, b"first"));
+    taken(&mut scene.bind, "first");
+    scene.report("first", "stat:DELIVRD err:000");
+    let (sequence, report) = scene.client.take();
+    let (again, same) = scene.client.take();
+    assert_eq!(report, same);
+    assert_ne!(sequence, again);
+    // Both are answered, the first one late: nothing comes a third time.
+    scene.client.answer(sequence, report.msg_id, 0);
+    scene.client.answer(again, report.msg_id, 0);
+    let second = scene.client.submit(message(&[NUMBER], 0, b"second"));
+    taken(&mut scene.bind, "second");
+    scene.report("second", "stat:DELIVRD err:000");
+    let (sequence, report) = scene.client.take();
+    assert_eq!(scene.client.report_in(&report).msg_id, second);
+    scene.client.answer(sequence, report.msg_id, 0);
+    assert_ne!(first, second);
+}
+
+#[test]
 fn a_node_that_stops_ends_the_session() {
     let mut scene = Scene::new(Cmpp::V30, "");
     scene.client.submit(message(&[NUMBER], 0, b"hello"));

@@ -30,15 +30,15 @@ use crate::pb::PduDialect;
 use crate::smpp::codec::BadCommandLength;
 use crate::smpp::session::{BindType, CloseReason, Event, SessionState, Tick};
 use crate::smpp::timers::{Due, Phase, TimerWatch, Timers};
-use crate::smpp::window::{LATE_MEMORY, LateWindow, WindowEntry};
+use crate::smpp::window::{LateWindow, WindowEntry};
 use crate::smpp::{
     BindRequest, Body as Smpp, CommandStatus, Pdu as SmppPdu, SubmitSm, SubmitSmResp,
 };
 
 /// The version of SMPP that says what a client can be given.
 const VERSION: u8 = 0x34;
-/// Most CMPP_DELIVERs under way, reports of refused recipients among them.
-const MOST_UNDER_WAY: usize = 4_096;
+/// Most CMPP_DELIVERs under way, reports of refused recipients among them: more than any window of an account.
+const MOST_UNDER_WAY: usize = 1 << 17;
 /// The command of CMPP_TERMINATE and of CMPP_SUBMIT (CMPP §8.4.2.1, §8.4.3.1).
 const TERMINATE: u32 = 2;
 const SUBMIT: u32 = 4;
@@ -64,9 +64,8 @@ pub(in crate::actors::ingress) struct CmppClient {
     timers: Timers,
     watch: TimerWatch,
     response_timeout: Duration,
-    /// Requests of ours have the number of their message, if there is one.
-    pub(super) session: carrier::Session<Cmpp, Option<u32>>,
-    /// Messages that wait for an answer.
+    pub(super) session: carrier::Session<Cmpp, ()>,
+    /// Messages that wait for an answer, by the sequences of their requests.
     messages: LateWindow<InFlight>,
     window: usize,
     /// The login, once it has come.
@@ -98,7 +97,7 @@ impl CmppClient {
         let session = carrier::SessionConfig {
             window: MOST_UNDER_WAY,
             login: Duration::ZERO,
-            response: LATE_MEMORY,
+            response: smpp.response_timeout,
             probe_every: Duration::ZERO,
             probe: Duration::ZERO,
             idle: Duration::ZERO,
@@ -237,12 +236,12 @@ impl CmppClient {
 
     /// Sends what is owed, as far as there is room.
     pub(super) fn pay(&mut self, now: Instant, out: &mut BytesMut) {
-        while self.session.room() > 0
+        while MOST_UNDER_WAY - self.session.room() < self.window
             && let Some(deliver) = self.owed.pop_front()
         {
             // What does not fit was refused for that.
             let body = Body::Deliver(Box::new(deliver));
-            let _ = self.session.send(body, None, now, out);
+            let _ = self.session.send(body, (), now, out);
         }
     }
 
@@ -252,15 +251,12 @@ impl CmppClient {
     }
 
     /// Tells the session how a message went.
-    fn settle(&mut self, number: u32, status: CommandStatus) {
-        let Some((entry, late)) = self.messages.answered(number) else {
-            return;
-        };
+    fn settle(&mut self, context: InFlight, status: CommandStatus, sent_at: Instant, late: bool) {
         let body = Smpp::DeliverSmResp(SubmitSmResp::default());
         self.events.push_back(Event::Response {
-            pdu: SmppPdu::response(status, number, body),
-            context: entry.item,
-            sent_at: entry.sent_at,
+            pdu: SmppPdu::response(status, 0, body),
+            context,
+            sent_at,
             late,
         });
     }
@@ -276,18 +272,29 @@ impl CmppClient {
         };
         let (command, sequence) = (word(4), word(8));
         let is_bound = matches!(self.state, SessionState::Bound(_));
-        if command == TERMINATE && is_bound {
-            self.terminate = Some(sequence);
-            self.state = SessionState::Leaving;
-            self.watch.stop();
-            return Some(ClientEvent::Smpp(Event::Unbind));
+        match self.state {
+            SessionState::Bound(_) | SessionState::Unbinding if command == TERMINATE => {
+                self.terminate = Some(sequence);
+                self.state = SessionState::Leaving;
+                self.watch.stop();
+                return Some(ClientEvent::Smpp(Event::Unbind));
+            }
+            // The first one is answered behind everything before it.
+            SessionState::Leaving if command == TERMINATE => return None,
+            _ => {}
         }
         match self.session.on_pdu(frame, now, out)? {
             carrier::Event::Login(pdu) => Some(self.log_in(pdu, now, out)),
             carrier::Event::Request(pdu) if is_bound => self.on_request(pdu, out),
-            carrier::Event::Response(number, body) => {
-                if let (Some(number), Body::DeliverResp(resp)) = (number, body) {
-                    self.settle(number, status::smpp(&status::SUBMIT, resp.result.0));
+            // It may be to a message that has expired, or to a report.
+            carrier::Event::Response((), Body::DeliverResp(resp))
+            | carrier::Event::Stray(carrier::Pdu {
+                body: Body::DeliverResp(resp),
+                ..
+            }) => {
+                if let Some((entry, late)) = self.messages.answered(sequence) {
+                    let status = status::smpp(&status::SUBMIT, resp.result.0);
+                    self.settle(entry.item, status, entry.sent_at, late);
                 }
                 self.pay(now, out);
                 None
@@ -302,7 +309,9 @@ impl CmppClient {
             // The response to a login that we have not sent.
             carrier::Event::Opened(_) | carrier::Event::Refused(_) => Some(self.closed()),
             // What has crossed our CMPP_TERMINATE, or comes after the client's, is submitted again elsewhere.
-            carrier::Event::Request(_) | carrier::Event::Stray(_) => None,
+            carrier::Event::Request(_)
+            | carrier::Event::Response(..)
+            | carrier::Event::Stray(_) => None,
         }
     }
 
@@ -456,24 +465,19 @@ impl BoundProtocol for CmppClient {
         if self.room() == 0 {
             return false;
         }
-        let deliver = deliver_of(pdu, context.id, self.session.protocol, clock::now_ms());
-        let Ok(number) = self.messages.insert(now, context) else {
-            return false;
-        };
-        let Some(deliver) = deliver else {
+        let Some(deliver) = deliver_of(pdu, context.id, self.session.protocol, clock::now_ms())
+        else {
             // CMPP knows no such thing, as the report of a state that is not final.
-            self.settle(number, CommandStatus::ESME_ROK);
+            self.settle(context, CommandStatus::ESME_ROK, now, false);
             return true;
         };
         let body = Body::Deliver(Box::new(deliver));
-        match self.session.send(body, Some(number), now, out) {
-            Ok(_) => {}
-            Err(NotSent::Full(_) | NotSent::NotOpen(_)) => {
-                self.settle(number, CommandStatus::ESME_RMSGQFUL);
-            }
-            Err(NotSent::Unwritable(_, why)) => {
+        match self.session.send(body, (), now, out) {
+            Ok(sequence) => self.messages.put_request(now, sequence, context, 0),
+            Err(NotSent::Full(()) | NotSent::NotOpen(())) => return false,
+            Err(NotSent::Unwritable((), why)) => {
                 tracing::info!(peer = %self.peer, %why, "a message cannot be written for a client");
-                self.settle(number, unwritable(why.field));
+                self.settle(context, unwritable(why.field), now, false);
             }
         }
         true

@@ -103,7 +103,7 @@ impl CmppClient {
         status: CommandStatus,
         out: &mut BytesMut,
     ) -> ClientEvent {
-        self.submitted(sequence, status, 0, &[], out);
+        self.answer_submit(sequence, status, 0, out);
         let command_id = CommandId::SUBMIT_SM;
         ClientEvent::Smpp(Event::Answered { command_id, status })
     }
@@ -134,16 +134,26 @@ impl CmppClient {
         out: &mut BytesMut,
     ) {
         let reported = self.reported.remove(&sequence);
-        let msg_id = if status.is_ok() { msg_id_of(number) } else { 0 };
-        let result = Widened(status::of_smpp(status));
-        let resp = Body::SubmitResp(SubmitResp { msg_id, result });
-        self.respond(sequence, resp, out);
+        self.answer_submit(sequence, status, number, out);
         if let Some(ReportedSubmit { sender, mut wrong }) = reported
             && status.is_ok()
         {
             wrong.extend(refused.iter().map(|one| one.destination_addr.clone()));
             self.owe(number, &sender, wrong, out);
         }
+    }
+
+    fn answer_submit(
+        &mut self,
+        sequence: u32,
+        status: CommandStatus,
+        number: u64,
+        out: &mut BytesMut,
+    ) {
+        let msg_id = if status.is_ok() { msg_id_of(number) } else { 0 };
+        let result = Widened(status::of_smpp(status));
+        let resp = Body::SubmitResp(SubmitResp { msg_id, result });
+        self.respond(sequence, resp, out);
     }
 
     /// The response has one result for all recipients: those that were refused have reports at once.
