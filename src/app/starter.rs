@@ -290,7 +290,8 @@ impl Starter {
         let reclaim = async move || reclaim_blocks(&node, &balance).await;
         self.task("balance", reclaim);
         let (node, configuration) = (Arc::clone(&self.node), Arc::clone(&self.configuration));
-        let maintain = async move || janitor::maintain(&node, &configuration).await;
+        let mut rounds = 0;
+        let maintain = async move || janitor::maintain(&node, &configuration, &mut rounds).await;
         self.task("janitor", maintain);
         let node = Arc::clone(&self.node);
         let keep = async move || damage_keeper::keep(&node).await;

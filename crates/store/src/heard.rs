@@ -4,6 +4,8 @@
 //! Written in a [`WriteBatch`](super::WriteBatch) by Correlation, which also settles what is due. Of a message and a kind
 //! there is one row, the last one, so an operator that repeats itself fills nothing.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 
 use super::cold::{ColdRow, ColdStatement, ColdTables, ColdValue, values};
@@ -107,6 +109,8 @@ impl<S: ColdTables> HeardStore for S {
 
     fn heard_settled(&self, ids: Vec<u64>) -> Reply<()> {
         let sql = "UPDATE heard SET due = 0 WHERE id = $1";
+        // In one order, as lanes write these rows.
+        let ids: BTreeSet<u64> = ids.into_iter().collect();
         let ids = ids.into_iter();
         let settle = ids.map(|id| ColdStatement::new(sql, values![id]));
         self.change(settle.collect(), |_| Ok(()))

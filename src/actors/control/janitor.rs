@@ -34,10 +34,10 @@ const DROP_EVENTS: usize = 1_000;
 /// Texts erased per step.
 const ERASE: usize = 10_000;
 
-/// Does all of it, without an end.
-pub async fn maintain(node: &NodeContext, configuration: &StoredConfiguration) {
+/// Does all of it, without an end. `rounds`: how often the store was compared with the queues.
+pub async fn maintain(node: &NodeContext, configuration: &StoredConfiguration, rounds: &mut u64) {
     tokio::join!(
-        compare_later(node, configuration),
+        compare_later(node, configuration, rounds),
         sweep_correlations_later(node),
         advance_later(node),
         // Texts whose retention ended while no process ran do not wait.
@@ -50,14 +50,16 @@ pub async fn maintain(node: &NodeContext, configuration: &StoredConfiguration) {
     );
 }
 
-/// Compares the store with the queues periodically.
-async fn compare_later(node: &NodeContext, configuration: &StoredConfiguration) {
-    for round in 1.. {
+/// Compares the store with the queues periodically. Rounds are counted on over a panic: queues remember in which they missed
+/// something.
+async fn compare_later(node: &NodeContext, configuration: &StoredConfiguration, rounds: &mut u64) {
+    loop {
         tokio::time::sleep(node.config().queue.compare_every).await;
+        *rounds += 1;
         if !node.local_lease.is_valid() {
             continue;
         }
-        match compare::compare(node, &configuration.state, round).await {
+        match compare::compare(node, &configuration.state, *rounds).await {
             Ok(put_back) => tracing::debug!(put_back, "store and queues compared"),
             Err(error) => tracing::warn!(%error, "store and queues could not be compared"),
         }
@@ -263,7 +265,7 @@ mod tests {
         }
         tokio::time::pause();
         let (context, configuration) = (Arc::clone(&node.context), Arc::clone(&node.configuration));
-        actix::spawn(async move { maintain(&context, &configuration).await });
+        actix::spawn(async move { maintain(&context, &configuration, &mut 0).await });
         let shown = &node.context.metrics.idempotency_keys;
         test_support::until("a key is forgotten", || shown.get() == 1).await;
         let kept = store.claim_key(claim(0)).await;

@@ -461,8 +461,13 @@ pub async fn follow_versions(configuration: &Arc<StoredConfiguration>) {
         let _ = configuration.follow(false).await;
         let _ = configuration.policy.refresh(&configuration.node).await;
     };
-    // What is wrong is logged, and told as `trouble`.
-    let look_at_secrets = async || drop(configuration.refresh_secrets().await);
+    // In a task of its own, so that a panic of the other look does not end it halfway. What is wrong is logged, and told as
+    // `trouble`.
+    let look_at_secrets = async || {
+        let configuration = Arc::clone(configuration);
+        let look = actix::spawn(async move { configuration.refresh_secrets().await });
+        drop(look.await);
+    };
     tokio::join!(
         every(LOOK_EVERY, look),
         every(SECRETS_EVERY, look_at_secrets)

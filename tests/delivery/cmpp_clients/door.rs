@@ -21,6 +21,18 @@ fn builder(address: std::net::SocketAddr, keys: &str) -> SmscBuilder {
 }
 
 #[test]
+fn who_comes_from_elsewhere_is_told_another_error_where_refusals_are_exact() {
+    let address = free_listener();
+    let smsc = builder(address, "allow = [\"192.0.2.0/24\"]")
+        .smpp("bind_refusal_delay = \"0s\"\nbind_refusals = \"exact\"")
+        .start();
+    let (status, line) = log_in(address, Cmpp::V30, SOURCE, SECRET);
+    assert_eq!(status, ANOTHER);
+    assert_eq!(line.until_closed(), []);
+    smsc.assert_no_panic();
+}
+
+#[test]
 fn only_who_knows_the_shared_secret_logs_in() {
     let address = free_listener();
     let smsc = builder(address, "")

@@ -114,9 +114,30 @@ impl FromSql for ColdValue {
         Ok(match value {
             ValueRef::Null => Self::Null,
             ValueRef::Integer(value) => Self::Integer(value),
-            ValueRef::Text(_) => Self::Text(value.as_str()?.to_owned()),
+            // A flipped bit may have made it no text; whoever wants one says so.
+            ValueRef::Text(text) => match std::str::from_utf8(text) {
+                Ok(text) => Self::Text(text.to_owned()),
+                Err(_) => Self::Octets(text.to_vec()),
+            },
             ValueRef::Blob(octets) => Self::Octets(octets.to_vec()),
             ValueRef::Real(_) => return Err(rusqlite::types::FromSqlError::InvalidType),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_flipped_bit_has_left_of_a_text_is_read_as_octets() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let read = |sql: &str| {
+            let value = connection.query_row(sql, [], |row| row.get::<_, ColdValue>(0));
+            value.unwrap()
+        };
+        let damaged = read("SELECT CAST(x'41FF' AS TEXT)");
+        assert_eq!(damaged, ColdValue::Octets(b"A\xFF".to_vec()));
+        assert_eq!(read("SELECT 'A'"), ColdValue::Text("A".to_owned()));
     }
 }

@@ -32,7 +32,7 @@ use crate::smpp::session::{BindType, CloseReason, Event, SessionState, Tick};
 use crate::smpp::timers::{Due, Phase, TimerWatch, Timers};
 use crate::smpp::window::{LateWindow, WindowEntry};
 use crate::smpp::{
-    BindRequest, Body as Smpp, CommandStatus, Pdu as SmppPdu, SubmitSm, SubmitSmResp,
+    BindRequest, Body as Smpp, CommandId, CommandStatus, Pdu as SmppPdu, SubmitSm, SubmitSmResp,
 };
 
 /// The version of SMPP that says what a client can be given.
@@ -162,7 +162,10 @@ impl CmppClient {
         verdict: CommandStatus,
         out: &mut BytesMut,
     ) {
-        let known = status::CONNECT.iter().find(|(.., known)| *known == verdict);
+        // ESME_RBINDFAIL stands for the last two: a version that is too high was answered before.
+        let known = status::CONNECT
+            .iter()
+            .rfind(|(.., known)| *known == verdict);
         let status = known.map_or(OTHER, |(status, ..)| *status);
         self.answer_login(Instant::now(), status, "", out);
         self.finish();
@@ -371,7 +374,9 @@ impl CmppClient {
                 "Msg_Content" => CommandStatus::ESME_RINVMSGLEN,
                 _ => CommandStatus::ESME_RINVCMDLEN,
             };
-            self.refused(sequence, status, out)
+            self.answer_submit(sequence, status, 0, out);
+            let command_id = CommandId::SUBMIT_SM;
+            ClientEvent::Smpp(Event::Answered { command_id, status })
         })
     }
 

@@ -15,7 +15,7 @@ use crate::clock;
 use crate::cmpp::bodies::{Cancel, CancelResp, Connect, Submit, SubmitResp};
 use crate::cmpp::{Body, Pdu, status};
 use crate::smpp::session::Event;
-use crate::smpp::{Body as Smpp, CancelSm, CommandId, CommandStatus, Pdu as SmppPdu, UnsuccessSme};
+use crate::smpp::{Body as Smpp, CancelSm, CommandStatus, Pdu as SmppPdu, UnsuccessSme};
 
 /// A login on a connection that has one (CMPP §8.4.1.2: another error).
 const LOGGED_IN: u32 = 5;
@@ -31,8 +31,8 @@ impl CmppClient {
     pub(super) fn on_request(&mut self, pdu: Pdu, out: &mut BytesMut) -> Option<ClientEvent> {
         let sequence = pdu.sequence;
         match pdu.body {
-            Body::Submit(submit) => Some(self.submit(sequence, *submit, out)),
-            Body::Cancel(Cancel { msg_id }) => Some(self.cancel(sequence, msg_id, out)),
+            Body::Submit(submit) => self.submit(sequence, *submit, out),
+            Body::Cancel(Cancel { msg_id }) => self.cancel(sequence, msg_id, out),
             Body::Query(query) => Some(ClientEvent::CountDay { sequence, query }),
             Body::Connect(connect) => {
                 self.refuse_login(sequence, &connect, out);
@@ -51,13 +51,21 @@ impl CmppClient {
         self.respond(sequence, resp, out);
     }
 
-    fn submit(&mut self, sequence: u32, mut submit: Submit, out: &mut BytesMut) -> ClientEvent {
+    /// `None` when it is answered here.
+    fn submit(
+        &mut self,
+        sequence: u32,
+        mut submit: Submit,
+        out: &mut BytesMut,
+    ) -> Option<ClientEvent> {
         if is_cut(&submit) {
-            return self.refused(sequence, CommandStatus::ESME_RINVMSGLEN, out);
+            self.answer_submit(sequence, CommandStatus::ESME_RINVMSGLEN, 0, out);
+            return None;
         }
         let (right, wrong) = recipients_of(&mut submit);
         if right == 0 {
-            return self.refused(sequence, CommandStatus::ESME_RINVDSTADR, out);
+            self.answer_submit(sequence, CommandStatus::ESME_RINVDSTADR, 0, out);
+            return None;
         }
         // Only one of several recipients can be refused while the request is accepted.
         if submit.registered_delivery == 1 && right + wrong.len() > 1 {
@@ -68,44 +76,30 @@ impl CmppClient {
         let has_header = submit.tp_udhi & 1 != 0;
         // The session takes data_coding 0 for ASCII.
         let gbk = text::part_in_gbk(submit.msg_fmt, &submit.msg_content.0, has_header);
-        ClientEvent::Submit {
+        Some(ClientEvent::Submit {
             sequence,
             submission: submission_of(submit, self.session.protocol),
             gbk,
-        }
+        })
     }
 
-    fn cancel(&mut self, sequence: u32, msg_id: u64, out: &mut BytesMut) -> ClientEvent {
+    /// `None` when it is answered here.
+    fn cancel(&mut self, sequence: u32, msg_id: u64, out: &mut BytesMut) -> Option<ClientEvent> {
         let Some(number) = number_of(msg_id) else {
             self.cancelled(sequence, NOT_CANCELLED, out);
-            return ClientEvent::Smpp(Event::Answered {
-                command_id: CommandId::CANCEL_SM,
-                status: CommandStatus::ESME_RINVMSGID,
-            });
+            return None;
         };
         let cancel = CancelSm {
             message_id: number.to_string().into(),
             ..CancelSm::default()
         };
         let pdu = SmppPdu::request(sequence, Smpp::CancelSm(cancel));
-        ClientEvent::Smpp(Event::Request(pdu))
+        Some(ClientEvent::Smpp(Event::Request(pdu)))
     }
 
     fn cancelled(&mut self, sequence: u32, success_id: u32, out: &mut BytesMut) {
         let success_id = Widened(success_id);
         self.respond(sequence, Body::CancelResp(CancelResp { success_id }), out);
-    }
-
-    /// Refuses a CMPP_SUBMIT that the session does not hear of.
-    pub(super) fn refused(
-        &mut self,
-        sequence: u32,
-        status: CommandStatus,
-        out: &mut BytesMut,
-    ) -> ClientEvent {
-        self.answer_submit(sequence, status, 0, out);
-        let command_id = CommandId::SUBMIT_SM;
-        ClientEvent::Smpp(Event::Answered { command_id, status })
     }
 
     /// Answers a CMPP_SUBMIT or CMPP_CANCEL by what SMPP would be answered.
@@ -143,7 +137,7 @@ impl CmppClient {
         }
     }
 
-    fn answer_submit(
+    pub(super) fn answer_submit(
         &mut self,
         sequence: u32,
         status: CommandStatus,
