@@ -48,6 +48,23 @@ impl Lagging {
             })
             .start();
         cluster.wait_until_held_by(0, &[0, 1], "operator:up", 4);
+        // What moves in what is lost is nobody's by the standby: it is held by whom it says.
+        until("both to hold half of each queue", || {
+            let answer = cluster.nodes[0].admin().get("/v1/nodes");
+            let nodes = answer["nodes"].as_array()?;
+            let halves = |node: &serde_json::Value| {
+                let queues = node["queues"].as_array().unwrap();
+                let is_half = |queue: &str| {
+                    let of = |one: &&serde_json::Value| one["queue"] == queue;
+                    queues
+                        .iter()
+                        .find(of)
+                        .is_some_and(|one| one["partitions"] == 16)
+                };
+                ["operator:up", "operator:b"].into_iter().all(is_half)
+            };
+            nodes.iter().all(halves).then_some(())
+        });
         Self {
             operators,
             standby,
