@@ -2,7 +2,7 @@
 //!
 //! - [`operator_session`]: the actor of one outbound bind;
 //! - [`gsm_interface`]: the actor of the connection to a GSM network;
-//! - `spoken_protocol`: what such a bind speaks, SMPP or one of `carrier`: CMPP, SMGP, SGIP; `operator_event`: what it hears;
+//! - `upstream_protocol`: what such a bind speaks, SMPP or one of `carrier`: CMPP, SMGP, SGIP; `operator_event`: what it hears;
 //! - [`gateway_listener`]: the task that accepts connections of gateways of SGIP, and `given`: one of them;
 //! - `local_peer`: the connection to a program on the same machine in place of either;
 //! - [`test_target`]: the actor of a built-in destination;
@@ -19,6 +19,6 @@ pub mod gsm_interface;
 mod local_peer;
 mod operator_event;
 pub mod operator_session;
-mod spoken_protocol;
 pub mod test_target;
 pub mod throttle;
+mod upstream_protocol;

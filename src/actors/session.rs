@@ -2,6 +2,7 @@
 //!
 //! - [`core`]: what both hold: protocol, outbox, deliveries under way, what waits for a commit;
 //! - [`bound`]: what a session needs of the protocol of its peer;
+//! - [`spoken_protocol`]: either of both that there are: SMPP, or a protocol of carriers;
 //! - [`outgoing`]: deliveries of a queue, sent within the window and settled in batches;
 //! - [`server_end`]: what is made of messages for peers that do not speak SMPP;
 //! - [`data_sm`]: the operation that carries a message without the fields of submit_sm;
@@ -17,3 +18,4 @@ pub mod core;
 pub mod data_sm;
 pub mod outgoing;
 pub mod server_end;
+pub mod spoken_protocol;

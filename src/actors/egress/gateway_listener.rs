@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::carrier;
 use super::given::{Gateways, Given};
 use super::operator_session::SlotOptions;
-use super::spoken_protocol::SpokenProtocol;
+use super::upstream_protocol::UpstreamProtocol;
 use crate::actors::context::NodeContext;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::Ingest;
@@ -121,7 +121,7 @@ impl GatewayListener {
                 let given = Given {
                     wire,
                     peer: peer.to_string(),
-                    protocol: SpokenProtocol::Carrier(bind),
+                    protocol: UpstreamProtocol::Carrier(bind),
                     counted,
                 };
                 SlotOptions {

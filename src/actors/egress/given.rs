@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use super::spoken_protocol::SpokenProtocol;
+use super::upstream_protocol::UpstreamProtocol;
 use crate::actors::runtime::link::Wire;
 use crate::actors::runtime::locks::lock;
 use crate::carrier::Repeats;
@@ -23,7 +23,7 @@ pub struct Given {
     pub(super) wire: Wire,
     /// The address of the gateway.
     pub(super) peer: String,
-    pub(super) protocol: SpokenProtocol,
+    pub(super) protocol: UpstreamProtocol,
     pub(super) counted: GatewayConnectionPlace,
 }
 

@@ -26,7 +26,7 @@ use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::egress::carrier;
 use crate::actors::egress::given::{GatewayConnectionPlace, Given};
-use crate::actors::egress::spoken_protocol::SpokenProtocol;
+use crate::actors::egress::upstream_protocol::UpstreamProtocol;
 use crate::actors::ingress::ingest::{Accepted, Ingest};
 use crate::actors::routing::rewrite;
 use crate::actors::runtime::in_turn::InTurn;
@@ -79,7 +79,7 @@ pub struct OperatorSession {
     /// It counts as long as the session is there.
     _counted: Option<GatewayConnectionPlace>,
     health: Arc<Health>,
-    core: SessionCore<SpokenProtocol>,
+    core: SessionCore<UpstreamProtocol>,
     /// Batches that go to their queues in the order in which they came.
     accepted: InTurn<Accepted>,
     plan: Option<Arc<OperatorPlan>>,
@@ -193,7 +193,7 @@ impl OperatorSession {
         let options_paired = options.paired;
         let meter = options.node.metrics.operator(&snapshot.name);
         let session = Session::new(session_config(plan.as_deref()), Instant::now().into_std());
-        let protocol = SpokenProtocol::Smpp(session);
+        let protocol = UpstreamProtocol::Smpp(session);
         Self {
             is_given: given.is_some(),
             given,

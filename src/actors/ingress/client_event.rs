@@ -24,6 +24,13 @@ pub(super) enum ClientEvent {
     CountDay { sequence: u32, query: Query },
 }
 
+impl From<Event<InFlight>> for ClientEvent {
+    #[inline(always)]
+    fn from(event: Event<InFlight>) -> Self {
+        Self::Smpp(event)
+    }
+}
+
 /// A CMPP_SUBMIT in the terms of SMPP.
 #[derive(Debug, PartialEq)]
 pub(super) enum CarriedSubmission {

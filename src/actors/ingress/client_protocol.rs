@@ -1,55 +1,38 @@
 //! What a session with a client speaks: SMPP, or CMPP.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 
 use super::carrier::CmppClient;
-use super::client_event::ClientEvent;
 use crate::actors::receipts::shown_id::{Digits, IdNotation};
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
 use crate::actors::session::core::CameAs;
+use crate::actors::session::spoken_protocol::{SpokenProtocol, either};
 use crate::cmpp::bodies::QueryResp;
 use crate::config::Account;
-use crate::pb::{PduDialect, SubmitResult};
+use crate::pb::SubmitResult;
 use crate::smpp::codec::BadCommandLength;
-use crate::smpp::session::{Session, SessionState, Tick};
 use crate::smpp::{
-    CommandId, CommandStatus, Leniency, OutbindRequest, Pdu, SubmitRespTail, SubmitSm,
+    CommandId, CommandStatus, Leniency, OutbindRequest, Pdu, SubmitRespTail,
     encode_deliver_sm_resp, encode_error_resp, encode_message_resp,
 };
 
 /// See the file's documentation.
-// There is one in each session, and the SMPP one is used for each PDU.
-#[allow(clippy::large_enum_variant)]
-pub(super) enum ClientProtocol {
-    Smpp(Session<InFlight>),
-    Cmpp(Box<CmppClient>),
-}
-
-/// Calls the same of either.
-macro_rules! either {
-    ($protocol:expr, $one:ident => $call:expr) => {
-        match $protocol {
-            ClientProtocol::Smpp($one) => $call,
-            ClientProtocol::Cmpp($one) => $call,
-        }
-    };
-}
+pub(super) type ClientProtocol = SpokenProtocol<CmppClient>;
 
 // === impl ClientProtocol ===
 
 impl ClientProtocol {
     /// Whether it is CMPP: then ids, texts and receipts are as that has them, whatever the account says of SMPP.
     pub(super) fn is_cmpp(&self) -> bool {
-        matches!(self, Self::Cmpp(_))
+        matches!(self, Self::Carrier(_))
     }
 
     /// Whether the login has proven a secret of this account; `None` where it has a password.
     pub(super) fn proves(&self, account: &Account) -> Option<bool> {
         match self {
             Self::Smpp(_) => None,
-            Self::Cmpp(cmpp) => Some(cmpp.proven(account).is_some()),
+            Self::Carrier(cmpp) => Some(cmpp.proven(account).is_some()),
         }
     }
 
@@ -63,7 +46,7 @@ impl ClientProtocol {
     ) {
         match self {
             Self::Smpp(smpp) => smpp.accept_bind(now, sequence, out),
-            Self::Cmpp(cmpp) => cmpp.accept_login(now, account, out),
+            Self::Carrier(cmpp) => cmpp.accept_login(now, account, out),
         }
     }
 
@@ -71,7 +54,7 @@ impl ClientProtocol {
     pub(super) fn reject_bind(&mut self, sequence: u32, status: CommandStatus, out: &mut BytesMut) {
         match self {
             Self::Smpp(smpp) => smpp.reject_bind(sequence, status, out),
-            Self::Cmpp(cmpp) => cmpp.reject_login(status, out),
+            Self::Carrier(cmpp) => cmpp.reject_login(status, out),
         }
     }
 
@@ -131,7 +114,7 @@ impl ClientProtocol {
             Self::Smpp(smpp) => {
                 smpp.on_bad_length(bad, out);
             }
-            Self::Cmpp(cmpp) => cmpp.finish(),
+            Self::Carrier(cmpp) => cmpp.finish(),
         }
     }
 
@@ -144,7 +127,7 @@ impl ClientProtocol {
     pub(super) fn has_news(&self) -> bool {
         match self {
             Self::Smpp(_) => false,
-            Self::Cmpp(cmpp) => cmpp.has_news(),
+            Self::Carrier(cmpp) => cmpp.has_news(),
         }
     }
 
@@ -160,7 +143,7 @@ impl ClientProtocol {
         let mut digits = Digits::default();
         for result in results {
             let status = CommandStatus(result.status);
-            if let Self::Cmpp(cmpp) = self {
+            if let Self::Carrier(cmpp) = self {
                 cmpp.submitted(result.sequence, status, result.id, &[], out);
                 continue;
             }
@@ -188,7 +171,7 @@ impl ClientProtocol {
     pub(super) fn answer(&mut self, answer: &Pdu, out: &mut BytesMut) {
         match self {
             Self::Smpp(_) => answer.encode(out),
-            Self::Cmpp(cmpp) => cmpp.answer(answer, out),
+            Self::Carrier(cmpp) => cmpp.answer(answer, out),
         }
     }
 
@@ -202,93 +185,14 @@ impl ClientProtocol {
     ) {
         match self {
             Self::Smpp(_) => encode_error_resp(out, command_id, sequence, status),
-            Self::Cmpp(cmpp) => cmpp.submitted(sequence, status, 0, &[], out),
+            Self::Carrier(cmpp) => cmpp.submitted(sequence, status, 0, &[], out),
         }
     }
 
-    /// Answers [`ClientEvent::CountDay`].
-    pub(super) fn counted(&mut self, sequence: u32, resp: QueryResp, out: &mut BytesMut) {
-        if let Self::Cmpp(cmpp) = self {
-            cmpp.counted(sequence, resp, out);
+    /// Answers a CMPP_QUERY.
+    pub(super) fn answer_query(&mut self, sequence: u32, resp: QueryResp, out: &mut BytesMut) {
+        if let Self::Carrier(cmpp) = self {
+            cmpp.answer_query(sequence, resp, out);
         }
-    }
-}
-
-impl BoundProtocol for ClientProtocol {
-    type Event = ClientEvent;
-
-    fn dialect(&self) -> PduDialect {
-        either!(self, one => one.dialect())
-    }
-
-    fn state(&self) -> SessionState {
-        either!(self, one => one.state())
-    }
-
-    fn window(&self) -> usize {
-        either!(self, one => one.window())
-    }
-
-    fn response_timeout(&self) -> Duration {
-        either!(self, one => one.response_timeout())
-    }
-
-    fn peer_version(&self) -> u8 {
-        either!(self, one => one.peer_version())
-    }
-
-    fn room(&self) -> usize {
-        either!(self, one => one.room())
-    }
-
-    fn in_flight(&self) -> usize {
-        either!(self, one => one.in_flight())
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        match self {
-            Self::Smpp(smpp) => Box::new(smpp.held()),
-            Self::Cmpp(cmpp) => cmpp.held(),
-        }
-    }
-
-    fn send(
-        &mut self,
-        now: Instant,
-        context: InFlight,
-        operation: Encode,
-        pdu: &SubmitSm,
-        out: &mut BytesMut,
-    ) -> bool {
-        match self {
-            Self::Smpp(smpp) => BoundProtocol::send(smpp, now, context, operation, pdu, out),
-            Self::Cmpp(cmpp) => cmpp.send(now, context, operation, pdu, out),
-        }
-    }
-
-    // An event is large: each call that hands it on would copy it.
-    #[inline(always)]
-    fn next_event(
-        &mut self,
-        octets: &mut BytesMut,
-        now: Instant,
-        out: &mut BytesMut,
-        view: LiveView<'_>,
-    ) -> Result<Option<ClientEvent>, BadCommandLength> {
-        match self {
-            Self::Smpp(smpp) => {
-                let event = smpp.next_event(octets, now, out, view)?;
-                Ok(event.map(ClientEvent::Smpp))
-            }
-            Self::Cmpp(cmpp) => cmpp.next_event(octets, now, out, view),
-        }
-    }
-
-    fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<InFlight> {
-        either!(self, one => one.on_tick(now, out))
-    }
-
-    fn take_lost(&mut self) -> Vec<InFlight> {
-        either!(self, one => one.take_lost())
     }
 }

@@ -153,8 +153,10 @@ impl EsmeSession {
 
     /// A session with a client that speaks CMPP.
     pub fn over_cmpp(mut self) -> Self {
-        let client = CmppClient::new(&self.core.node, Arc::clone(&self.gate), self.peer);
-        self.core.protocol = ClientProtocol::Cmpp(Box::new(client));
+        if let ClientProtocol::Smpp(smpp) = &self.core.protocol {
+            let client = CmppClient::new(Arc::clone(&self.gate), self.peer, smpp.config());
+            self.core.protocol = ClientProtocol::Carrier(Box::new(client));
+        }
         self.alphabet = Some(Alphabet::Ascii);
         self
     }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::{OperatorSession, SlotOptions, WRITE_LIMIT, dial, managed, session_config};
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::operator_name;
-use crate::actors::egress::spoken_protocol::SpokenProtocol;
+use crate::actors::egress::upstream_protocol::UpstreamProtocol;
 use crate::actors::egress::{carrier, local_peer};
 use crate::actors::runtime::link::Wire;
 use crate::actors::runtime::supervise::{self, AfterStop, reconnect_after};
@@ -129,10 +129,10 @@ impl OperatorSession {
             address_range: octets(&config.address_range),
         };
         let protocol = match carrier::peer_of(&self.core.node, &plan) {
-            Some(carrier) => SpokenProtocol::Carrier(carrier),
+            Some(carrier) => UpstreamProtocol::Carrier(carrier),
             None => {
                 let now = Instant::now().into_std();
-                SpokenProtocol::Smpp(Session::new(session_config(Some(&plan)), now))
+                UpstreamProtocol::Smpp(Session::new(session_config(Some(&plan)), now))
             }
         };
         self.begin(wire, peer, protocol, bind, ctx);
@@ -152,7 +152,7 @@ impl OperatorSession {
         &mut self,
         wire: Wire,
         peer: String,
-        protocol: SpokenProtocol,
+        protocol: UpstreamProtocol,
         bind: BindRequest,
         ctx: &mut Context<Self>,
     ) {

@@ -14,7 +14,6 @@ use bytes::{Bytes, BytesMut};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::translate::{deliver_of, unwritable};
-use crate::actors::context::NodeContext;
 use crate::actors::ingress::client_event::ClientEvent;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::runtime::link::keep;
@@ -28,7 +27,7 @@ use crate::cmpp::{Body, Cmpp, Pdu, proof, status};
 use crate::config::Account;
 use crate::pb::PduDialect;
 use crate::smpp::codec::BadCommandLength;
-use crate::smpp::session::{BindType, CloseReason, Event, SessionState, Tick};
+use crate::smpp::session::{BindType, CloseReason, Event, SessionConfig, SessionState, Tick};
 use crate::smpp::timers::{Due, Phase, TimerWatch, Timers};
 use crate::smpp::window::{LateWindow, WindowEntry};
 use crate::smpp::{
@@ -85,14 +84,13 @@ pub(in crate::actors::ingress) struct CmppClient {
 // === impl CmppClient ===
 
 impl CmppClient {
+    /// In place of an SMPP session that is configured so.
     pub(in crate::actors::ingress) fn new(
-        node: &NodeContext,
         gate: Arc<Gate>,
         peer: SocketAddr,
+        smpp: &SessionConfig,
     ) -> Self {
         let now = Instant::now();
-        let config = node.config();
-        let smpp = &config.smpp;
         // All timers are those of SMPP.
         let session = carrier::SessionConfig {
             window: MOST_UNDER_WAY,
@@ -108,13 +106,7 @@ impl CmppClient {
             gate,
             peer,
             state: SessionState::Open,
-            timers: Timers {
-                session_init: smpp.session_init_timeout,
-                enquire_link: smpp.enquire_link_interval,
-                enquire_link_answer: smpp.enquire_link_timeout,
-                inactivity: smpp.inactivity_timeout,
-                ..Timers::default()
-            },
+            timers: smpp.timers,
             watch: TimerWatch::new(now),
             response_timeout: smpp.response_timeout,
             // The login is the same in both versions, and says which one it is.
@@ -223,7 +215,7 @@ impl CmppClient {
         !self.events.is_empty()
     }
 
-    pub(in crate::actors::ingress) fn counted(
+    pub(in crate::actors::ingress) fn answer_query(
         &mut self,
         sequence: u32,
         resp: QueryResp,

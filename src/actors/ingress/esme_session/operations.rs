@@ -177,7 +177,8 @@ impl EsmeSession {
                     session.flush(ctx);
                 }
                 OperationResult::Counted(resp) => {
-                    (session.core).write(|protocol, out| protocol.counted(sequence, *resp, out));
+                    (session.core)
+                        .write(|protocol, out| protocol.answer_query(sequence, *resp, out));
                 }
             }
             session.go_on(ctx);

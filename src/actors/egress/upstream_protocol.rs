@@ -1,42 +1,25 @@
 //! What a session with an operator speaks: SMPP, or a protocol of carriers.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 
 use super::carrier::CarrierPeer;
-use super::operator_event::{OperatorAnswer, OperatorEvent};
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use super::operator_event::OperatorAnswer;
 use crate::actors::session::core::CameAs;
-use crate::pb::PduDialect;
+use crate::actors::session::spoken_protocol::{SpokenProtocol, either};
 use crate::smpp::codec::BadCommandLength;
-use crate::smpp::session::{BindType, Session, SessionState, Tick};
+use crate::smpp::session::BindType;
 use crate::smpp::{
-    BindRequest, CommandStatus, SubmitRespTail, SubmitSm, encode_deliver_sm_resp,
-    encode_message_resp,
+    BindRequest, CommandStatus, SubmitRespTail, encode_deliver_sm_resp, encode_message_resp,
 };
 
 /// See the file's documentation.
-// There is one in each session, and the SMPP one is used for each PDU.
-#[allow(clippy::large_enum_variant)]
-pub(super) enum SpokenProtocol {
-    Smpp(Session<InFlight>),
-    Carrier(Box<dyn CarrierPeer + Send>),
-}
+pub(super) type UpstreamProtocol = SpokenProtocol<dyn CarrierPeer + Send>;
 
-/// Calls the same of either.
-macro_rules! either {
-    ($protocol:expr, $one:ident => $call:expr) => {
-        match $protocol {
-            SpokenProtocol::Smpp($one) => $call,
-            SpokenProtocol::Carrier($one) => $call,
-        }
-    };
-}
+// === impl UpstreamProtocol ===
 
-// === impl SpokenProtocol ===
-
-impl SpokenProtocol {
+impl UpstreamProtocol {
     /// Binds, or logs in by what the configuration says.
     pub(super) fn bind(
         &mut self,
@@ -139,88 +122,5 @@ impl SpokenProtocol {
         if let Self::Carrier(carrier) = self {
             carrier.wake(now, out);
         }
-    }
-}
-
-impl BoundProtocol for SpokenProtocol {
-    type Event = OperatorEvent;
-
-    fn dialect(&self) -> PduDialect {
-        either!(self, one => one.dialect())
-    }
-
-    fn state(&self) -> SessionState {
-        either!(self, one => one.state())
-    }
-
-    fn window(&self) -> usize {
-        either!(self, one => one.window())
-    }
-
-    fn response_timeout(&self) -> Duration {
-        either!(self, one => one.response_timeout())
-    }
-
-    fn peer_version(&self) -> u8 {
-        either!(self, one => one.peer_version())
-    }
-
-    fn room(&self) -> usize {
-        either!(self, one => one.room())
-    }
-
-    fn in_flight(&self) -> usize {
-        either!(self, one => one.in_flight())
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        match self {
-            Self::Smpp(smpp) => Box::new(smpp.held()),
-            Self::Carrier(carrier) => carrier.held(),
-        }
-    }
-
-    fn send(
-        &mut self,
-        now: Instant,
-        context: InFlight,
-        operation: Encode,
-        pdu: &SubmitSm,
-        out: &mut BytesMut,
-    ) -> bool {
-        match self {
-            Self::Smpp(smpp) => BoundProtocol::send(smpp, now, context, operation, pdu, out),
-            Self::Carrier(carrier) => carrier.send(now, context, operation, pdu, out),
-        }
-    }
-
-    fn end_batch(&mut self, now: Instant, out: &mut BytesMut) {
-        either!(self, one => one.end_batch(now, out));
-    }
-
-    // An event is large: each call that hands it on would copy it.
-    #[inline(always)]
-    fn next_event(
-        &mut self,
-        octets: &mut BytesMut,
-        now: Instant,
-        out: &mut BytesMut,
-        view: LiveView<'_>,
-    ) -> Result<Option<OperatorEvent>, BadCommandLength> {
-        match self {
-            Self::Smpp(smpp) => {
-                let event = smpp.next_event(octets, now, out, view)?;
-                Ok(event.map(OperatorEvent::from))
-            }
-            Self::Carrier(carrier) => carrier.next_event(octets, now, out, view),
-        }
-    }
-
-    fn on_tick(&mut self, now: Instant, out: &mut BytesMut) -> Tick<InFlight> {
-        either!(self, one => one.on_tick(now, out))
-    }
-
-    fn take_lost(&mut self) -> Vec<InFlight> {
-        either!(self, one => one.take_lost())
     }
 }
