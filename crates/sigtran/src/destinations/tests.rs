@@ -50,10 +50,8 @@ fn a_missing_user_part_is_tried_again() {
 fn what_is_kept_is_bounded_by_the_number_of_point_codes() {
     let now = Instant::now();
     let mut states = DestinationStates::default();
-    for point in 0..1 << 24 {
-        if point % 7 == 0 {
-            states.set_without_user(affected(0, point), now);
-        }
+    for point in (0..1 << 24).step_by(7) {
+        states.set_without_user(affected(0, point), now);
     }
     states.set_available(affected(0, 0x00FF_FFFF), false);
     assert!(states.without_user.len() <= PointCode::MAX as usize + 1);
