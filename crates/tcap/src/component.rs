@@ -395,4 +395,4 @@ fn read_parameter(fields: &BerElements<'_>) -> Result<Bytes, RejectProblem> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
