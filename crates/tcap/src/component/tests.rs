@@ -24,7 +24,7 @@ fn unreadable(id: Option<i8>, of: Option<ComponentKind>, problem: RejectProblem)
 
 #[test]
 fn components_are_those_of_the_standard() {
-    // Q.773 §4.2.2, tables 19 to 33.
+    // Q.773 §3.1, tables 18 to 25.
     for (hex, component) in [
         ("A1 08 02 01 01 02 01 2D 30 00", invoke(1, 45, "30 00")),
         ("A1 06 02 01 80 02 01 31", invoke(-128, 49, "")),

@@ -38,7 +38,7 @@ fn portion(apdu: u32, fields: &str) -> Vec<u8> {
 
 #[test]
 fn dialogue_portions_are_those_of_the_standard() {
-    // Q.773 §4.2.3, tables 34 to 49.
+    // Q.773 §3.2.
     let refused = |outcome| DialoguePdu::refuse(gateway(), outcome);
     for (hex, pdu) in [
         (
@@ -122,6 +122,10 @@ fn what_is_no_dialogue_portion_is_refused() {
         (AARQ, "A1 02 06 00".to_owned()),
         (AARQ, "A1 03 02 01 05".to_owned()),
         (AARQ, format!("{name} {name}")),
+        (
+            AARE,
+            format!("80 02 06 40 {name} A2 03 02 01 00 A3 05 A1 03 02 01 00"),
+        ),
         (AARE, name.to_owned()),
         (AARE, format!("{name} A2 03 02 01 00")),
         (AARE, format!("{name} A2 03 02 01 00 A3 00")),

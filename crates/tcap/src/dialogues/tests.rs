@@ -546,7 +546,7 @@ fn only_what_waits_comes_back() {
         },
         TcapMessage::Continue {
             origin: ours.0.into(),
-            destination: 7.into(),
+            destination: 7_u32.into(),
             dialogue: None,
             components: Vec::new(),
         },

@@ -84,7 +84,7 @@ fn an_unknown_context_is_refused() {
         AbortReason::User(Some(DialoguePdu::refuse(context, outcome)))
     };
     let begin = |request| TcapMessage::Begin {
-        origin: 7.into(),
+        origin: 7_u32.into(),
         dialogue: Some(request),
         components: Vec::new(),
     };
@@ -157,7 +157,7 @@ fn an_unreadable_answer_ends_the_dialogue() {
 
 #[test]
 fn a_dialogue_portion_in_the_wrong_place_aborts() {
-    let ids = |ours: DialogueId| (7.into(), ours.0.into());
+    let ids = |ours: DialogueId| (7_u32.into(), ours.0.into());
     for pdu in [
         DialoguePdu::request(GATEWAY.name()),
         DialoguePdu::abort(true),
@@ -193,7 +193,7 @@ fn a_refusal_in_a_continue_or_an_end_is_one() {
         let mut network = Network::new();
         let ours = network.begin(vec![asked(1)]);
         sent(&mut network.smsc);
-        let (origin, destination) = (7.into(), ours.0.into());
+        let (origin, destination) = (7_u32.into(), ours.0.into());
         let dialogue = Some(DialoguePdu::refuse(older.name(), outcome));
         let components = Vec::new();
         let message = if is_end {
