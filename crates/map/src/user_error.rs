@@ -175,6 +175,10 @@ impl MapUserError {
                 report,
             },
             (error, None) => Self::Other(error.code()),
+            (MoMapError::SystemFailure, report) => Self::SmDeliveryFailure {
+                cause: Some(MoMapError::CONGESTION),
+                report,
+            },
             (_, report) => Self::SmDeliveryFailure {
                 cause: Some(MoMapError::INVALID_ADDRESS),
                 report,
