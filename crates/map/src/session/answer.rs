@@ -165,7 +165,9 @@ impl<T> MapSession<T> {
         let answer = self.sort_components(&mut run, &dialogue, components);
         if is_end {
             run.dialogue = None;
-            run.deadline = None;
+            if dialogue.step == RunStep::Opening {
+                run.deadline = None;
+            }
         } else {
             let owner = DialogueOwner::Run(run.msisdn.clone());
             self.owners.insert(id, owner);

@@ -490,10 +490,7 @@ impl<T> MapSession<T> {
     }
 }
 
-fn take_or_new<T>(
-    runs: &mut AHashMap<String, MtRun<T>, impl std::hash::BuildHasher>,
-    msisdn: &str,
-) -> MtRun<T> {
+fn take_or_new<T>(runs: &mut AHashMap<String, MtRun<T>>, msisdn: &str) -> MtRun<T> {
     runs.remove(msisdn)
         .unwrap_or_else(|| MtRun::new(msisdn.to_owned()))
 }

@@ -56,6 +56,8 @@ struct Network {
     replies: AHashMap<String, VecDeque<NodeReply>>,
     /// Whose unitdata come back, with which cause.
     unreachable: AHashMap<String, u8>,
+    /// What is sent to these is lost.
+    lost: Vec<String>,
     /// By dialogue, the number of who was called, and its version.
     dialogues: AHashMap<DialogueId, (String, u8)>,
     /// Whom dialogues were begun with, in which context, and with how many components.
@@ -135,6 +137,7 @@ impl Network {
             hlr_is_silent: false,
             replies: AHashMap::new(),
             unreachable: AHashMap::new(),
+            lost: Vec::new(),
             dialogues: AHashMap::new(),
             begun: Vec::new(),
             asked: Vec::new(),
@@ -349,6 +352,9 @@ impl Country {
             while let Some(request) = self.session.next_unitdata() {
                 moved = true;
                 let number = request.called.digits().unwrap_or_default();
+                if self.network.lost.iter().any(|lost| lost == number) {
+                    continue;
+                }
                 if let Some(cause) = self.network.unreachable.get(number) {
                     self.session.returned(*cause, &request.data, self.now);
                     continue;

@@ -351,34 +351,9 @@ fn an_empty_begin_that_nobody_accepts_is_given_up() {
         tpdu: vec![4; 175].into(),
         ..message(PHONE, false)
     };
-    country.session.send(long, 1, country.now).unwrap();
-    while country.network.begun.is_empty() || country.session.next_unitdata().is_none() {
-        let Some(request) = country.session.next_unitdata() else {
-            break;
-        };
-        (country.network.tcap).received(
-            request.called,
-            request.calling,
-            &request.data,
-            country.now,
-        );
-        while let Some(event) = country.network.tcap.next_event() {
-            country.network.on_event(event, country.now);
-        }
-        while let Some(request) = country.network.tcap.next_unitdata() {
-            let unitdata = Unitdata {
-                called: request.called,
-                calling: request.calling,
-                data: request.data,
-            };
-            country.session.received(unitdata, country.now);
-        }
-        // The empty TC-BEGIN to the MSC is lost.
-        if country.network.asked.len() == 1 {
-            country.session.next_unitdata();
-            break;
-        }
-    }
+    country.network.lost.push(MSC.to_owned());
+    country.send(long, 1);
+    assert_eq!(country.outcomes(), []);
     country.wait(Duration::from_secs(30));
     let expected = failed(map::MAP_NO_ANSWER, FailedPart::Forward, false);
     assert_eq!(country.outcomes(), [(1, expected)]);
