@@ -25,7 +25,7 @@ pub(crate) struct ReassemblyKey {
     pub(crate) reference: u32,
 }
 
-/// What a segment brings.
+/// Why a segment is of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReassemblyFault {
     /// One whose message did not begin, or was given up.
@@ -106,7 +106,7 @@ impl Reassemblies {
                 .begin(key, segmentation.remaining, data, now)
                 .map(|()| None);
         }
-        self.go_on(key, segmentation.remaining, data)
+        self.go_on(&key, segmentation.remaining, data)
     }
 
     /// Gives up what takes too long; how many there were.
@@ -162,11 +162,11 @@ impl Reassemblies {
 
     fn go_on(
         &mut self,
-        key: ReassemblyKey,
+        key: &ReassemblyKey,
         remaining: u8,
         data: &Bytes,
     ) -> Result<Option<Bytes>, ReassemblyFault> {
-        let begun = self.begun.get_mut(&key).ok_or(ReassemblyFault::NotBegun)?;
+        let begun = self.begun.get_mut(key).ok_or(ReassemblyFault::NotBegun)?;
         let fault = if begun.remaining != remaining + 1 {
             Some(ReassemblyFault::OutOfOrder)
         } else if begun.data.len() + data.len() > begun.most {
@@ -175,7 +175,7 @@ impl Reassemblies {
             None
         };
         if let Some(fault) = fault {
-            self.remove(&key);
+            self.remove(key);
             return Err(fault);
         }
         begun.data.extend_from_slice(data);
@@ -183,7 +183,7 @@ impl Reassemblies {
         if remaining > 0 {
             return Ok(None);
         }
-        Ok(self.remove(&key).map(|begun| begun.data.into()))
+        Ok(self.remove(key).map(|begun| begun.data.into()))
     }
 
     fn remove(&mut self, key: &ReassemblyKey) -> Option<BegunReassembly> {
