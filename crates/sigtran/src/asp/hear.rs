@@ -17,6 +17,7 @@ use crate::output::SignallingOutput;
 const AFFECTED_MAX: usize = 1_024;
 /// Registration statuses (§3.6.2).
 const REGISTERED: u32 = 0;
+const INVALID_KEY: u32 = 4;
 const UNSUPPORTED_KEY: u32 = 9;
 const ALREADY_REGISTERED: u32 = 12;
 /// Congestion where a network has no levels (§3.4.4).
@@ -211,7 +212,7 @@ impl AspLink {
             Some((Some(ALREADY_REGISTERED), Some(context))) if context != 0 => {
                 self.registered(context);
             }
-            Some((Some(UNSUPPORTED_KEY), _)) if !self.is_key_plain => {
+            Some((Some(UNSUPPORTED_KEY | INVALID_KEY), _)) if !self.is_key_plain => {
                 self.is_key_plain = true;
                 self.ask(AspPhase::Registering, config, now, out);
             }
