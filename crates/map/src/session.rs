@@ -36,8 +36,8 @@ use smsc_sms::tpdu::TpduAddress;
 use smsc_tcap::{DialogueId, TcapConfig, TcapDialogues, TcapEvent};
 
 use self::incoming::IncomingDialogue;
-use self::report::StatusReport;
-use self::route::Routes;
+use self::report::PendingStatusReport;
+use self::route::KnownRoutes;
 use self::run::MtRun;
 use crate::context::{MapVersion, PeerVersions};
 use crate::routing::{ServingAddress, ServingNode};
@@ -230,7 +230,7 @@ pub struct MapSession<T> {
     incoming: AHashMap<DialogueId, IncomingDialogue>,
     /// How many of the owners are reports.
     reports: usize,
-    routes: Routes,
+    routes: KnownRoutes,
     versions: PeerVersions,
     /// Subscribers that were there again a moment ago.
     alerted: AHashMap<String, Instant>,
@@ -242,7 +242,7 @@ enum DialogueOwner {
     /// The run of this subscriber.
     Run(String),
     /// A report to an HLR.
-    Report(Box<StatusReport>),
+    Report(Box<PendingStatusReport>),
 }
 
 // === impl MapSessionConfig ===
@@ -297,7 +297,7 @@ impl<T> MapSession<T> {
             owners: AHashMap::new(),
             incoming: AHashMap::new(),
             reports: 0,
-            routes: Routes::new(config.route_cache),
+            routes: KnownRoutes::new(config.route_cache),
             versions: PeerVersions::new(config.peer_version_memory),
             alerted: AHashMap::new(),
             events: VecDeque::new(),
