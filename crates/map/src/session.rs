@@ -31,7 +31,8 @@ use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use bytes::Bytes;
-use smsc_sigtran::{GlobalTitle, SccpAddress, Unitdata, UnitdataRequest, ssn};
+use smsc_sigtran::address::ssn;
+use smsc_sigtran::{GlobalTitle, SccpAddress, Unitdata, UnitdataRequest};
 use smsc_sms::tpdu::TpduAddress;
 use smsc_tcap::{DialogueId, TcapConfig, TcapDialogues, TcapEvent};
 
