@@ -34,7 +34,7 @@ use bytes::Bytes;
 use smsc_sigtran::address::ssn;
 use smsc_sigtran::{GlobalTitle, SccpAddress, Unitdata, UnitdataRequest};
 use smsc_sms::tpdu::TpduAddress;
-use smsc_tcap::{DialogueId, TcapConfig, TcapDialogues, TcapEvent};
+use smsc_tcap::{DialogueId, TcapConfig, TcapCounts, TcapDialogues, TcapEvent};
 
 use self::incoming::IncomingDialogue;
 use self::report::PendingStatusReport;
@@ -354,6 +354,18 @@ impl<T> MapSession<T> {
     #[must_use]
     pub fn held(&self) -> usize {
         self.runs.values().filter(|run| run.is_under_way()).count()
+    }
+
+    /// Dialogues under way: those that we have begun, and those of others.
+    #[must_use]
+    pub fn dialogues(&self) -> (usize, usize) {
+        (self.tcap.begun(), self.tcap.incoming())
+    }
+
+    /// What came and brought no event, since the session was made.
+    #[must_use]
+    pub fn counts(&self) -> TcapCounts {
+        self.tcap.counts()
     }
 
     /// The tokens of all messages that wait, when the links are gone for good. All dialogues are forgotten; nothing is
