@@ -9,14 +9,16 @@ use std::collections::VecDeque;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
+use super::gsup::NOBODY;
 use super::*;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::{self, Queue};
 use crate::actors::test_support::{self, TestNode, until};
 use crate::clock;
 use crate::config::{Gsm, Retry};
+use crate::gsup::message::GsupMessage;
 use crate::gsup::message_type::MessageType;
-use crate::gsup::session::GsupEvent;
+use crate::gsup::session::{GsupEvent, GsupRole, GsupSession, GsupSessionConfig};
 use crate::pb::Message;
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::WriteBatch;
