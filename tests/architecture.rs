@@ -26,6 +26,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "sms",
             "content",
             "gsup",
+            "map",
+            "sigtran",
             "carrier",
             "cmpp",
             "sgip",

@@ -144,14 +144,14 @@ section! {
         @positive timer_medium: Duration = 30 * SECOND,
         /// How long the answer to a message for a handset, which may be paged, is waited for, 1 to 10 min in the standard.
         @positive timer_long: Duration = 60 * SECOND,
-        /// A heartbeat is sent on a connection that was silent for this time (BEAT, RFC 4666 §3.5.5).
-        @positive beat_interval: Duration = 30 * SECOND,
+        /// A heartbeat is sent on a connection that was silent for this time (BEAT, RFC 4666 §3.5.5); "0s" sends none.
+        beat_interval: Duration = 30 * SECOND,
         /// A connection without an answer to a heartbeat within this time is closed.
         @positive beat_timeout: Duration = 10 * SECOND,
         /// How long a gateway may take to answer when we come up, before it is asked again: T(ack) of RFC 4666 §4.3.4.1.
         @positive ack_timeout: Duration = 2 * SECOND,
-        /// Most octets of user data in one unitdata; what is longer goes in segments (XUDT).
-        @between(60, 254) unitdata_octets: usize = 240,
+        /// Most octets of user data in one unitdata. A message with which the first one of its dialogue would be longer follows an empty one; anything else that is longer goes in segments (XUDT).
+        @between(60, 254) unitdata_octets: usize = 236,
         /// Most dialogues of ours that are open at once, on each node.
         @between(1, 1_000_000) max_dialogues: usize = 8_192,
         /// Most dialogues of others that are open at once, on each node.

@@ -24,6 +24,7 @@ mod gsup;
 mod incoming;
 mod life;
 mod lines;
+mod map;
 mod naming;
 mod partly;
 mod repeated;
@@ -132,6 +133,10 @@ pub struct GsmInterface {
     /// Since when requests under way are waited for, so that the connection can end.
     leaving_since: Option<Instant>,
     retired: bool,
+    /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
+    starts: u64,
+    /// Of the tasks of signalling gateways, by address.
+    gateways: HashMap<String, Arc<Health>>,
 }
 
 /// A message to a handset, as TPDUs once it is its turn.
@@ -165,6 +170,13 @@ impl Work {
     /// Whether it is the answer to an enquiry (`enquiry`): no queue has granted it, and none hears of it.
     fn is_answer(&self) -> bool {
         self.context.message.is_none()
+    }
+
+    /// Whether it is tried although the network may know that the subscriber is away: a first attempt is not, unless its
+    /// sender wants it so, and one that was due again is, for nobody may say that the subscriber is back.
+    fn is_urgent(&self) -> bool {
+        let message = self.context.message.as_ref();
+        self.context.attempt > 1 || message.is_some_and(|message| message.priority > 0)
     }
 }
 
@@ -246,6 +258,8 @@ impl GsmInterface {
             standing_by_since: None,
             leaving_since: None,
             retired: false,
+            starts: 0,
+            gateways: HashMap::new(),
         }
     }
 

@@ -9,15 +9,21 @@ use tokio::time::Instant;
 
 use super::Sending;
 use super::gsup::GsupCore;
+use super::map::MapCore;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
-use crate::domain::gsm_result;
+use crate::domain::{address, gsm_result};
 use crate::gsup::message::GsupMessage;
+use crate::map::session::{MoInvoke, MoRefusal};
 use crate::pb::Message;
+
+/// Digits of an international number (ITU-T E.164 §6.2).
+const NUMBER_MAX: usize = 15;
 
 /// What a network speaks.
 pub(super) enum NetworkCore {
     Gsup(GsupCore),
+    Map(Box<MapCore>),
 }
 
 /// A TPDU for a handset.
@@ -29,6 +35,8 @@ pub(super) struct MtRequest<'a> {
     pub(super) tpdu: &'a Bytes,
     /// Others follow.
     pub(super) more: bool,
+    /// It is to be tried although the network may know that the subscriber is away.
+    pub(super) is_urgent: bool,
 }
 
 /// What the network says to a message.
@@ -37,7 +45,13 @@ pub(super) enum MtResult {
     /// The handset has it.
     Arrived,
     /// It does not, with this status (`domain::gsm_result`).
-    Refused(u32),
+    Refused {
+        status: u32,
+        /// It says the same of whatever follows for the subscriber: nobody knows where that is.
+        is_of_run: bool,
+    },
+    /// Nobody knows whether it has it; the status says why.
+    Unknown(u32),
 }
 
 /// Why a core has not taken a message, which comes back.
@@ -69,6 +83,7 @@ pub(super) struct HandsetSubmission {
 #[derive(Debug)]
 pub(super) enum SubmissionRequest {
     Gsup(Box<GsupMessage>),
+    Map(MoInvoke),
 }
 
 /// What came of the network.
@@ -111,13 +126,26 @@ pub(super) struct CoreEnd {
 impl NetworkCore {
     /// The core of a network, without a connection.
     pub(super) fn new(node: &NodeContext, plan: Option<&GsmPlan>) -> Self {
-        Self::Gsup(GsupCore::new(node, plan))
+        if plan.is_some_and(|plan| plan.config.is_map()) {
+            Self::Map(Box::new(MapCore::new(node, plan)))
+        } else {
+            Self::Gsup(GsupCore::new(node, plan))
+        }
     }
 
     /// What it speaks, as the kind of a bind.
     pub(super) fn protocol(&self) -> &'static str {
         match self {
             Self::Gsup(_) => "gsup",
+            Self::Map(_) => "map",
+        }
+    }
+
+    /// To whom it is connected, for the log.
+    pub(super) fn peer(&self) -> &'static str {
+        match self {
+            Self::Gsup(_) => "HLR",
+            Self::Map(_) => "signalling network",
         }
     }
 
@@ -139,13 +167,36 @@ impl NetworkCore {
                 }
                 Ok(imsi)
             }
+            Self::Map(_) => {
+                let number = address::plain(&message.destination);
+                let is_number = address::is_digits(&number) && number.len() <= NUMBER_MAX;
+                if !is_number {
+                    return Err(gsm_result::map::MAP_UNWRITABLE);
+                }
+                Ok(String::from_utf8_lossy(&number).into_owned())
+            }
         }
+    }
+
+    /// The status of a message that cannot be written.
+    pub(super) fn unwritable(&self) -> u32 {
+        match self {
+            Self::Gsup(_) => gsm_result::GSUP_UNWRITABLE,
+            Self::Map(_) => gsm_result::map::MAP_UNWRITABLE,
+        }
+    }
+
+    /// Whether an answer may still come for a message whose time was over, and would be taken for that to the next one.
+    pub(super) fn answers_late(&self) -> bool {
+        matches!(self, Self::Gsup(_))
     }
 
     /// IMSI and number of a subscriber, either empty where it is not known. `msisdn` is the number that messages have.
     pub(super) fn names_of(&self, subscriber: &str, msisdn: String) -> (String, String) {
         match self {
             Self::Gsup(_) => (subscriber.to_owned(), msisdn),
+            Self::Map(_) if msisdn.is_empty() => (String::new(), subscriber.to_owned()),
+            Self::Map(_) => (String::new(), msisdn),
         }
     }
 
@@ -153,6 +204,7 @@ impl NetworkCore {
     pub(super) fn is_ready(&self) -> bool {
         match self {
             Self::Gsup(gsup) => gsup.is_ready(),
+            Self::Map(map) => map.is_ready(),
         }
     }
 
@@ -160,20 +212,26 @@ impl NetworkCore {
     pub(super) fn is_filling(&self) -> bool {
         match self {
             Self::Gsup(gsup) => gsup.is_filling(),
+            // Whoever does not read is cut off.
+            Self::Map(_) => false,
         }
     }
 
-    /// What was kept from being read may be read.
-    pub(super) fn resume(&self) {
+    /// What was kept from being read may be read, unless the interface still `is_busy`.
+    pub(super) fn resume(&self, is_busy: bool) {
         match self {
+            // Its socket asks again.
             Self::Gsup(gsup) => gsup.resume(),
+            Self::Map(map) => map.hold_reading(is_busy),
         }
     }
 
-    /// Takes octets that were read.
+    /// Takes octets that the socket of the interface has read.
     pub(super) fn receive(&mut self, octets: &BytesMut, now: Instant) {
         match self {
             Self::Gsup(gsup) => gsup.receive(octets, now),
+            // Its sockets are those of the gateways' tasks.
+            Self::Map(_) => {}
         }
     }
 
@@ -181,6 +239,7 @@ impl NetworkCore {
     pub(super) fn next_event(&mut self) -> Option<CoreEvent> {
         match self {
             Self::Gsup(gsup) => gsup.next_event(),
+            Self::Map(map) => map.next_event(),
         }
     }
 
@@ -196,14 +255,16 @@ impl NetworkCore {
     ) -> Result<(), CoreNotSent> {
         match self {
             Self::Gsup(gsup) => gsup.send(request, sending, now),
+            Self::Map(map) => map.send(request, sending, now),
         }
     }
 
     /// Nothing follows for a subscriber for now.
-    pub(super) fn end_run(&mut self, _subscriber: &str, _now: Instant) {
+    pub(super) fn end_run(&mut self, subscriber: &str, now: Instant) {
         match self {
             // Each message is a request of its own.
             Self::Gsup(_) => {}
+            Self::Map(map) => map.end_run(subscriber, now),
         }
     }
 
@@ -211,6 +272,9 @@ impl NetworkCore {
     pub(super) fn accept(&mut self, submission: &HandsetSubmission) {
         match (self, &submission.request) {
             (Self::Gsup(gsup), SubmissionRequest::Gsup(request)) => gsup.accept(request),
+            (Self::Map(map), SubmissionRequest::Map(invoke)) => map.answer(*invoke, None),
+            // The network speaks something else since.
+            _ => {}
         }
     }
 
@@ -226,6 +290,10 @@ impl NetworkCore {
             (Self::Gsup(gsup), SubmissionRequest::Gsup(request)) => {
                 gsup.refuse(request, cause, report);
             }
+            (Self::Map(map), SubmissionRequest::Map(invoke)) => {
+                map.answer(*invoke, Some(MoRefusal { cause, report }));
+            }
+            _ => {}
         }
     }
 
@@ -233,6 +301,7 @@ impl NetworkCore {
     pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {
         match self {
             Self::Gsup(gsup) => gsup.on_tick(now),
+            Self::Map(map) => map.on_tick(now),
         }
     }
 
@@ -240,6 +309,7 @@ impl NetworkCore {
     pub(super) fn cut(&mut self) {
         match self {
             Self::Gsup(gsup) => gsup.cut(),
+            Self::Map(map) => map.cut(),
         }
     }
 
@@ -247,6 +317,7 @@ impl NetworkCore {
     pub(super) fn take_lost(&mut self) -> Vec<Sending> {
         match self {
             Self::Gsup(gsup) => gsup.take_lost(),
+            Self::Map(map) => map.take_lost(),
         }
     }
 }

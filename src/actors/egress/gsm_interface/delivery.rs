@@ -178,7 +178,7 @@ impl GsmInterface {
             let delivery = match made(message, work.context.what, &plan, more) {
                 Ok(delivery) => delivery,
                 Err(refused) => {
-                    self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused);
+                    self.give_up(&work, self.core.unwritable(), &refused);
                     return self.follow(&work.subscriber);
                 }
             };
@@ -208,6 +208,7 @@ impl GsmInterface {
             smsc: plan.config.smsc_number(),
             tpdu: &tpdu,
             more: more || work.arrived + 1 < work.tpdus.len(),
+            is_urgent: work.is_urgent(),
         };
         let now = Instant::now();
         let granted = (!work.is_answer()).then_some(work.context.id);
@@ -218,7 +219,7 @@ impl GsmInterface {
                 self.under_way.extend(granted);
             }
             Err(CoreNotSent::Unwritable(sending, why)) => {
-                self.give_up(&sending.work, gsm_result::GSUP_UNWRITABLE, &why);
+                self.give_up(&sending.work, self.core.unwritable(), &why);
                 self.follow(&subscriber);
             }
             // The answer to a request that was given up may still come: it could not be told from that to this one.

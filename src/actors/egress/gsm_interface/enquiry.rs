@@ -46,7 +46,7 @@ impl GsmInterface {
                             interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
                         }
                     }
-                    interface.core.resume();
+                    interface.read_on();
                 }),
         );
     }

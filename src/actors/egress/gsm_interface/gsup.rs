@@ -289,11 +289,11 @@ impl GsmInterface {
         self.has_namesakes() && (self.plan.as_ref()).is_some_and(|plan| plan.config.prove_name)
     }
 
-    /// Whether others may be connected, too: a program on this machine has one connection.
+    /// Whether others may be connected under our name, too: a program on this machine has one connection, and over MAP there
+    /// are no names.
     pub(super) fn has_namesakes(&self) -> bool {
-        self.plan
-            .as_ref()
-            .is_some_and(|plan| !plan.config.is_local())
+        let is_of_hlr = |plan: &Arc<GsmPlan>| !plan.config.is_local() && !plan.config.is_map();
+        self.plan.as_ref().is_some_and(is_of_hlr)
     }
 
     /// Something came for our name.
@@ -306,6 +306,7 @@ impl GsmInterface {
     pub(super) fn ipa_name(&self) -> String {
         match &self.core {
             NetworkCore::Gsup(gsup) => gsup.ipa_name(),
+            NetworkCore::Map(_) => String::new(),
         }
     }
 
@@ -314,7 +315,9 @@ impl GsmInterface {
         let Some(plan) = self.plan.clone() else {
             return;
         };
-        let NetworkCore::Gsup(gsup) = &mut self.core;
+        let NetworkCore::Gsup(gsup) = &mut self.core else {
+            return;
+        };
         let smsc = TpduAddress::international(plan.config.smsc_number());
         let request = GsupMessage {
             reference: Some(REFERENCE_UNKNOWN),
@@ -384,10 +387,14 @@ fn result_of(answer: &GsupMessage) -> MtResult {
     if answer.message_type == MessageType::MT_FORWARD_SM_RESULT {
         return MtResult::Arrived;
     }
-    MtResult::Refused(match (answer.message_type, answer.rp_cause, answer.cause) {
+    let status = match (answer.message_type, answer.rp_cause, answer.cause) {
         (MessageType::ROUTING_ERROR, _, _) => gsm_result::GSUP_ROUTING_ERROR,
         (_, Some(cause), _) => gsm_result::of_rp(cause),
         (_, None, Some(cause)) => gsm_result::of_gmm(cause),
         (_, None, None) => gsm_result::GSUP_NO_CAUSE,
-    })
+    };
+    MtResult::Refused {
+        status,
+        is_of_run: false,
+    }
 }

@@ -199,7 +199,7 @@ impl GsmInterface {
                 }
             }
             interface.accepted.pass_on(turn, Some(accepted));
-            interface.core.resume();
+            interface.read_on();
         }));
     }
 
@@ -228,9 +228,14 @@ impl GsmInterface {
                             interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
                         }
                     }
-                    interface.core.resume();
+                    interface.read_on();
                 }),
         );
+    }
+
+    /// More may be read, if not too much waits for its commit.
+    pub(super) fn read_on(&self) {
+        self.core.resume(self.intake > INTAKE);
     }
 
     /// As whom a handset orders and asks.

@@ -1,4 +1,4 @@
-//! When to connect to the network, and what happens when that fails or ends. How, its core knows (`gsup`).
+//! When to connect to the network, and what happens when that fails or ends. How, its core knows (`gsup`, `map`).
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix::{ActorContext, Context};
 use tokio::time::Instant;
 
-use super::core::CoreEnd;
+use super::core::{CoreEnd, NetworkCore};
 use super::faults::Faults;
 use super::lines::Lines;
 use super::{GsmInterface, Sending};
@@ -43,8 +43,17 @@ impl GsmInterface {
             self.failures = 0;
             self.naming.forgive();
         }
+        // The plan may have another protocol than before.
+        self.core = NetworkCore::new(&self.node, Some(&plan));
+        self.core
+            .protocol()
+            .clone_into(&mut self.snapshot.bind_type);
         self.state(BindState::Connecting);
-        self.dial_hlr(plan, ctx);
+        if plan.config.is_map() {
+            self.dial_gateways(&plan, ctx);
+        } else {
+            self.dial_hlr(plan, ctx);
+        }
     }
 
     /// Begins to serve the queue, when the name is ours.
@@ -58,8 +67,8 @@ impl GsmInterface {
         self.snapshot.next_reconnect_at = 0;
         self.snapshot.last_error.clear();
         self.snapshot.since = clock::now_ms();
-        let ipa_name = self.ipa_name();
-        tracing::info!(gsm = %self.snapshot.name, peer = %self.snapshot.peer, %ipa_name, session = self.port.session, "connected to the HLR");
+        let (peer, ipa_name) = (self.core.peer(), self.ipa_name());
+        tracing::info!(gsm = %self.snapshot.name, peer = %self.snapshot.peer, %ipa_name, session = self.port.session, "connected to the {peer}");
         self.join(ctx);
         self.state(BindState::Bound);
     }
@@ -73,6 +82,10 @@ impl GsmInterface {
     /// Another node has the name. The Supervisor wakes this connection when that may have changed.
     fn stand_by(&mut self, ctx: &mut Context<Self>) {
         let since = *self.standing_by_since.get_or_insert_with(Instant::now);
+        if matches!(self.core, NetworkCore::Map(_)) {
+            // Failures over MAP are those of its gateways.
+            self.failures = self.failures.max(self.snapshot.reconnect_attempts);
+        }
         if since.elapsed() >= FORGIVEN {
             self.failures = 0;
         }
@@ -108,6 +121,7 @@ impl GsmInterface {
             }
             return self.come_back(&why, ctx);
         }
+        self.tick_map(ctx);
         let patience = self.plan.as_ref().map(|plan| plan.config.ping_timeout);
         if self
             .naming
@@ -148,7 +162,11 @@ impl GsmInterface {
         let is_alike = match (&self.plan, &newest) {
             (Some(before), Some(newest)) => {
                 let (before, newest) = (&before.config, &newest.config);
-                before.hlr() == newest.hlr()
+                before.protocol == newest.protocol
+                    && before.map == newest.map
+                    // In MAP the number of the service centre is our address.
+                    && (!newest.is_map() || before.smsc_address == newest.smsc_address)
+                    && before.hlr() == newest.hlr()
                     && before.ipa_name == newest.ipa_name
                     && before.request_timeout == newest.request_timeout
                     && before.ping_interval == newest.ping_interval
@@ -204,7 +222,8 @@ impl GsmInterface {
     pub(super) fn come_back(&mut self, why: &str, ctx: &mut Context<Self>) {
         let pause = self.next_pause();
         if self.snapshot.last_error != why {
-            tracing::warn!(gsm = %self.snapshot.name, why, "not connected to the HLR");
+            let peer = self.core.peer();
+            tracing::warn!(gsm = %self.snapshot.name, why, "not connected to the {peer}");
         }
         self.snapshot.last_error = why.to_owned();
         self.snapshot.reconnect_attempts = self.failures;
@@ -235,6 +254,17 @@ impl GsmInterface {
     pub(super) fn leave(&mut self) {
         self.core.cut();
         self.naming.left();
+        self.let_go_of_messages();
+        self.snapshot.gateways.clear();
+        self.submissions.clear();
+        self.intake = 0;
+        self.storing.clear();
+        self.looking = 0;
+        self.leaving_since = None;
+    }
+
+    /// Gives every message back, in order.
+    pub(super) fn let_go_of_messages(&mut self) {
         self.tell_sent();
         let lost = self.take_lost();
         self.give_back_lost(&lost);
@@ -249,12 +279,7 @@ impl GsmInterface {
         self.unwritten.clear();
         self.given_up.clear();
         self.faults = Faults::default();
-        self.submissions.clear();
-        self.intake = 0;
-        self.storing.clear();
-        self.looking = 0;
         self.offered = 0;
-        self.leaving_since = None;
     }
 
     /// What is under way, in order; the connection is over.

@@ -64,7 +64,7 @@ impl GsmInterface {
                     }
                 }
             }
-            interface.core.resume();
+            interface.read_on();
         }));
     }
 

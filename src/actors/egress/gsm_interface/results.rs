@@ -22,6 +22,9 @@ use crate::pb::{MessageState, Sent, SubscriberReady};
 impl GsmInterface {
     /// The answer to an MT-forwardSM.
     pub(super) fn answered(&mut self, sending: Sending, result: MtResult) {
+        if let MtResult::Unknown(status) = result {
+            return self.expired(sending, status);
+        }
         let after = sending.since.elapsed();
         let mut work = sending.work;
         self.under_way.remove(&work.context.id);
@@ -31,8 +34,8 @@ impl GsmInterface {
             return self.follow(&work.subscriber);
         }
         self.culprits.answered(work.context.id);
-        if let MtResult::Refused(status) = result {
-            return self.refused(work, status, after);
+        if let MtResult::Refused { status, is_of_run } = result {
+            return self.refused(work, status, is_of_run, after);
         }
         work.arrived += 1;
         if work.arrived < work.tpdus.len() {
@@ -79,8 +82,9 @@ impl GsmInterface {
         });
     }
 
-    /// The network or the handset has refused a message, or there was no answer.
-    fn refused(&mut self, work: Work, status: u32, after: Duration) {
+    /// The network or the handset has refused a message, or there was no answer. `is_of_run`: whatever follows for the
+    /// subscriber meets the same.
+    fn refused(&mut self, work: Work, status: u32, is_of_run: bool, after: Duration) {
         self.snapshot.errors_total += 1;
         self.count_result(status);
         if status == gsm_result::GMM_IMSI_UNKNOWN
@@ -102,6 +106,9 @@ impl GsmInterface {
                 if let Some(serving) = &mut self.serving {
                     serving.repeated(repeated);
                 }
+                if is_of_run {
+                    self.fail_line(&work.subscriber, status);
+                }
                 self.follow(&work.subscriber);
             }
             Decision::Temporary { after: pause } | Decision::Throttled { after: pause } => {
@@ -112,6 +119,36 @@ impl GsmInterface {
                     serving.repeated(repeated);
                 }
                 self.hold_back(&work, pause);
+            }
+        }
+    }
+
+    /// What waits for a subscriber fails as the message before it, for which nobody knew where that is.
+    fn fail_line(&mut self, subscriber: &str, status: u32) {
+        for behind in self.lines.take_line(subscriber) {
+            if behind.is_answer() {
+                continue;
+            }
+            let attempt = behind.context.attempt;
+            let decision = self
+                .node
+                .plan()
+                .retry_of(self.options.gsm)
+                .decide(status, attempt);
+            match decision {
+                Decision::Permanent => {
+                    self.count_result(status);
+                    let metrics = &self.node.metrics;
+                    metrics.attempt_refused(&self.snapshot.queue, status);
+                    let name = crate::domain::command_status::display(status);
+                    self.give_up(&behind, status, &name);
+                    if let Some(serving) = &mut self.serving {
+                        serving.repeated(true);
+                    }
+                }
+                Decision::Temporary { after } | Decision::Throttled { after } => {
+                    self.wait(&behind.context, after);
+                }
             }
         }
     }
@@ -144,7 +181,7 @@ impl GsmInterface {
         self.end_run(&work.subscriber);
     }
 
-    /// A request was not answered in time.
+    /// A request was not answered in time, or so that nobody knows what became of the message.
     pub(super) fn expired(&mut self, sending: Sending, status: u32) {
         let (work, since) = (sending.work, sending.since);
         self.doubt_name(since);
@@ -173,8 +210,8 @@ impl GsmInterface {
             expires: work.expires,
         };
         let is_last = work.arrived + 1 == work.tpdus.len();
-        self.refused(work, status, since.elapsed());
-        if is_last {
+        self.refused(work, status, false, since.elapsed());
+        if is_last && self.core.answers_late() {
             let given_up = GivenUp { work: kept, since };
             self.given_up
                 .insert(given_up.work.subscriber.clone(), given_up);
