@@ -109,6 +109,9 @@ section! {
         /// Our global title; without it, `smsc_address`.
         @must(|title| is_title(title), "must be the digits of a global title, up to 20")
         global_title: Option<String> = None,
+        /// Instead of `global_title`: one for each node, as `point_codes`, so that answers come to the node that has asked.
+        @must(|title| is_title(title), "must be the digits of a global title, up to 20")
+        global_titles: Vec<String> = Vec::new(),
         /// By what our address is routed to.
         routed_by: MapRoutedBy = MapRoutedBy::GlobalTitle,
         /// Our subsystem number.
@@ -221,10 +224,13 @@ impl Gsm {
         self.map.clone().unwrap_or_default()
     }
 
-    /// Our global title in MAP, in digits.
-    pub fn global_title(&self) -> String {
-        let own = self.map.as_ref().and_then(|map| map.global_title.clone());
-        own.unwrap_or_else(|| self.smsc_number())
+    /// The global title of a node in MAP, in digits.
+    pub fn global_title_of(&self, node: u8) -> String {
+        let map = self.map.as_ref();
+        let own = map.and_then(|map| map.global_titles.get(usize::from(node)));
+        let all = || map.and_then(|map| map.global_title.as_ref());
+        let title = own.or_else(all).cloned();
+        title.unwrap_or_else(|| self.smsc_number())
     }
 }
 
@@ -343,12 +349,17 @@ mod tests {
             map: Some(MapConfig::default()),
             ..Gsm::default()
         };
-        assert_eq!(one.global_title(), "49160000");
+        assert_eq!(one.global_title_of(0), "49160000");
         one.map = Some(MapConfig {
             global_title: Some("49170000".to_owned()),
             ..MapConfig::default()
         });
-        assert_eq!(one.global_title(), "49170000");
+        assert_eq!(one.global_title_of(7), "49170000");
+        one.map = Some(MapConfig {
+            global_titles: ["49170000", "49170001"].map(str::to_owned).to_vec(),
+            ..MapConfig::default()
+        });
+        assert_eq!(one.global_title_of(1), "49170001");
         assert!(one.is_map() && !Gsm::default().is_map());
     }
 }

@@ -110,8 +110,8 @@ families! {
         binds;
     Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to have the name of this node at the HLR of a GSM network; messages are not sent then.",
         names_taken;
-    Gauge "smsc_gsm_gateway_active" ["gsm, gateway"] "1 while traffic may go over the connection to a signalling gateway of a GSM network over MAP, 0 otherwise, on this node.",
-        gateways_active;
+    Gauge "smsc_gsm_gateway_up" ["gsm, gateway"] "1 while a signalling gateway of a GSM network over MAP takes this node (ASP-ACTIVE, or ASP-INACTIVE as a gateway that stands by), 0 while it is not connected or does not.",
+        gateways_up;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
     Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of the SMSC on all binds of an account or operator.",
@@ -304,11 +304,12 @@ fn names_taken(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
     }
 }
 
-fn gateways_active(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+fn gateways_up(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
     for bind in &node.binds {
         for gateway in &bind.gateways {
             let labels = [("gsm", &*bind.name), ("gateway", &*gateway.address)];
-            to.labelled(&labels, u8::from(gateway.state() == GatewayState::Active));
+            let is_up = matches!(gateway.state(), GatewayState::Inactive | GatewayState::Active);
+            to.labelled(&labels, u8::from(is_up));
         }
     }
 }

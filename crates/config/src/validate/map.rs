@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Findings;
 use crate::outputs::is_host_and_port;
-use crate::{Config, GatewayTransport, Gsm, MapConfig};
+use crate::{Config, GatewayTransport, Gsm, MapConfig, MapRoutedBy};
 
 /// A network over GSUP has no such table.
 pub(super) fn check_no_map(base: &str, one: &Gsm, found: &mut Findings) {
@@ -24,6 +24,7 @@ pub(super) fn check_map(config: &Config, index: usize, base: &str, found: &mut F
     let key = |name: &str| format!("{base}.{name}");
     check_gateways(&key("gateways"), map, found);
     check_point_codes(config, &base, map, found);
+    check_titles(&base, map, found);
     let message = "is missing; write the point code of the STP, such as \"1.2.3\"";
     found.require(&key("destination"), !map.destination.is_empty(), message);
     let message = "is one way to address the HLR, and hlr is another; remove one";
@@ -131,6 +132,18 @@ fn check_point_codes(config: &Config, base: &str, map: &MapConfig, found: &mut F
     let is_other = |code: &u32| map.destination_code() != Some(*code);
     let message = "is the point code of this SMSC; write that of the STP";
     found.require(&key("destination"), codes.iter().all(is_other), message);
+}
+
+/// With one global title for all nodes, the answer to one of them would come to any.
+fn check_titles(base: &str, map: &MapConfig, found: &mut Findings) {
+    let key = format!("{base}.global_titles");
+    let is_one = map.global_titles.is_empty() || map.global_title.is_none();
+    let message = "are those of single nodes, and global_title is that of all; remove one";
+    found.require(&key, is_one, message);
+    let (titles, codes) = (map.global_titles.len(), map.point_codes.len());
+    let needs = codes > 1 && map.routed_by == MapRoutedBy::GlobalTitle;
+    let message = "must be as many as point_codes, one for each node: answers come to the node whose title they name";
+    found.require(&key, titles == codes || titles == 0 && !needs, message);
 }
 
 /// Two networks with one point code at one gateway would get the messages of one another.

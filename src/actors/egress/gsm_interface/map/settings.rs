@@ -37,7 +37,7 @@ pub(super) fn session(config: &Gsm, node: u8) -> MapSessionConfig {
     let map = config.map();
     let own = match map.routed_by {
         MapRoutedBy::GlobalTitle => {
-            let title = title(&map, config.global_title(), map.translation_type);
+            let title = title(&map, config.global_title_of(node), map.translation_type);
             SccpAddress::of_title(title, map.ssn)
         }
         MapRoutedBy::Ssn => SccpAddress::of_point(own(&map, node), map.ssn),
