@@ -19,7 +19,8 @@ const PATH_PARAMETERS: usize = 4 + STORAGE + 20;
 pub struct SctpOptions {
     /// The payload protocol identifier of what is sent.
     pub payload_protocol: u32,
-    /// Streams that we ask for, and take, in each direction; the peer may grant fewer.
+    /// Streams that we ask for, and take, in each direction; the peer may grant fewer. For M3UA one for management and one for
+    /// each of the 16 values of SLS.
     pub streams: u16,
     /// How often INIT is sent, and the longest time between two (§5.3.1).
     pub init_attempts: u16,
@@ -60,7 +61,7 @@ impl Default for SctpOptions {
     fn default() -> Self {
         Self {
             payload_protocol: super::M3UA,
-            streams: 16,
+            streams: 17,
             init_attempts: 4,
             init_timeout: Duration::from_secs(2),
             rto_initial: Duration::from_secs(1),
