@@ -1,0 +1,197 @@
+//! Segments → data (ITU-T Q.714 §4.1.1.2.3), within bounds of number, octets and time.
+//!
+//! Segments of a message come in order; the first says how many follow and how large each may be. What does
+//! not fit that ends the reassembly. When there are too many at a time, the oldest gives way: that of an
+//! honest peer is complete long before its turn comes, so nobody stops others by messages that never end.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use ahash::AHashMap;
+use bytes::Bytes;
+
+use crate::address::SccpAddress;
+use crate::point_code::PointCode;
+use crate::sccp::Segmentation;
+
+/// Most octets of a message.
+pub const DATA_MAX: usize = 3_952;
+
+/// Whose segments belong together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ReassemblyKey {
+    pub(crate) originating: PointCode,
+    pub(crate) calling: SccpAddress,
+    pub(crate) reference: u32,
+}
+
+/// What a segment brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReassemblyFault {
+    /// One whose message did not begin, or was given up.
+    NotBegun,
+    /// Others should have come before or after it.
+    OutOfOrder,
+    /// More octets than the first one allows.
+    TooLong,
+}
+
+/// The messages of which some segments are here.
+#[derive(Debug)]
+pub(crate) struct Reassemblies {
+    most: usize,
+    timeout: Duration,
+    begun: AHashMap<ReassemblyKey, BegunReassembly>,
+    /// By age; what is complete is taken out of both.
+    order: BTreeMap<u64, ReassemblyKey>,
+    serial: u64,
+}
+
+#[derive(Debug)]
+struct BegunReassembly {
+    serial: u64,
+    deadline: Instant,
+    /// Its own octets: slices would keep alive whatever the segments were read with.
+    data: Vec<u8>,
+    /// How many octets there may be in all.
+    most: usize,
+    /// How many segments are to come.
+    remaining: u8,
+}
+
+// === impl ReassemblyFault ===
+
+impl ReassemblyFault {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::NotBegun => "a segment of a message that did not begin",
+            Self::OutOfOrder => "a segment out of order",
+            Self::TooLong => "segments of too many octets",
+        }
+    }
+}
+
+// === impl Reassemblies ===
+
+impl Reassemblies {
+    /// At most `most` at a time, each for `timeout`.
+    pub(crate) fn new(most: usize, timeout: Duration) -> Self {
+        Self {
+            most: most.max(1),
+            timeout,
+            begun: AHashMap::new(),
+            order: BTreeMap::new(),
+            serial: 0,
+        }
+    }
+
+    /// Takes a segment; brings the data when it was the last one.
+    ///
+    /// # Errors
+    /// Why its message was given up, or cannot be one.
+    pub(crate) fn take(
+        &mut self,
+        key: ReassemblyKey,
+        segmentation: Segmentation,
+        data: &Bytes,
+        now: Instant,
+    ) -> Result<Option<Bytes>, ReassemblyFault> {
+        if segmentation.is_first {
+            // One with the same reference is not going to end.
+            self.remove(&key);
+            if segmentation.remaining == 0 {
+                return Ok(Some(data.clone()));
+            }
+            return self
+                .begin(key, segmentation.remaining, data, now)
+                .map(|()| None);
+        }
+        self.go_on(key, segmentation.remaining, data)
+    }
+
+    /// Gives up what takes too long; how many there were.
+    pub(crate) fn expire(&mut self, now: Instant) -> usize {
+        let mut expired = 0;
+        // All have the same time, so the oldest ends first.
+        while let Some(oldest) = self.order.first_entry() {
+            let begun = self.begun.get(oldest.get());
+            if begun.is_some_and(|begun| begun.deadline > now) {
+                break;
+            }
+            let key = oldest.remove();
+            self.begun.remove(&key);
+            expired += 1;
+        }
+        expired
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.begun.len()
+    }
+
+    fn begin(
+        &mut self,
+        key: ReassemblyKey,
+        remaining: u8,
+        data: &Bytes,
+        now: Instant,
+    ) -> Result<(), ReassemblyFault> {
+        let most = (data.len() * (usize::from(remaining) + 1)).min(DATA_MAX);
+        if data.is_empty() || data.len() > most {
+            return Err(ReassemblyFault::TooLong);
+        }
+        while self.begun.len() >= self.most {
+            let Some((_, oldest)) = self.order.pop_first() else {
+                break;
+            };
+            self.begun.remove(&oldest);
+        }
+        self.serial += 1;
+        self.order.insert(self.serial, key.clone());
+        let begun = BegunReassembly {
+            serial: self.serial,
+            deadline: now + self.timeout,
+            data: data.to_vec(),
+            most,
+            remaining,
+        };
+        self.begun.insert(key, begun);
+        Ok(())
+    }
+
+    fn go_on(
+        &mut self,
+        key: ReassemblyKey,
+        remaining: u8,
+        data: &Bytes,
+    ) -> Result<Option<Bytes>, ReassemblyFault> {
+        let begun = self.begun.get_mut(&key).ok_or(ReassemblyFault::NotBegun)?;
+        let fault = if begun.remaining != remaining + 1 {
+            Some(ReassemblyFault::OutOfOrder)
+        } else if begun.data.len() + data.len() > begun.most {
+            Some(ReassemblyFault::TooLong)
+        } else {
+            None
+        };
+        if let Some(fault) = fault {
+            self.remove(&key);
+            return Err(fault);
+        }
+        begun.data.extend_from_slice(data);
+        begun.remaining = remaining;
+        if remaining > 0 {
+            return Ok(None);
+        }
+        Ok(self.remove(&key).map(|begun| begun.data.into()))
+    }
+
+    fn remove(&mut self, key: &ReassemblyKey) -> Option<BegunReassembly> {
+        let begun = self.begun.remove(key)?;
+        self.order.remove(&begun.serial);
+        Some(begun)
+    }
+}
+
+#[cfg(test)]
+mod tests;
