@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::{m3ua, tcap};
 use crate::cli::decode::hex;
 use crate::cli::decode::report::{DecodeReport, DecodedField};
+use crate::sigtran::sccp::cause;
 use crate::sms::tpdu::address::bcd_digits;
 
 const UDT: u8 = 0x09;
@@ -24,7 +25,7 @@ const LONG_DATA: u8 = 0x13;
 const MANAGEMENT: u8 = 1;
 
 /// What a message has in front of its parts, by its type.
-struct SccpForm {
+struct SccpLayout {
     name: &'static str,
     /// It comes back to who has sent it: a cause in place of the class.
     is_returned: bool,
@@ -45,10 +46,10 @@ struct SccpPart {
 
 /// Whether a message begins so.
 pub fn is_type(first: u8) -> bool {
-    form(first).is_some()
+    layout(first).is_some()
 }
 
-fn form(first: u8) -> Option<SccpForm> {
+fn layout(first: u8) -> Option<SccpLayout> {
     let (name, is_returned, is_extended, is_long) = match first {
         UDT => ("UDT", false, false, false),
         UDTS => ("UDTS", true, false, false),
@@ -58,7 +59,7 @@ fn form(first: u8) -> Option<SccpForm> {
         LUDTS => ("LUDTS", true, true, true),
         _ => return None,
     };
-    Some(SccpForm {
+    Some(SccpLayout {
         name,
         is_returned,
         is_extended,
@@ -69,7 +70,7 @@ fn form(first: u8) -> Option<SccpForm> {
 /// Explains a message whose first octet is number `base` of what was given, and what it carries.
 pub fn explain(octets: &Bytes, base: usize) -> Vec<DecodeReport> {
     let first = octets.first().copied().unwrap_or_default();
-    let Some(form) = form(first) else {
+    let Some(form) = layout(first) else {
         let mut report = DecodeReport::new("sccp", "SCCP message", octets, base);
         report.note(DecodedField::hex(base, "(not read)", octets));
         let text = format!("0x{first:02X} is no message of connectionless SCCP");
@@ -104,10 +105,10 @@ struct SccpPlace<'a> {
 
 impl SccpPlace<'_> {
     /// Reads everything; gives the place and the octets of TCAP.
-    fn message(&mut self, form: &SccpForm) -> Option<(usize, Bytes)> {
+    fn message(&mut self, form: &SccpLayout) -> Option<(usize, Bytes)> {
         self.octet("message type", |_| form.name)?;
         if form.is_returned {
-            self.octet("return cause", return_cause)?;
+            self.octet("return cause", cause::name)?;
         } else {
             self.octet("protocol class", class)?;
         }
@@ -412,28 +413,6 @@ fn class(octet: u8) -> &'static str {
         (1, 0) => "class 1: in order, discarded on error",
         (1, 8) => "class 1: in order, returned on error",
         _ => "no class known",
-    }
-}
-
-/// Return cause (§3.12).
-pub fn return_cause(octet: u8) -> &'static str {
-    match octet {
-        0 => "no translation for an address of such nature",
-        1 => "no translation for this address",
-        2 => "subsystem congestion",
-        3 => "subsystem failure",
-        4 => "unequipped user",
-        5 => "MTP failure",
-        6 => "network congestion",
-        7 => "unqualified",
-        8 => "error in message transport",
-        9 => "error in local processing",
-        10 => "destination cannot reassemble",
-        11 => "SCCP failure",
-        12 => "hop counter violation",
-        13 => "segmentation not supported",
-        14 => "segmentation failure",
-        _ => "no cause known",
     }
 }
 

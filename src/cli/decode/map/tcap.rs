@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use super::ber::{self, BerElement};
+use super::ber::{self, PlacedElement};
 use super::operations::{self, Carried};
 use super::shape::{self, Member, Shape};
 use crate::cli::decode::report::{DecodeReport, DecodedField, FieldDetail};
@@ -57,7 +57,7 @@ pub fn explain(octets: &Bytes, base: usize) -> Vec<DecodeReport> {
             return vec![walk.report];
         }
         Err(problem) => {
-            walk.unread(octets, base, "message", &problem.text, base + problem.at);
+            walk.unread(octets, base, "message", &problem.to_string(), base);
             return vec![walk.report];
         }
     };
@@ -103,7 +103,7 @@ impl Walk {
     }
 
     /// Notes the head of an element that is made of elements.
-    fn head(&mut self, element: &BerElement, at: usize, name: &str, section: &str) {
+    fn head(&mut self, element: &PlacedElement, at: usize, name: &str, section: &str) {
         let mut field = DecodedField::hex(at, name, &[]);
         field.octets = element.head;
         field.shown = hex::counted(element.value.len(), "octet");
@@ -113,7 +113,7 @@ impl Walk {
     }
 
     /// Notes the end of an element without a length.
-    fn end(&mut self, element: &BerElement, at: usize) {
+    fn end(&mut self, element: &PlacedElement, at: usize) {
         if element.end > 0 {
             let at = at + element.octets() - element.end;
             let mut field = DecodedField::hex(at, "end of contents", &[0, 0]);
@@ -130,7 +130,7 @@ impl Walk {
     }
 
     /// Goes over the elements of a value; `each` gets every one with its place.
-    fn each(&mut self, value: &Bytes, base: usize, mut each: impl FnMut(&mut Self, BerElement, usize)) {
+    fn each(&mut self, value: &Bytes, base: usize, mut each: impl FnMut(&mut Self, PlacedElement, usize)) {
         if self.depth == ber::DEEPEST {
             let text = "too many elements within elements";
             self.unread(value, base, "element", text, base);
@@ -147,8 +147,7 @@ impl Walk {
                     at += octets;
                 }
                 Err(problem) => {
-                    let place = base + at + problem.at;
-                    self.unread(&left, base + at, "element", &problem.text, place);
+                    self.unread(&left, base + at, "element", &problem.to_string(), base + at);
                     break;
                 }
             }
@@ -188,7 +187,7 @@ impl Walk {
     /// Notes one element, and those that it is made of.
     fn element(
         &mut self,
-        element: &BerElement,
+        element: &PlacedElement,
         at: usize,
         member: Option<&Member>,
         which: Option<tpdu::ExpectedTpdu>,
@@ -299,7 +298,7 @@ impl Walk {
         });
     }
 
-    fn operation(&mut self, element: &BerElement, at: usize) -> i32 {
+    fn operation(&mut self, element: &PlacedElement, at: usize) -> i32 {
         let code = self.number(element, at, "operation", |code| {
             operations::operation(code).to_owned()
         });
@@ -311,7 +310,7 @@ impl Walk {
     /// Notes a number and gives it; -1 for one that cannot be read.
     fn number(
         &mut self,
-        element: &BerElement,
+        element: &PlacedElement,
         at: usize,
         name: &str,
         meaning: impl Fn(i32) -> String,
@@ -334,7 +333,7 @@ impl Walk {
     }
 
     /// What an operation carries: a sequence, or one element alone.
-    fn carried(&mut self, code: Option<i32>, carried: Carried, element: &BerElement, at: usize) {
+    fn carried(&mut self, code: Option<i32>, carried: Carried, element: &PlacedElement, at: usize) {
         let code = code.unwrap_or(-1);
         let members = operations::members(code, carried);
         let which = which(code, carried, &element.value);
