@@ -39,6 +39,7 @@ pub use smsc_smgp as smgp;
 pub use smsc_smpp as smpp;
 pub use smsc_sms as sms;
 pub use smsc_store as store;
+pub use smsc_tcap as tcap;
 pub use smsc_telemetry as telemetry;
 pub use smsc_tls as tls;
 pub use smsc_tools::{gateway, gsm_core, load, simulator};

@@ -384,6 +384,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "smsc decode 00000010 00000015 00000000 00000001",
             "smsc decode --data-coding 8 D83DDE00",
             "smsc decode --tpdu deliver 040C91447779078921000062112512000000 05E8329BFD06",
+            "smsc decode --map 641A49040000002A6C12A31002010102012030080A0100040300D300",
         ],
     ),
     (

@@ -3,6 +3,7 @@
 
 pub mod gateway;
 pub mod gsm_core;
+mod handsets;
 pub mod load;
 mod network;
 pub mod simulator;
