@@ -33,6 +33,7 @@ pub use smsc_manual as manual;
 pub use smsc_map as map;
 pub use smsc_numbers as numbers;
 pub use smsc_proto as pb;
+pub use smsc_sctp as sctp;
 pub use smsc_sgip as sgip;
 pub use smsc_sigtran as sigtran;
 pub use smsc_smgp as smgp;

@@ -27,6 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "content",
             "gsup",
             "map",
+            "sctp",
             "sigtran",
             "carrier",
             "cmpp",

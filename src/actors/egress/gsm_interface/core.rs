@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::Sending;
 use super::gsup::GsupCore;
-use super::map::MapCore;
+use super::map::SignallingCore;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::domain::{address, gsm_result};
@@ -23,7 +23,7 @@ const NUMBER_MAX: usize = 15;
 /// What a network speaks.
 pub(super) enum NetworkCore {
     Gsup(GsupCore),
-    Map(Box<MapCore>),
+    Map(Box<SignallingCore>),
 }
 
 /// A TPDU for a handset.
@@ -127,7 +127,7 @@ impl NetworkCore {
     /// The core of a network, without a connection.
     pub(super) fn new(node: &NodeContext, plan: Option<&GsmPlan>) -> Self {
         if plan.is_some_and(|plan| plan.config.is_map()) {
-            Self::Map(Box::new(MapCore::new(node, plan)))
+            Self::Map(Box::new(SignallingCore::new(node, plan)))
         } else {
             Self::Gsup(GsupCore::new(node, plan))
         }

@@ -53,7 +53,7 @@ const MTP_FAILURE: u8 = 5;
 const ERROR_IN_LOCAL_PROCESSING: u8 = 9;
 
 /// A signalling point of ours, and what is said through it.
-pub(super) struct MapCore {
+pub(super) struct SignallingCore {
     /// The network, for the log.
     network: String,
     point: SignallingPoint,
@@ -78,9 +78,9 @@ struct Gateway {
     shown: GatewaySnapshot,
 }
 
-// === impl MapCore ===
+// === impl SignallingCore ===
 
-impl MapCore {
+impl SignallingCore {
     /// Without a gateway.
     pub(super) fn new(node: &NodeContext, plan: Option<&GsmPlan>) -> Self {
         let config = plan.map(|plan| plan.config.clone()).unwrap_or_default();
@@ -93,7 +93,7 @@ impl MapCore {
         let now = Instant::now();
         Self {
             network: config.name.clone(),
-            point: SignallingPoint::new(signalling),
+            point: SignallingPoint::new(signalling, now.into_std()),
             session: MapSession::new(settings::session(config, node)),
             gateways: Vec::new(),
             is_busy: watch::channel(false).0,
@@ -314,7 +314,7 @@ impl MapCore {
             }
             SignallingEvent::LinkFault { link, why } => {
                 if let Some(Gateway { shown, .. }) = self.gateways.get_mut(link) {
-                    tracing::warn!(gsm = %network, gateway = %shown.address, why, "a signalling gateway does not take us");
+                    tracing::warn!(gsm = %network, gateway = %shown.address, why, "something is wrong with a signalling gateway");
                     shown.last_error = why;
                 }
             }
@@ -367,6 +367,12 @@ impl MapCore {
     /// Notes how the connections stand that are there.
     fn show_links(&mut self) {
         for (Gateway { shown, .. }, link) in self.gateways.iter_mut().zip(self.point.links()) {
+            if let Some(why) = &link.last_error
+                && shown.last_error != *why
+                && link.state != LinkState::Closed
+            {
+                shown.last_error.clone_from(why);
+            }
             let state = match link.state {
                 // Its task says whether it waits or connects.
                 LinkState::Closed => continue,
@@ -415,7 +421,7 @@ impl GsmInterface {
             return self.come_back(&why, ctx);
         }
         self.starts += 1;
-        let mut core = MapCore::of(&plan.config, node, self.starts);
+        let mut core = SignallingCore::of(&plan.config, node, self.starts);
         for (link, gateway) in map.gateways.into_iter().enumerate() {
             let address = gateway.host_and_port();
             let health = self.health_of(&address);

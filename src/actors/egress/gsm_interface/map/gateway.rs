@@ -224,7 +224,7 @@ impl GatewayTask {
                     changed.map_err(|_| NotWanted)?;
                 }
                 order = self.orders.recv() => match order {
-                    Some(GatewayOrder::Write(message)) => writer.push(&message),
+                    Some(GatewayOrder::Write(message)) => writer.push(message),
                     Some(GatewayOrder::Close(why)) => break why,
                     None => {
                         // What says good-bye is the last that is written.

@@ -1,25 +1,32 @@
 //! What carries M3UA to a signalling gateway: messages in, messages out, whatever is below.
 //!
-//! The one place that knows transports, used by `gateway`. With TCP, as Osmocom has it, messages follow one another in a
-//! stream of octets; SCTP keeps them apart and has streams. Invariant: what is dropped while it waits, because something else
-//! came first, has taken nothing and written nothing that is not remembered here.
+//! The one place that knows transports, used by `gateway`. SCTP of the kernel keeps messages apart, has streams, and may go
+//! several ways (RFC 4666 §1.4.7); with TCP, as Osmocom has it, messages follow one another in a stream of octets. Invariant:
+//! what is dropped while it waits, because something else came first, has taken nothing and written nothing that is not
+//! remembered here.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 
 use bytes::{Buf, Bytes, BytesMut};
+use futures_util::FutureExt as _;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 
 use crate::actors::runtime::link::tune;
 use crate::config::{GatewayTransport, MapGateway, Smpp};
+use crate::sctp::{
+    AssociationChange, M3UA, SctpConnection, SctpEvent, SctpNotification, SctpOptions, SctpReader,
+    SctpWriter,
+};
 use crate::sigtran::{M3uaTransmit, next_m3ua};
 
 /// Room for what is read at a time.
 const READ: usize = 16 * 1024;
-/// What is wrong with `transport = "sctp"`, and what to do.
-const NO_SCTP: &str = "this build has no SCTP; write transport = \"tcp\" for a gateway that takes M3UA over TCP, as \
-                       osmo-stp does, or use a build with SCTP";
+/// Most messages of SCTP at a time.
+const MESSAGES: usize = 64;
+const CLOSED: &str = "the gateway closed the connection";
 
 /// A connection to a gateway, in two halves.
 pub(super) struct GatewayConnection {
@@ -35,6 +42,11 @@ pub(super) enum GatewayReader {
         half: Box<dyn AsyncRead + Send + Unpin>,
         octets: BytesMut,
     },
+    Sctp {
+        half: SctpReader,
+        /// Why nothing follows what was given.
+        ended: Option<String>,
+    },
 }
 
 /// What goes.
@@ -42,6 +54,10 @@ pub(super) enum GatewayWriter {
     Stream {
         half: Box<dyn AsyncWrite + Send + Unpin>,
         octets: BytesMut,
+    },
+    Sctp {
+        half: SctpWriter,
+        messages: VecDeque<M3uaTransmit>,
     },
 }
 
@@ -54,33 +70,29 @@ pub(super) async fn dial(gateway: &MapGateway, smpp: &Smpp) -> Result<GatewayCon
     if let Some(pipe) = super::super::tests::next_gateway(&gateway.address) {
         return Ok(GatewayConnection::of_stream(pipe, "a test".to_owned()));
     }
-    match gateway.transport {
-        GatewayTransport::Tcp => {
-            let connected = connect(gateway).await;
-            let socket = connected.map_err(|error| format!("connect: {error}"))?;
-            tune(&socket, smpp);
-            let peer = socket.peer_addr().map(|peer| peer.to_string());
-            let peer = peer.unwrap_or_else(|_| gateway.host_and_port());
-            Ok(GatewayConnection::of_stream(socket, peer))
-        }
-        // An association of the kernel comes here, with a reader and a writer of its own.
-        GatewayTransport::Sctp => Err(NO_SCTP.to_owned()),
-    }
+    let connected = match gateway.transport {
+        GatewayTransport::Tcp => over_tcp(gateway, smpp).await,
+        GatewayTransport::Sctp => over_sctp(gateway).await,
+    };
+    connected.map_err(|error| format!("connect: {error}"))
 }
 
-/// Tries each address of the gateway, from the own address of its family if there is one.
-async fn connect(gateway: &MapGateway) -> io::Result<TcpStream> {
+async fn over_tcp(gateway: &MapGateway, smpp: &Smpp) -> io::Result<GatewayConnection> {
     let mut failed = None;
     for address in lookup_host(gateway.host_and_port()).await? {
-        match connect_to(address, &gateway.own_addresses()).await {
-            Ok(socket) => return Ok(socket),
+        match tcp_to(address, &gateway.own_addresses()).await {
+            Ok(socket) => {
+                tune(&socket, smpp);
+                return Ok(GatewayConnection::of_stream(socket, address.to_string()));
+            }
             Err(error) => failed = Some(error),
         }
     }
-    Err(failed.unwrap_or_else(|| io::Error::other("the name has no address")))
+    Err(failed.unwrap_or_else(no_address))
 }
 
-async fn connect_to(address: SocketAddr, own: &[SocketAddr]) -> io::Result<TcpStream> {
+/// Connects from the own address of the same family, if there is one.
+async fn tcp_to(address: SocketAddr, own: &[SocketAddr]) -> io::Result<TcpStream> {
     let is_alike = |one: &&SocketAddr| one.is_ipv4() == address.is_ipv4();
     let Some(own) = own.iter().find(is_alike) else {
         return TcpStream::connect(address).await;
@@ -93,6 +105,32 @@ async fn connect_to(address: SocketAddr, own: &[SocketAddr]) -> io::Result<TcpSt
     socket.set_reuseaddr(true)?;
     socket.bind(*own)?;
     socket.connect(address).await
+}
+
+/// All addresses of the name are ways to one gateway.
+async fn over_sctp(gateway: &MapGateway) -> io::Result<GatewayConnection> {
+    let addresses: Vec<SocketAddr> = lookup_host(gateway.host_and_port()).await?.collect();
+    let Some(first) = addresses.first() else {
+        return Err(no_address());
+    };
+    let (own, options) = (gateway.own_addresses(), SctpOptions::default());
+    let connected = SctpConnection::connect(&own, &addresses, &options).await?;
+    let (reader, writer) = connected.split();
+    Ok(GatewayConnection {
+        reader: GatewayReader::Sctp {
+            half: reader,
+            ended: None,
+        },
+        writer: GatewayWriter::Sctp {
+            half: writer,
+            messages: VecDeque::new(),
+        },
+        peer: first.to_string(),
+    })
+}
+
+fn no_address() -> io::Error {
+    io::Error::other("the name has no address")
 }
 
 // === impl GatewayConnection ===
@@ -125,32 +163,90 @@ impl GatewayReader {
     /// # Errors
     /// Why nothing more comes, for people.
     pub(super) async fn messages(&mut self) -> Result<Vec<Bytes>, String> {
-        let Self::Stream { half, octets } = self;
-        loop {
-            let mut messages = Vec::new();
-            let broken = loop {
-                match next_m3ua(octets) {
-                    Ok(Some(message)) => messages.push(message),
-                    Ok(None) => break None,
-                    Err(error) => break Some(error),
-                }
-            };
-            if !messages.is_empty() {
-                return Ok(messages);
-            }
-            if let Some(error) = broken {
-                return Err(error.to_string());
-            }
-            if octets.is_empty() {
-                // A quiet connection holds no large buffer.
-                *octets = BytesMut::new();
-            }
-            octets.reserve(READ);
-            let read = half.read_buf(octets).await;
-            if read.map_err(|error| error.to_string())? == 0 {
-                return Err("the gateway closed the connection".to_owned());
-            }
+        match self {
+            Self::Stream { half, octets } => from_stream(half, octets).await,
+            Self::Sctp { half, ended } => from_association(half, ended).await,
         }
+    }
+}
+
+async fn from_stream(
+    half: &mut (impl AsyncRead + Unpin),
+    octets: &mut BytesMut,
+) -> Result<Vec<Bytes>, String> {
+    loop {
+        let mut messages = Vec::new();
+        let broken = loop {
+            match next_m3ua(octets) {
+                Ok(Some(message)) => messages.push(message),
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        if !messages.is_empty() {
+            return Ok(messages);
+        }
+        if let Some(error) = broken {
+            return Err(error.to_string());
+        }
+        if octets.is_empty() {
+            // A quiet connection holds no large buffer.
+            *octets = BytesMut::new();
+        }
+        octets.reserve(READ);
+        let read = half.read_buf(octets).await;
+        if read.map_err(|error| error.to_string())? == 0 {
+            return Err(CLOSED.to_owned());
+        }
+    }
+}
+
+async fn from_association(
+    half: &mut SctpReader,
+    ended: &mut Option<String>,
+) -> Result<Vec<Bytes>, String> {
+    let mut messages = Vec::new();
+    while ended.is_none() && messages.len() < MESSAGES {
+        let next = if messages.is_empty() {
+            half.next().await
+        } else {
+            // Only what is there already.
+            match half.next().now_or_never() {
+                Some(next) => next,
+                None => break,
+            }
+        };
+        match next {
+            // Some peers say no protocol.
+            Ok(SctpEvent::Message(message)) if [0, M3UA].contains(&message.payload_protocol) => {
+                messages.push(message.octets);
+            }
+            Ok(SctpEvent::Message(_)) => {}
+            Ok(SctpEvent::Notification(change)) => *ended = end_of(&change).map(str::to_owned),
+            Ok(SctpEvent::Closed) => *ended = Some(CLOSED.to_owned()),
+            Err(error) => *ended = Some(error.to_string()),
+        }
+    }
+    match ended.take() {
+        Some(why) if messages.is_empty() => Err(why),
+        why => {
+            *ended = why;
+            Ok(messages)
+        }
+    }
+}
+
+/// Why an association is over; M3UA begins anew where the gateway did (RFC 4666 §4.3.3).
+fn end_of(change: &SctpNotification) -> Option<&'static str> {
+    let SctpNotification::Association { change, .. } = change else {
+        return None;
+    };
+    match change {
+        AssociationChange::Restarted => Some("the gateway has begun the association anew"),
+        AssociationChange::Lost => Some("the association is lost"),
+        AssociationChange::ShutDown => Some(CLOSED),
+        AssociationChange::CannotStart => Some("no association could be made"),
+        AssociationChange::Up | AssociationChange::Other(_) => None,
     }
 }
 
@@ -158,29 +254,45 @@ impl GatewayReader {
 
 impl GatewayWriter {
     /// Adds a message behind those that wait.
-    pub(super) fn push(&mut self, message: &M3uaTransmit) {
-        let Self::Stream { octets, .. } = self;
-        octets.extend_from_slice(&message.octets);
+    pub(super) fn push(&mut self, message: M3uaTransmit) {
+        match self {
+            Self::Stream { octets, .. } => octets.extend_from_slice(&message.octets),
+            Self::Sctp { messages, .. } => messages.push_back(message),
+        }
     }
 
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
-        let Self::Stream { octets, .. } = self;
-        octets.is_empty()
+        match self {
+            Self::Stream { octets, .. } => octets.is_empty(),
+            Self::Sctp { messages, .. } => messages.is_empty(),
+        }
     }
 
-    /// Writes some of what waits; how many octets that were. May be dropped while it waits.
+    /// Writes some of what waits; how many octets that were, 0 when nothing can be written any more. May be dropped while it
+    /// waits.
     ///
     /// # Errors
     /// That of the connection.
     pub(super) async fn write(&mut self) -> io::Result<usize> {
-        let Self::Stream { half, octets } = self;
-        let written = half.write(octets).await?;
-        octets.advance(written);
-        if octets.is_empty() {
-            *octets = BytesMut::new();
+        match self {
+            Self::Stream { half, octets } => {
+                let written = half.write(octets).await?;
+                octets.advance(written);
+                if octets.is_empty() {
+                    *octets = BytesMut::new();
+                }
+                Ok(written)
+            }
+            Self::Sctp { half, messages } => {
+                let Some(message) = messages.front() else {
+                    return Ok(0);
+                };
+                half.send(message.stream, &message.octets).await?;
+                let sent = messages.pop_front();
+                Ok(sent.map_or(0, |message| message.octets.len()))
+            }
         }
-        Ok(written)
     }
 
     /// Writes everything, and says that nothing follows.
@@ -189,9 +301,13 @@ impl GatewayWriter {
     /// That of the connection.
     pub(super) async fn close(&mut self) -> io::Result<()> {
         while !self.is_empty() {
-            self.write().await?;
+            if self.write().await? == 0 {
+                break;
+            }
         }
-        let Self::Stream { half, .. } = self;
-        half.shutdown().await
+        match self {
+            Self::Stream { half, .. } => half.shutdown().await,
+            Self::Sctp { half, .. } => half.shut_down(),
+        }
     }
 }
