@@ -25,7 +25,7 @@ pub(super) fn check_map(config: &Config, index: usize, base: &str, found: &mut F
     check_gateways(&key("gateways"), map, found);
     check_point_codes(config, &base, map, found);
     check_titles(&base, map, found);
-    let message = "is missing; write the point code of the STP, such as \"1.2.3\"";
+    let message = "is missing; write the point code of the STP, such as \"1.2.1\"";
     found.require(&key("destination"), !map.destination.is_empty(), message);
     let message = "is one way to address the HLR, and hlr is another; remove one";
     let are_two = map.hlr.is_some() && map.hlr_point_code.is_some();
