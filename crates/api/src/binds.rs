@@ -68,7 +68,7 @@ pub struct Bind {
 pub struct SignallingGateway {
     /// Host and port.
     pub address: String,
-    /// `connecting`, `waiting` for the next attempt, `down` and `inactive` while the gateway does not take us or our traffic, or `active`.
+    /// `connecting`, `waiting` for the next attempt, `down` and `inactive` while the gateway does not take us or our traffic, `standby` while another one carries it, or `active`.
     pub state: String,
     /// Since when.
     #[schema(format = DateTime)]
@@ -152,6 +152,7 @@ pub fn gateway_state(state: pb::GatewayState) -> &'static str {
         pb::GatewayState::Down => "down",
         pb::GatewayState::Inactive => "inactive",
         pb::GatewayState::Active => "active",
+        pb::GatewayState::Standby => "standby",
     }
 }
 

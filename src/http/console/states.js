@@ -17,7 +17,7 @@ export function bindState(state) {
 
 /** The connection to a signalling gateway. */
 export function gatewayState(state) {
-  const tones = { active: "good", inactive: "quiet", connecting: "busy", down: "bad", waiting: "warn" };
+  const tones = { active: "good", inactive: "warn", standby: "quiet", connecting: "busy", down: "bad", waiting: "warn" };
   return [state, tones[state] ?? "quiet"];
 }
 

@@ -53,7 +53,7 @@ fn networks_over_map() {
                 "",
                 &format!("{CODES}gateways = [{{ address = 'a' }}, {{ address = 'a:2905' }}]"),
             ),
-            "gsm[0].map.gateways[1].address: is that of another gateway; write each once",
+            "gsm[0].map.gateways[1].address: is that of another gateway; write each once, or with other addresses in local",
         ),
         (
             network(
@@ -116,9 +116,11 @@ fn networks_over_map() {
         (
             network(
                 "",
-                &format!("{GATEWAYS}destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']"),
+                &format!(
+                    "{GATEWAYS}destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']\nglobal_titles = ['49160001']"
+                ),
             ),
-            "gsm[0].map.global_titles: must be as many as point_codes, one for each node: answers come to the node whose title they name",
+            "gsm[0].map.global_titles: must be as many as point_codes, one for each node",
         ),
         (
             whole("global_title = '49160001'\nglobal_titles = ['49160002']"),
@@ -189,6 +191,19 @@ fn one_point_code_for_all_nodes_connects_one_of_them() {
     ));
     let expected = "gsm[0].map.point_code: is one for all nodes, so only one node is connected; write point_codes for all of them";
     assert!(found.iter().any(|one| one == expected), "{found:#?}");
+}
+
+#[test]
+fn one_global_title_for_all_nodes_may_bring_answers_to_another_one() {
+    let codes = "destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']\n";
+    let found = warnings(&network("", &format!("{GATEWAYS}{codes}")));
+    let expected = "gsm[0].map.global_titles: is empty, so all nodes have one title";
+    assert!(
+        found.iter().any(|one| one.starts_with(expected)),
+        "{found:#?}"
+    );
+    let by_ssn = warnings(&network("", &format!("{GATEWAYS}{codes}routed_by = 'ssn'")));
+    assert!(by_ssn.is_empty(), "{by_ssn:#?}");
 }
 
 #[test]

@@ -82,11 +82,10 @@ fn check_gateways(key: &str, map: &MapConfig, found: &mut Findings) {
                 gateway.address
             );
             found.problem(key("address"), message);
-        } else if !known.insert(address) {
-            found.problem(
-                key("address"),
-                "is that of another gateway; write each once",
-            );
+        } else if !known.insert((address, &gateway.local)) {
+            let message =
+                "is that of another gateway; write each once, or with other addresses in local";
+            found.problem(key("address"), message);
         }
         let is_one = gateway.local.len() <= 1;
         let message = "has several addresses, and TCP is connected from one; remove the others";
@@ -141,9 +140,12 @@ fn check_titles(base: &str, map: &MapConfig, found: &mut Findings) {
     let message = "are those of single nodes, and global_title is that of all; remove one";
     found.require(&key, is_one, message);
     let (titles, codes) = (map.global_titles.len(), map.point_codes.len());
-    let needs = codes > 1 && map.routed_by == MapRoutedBy::GlobalTitle;
-    let message = "must be as many as point_codes, one for each node: answers come to the node whose title they name";
-    found.require(&key, titles == codes || titles == 0 && !needs, message);
+    let message = "must be as many as point_codes, one for each node";
+    found.require(&key, titles == codes || titles == 0, message);
+    if titles == 0 && codes > 1 && map.routed_by == MapRoutedBy::GlobalTitle {
+        let message = "is empty, so all nodes have one title: an answer comes to the right one only where the STP sends it to the point code that has asked";
+        found.warn(&key, message);
+    }
 }
 
 /// Two networks with one point code at one gateway would get the messages of one another.

@@ -40,7 +40,7 @@ use crate::map::session::{
 };
 use crate::pb::{BindState, GatewaySnapshot, GatewayState};
 use crate::sigtran::{
-    LinkState, PointCode, SignallingEvent, SignallingPoint, SignallingUnavailable,
+    LinkState, PointCode, SignallingEvent, SignallingPoint, SignallingUnavailable, TrafficMode,
 };
 
 pub(super) use self::gateway::GatewayNews;
@@ -65,8 +65,10 @@ pub(super) struct SignallingCore {
     start: u64,
     /// Where everything goes that is addressed by a global title.
     destination: PointCode,
-    /// Whether that cannot be reached, as a gateway says.
+    /// Whether that cannot be reached, as the gateways say.
     is_cut_off: bool,
+    /// Whether one gateway carries all, while the others stand by.
+    is_override: bool,
     /// Why no messages go now, and since when.
     away: Option<(String, Instant)>,
     events: VecDeque<CoreEvent>,
@@ -90,6 +92,7 @@ impl SignallingCore {
     fn of(config: &Gsm, node: u8, start: u64) -> Self {
         let signalling = settings::signalling(config, node);
         let destination = signalling.destination;
+        let is_override = signalling.mode == TrafficMode::Override;
         let now = Instant::now();
         Self {
             network: config.name.clone(),
@@ -100,6 +103,7 @@ impl SignallingCore {
             start,
             destination,
             is_cut_off: false,
+            is_override,
             away: Some(("no signalling gateway is connected".to_owned(), now)),
             events: VecDeque::new(),
         }
@@ -201,7 +205,12 @@ impl SignallingCore {
             let mut gateways = self.gateways.iter();
             gateways.any(|one| one.shown.state() == wanted)
         };
-        if has(GatewayState::Active) || has(GatewayState::Inactive) || has(GatewayState::Down) {
+        let up = [
+            GatewayState::Active,
+            GatewayState::Standby,
+            GatewayState::Inactive,
+        ];
+        if up.into_iter().any(has) || has(GatewayState::Down) {
             BindState::Binding
         } else if has(GatewayState::Connecting) {
             BindState::Connecting
@@ -366,6 +375,7 @@ impl SignallingCore {
 
     /// Notes how the connections stand that are there.
     fn show_links(&mut self) {
+        let another_carries = self.is_override && self.point.is_active();
         for (Gateway { shown, .. }, link) in self.gateways.iter_mut().zip(self.point.links()) {
             if let Some(why) = &link.last_error
                 && shown.last_error != *why
@@ -377,6 +387,7 @@ impl SignallingCore {
                 // Its task says whether it waits or connects.
                 LinkState::Closed => continue,
                 LinkState::Down => GatewayState::Down,
+                LinkState::Inactive if another_carries => GatewayState::Standby,
                 LinkState::Inactive => GatewayState::Inactive,
                 LinkState::Active => GatewayState::Active,
             };
@@ -493,7 +504,7 @@ impl GsmInterface {
         };
         self.snapshot.gateways = map.gateways();
         let all = self.snapshot.gateways.iter();
-        let connected = all.filter(|gateway| gateway.state() >= GatewayState::Down);
+        let connected = all.filter(|gateway| gateway.state() > GatewayState::Waiting);
         let peers: Vec<&str> = connected.map(|gateway| &*gateway.address).collect();
         self.snapshot.peer = peers.join(", ");
         if self.serving.is_some() {

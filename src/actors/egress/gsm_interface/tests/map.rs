@@ -555,7 +555,7 @@ async fn a_gateway_that_is_lost_costs_nothing_while_there_is_another() {
     };
     assert_eq!(
         states(&fixture),
-        [GatewayState::Active, GatewayState::Inactive]
+        [GatewayState::Active, GatewayState::Standby]
     );
     drop(first);
     let ids = fixture.accept_to(&[NUMBER_B]).await;
