@@ -2,7 +2,7 @@
 //! back, the MAP error that a handset's MSC gets for an RP-cause.
 //!
 //! Called by the session of MAP (`smsc-map`), which finds the number, and through [`super`], which knows what each one
-//! means. The classes are those of 3GPP TS 23.040 §9.2.3.22 and table 1 of §3.3.1: temporary where it says T.
+//! means. The classes are those of table 1 in 3GPP TS 23.040 §3.3: temporary where it says T.
 //!
 //! | numbers | what the last octet is |
 //! |---|---|
@@ -138,13 +138,13 @@ impl MoMapError {
     pub const NOT_SUBSCRIBER: u8 = 6;
 
     /// The error that says an RP-cause. MO-forwardSM has these five errors only (TS 29.002 §12.2.3), of which the MSC
-    /// makes the RP-cause that the handset gets.
+    /// makes the RP-cause that the handset gets: by TS 23.040 §10.2 42, 28, 21, 69, and 38 for all others.
     pub fn of_rp(cause: u8) -> Self {
         match cause {
-            // Unassigned number; transfer rejected, unidentified, unknown: the destination is why.
-            1 | 21 | 28 | 30 => Self::DeliveryFailure(Self::INVALID_ADDRESS),
-            // Barred, rejected or not subscribed: the sender is why.
-            8 | 10 | 29 | 50 => Self::DeliveryFailure(Self::NOT_SUBSCRIBER),
+            // Unassigned number, transfer rejected, unknown subscriber: the destination is why. Handsets get 21.
+            1 | 21 | 30 => Self::DeliveryFailure(Self::INVALID_ADDRESS),
+            // Barred, unidentified, rejected or not subscribed: the sender is why. Handsets get 28.
+            8 | 10 | 28 | 29 | 50 => Self::DeliveryFailure(Self::NOT_SUBSCRIBER),
             42 | 47 => Self::DeliveryFailure(Self::CONGESTION),
             69 | 97 | 99 => Self::FacilityNotSupported,
             81 | 95 | 98 | 111 => Self::UnexpectedDataValue,

@@ -59,7 +59,7 @@ pub(super) const ROWS: &[GsmResultRow] = &[
     one(OWN | 3, "GSUP_NO_IMSI", Retry, Nothing),
     one(OWN | 4, "GSUP_UNWRITABLE", End, Nothing),
     one(OWN | 5, "GSUP_NO_CAUSE", Retry, Fails),
-    // MAP user errors: TS 29.002 §17.6.6; T and P in table 1 of TS 23.040 §3.3.1.
+    // MAP user errors: TS 29.002 §17.6.6; T and P in table 1 of TS 23.040 §3.3.
     one(USER | 1, "MAP_UNKNOWN_SUBSCRIBER", End, Works),
     one(USER | 3, "MAP_UNKNOWN_MSC", Retry, Nothing),
     // The VLR does not know it: the HLR will know where it is (TS 23.040 §3.3.2, diagnostic 9).

@@ -122,7 +122,7 @@ fn receipts_have_the_cause() {
     assert_eq!(error_code(of_gmm(0x60)), "096");
 }
 
-/// TS 29.002 §17.6.6; TS 23.040 table 1 of §3.3.1 and §3.3.2; Q.713 §3.12; Q.773 §4.2.1.
+/// TS 29.002 §17.6.6; TS 23.040 table 1 of §3.3, and §3.3.2; Q.713 §3.12; Q.773 §4.2.1.
 #[test]
 fn what_map_says_about_a_message_and_about_the_network() {
     use BreakerVerdict::{Fails, Nothing, Works};

@@ -3,7 +3,7 @@
 //! 3GPP TS 29.002 §23.2 and §23.4. The caller answers messages of handsets by [`MapSession::answer_mo`] when they are
 //! durable; all else is answered here. Invariants: only what waits for the caller is kept, and no more of it than
 //! `max_incoming`; what comes above that is refused by congestion, so that MSCs try again; a version or an operation
-//! that is not served is refused as §15.6 and Q.773 §4.2.2.6 say.
+//! that is not served is refused as §5.5 and Q.773 §4.2.2.6 say.
 
 use std::time::Instant;
 
@@ -194,8 +194,9 @@ impl<T> MapSession<T> {
             let error = Component::error(invoke.id, code, Bytes::new());
             return InvokeFate::Answered(error);
         };
-        let is_known = self.incoming.contains_key(&id) || !dialogue.waiting.is_empty();
-        let is_full = !is_known && self.incoming.len() >= self.config.max_incoming;
+        // One that waits already has its place.
+        let has_none = dialogue.waiting.is_empty();
+        let is_full = has_none && self.incoming.len() >= self.config.max_incoming;
         if is_full || dialogue.waiting.len() >= WAITING_MAX {
             let refusal = MoRefusal {
                 cause: RP_CONGESTION,

@@ -14,7 +14,7 @@ use smsc_sms::tpdu::TpduAddress;
 use smsc_tcap::{ApplicationContext, Component, DialogueId, Invoke, begin_octets};
 
 use super::answer::NodeFailure;
-use super::route::Route;
+use super::route::SubscriberRoute;
 use super::{
     Broken, DialogueOwner, FailedPart, MapEvent, MapNotSent, MapSession, MtForward, MtOutcome,
 };
@@ -36,7 +36,7 @@ pub(super) struct MtRun<T> {
     /// The one under way.
     pub(super) message: Option<MtUnderway<T>>,
     /// What the HLR has said.
-    pub(super) route: Option<Route>,
+    pub(super) route: Option<SubscriberRoute>,
     /// Which node of the route it is.
     pub(super) node: usize,
     /// The HLR has said that messages wait.
@@ -490,10 +490,7 @@ impl<T> MapSession<T> {
     }
 }
 
-fn take_or_new<T>(
-    runs: &mut AHashMap<String, MtRun<T>, impl std::hash::BuildHasher>,
-    msisdn: &str,
-) -> MtRun<T> {
+fn take_or_new<T>(runs: &mut AHashMap<String, MtRun<T>>, msisdn: &str) -> MtRun<T> {
     runs.remove(msisdn)
         .unwrap_or_else(|| MtRun::new(msisdn.to_owned()))
 }
