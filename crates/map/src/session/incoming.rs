@@ -1,0 +1,303 @@
+//! What others begin: messages of handsets, subscribers that are there again, and what nobody here can answer.
+//!
+//! 3GPP TS 29.002 §23.2 and §23.4. The caller answers messages of handsets by [`MapSession::answer_mo`] when they are
+//! durable; all else is answered here. Invariants: only what waits for the caller is kept, and no more of it than
+//! `max_incoming`; what comes above that is refused by congestion, so that MSCs try again; a version or an operation
+//! that is not served is refused as §5.5 and Q.773 §4.2.2.6 say.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use smsc_domain::gsm_result::RP_CONGESTION;
+use smsc_tcap::{AbortCause, ApplicationContext, Component, DialogueId, Invoke, RejectProblem};
+
+use super::{MapEvent, MapSession, MoInvoke, MoRefusal};
+use crate::context::{self, MapVersion, SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
+use crate::delivery_status::AlertServiceCentreArg;
+use crate::forward::{ForwardSmArg, ForwardSmResult, SmRpDa, SmRpOa};
+use crate::operation::MapOperationCode;
+use crate::parameter::MalformedMap;
+use crate::user_error::MapUserError;
+
+/// A dialogue that somebody else has begun.
+pub(super) struct IncomingDialogue {
+    version: MapVersion,
+    /// Its context; `None` in version 1.
+    context: Option<u8>,
+    /// Invokes that wait for the caller.
+    waiting: Vec<i8>,
+    /// Answers that go with the last one.
+    answers: Vec<Component>,
+}
+
+/// Most messages of one dialogue that wait at once.
+const WAITING_MAX: usize = 8;
+
+/// What becomes of an invoke.
+enum InvokeFate {
+    /// The caller answers.
+    Waits,
+    /// It is answered.
+    Answered(Component),
+    /// Nobody answers: operations without a result.
+    Done,
+}
+
+impl<T> MapSession<T> {
+    /// Answers a message of a handset: with the SMS-SUBMIT-REPORT that accepts it, if there is one, or by a refusal.
+    /// One whose dialogue is gone meanwhile is not answered any more.
+    pub fn answer_mo(&mut self, invoke: MoInvoke, result: Result<Option<Bytes>, MoRefusal>) {
+        let Some(dialogue) = self.incoming.get_mut(&invoke.dialogue) else {
+            return;
+        };
+        let Some(at) = (dialogue.waiting.iter()).position(|id| *id == invoke.invoke) else {
+            return;
+        };
+        dialogue.waiting.swap_remove(at);
+        let answer = mo_answer(invoke.invoke, dialogue.version, result);
+        dialogue.answers.push(answer);
+        if dialogue.waiting.is_empty() {
+            let answers = std::mem::take(&mut dialogue.answers);
+            self.incoming.remove(&invoke.dialogue);
+            self.tcap.end(invoke.dialogue, answers);
+        }
+    }
+
+    /// Somebody begins a dialogue.
+    pub(super) fn on_begun(
+        &mut self,
+        id: DialogueId,
+        context: Option<ApplicationContext>,
+        components: Vec<Component>,
+        now: Instant,
+    ) {
+        let version = match version_of(context) {
+            Ok(version) => version,
+            Err(alternative) => {
+                let cause = AbortCause::ContextNotSupported { alternative };
+                return self.tcap.abort(id, cause);
+            }
+        };
+        let dialogue = IncomingDialogue {
+            version,
+            context: context.map(|context| context.context),
+            waiting: Vec::new(),
+            answers: Vec::new(),
+        };
+        if components.is_empty() {
+            // What is to be answered comes when the dialogue is accepted. In version 1 there is nothing to accept.
+            let is_full = self.incoming.len() >= self.config.max_incoming;
+            if context.is_none() || is_full || self.tcap.proceed(id, Vec::new(), now).is_err() {
+                return self.tcap.abort(id, AbortCause::User);
+            }
+            self.incoming.insert(id, dialogue);
+            return;
+        }
+        self.on_invokes(id, dialogue, components, false, now);
+    }
+
+    /// Somebody goes on in a dialogue, or ends it.
+    pub(super) fn on_incoming(
+        &mut self,
+        id: DialogueId,
+        components: Vec<Component>,
+        is_end: bool,
+        now: Instant,
+    ) {
+        if let Some(dialogue) = self.incoming.remove(&id) {
+            self.on_invokes(id, dialogue, components, is_end, now);
+        }
+    }
+
+    fn on_invokes(
+        &mut self,
+        id: DialogueId,
+        mut dialogue: IncomingDialogue,
+        components: Vec<Component>,
+        is_end: bool,
+        now: Instant,
+    ) {
+        let mut has_unreadable = false;
+        for component in components {
+            match component {
+                Component::Invoke(invoke) => {
+                    match self.on_invoke(id, &dialogue, &invoke, is_end, now) {
+                        InvokeFate::Waits => dialogue.waiting.push(invoke.id),
+                        InvokeFate::Answered(answer) => dialogue.answers.push(answer),
+                        InvokeFate::Done => {}
+                    }
+                }
+                // Its reject goes with what is sent next.
+                Component::Unreadable { .. } => has_unreadable = true,
+                Component::Result { .. } | Component::Error { .. } | Component::Reject { .. } => {}
+            }
+        }
+        if is_end {
+            // Nobody waits for anything.
+            return;
+        }
+        if !dialogue.waiting.is_empty() {
+            self.incoming.insert(id, dialogue);
+        } else if dialogue.answers.is_empty()
+            && !has_unreadable
+            && dialogue.version == MapVersion::V1
+        {
+            // alertServiceCentreWithoutResult has a prearranged end.
+            self.tcap.abandon(id);
+        } else {
+            self.tcap.end(id, dialogue.answers);
+        }
+    }
+
+    fn on_invoke(
+        &mut self,
+        id: DialogueId,
+        dialogue: &IncomingDialogue,
+        invoke: &Invoke,
+        is_end: bool,
+        now: Instant,
+    ) -> InvokeFate {
+        let operation = MapOperationCode(invoke.operation);
+        match (operation, dialogue.context) {
+            (MapOperationCode::FORWARD_SM, None | Some(SHORT_MSG_MO_RELAY)) if !is_end => {
+                self.on_mo(id, dialogue, invoke)
+            }
+            (MapOperationCode::ALERT_SERVICE_CENTRE, None | Some(SHORT_MSG_ALERT))
+            | (MapOperationCode::ALERT_WITHOUT_RESULT, None) => {
+                let is_answered = operation == MapOperationCode::ALERT_SERVICE_CENTRE;
+                self.on_alert(invoke, is_answered, now)
+            }
+            _ => InvokeFate::Answered(reject(invoke, RejectProblem::UNRECOGNIZED_OPERATION)),
+        }
+    }
+
+    /// A message of a handset.
+    fn on_mo(
+        &mut self,
+        id: DialogueId,
+        dialogue: &IncomingDialogue,
+        invoke: &Invoke,
+    ) -> InvokeFate {
+        let argument = match ForwardSmArg::decode(&invoke.parameter) {
+            Ok(argument) => argument,
+            Err(malformed) => {
+                self.malformed(MapOperationCode::FORWARD_SM, &malformed);
+                return InvokeFate::Answered(unreadable(invoke, &malformed));
+            }
+        };
+        let SmRpDa::ServiceCentre(smsc) = argument.destination else {
+            // To a handset: versions 1 and 2 have one operation for both directions.
+            let code = match argument.destination {
+                SmRpDa::Absent => MapUserError::UNEXPECTED_DATA_VALUE,
+                _ => MapUserError::FACILITY_NOT_SUPPORTED,
+            };
+            let error = Component::error(invoke.id, code, Bytes::new());
+            return InvokeFate::Answered(error);
+        };
+        // One that waits already has its place.
+        let has_none = dialogue.waiting.is_empty();
+        let is_full = has_none && self.incoming.len() >= self.config.max_incoming;
+        if is_full || dialogue.waiting.len() >= WAITING_MAX {
+            let refusal = MoRefusal {
+                cause: RP_CONGESTION,
+                report: None,
+            };
+            return InvokeFate::Answered(mo_answer(invoke.id, dialogue.version, Err(refusal)));
+        }
+        let msisdn = match argument.originator {
+            SmRpOa::Msisdn(number) => Some(number.text),
+            SmRpOa::ServiceCentre(_) | SmRpOa::Absent => None,
+        };
+        self.events.push_back(MapEvent::MoForward {
+            invoke: MoInvoke {
+                dialogue: id,
+                invoke: invoke.id,
+                version: dialogue.version,
+            },
+            msisdn,
+            imsi: argument.imsi,
+            smsc: smsc.text,
+            tpdu: argument.tpdu,
+        });
+        InvokeFate::Waits
+    }
+
+    /// A subscriber is there again.
+    fn on_alert(&mut self, invoke: &Invoke, is_answered: bool, now: Instant) -> InvokeFate {
+        match AlertServiceCentreArg::decode(&invoke.parameter) {
+            Ok(argument) => {
+                let msisdn = argument.msisdn.text;
+                self.routes.forget(&msisdn);
+                self.note_alert(&msisdn, now);
+                self.events.push_back(MapEvent::SubscriberReady { msisdn });
+                if is_answered {
+                    let result = Component::result(invoke.id, invoke.operation, Bytes::new());
+                    return InvokeFate::Answered(result);
+                }
+            }
+            Err(malformed) => {
+                self.malformed(MapOperationCode(invoke.operation), &malformed);
+                if is_answered {
+                    return InvokeFate::Answered(unreadable(invoke, &malformed));
+                }
+            }
+        }
+        InvokeFate::Done
+    }
+}
+
+/// The version of a dialogue that somebody begins.
+///
+/// # Errors
+/// We do not answer it; perhaps another version of its context.
+fn version_of(
+    context: Option<ApplicationContext>,
+) -> Result<MapVersion, Option<ApplicationContext>> {
+    let Some(ApplicationContext { context, version }) = context else {
+        return Ok(MapVersion::V1);
+    };
+    let latest = context::served(context).ok_or(None)?;
+    // Version 1 has no dialogue portion: one with its number is none.
+    let asked = MapVersion::of(version).filter(|asked| (MapVersion::V2..=latest).contains(asked));
+    asked.ok_or_else(|| latest.context(context))
+}
+
+fn reject(invoke: &Invoke, problem: RejectProblem) -> Component {
+    Component::Reject {
+        id: Some(invoke.id),
+        problem,
+    }
+}
+
+/// The answer to an invoke whose parameter cannot be read.
+fn unreadable(invoke: &Invoke, malformed: &MalformedMap) -> Component {
+    match malformed {
+        MalformedMap::Missing(_) => {
+            Component::error(invoke.id, MapUserError::DATA_MISSING, Bytes::new())
+        }
+        MalformedMap::Field(_) => {
+            Component::error(invoke.id, MapUserError::UNEXPECTED_DATA_VALUE, Bytes::new())
+        }
+        MalformedMap::Ber(_) => reject(invoke, RejectProblem::MISTYPED_INVOKE_PARAMETER),
+    }
+}
+
+/// The answer to a message of a handset.
+fn mo_answer(id: i8, version: MapVersion, result: Result<Option<Bytes>, MoRefusal>) -> Component {
+    match result {
+        Ok(report) => {
+            // One that cannot be written is left out: the message is accepted.
+            let result = ForwardSmResult { tpdu: report }.encode(version);
+            let parameter = result.unwrap_or_default();
+            Component::result(id, MapOperationCode::FORWARD_SM.0, parameter)
+        }
+        Err(MoRefusal { cause, report }) => {
+            let error = MapUserError::of_refusal(cause, report);
+            let parameter = error.encode(version).unwrap_or_else(|_| {
+                let error = MapUserError::of_refusal(cause, None);
+                error.encode(version).unwrap_or_default()
+            });
+            Component::error(id, error.code(), parameter)
+        }
+    }
+}

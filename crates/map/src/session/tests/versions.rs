@@ -1,0 +1,102 @@
+//! Each version with HLRs and nodes that know no later one, and how it is found. TS 29.002 §5.5.
+
+use smsc_domain::gsm_result::map;
+
+use super::*;
+use crate::context::SHORT_MSG_MT_RELAY;
+
+/// The versions in which dialogues of a context were begun.
+fn tried(country: &Country, context: u8) -> Vec<u8> {
+    let hlr = context == SHORT_MSG_GATEWAY;
+    let begun = country.network.begun.iter();
+    let of_context = begun.filter(|(to, ..)| (to != MSC && to != SGSN) == hlr);
+    of_context
+        .map(|(_, context, _)| context.map_or(1, |context| context.version))
+        .collect()
+}
+
+#[test]
+fn a_peer_is_asked_in_earlier_versions_and_that_is_remembered() {
+    for (version, offers, versions) in [
+        (3, false, vec![3]),
+        (2, false, vec![3, 2]),
+        (2, true, vec![3, 2]),
+        (1, false, vec![3, 1]),
+    ] {
+        let mut country = Country::new();
+        country.network.hlr_version = version;
+        country.network.node_version = version;
+        country.network.offers = offers;
+        assert_eq!(country.outcome_of(PHONE), delivered(), "{version}");
+        assert_eq!(tried(&country, SHORT_MSG_GATEWAY), versions);
+        assert_eq!(tried(&country, SHORT_MSG_MT_RELAY), versions);
+        // A number of the same HLR, at the same node.
+        country.network.begun.clear();
+        assert_eq!(country.outcome_of(OTHER), delivered(), "{version}");
+        assert_eq!(tried(&country, SHORT_MSG_GATEWAY), [version]);
+        assert_eq!(tried(&country, SHORT_MSG_MT_RELAY), [version]);
+        // It may be a later one some day.
+        country.network.begun.clear();
+        country.wait(Duration::from_secs(24 * 3600));
+        assert_eq!(country.outcome_of(PHONE), delivered(), "{version}");
+        assert_eq!(tried(&country, SHORT_MSG_GATEWAY), versions);
+        assert_eq!(
+            country.session.versions.len(),
+            if version == 3 { 0 } else { 2 }
+        );
+    }
+}
+
+#[test]
+fn each_version_says_what_it_can() {
+    for version in [1, 2, 3] {
+        let mut country = Country::new();
+        country.network.hlr_version = version;
+        country.network.node_version = version;
+        country.network.replies(MSC, [NodeReply::Fails(failure(0))]);
+        country.send(message(PHONE, true), 1);
+        let status = map::of_delivery_failure(Some(0));
+        let expected = failed(status, FailedPart::Forward, false);
+        assert_eq!(country.outcomes(), [(1, expected)], "{version}");
+        assert_eq!(country.network.asked[0].gprs_support, version == 3);
+        assert_eq!(country.network.forwarded[0].1.more, version > 1);
+        let reported = &country.network.reported[0];
+        assert_eq!(reported.outcome.is_some(), version > 1);
+        assert_eq!(reported.gprs_support, version == 3);
+    }
+}
+
+#[test]
+fn our_own_version_may_be_an_earlier_one() {
+    let mut country = Country::with(|config| config.latest = MapVersion::V2);
+    assert_eq!(country.outcome_of(PHONE), delivered());
+    assert_eq!(tried(&country, SHORT_MSG_GATEWAY), [2]);
+    assert_eq!(tried(&country, SHORT_MSG_MT_RELAY), [2]);
+}
+
+#[test]
+fn a_node_that_does_not_know_the_operation_gets_an_earlier_one() {
+    let mut country = Country::new();
+    country.network.replies(MSC, [NodeReply::Rejects]);
+    assert_eq!(country.outcome_of(PHONE), delivered());
+    assert_eq!(tried(&country, SHORT_MSG_MT_RELAY), [3, 2]);
+    let rejects = [NodeReply::Rejects, NodeReply::Rejects, NodeReply::Rejects];
+    country.network.replies(MSC, rejects);
+    country.wait(Duration::from_secs(24 * 3600));
+    let expected = failed(map::MAP_REJECTED, FailedPart::Forward, false);
+    assert_eq!(country.outcome_of(PHONE), expected);
+}
+
+#[test]
+fn a_peer_without_any_version_fails() {
+    let mut country = Country::new();
+    country.network.hlr_version = 0;
+    // It refuses every context, and answers nothing without one.
+    country.network.offers = false;
+    country.network.hlr_is_silent = true;
+    country.send(message(PHONE, false), 1);
+    assert_eq!(tried(&country, SHORT_MSG_GATEWAY), [3, 2, 1]);
+    country.wait(Duration::from_secs(30));
+    let silent = failed(map::MAP_NO_ANSWER_OF_HLR, FailedPart::Routing, false);
+    assert_eq!(country.outcomes(), [(1, silent)]);
+}
