@@ -21,7 +21,7 @@
 //! | [`m3ua`] | messages of M3UA ↔ octets |
 //! | [`sccp`] | connectionless messages of SCCP ↔ octets |
 //! | [`address`], [`global_title`], [`point_code`] | who writes to whom |
-//! | [`segments`], `reassembly` | data ↔ as many messages as it needs |
+//! | [`segments`], [`reassembly`] | data ↔ as many messages as it needs |
 //! | `asp` | one link: up, registered, active, beating |
 //! | `destinations` | what gateways say about whom they reach |
 //! | [`signalling_point`] | all of it |
@@ -37,7 +37,7 @@ pub mod global_title;
 pub mod m3ua;
 mod output;
 pub mod point_code;
-mod reassembly;
+pub mod reassembly;
 pub mod sccp;
 pub mod segments;
 pub mod signalling_point;
