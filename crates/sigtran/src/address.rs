@@ -108,15 +108,21 @@ impl SccpAddress {
         self.global_title.as_ref().map(|title| &title.digits[..])
     }
 
+    /// Whether it says nothing: a calling party that does not tell itself is one octet of zeros (§3.5).
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        let is_empty = self.point_code.is_none() && self.global_title.is_none();
+        is_empty && self.ssn == ssn::NONE && self.routing == SccpRouting::GlobalTitle
+    }
+
     /// Its octets, without their length.
     ///
     /// # Errors
     /// What cannot be written.
     pub fn encode(&self) -> Result<Vec<u8>, SccpAddressProblem> {
         let is_by_title = self.routing == SccpRouting::GlobalTitle;
-        // A party that is not known is one octet (§3.5); only there a title may lack.
-        let is_unknown =
-            (self.ssn, self.point_code, &self.global_title) == (ssn::NONE, None, &None);
+        // Only there a title may lack.
+        let is_unknown = self.is_unknown();
         if is_by_title && self.global_title.is_none() && !is_unknown {
             return Err(SccpAddressProblem::NoTitle);
         }
@@ -174,7 +180,10 @@ impl SccpAddress {
             let form = GlobalTitleForm::of_indicator(form).ok_or(SccpAddressProblem::Form(form))?;
             Some(GlobalTitle::read(form, rest)?)
         };
-        let routing = if indicator & BY_SSN == 0 {
+        // Some say that a title routes which is not there.
+        let is_unknown = point_code.is_none() && ssn == ssn::NONE;
+        let is_by_title = indicator & BY_SSN == 0 && (global_title.is_some() || is_unknown);
+        let routing = if is_by_title {
             SccpRouting::GlobalTitle
         } else {
             SccpRouting::Ssn
@@ -222,4 +231,4 @@ impl fmt::Debug for SccpAddress {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -42,15 +42,15 @@ pub mod sccp;
 pub mod segments;
 pub mod signalling_point;
 
+pub use self::m3ua::{M3uaFraming, M3uaKind, M3uaMessage, M3uaParameter, ProtocolData, next_m3ua};
+pub use self::sccp::{SccpForm, SccpMessage, SccpPurpose};
 pub use address::{SccpAddress, SccpAddressProblem, SccpRouting};
 pub use config::{SignallingConfig, TrafficMode};
 pub use global_title::{GlobalTitle, GlobalTitleForm};
-pub use m3ua::{M3uaFraming, M3uaKind, M3uaMessage, M3uaParameter, ProtocolData, next_m3ua};
 pub use output::{
     LinkState, LinkView, M3uaTransmit, SignallingEvent, SignallingUnavailable, Unitdata,
 };
 pub use point_code::{NoPointCode, PointCode};
-pub use sccp::{SccpForm, SccpMessage, SccpPurpose};
 pub use segments::UnitdataRequest;
 pub use signalling_point::SignallingPoint;
 

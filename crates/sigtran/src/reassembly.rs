@@ -20,12 +20,15 @@ pub const DATA_MAX: usize = 3_952;
 /// Whose segments belong together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReassemblyKey {
+    /// Whence it comes: the OPC.
     pub originating: PointCode,
+    /// Whose it is.
     pub calling: SccpAddress,
+    /// Which of theirs.
     pub reference: u32,
 }
 
-/// What a segment brings.
+/// Why a segment is of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReassemblyFault {
     /// One whose message did not begin, or was given up.
@@ -62,6 +65,8 @@ struct BegunReassembly {
 // === impl ReassemblyFault ===
 
 impl ReassemblyFault {
+    /// In words.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::NotBegun => "a segment of a message that did not begin",
@@ -75,6 +80,7 @@ impl ReassemblyFault {
 
 impl Reassemblies {
     /// At most `most` at a time, each for `timeout`.
+    #[must_use]
     pub fn new(most: usize, timeout: Duration) -> Self {
         Self {
             most: most.max(1),
@@ -106,7 +112,7 @@ impl Reassemblies {
                 .begin(key, segmentation.remaining, data, now)
                 .map(|()| None);
         }
-        self.go_on(key, segmentation.remaining, data)
+        self.go_on(&key, segmentation.remaining, data)
     }
 
     /// Gives up what takes too long; how many there were.
@@ -126,8 +132,15 @@ impl Reassemblies {
     }
 
     /// How many there are.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.begun.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.begun.is_empty()
     }
 
     fn begin(
@@ -162,11 +175,11 @@ impl Reassemblies {
 
     fn go_on(
         &mut self,
-        key: ReassemblyKey,
+        key: &ReassemblyKey,
         remaining: u8,
         data: &Bytes,
     ) -> Result<Option<Bytes>, ReassemblyFault> {
-        let begun = self.begun.get_mut(&key).ok_or(ReassemblyFault::NotBegun)?;
+        let begun = self.begun.get_mut(key).ok_or(ReassemblyFault::NotBegun)?;
         let fault = if begun.remaining != remaining + 1 {
             Some(ReassemblyFault::OutOfOrder)
         } else if begun.data.len() + data.len() > begun.most {
@@ -175,7 +188,7 @@ impl Reassemblies {
             None
         };
         if let Some(fault) = fault {
-            self.remove(&key);
+            self.remove(key);
             return Err(fault);
         }
         begun.data.extend_from_slice(data);
@@ -183,7 +196,7 @@ impl Reassemblies {
         if remaining > 0 {
             return Ok(None);
         }
-        Ok(self.remove(&key).map(|begun| begun.data.into()))
+        Ok(self.remove(key).map(|begun| begun.data.into()))
     }
 
     fn remove(&mut self, key: &ReassemblyKey) -> Option<BegunReassembly> {

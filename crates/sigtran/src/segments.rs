@@ -47,8 +47,9 @@ pub fn messages(
     most: usize,
     reference: u32,
 ) -> Result<Vec<SccpMessage>, SccpWriteError> {
+    let most = most.clamp(1, SEGMENT_MAX);
     let parties = request.called.encode()?.len() + request.calling.encode()?.len();
-    let room = |frame: usize| MESSAGE_MAX.saturating_sub(frame + parties).min(most).max(1);
+    let room = |frame: usize| MESSAGE_MAX.saturating_sub(frame + parties).clamp(1, most);
     let octets = request.data.len();
     let whole = SccpMessage {
         form: SccpForm::Short,

@@ -284,8 +284,9 @@ impl SignallingPoint {
         }
         if is_active {
             let links = &self.links;
-            let reaches =
-                |asp: &AspLink, point| asp.is_active() && asp.states().is_available(point);
+            let reaches = |asp: &AspLink, point: PointCode| {
+                asp.is_active() && asp.states().is_available(point)
+            };
             let is_available = |point| links.iter().any(|asp| reaches(asp, point));
             for (point, is_available) in self.written.update(is_available) {
                 self.out.events.push_back(if is_available {
@@ -316,18 +317,25 @@ impl SignallingPoint {
         }
     }
 
-    /// The link that carries all: the one that does, while it does; else the first that could. None when
-    /// another process took over: to take it back would go on for ever.
+    /// The link that carries all: the one that does, while it reaches our destination; else the first that
+    /// could. None when another process took over: to take it back would go on for ever.
     fn choose_carrier(&mut self) {
-        let is_carrying = |number: &usize| self.links[*number].is_carrying();
-        self.carrier = self.carrier.filter(is_carrying);
+        let links = &self.links;
+        let destination = self.config.destination;
+        let reaches = |number: &usize| links[*number].states().is_available(destination);
+        let carrier = self.carrier.filter(|number| links[*number].is_carrying());
+        let standing_by = || (0..links.len()).filter(|number| links[*number].is_standing_by());
+        let better = standing_by().find(reaches);
+        let is_taken = carrier.is_none() && links.iter().any(AspLink::is_overridden);
+        self.carrier = match carrier {
+            Some(number) if reaches(&number) => Some(number),
+            Some(number) => better.or(Some(number)),
+            None if is_taken => None,
+            None => better.or_else(|| standing_by().next()),
+        };
         if self.carrier.is_some() {
             // If one of ours was overridden, then by this one.
             self.links.iter_mut().for_each(AspLink::forget_override);
-            return;
-        }
-        if !self.links.iter().any(AspLink::is_overridden) {
-            self.carrier = self.links.iter().position(AspLink::is_standing_by);
         }
     }
 

@@ -17,6 +17,7 @@ use crate::output::SignallingOutput;
 const AFFECTED_MAX: usize = 1_024;
 /// Registration statuses (§3.6.2).
 const REGISTERED: u32 = 0;
+const INVALID_KEY: u32 = 4;
 const UNSUPPORTED_KEY: u32 = 9;
 const ALREADY_REGISTERED: u32 = 12;
 /// Congestion where a network has no levels (§3.4.4).
@@ -39,7 +40,7 @@ impl AspLink {
             Ok(message) => message,
             Err(malformed) => {
                 // A complaint about a complaint would go on for ever.
-                let is_complaint = octets.get(2..4) == Some(&[0, 0]);
+                let is_complaint = octets.get(2..4).is_some_and(|kind| kind == [0, 0]);
                 let answer = (!is_complaint).then_some((M3uaErrorCode::PROTOCOL_ERROR, octets));
                 self.fault(&malformed.to_string(), answer, now, out);
                 return None;
@@ -58,10 +59,9 @@ impl AspLink {
                 out.manage(self.number, &answer);
             }
             M3uaKind::BEAT_ACK => {
-                let data = message
-                    .parameter(tag::HEARTBEAT)
-                    .map(|data| &data.value[..]);
-                if data == Some(&self.beats.number.to_be_bytes()) {
+                let number = self.beats.number.to_be_bytes();
+                let data = message.parameter(tag::HEARTBEAT);
+                if data.is_some_and(|data| data.value[..] == number) {
                     self.beats.is_awaited = false;
                 }
             }
@@ -195,7 +195,7 @@ impl AspLink {
         let ours = results
             .filter_map(|result| result.as_group().ok())
             .find_map(|parameters| {
-                let number = |tag| {
+                let number = |tag: u16| {
                     let parameter = parameters.iter().find(|parameter| parameter.tag == tag);
                     parameter.and_then(|parameter| parameter.as_numbers().next())
                 };
@@ -212,7 +212,7 @@ impl AspLink {
             Some((Some(ALREADY_REGISTERED), Some(context))) if context != 0 => {
                 self.registered(context);
             }
-            Some((Some(UNSUPPORTED_KEY), _)) if !self.is_key_plain => {
+            Some((Some(UNSUPPORTED_KEY | INVALID_KEY), _)) if !self.is_key_plain => {
                 self.is_key_plain = true;
                 self.ask(AspPhase::Registering, config, now, out);
             }

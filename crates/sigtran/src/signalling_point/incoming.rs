@@ -39,7 +39,7 @@ impl SignallingPoint {
                         message.called, message.calling
                     );
                     self.fault(link, &why, now);
-                    if return_on_error {
+                    if return_on_error && !message.calling.is_unknown() {
                         self.give_back(link, message, data, cause::UNEQUIPPED_USER);
                     }
                     return;
