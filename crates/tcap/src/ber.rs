@@ -2,7 +2,7 @@
 //! integers, and a writer of the definite form.
 //!
 //! Called by the readers of this crate, and by whoever reads the parameters of operations. X.690 §8.1;
-//! Q.773 §4.1.2 allows both forms of length. Nothing recurses into what it reads except
+//! Q.773 §4.1 allows both forms of length. Nothing recurses into what it reads except
 //! [`definite`], to a depth that [`DEEPEST`] bounds; every element lies within the octets it was read from.
 
 /// How deep elements of indefinite length may be nested. SMS operations need fewer than twelve levels.

@@ -1,5 +1,5 @@
 //! Components: operations that are invoked, their results and errors, and rejects of what cannot be taken.
-//! Q.773 §4.2.2; what is wrong with one that cannot be read is said by the problem codes of Q.773 §4.2.2.6.
+//! Q.773 §3.1, tables 18 to 25; what is wrong with one that cannot be read is said by the problem codes of Q.772 §3.7.
 //!
 //! Operations and errors have local codes of one octet, as all of MAP's for short messages. Parameters pass as
 //! they are, but for their lengths, which a reader gets in definite form.
@@ -86,7 +86,7 @@ pub enum ComponentKind {
     Reject,
 }
 
-/// What is wrong with a rejected component: a class and a code. Q.773 §4.2.2.6, Q.772 §3.7
+/// What is wrong with a rejected component: a class and a code. Q.772 §3.7, Q.773 table 25
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RejectProblem {
     /// 0 unrecognized, 1 mistyped, 2 badly structured component.
@@ -395,4 +395,4 @@ fn read_parameter(fields: &BerElements<'_>) -> Result<Bytes, RejectProblem> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

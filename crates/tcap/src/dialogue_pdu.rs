@@ -1,5 +1,5 @@
 //! The dialogue portion: AARQ, AARE and ABRT, by which both ends agree on an application context.
-//! Q.773 §4.2.3; Q.774 §3.2.1.
+//! Q.773 §3.2; Q.774 §3.2.1, §3.2.3.
 //!
 //! ```text
 //! 6B [28 EXTERNAL [06 dialogue-as 0.0.17.773.1.1.1] [A0 [60 AARQ | 61 AARE | 64 ABRT]]]
@@ -35,7 +35,7 @@ const MAP_REFUSE: u32 = 0xA3;
 /// version1 as a BIT STRING: seven bits are not used.
 const VERSION_1: [u8; 2] = [0x07, 0x80];
 
-/// Why the diagnostic of an AARE says what it says. Q.773 §4.2.3.2
+/// Why the diagnostic of an AARE says what it says. Q.773 §3.2
 pub(crate) mod diagnostic {
     /// no-reason-given, by the user.
     pub(crate) const NO_REASON: u8 = 1;
@@ -183,7 +183,10 @@ impl DialoguePdu {
                 }
             }
             AARE => {
-                read_version(&mut fields)?;
+                // Q.774 §3.2.3: another version is none in an answer.
+                if !read_version(&mut fields)? {
+                    return Err(MalformedDialogue);
+                }
                 Self::Response {
                     context: read_name(&mut fields)?,
                     outcome: AssociateOutcome::read(&mut fields)?,

@@ -83,6 +83,22 @@ pub struct TcapDialogues {
     counts: TcapCounts,
 }
 
+// === impl TcapConfig ===
+
+impl Default for TcapConfig {
+    /// What a node of a few hundred messages a second needs. A network may have few MSCs, so one peer gets a
+    /// large part.
+    fn default() -> Self {
+        Self {
+            max_dialogues: 10_000,
+            max_incoming: 10_000,
+            max_incoming_of_peer: 2_500,
+            idle_timeout: Duration::from_secs(60),
+            incoming_idle_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
 // === impl TcapDialogues ===
 
 impl TcapDialogues {

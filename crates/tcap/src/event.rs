@@ -1,4 +1,4 @@
-//! What a table of dialogues tells its user, and how the user ends a dialogue early. Q.771 §3.1.2
+//! What a table of dialogues tells its user, and how the user ends a dialogue early. Q.771 §3.1
 
 use bytes::Bytes;
 use smsc_sigtran::SccpAddress;

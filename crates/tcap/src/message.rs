@@ -1,4 +1,4 @@
-//! Messages: Begin, Continue, End and Abort, with their transaction ids. Q.773 §4.2.1
+//! Messages: Begin, Continue, End and Abort, with their transaction ids. Q.773 §3.1, tables 8 to 12
 //!
 //! [`TcapMessage::decode`] takes a message only if its transaction and dialogue portions are those of Q.773 to the
 //! last octet; otherwise [`UnreadableMessage`] says what Q.774 §3.3.4 needs for the answer. Components that
@@ -69,7 +69,7 @@ pub enum AbortReason {
     User(Option<DialoguePdu>),
 }
 
-/// Why a provider aborts. Q.773 §4.2.1.5; the two that come from a dialogue portion are of Q.771 §3.1.2.2.2.2
+/// Why a provider aborts. Q.772 §2.3, Q.773 table 12; those that come from a dialogue portion are of Q.771.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PAbortCause {
     /// 0

@@ -1,4 +1,4 @@
-//! What SCCP brings: messages of dialogues, of strangers, and our own ones that came back. Q.774 §3.3
+//! What SCCP brings: messages of dialogues, of strangers, and our own ones that came back. Q.774 §3.3.4
 //!
 //! What cannot be read is treated as Table 7 of Q.774 says: the sender of a Begin or a Continue gets an Abort, if its
 //! transaction id can be found; a dialogue that the message belongs to is over; nobody else hears anything.
@@ -286,7 +286,7 @@ impl TcapDialogues {
     }
 }
 
-/// The context that a Begin offers, or what refuses it. Q.774 §3.2.1.1
+/// The context that a Begin offers, or what refuses it. Q.774 §3.2.3
 fn offered_context(
     dialogue: Option<DialoguePdu>,
 ) -> Result<Option<ApplicationContext>, DialoguePdu> {
