@@ -16,7 +16,7 @@ use super::gateway::M3uaGateway;
 use super::mobile::MobileDialogue;
 use super::phones::MapPhone;
 use super::served::ServedDialogue;
-use crate::handsets::Handsets;
+use crate::handsets::SimulatedHandsets;
 use crate::table::TimedTable;
 use smsc_map::ReportDeliveryStatusArg;
 use smsc_sigtran::address::ssn;
@@ -79,7 +79,7 @@ pub(super) struct DueAnswer {
 /// Nodes and handsets together, while something happens.
 pub(super) struct MapWork<'a> {
     pub(super) nodes: &'a mut MapNodes,
-    pub(super) handsets: &'a Handsets<MapPhone>,
+    pub(super) handsets: &'a SimulatedHandsets<MapPhone>,
     pub(super) now: Instant,
 }
 

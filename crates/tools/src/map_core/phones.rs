@@ -13,7 +13,7 @@ use super::MapCoreOptions;
 use super::gateway::LinkOrder;
 use super::mobile::MobileSubmit;
 use super::nodes::{MapNodes, MapWork};
-use crate::handsets::{self, Arrived, Handsets};
+use crate::handsets::{self, Arrived, SimulatedHandsets};
 use crate::network::SimulatedNetwork;
 use crate::simulator::MoOptions;
 use crate::simulator::journal::Journal;
@@ -58,7 +58,7 @@ pub enum MapMood {
 /// The subscribers and nodes of one network.
 #[derive(Debug)]
 pub struct MapPhones {
-    handsets: Handsets<MapPhone>,
+    handsets: SimulatedHandsets<MapPhone>,
     inner: Mutex<MapNodes>,
 }
 
@@ -105,7 +105,7 @@ impl MapPhone {
 impl MapPhones {
     pub(super) fn new(options: MapCoreOptions, journal: Option<Journal>) -> Self {
         Self {
-            handsets: Handsets::new(options.core.clone(), journal),
+            handsets: SimulatedHandsets::new(options.core.clone(), journal),
             inner: Mutex::new(MapNodes::new(options)),
         }
     }
