@@ -104,6 +104,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "gateway",
             "gsm_core",
             "load",
+            "map_core",
             "archive",
             "convert",
             "app",

@@ -143,6 +143,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "smsc simulate --listen 127.0.0.1:2776 --profile slow",
             "smsc simulate --throttle-percent 20 --receipts mixed --verbose",
             "smsc simulate --protocol gsup --mo 1 --mo-to 12345",
+            "smsc simulate --protocol map --listen 127.0.0.1:2905 --latency 100ms",
         ],
     ),
     (

@@ -29,7 +29,7 @@ pub enum SctpNotification {
     },
     /// SCTP_SHUTDOWN_EVENT (§6.1.5): the peer takes nothing more; what it has sent before still comes.
     PeerShutsDown,
-    /// Another one, by its type.
+    /// One that we did not ask for, by its type.
     Other(u16),
 }
 

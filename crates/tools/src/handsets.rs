@@ -1,7 +1,7 @@
 //! The handsets of a simulated network: what each is told to do, what it has got, and what it sends by itself.
 //!
 //! Shared by the cores that speak GSUP and MAP, which say what an order means in their protocol. Invariants: what a handset
-//! has taken is in [`Handsets::delivered`] and in the journal; a handset has one message under way, and if another comes
+//! has taken is in [`SimulatedHandsets::delivered`] and in the journal; a handset has one message under way, and if another comes
 //! meanwhile, that is counted, because a real network could not tell their answers apart.
 
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ pub(crate) enum HandsetOrder<M> {
 
 /// All handsets; `M` is what one can be told.
 #[derive(Debug)]
-pub(crate) struct Handsets<M> {
+pub(crate) struct SimulatedHandsets<M> {
     options: GsmCoreOptions,
     journal: Option<Journal>,
     inner: Mutex<HandsetsState<M>>,
@@ -66,7 +66,7 @@ pub(crate) struct Handsets<M> {
 struct HandsetsState<M> {
     moods: Moods,
     told: HashMap<String, M>,
-    /// Handsets with a message under way.
+    /// SimulatedHandsets with a message under way.
     busy: HashMap<String, u32>,
     overlaps: usize,
     arrived: Vec<Arrived>,
@@ -79,9 +79,9 @@ struct HandsetsState<M> {
     submitted: u64,
 }
 
-// === impl Handsets ===
+// === impl SimulatedHandsets ===
 
-impl<M: Copy> Handsets<M> {
+impl<M: Copy> SimulatedHandsets<M> {
     pub(crate) fn new(options: GsmCoreOptions, journal: Option<Journal>) -> Self {
         let state = HandsetsState {
             moods: Moods::new(&options.like),

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::GsmCoreOptions;
 use super::connection::ConnectionOrder;
 use super::routes::{CoreRoutes, Namesakes};
-use crate::handsets::{self, Arrived, HandsetOrder, Handsets};
+use crate::handsets::{self, Arrived, HandsetOrder, SimulatedHandsets};
 use crate::network::SimulatedNetwork;
 use crate::simulator::MoOptions;
 use crate::simulator::journal::Journal;
@@ -45,7 +45,7 @@ pub enum Phone {
 /// The phones of one core.
 #[derive(Debug)]
 pub struct Phones {
-    handsets: Handsets<Phone>,
+    handsets: SimulatedHandsets<Phone>,
     inner: Mutex<PhonesState>,
 }
 
@@ -61,7 +61,7 @@ struct PhonesState {
 impl Phones {
     pub(super) fn new(options: GsmCoreOptions, journal: Option<Journal>) -> Self {
         Self {
-            handsets: Handsets::new(options, journal),
+            handsets: SimulatedHandsets::new(options, journal),
             inner: Mutex::default(),
         }
     }
