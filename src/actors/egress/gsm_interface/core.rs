@@ -45,13 +45,20 @@ pub(super) enum MtResult {
     /// The handset has it.
     Arrived,
     /// It does not, with this status (`domain::gsm_result`).
-    Refused {
-        status: u32,
-        /// It says the same of whatever follows for the subscriber: nobody knows where that is.
-        is_of_run: bool,
-    },
+    Refused { status: u32, scope: FailureScope },
     /// Nobody knows whether it has it; the status says why.
     Unknown(u32),
+}
+
+/// Whom a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FailureScope {
+    /// This message; others to the subscriber may be tried.
+    Message,
+    /// The subscriber: what comes for it waits, if this message is tried again.
+    Line,
+    /// Nobody knows where the subscriber is: what comes for it waits, or ends as this message does.
+    Run,
 }
 
 /// Why a core has not taken a message, which comes back.

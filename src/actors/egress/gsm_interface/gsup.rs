@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::core::{
-    CoreEnd, CoreEvent, CoreNotSent, CoreTick, HandsetSubmission, MtRequest, MtResult, NetworkCore,
-    SubmissionRequest,
+    CoreEnd, CoreEvent, CoreNotSent, CoreTick, FailureScope, HandsetSubmission, MtRequest,
+    MtResult, NetworkCore, SubmissionRequest,
 };
 use super::{GsmInterface, LATE, Sending};
 use crate::actors::context::NodeContext;
@@ -395,6 +395,6 @@ fn result_of(answer: &GsupMessage) -> MtResult {
     };
     MtResult::Refused {
         status,
-        is_of_run: false,
+        scope: FailureScope::Line,
     }
 }

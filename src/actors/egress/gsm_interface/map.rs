@@ -26,8 +26,8 @@ use tokio::time::Instant;
 
 use self::gateway::{GatewayChange, GatewayOptions, GatewayPort};
 use super::core::{
-    CoreEvent, CoreNotSent, CoreTick, HandsetSubmission, MtRequest, MtResult, NetworkCore,
-    SubmissionRequest,
+    CoreEvent, CoreNotSent, CoreTick, FailureScope, HandsetSubmission, MtRequest, MtResult,
+    NetworkCore, SubmissionRequest,
 };
 use super::{GsmInterface, Sending};
 use crate::actors::context::NodeContext;
@@ -35,6 +35,7 @@ use crate::actors::context::plan::GsmPlan;
 use crate::actors::runtime::supervise::Health;
 use crate::clock;
 use crate::config::Gsm;
+use crate::domain::gsm_result::waits_for_subscriber;
 use crate::map::session::{
     FailedPart, MapEvent, MapNotSent, MapSession, MoInvoke, MoRefusal, MtForward, MtOutcome,
 };
@@ -562,7 +563,11 @@ fn result_of(outcome: &MtOutcome) -> MtResult {
         } => MtResult::Unknown(status),
         MtOutcome::Failed { status, of, .. } => MtResult::Refused {
             status,
-            is_of_run: of == FailedPart::Routing,
+            scope: match of {
+                FailedPart::Routing => FailureScope::Run,
+                FailedPart::Forward if waits_for_subscriber(status) => FailureScope::Line,
+                FailedPart::Forward => FailureScope::Message,
+            },
         },
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::core::MtResult;
+use super::core::{FailureScope, MtResult};
 use super::culprits::CulpritFate;
 use super::{GivenUp, GsmInterface, LATE, Sending, Work};
 use crate::actors::context::remote_command;
@@ -34,8 +34,8 @@ impl GsmInterface {
             return self.follow(&work.subscriber);
         }
         self.culprits.answered(work.context.id);
-        if let MtResult::Refused { status, is_of_run } = result {
-            return self.refused(work, status, is_of_run, after);
+        if let MtResult::Refused { status, scope } = result {
+            return self.refused(work, status, scope, after);
         }
         work.arrived += 1;
         if work.arrived < work.tpdus.len() {
@@ -82,9 +82,8 @@ impl GsmInterface {
         });
     }
 
-    /// The network or the handset has refused a message, or there was no answer. `is_of_run`: whatever follows for the
-    /// subscriber meets the same.
-    fn refused(&mut self, work: Work, status: u32, is_of_run: bool, after: Duration) {
+    /// The network or the handset has refused a message, or there was no answer.
+    fn refused(&mut self, work: Work, status: u32, scope: FailureScope, after: Duration) {
         self.snapshot.errors_total += 1;
         self.count_result(status);
         if status == gsm_result::GMM_IMSI_UNKNOWN
@@ -106,7 +105,7 @@ impl GsmInterface {
                 if let Some(serving) = &mut self.serving {
                     serving.repeated(repeated);
                 }
-                if is_of_run {
+                if scope == FailureScope::Run {
                     self.fail_line(&work.subscriber, status);
                 }
                 self.follow(&work.subscriber);
@@ -117,6 +116,9 @@ impl GsmInterface {
                 if let Some(serving) = &mut self.serving {
                     serving.refused(&work.context, status, after);
                     serving.repeated(repeated);
+                }
+                if scope == FailureScope::Message {
+                    return self.follow(&work.subscriber);
                 }
                 self.hold_back(&work, pause);
             }
@@ -210,7 +212,8 @@ impl GsmInterface {
             expires: work.expires,
         };
         let is_last = work.arrived + 1 == work.tpdus.len();
-        self.refused(work, status, false, since.elapsed());
+        // Nobody may overtake a message that may have arrived.
+        self.refused(work, status, FailureScope::Line, since.elapsed());
         if is_last && self.core.answers_late() {
             let given_up = GivenUp { work: kept, since };
             self.given_up

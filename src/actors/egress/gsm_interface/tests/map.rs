@@ -706,3 +706,33 @@ async fn a_network_that_is_suspended_takes_leave_of_its_gateways() {
     fixture.stands(BindState::Paused).await;
     assert!(fixture.interface().gateways.is_empty());
 }
+
+#[actix::test]
+async fn a_message_that_is_refused_for_now_holds_up_no_other_of_its_run() {
+    const EQUIPMENT_PROTOCOL_ERROR: u8 = 1;
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |_| {}).await;
+    let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A]).await;
+    let first = stp.delivery().await;
+    let error = MapUserError::SmDeliveryFailure {
+        cause: Some(EQUIPMENT_PROTOCOL_ERROR),
+        report: None,
+    };
+    stp.refuse(&first, &error).await;
+    let second = stp.delivery().await;
+    assert_eq!(second.id(), ids[1]);
+    stp.take(&second).await;
+    fixture.scheduled(1).await;
+    assert_eq!(fixture.state_of(ids[0]).await, None);
+}
+
+#[actix::test]
+async fn nobody_passes_a_message_that_may_have_arrived() {
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |map| map.timer_long = MOMENT).await;
+    let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A]).await;
+    let first = stp.delivery().await;
+    assert_eq!(first.id(), ids[0]);
+    fixture.scheduled(2).await;
+    stp.expect_nothing().await;
+}
