@@ -22,7 +22,7 @@ const NUMBER_MAX: usize = 15;
 
 /// What a network speaks.
 pub(super) enum NetworkCore {
-    Gsup(GsupCore),
+    Gsup(Box<GsupCore>),
     Map(Box<SignallingCore>),
 }
 
@@ -136,7 +136,7 @@ impl NetworkCore {
         if plan.is_some_and(|plan| plan.config.is_map()) {
             Self::Map(Box::new(SignallingCore::new(node, plan)))
         } else {
-            Self::Gsup(GsupCore::new(node, plan))
+            Self::Gsup(Box::new(GsupCore::new(node, plan)))
         }
     }
 

@@ -260,11 +260,11 @@ impl GsmInterface {
         let config = session_config(&self.node, Some(&plan));
         let now = Instant::now().into_std();
         let session = outbox.write(|out| GsupSession::new(config, now, out));
-        self.core = NetworkCore::Gsup(GsupCore {
+        self.core = NetworkCore::Gsup(Box::new(GsupCore {
             network: plan.config.name.clone(),
             session,
             outbox: Some(outbox),
-        });
+        }));
         self.state(BindState::Binding);
     }
 

@@ -24,7 +24,7 @@ use actix::{Arbiter, AsyncContext, Context, Handler};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use self::gateway::{GatewayChange, GatewayOptions, GatewayPort};
+use self::gateway::{GatewayChange, GatewayNews, GatewayOptions, GatewayPort};
 use super::core::{
     CoreEvent, CoreNotSent, CoreTick, FailureScope, HandsetSubmission, MtRequest, MtResult,
     NetworkCore, SubmissionRequest,
@@ -43,8 +43,6 @@ use crate::pb::{BindState, GatewaySnapshot, GatewayState};
 use crate::sigtran::{
     LinkState, PointCode, SignallingEvent, SignallingPoint, SignallingUnavailable, TrafficMode,
 };
-
-pub(super) use self::gateway::GatewayNews;
 
 /// How long the network may be away before the queue gets everything back: what T(r) of RFC 4666 §4.3.2 lets a gateway wait
 /// for another way to us, and a moment for a new connection.

@@ -30,7 +30,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const WRITE_LIMIT: usize = 4 * 1024 * 1024;
 
 /// News of a gateway, for the interface; answered with whether they are wanted.
-pub(in crate::actors::egress::gsm_interface) struct GatewayNews {
+pub(super) struct GatewayNews {
     /// Which of the interface's starts the task belongs to.
     pub(super) start: u64,
     /// Place in the configuration.
