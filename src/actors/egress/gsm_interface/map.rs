@@ -24,7 +24,7 @@ use actix::{Arbiter, AsyncContext, Context, Handler};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use self::gateway::{GatewayChange, GatewayNews, GatewayOptions, GatewayPort};
+use self::gateway::{GatewayChange, GatewayNews, GatewayPort, GatewayTaskOptions};
 use super::core::{
     CoreEvent, CoreNotSent, CoreTick, FailureScope, HandsetSubmission, MtRequest, MtResult,
     NetworkCore, SubmissionRequest,
@@ -57,7 +57,7 @@ pub(super) struct SignallingCore {
     network: String,
     point: SignallingPoint,
     session: MapSession<Box<Sending>>,
-    gateways: Vec<Gateway>,
+    gateways: Vec<ShownGateway>,
     /// Whether nothing shall be read for now; its end ends the tasks of the gateways.
     is_busy: watch::Sender<bool>,
     /// The start of the interface that this is of.
@@ -74,7 +74,7 @@ pub(super) struct SignallingCore {
 }
 
 /// One gateway, as people see it, and its task.
-struct Gateway {
+struct ShownGateway {
     port: GatewayPort,
     shown: GatewaySnapshot,
 }
@@ -224,7 +224,7 @@ impl SignallingCore {
         if news.start != self.start {
             return false;
         }
-        let Some(Gateway { shown, .. }) = self.gateways.get_mut(link) else {
+        let Some(ShownGateway { shown, .. }) = self.gateways.get_mut(link) else {
             return false;
         };
         match news.what {
@@ -321,7 +321,7 @@ impl SignallingCore {
                 tracing::warn!(gsm = %network, %point, level, "the way to a point code is congested");
             }
             SignallingEvent::LinkFault { link, why } => {
-                if let Some(Gateway { shown, .. }) = self.gateways.get_mut(link) {
+                if let Some(ShownGateway { shown, .. }) = self.gateways.get_mut(link) {
                     tracing::warn!(gsm = %network, gateway = %shown.address, why, "something is wrong with a signalling gateway");
                     shown.last_error = why;
                 }
@@ -362,7 +362,7 @@ impl SignallingCore {
     /// Hands over what the gateways are to get.
     fn write(&mut self) {
         while let Some(message) = self.point.next_transmit() {
-            let Some(Gateway { port, shown }) = self.gateways.get_mut(message.link) else {
+            let Some(ShownGateway { port, shown }) = self.gateways.get_mut(message.link) else {
                 continue;
             };
             shown.sent_total += 1;
@@ -375,7 +375,7 @@ impl SignallingCore {
     /// Notes how the connections stand that are there.
     fn show_links(&mut self) {
         let another_carries = self.is_override && self.point.is_active();
-        for (Gateway { shown, .. }, link) in self.gateways.iter_mut().zip(self.point.links()) {
+        for (ShownGateway { shown, .. }, link) in self.gateways.iter_mut().zip(self.point.links()) {
             if let Some(why) = &link.last_error
                 && shown.last_error != *why
                 && link.state != LinkState::Closed
@@ -435,7 +435,7 @@ impl GsmInterface {
         for (link, gateway) in map.gateways.into_iter().enumerate() {
             let address = gateway.host_and_port();
             let health = self.health_of(&address);
-            let options = GatewayOptions {
+            let options = GatewayTaskOptions {
                 node: Arc::clone(&self.node),
                 interface: ctx.address(),
                 gsm: self.options.gsm,
@@ -451,7 +451,7 @@ impl GsmInterface {
                 since: clock::now_ms(),
                 ..GatewaySnapshot::default()
             };
-            core.gateways.push(Gateway {
+            core.gateways.push(ShownGateway {
                 port: options.start(&Arbiter::current(), health, escalate),
                 shown,
             });

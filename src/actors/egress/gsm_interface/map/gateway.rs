@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::GsmInterface;
-use super::transport::{GatewayConnection, dial};
+use super::transport::{GatewayLink, dial};
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::clock;
@@ -70,7 +70,7 @@ enum GatewayOrder {
 }
 
 /// What it takes to start a task.
-pub(super) struct GatewayOptions {
+pub(super) struct GatewayTaskOptions {
     pub(super) node: Arc<NodeContext>,
     pub(super) interface: Addr<GsmInterface>,
     /// The interned name of the network.
@@ -84,7 +84,7 @@ pub(super) struct GatewayOptions {
 
 /// The state of a task, which outlives its panics.
 struct GatewayTask {
-    options: GatewayOptions,
+    options: GatewayTaskOptions,
     orders: mpsc::UnboundedReceiver<GatewayOrder>,
     waiting: Arc<AtomicUsize>,
     /// Connections in a row that were not made, or did not last.
@@ -99,9 +99,9 @@ impl actix::Message for GatewayNews {
     type Result = bool;
 }
 
-// === impl GatewayOptions ===
+// === impl GatewayTaskOptions ===
 
-impl GatewayOptions {
+impl GatewayTaskOptions {
     /// Starts the task.
     pub(super) fn start(
         self,
@@ -189,7 +189,7 @@ impl GatewayTask {
     }
 
     /// A connection, or why there is none.
-    async fn connect(&mut self) -> Result<Result<GatewayConnection, String>, NotWanted> {
+    async fn connect(&mut self) -> Result<Result<GatewayLink, String>, NotWanted> {
         let node = Arc::clone(&self.options.node);
         let gateway = self.options.gateway.clone();
         let within = self.plan().connect_timeout;
@@ -203,9 +203,9 @@ impl GatewayTask {
     }
 
     /// Carries messages until the connection is over; why it is.
-    async fn serve(&mut self, connection: GatewayConnection) -> Result<String, NotWanted> {
+    async fn serve(&mut self, connection: GatewayLink) -> Result<String, NotWanted> {
         let began = Instant::now();
-        let GatewayConnection {
+        let GatewayLink {
             mut reader,
             mut writer,
             peer,
