@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::GsmInterface;
-use super::transport::{GatewayLink, dial};
+use super::transport::{GatewayWire, dial};
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::clock;
@@ -189,7 +189,7 @@ impl GatewayTask {
     }
 
     /// A connection, or why there is none.
-    async fn connect(&mut self) -> Result<Result<GatewayLink, String>, NotWanted> {
+    async fn connect(&mut self) -> Result<Result<GatewayWire, String>, NotWanted> {
         let node = Arc::clone(&self.options.node);
         let gateway = self.options.gateway.clone();
         let within = self.plan().connect_timeout;
@@ -203,9 +203,9 @@ impl GatewayTask {
     }
 
     /// Carries messages until the connection is over; why it is.
-    async fn serve(&mut self, connection: GatewayLink) -> Result<String, NotWanted> {
+    async fn serve(&mut self, connection: GatewayWire) -> Result<String, NotWanted> {
         let began = Instant::now();
-        let GatewayLink {
+        let GatewayWire {
             mut reader,
             mut writer,
             peer,

@@ -29,7 +29,7 @@ const MESSAGES: usize = 64;
 const CLOSED: &str = "the gateway closed the connection";
 
 /// A connection to a gateway, in two halves.
-pub(super) struct GatewayLink {
+pub(super) struct GatewayWire {
     pub(super) reader: GatewayReader,
     pub(super) writer: GatewayWriter,
     /// Address and port of the gateway.
@@ -65,10 +65,10 @@ pub(super) enum GatewayWriter {
 ///
 /// # Errors
 /// Why not, for people.
-pub(super) async fn dial(gateway: &MapGateway, smpp: &Smpp) -> Result<GatewayLink, String> {
+pub(super) async fn dial(gateway: &MapGateway, smpp: &Smpp) -> Result<GatewayWire, String> {
     #[cfg(test)]
     if let Some(pipe) = super::super::tests::next_gateway(&gateway.address) {
-        return Ok(GatewayLink::of_stream(pipe, "a test".to_owned()));
+        return Ok(GatewayWire::of_stream(pipe, "a test".to_owned()));
     }
     let connected = match gateway.transport {
         GatewayTransport::Tcp => over_tcp(gateway, smpp).await,
@@ -77,13 +77,13 @@ pub(super) async fn dial(gateway: &MapGateway, smpp: &Smpp) -> Result<GatewayLin
     connected.map_err(|error| format!("connect: {error}"))
 }
 
-async fn over_tcp(gateway: &MapGateway, smpp: &Smpp) -> io::Result<GatewayLink> {
+async fn over_tcp(gateway: &MapGateway, smpp: &Smpp) -> io::Result<GatewayWire> {
     let mut failed = None;
     for address in lookup_host(gateway.host_and_port()).await? {
         match tcp_to(address, &gateway.own_addresses()).await {
             Ok(socket) => {
                 tune(&socket, smpp);
-                return Ok(GatewayLink::of_stream(socket, address.to_string()));
+                return Ok(GatewayWire::of_stream(socket, address.to_string()));
             }
             Err(error) => failed = Some(error),
         }
@@ -108,7 +108,7 @@ async fn tcp_to(address: SocketAddr, own: &[SocketAddr]) -> io::Result<TcpStream
 }
 
 /// All addresses of the name are ways to one gateway.
-async fn over_sctp(gateway: &MapGateway) -> io::Result<GatewayLink> {
+async fn over_sctp(gateway: &MapGateway) -> io::Result<GatewayWire> {
     let addresses: Vec<SocketAddr> = lookup_host(gateway.host_and_port()).await?.collect();
     let Some(first) = addresses.first() else {
         return Err(no_address());
@@ -116,7 +116,7 @@ async fn over_sctp(gateway: &MapGateway) -> io::Result<GatewayLink> {
     let (own, options) = (gateway.own_addresses(), SctpOptions::default());
     let connected = SctpConnection::connect(&own, &addresses, &options).await?;
     let (reader, writer) = connected.split();
-    Ok(GatewayLink {
+    Ok(GatewayWire {
         reader: GatewayReader::Sctp {
             half: reader,
             ended: None,
@@ -133,9 +133,9 @@ fn no_address() -> io::Error {
     io::Error::other("the name has no address")
 }
 
-// === impl GatewayLink ===
+// === impl GatewayWire ===
 
-impl GatewayLink {
+impl GatewayWire {
     fn of_stream(
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
         peer: String,
