@@ -104,6 +104,8 @@ pub struct GsmInterface {
     under_way: AHashSet<u64>,
     /// The subscribers of messages that have arrived, until that is durable: a crash may repeat one message of each.
     unwritten: HashMap<u64, String>,
+    /// The core has no room for another message before something comes of it, or its next tick.
+    is_full: bool,
     absent: Absent,
     culprits: Culprits,
     faults: Faults,
@@ -240,6 +242,7 @@ impl GsmInterface {
             lines: Lines::default(),
             under_way: AHashSet::new(),
             unwritten: HashMap::new(),
+            is_full: false,
             absent: Absent::default(),
             culprits: Culprits::default(),
             faults: Faults::default(),

@@ -114,6 +114,7 @@ impl GsmInterface {
         let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
         let may_send = self.may_send();
         while may_send
+            && !self.is_full
             && ((self.under_way.len() + self.unwritten.len()) as u32) < self.culprits.most(window)
         {
             let Some((_, work, more)) = self.lines.take() else {
@@ -232,6 +233,7 @@ impl GsmInterface {
                 self.hold_back(&work, BUSY);
             }
             Err(CoreNotSent::NotNow(sending)) => {
+                self.is_full = true;
                 self.lines.put_back(&subscriber, sending.work);
                 self.core.end_run(&subscriber, now);
             }

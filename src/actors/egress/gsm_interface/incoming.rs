@@ -34,6 +34,7 @@ impl GsmInterface {
     /// Takes what the core has, and passes on what it brought.
     pub(super) fn take_events(&mut self, ctx: &mut Context<Self>) {
         while let Some(event) = self.core.next_event() {
+            self.is_full = false;
             self.on_event(event, ctx);
         }
         self.submit(ctx);

@@ -111,6 +111,7 @@ impl GsmInterface {
         if self.follow_plan(ctx) {
             return;
         }
+        self.is_full = false;
         let tick = self.core.on_tick(Instant::now());
         for (sending, status) in tick.expired {
             self.expired(sending, status);

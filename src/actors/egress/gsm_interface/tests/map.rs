@@ -736,3 +736,17 @@ async fn nobody_passes_a_message_that_may_have_arrived() {
     fixture.scheduled(2).await;
     stp.expect_nothing().await;
 }
+
+#[actix::test]
+async fn more_subscribers_than_dialogues_take_turns() {
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |map| map.max_dialogues = 1).await;
+    let ids = fixture.accept_to(&[NUMBER_A, NUMBER_B]).await;
+    for id in ids {
+        let asked = stp.delivery().await;
+        assert_eq!(asked.id(), id);
+        stp.expect_nothing().await;
+        stp.take(&asked).await;
+    }
+    fixture.empty().await;
+}
