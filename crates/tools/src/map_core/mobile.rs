@@ -133,7 +133,7 @@ impl MapWork<'_> {
     ) -> Option<DialogueId> {
         // Otherwise nobody gets it, and nobody says so.
         let point_code = self.nodes.smsc_point()?;
-        if self.nodes.gateway.active() == 0 {
+        if self.nodes.connections().0 == 0 {
             return None;
         }
         let title = GlobalTitle::international(to, 0);

@@ -41,7 +41,7 @@ async fn network(change: impl FnOnce(&mut MapCoreOptions)) -> (SocketAddr, Arc<M
     options.core.keep = true;
     change(&mut options);
     let core = MapCore::bind(options).await.unwrap();
-    let (address, phones) = (core.local_addr(), core.phones());
+    let (address, phones) = (core.local_addr().unwrap(), core.phones());
     tokio::spawn(core.run());
     (address, phones)
 }
