@@ -117,7 +117,12 @@ pub struct SimulateArgs {
     #[arg(long, value_enum, default_value = "tcp")]
     transport: SimulatedTransport,
     /// Connect to this STP instead of listening, with map; with SCTP, all its addresses by commas. Needs --smsc-point-code.
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', requires = "smsc_point_code")]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        value_delimiter = ',',
+        requires = "smsc_point_code"
+    )]
     stp: Vec<String>,
     /// Own addresses to connect to the STP from, with SCTP.
     #[arg(long, value_name = "IP", value_delimiter = ',', requires = "stp")]
@@ -253,7 +258,9 @@ async fn play_map(core: MapCore, verbose: bool) -> anyhow::Result<()> {
         let (taken, refused) = phones.counts();
         let (busy, asked) = (phones.overlaps(), phones.routing_asked());
         let (active, _) = phones.connections();
-        format!("delivered {taken}, not delivered {refused}, while busy {busy}, questions to the HLR {asked}, links {active}")
+        format!(
+            "delivered {taken}, not delivered {refused}, while busy {busy}, questions to the HLR {asked}, links {active}"
+        )
     };
     until_stopped(core.run(), counts, verbose).await?;
     print_line(&counts())

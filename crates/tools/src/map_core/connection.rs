@@ -7,9 +7,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, interval};
 
 use super::gateway::{LinkMessage, LinkOrder};
-use super::{MapStp, MapTransport};
 use super::phones::MapPhones;
 use super::socket::MapSocket;
+use super::{MapStp, MapTransport};
 use crate::table::at;
 
 /// How often dialogues in which nothing moves are looked for.

@@ -82,7 +82,9 @@ impl MapWork<'_> {
             .filter(|(waited_for, _)| waited_for == msisdn)
             .map(|(_, service_centre)| service_centre.clone())
             .collect();
-        self.nodes.waiting.retain(|(waited_for, _)| waited_for != msisdn);
+        self.nodes
+            .waiting
+            .retain(|(waited_for, _)| waited_for != msisdn);
         if told.is_empty() {
             told.extend(self.smsc());
         }
@@ -202,7 +204,8 @@ impl MapWork<'_> {
                     ..submit.clone()
                 });
                 if !again.is_some_and(|again| self.submit(again)) {
-                    self.handsets.answered(&submit.imsi, NO_ANSWER, Bytes::new());
+                    self.handsets
+                        .answered(&submit.imsi, NO_ANSWER, Bytes::new());
                 }
             }
             MobileDialogue::Alert(alert) => {
@@ -216,7 +219,8 @@ impl MapWork<'_> {
     /// The SMSC says nothing.
     pub(super) fn unanswered(&mut self, id: DialogueId) {
         if let Some(MobileDialogue::Submit(submit)) = self.nodes.mobile.remove(&id) {
-            self.handsets.answered(&submit.imsi, NO_ANSWER, Bytes::new());
+            self.handsets
+                .answered(&submit.imsi, NO_ANSWER, Bytes::new());
         }
     }
 }

@@ -238,11 +238,11 @@ impl MapPhones {
     }
 
     pub(super) fn on_due(&self, now: Instant) {
-        self.work(now, MapWork::answer_due);
+        self.work(now, |work| work.answer_due());
     }
 
     pub(super) fn on_tick(&self, now: Instant) {
-        self.work(now, MapWork::on_tick);
+        self.work(now, |work| work.on_tick());
     }
 }
 

@@ -105,7 +105,8 @@ impl MapSocket {
         match self {
             Self::Tcp { stream, read } => loop {
                 let next = next_m3ua(read);
-                let next = next.map_err(|wrong| io::Error::new(io::ErrorKind::InvalidData, wrong))?;
+                let next =
+                    next.map_err(|wrong| io::Error::new(io::ErrorKind::InvalidData, wrong))?;
                 if next.is_some() {
                     return Ok(next);
                 }
