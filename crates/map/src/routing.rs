@@ -135,7 +135,7 @@ impl RoutingInfoResult {
             let element = element?;
             match element.tag {
                 ber::OCTET_STRING if subscriber.is_none() => subscriber = Some(imsi(&element)?),
-                LOCATION => location = Some(Location::decode(element.content)?),
+                LOCATION => location = Some(LocationInfo::decode(element.content)?),
                 MWD_SET => waiting_set = Some(boolean(&element)),
                 _ => {}
             }
@@ -198,15 +198,15 @@ impl RoutingInfoResult {
 }
 
 /// LocationInfoWithLMSI.
-struct Location {
+struct LocationInfo {
     node: Option<ServingAddress>,
     lmsi: Option<Bytes>,
     additional: Option<ServingAddress>,
 }
 
-// === impl Location ===
+// === impl LocationInfo ===
 
-impl Location {
+impl LocationInfo {
     fn decode(content: &[u8]) -> Result<Self, MalformedMap> {
         let (mut number, mut lmsi, mut additional) = (None, None, None);
         let mut kind = ServingNode::Msc;

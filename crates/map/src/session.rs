@@ -31,13 +31,14 @@ use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use bytes::Bytes;
-use smsc_sigtran::{GlobalTitle, SccpAddress, Unitdata, UnitdataRequest, ssn};
+use smsc_sigtran::address::ssn;
+use smsc_sigtran::{GlobalTitle, SccpAddress, Unitdata, UnitdataRequest};
 use smsc_sms::tpdu::TpduAddress;
-use smsc_tcap::{DialogueId, TcapConfig, TcapDialogues, TcapEvent};
+use smsc_tcap::{DialogueId, TcapConfig, TcapCounts, TcapDialogues, TcapEvent};
 
 use self::incoming::IncomingDialogue;
-use self::report::StatusReport;
-use self::route::Routes;
+use self::report::PendingStatusReport;
+use self::route::KnownRoutes;
 use self::run::MtRun;
 use crate::context::{MapVersion, PeerVersions};
 use crate::routing::{ServingAddress, ServingNode};
@@ -230,7 +231,7 @@ pub struct MapSession<T> {
     incoming: AHashMap<DialogueId, IncomingDialogue>,
     /// How many of the owners are reports.
     reports: usize,
-    routes: Routes,
+    routes: KnownRoutes,
     versions: PeerVersions,
     /// Subscribers that were there again a moment ago.
     alerted: AHashMap<String, Instant>,
@@ -242,7 +243,7 @@ enum DialogueOwner {
     /// The run of this subscriber.
     Run(String),
     /// A report to an HLR.
-    Report(Box<StatusReport>),
+    Report(Box<PendingStatusReport>),
 }
 
 // === impl MapSessionConfig ===
@@ -297,7 +298,7 @@ impl<T> MapSession<T> {
             owners: AHashMap::new(),
             incoming: AHashMap::new(),
             reports: 0,
-            routes: Routes::new(config.route_cache),
+            routes: KnownRoutes::new(config.route_cache),
             versions: PeerVersions::new(config.peer_version_memory),
             alerted: AHashMap::new(),
             events: VecDeque::new(),
@@ -353,6 +354,18 @@ impl<T> MapSession<T> {
     #[must_use]
     pub fn held(&self) -> usize {
         self.runs.values().filter(|run| run.is_under_way()).count()
+    }
+
+    /// Dialogues under way: those that we have begun, and those of others.
+    #[must_use]
+    pub fn dialogues(&self) -> (usize, usize) {
+        (self.tcap.begun(), self.tcap.incoming())
+    }
+
+    /// What came and brought no event, since the session was made.
+    #[must_use]
+    pub fn counts(&self) -> TcapCounts {
+        self.tcap.counts()
     }
 
     /// The tokens of all messages that wait, when the links are gone for good. All dialogues are forgotten; nothing is

@@ -19,7 +19,7 @@ use crate::delivery_status::{InformServiceCentreArg, SmDeliveryOutcome};
 use crate::forward::ForwardSmResult;
 use crate::operation::MapOperationCode;
 use crate::routing::{RoutingInfoResult, ServingNode};
-use crate::session::route::Route;
+use crate::session::route::SubscriberRoute;
 use crate::user_error::MapUserError;
 
 /// What a serving node has said, or why it has not.
@@ -322,14 +322,14 @@ impl<T> MapSession<T> {
         self.finish_failed(run, status, FailedPart::Routing, None, now);
     }
 
-    fn route_of(&mut self, run: &MtRun<T>, parameter: &Bytes) -> Result<Route, u32> {
+    fn route_of(&mut self, run: &MtRun<T>, parameter: &Bytes) -> Result<SubscriberRoute, u32> {
         let operation = MapOperationCode::SEND_ROUTING_INFO_FOR_SM;
         let result = RoutingInfoResult::decode(parameter).map_err(|malformed| {
             self.malformed(operation, &malformed);
             map::MAP_UNREADABLE_ANSWER
         })?;
-        let mut route =
-            Route::of(&result, &self.config.serving_nodes).ok_or(map::MAP_NO_SERVING_NODE)?;
+        let mut route = SubscriberRoute::of(&result, &self.config.serving_nodes)
+            .ok_or(map::MAP_NO_SERVING_NODE)?;
         route.waits = run.hlr_waits;
         Ok(route)
     }

@@ -16,7 +16,7 @@ use crate::operation::MapOperationCode;
 use crate::routing::ServingNode;
 
 /// A report under way.
-pub(super) struct StatusReport {
+pub(super) struct PendingStatusReport {
     msisdn: String,
     argument: ReportDeliveryStatusArg,
     version: MapVersion,
@@ -52,7 +52,7 @@ impl<T> MapSession<T> {
         let peer = self.hlr_key(msisdn);
         let version = self.versions.of(SHORT_MSG_GATEWAY, peer, latest, now);
         self.send_report(
-            StatusReport {
+            PendingStatusReport {
                 msisdn: msisdn.to_owned(),
                 argument,
                 version,
@@ -62,13 +62,18 @@ impl<T> MapSession<T> {
     }
 
     /// The dialogue of a report is gone: an HLR that did not understand it gets it in an earlier version.
-    pub(super) fn on_broken_report(&mut self, report: StatusReport, broken: &Broken, now: Instant) {
+    pub(super) fn on_broken_report(
+        &mut self,
+        report: PendingStatusReport,
+        broken: &Broken,
+        now: Instant,
+    ) {
         if let Some(version) = broken.fallback(report.version) {
-            self.send_report(StatusReport { version, ..report }, now);
+            self.send_report(PendingStatusReport { version, ..report }, now);
         }
     }
 
-    fn send_report(&mut self, report: StatusReport, now: Instant) {
+    fn send_report(&mut self, report: PendingStatusReport, now: Instant) {
         let is_success = report.argument.outcome == Some(SmDeliveryOutcome::SuccessfulTransfer);
         // Version 1 can only say that a message has not arrived.
         let is_sayable = !is_success || report.version > MapVersion::V1;

@@ -14,7 +14,7 @@ const ROUTES_MAX: usize = 65_536;
 
 /// Where a subscriber is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Route {
+pub(super) struct SubscriberRoute {
     /// Its IMSI.
     pub(super) imsi: String,
     /// The nodes that may be tried, in this order; one at least, two at most.
@@ -24,16 +24,16 @@ pub(super) struct Route {
 }
 
 /// Those that are known.
-pub(super) struct Routes {
+pub(super) struct KnownRoutes {
     memory: Duration,
-    routes: AHashMap<String, (Route, Instant)>,
+    routes: AHashMap<String, (SubscriberRoute, Instant)>,
     /// When old ones are looked for again.
     sweep_at: Option<Instant>,
 }
 
-// === impl Route ===
+// === impl SubscriberRoute ===
 
-impl Route {
+impl SubscriberRoute {
     /// What an HLR has said; `None` when it names no node of the kinds that are tried.
     pub(super) fn of(result: &RoutingInfoResult, kinds: &[ServingNode]) -> Option<Self> {
         let of_kind = |kind: &ServingNode| {
@@ -53,9 +53,9 @@ impl Route {
     }
 }
 
-// === impl Routes ===
+// === impl KnownRoutes ===
 
-impl Routes {
+impl KnownRoutes {
     pub(super) fn new(memory: Duration) -> Self {
         Self {
             memory,
@@ -64,12 +64,12 @@ impl Routes {
         }
     }
 
-    pub(super) fn get(&self, msisdn: &str, now: Instant) -> Option<Route> {
+    pub(super) fn get(&self, msisdn: &str, now: Instant) -> Option<SubscriberRoute> {
         let (route, until) = self.routes.get(msisdn)?;
         (*until > now).then(|| route.clone())
     }
 
-    pub(super) fn remember(&mut self, msisdn: &str, route: &Route, now: Instant) {
+    pub(super) fn remember(&mut self, msisdn: &str, route: &SubscriberRoute, now: Instant) {
         if self.memory.is_zero() || self.routes.len() >= ROUTES_MAX {
             return;
         }
@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    fn route() -> Route {
+    fn route() -> SubscriberRoute {
         let result = RoutingInfoResult {
             imsi: "262011234567890".to_owned(),
             node: Some(ServingAddress {
@@ -112,7 +112,7 @@ mod tests {
             }),
             waiting_set: None,
         };
-        Route::of(&result, &[ServingNode::Msc, ServingNode::Sgsn]).unwrap()
+        SubscriberRoute::of(&result, &[ServingNode::Msc, ServingNode::Sgsn]).unwrap()
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn routes_are_known_for_a_while() {
         let (memory, now) = (Duration::from_secs(10), Instant::now());
-        let mut routes = Routes::new(memory);
+        let mut routes = KnownRoutes::new(memory);
         routes.remember("1", &route(), now);
         assert_eq!(routes.get("1", now), Some(route()));
         assert_eq!(routes.get("2", now), None);
@@ -139,12 +139,12 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let now = Instant::now();
-        let mut routes = Routes::new(Duration::from_secs(10));
+        let mut routes = KnownRoutes::new(Duration::from_secs(10));
         for subscriber in 0..=ROUTES_MAX {
             routes.remember(&subscriber.to_string(), &route(), now);
         }
         assert_eq!(routes.routes.len(), ROUTES_MAX);
-        let mut none = Routes::new(Duration::ZERO);
+        let mut none = KnownRoutes::new(Duration::ZERO);
         none.remember("1", &route(), now);
         assert_eq!(none.get("1", now), None);
     }

@@ -14,7 +14,7 @@ use smsc_sms::tpdu::TpduAddress;
 use smsc_tcap::{ApplicationContext, Component, DialogueId, Invoke, begin_octets};
 
 use super::answer::NodeFailure;
-use super::route::Route;
+use super::route::SubscriberRoute;
 use super::{
     Broken, DialogueOwner, FailedPart, MapEvent, MapNotSent, MapSession, MtForward, MtOutcome,
 };
@@ -36,7 +36,7 @@ pub(super) struct MtRun<T> {
     /// The one under way.
     pub(super) message: Option<MtUnderway<T>>,
     /// What the HLR has said.
-    pub(super) route: Option<Route>,
+    pub(super) route: Option<SubscriberRoute>,
     /// Which node of the route it is.
     pub(super) node: usize,
     /// The HLR has said that messages wait.

@@ -100,3 +100,70 @@ fn a_peer_without_any_version_fails() {
     let silent = failed(map::MAP_NO_ANSWER_OF_HLR, FailedPart::Routing, false);
     assert_eq!(country.outcomes(), [(1, silent)]);
 }
+
+/// Whole messages, against pycrate 0.8.1 (`TCAP-MAP-Messages`), with the transaction id 01020304.
+#[test]
+fn what_is_sent_is_that_of_pycrate() {
+    let dialogue = |context, version| {
+        format!(
+            "6b 1e 28 1c 06 07 00 11 86 05 01 01 01 a0 11 60 0f 80 02 07 80 a1 09 06 07 04 00 00 01 \
+             00 {context:02x} {version:02x}"
+        )
+    };
+    let asked = "80 08 91 94 71 16 32 54 76 f8 81 01 00 82 07 91 94 71 01 67 00 00";
+    let forwarded = "80 08 62 02 11 32 54 76 98 f0 84 07 91 94 71 01 67 00 00 04 08 04 0b 91 13 46 \
+                     61 00 89";
+    for (version, of_hlr, of_node) in [
+        (
+            MapVersion::V3,
+            format!(
+                "62 4a 48 04 01 02 03 04 {} 6c 22 a1 20 02 01 01 02 01 2d 30 18 {asked} 87 00",
+                dialogue(20, 3)
+            ),
+            format!(
+                "62 4f 48 04 01 02 03 04 {} 6c 27 a1 25 02 01 01 02 01 2c 30 1d {forwarded}",
+                dialogue(25, 3)
+            ),
+        ),
+        (
+            MapVersion::V2,
+            format!(
+                "62 48 48 04 01 02 03 04 {} 6c 20 a1 1e 02 01 01 02 01 2d 30 16 {asked}",
+                dialogue(20, 2)
+            ),
+            format!(
+                "62 4f 48 04 01 02 03 04 {} 6c 27 a1 25 02 01 01 02 01 2e 30 1d {forwarded}",
+                dialogue(25, 2)
+            ),
+        ),
+        (
+            MapVersion::V1,
+            format!("62 28 48 04 01 02 03 04 6c 20 a1 1e 02 01 01 02 01 2d 30 16 {asked}"),
+            format!("62 2f 48 04 01 02 03 04 6c 27 a1 25 02 01 01 02 01 2e 30 1d {forwarded}"),
+        ),
+    ] {
+        let mut country = Country::with(|config| config.latest = version);
+        let long = MtForward {
+            tpdu: Bytes::from_static(&[0x04, 0x0B, 0x91, 0x13, 0x46, 0x61, 0x00, 0x89]),
+            ..message(PHONE, false)
+        };
+        country.session.send(long, 1, country.now).unwrap();
+        for expected in [of_hlr, of_node] {
+            let request = country.session.next_unitdata().unwrap();
+            let mut data = request.data.to_vec();
+            data[4..8].copy_from_slice(&[1, 2, 3, 4]);
+            assert_eq!(data, crate::hex::octets(&expected), "{version:?}");
+            let (called, calling) = (request.called, request.calling);
+            (country.network.tcap).received(called, calling, &request.data, country.now);
+            let event = country.network.tcap.next_event().unwrap();
+            country.network.on_event(event, country.now);
+            let answer = country.network.tcap.next_unitdata().unwrap();
+            let unitdata = Unitdata {
+                called: answer.called,
+                calling: answer.calling,
+                data: answer.data,
+            };
+            country.session.received(unitdata, country.now);
+        }
+    }
+}
