@@ -4,6 +4,7 @@
 //! Turns flags into [`SimulatorOptions`], [`GatewayOptions`], [`GsmCoreOptions`] or [`MapCoreOptions`]; a profile first, single flags
 //! refine it. Prints a summary of its counters when it ends, and a line a second with `--verbose`.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::cli::client::print_line;
 use crate::gateway::{GatewayOptions, GatewayProtocol, SimulatedGateway};
 use crate::gsm_core::{GsmCore, GsmCoreOptions};
-use crate::map_core::{MapCore, MapCoreOptions, MapTransport};
+use crate::map_core::{MapCore, MapCoreOptions, MapStp, MapTransport};
 use crate::sigtran::PointCode;
 use crate::simulator::message_id::MessageIdNotations;
 use crate::simulator::{
@@ -115,6 +116,17 @@ pub struct SimulateArgs {
     /// What carries M3UA, with map: TCP as osmo-stp takes it, or SCTP of the kernel.
     #[arg(long, value_enum, default_value = "tcp")]
     transport: SimulatedTransport,
+    /// Connect to this STP instead of listening, with map; with SCTP, all its addresses by commas. Needs --smsc-point-code.
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        value_delimiter = ',',
+        requires = "smsc_point_code"
+    )]
+    stp: Vec<String>,
+    /// Own addresses to connect to the STP from, with SCTP.
+    #[arg(long, value_name = "IP", value_delimiter = ',', requires = "stp")]
+    local: Vec<IpAddr>,
     /// The point code of the network, with map, as 0.2.1 or a number, until somebody writes to another one: it answers by
     /// that.
     #[arg(long, value_name = "POINT", default_value = "0.2.1")]
@@ -237,13 +249,18 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
 
 /// Plays a network that speaks MAP.
 async fn play_map(core: MapCore, verbose: bool) -> anyhow::Result<()> {
-    eprintln!("simulated MAP network listens on {}", core.local_addr());
+    match core.local_addr() {
+        Some(address) => eprintln!("simulated MAP network listens on {address}"),
+        None => eprintln!("simulated MAP network connects to its STP"),
+    }
     let phones = core.phones();
     let counts = || {
         let (taken, refused) = phones.counts();
         let (busy, asked) = (phones.overlaps(), phones.routing_asked());
         let (active, _) = phones.connections();
-        format!("delivered {taken}, not delivered {refused}, while busy {busy}, questions to the HLR {asked}, links {active}")
+        format!(
+            "delivered {taken}, not delivered {refused}, while busy {busy}, questions to the HLR {asked}, links {active}"
+        )
     };
     until_stopped(core.run(), counts, verbose).await?;
     print_line(&counts())
@@ -298,7 +315,13 @@ fn mo(args: &SimulateArgs) -> Option<MoOptions> {
 
 /// What is only said of a network that speaks MAP.
 fn signalling(args: &SimulateArgs) -> MapCoreOptions {
+    let local = args.local.iter();
+    let stp = MapStp {
+        addresses: args.stp.clone(),
+        local: local.map(|ip| SocketAddr::new(*ip, 0)).collect(),
+    };
     MapCoreOptions {
+        stp: (!args.stp.is_empty()).then_some(stp),
         transport: match args.transport {
             SimulatedTransport::Tcp => MapTransport::Tcp,
             SimulatedTransport::Sctp => MapTransport::Sctp,

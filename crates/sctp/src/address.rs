@@ -131,7 +131,10 @@ mod tests {
     fn an_ipv4_address_in_an_ipv6_one_is_one_of_ipv4() {
         let list = packed(&["[::ffff:192.0.2.1]:2905".parse().unwrap()]);
         let (address, octets) = read(&list).unwrap();
-        assert_eq!((address.to_string().as_str(), octets), ("192.0.2.1:2905", 28));
+        assert_eq!(
+            (address.to_string().as_str(), octets),
+            ("192.0.2.1:2905", 28)
+        );
         assert_eq!(read(&storage(address)).unwrap().0, address);
         assert_eq!(storage(address).len(), STORAGE);
     }

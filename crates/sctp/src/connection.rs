@@ -129,10 +129,7 @@ pub(crate) fn configure(socket: &Socket, options: &SctpOptions) -> io::Result<()
     set(socket, options.parameters())
 }
 
-fn set(
-    socket: &Socket,
-    values: impl IntoIterator<Item = (SctpOption, Vec<u8>)>,
-) -> io::Result<()> {
+fn set(socket: &Socket, values: impl IntoIterator<Item = (SctpOption, Vec<u8>)>) -> io::Result<()> {
     values
         .into_iter()
         .try_for_each(|(option, value)| system::set(socket, option, &value))
@@ -350,7 +347,10 @@ mod tests {
     #[test]
     fn streams_that_were_not_granted_share_those_that_were() {
         assert_eq!([0, 1, 2, 9].map(|stream| granted(stream, 10)), [0, 1, 2, 9]);
-        assert_eq!([0, 1, 2, 3, 4].map(|stream| granted(stream, 3)), [0, 1, 2, 1, 2]);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|stream| granted(stream, 3)),
+            [0, 1, 2, 1, 2]
+        );
         assert_eq!([0, 1, 9].map(|stream| granted(stream, 2)), [0, 1, 1]);
         assert_eq!([0, 1, 9].map(|stream| granted(stream, 1)), [0, 0, 0]);
         assert_eq!(granted(65_535, 65_535), 1);

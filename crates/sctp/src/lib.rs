@@ -85,7 +85,7 @@ fn open(domain: Domain) -> io::Result<Socket> {
 /// Says what to do when a kernel has no SCTP, which its own error does not.
 fn named(error: io::Error) -> io::Error {
     match error.raw_os_error() {
-        // What a kernel answers without the protocol (the first two), and without IPv6.
+        // Which of the two depends on the type of the socket.
         Some(libc::EPROTONOSUPPORT | libc::ESOCKTNOSUPPORT) => {
             io::Error::new(io::ErrorKind::Unsupported, NOT_THERE)
         }
@@ -94,7 +94,8 @@ fn named(error: io::Error) -> io::Error {
 }
 
 /// What is said on a kernel without SCTP.
-pub const NOT_THERE: &str = "this kernel has no SCTP: load the module sctp (modprobe sctp) or use transport = \"tcp\"";
+pub const NOT_THERE: &str =
+    "this kernel has no SCTP: load the module sctp (modprobe sctp) or use transport = \"tcp\"";
 
 #[cfg(test)]
 mod tests;

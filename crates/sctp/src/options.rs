@@ -167,7 +167,10 @@ mod tests {
         let rto = options.rto_info();
         assert_eq!([4, 8, 12].map(|at| word(&rto, at)), [700, 900, 300]);
         let association = options.association_info();
-        assert_eq!((association.len(), association[4..6].to_vec()), (20, 6_u16.to_ne_bytes().to_vec()));
+        assert_eq!(
+            (association.len(), association[4..6].to_vec()),
+            (20, 6_u16.to_ne_bytes().to_vec())
+        );
         let path = options.path_parameters();
         // The size of the structure before it had spp_ipv6_flowlabel, rounded to its alignment.
         assert_eq!(path.len(), 152);

@@ -53,7 +53,10 @@ pub(crate) fn set(socket: &impl AsFd, option: SctpOption, value: &[u8]) -> io::R
 
 /// Asks for an option at the level of SCTP: `value` is the question, and gets the answer, of which the number of octets is
 /// given back.
-#[expect(unsafe_code, reason = "neither std nor socket2 asks for options of SCTP")]
+#[expect(
+    unsafe_code,
+    reason = "neither std nor socket2 asks for options of SCTP"
+)]
 pub(crate) fn get(socket: &impl AsFd, option: SctpOption, value: &mut [u8]) -> io::Result<usize> {
     let descriptor = socket.as_fd().as_raw_fd();
     let mut length = value.len() as libc::socklen_t;
@@ -76,7 +79,10 @@ pub(crate) fn get(socket: &impl AsFd, option: SctpOption, value: &mut [u8]) -> i
 }
 
 /// Reads a message, a part of one, or a notification. No octets and no flag: the association is over.
-#[expect(unsafe_code, reason = "recvmsg of socket2 does not tell MSG_NOTIFICATION")]
+#[expect(
+    unsafe_code,
+    reason = "recvmsg of socket2 does not tell MSG_NOTIFICATION"
+)]
 pub(crate) fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<ReadInfo> {
     let descriptor = socket.as_fd().as_raw_fd();
     let mut control = [0_u8; CONTROL];
@@ -97,8 +103,8 @@ pub(crate) fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<ReadI
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    let written = (message.msg_controllen as usize).min(CONTROL);
-    let (stream, payload_protocol) = receive_info(&control[..written]).unwrap_or_default();
+    // What was not written is zeros, which are no control message.
+    let (stream, payload_protocol) = receive_info(&control).unwrap_or_default();
     Ok(ReadInfo {
         octets: (result as usize).min(buffer.len()),
         ends: message.msg_flags & libc::MSG_EOR != 0,

@@ -84,7 +84,12 @@ async fn messages_come_whole_and_on_their_streams() {
     for (stream, octets) in sent {
         ours.send(stream, octets).await.unwrap();
     }
-    for (stream, octets) in [(0, sent[0].1), (1, sent[1].1), (3, sent[2].1), (1, sent[3].1)] {
+    for (stream, octets) in [
+        (0, sent[0].1),
+        (1, sent[1].1),
+        (3, sent[2].1),
+        (1, sent[3].1),
+    ] {
         let message = message(&mut theirs).await;
         assert_eq!((message.stream, &message.octets[..]), (stream, octets));
         assert_eq!(message.payload_protocol, M3UA);

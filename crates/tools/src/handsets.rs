@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::simulator::{MoOptions, SimulatorOptions};
 use crate::simulator::journal::Journal;
 use crate::simulator::options::Moods;
+use crate::simulator::{MoOptions, SimulatorOptions};
 use smsc_host::clock;
 use smsc_sms::tpdu::{self, SmsSubmit, Tpdu, TpduAddress, TpduKind, UserData};
 

@@ -7,10 +7,12 @@
 //! accept loop ─→ connection (M3UA) ─→ gateway (who is active) ─→ nodes (TCAP, MAP) ─→ handsets (what each has got)
 //! ```
 //!
-//! There is no STP: whatever an SMSC writes, to which global title and point code ever, reaches the node of that
+//! There need be no STP: whatever an SMSC writes, to which global title and point code ever, reaches the node of that
 //! subsystem number, and its answer goes back to the point code that has asked. Where several SMSCs are connected,
-//! each gets the answers to its own questions. Nobody has a number that begins with 000. Nothing survives a restart.
+//! each gets the answers to its own questions. With an STP ([`MapStp`]) the network connects to that, as the SMSC does, and
+//! writes to one SMSC. Nobody has a number that begins with 000. Nothing survives a restart.
 
+mod asp;
 mod connection;
 mod gateway;
 mod mobile;
@@ -41,12 +43,23 @@ pub enum MapTransport {
     Sctp,
 }
 
+/// An STP to connect to.
+#[derive(Debug, Clone, Default)]
+pub struct MapStp {
+    /// Host and port, of each of its addresses.
+    pub addresses: Vec<String>,
+    /// Our addresses, with SCTP; any without one.
+    pub local: Vec<SocketAddr>,
+}
+
 /// How a simulated network behaves; [`Default`] speaks version 3 and answers at once.
 #[derive(Debug, Clone)]
 pub struct MapCoreOptions {
     /// What has nothing to do with MAP. Of an answer with `reject_cause`, the MSC makes the error of MAP.
     pub core: GsmCoreOptions,
     pub transport: MapTransport,
+    /// Instead of listening: an STP to connect to, which brings what is for `point_code`. Needs `smsc_point_code`.
+    pub stp: Option<MapStp>,
     /// Our point code, as long as nobody has written to another one.
     pub point_code: PointCode,
     /// The point code of the SMSC; that of whoever has registered or written something, when absent.
@@ -66,7 +79,8 @@ pub struct MapCoreOptions {
 #[derive(Debug)]
 pub struct MapCore {
     door: MapDoor,
-    address: SocketAddr,
+    address: Option<SocketAddr>,
+    options: MapCoreOptions,
     phones: Arc<MapPhones>,
 }
 
@@ -77,6 +91,7 @@ impl Default for MapCoreOptions {
         Self {
             core: GsmCoreOptions::default(),
             transport: MapTransport::default(),
+            stp: None,
             // 0.2.1; that of the SMSC in the examples is 0.1.1.
             point_code: PointCode(17),
             smsc_point_code: None,
@@ -97,22 +112,31 @@ impl MapCore {
     /// Takes the port and opens the journal. Connections queue up until [`Self::run`].
     ///
     /// # Errors
-    /// When the port is taken, the kernel has no SCTP, or the journal cannot be created.
+    /// When the port is taken, the kernel has no SCTP, the journal cannot be created, or an STP is to be connected without
+    /// the point code of the SMSC.
     pub async fn bind(options: MapCoreOptions) -> io::Result<Self> {
-        let door = MapDoor::open(&options.core.like.listen, options.transport).await?;
+        if options.stp.is_some() && options.smsc_point_code.is_none() {
+            let said = "behind an STP, the point code of the SMSC is needed";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, said));
+        }
+        let door = match options.stp {
+            Some(_) => MapDoor::Closed,
+            None => MapDoor::open(&options.core.like.listen, options.transport).await?,
+        };
         let address = door.local_addr()?;
         let journal = options.core.like.journal.as_deref();
         let journal = journal.map(Journal::create).transpose()?;
-        let phones = Arc::new(MapPhones::new(options, journal));
+        let phones = Arc::new(MapPhones::new(options.clone(), journal));
         Ok(Self {
             door,
             address,
+            options,
             phones,
         })
     }
 
-    /// The listening address, with the actual port if port 0 was requested.
-    pub fn local_addr(&self) -> SocketAddr {
+    /// The listening address, with the actual port if port 0 was requested; none behind an STP.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
         self.address
     }
 
@@ -123,7 +147,14 @@ impl MapCore {
 
     /// Serves connections until it is dropped.
     pub async fn run(self) {
-        network::run(self.door, self.phones, connection::serve).await;
+        let listening = network::run(self.door, Arc::clone(&self.phones), connection::serve);
+        match self.options.stp {
+            Some(stp) => {
+                let dialling = connection::dial(stp, self.options.transport, self.phones);
+                tokio::join!(listening, dialling);
+            }
+            None => listening.await,
+        }
     }
 }
 

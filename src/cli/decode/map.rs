@@ -24,7 +24,8 @@ pub fn explain(octets: &Bytes) -> Vec<DecodeReport> {
         _ => {
             let mut report = DecodeReport::new("map", "no message", octets, 0);
             report.note(DecodedField::hex(0, "(not read)", octets));
-            let text = "M3UA begins with 01, SCCP with 09, 0A or 11 to 14, TCAP with 61, 62, 64, 65 or 67";
+            let text =
+                "M3UA begins with 01, SCCP with 09, 0A or 11 to 14, TCAP with 61, 62, 64, 65 or 67";
             report.problem(0, "first octet", text);
             vec![report]
         }

@@ -9,10 +9,14 @@ use tokio::time::{Instant, interval};
 use super::gateway::{LinkMessage, LinkOrder};
 use super::phones::MapPhones;
 use super::socket::MapSocket;
+use super::{MapStp, MapTransport};
 use crate::table::at;
 
 /// How often dialogues in which nothing moves are looked for.
 const TICK: Duration = Duration::from_millis(500);
+
+/// Pause before an STP is connected again.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Messages that may wait for one connection; more are not sent.
 const ORDERS: usize = 64 * 1024;
@@ -22,7 +26,7 @@ const BATCH: usize = 256;
 /// Serves a connection until it ends.
 pub(super) async fn serve(phones: Arc<MapPhones>, mut socket: MapSocket) {
     let (orders, mut ordered) = mpsc::channel(ORDERS);
-    let number = phones.came(orders);
+    let number = phones.came(orders, now());
     let mut tick = interval(TICK);
     loop {
         tokio::select! {
@@ -40,7 +44,17 @@ pub(super) async fn serve(phones: Arc<MapPhones>, mut socket: MapSocket) {
             _ = tick.tick() => phones.on_tick(now()),
         }
     }
-    phones.gone(number);
+    phones.gone(number, now());
+}
+
+/// Connects to an STP, and again when the connection has ended.
+pub(super) async fn dial(stp: MapStp, transport: MapTransport, phones: Arc<MapPhones>) {
+    loop {
+        if let Ok(socket) = MapSocket::connect(&stp, transport).await {
+            serve(Arc::clone(&phones), socket).await;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 /// What is to be sent now; `None` when the connection is to be closed.

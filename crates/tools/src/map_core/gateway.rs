@@ -279,7 +279,9 @@ impl GatewayLink {
             self.refuse(M3uaErrorCode::UNEXPECTED_MESSAGE);
             return None;
         }
-        let value = message.parameter(tag::PROTOCOL_DATA).map(|data| &data.value);
+        let value = message
+            .parameter(tag::PROTOCOL_DATA)
+            .map(|data| &data.value);
         let Some(data) = value.and_then(ProtocolData::of_value) else {
             self.refuse(M3uaErrorCode::MISSING_PARAMETER);
             return None;

@@ -82,7 +82,9 @@ impl MapWork<'_> {
             .filter(|(waited_for, _)| waited_for == msisdn)
             .map(|(_, service_centre)| service_centre.clone())
             .collect();
-        self.nodes.waiting.retain(|(waited_for, _)| waited_for != msisdn);
+        self.nodes
+            .waiting
+            .retain(|(waited_for, _)| waited_for != msisdn);
         if told.is_empty() {
             told.extend(self.smsc());
         }
@@ -133,7 +135,7 @@ impl MapWork<'_> {
     ) -> Option<DialogueId> {
         // Otherwise nobody gets it, and nobody says so.
         let point_code = self.nodes.smsc_point()?;
-        if self.nodes.gateway.active() == 0 {
+        if self.nodes.connections().0 == 0 {
             return None;
         }
         let title = GlobalTitle::international(to, 0);
@@ -202,7 +204,8 @@ impl MapWork<'_> {
                     ..submit.clone()
                 });
                 if !again.is_some_and(|again| self.submit(again)) {
-                    self.handsets.answered(&submit.imsi, NO_ANSWER, Bytes::new());
+                    self.handsets
+                        .answered(&submit.imsi, NO_ANSWER, Bytes::new());
                 }
             }
             MobileDialogue::Alert(alert) => {
@@ -216,7 +219,8 @@ impl MapWork<'_> {
     /// The SMSC says nothing.
     pub(super) fn unanswered(&mut self, id: DialogueId) {
         if let Some(MobileDialogue::Submit(submit)) = self.nodes.mobile.remove(&id) {
-            self.handsets.answered(&submit.imsi, NO_ANSWER, Bytes::new());
+            self.handsets
+                .answered(&submit.imsi, NO_ANSWER, Bytes::new());
         }
     }
 }

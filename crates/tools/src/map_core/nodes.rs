@@ -10,9 +10,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use tokio::sync::mpsc;
 
 use super::MapCoreOptions;
-use super::gateway::M3uaGateway;
+use super::asp::MapAsp;
+use super::gateway::{LinkOrder, M3uaGateway};
 use super::mobile::MobileDialogue;
 use super::phones::MapPhone;
 use super::served::ServedDialogue;
@@ -23,8 +25,8 @@ use smsc_sigtran::address::ssn;
 use smsc_sigtran::m3ua::SERVICE_SCCP;
 use smsc_sigtran::reassembly::{Reassemblies, ReassemblyKey};
 use smsc_sigtran::{
-    PointCode, ProtocolData, SccpAddress, SccpMessage, SccpPurpose, SccpRouting, UnitdataRequest,
-    segments,
+    PointCode, ProtocolData, SccpAddress, SccpMessage, SccpPurpose, SccpRouting, SignallingEvent,
+    UnitdataRequest, segments,
 };
 use smsc_tcap::{Component, DialogueId, TcapConfig, TcapDialogues, TcapEvent};
 
@@ -45,6 +47,8 @@ const SELECTIONS: u32 = 16;
 pub(super) struct MapNodes {
     pub(super) options: MapCoreOptions,
     pub(super) gateway: M3uaGateway,
+    /// In place of the gateway, behind an STP.
+    asp: Option<MapAsp>,
     pub(super) tcap: TcapDialogues,
     /// What SMSCs have begun, and what nodes have.
     pub(super) served: HashMap<DialogueId, ServedDialogue>,
@@ -86,7 +90,9 @@ pub(super) struct MapWork<'a> {
 // === impl MapNodes ===
 
 impl MapNodes {
-    pub(super) fn new(options: MapCoreOptions) -> Self {
+    pub(super) fn new(options: MapCoreOptions, now: Instant) -> Self {
+        let asp = options.stp.as_ref().zip(options.smsc_point_code);
+        let asp = asp.map(|(_, smsc)| MapAsp::new(&options, smsc, now));
         let config = TcapConfig {
             max_dialogues: DIALOGUES,
             max_incoming: DIALOGUES,
@@ -98,6 +104,7 @@ impl MapNodes {
         Self {
             options,
             gateway: M3uaGateway::default(),
+            asp,
             tcap: TcapDialogues::new(config),
             served: HashMap::new(),
             mobile: HashMap::new(),
@@ -118,6 +125,36 @@ impl MapNodes {
     pub(super) fn smsc_point(&self) -> Option<PointCode> {
         self.options.smsc_point_code.or(self.gateway.smsc())
     }
+
+    /// A connection; its number.
+    pub(super) fn came(&mut self, orders: mpsc::Sender<LinkOrder>, now: Instant) -> u64 {
+        match &mut self.asp {
+            Some(asp) => asp.came(orders, now),
+            None => self.gateway.came(orders),
+        }
+    }
+
+    pub(super) fn gone(&mut self, number: u64, now: Instant) {
+        match &mut self.asp {
+            Some(asp) => asp.gone(now),
+            None => self.gateway.gone(number),
+        }
+    }
+
+    /// How many connections carry traffic, and how many there have been.
+    pub(super) fn connections(&self) -> (usize, u64) {
+        match &self.asp {
+            Some(asp) => (usize::from(asp.is_active()), asp.made()),
+            None => (self.gateway.active(), self.gateway.made()),
+        }
+    }
+
+    pub(super) fn cut(&self) {
+        match &self.asp {
+            Some(asp) => asp.cut(),
+            None => self.gateway.cut(),
+        }
+    }
 }
 
 // === impl MapWork ===
@@ -125,6 +162,12 @@ impl MapNodes {
 impl MapWork<'_> {
     /// A message of a connection.
     pub(super) fn received(&mut self, number: u64, octets: &Bytes) {
+        if let Some(asp) = &mut self.nodes.asp {
+            asp.received(octets, self.now);
+            self.signalled();
+            self.pump();
+            return;
+        }
         let Some(data) = self.nodes.gateway.received(number, octets) else {
             return;
         };
@@ -135,6 +178,27 @@ impl MapWork<'_> {
             self.sccp(data, message);
         }
         self.pump();
+    }
+
+    /// Takes what the STP has brought.
+    fn signalled(&mut self) {
+        loop {
+            let Some(event) = self.nodes.asp.as_mut().and_then(MapAsp::next_event) else {
+                return;
+            };
+            match event {
+                SignallingEvent::Unitdata(unitdata) => {
+                    let called = self.node_address(unitdata.called.ssn);
+                    let tcap = &mut self.nodes.tcap;
+                    tcap.received(called, unitdata.calling, &unitdata.data, self.now);
+                }
+                SignallingEvent::Returned { cause, data, .. } => {
+                    self.nodes.tcap.returned(cause, &data);
+                }
+                _ => {}
+            }
+            self.events();
+        }
     }
 
     fn sccp(&mut self, data: ProtocolData, message: SccpMessage) {
@@ -218,7 +282,7 @@ impl MapWork<'_> {
         }
     }
 
-    /// Brings back the message that is being read.
+    /// Brings back the message that is being read; behind an STP, nobody does.
     pub(super) fn bring_back(&mut self, cause: u8) {
         if let Some((data, message)) = self.nodes.current.take()
             && let Ok(octets) = message.returned(cause).encode()
@@ -256,6 +320,10 @@ impl MapWork<'_> {
     }
 
     pub(super) fn on_tick(&mut self) {
+        if let Some(asp) = &mut self.nodes.asp {
+            asp.on_tick(self.now);
+            self.signalled();
+        }
         self.nodes.tcap.on_tick(self.now);
         self.nodes.reassemblies.expire(self.now);
         self.events();
@@ -265,7 +333,13 @@ impl MapWork<'_> {
     /// Sends what dialogues say.
     pub(super) fn pump(&mut self) {
         while let Some(request) = self.nodes.tcap.next_unitdata() {
-            self.send(request);
+            match &mut self.nodes.asp {
+                Some(asp) => asp.send(request, self.now),
+                None => self.send(request),
+            }
+        }
+        if let Some(asp) = &mut self.nodes.asp {
+            asp.write();
         }
     }
 

@@ -106,7 +106,7 @@ impl MapPhones {
     pub(super) fn new(options: MapCoreOptions, journal: Option<Journal>) -> Self {
         Self {
             handsets: SimulatedHandsets::new(options.core.clone(), journal),
-            inner: Mutex::new(MapNodes::new(options)),
+            inner: Mutex::new(MapNodes::new(options, Instant::now())),
         }
     }
 
@@ -179,8 +179,7 @@ impl MapPhones {
 
     /// How many connections carry traffic, and how many there have been.
     pub fn connections(&self) -> (usize, u64) {
-        let inner = self.inner();
-        (inner.gateway.active(), inner.gateway.made())
+        self.inner().connections()
     }
 
     /// How many dialogues of SMSCs are open.
@@ -208,7 +207,7 @@ impl MapPhones {
         })
     }
 
-    /// Tells every SMSC that the network can be reached, or cannot (DAVA, DUNA).
+    /// Tells every SMSC that the network can be reached, or cannot (DAVA, DUNA); nobody behind an STP.
     pub fn set_reachable(&self, is_reachable: bool) {
         let inner = self.inner();
         inner.gateway.tell(inner.options.point_code, is_reachable);
@@ -216,16 +215,16 @@ impl MapPhones {
 
     /// Closes every connection.
     pub fn cut(&self) {
-        self.inner().gateway.cut();
+        self.inner().cut();
     }
 
     /// An SMSC has come; its number.
-    pub(super) fn came(&self, orders: mpsc::Sender<LinkOrder>) -> u64 {
-        self.inner().gateway.came(orders)
+    pub(super) fn came(&self, orders: mpsc::Sender<LinkOrder>, now: Instant) -> u64 {
+        self.inner().came(orders, now)
     }
 
-    pub(super) fn gone(&self, number: u64) {
-        self.inner().gateway.gone(number);
+    pub(super) fn gone(&self, number: u64, now: Instant) {
+        self.inner().gone(number, now);
     }
 
     /// A message of a connection.
@@ -239,11 +238,11 @@ impl MapPhones {
     }
 
     pub(super) fn on_due(&self, now: Instant) {
-        self.work(now, MapWork::answer_due);
+        self.work(now, |work| work.answer_due());
     }
 
     pub(super) fn on_tick(&self, now: Instant) {
-        self.work(now, MapWork::on_tick);
+        self.work(now, |work| work.on_tick());
     }
 }
 
@@ -261,7 +260,7 @@ impl SimulatedNetwork for MapPhones {
         let smsc = {
             let inner = self.inner();
             let known = inner.options.smsc.clone().or_else(|| inner.smsc.clone());
-            known.filter(|_| inner.gateway.active() > 0 && inner.smsc_point().is_some())
+            known.filter(|_| inner.connections().0 > 0 && inner.smsc_point().is_some())
         };
         let Some(smsc) = smsc else { return };
         for number in self.handsets.due(passed) {

@@ -65,7 +65,8 @@ impl MapWork<'_> {
             SHORT_MSG_MO_RELAY => !is_hlr,
             _ => false,
         });
-        let Some(version) = MapVersion::of(version).filter(|_| is_right && version <= latest) else {
+        let Some(version) = MapVersion::of(version).filter(|_| is_right && version <= latest)
+        else {
             let cause = refusal(context, is_right, latest);
             self.nodes.tcap.abort(id, cause);
             return;
@@ -92,9 +93,10 @@ impl MapWork<'_> {
             let Some(dialogue) = self.nodes.served.get(&id) else {
                 return;
             };
-            match (dialogue.subsystem, MapOperationCode(invoke.operation)) {
+            let (subsystem, version) = (dialogue.subsystem, dialogue.version);
+            match (subsystem, MapOperationCode(invoke.operation)) {
                 (ssn::HLR, MapOperationCode::SEND_ROUTING_INFO_FOR_SM) => {
-                    let outcome = self.routing(&invoke, dialogue.version);
+                    let outcome = self.routing(&invoke, version);
                     self.settle(id, outcome, None, true, Duration::ZERO);
                 }
                 (ssn::HLR, MapOperationCode::REPORT_SM_DELIVERY_STATUS) => {
@@ -123,7 +125,11 @@ impl MapWork<'_> {
     fn routing(&mut self, invoke: &Invoke, version: MapVersion) -> ServedOutcome {
         self.nodes.routing_asked += 1;
         let Ok(asked) = RoutingInfoArg::decode(&invoke.parameter) else {
-            return failed(invoke, MapUserError::Other(MapUserError::DATA_MISSING), version);
+            return failed(
+                invoke,
+                MapUserError::Other(MapUserError::DATA_MISSING),
+                version,
+            );
         };
         self.nodes.smsc = Some(asked.service_centre.text);
         let msisdn = asked.msisdn.text;
@@ -194,7 +200,11 @@ impl MapWork<'_> {
         };
         let (version, subsystem) = (dialogue.version, dialogue.subsystem);
         let Ok(forward) = ForwardSmArg::decode(&invoke.parameter) else {
-            let outcome = failed(invoke, MapUserError::Other(MapUserError::DATA_MISSING), version);
+            let outcome = failed(
+                invoke,
+                MapUserError::Other(MapUserError::DATA_MISSING),
+                version,
+            );
             self.settle(id, outcome, None, true, Duration::ZERO);
             return;
         };
@@ -206,7 +216,13 @@ impl MapWork<'_> {
         };
         let Some(imsi) = imsi else {
             let error = MapUserError::Other(MapUserError::UNIDENTIFIED_SUBSCRIBER);
-            self.settle(id, failed(invoke, error, version), None, true, Duration::ZERO);
+            self.settle(
+                id,
+                failed(invoke, error, version),
+                None,
+                true,
+                Duration::ZERO,
+            );
             return;
         };
         dialogue.imsi = Some(imsi.clone());
@@ -280,7 +296,13 @@ impl MapWork<'_> {
             id: Some(invoke),
             problem: RejectProblem::UNRECOGNIZED_OPERATION,
         };
-        self.settle(id, ServedOutcome::Answer(reject), None, true, Duration::ZERO);
+        self.settle(
+            id,
+            ServedOutcome::Answer(reject),
+            None,
+            true,
+            Duration::ZERO,
+        );
     }
 }
 

@@ -7,8 +7,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, lookup_host};
 
-use super::MapTransport;
 use super::gateway::LinkMessage;
+use super::{MapStp, MapTransport};
 use crate::network::NetworkDoor;
 use smsc_sctp::{
     AssociationChange, SctpConnection, SctpEvent, SctpListener, SctpNotification, SctpOptions,
@@ -23,6 +23,8 @@ const READ: usize = 64 * 1024;
 pub(super) enum MapDoor {
     Tcp(TcpListener),
     Sctp(SctpListener),
+    /// None do: we connect to an STP ourselves.
+    Closed,
 }
 
 /// One connection.
@@ -47,10 +49,12 @@ impl MapDoor {
         }
     }
 
-    pub(super) fn local_addr(&self) -> io::Result<SocketAddr> {
+    /// The listening address, if there is one.
+    pub(super) fn local_addr(&self) -> io::Result<Option<SocketAddr>> {
         match self {
-            Self::Tcp(listener) => listener.local_addr(),
-            Self::Sctp(listener) => Ok(listener.local_addr()),
+            Self::Tcp(listener) => listener.local_addr().map(Some),
+            Self::Sctp(listener) => Ok(Some(listener.local_addr())),
+            Self::Closed => Ok(None),
         }
     }
 }
@@ -62,12 +66,10 @@ impl NetworkDoor for MapDoor {
         Ok(match self {
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                // Without it, small answers wait for the acknowledgement of those before.
-                let _ = stream.set_nodelay(true);
-                let read = BytesMut::new();
-                MapSocket::Tcp { stream, read }
+                MapSocket::of_stream(stream)
             }
             Self::Sctp(listener) => MapSocket::Sctp(listener.accept().await?.0),
+            Self::Closed => std::future::pending().await,
         })
     }
 }
@@ -75,12 +77,36 @@ impl NetworkDoor for MapDoor {
 // === impl MapSocket ===
 
 impl MapSocket {
+    fn of_stream(stream: TcpStream) -> Self {
+        // Without it, small answers wait for the acknowledgement of those before.
+        let _ = stream.set_nodelay(true);
+        let read = BytesMut::new();
+        Self::Tcp { stream, read }
+    }
+
+    /// Connects to an STP: by SCTP to all its addresses at once, from all of ours.
+    pub(super) async fn connect(stp: &MapStp, transport: MapTransport) -> io::Result<Self> {
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for host in &stp.addresses {
+            addresses.extend(lookup_host(host).await?);
+        }
+        match transport {
+            MapTransport::Tcp => Ok(Self::of_stream(TcpStream::connect(&addresses[..]).await?)),
+            MapTransport::Sctp => {
+                let options = SctpOptions::default();
+                let connect = SctpConnection::connect(&stp.local, &addresses, &options);
+                Ok(Self::Sctp(connect.await?))
+            }
+        }
+    }
+
     /// The next message; `None` when the connection is over. May be given up and called again.
     pub(super) async fn receive(&mut self) -> io::Result<Option<Bytes>> {
         match self {
             Self::Tcp { stream, read } => loop {
                 let next = next_m3ua(read);
-                let next = next.map_err(|wrong| io::Error::new(io::ErrorKind::InvalidData, wrong))?;
+                let next =
+                    next.map_err(|wrong| io::Error::new(io::ErrorKind::InvalidData, wrong))?;
                 if next.is_some() {
                     return Ok(next);
                 }

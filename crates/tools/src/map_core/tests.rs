@@ -41,7 +41,7 @@ async fn network(change: impl FnOnce(&mut MapCoreOptions)) -> (SocketAddr, Arc<M
     options.core.keep = true;
     change(&mut options);
     let core = MapCore::bind(options).await.unwrap();
-    let (address, phones) = (core.local_addr(), core.phones());
+    let (address, phones) = (core.local_addr().unwrap(), core.phones());
     tokio::spawn(core.run());
     (address, phones)
 }
@@ -186,7 +186,10 @@ async fn messages_of_a_run_share_a_dialogue() {
             ..message(text)
         };
         let outcome = centre.deliver(forward).await;
-        assert!(matches!(outcome, MtOutcome::Delivered { .. }), "{outcome:?}");
+        assert!(
+            matches!(outcome, MtOutcome::Delivered { .. }),
+            "{outcome:?}"
+        );
         assert_eq!(phones.dialogues(), usize::from(more), "{text}");
     }
     let texts = phones.delivered(SUBSCRIBER);
@@ -244,7 +247,10 @@ async fn who_is_absent_at_the_msc_may_be_at_the_sgsn() {
     };
     phones.set(SUBSCRIBER, phone);
     let outcome = centre.deliver(message("hello")).await;
-    assert!(matches!(outcome, MtOutcome::Delivered { .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, MtOutcome::Delivered { .. }),
+        "{outcome:?}"
+    );
     assert_eq!(phones.counts(), (1, 1));
 }
 
@@ -340,7 +346,10 @@ async fn answers_go_to_who_has_asked() {
     let mut second = Centre::connect(address, 10).await;
     for centre in [&mut first, &mut second] {
         let outcome = centre.deliver(message("hello")).await;
-        assert!(matches!(outcome, MtOutcome::Delivered { .. }), "{outcome:?}");
+        assert!(
+            matches!(outcome, MtOutcome::Delivered { .. }),
+            "{outcome:?}"
+        );
     }
     assert_eq!((phones.counts(), phones.connections()), ((2, 0), (2, 2)));
 }

@@ -6,11 +6,11 @@ use super::sccp;
 use crate::cli::decode::hex;
 use crate::cli::decode::reader::shown;
 use crate::cli::decode::report::{DecodeReport, DecodedField, FieldDetail};
+use crate::sigtran::PointCode;
 pub use crate::sigtran::m3ua::VERSION;
 use crate::sigtran::m3ua::{
     ApplicationStatus, HEAD, M3uaErrorCode, M3uaKind, SERVICE_SCCP, registration_status, tag,
 };
-use crate::sigtran::PointCode;
 
 /// Octets of tag and length of a parameter.
 const PARAMETER_HEAD: usize = 4;
@@ -43,16 +43,28 @@ fn message(octets: &Bytes, base: usize) -> (usize, Vec<DecodeReport>) {
         return (octets.len(), vec![part(octets, base, base, text)]);
     }
     if whole < HEAD || whole > octets.len() {
-        let text = format!("the message is said to have {whole} octets; {} are there", octets.len());
+        let text = format!(
+            "the message is said to have {whole} octets; {} are there",
+            octets.len()
+        );
         return (octets.len(), vec![part(octets, base, base + 4, text)]);
     }
     let octets = octets.slice(..whole);
     let (class, kind) = (head[2], head[3]);
-    let name = M3uaKind { class, number: kind }.to_string();
+    let name = M3uaKind {
+        class,
+        number: kind,
+    }
+    .to_string();
     let mut report = DecodeReport::new("m3ua", format!("M3UA {name}"), &octets, base);
     report.note(DecodedField::code(base, "version", head[0], "1"));
     report.note(DecodedField::code(base + 1, "reserved", head[1], ""));
-    report.note(DecodedField::code(base + 2, "message class", class, class_name(class)));
+    report.note(DecodedField::code(
+        base + 2,
+        "message class",
+        class,
+        class_name(class),
+    ));
     report.note(DecodedField::code(base + 3, "message type", kind, name));
     report.note(DecodedField::number(base + 4, 4, "message length", length));
     let carried = parameters(&mut report, &octets.slice(HEAD..), base + HEAD, false);

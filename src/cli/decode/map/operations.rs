@@ -93,10 +93,20 @@ const ADDITIONAL: &[Member] = &[
 const FORWARD_ARGUMENT: &[Member] = &[
     defined(0x80, "sm-RP-DA: imsi", Shape::Digits, "§7.6.8.1"),
     defined(0x81, "sm-RP-DA: lmsi", Shape::Octets, "§7.6.8.1"),
-    defined(SERVICE_CENTRE, "sm-RP-DA: serviceCentreAddress", Shape::Address, "§7.6.8.1"),
+    defined(
+        SERVICE_CENTRE,
+        "sm-RP-DA: serviceCentreAddress",
+        Shape::Address,
+        "§7.6.8.1",
+    ),
     defined(0x85, "sm-RP-DA: none", Shape::Octets, "§7.6.8.1"),
     defined(0x82, "sm-RP-OA: msisdn", Shape::Address, "§7.6.8.2"),
-    defined(SERVICE_CENTRE, "sm-RP-OA: serviceCentreAddress", Shape::Address, "§7.6.8.2"),
+    defined(
+        SERVICE_CENTRE,
+        "sm-RP-OA: serviceCentreAddress",
+        Shape::Address,
+        "§7.6.8.2",
+    ),
     defined(0x85, "sm-RP-OA: none", Shape::Octets, "§7.6.8.2"),
     defined(0x04, "sm-RP-UI", Shape::Tpdu, "§7.6.8.4"),
     defined(0x05, "moreMessagesToSend", Shape::Octets, "§7.6.8.7"),
@@ -118,12 +128,27 @@ const FORWARD_RESULT: &[Member] = &[
 const REPORT_ARGUMENT: &[Member] = &[
     defined(0x04, "msisdn", Shape::Address, "§7.6.2.17"),
     defined(0x04, "serviceCentreAddress", Shape::Address, "§7.6.2.27"),
-    defined(0x0A, "sm-DeliveryOutcome", Shape::Number(outcome), "§7.6.8.6"),
-    defined(0x80, "absentSubscriberDiagnosticSM", Shape::Number(absent_diagnostic), "§7.6.8.9"),
+    defined(
+        0x0A,
+        "sm-DeliveryOutcome",
+        Shape::Number(outcome),
+        "§7.6.8.6",
+    ),
+    defined(
+        0x80,
+        "absentSubscriberDiagnosticSM",
+        Shape::Number(absent_diagnostic),
+        "§7.6.8.9",
+    ),
     member(0xA1, "extension container", Shape::Sequence(&[])),
     defined(0x82, "gprsSupportIndicator", Shape::Octets, "§7.6.8.15"),
     defined(0x83, "deliveryOutcomeIndicator", Shape::Octets, "§7.6.8.13"),
-    defined(0x84, "additionalSM-DeliveryOutcome", Shape::Number(outcome), "§7.6.8.11"),
+    defined(
+        0x84,
+        "additionalSM-DeliveryOutcome",
+        Shape::Number(outcome),
+        "§7.6.8.11",
+    ),
     defined(
         0x85,
         "additionalAbsentSubscriberDiagnosticSM",
@@ -132,7 +157,10 @@ const REPORT_ARGUMENT: &[Member] = &[
     ),
 ];
 
-const STORED: &[Member] = &[defined(0x04, "storedMSISDN", Shape::Address, "§7.6.2.17"), EXTENSION];
+const STORED: &[Member] = &[
+    defined(0x04, "storedMSISDN", Shape::Address, "§7.6.2.17"),
+    EXTENSION,
+];
 
 const ALERT_ARGUMENT: &[Member] = &[
     defined(0x04, "msisdn", Shape::Address, "§7.6.2.17"),
@@ -143,7 +171,12 @@ const INFORM_ARGUMENT: &[Member] = &[
     defined(0x04, "storedMSISDN", Shape::Address, "§7.6.2.17"),
     defined(0x03, "mw-Status", Shape::Bits(MW_STATUS), "§7.6.8.3"),
     EXTENSION,
-    defined(0x02, "absentSubscriberDiagnosticSM", Shape::Number(absent_diagnostic), "§7.6.8.9"),
+    defined(
+        0x02,
+        "absentSubscriberDiagnosticSM",
+        Shape::Number(absent_diagnostic),
+        "§7.6.8.9",
+    ),
     defined(
         0x80,
         "additionalAbsentSubscriberDiagnosticSM",
@@ -166,7 +199,12 @@ const READY_ARGUMENT: &[Member] = &[
 ];
 
 const ABSENT: &[Member] = &[
-    defined(0x02, "absentSubscriberDiagnosticSM", Shape::Number(absent_diagnostic), "§7.6.8.9"),
+    defined(
+        0x02,
+        "absentSubscriberDiagnosticSM",
+        Shape::Number(absent_diagnostic),
+        "§7.6.8.9",
+    ),
     EXTENSION,
     defined(
         0x80,

@@ -171,7 +171,8 @@ impl SccpPlace<'_> {
         let leads = (value > 0).then(|| self.at + width - 1 + value as usize);
         let field = DecodedField::number(self.base + self.at, width, &name, value);
         let meaning = leads.map(|at| format!("octet {}", self.base + at));
-        self.report.note(field.meaning(meaning.unwrap_or_else(|| "none".to_owned())));
+        self.report
+            .note(field.meaning(meaning.unwrap_or_else(|| "none".to_owned())));
         self.at += width;
         Some(leads)
     }
@@ -271,11 +272,16 @@ impl SccpPlace<'_> {
             let value = self.octets.slice(at + 2..end);
             let mut field = DecodedField::hex(self.base + at, name, &value);
             field.octets += 2;
-            if let (Some(&SEGMENTATION), [first, reference @ ..]) = (self.octets.get(at), &value[..])
+            if let (Some(&SEGMENTATION), [first, reference @ ..]) =
+                (self.octets.get(at), &value[..])
             {
                 let left = first & 0x0F;
                 is_whole = first & 0x80 != 0 && left == 0;
-                let which = if first & 0x80 == 0 { "a later" } else { "the first" };
+                let which = if first & 0x80 == 0 {
+                    "a later"
+                } else {
+                    "the first"
+                };
                 field.meaning = format!("{which} segment, {left} follow");
                 let reference = hex::spaced(reference);
                 field.details = vec![
@@ -396,11 +402,15 @@ impl ReadAddress {
         if let Some(plan) = self.plan {
             let name = numbering_plan(plan >> 4);
             let shown = format!("0x{plan:02X}");
-            field.details.push(m3ua::detail("plan and coding", shown, name));
+            field
+                .details
+                .push(m3ua::detail("plan and coding", shown, name));
         }
         if let Some(nature) = self.nature {
             let name = nature_of_address(nature & 0x7F);
-            field.details.push(m3ua::detail("nature", nature & 0x7F, name));
+            field
+                .details
+                .push(m3ua::detail("nature", nature & 0x7F, name));
         }
     }
 }

@@ -64,8 +64,18 @@ pub fn plain(_: i32) -> &'static str {
 pub const MESSAGE: &[Member] = &[
     defined(0x48, "otid", Shape::Octets, "Q.773 §3.1"),
     defined(0x49, "dtid", Shape::Octets, "Q.773 §3.1"),
-    defined(0x4A, "P-Abort cause", Shape::Number(operations::abort_cause), "Q.773 §3.1"),
-    defined(0x6B, "dialogue portion", Shape::Sequence(DIALOGUE), "Q.773 §3.2"),
+    defined(
+        0x4A,
+        "P-Abort cause",
+        Shape::Number(operations::abort_cause),
+        "Q.773 §3.1",
+    ),
+    defined(
+        0x6B,
+        "dialogue portion",
+        Shape::Sequence(DIALOGUE),
+        "Q.773 §3.2",
+    ),
     defined(0x6C, "components", Shape::Sequence(&[]), "Q.773 §3.1"),
 ];
 
@@ -97,17 +107,29 @@ const RESPONSE: &[Member] = &[
 ];
 
 const ABORT: &[Member] = &[
-    member(0x80, "abort source", Shape::Number(operations::abort_source)),
+    member(
+        0x80,
+        "abort source",
+        Shape::Number(operations::abort_source),
+    ),
     member(0xBE, "user information", Shape::Sequence(USER_INFORMATION)),
 ];
 
 const CONTEXT: &[Member] = &[member(0x06, "context", Shape::ObjectIdentifier)];
-const RESULT: &[Member] = &[member(0x02, "result", Shape::Number(operations::associate_result))];
+const RESULT: &[Member] = &[member(
+    0x02,
+    "result",
+    Shape::Number(operations::associate_result),
+)];
 const DIAGNOSTIC: &[Member] = &[
     member(0xA1, "of the user", Shape::Sequence(OF_USER)),
     member(0xA2, "of the provider", Shape::Sequence(OF_PROVIDER)),
 ];
-const OF_USER: &[Member] = &[member(0x02, "reason", Shape::Number(operations::user_diagnostic))];
+const OF_USER: &[Member] = &[member(
+    0x02,
+    "reason",
+    Shape::Number(operations::user_diagnostic),
+)];
 const OF_PROVIDER: &[Member] = &[member(
     0x02,
     "reason",
@@ -128,12 +150,21 @@ const MAP_DIALOGUE: &[Member] = &[
     defined(0xA2, "MAP-CLOSE", Shape::Sequence(&[]), "§7.3.2"),
     defined(0xA3, "MAP-REFUSE", Shape::Sequence(REFUSE), "§7.3.1"),
     defined(0xA4, "MAP-U-ABORT", Shape::Sequence(&[]), "§7.3.4"),
-    defined(0xA5, "MAP-P-ABORT", Shape::Sequence(PROVIDER_ABORT), "§7.3.5"),
+    defined(
+        0xA5,
+        "MAP-P-ABORT",
+        Shape::Sequence(PROVIDER_ABORT),
+        "§7.3.5",
+    ),
 ];
 
 const OPEN: &[Member] = &[
     member(0x80, "destination reference", Shape::Address),
     member(0x81, "origination reference", Shape::Address),
 ];
-const REFUSE: &[Member] = &[member(0x0A, "reason", Shape::Number(operations::refuse_reason))];
+const REFUSE: &[Member] = &[member(
+    0x0A,
+    "reason",
+    Shape::Number(operations::refuse_reason),
+)];
 const PROVIDER_ABORT: &[Member] = &[member(0x0A, "reason", Shape::Number(plain))];

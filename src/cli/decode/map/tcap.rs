@@ -21,6 +21,7 @@ const REJECT: u32 = 0xA4;
 const RESULT: u32 = 0xA7;
 const INTEGER: u32 = 0x02;
 const SEQUENCE: u32 = 0x30;
+const NULL: u32 = 0x05;
 /// An operation or error by object identifier.
 const GLOBAL: u32 = 0x06;
 const LINKED_ID: u32 = 0x80;
@@ -125,12 +126,18 @@ impl Walk {
     fn unread(&mut self, octets: &Bytes, at: usize, field: &str, text: &str, problem: usize) {
         self.report.problem(problem, field, text);
         if !octets.is_empty() {
-            self.report.note(DecodedField::hex(at, "(not read)", octets));
+            self.report
+                .note(DecodedField::hex(at, "(not read)", octets));
         }
     }
 
     /// Goes over the elements of a value; `each` gets every one with its place.
-    fn each(&mut self, value: &Bytes, base: usize, mut each: impl FnMut(&mut Self, PlacedElement, usize)) {
+    fn each(
+        &mut self,
+        value: &Bytes,
+        base: usize,
+        mut each: impl FnMut(&mut Self, PlacedElement, usize),
+    ) {
         if self.depth == ber::DEEPEST {
             let text = "too many elements within elements";
             self.unread(value, base, "element", text, base);
@@ -253,7 +260,8 @@ impl Walk {
         let mut has_id = false;
         let mut code = None;
         self.each(value, base, |walk, element, at| match (kind, element.tag) {
-            (_, INTEGER) if !has_id => {
+            // NULL stands for one that could not be read.
+            (_, INTEGER | NULL) if !has_id => {
                 has_id = true;
                 walk.number(&element, at, "invoke id", |_| String::new());
             }
@@ -267,7 +275,10 @@ impl Walk {
                 let name = |code| operations::error(code).to_owned();
                 let number = walk.number(&element, at, "error", name);
                 code = Some(number);
-                walk.operations.push(format!("MAP {}", numbered(operations::error(number), number)));
+                walk.operations.push(format!(
+                    "MAP {}",
+                    numbered(operations::error(number), number)
+                ));
             }
             (INVOKE | ERROR, GLOBAL) if code.is_none() => {
                 code = Some(-1);
@@ -324,9 +335,10 @@ impl Walk {
                 field.shown = number.to_string();
                 field.meaning = meaning(number);
             }
-            // NULL stands for an id that could not be read.
             None if element.value.is_empty() => {}
-            None => self.report.problem(at, name, "no number of one to four octets"),
+            None => self
+                .report
+                .problem(at, name, "no number of one to four octets"),
         }
         self.report.note(field);
         number.unwrap_or(-1)
@@ -396,7 +408,8 @@ fn read(field: &mut DecodedField, shape: Shape, value: &Bytes) -> Result<(), &'s
             field.meaning = name(number).to_owned();
         }
         Shape::Address => {
-            let address = TpduAddress::from_type_and_digits(value).ok_or("an address without octets")?;
+            let address =
+                TpduAddress::from_type_and_digits(value).ok_or("an address without octets")?;
             let named = tpdu::with_address(field.clone(), &address);
             *field = named;
         }
@@ -423,7 +436,11 @@ fn bits(value: &[u8], names: &[&str]) -> Vec<FieldDetail> {
     let bit = |(number, name): (usize, &&str)| {
         let octet = octets.get(number / 8)?;
         let is_set = octet >> (7 - number % 8) & 1;
-        Some(FieldDetail::new(format!("bit {number}"), is_set.to_string(), *name))
+        Some(FieldDetail::new(
+            format!("bit {number}"),
+            is_set.to_string(),
+            *name,
+        ))
     };
     names.iter().enumerate().filter_map(bit).collect()
 }

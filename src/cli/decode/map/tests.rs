@@ -78,7 +78,10 @@ fn each_layer_has_a_report() {
     assert_eq!(meaning(m3ua, "OPC"), "0.17.1");
     assert_eq!(meaning(m3ua, "DPC"), "0.23.1");
     assert_eq!(meaning(m3ua, "SI"), "SCCP");
-    assert_eq!(meaning(sccp, "protocol class"), "class 1: in order, returned on error");
+    assert_eq!(
+        meaning(sccp, "protocol class"),
+        "class 1: in order, returned on error"
+    );
     let called = field(sccp, "called");
     assert_eq!(called.shown, "\"491600002\"", "without the filler");
     assert_eq!(called.meaning, "routed by global title, MSC");
@@ -114,18 +117,30 @@ fn answers_and_errors_are_named() {
     assert_eq!(field(routing, "sgsn-Number").shown, "\"491600003\"");
     let absent = &read(ABSENT)[0];
     assert_eq!(absent.title, "TCAP End, MAP absentSubscriberSM");
-    assert_eq!(meaning(absent, "absentSubscriberDiagnosticSM"), "IMSI detached");
+    assert_eq!(
+        meaning(absent, "absentSubscriberDiagnosticSM"),
+        "IMSI detached"
+    );
     let full = read(FULL);
     assert_eq!(
         titles(&full),
-        [("TCAP End, MAP sm-DeliveryFailure", 0), ("SMS-DELIVER-REPORT in RP-ERROR", 25)]
+        [
+            ("TCAP End, MAP sm-DeliveryFailure", 0),
+            ("SMS-DELIVER-REPORT in RP-ERROR", 25)
+        ]
     );
     assert_eq!(meaning(&full[0], "cause"), "memoryCapacityExceeded");
     let aborted = &read(ABORTED)[0];
-    assert_eq!(meaning(aborted, "P-Abort cause"), "unrecognized transaction id");
+    assert_eq!(
+        meaning(aborted, "P-Abort cause"),
+        "unrecognized transaction id"
+    );
     let refused = &read(REFUSED)[0];
     assert_eq!(meaning(refused, "context"), "shortMsgMT-Relay, version 2");
-    assert_eq!(meaning(refused, "reason"), "application context not supported");
+    assert_eq!(
+        meaning(refused, "reason"),
+        "application context not supported"
+    );
 }
 
 #[test]
@@ -152,7 +167,10 @@ fn a_segment_is_not_read_as_a_whole() {
 #[test]
 fn what_comes_back_says_why() {
     let reports = read(RETURNED);
-    assert_eq!(meaning(&reports[0], "return cause"), "no translation for this specific address");
+    assert_eq!(
+        meaning(&reports[0], "return cause"),
+        "no translation for this specific address"
+    );
     // It may come back cut.
     assert!(!reports[1].problems.is_empty());
 }
@@ -161,18 +179,47 @@ fn what_comes_back_says_why() {
 fn what_is_wrong_is_named_by_octet_and_field() {
     for (text, at, name, said) in [
         ("01000101 00", 0, "message", "begins with 8 octets"),
-        ("01000101 00000009", 4, "message", "said to have 9 octets; 8 are there"),
-        ("01000303 0000000C 0009 0008", 8, "parameter", "said to have 8 octets; 4 are left"),
-        ("01000101 00000010 0210 0008 00000001", 8, "Protocol Data", "routing label has 12"),
+        (
+            "01000101 00000009",
+            4,
+            "message",
+            "said to have 9 octets; 8 are there",
+        ),
+        (
+            "01000303 0000000C 0009 0008",
+            8,
+            "parameter",
+            "said to have 8 octets; 4 are left",
+        ),
+        (
+            "01000101 00000010 0210 0008 00000001",
+            8,
+            "Protocol Data",
+            "routing label has 12",
+        ),
         ("09 80 03 05", 4, "pointer to data", "ends before it"),
-        ("09 80 FF 05 09 00", 6, "called", "the pointer leads to octet 257"),
+        (
+            "09 80 FF 05 09 00",
+            6,
+            "called",
+            "the pointer leads to octet 257",
+        ),
         ("62 02 48", 0, "message", "does not end within"),
         ("62 02 48 05", 2, "element", "does not end within"),
-        ("62 04 48 01 01 6C 00", 6, "message", "octets behind its end"),
+        (
+            "62 04 48 01 01 6C 00",
+            6,
+            "message",
+            "octets behind its end",
+        ),
     ] {
         let reports = read(text);
         let problem = &reports[0].problems[0];
-        assert_eq!((problem.at, problem.field.as_str()), (at, name), "{text}: {problem:?}");
+        assert_eq!(
+            (problem.at, problem.field.as_str()),
+            (at, name),
+            "{text}: {problem:?}"
+        );
         assert!(problem.text.contains(said), "{text}: {problem:?}");
     }
 }
