@@ -282,9 +282,10 @@ def board():
             row("GSM networks"),
             graph(
                 "Connections to GSM networks",
-                "Nodes that are connected to the HLR, and those whose name another program seems to have, by network.",
+                "Nodes that are connected to the HLR or a signalling gateway, those whose name another program seems to have, and those that a gateway takes, by network.",
                 (total("smsc_binds", "name", 'direction="gsm",state="bound"'), "{{name}}"),
                 (total("smsc_gsm_name_taken", "gsm"), "{{gsm}}: name taken"),
+                (total("smsc_gsm_gateway_active", "gsm, gateway"), "{{gsm}}: {{gateway}}"),
                 w=6,
             ),
             graph(

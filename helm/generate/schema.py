@@ -68,6 +68,11 @@ def with_config(schema, reference):
     operator["required"] = ["id"]
     operator["if"] = {"properties": {"managed": {"const": True}}, "required": ["managed"]}
     operator["else"] = {"required": ["address", "system_id"]}
+    # Over MAP there are gateways instead of an HLR.
+    network = config["properties"]["gsm"]["items"]
+    network["if"] = {"properties": {"protocol": {"const": "map"}}, "required": ["protocol"]}
+    network["then"] = {"required": ["map"]}
+    network["else"] = {"required": ["address"]}
     schema["$defs"]["config"] = config
     return schema
 

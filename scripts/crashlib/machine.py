@@ -20,21 +20,23 @@ FOLDERS = ("bin", "sbin", "lib", "lib64")
 
 
 class Packages:
-    """Debian packages, unpacked in the folder of the tests' tools and not installed."""
+    """Debian packages, unpacked in the folder of the tests' tools and not installed: of the script of this name, with what it
+    runs in the machine and which modules of the kernel it loads there."""
 
-    def __init__(self, root):
+    def __init__(self, root, name="crash-points", inside=INSIDE, modules=MODULES):
         given = os.environ.get("SMSC_TEST_TOOLS")
         tools = Path(given or root / "target/test-tools").resolve()
-        self.folder, self.apt = tools / "crash-points", tools / "apt-crash-points"
+        self.wanted, self.loaded = inside, modules
+        self.folder, self.apt = tools / name, tools / f"apt-{name}"
         self.qemu, self.kernel, self.inside = (self.folder / name for name in ("qemu", "kernel", "inside"))
-        wanted = f"{QEMU} {KERNEL} {INSIDE} {platform.freedesktop_os_release()['VERSION_ID']}"
-        mark = tools / "crash-points.installed"
+        wanted = f"{QEMU} {KERNEL} {inside} {platform.freedesktop_os_release()['VERSION_ID']}"
+        mark = tools / f"{name}.installed"
         if not mark.exists() or mark.read_text() != wanted:
             self.install()
             mark.write_text(wanted)
 
     def install(self):
-        print(f"unpacking {QEMU}, a kernel and {', '.join(INSIDE)} into {self.folder}", flush=True)
+        print(f"unpacking {QEMU}, a kernel and {', '.join(self.wanted)} into {self.folder}", flush=True)
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.rmtree(self.apt, ignore_errors=True)
         for folder in ("lists/partial", "cache/archives/partial"):
@@ -45,7 +47,7 @@ class Packages:
         self.unpack(self.qemu, self.needed([QEMU]))
         kernels = self.needed([KERNEL], f"Dir::State::status={nothing}")
         self.unpack(self.kernel, [name for name in kernels if name.startswith("linux-image-") and name != KERNEL])
-        self.unpack(self.inside, self.needed(INSIDE, f"Dir::State::status={nothing}"))
+        self.unpack(self.inside, self.needed(self.wanted, f"Dir::State::status={nothing}"))
         shutil.rmtree(self.apt)
 
     def run_apt(self, *arguments, cwd=None):
@@ -84,7 +86,7 @@ class Packages:
         return [str(program), *firmware], dict(os.environ, LD_LIBRARY_PATH=":".join(map(str, libraries)))
 
     def modules(self):
-        """The modules of MODULES and what they need, in the order in which they load."""
+        """The modules that are loaded and what they need, in the order in which they load."""
         files = {path.name.split(".")[0].replace("-", "_"): path for path in self.kernel.rglob("*.ko*")}
         found = {}
 
@@ -100,7 +102,7 @@ class Packages:
                 add(one)
             found[path] = octets
 
-        for name in MODULES:
+        for name in self.loaded:
             add(name)
         return list(found.values())
 
@@ -148,41 +150,46 @@ class Image:
         self.file.close()
 
 
-def build(path, packages, scripts, binary, options):
+def build(path, packages, scripts, binary, options, libraries=("crashlib", "faultlib")):
+    """What the machine starts with; the first of the libraries has the `guest` that is its first process."""
     image = Image(path)
     for name in FOLDERS:
         image.put(name, f"usr/{name}".encode(), 0o120777)
     image.tree(packages.inside, LEFT_OUT)
     for number, octets in enumerate(packages.modules()):
         image.put(f"modules/{number:02}.ko", octets)
-    for folder in ("crashlib", "faultlib"):
+    for folder in libraries:
         for file in (scripts / folder).glob("*.py"):
             image.put(f"scripts/{folder}/{file.name}", file.read_bytes())
     image.put("usr/bin/smsc", binary.read_bytes())
     image.put("options.json", json.dumps(options).encode())
     image.put("init", (
         b"#!/usr/bin/python3 -B\nimport sys\nsys.path.insert(0, '/scripts')\n"
-        b"from crashlib import guest\nguest.main()\n"
+        b"from %s import guest\nguest.main()\n" % libraries[0].encode()
     ))
     image.close()
 
 
-def start(folder, packages, image, again):
-    """The machine, whose second serial port is the process's output. Its disks are in the folder; `again` keeps the log
-    and the notes that are there."""
-    program, environment = packages.command()
-    disks = []
+def disks(folder, again):
+    """Those of crashlib/guest.py, in the folder; `again` keeps the log and the notes that are there."""
+    options = []
     for name, size in DISKS_MIB.items():
         path = folder / f"{name}.img"
         if not (again and name in ("log", "notes")):
             path.write_bytes(b"")
             os.truncate(path, size << 20)
-        disks += ["-drive", f"file={path},format=raw,if=virtio,cache=unsafe,werror=report,rerror=report"]
+        options += ["-drive", f"file={path},format=raw,if=virtio,cache=unsafe,werror=report,rerror=report"]
+    return options
+
+
+def start(folder, packages, image, options=()):
+    """The machine, whose second serial port is the process's output, with more options of qemu."""
+    program, environment = packages.command()
     (kernel,) = packages.kernel.glob("boot/vmlinuz-*")
     return subprocess.Popen(
         [*program, "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(PROCESSORS),
          "-m", str(MEMORY_MIB), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-         "-serial", f"file:{folder}/console.log", "-serial", "stdio", *disks,
+         "-serial", f"file:{folder}/console.log", "-serial", "stdio", *options,
          "-kernel", kernel, "-initrd", image, "-append", "console=ttyS0 quiet panic=-1"],
         env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
     )

@@ -1,5 +1,5 @@
-//! `smsc decode HEX`: explains SMPP PDUs, the user data of a message, TPDUs, GSUP frames, or PDUs of Chinese
-//! carriers, octet by octet.
+//! `smsc decode HEX`: explains SMPP PDUs, the user data of a message, TPDUs, GSUP frames, messages of an SS7 network, or PDUs
+//! of Chinese carriers, octet by octet.
 //!
 //! Contacts no server. Everything below is pure: [`explain`] turns octets into reports, `show` into
 //! a page. Invariant: every octet that was given is in a field of a report, whatever the octets
@@ -11,6 +11,7 @@ mod causes;
 mod elements;
 pub mod gsup;
 pub mod hex;
+pub mod map;
 mod pdu;
 mod reader;
 mod receipts;
@@ -38,7 +39,7 @@ const OTHERS: [&str; 5] = ["pdu", "user_data", "data_coding", "header", "packed"
 /// Minimum length to distinguish a PDU from user data: command_length and command_id.
 const TELLING: usize = 8;
 
-/// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, of GSUP frames, or of PDUs of CMPP,
+/// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, of GSUP frames, of MAP over M3UA, or of PDUs of CMPP,
 /// SGIP or SMGP.
 #[derive(Debug, clap::Args)]
 pub struct DecodeArgs {
@@ -69,14 +70,17 @@ pub struct DecodeArgs {
     /// Read it as one or several frames of GSUP, with the TPDUs in them.
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp"])]
     gsup: bool,
-    /// Read it as one or several PDUs of CMPP 2.0 or 3.0, whichever fits.
+    /// Read it as one or several messages of M3UA, or one of SCCP or TCAP, with the MAP and the TPDUs in them.
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup"])]
+    map: bool,
+    /// Read it as one or several PDUs of CMPP 2.0 or 3.0, whichever fits.
+    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup", "map"])]
     cmpp: bool,
     /// Read it as one or several PDUs of SGIP 1.2 or 1.3, whichever fits.
-    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup", "cmpp"])]
+    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup", "map", "cmpp"])]
     sgip: bool,
     /// Read it as one or several PDUs of SMGP 3.0.
-    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup", "cmpp", "sgip"])]
+    #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup", "map", "cmpp", "sgip"])]
     smgp: bool,
     /// Print JSON.
     #[arg(long)]
@@ -118,6 +122,9 @@ fn explained(args: &DecodeArgs, octets: &Bytes) -> Vec<DecodeReport> {
     }
     if args.gsup {
         return gsup::explain(octets);
+    }
+    if args.map {
+        return map::explain(octets);
     }
     for (is_wanted, which) in [
         (args.cmpp, CarrierProtocol::Cmpp),

@@ -143,6 +143,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "smsc simulate --listen 127.0.0.1:2776 --profile slow",
             "smsc simulate --throttle-percent 20 --receipts mixed --verbose",
             "smsc simulate --protocol gsup --mo 1 --mo-to 12345",
+            "smsc simulate --protocol map --listen 127.0.0.1:2905 --latency 100ms",
         ],
     ),
     (
@@ -384,6 +385,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "smsc decode 00000010 00000015 00000000 00000001",
             "smsc decode --data-coding 8 D83DDE00",
             "smsc decode --tpdu deliver 040C91447779078921000062112512000000 05E8329BFD06",
+            "smsc decode --map 641A49040000002A6C12A31002010102012030080A0100040300D300",
         ],
     ),
     (

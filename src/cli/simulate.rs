@@ -1,9 +1,10 @@
 //! `smsc simulate`: simulates an operator, a gateway of a carrier, or the core of a GSM network, on a port, until it is
 //! stopped.
 //!
-//! Turns flags into [`SimulatorOptions`], [`GatewayOptions`] or [`GsmCoreOptions`]; a profile first, single flags refine it. Prints a summary
-//! of its counters when it ends, and a line a second with `--verbose`.
+//! Turns flags into [`SimulatorOptions`], [`GatewayOptions`], [`GsmCoreOptions`] or [`MapCoreOptions`]; a profile first, single flags
+//! refine it. Prints a summary of its counters when it ends, and a line a second with `--verbose`.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::cli::client::print_line;
 use crate::gateway::{GatewayOptions, GatewayProtocol, SimulatedGateway};
 use crate::gsm_core::{GsmCore, GsmCoreOptions};
+use crate::map_core::{MapCore, MapCoreOptions, MapStp, MapTransport};
+use crate::sigtran::PointCode;
 use crate::simulator::message_id::MessageIdNotations;
 use crate::simulator::{
     CounterSnapshot, Delay, MoOptions, Profile, ReceiptBehaviour, Simulator, SimulatorOptions,
@@ -23,9 +26,10 @@ use crate::smpp::CommandStatus;
 #[derive(Debug, clap::Args)]
 pub struct SimulateArgs {
     /// What to play: an operator (smpp), a gateway of China Mobile (cmpp), China Telecom (smgp) or China Unicom (sgip), or
-    /// the HLR, MSC and phones of a GSM network (gsup). With cmpp, smgp and sgip, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
-    /// --receipt-text-only, --cut-after and --no-transceiver mean nothing. With gsup, only --listen,
-    /// --latency, --silent-percent, --reject-percent, --reject-cause, --mo, --mo-to, --mo-from and --journal mean something.
+    /// the HLR, MSC and phones of a GSM network, by GSUP (gsup) or by MAP over M3UA (map). With cmpp, smgp and sgip, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
+    /// --receipt-text-only, --cut-after and --no-transceiver mean nothing. With gsup and map, only --listen,
+    /// --latency, --silent-percent, --reject-percent, --reject-cause, --mo, --mo-to, --mo-from and --journal mean something, and with map
+    /// those that say so.
     #[arg(long, value_enum, default_value = "smpp")]
     protocol: SimulatedProtocol,
     /// Address and port to listen on.
@@ -109,6 +113,33 @@ pub struct SimulateArgs {
     /// Where the SMSC listens for gateways of SGIP (sgip.listen): reports and messages of handsets are brought there.
     #[arg(long, value_name = "HOST:PORT")]
     bring_to: Option<String>,
+    /// What carries M3UA, with map: TCP as osmo-stp takes it, or SCTP of the kernel.
+    #[arg(long, value_enum, default_value = "tcp")]
+    transport: SimulatedTransport,
+    /// Connect to this STP instead of listening, with map; with SCTP, all its addresses by commas. Needs --smsc-point-code.
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        value_delimiter = ',',
+        requires = "smsc_point_code"
+    )]
+    stp: Vec<String>,
+    /// Own addresses to connect to the STP from, with SCTP.
+    #[arg(long, value_name = "IP", value_delimiter = ',', requires = "stp")]
+    local: Vec<IpAddr>,
+    /// The point code of the network, with map, as 0.2.1 or a number, until somebody writes to another one: it answers by
+    /// that.
+    #[arg(long, value_name = "POINT", default_value = "0.2.1")]
+    point_code: PointCode,
+    /// The point code of the SMSC, with map; without it, that of who has registered or written.
+    #[arg(long, value_name = "POINT")]
+    smsc_point_code: Option<PointCode>,
+    /// The number of the SMSC that --mo goes to, with map; without it, that of the last question to the HLR.
+    #[arg(long, value_name = "NUMBER")]
+    service_centre: Option<String>,
+    /// The latest version of MAP that the network knows, with map; an SMSC falls back to it.
+    #[arg(long, value_name = "VERSION", default_value = "3", value_parser = clap::value_parser!(u8).range(1..=3))]
+    map_version: u8,
     /// Write a line per accepted message: id, destination, text, time, user_message_reference.
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
@@ -136,12 +167,21 @@ enum SimulatedProtocol {
     Smgp,
     Sgip,
     Gsup,
+    Map,
+}
+
+/// What carries M3UA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum SimulatedTransport {
+    Tcp,
+    Sctp,
 }
 
 /// Starts what is to be played, and lets it run.
 async fn play(args: SimulateArgs) -> anyhow::Result<()> {
     let (protocol, verbose, reject_cause) = (args.protocol, args.verbose, args.reject_cause);
     let bring_to = args.bring_to.clone();
+    let signalling = signalling(&args);
     let like = options(args)?;
     let place = match &like.journal {
         Some(journal) => format!("{} with journal {}", like.listen, journal.display()),
@@ -181,6 +221,16 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
             until_stopped(core.run(), counts, verbose).await?;
             return print_line(&counts());
         }
+        SimulatedProtocol::Map => {
+            let core = GsmCoreOptions {
+                like,
+                reject_cause,
+                keep: false,
+            };
+            let options = MapCoreOptions { core, ..signalling };
+            let core = MapCore::bind(options).await;
+            return play_map(core.with_context(taken)?, verbose).await;
+        }
         SimulatedProtocol::Cmpp => GatewayProtocol::Cmpp,
         SimulatedProtocol::Smgp => GatewayProtocol::Smgp,
         SimulatedProtocol::Sgip => GatewayProtocol::Sgip,
@@ -194,6 +244,25 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
     eprintln!("simulated gateway listens on {}", gateway.local_addr());
     let counts = gateway.counts();
     until_stopped(gateway.run(), &counts, verbose).await?;
+    print_line(&counts())
+}
+
+/// Plays a network that speaks MAP.
+async fn play_map(core: MapCore, verbose: bool) -> anyhow::Result<()> {
+    match core.local_addr() {
+        Some(address) => eprintln!("simulated MAP network listens on {address}"),
+        None => eprintln!("simulated MAP network connects to its STP"),
+    }
+    let phones = core.phones();
+    let counts = || {
+        let (taken, refused) = phones.counts();
+        let (busy, asked) = (phones.overlaps(), phones.routing_asked());
+        let (active, _) = phones.connections();
+        format!(
+            "delivered {taken}, not delivered {refused}, while busy {busy}, questions to the HLR {asked}, links {active}"
+        )
+    };
+    until_stopped(core.run(), counts, verbose).await?;
     print_line(&counts())
 }
 
@@ -244,6 +313,28 @@ fn mo(args: &SimulateArgs) -> Option<MoOptions> {
     })
 }
 
+/// What is only said of a network that speaks MAP.
+fn signalling(args: &SimulateArgs) -> MapCoreOptions {
+    let local = args.local.iter();
+    let stp = MapStp {
+        addresses: args.stp.clone(),
+        local: local.map(|ip| SocketAddr::new(*ip, 0)).collect(),
+    };
+    MapCoreOptions {
+        stp: (!args.stp.is_empty()).then_some(stp),
+        transport: match args.transport {
+            SimulatedTransport::Tcp => MapTransport::Tcp,
+            SimulatedTransport::Sctp => MapTransport::Sctp,
+        },
+        point_code: args.point_code,
+        smsc_point_code: args.smsc_point_code,
+        smsc: args.service_centre.clone(),
+        hlr_version: args.map_version,
+        msc_version: args.map_version,
+        ..MapCoreOptions::default()
+    }
+}
+
 fn options(args: SimulateArgs) -> anyhow::Result<SimulatorOptions> {
     // What SMPP and GSM carry.
     if args.mo_to.as_ref().is_some_and(|number| number.len() > 20) {
@@ -252,7 +343,7 @@ fn options(args: SimulateArgs) -> anyhow::Result<SimulatorOptions> {
     // Only an operator has all moods.
     let (profile, throttle_percent) = match args.protocol {
         SimulatedProtocol::Smpp => (args.profile, args.throttle_percent),
-        SimulatedProtocol::Gsup => (Profile::Healthy, None),
+        SimulatedProtocol::Gsup | SimulatedProtocol::Map => (Profile::Healthy, None),
         _ => (Profile::Healthy, args.throttle_percent),
     };
     let preset = SimulatorOptions {

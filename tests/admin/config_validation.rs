@@ -6,6 +6,7 @@ mod compat;
 mod event_sinks;
 mod gsm;
 mod listeners;
+mod map;
 mod mo_rules;
 mod nats_sources;
 mod number_ranges;

@@ -23,7 +23,7 @@ pub struct Bind {
     pub name: String,
     /// `in` from an ESME, `out` to an operator, `gsm` to a GSM network, `callback` for the callbacks of an account, `gateway` from the gateway of an operator over SGIP, `local` from a program on the same machine.
     pub direction: String,
-    /// `transmitter`, `receiver`, `transceiver`, `gsup` or `callback`; `client` or `handler` for a program on the same machine.
+    /// `transmitter`, `receiver`, `transceiver`, `gsup`, `map` or `callback`; `client` or `handler` for a program on the same machine.
     pub bind_type: String,
     /// `connecting`, `binding`, `bound`, `waiting`, `standby`, `paused` or `closed`.
     pub state: String,
@@ -58,6 +58,30 @@ pub struct Bind {
     /// Of callbacks: how many URLs there are, and how they are doing. Otherwise absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urls: Option<CallbackUrls>,
+    /// To a GSM network over MAP: its signalling gateways. Otherwise absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gateways: Vec<SignallingGateway>,
+}
+
+/// The connection to a signalling gateway.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SignallingGateway {
+    /// Host and port.
+    pub address: String,
+    /// `connecting`, `waiting` for the next attempt, `down` and `inactive` while the gateway does not take us or our traffic, `standby` while another one carries it, or `active`.
+    pub state: String,
+    /// Since when.
+    #[schema(format = DateTime)]
+    pub since: Option<String>,
+    /// Failed connections since the last one that has lasted.
+    pub attempts: u32,
+    #[schema(format = DateTime)]
+    pub next_at: Option<String>,
+    /// Why the last connection ended, or was not made; empty once it is active.
+    pub last_error: String,
+    /// Messages of M3UA.
+    pub received_total: u64,
+    pub sent_total: u64,
 }
 
 /// The URLs that the callbacks of a queue go to.
@@ -100,7 +124,35 @@ impl From<pb::BindSnapshot> for Bind {
                 at_rest: urls.at_rest,
                 gone: urls.gone,
             }),
+            gateways: bind.gateways.into_iter().map(Into::into).collect(),
         }
+    }
+}
+
+impl From<pb::GatewaySnapshot> for SignallingGateway {
+    fn from(gateway: pb::GatewaySnapshot) -> Self {
+        Self {
+            state: gateway_state(gateway.state()).to_owned(),
+            address: gateway.address,
+            since: time(gateway.since),
+            attempts: gateway.attempts,
+            next_at: time(gateway.next_at),
+            last_error: gateway.last_error,
+            received_total: gateway.received_total,
+            sent_total: gateway.sent_total,
+        }
+    }
+}
+
+/// The name of a signalling gateway's state in the API.
+pub fn gateway_state(state: pb::GatewayState) -> &'static str {
+    match state {
+        pb::GatewayState::Unspecified | pb::GatewayState::Connecting => "connecting",
+        pb::GatewayState::Waiting => "waiting",
+        pb::GatewayState::Down => "down",
+        pb::GatewayState::Inactive => "inactive",
+        pb::GatewayState::Active => "active",
+        pb::GatewayState::Standby => "standby",
     }
 }
 

@@ -17,11 +17,11 @@ pub struct GsmNetworks {
     pub gsm: Vec<GsmNetwork>,
 }
 
-/// One GSM network, with the connections to its HLR and its queue.
+/// One GSM network, with the connections to it and its queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GsmNetwork {
     pub name: String,
-    /// Host and port of the HLR.
+    /// Host and port of the HLR; over MAP those of the signalling gateways.
     pub address: String,
     /// `up`, `partly up`, `down`, `name taken` when no connection is used because another program seems to have our name
     /// at the HLR, `paused` until it is resumed, or `disabled`.

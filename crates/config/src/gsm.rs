@@ -1,10 +1,11 @@
-//! `[[gsm]]`: GSM core networks whose HLR this SMSC connects to by GSUP, to deliver to their handsets.
+//! `[[gsm]]`: GSM networks to whose handsets this SMSC delivers, by GSUP or by MAP (`map`).
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::content::{LongMessages, UnrepresentableRule, language};
 use super::local::LOCAL;
+use super::map::{GsmProtocol, MapConfig, MapGateway};
 use super::mark::{MAX_DIGITS, MAX_WINDOW};
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
@@ -23,12 +24,16 @@ const PORT: u16 = 4222;
 const NODE: &str = "{node}";
 
 section! {
-    /// `[[gsm]]`: a GSM core network (OsmoHLR, OsmoMSC) whose HLR we connect to by GSUP. Messages are delivered to its handsets, and taken from them.
+    /// `[[gsm]]`: a GSM network: one whose HLR we connect to by GSUP (OsmoHLR, OsmoMSC), or one that we reach by MAP. Messages are delivered to its handsets, and taken from them.
     pub struct Gsm {
         /// Its name in routes (`gsm:NAME`), metrics, CDRs and the API.
         @required @name name: String = String::new(),
-        /// Host of the HLR, with a port if that is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`.
-        @required address: String = String::new(),
+        /// What it speaks with us. Nodes of earlier releases do not know this key.
+        protocol: GsmProtocol = GsmProtocol::Gsup,
+        /// Host of the HLR, with a port if that is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`. For GSUP only, which needs it.
+        address: String = String::new(),
+        /// How it is reached by MAP, with `protocol = "map"`.
+        map: Option<MapConfig> = None,
         /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node. Without it one node at a time is connected, because an HLR uses one connection of a name.
         @must(|name| is_ipa_name(name), "must be 1 to 200 characters of ASCII, without blanks")
         ipa_name: String = format!("SMSC-{NODE}"),
@@ -47,7 +52,7 @@ section! {
         @rate rate: Option<f64> = None,
         /// Messages at once; without it, one second's worth.
         @at_least(1) burst: Option<u32> = None,
-        /// A message counts as unanswered after this time. An MSC that pages in vain may say nothing.
+        /// A message counts as unanswered after this time. An MSC that pages in vain may say nothing. For GSUP only, as both timers of pings.
         @positive request_timeout: Duration = 30 * SECOND,
         /// A connection that is not made within this time has failed.
         @positive connect_timeout: Duration = 10 * SECOND,
@@ -95,7 +100,7 @@ section! {
 impl Gsm {
     /// Whether a program at `local.socket` delivers to the handsets.
     pub fn is_local(&self) -> bool {
-        self.address == LOCAL
+        !self.is_map() && self.address == LOCAL
     }
 
     /// Host and port of the HLR.
@@ -112,9 +117,22 @@ impl Gsm {
         self.ipa_name.replace(NODE, &node.to_string())
     }
 
-    /// Whether all nodes have one name at an HLR, so that one of them may be connected at a time.
+    /// Whether all nodes have one name at an HLR, or one point code, so that one of them may be connected at a time.
     pub fn shares_name(&self) -> bool {
+        if self.is_map() {
+            return (self.map.as_ref()).is_none_or(MapConfig::shares_point_code);
+        }
         !self.is_local() && !self.ipa_name.contains(NODE)
+    }
+
+    /// Where it is reached, for people: the HLR, or the signalling gateways.
+    pub fn reached_at(&self) -> String {
+        if !self.is_map() {
+            return self.hlr();
+        }
+        let gateways = self.map.iter().flat_map(|map| &map.gateways);
+        let gateways = gateways.map(MapGateway::host_and_port);
+        gateways.collect::<Vec<_>>().join(", ")
     }
 
     /// The digits of `smsc_address`.

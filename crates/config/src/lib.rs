@@ -19,6 +19,7 @@ mod imsi;
 mod kafka;
 mod listener;
 mod local;
+mod map;
 mod mark;
 mod mo_rule;
 mod named;
@@ -72,6 +73,10 @@ pub use imsi::{ImsiConfig, ImsiSource};
 pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
 pub use listener::{ListenerConfig, ListenerProtocol};
 pub use local::{LOCAL, Local};
+pub use map::{
+    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapRoutedBy, MapServingNode,
+    MapTrafficMode, point_code,
+};
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
 pub use nats::NatsConnection;

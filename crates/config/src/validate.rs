@@ -17,6 +17,7 @@ mod imsi;
 mod kafka;
 mod listeners;
 mod local;
+mod map;
 mod mo_rules;
 mod nats;
 mod nats_sources;

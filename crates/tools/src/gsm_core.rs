@@ -20,24 +20,14 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
-pub use self::phones::{Arrived, Phone, Phones};
+pub use self::phones::{Phone, Phones};
 pub use self::routes::Namesakes;
+pub use crate::handsets::{Arrived, GsmCoreOptions};
 use crate::network;
-use crate::simulator::SimulatorOptions;
 use crate::simulator::journal::Journal;
 
 /// The simulated HLR's own IPA name.
 const NAME: &str = "HLR-SIMULATED";
-/// How a simulated core behaves; [`Default`] answers at once.
-#[derive(Debug, Clone, Default)]
-pub struct GsmCoreOptions {
-    /// As an operator does, as far as a core can: an MT-forwardSM is the message.
-    pub like: SimulatorOptions,
-    /// RP-cause of a rejection.
-    pub reject_cause: u8,
-    /// Whether to keep what arrives, for tests.
-    pub keep: bool,
-}
 
 /// A simulated core that has its port and waits to be run.
 #[derive(Debug)]

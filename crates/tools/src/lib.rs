@@ -1,9 +1,11 @@
 //! The other side of an SMSC, for tries and measurements: a simulated operator, a simulated gateway of a carrier, a
-//! simulated GSM core, and a load generator.
+//! simulated GSM core and network of SS7, and a load generator.
 
 pub mod gateway;
 pub mod gsm_core;
+mod handsets;
 pub mod load;
+pub mod map_core;
 mod network;
 pub mod simulator;
 mod table;

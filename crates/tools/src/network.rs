@@ -31,18 +31,28 @@ pub(crate) trait SimulatedNetwork: Send + Sync + 'static {
     fn make_mo(&self, passed: Duration);
 }
 
+/// What connections come in by.
+pub(crate) trait NetworkDoor: Send {
+    /// A connection.
+    type Socket: Send + 'static;
+
+    /// The next connection.
+    fn accept(&self) -> impl Future<Output = io::Result<Self::Socket>> + Send;
+}
+
 /// Serves connections until it is dropped; makes messages of handsets all the same without a listener.
-pub(crate) async fn run<N: SimulatedNetwork, F: Future<Output = ()> + Send + 'static>(
-    listener: Option<TcpListener>,
-    network: Arc<N>,
-    serve: fn(Arc<N>, TcpStream) -> F,
-) {
+pub(crate) async fn run<N, D, F>(door: D, network: Arc<N>, serve: fn(Arc<N>, D::Socket) -> F)
+where
+    N: SimulatedNetwork,
+    D: NetworkDoor,
+    F: Future<Output = ()> + Send + 'static,
+{
     let mut connections = JoinSet::new();
     let (mut flush, mut mo) = (unhurried(FLUSH_EVERY), unhurried(MO_EVERY));
     let mut made = Instant::now();
     loop {
         tokio::select! {
-            accepted = accept(listener.as_ref()) => match accepted {
+            accepted = door.accept() => match accepted {
                 Ok(socket) => {
                     connections.spawn(serve(Arc::clone(&network), socket));
                 }
@@ -63,10 +73,14 @@ pub(crate) async fn run<N: SimulatedNetwork, F: Future<Output = ()> + Send + 'st
     }
 }
 
-async fn accept(listener: Option<&TcpListener>) -> io::Result<TcpStream> {
-    match listener {
-        Some(listener) => Ok(listener.accept().await?.0),
-        None => std::future::pending().await,
+impl NetworkDoor for Option<TcpListener> {
+    type Socket = TcpStream;
+
+    async fn accept(&self) -> io::Result<TcpStream> {
+        match self {
+            Some(listener) => Ok(listener.accept().await?.0),
+            None => std::future::pending().await,
+        }
     }
 }
 

@@ -25,6 +25,11 @@ metadata:
     {{- end }}
 spec:
   serviceAccountName: {{ include "smsc.serviceAccount" . }}
+  {{- if .Values.hostNetwork }}
+  hostNetwork: true
+  # Names of the cluster are known there, too.
+  dnsPolicy: ClusterFirstWithHostNet
+  {{- end }}
   automountServiceAccountToken: false
   # Variables of other services are nobody's configuration.
   enableServiceLinks: false

@@ -107,7 +107,7 @@ pub struct Plan {
     resolves: bool,
     /// The queue of messages whose IMSI is being looked up; `None` if look-ups of IMSIs were never configured.
     pub imsi_queue: Option<u32>,
-    /// Queues of GSM interfaces: their messages need the IMSI of the destination.
+    /// Queues of GSM interfaces whose messages need the IMSI of the destination.
     handsets: HashSet<u32>,
     /// The queue in which parts wait for the rest of their message.
     pub assembly: u32,

@@ -1,5 +1,6 @@
-//! The connection of this node to the HLR of a GSM network: brings messages to its handsets by GSUP, and takes theirs.
+//! The connection of this node to a GSM network: brings messages to its handsets, and takes theirs.
 //!
+//! What the network speaks is its core (`core`); the delivery of messages, here and in most files beside it, is one for all.
 //! One on each delivering node for each `[[gsm]]`; it runs under `supervise` and comes back after the pauses of its
 //! configuration. While it is ready it serves the queue `gsm:NAME` as a bind serves that of an operator, so only nodes
 //! whose connection is up hold partitions of it. Where `ipa_name` is the same on all nodes, the one that holds the lease
@@ -14,13 +15,16 @@
 //! answers come to this connection (`naming`).
 
 mod absent;
+mod core;
 mod culprits;
 mod delivery;
 mod enquiry;
 mod faults;
+mod gsup;
 mod incoming;
 mod life;
 mod lines;
+mod map;
 mod naming;
 mod partly;
 mod repeated;
@@ -38,6 +42,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
 use self::absent::Absent;
+use self::core::{HandsetSubmission, NetworkCore};
 use self::culprits::Culprits;
 use self::faults::Faults;
 use self::lines::Lines;
@@ -50,25 +55,18 @@ use crate::actors::context::ports::QueuePort;
 use crate::actors::ingress::ingest::{Accepted, Ingest};
 use crate::actors::routing::resolver::Imsis;
 use crate::actors::runtime::in_turn::InTurn;
-use crate::actors::runtime::link::{Linked, Outbox};
+use crate::actors::runtime::link::Linked;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::bound::InFlight;
 use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::Serving;
-use crate::gsup::message::GsupMessage;
-use crate::gsup::session::{GsupRole, GsupSession, GsupSessionConfig, GsupSessionState};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, ReceiptReply, ReportHeld,
     ResultCount, Sent, Submission,
 };
-
-/// Nobody has it: there is no mobile country code 000 (ITU-T E.212). An HLR says so to whom our name leads to.
-const NOBODY: &str = "000000000000000";
-/// An SMS-DELIVER without a text, from "0" at the turn of the century (3GPP TS 23.040 §9.2.2.1).
-const EMPTY_TPDU: &[u8] = b"\x04\x01\x91\xf0\x00\x00\x00\x10\x10\x00\x00\x00\x00\x00";
 
 /// The queue is asked for so many times as much as is under way at once: of several messages to one subscriber, one is.
 const AHEAD: u32 = 4;
@@ -78,7 +76,6 @@ const LATE: Duration = Duration::from_secs(30);
 const BUSY: Duration = Duration::from_secs(2);
 /// Messages of handsets that may wait for their commit before the socket is read again.
 const INTAKE: usize = 4096;
-const WRITE_LIMIT: usize = 4 * 1024 * 1024;
 
 /// What it takes to start the connection to a network.
 #[derive(Clone)]
@@ -100,14 +97,15 @@ pub struct GsmInterface {
     port: Arc<BindPort>,
     snapshot: BindSnapshot,
     plan: Option<Arc<GsmPlan>>,
-    gsup: GsupSession<Box<Sending>>,
-    outbox: Option<Outbox>,
+    core: NetworkCore,
     serving: Option<Serving>,
     lines: Lines<Work>,
     /// Messages whose MT-forwardSM waits for its answer.
     under_way: AHashSet<u64>,
     /// The subscribers of messages that have arrived, until that is durable: a crash may repeat one message of each.
     unwritten: HashMap<u64, String>,
+    /// The core has no room for another message before something comes of it, or its next tick.
+    is_full: bool,
     absent: Absent,
     culprits: Culprits,
     faults: Faults,
@@ -119,7 +117,7 @@ pub struct GsmInterface {
     /// Credit that the queue has and has not used.
     offered: u32,
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
-    submissions: Vec<(Submission, GsupMessage)>,
+    submissions: Vec<(Submission, HandsetSubmission)>,
     intake: usize,
     /// By subscriber, how many of its messages wait for their commit.
     storing: HashMap<String, u32>,
@@ -137,12 +135,17 @@ pub struct GsmInterface {
     /// Since when requests under way are waited for, so that the connection can end.
     leaving_since: Option<Instant>,
     retired: bool,
+    /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
+    starts: u64,
+    /// Of the tasks of signalling gateways, by address.
+    gateways: HashMap<String, Arc<Health>>,
 }
 
 /// A message to a handset, as TPDUs once it is its turn.
 struct Work {
     context: InFlight,
-    imsi: String,
+    /// By what the core addresses it.
+    subscriber: String,
     tpdus: Vec<Bytes>,
     /// How many of them the handset has.
     arrived: usize,
@@ -169,6 +172,13 @@ impl Work {
     /// Whether it is the answer to an enquiry (`enquiry`): no queue has granted it, and none hears of it.
     fn is_answer(&self) -> bool {
         self.context.message.is_none()
+    }
+
+    /// Whether it is tried although the network may know that the subscriber is away: a first attempt is not, unless its
+    /// sender wants it so, and one that was due again is, for nobody may say that the subscriber is back.
+    fn is_urgent(&self) -> bool {
+        let message = self.context.message.as_ref();
+        self.context.attempt > 1 || message.is_some_and(|message| message.priority > 0)
     }
 }
 
@@ -209,31 +219,30 @@ impl GsmInterface {
     fn new(options: GsmOptions, health: Arc<Health>, port: Arc<BindPort>) -> Self {
         let node = Arc::clone(&options.node);
         let plan = node.plan().gsm(options.gsm).cloned();
+        let core = NetworkCore::new(&node, plan.as_deref());
         let snapshot = BindSnapshot {
             session: port.session,
             name: plan
                 .as_ref()
                 .map_or_else(String::new, |plan| plan.config.name.clone()),
             direction: BindDirection::Gsm.into(),
-            bind_type: "gsup".to_owned(),
+            bind_type: core.protocol().to_owned(),
             queue: node.name_of(options.gsm),
             ..BindSnapshot::default()
         };
-        let mut nowhere = BytesMut::new();
-        let config = session_config(&node, plan.as_deref());
         Self {
-            gsup: GsupSession::new(config, Instant::now().into_std(), &mut nowhere),
+            core,
             options,
             node,
             health,
             port,
             snapshot,
             plan,
-            outbox: None,
             serving: None,
             lines: Lines::default(),
             under_way: AHashSet::new(),
             unwritten: HashMap::new(),
+            is_full: false,
             absent: Absent::default(),
             culprits: Culprits::default(),
             faults: Faults::default(),
@@ -252,6 +261,8 @@ impl GsmInterface {
             standing_by_since: None,
             leaving_since: None,
             retired: false,
+            starts: 0,
+            gateways: HashMap::new(),
         }
     }
 
@@ -261,7 +272,7 @@ impl GsmInterface {
 
     /// Whether messages may be sent.
     fn is_ready(&self) -> bool {
-        self.outbox.is_some() && self.gsup.state() == GsupSessionState::Ready
+        self.core.is_ready()
     }
 
     fn publish(&mut self) {
@@ -288,20 +299,6 @@ fn count(counts: &mut Vec<ResultCount>, result: u32) {
     match counts.binary_search_by_key(&result, |one| one.result) {
         Ok(at) => counts[at].count += 1,
         Err(at) => counts.insert(at, ResultCount { result, count: 1 }),
-    }
-}
-
-/// The settings of a connection; the window is that of the interface, which counts what is under way itself.
-fn session_config(node: &NodeContext, plan: Option<&GsmPlan>) -> GsupSessionConfig {
-    let config = plan.map(|plan| plan.config.clone()).unwrap_or_default();
-    GsupSessionConfig {
-        role: GsupRole::Client,
-        name: config.ipa_name_of(node.ids.node()).into(),
-        ping_every: config.ping_interval,
-        patience: config.ping_timeout,
-        request_timeout: config.request_timeout,
-        late: LATE,
-        window: usize::MAX,
     }
 }
 
@@ -348,17 +345,9 @@ impl Supervised for GsmInterface {
 
 impl Linked for GsmInterface {
     fn on_octets(&mut self, octets: &mut BytesMut, ctx: &mut Context<Self>) {
-        self.gsup.receive(octets, Instant::now().into_std());
+        self.core.receive(octets, Instant::now());
         octets.clear();
-        while let Some(outbox) = self.outbox.clone() {
-            let gsup = &mut self.gsup;
-            let Some(event) = outbox.write(|out| gsup.next_event(out)) else {
-                break;
-            };
-            self.on_event(event, ctx);
-        }
-        self.submit(ctx);
-        self.go_on();
+        self.take_events(ctx);
     }
 
     fn on_finished(&mut self, ctx: &mut Context<Self>) {
@@ -370,7 +359,7 @@ impl Linked for GsmInterface {
     }
 
     fn is_busy(&self) -> bool {
-        self.intake > INTAKE || self.outbox.as_ref().is_some_and(Outbox::is_filling)
+        self.intake > INTAKE || self.core.is_filling()
     }
 }
 
@@ -417,8 +406,8 @@ impl Handler<ReceiptReply> for GsmInterface {
 
     fn handle(&mut self, reply: ReceiptReply, _: &mut Self::Context) {
         for id in reply.written {
-            if let Some(imsi) = self.unwritten.remove(&id) {
-                self.follow(&imsi);
+            if let Some(subscriber) = self.unwritten.remove(&id) {
+                self.follow(&subscriber);
             }
         }
         self.go_on();

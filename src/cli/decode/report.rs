@@ -10,7 +10,7 @@ use super::hex;
 /// One PDU, TPDU or frame, or one piece of user data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct DecodeReport {
-    /// `pdu`, `user_data`, `tpdu`, `rp`, `gsup`, `cmpp`, `sgip` or `smgp`.
+    /// `pdu`, `user_data`, `tpdu`, `rp`, `gsup`, `m3ua`, `sccp`, `tcap`, `cmpp`, `sgip` or `smgp`; `map` for none of its layers.
     pub kind: &'static str,
     /// The operation's name, or what the octets are.
     pub title: String,

@@ -40,9 +40,9 @@ const WORDS = {
     gone: "Messages that it took go by the rules after it, or as if there were none.",
   },
   gsm: {
-    title: "GSM networks", one: "GSM network", columns: ["enabled", "address", "smsc_address", "account"],
-    lead: "GSM core networks whose handsets this SMSC serves.", live: "#/gsm",
-    gone: "The connections to its HLR are closed, and messages for its handsets wait.",
+    title: "GSM networks", one: "GSM network", columns: ["enabled", "protocol", "address", "smsc_address", "account"],
+    lead: "GSM networks whose handsets this SMSC serves.", live: "#/gsm",
+    gone: "The connections to it are closed, and messages for its handsets wait.",
   },
   number_ranges: {
     title: "Number ranges", one: "number range", columns: ["class", "prefixes", "to"],

@@ -15,6 +15,12 @@ export function bindState(state) {
   return [state, tones[state] ?? "quiet"];
 }
 
+/** The connection to a signalling gateway. */
+export function gatewayState(state) {
+  const tones = { active: "good", inactive: "warn", standby: "quiet", connecting: "busy", down: "bad", waiting: "warn" };
+  return [state, tones[state] ?? "quiet"];
+}
+
 export function operatorState({ state, breaker, health }) {
   if (breaker === "open" || breaker === "half open") return ["left alone: it fails", "bad"];
   if (health?.status === "FAILBACK") return ["failback: bound again, not used yet", "warn"];

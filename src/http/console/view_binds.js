@@ -15,11 +15,12 @@ export function windowCell(cell, bind) {
   setText(cell.lastChild, `${number(bind.in_flight)} / ${number(bind.window)}`);
 }
 
-const KINDS = { callback: "callbacks", gsm: "to GSM network, gsup", gateway: "gateway, to us" };
+const KINDS = { callback: "callbacks", gateway: "gateway, to us" };
 
 /** What a bind is, in words. */
 export function kindOf({ direction, bind_type: type }) {
   if (KINDS[direction]) return KINDS[direction];
+  if (direction === "gsm") return `to GSM network, ${type || "gsup"}`;
   if (direction === "local") return `local, ${type || "unknown"}`;
   return `${direction === "out" ? "to operator" : "from ESME"}${type && `, ${type}`}`;
 }

@@ -1,4 +1,4 @@
-// GSM networks: how each node is connected to their HLRs, what waits for handsets and goes to them, and what came of it.
+// GSM networks: how each node is connected to their HLRs or signalling gateways, what waits for handsets and goes to them, and what came of it.
 
 import { get, may, segment } from "./api.js";
 import { command, failed } from "./dialog.js";
@@ -6,7 +6,7 @@ import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, rate, showAge, span } from "./format.js";
 import { newPage, pageOf } from "./kinds.js";
 import { live, serverNow } from "./live.js";
-import { bindState, operatorState, stateCell } from "./states.js";
+import { bindState, gatewayState, operatorState, stateCell } from "./states.js";
 
 /** How often it is asked again. */
 const EVERY_MS = 2_000;
@@ -24,7 +24,7 @@ export default function gsm() {
       { title: "Network", render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("a", { href: pageOf(`gsm/${row.name}`) }, row.name));
       } },
-      { title: "HLR", text: (row) => row.address },
+      { title: "HLR or gateways", text: (row) => row.address },
       { title: "State", render: (cell, row) => stateCell(cell, operatorState(row)) },
       { title: "Connections", numeric: true, text: (row) => `${number(row.connected)} of ${number(row.configured)}` },
       { title: "Under way here", numeric: true, text: (row) => number(row.outstanding) },
@@ -44,7 +44,7 @@ export default function gsm() {
       { title: "Network", text: (row) => row.network },
       { title: "Node", numeric: true, text: (row) => row.node ?? "this one" },
       { title: "State", render: (cell, row) => stateCell(cell, bindState(row.state)) },
-      { title: "HLR", class: "mono", text: (row) => row.bind?.peer || "–" },
+      { title: "Peer", class: "mono", text: (row) => row.bind?.peer || "–" },
       { title: "Window", numeric: true, text: (row) => (row.bind ? `${number(row.bind.in_flight)} / ${number(row.bind.window)}` : "–") },
       { title: "Answers in", numeric: true, text: (row) => milliseconds(row.bind?.answer_ms) },
       { title: "Out / s", numeric: true, text: (row) => rate(liveBind(row)?.sent_per_second) },
@@ -54,8 +54,26 @@ export default function gsm() {
         setAttribute(cell, "title", row.bind?.last_error || null);
       } },
     ],
-    empty: () => nothing("No connections", "Nodes that deliver connect to the HLR of each enabled network."),
+    empty: () => nothing("No connections", "Nodes that deliver connect to the HLR or the gateways of each enabled network."),
   });
+  const gateways = table({
+    caption: "Signalling gateways",
+    key: (row) => `${row.network} ${row.address}`,
+    columns: [
+      { title: "Network", text: (row) => row.network },
+      { title: "Gateway", class: "mono", text: (row) => row.address },
+      { title: "State", render: (cell, row) => stateCell(cell, gatewayState(row.state)) },
+      { title: "For", numeric: true, render: (cell, row) => showAge(cell, row.since, serverNow()) },
+      { title: "Received", numeric: true, text: (row) => number(row.received_total) },
+      { title: "Sent", numeric: true, text: (row) => number(row.sent_total) },
+      { title: "Note", render: (cell, row) => {
+        setText(cell, againNote(row.last_error, row.next_at));
+        setAttribute(cell, "title", row.last_error || null);
+      } },
+    ],
+    empty: () => nothing("No signalling gateways", "Networks over MAP are reached through some."),
+  });
+  const gatewaysCard = part("Signalling gateways of this node", gateways);
   const results = table({
     caption: "Results",
     key: (row) => `${row.network} ${row.way} ${row.result}`,
@@ -74,6 +92,9 @@ export default function gsm() {
       const { gsm: all } = await get("/v1/gsm");
       networks.update(all);
       connections.update(all.flatMap(connectionsOf));
+      const found = all.flatMap(gatewaysOf);
+      gateways.update(found);
+      gatewaysCard.hidden = found.length === 0;
       results.update(all.flatMap(resultsOf));
     } catch (error) {
       failed(error);
@@ -85,7 +106,7 @@ export default function gsm() {
   return {
     elements: [
       heading("GSM networks", h("a", { class: "button", href: newPage("gsm"), hidden: !may("admin") }, "Add a network")), h("section", { class: "card" }, networks.element),
-      part("Connections", connections), part("Results on this node", results),
+      part("Connections", connections), gatewaysCard, part("Results on this node", results),
     ],
     close: () => clearInterval(timer),
   };
@@ -110,6 +131,11 @@ function connectionsOf(network) {
   return own.concat(others.map((share) => ({ network: network.name, node: share.node, state: share.bound ? "bound" : "waiting", bind: null })));
 }
 
+/** Of networks over MAP, as this node is connected to them. */
+function gatewaysOf(network) {
+  return network.connections.flatMap((bind) => (bind.gateways ?? []).map((gateway) => ({ network: network.name, ...gateway })));
+}
+
 /** By how often: to handsets, then from them. */
 function resultsOf(network) {
   const rows = (way, counts, name) => {
@@ -126,8 +152,12 @@ function resultsOf(network) {
 function noteOf(bind) {
   if (!bind) return "";
   if (bind.state === "bound") return bind.since ? `for ${span(serverNow() - Date.parse(bind.since))}` : "";
-  const next = bind.next_reconnect_at ? `again in ${span(Date.parse(bind.next_reconnect_at) - serverNow())}` : "";
-  return [bind.last_error, next].filter(Boolean).join(" · ");
+  return againNote(bind.last_error, bind.next_reconnect_at);
+}
+
+function againNote(error, at) {
+  const next = at ? `again in ${span(Date.parse(at) - serverNow())}` : "";
+  return [error, next].filter(Boolean).join(" · ");
 }
 
 function commands(name) {
@@ -135,7 +165,7 @@ function commands(name) {
   return [
     command({
       label: "Suspend", describe: `Suspend ${name}`, path: `${path}/suspend`,
-      ask: { title: `Suspend ${name}?`, text: "The connections to its HLR are closed and stay down until they are resumed. Its messages wait.", action: "Suspend" },
+      ask: { title: `Suspend ${name}?`, text: "Its connections are closed and stay down until they are resumed. Its messages wait.", action: "Suspend" },
       said: `${name} is being disconnected`,
     }),
     command({ label: "Resume", describe: `Resume ${name}`, path: `${path}/resume`, said: `${name} is being connected` }),

@@ -7,7 +7,10 @@ use std::fmt::{self, Write};
 use crate::actors::control::admin::NodeSnapshot;
 use crate::api::bind_state;
 use crate::domain::queue_name::QueueName;
-use crate::pb::{BindDirection, BindSnapshot, BindState, Buckets, QueueSnapshot, ThrottleSnapshot};
+use crate::pb::{
+    BindDirection, BindSnapshot, BindState, Buckets, GatewaySnapshot, GatewayState, QueueSnapshot,
+    ThrottleSnapshot,
+};
 
 /// Kinds of the exposition format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +111,8 @@ families! {
         binds;
     Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to have the name of this node at the HLR of a GSM network; messages are not sent then.",
         names_taken;
+    Gauge "smsc_gsm_gateway_active" ["gsm, gateway"] "1 while traffic may go through a signalling gateway of a GSM network over MAP, on this node, otherwise 0; absent while the gateway stands by for another one.",
+        gateways_active;
     Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
     Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of the SMSC on all binds of an account or operator.",
@@ -297,6 +302,21 @@ fn names_taken(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
         .filter(|bind| bind.direction() == BindDirection::Gsm)
     {
         to.of("gsm", &bind.name, u8::from(bind.name_taken));
+    }
+}
+
+fn gateways_active(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+    // There may be several connections to one.
+    let mut active: BTreeMap<(&str, &str), bool> = BTreeMap::new();
+    for bind in &node.binds {
+        let stand = |one: &&GatewaySnapshot| one.state() != GatewayState::Standby;
+        for gateway in bind.gateways.iter().filter(stand) {
+            let is_active = active.entry((&bind.name, &gateway.address)).or_default();
+            *is_active |= gateway.state() == GatewayState::Active;
+        }
+    }
+    for ((gsm, gateway), is_active) in active {
+        to.labelled(&[("gsm", gsm), ("gateway", gateway)], u8::from(is_active));
     }
 }
 

@@ -116,7 +116,8 @@ const OPERATOR: &[GroupLine] = &[
 ];
 
 const GSM: &[GroupLine] = &[
-    "Basics: name address smsc_address account enabled rate window",
+    "Basics: name protocol address smsc_address account enabled rate window",
+    "MAP: map",
     "Connection: ipa_name prove_name request_timeout connect_timeout ping_interval ping_timeout reconnect",
     "Handsets: run burst long_messages unrepresentable languages time_zone",
     "Failures: outcome_unknown causes retry breaker_failures breaker_share breaker_pause",

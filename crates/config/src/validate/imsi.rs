@@ -19,7 +19,7 @@ pub(super) fn check_imsi(config: &Config, found: &mut Findings) {
     }
 }
 
-/// A route to a GSM interface needs somebody who knows IMSIs.
+/// A route to a GSM interface needs somebody who knows IMSIs, unless the network finds them itself, as with MAP.
 pub(super) fn check_targets(
     config: &Config,
     base: &str,
@@ -27,9 +27,12 @@ pub(super) fn check_targets(
     found: &mut Findings,
 ) {
     let mut targets = route.to.iter().flat_map(|step| &step.shares);
-    if !config.imsi.has_source()
-        && targets.any(|share| QueueName::parse(&share.target).is_handsets())
-    {
+    let is_of_map = |name: &str| (config.gsm.iter()).any(|one| one.name == name && one.is_map());
+    let needs_imsi = |target: &str| match QueueName::parse(target) {
+        QueueName::Gsm(name) => !is_of_map(name),
+        _ => false,
+    };
+    if !config.imsi.has_source() && targets.any(|share| needs_imsi(&share.target)) {
         found.problem(
             format!("{base}.to"),
             "leads to a GSM interface, which needs the IMSIs of numbers; set imsi.hlr, imsi.url, imsi.table or imsi.ask",

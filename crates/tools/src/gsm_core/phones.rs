@@ -1,9 +1,7 @@
-//! The phones of a simulated core: how each behaves, and what it has got and sent.
+//! The phones of a simulated core: how each behaves, and what the HLR and MSC say for it.
 //!
-//! Shared by all connections and by the test that asks. Invariant: a phone has one message under way; if another comes
-//! meanwhile, that is counted, because a real MSC could not tell their answers apart.
+//! Shared by all connections and by the test that asks. What is not GSUP is in `handsets`.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,14 +11,13 @@ use tokio::sync::mpsc;
 use super::GsmCoreOptions;
 use super::connection::ConnectionOrder;
 use super::routes::{CoreRoutes, Namesakes};
+use crate::handsets::{self, Arrived, HandsetOrder, SimulatedHandsets};
 use crate::network::SimulatedNetwork;
 use crate::simulator::MoOptions;
 use crate::simulator::journal::Journal;
-use crate::simulator::options::Moods;
 use smsc_gsup::message::{GsupMessage, SmRpAddress};
 use smsc_gsup::message_type::MessageType;
-use smsc_host::clock;
-use smsc_sms::tpdu::{self, SmsSubmit, Tpdu, TpduAddress, TpduKind, UserData};
+use smsc_sms::tpdu::TpduAddress;
 
 /// A mobile country code that no country has: nobody has such an IMSI (ITU-T E.212).
 const NOWHERE: &str = "000";
@@ -45,61 +42,27 @@ pub enum Phone {
     Ends,
 }
 
-/// An MT-forwardSM that has come.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrived {
-    pub imsi: String,
-    /// The sender and the text of the SMS-DELIVER; empty for what is none.
-    pub from: String,
-    pub text: String,
-    /// SM-RP-UI.
-    pub tpdu: Bytes,
-    /// SM-RP-MMS.
-    pub more: bool,
-    /// Whether the phone has taken it.
-    pub taken: bool,
-}
-
 /// The phones of one core.
 #[derive(Debug)]
 pub struct Phones {
-    options: GsmCoreOptions,
-    journal: Option<Journal>,
+    handsets: SimulatedHandsets<Phone>,
     inner: Mutex<PhonesState>,
 }
 
 #[derive(Debug, Default)]
 struct PhonesState {
-    moods: Moods,
-    phones: HashMap<String, Phone>,
-    /// Phones with a message under way.
-    busy: HashMap<String, u32>,
-    overlaps: usize,
-    arrived: Vec<Arrived>,
-    taken: u64,
-    refused: u64,
-    /// The answers to messages of phones: IMSI, RP-cause (0 for those that were accepted), and SM-RP-UI.
-    answers: Vec<(String, u8, Bytes)>,
     alerts_answered: usize,
     routes: CoreRoutes,
     next_reference: u8,
-    /// Messages of phones that are due, in part.
-    owed: f64,
-    submitted: u64,
 }
 
 // === impl Phones ===
 
 impl Phones {
     pub(super) fn new(options: GsmCoreOptions, journal: Option<Journal>) -> Self {
-        let state = PhonesState {
-            moods: Moods::new(&options.like),
-            ..PhonesState::default()
-        };
         Self {
-            options,
-            journal,
-            inner: Mutex::new(state),
+            handsets: SimulatedHandsets::new(options, journal),
+            inner: Mutex::default(),
         }
     }
 
@@ -109,52 +72,37 @@ impl Phones {
 
     /// From now on a phone behaves so.
     pub fn set(&self, imsi: &str, phone: Phone) {
-        self.inner().phones.insert(imsi.to_owned(), phone);
+        self.handsets.tell(imsi, phone);
     }
 
     /// Everything that came, in order.
     pub fn arrived_so_far(&self) -> Vec<Arrived> {
-        self.inner().arrived.clone()
+        self.handsets.arrived_so_far()
     }
 
     /// What a phone has taken, in order.
     pub fn delivered(&self, imsi: &str) -> Vec<Arrived> {
-        let inner = self.inner();
-        let of_phone = inner.arrived.iter();
-        of_phone
-            .filter(|one| one.taken && one.imsi == imsi)
-            .cloned()
-            .collect()
+        self.handsets.delivered(imsi)
     }
 
     /// How many messages phones have taken, and how many were refused or not answered.
     pub fn counts(&self) -> (u64, u64) {
-        let inner = self.inner();
-        (inner.taken, inner.refused)
+        self.handsets.counts()
     }
 
     /// How often a message came for a phone that had one under way.
     pub fn overlaps(&self) -> usize {
-        self.inner().overlaps
+        self.handsets.overlaps()
     }
 
     /// The answers to messages of phones: the IMSI, and the RP-cause or 0.
     pub fn answers(&self) -> Vec<(String, u8)> {
-        let inner = self.inner();
-        let answers = inner.answers.iter();
-        answers
-            .map(|(imsi, cause, _)| (imsi.clone(), *cause))
-            .collect()
+        self.handsets.answers()
     }
 
     /// The TPDUs of the same; an answer without one has an empty one.
     pub fn reports(&self) -> Vec<Bytes> {
-        let inner = self.inner();
-        inner
-            .answers
-            .iter()
-            .map(|(_, _, tpdu)| tpdu.clone())
-            .collect()
+        self.handsets.reports()
     }
 
     /// How many READY-FOR-SM were answered.
@@ -235,7 +183,6 @@ impl Phones {
         request: &GsupMessage,
         name: &Bytes,
     ) -> Option<(GsupMessage, Duration)> {
-        let mut inner = self.inner();
         if request.imsi.starts_with(NOWHERE) {
             let error = GsupMessage {
                 cause: Some(IMSI_UNKNOWN),
@@ -243,21 +190,21 @@ impl Phones {
             };
             return Some((error, Duration::ZERO));
         }
-        let phone = self.behaviour(&mut inner, &request.imsi);
-        let busy = inner.busy.entry(request.imsi.clone()).or_default();
-        *busy += 1;
-        if *busy > 1 {
-            inner.overlaps += 1;
-        }
-        let taken = phone == Phone::Here;
-        if taken {
-            inner.taken += 1;
-        } else {
-            inner.refused += 1;
-        }
-        self.note(&mut inner, request, taken);
+        let imsi = &request.imsi;
+        let phone = match self.handsets.order(imsi) {
+            HandsetOrder::Told(phone) => phone,
+            HandsetOrder::Takes => Phone::Here,
+            HandsetOrder::Refuses => Phone::Refuses(self.handsets.options().reject_cause),
+            HandsetOrder::IsSilent => Phone::Silent,
+        };
+        let tpdu = request.user_information.clone().unwrap_or_default();
+        let more = request.more_messages.unwrap_or_default();
+        self.handsets
+            .arrived(imsi, tpdu, more, phone == Phone::Here);
+        let mut inner = self.inner();
         inner.next_reference = inner.next_reference.wrapping_add(1);
         let reference = inner.next_reference;
+        drop(inner);
         let answer = |message_type| request.answer(message_type, name);
         let answer = match phone {
             Phone::Here => GsupMessage {
@@ -275,119 +222,52 @@ impl Phones {
             },
             Phone::Unroutable => answer(MessageType::ROUTING_ERROR),
             Phone::Silent | Phone::Ends => {
-                inner.busy.remove(&request.imsi);
+                self.handsets.is_free(imsi);
                 return None;
             }
         };
-        Some((answer, self.options.like.latency.draw()))
+        Some((answer, self.handsets.options().like.latency.draw()))
     }
 
     /// Whether what comes for it ends the connection.
     pub(super) fn ends(&self, imsi: &str) -> bool {
-        self.inner().phones.get(imsi) == Some(&Phone::Ends)
-    }
-
-    fn behaviour(&self, inner: &mut PhonesState, imsi: &str) -> Phone {
-        if let Some(phone) = inner.phones.get(imsi) {
-            return *phone;
-        }
-        match inner.moods.answer(&self.options.like, || false) {
-            None => Phone::Silent,
-            Some(status) if status.is_ok() => Phone::Here,
-            Some(_) => Phone::Refuses(self.options.reject_cause),
-        }
-    }
-
-    fn note(&self, inner: &mut PhonesState, request: &GsupMessage, taken: bool) {
-        if !self.options.keep && self.journal.is_none() {
-            return;
-        }
-        let tpdu = request.user_information.clone().unwrap_or_default();
-        let (from, text) = match tpdu::decode(TpduKind::Deliver, &tpdu) {
-            Ok(Tpdu::Deliver(deliver)) => (
-                deliver.originating_address.text.clone(),
-                deliver
-                    .user_data
-                    .text(deliver.data_coding)
-                    .unwrap_or_default(),
-            ),
-            _ => Default::default(),
-        };
-        if let (Some(journal), true) = (&self.journal, taken) {
-            let line = format!(
-                "{}\t{}\t{}\t{}\t\n",
-                inner.taken,
-                request.imsi,
-                text.escape_default(),
-                clock::now_ms()
-            );
-            journal.append(&mut line.into_bytes());
-        }
-        if self.options.keep {
-            inner.arrived.push(Arrived {
-                imsi: request.imsi.clone(),
-                from,
-                text,
-                tpdu,
-                more: request.more_messages.unwrap_or_default(),
-                taken,
-            });
-        }
+        self.handsets.told(imsi) == Some(Phone::Ends)
     }
 
     /// What was under way for a phone is answered.
     pub(super) fn is_free(&self, imsi: &str) {
-        self.inner().busy.remove(imsi);
+        self.handsets.is_free(imsi);
     }
 
     /// An answer of an SMSC.
     pub(super) fn answered(&self, answer: &GsupMessage) {
-        let mut inner = self.inner();
-        match answer.message_type {
-            MessageType::READY_FOR_SM_RESULT => inner.alerts_answered += 1,
-            _ if self.options.keep => {
-                let cause = answer.rp_cause.unwrap_or_default();
-                let tpdu = answer.user_information.clone().unwrap_or_default();
-                inner.answers.push((answer.imsi.clone(), cause, tpdu));
-            }
-            _ => {}
+        if answer.message_type == MessageType::READY_FOR_SM_RESULT {
+            self.inner().alerts_answered += 1;
+            return;
         }
+        let cause = answer.rp_cause.unwrap_or_default();
+        let tpdu = answer.user_information.clone().unwrap_or_default();
+        self.handsets.answered(&answer.imsi, cause, tpdu);
     }
 }
 
 impl SimulatedNetwork for Phones {
     fn journal(&self) -> Option<&Journal> {
-        self.journal.as_ref()
+        self.handsets.journal()
     }
 
     fn mo(&self) -> Option<&MoOptions> {
-        self.options.like.mo.as_ref()
+        self.handsets.options().like.mo.as_ref()
     }
 
     fn make_mo(&self, passed: Duration) {
         let Some(mo) = self.mo() else { return };
-        let mut inner = self.inner();
-        if inner.routes.is_empty() {
+        if self.inner().routes.is_empty() {
             return;
         }
-        let first = inner.submitted + 1;
-        let last = inner.submitted + mo.due(&mut inner.owed, passed);
-        inner.submitted = last;
-        drop(inner);
-        for number in first..=last {
-            let submit = SmsSubmit {
-                message_reference: number.to_le_bytes()[0],
-                destination_address: TpduAddress::international(mo.to.clone()),
-                user_data: UserData {
-                    // Letters and digits are their own septets.
-                    body: Bytes::from(format!("message {number}")),
-                    ..UserData::default()
-                },
-                ..SmsSubmit::default()
-            };
-            if let Ok(tpdu) = Tpdu::Submit(submit).encode() {
-                let imsi = format!("00101{:010}", number % 10_000_000_000);
-                self.submit(&imsi, &mo.from, "1", tpdu.into());
+        for number in self.handsets.due(passed) {
+            if let Some((imsi, tpdu)) = handsets::made(mo, number) {
+                self.submit(&imsi, &mo.from, "1", tpdu);
             }
         }
     }

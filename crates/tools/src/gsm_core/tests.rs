@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::*;
+use crate::simulator::SimulatorOptions;
 use smsc_gsup::message::{GsupMessage, REFERENCE_UNKNOWN, SmRpAddress};
 use smsc_gsup::message_type::MessageType;
 use smsc_gsup::session::{GsupEvent, GsupRole, GsupSession, GsupSessionConfig};

@@ -119,7 +119,7 @@ impl Plan {
             // Kept when nothing is configured that uses them, because messages may still wait there.
             resolve_queue: named(RESOLVE),
             imsi_queue: named(IMSI),
-            handsets: handsets(&names),
+            handsets: handsets(&names, &peers.gsms),
             responder: named(RESPONDER),
             resolves: routes.has_networks()
                 || transit.has_networks()
@@ -326,10 +326,14 @@ impl RoutingTables {
     }
 }
 
-/// The queues of GSM interfaces, also of those that are not configured any more.
-fn handsets(names: &ByQueue<String>) -> HashSet<u32> {
-    let is_handsets = |(_, name): &(_, &String)| QueueName::parse(name).is_handsets();
-    let queues = names.iter().filter(is_handsets);
+/// The queues of GSM interfaces whose messages need an IMSI, also of those that are not configured any more. Over MAP the
+/// network finds it itself.
+fn handsets(names: &ByQueue<String>, gsms: &ByQueue<Arc<GsmPlan>>) -> HashSet<u32> {
+    let is_of_map = |queue: &u32| gsms.get(queue).is_some_and(|gsm| gsm.config.is_map());
+    let needs_imsi = |(queue, name): &(&u32, &String)| {
+        QueueName::parse(name).is_handsets() && !is_of_map(*queue)
+    };
+    let queues = names.iter().filter(needs_imsi);
     queues.map(|(queue, _)| *queue).collect()
 }
 

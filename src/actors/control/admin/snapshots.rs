@@ -110,7 +110,7 @@ pub(super) fn gsms(node: &NodeContext) -> Vec<OperatorView> {
         let count = |state: BindState| binds.iter().filter(|bind| bind.state() == state).count();
         OperatorView {
             id: gsm.config.name.clone(),
-            address: gsm.config.hlr(),
+            address: gsm.config.reached_at(),
             configured: (binds.len() - count(BindState::Standby)) as u32,
             bound: count(BindState::Bound) as u32,
             paused: !binds.is_empty() && count(BindState::Paused) == binds.len(),

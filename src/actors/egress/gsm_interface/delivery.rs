@@ -1,4 +1,5 @@
-//! Messages to handsets: from what the queue has granted to MT-forwardSMs; `results` has what became of those.
+//! Messages to handsets: from what the queue has granted to MT-forwardSMs, whatever the network speaks; `results` has what
+//! became of those.
 //!
 //! The results of one step leave together: what arrived to Correlation, then everything to the queue.
 
@@ -8,6 +9,7 @@ use std::time::Duration;
 use actix::{AsyncContext, Context};
 use tokio::time::Instant;
 
+use super::core::{CoreNotSent, MtRequest};
 use super::{AHEAD, BUSY, GsmInterface, Sending, Work};
 use crate::actors::context::item::has_expired;
 use crate::actors::context::plan::GsmPlan;
@@ -18,12 +20,8 @@ use crate::actors::session::outgoing::Serving;
 use crate::clock;
 use crate::content::handset;
 use crate::domain::gsm_result;
-use crate::gsup::message::{GsupMessage, REFERENCE_UNKNOWN, SmRpAddress};
-use crate::gsup::message_type::MessageType;
-use crate::gsup::session::GsupNotSent;
 use crate::pb::delivery::What;
 use crate::pb::{Delivery, Message, SentBatch};
-use crate::sms::tpdu::TpduAddress;
 
 impl GsmInterface {
     /// Most that it holds at once.
@@ -82,9 +80,7 @@ impl GsmInterface {
             .options
             .imsis
             .look(&self.node.plan(), &message.destination);
-        let imsi = known
-            .filter(|imsi| !imsi.is_empty())
-            .unwrap_or_else(|| message.imsi.clone());
+        let subscriber = self.core.subscriber_of(&message, known);
         let context = InFlight {
             id: delivery.id,
             attempt: delivery.attempt,
@@ -94,22 +90,23 @@ impl GsmInterface {
             traced: None,
             message: Some(message),
         };
-        if imsi.is_empty() {
-            return self.refuse(&context, gsm_result::GSUP_NO_IMSI);
-        }
-        if let Some(pause) = self.absent.pause(&imsi, context.id, Instant::now()) {
+        let subscriber = match subscriber {
+            Ok(subscriber) => subscriber,
+            Err(status) => return self.refuse(&context, status),
+        };
+        if let Some(pause) = self.absent.pause(&subscriber, context.id, Instant::now()) {
             return self.wait(&context, pause);
         }
         let work = Work {
             context,
-            imsi: imsi.clone(),
+            subscriber: subscriber.clone(),
             tpdus: Vec::new(),
             arrived: 0,
             expires: delivery.expires,
         };
         let ahead = self.lines.waiting() + self.under_way.len();
         self.culprits.granted(work.context.id, ahead);
-        self.lines.push(&imsi, work);
+        self.lines.push(&subscriber, work);
     }
 
     /// Sends what may be sent, and tells the queue what became of the rest and how much more it may grant.
@@ -117,6 +114,7 @@ impl GsmInterface {
         let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
         let may_send = self.may_send();
         while may_send
+            && !self.is_full
             && ((self.under_way.len() + self.unwritten.len()) as u32) < self.culprits.most(window)
         {
             let Some((_, work, more)) = self.lines.take() else {
@@ -168,21 +166,21 @@ impl GsmInterface {
         }
         let (Some(plan), Some(message)) = (self.plan.clone(), work.context.message.as_deref())
         else {
-            return self.lines.put_back(&work.imsi.clone(), work);
+            return self.lines.put_back(&work.subscriber.clone(), work);
         };
         if has_expired(work.expires, clock::now_ms()) {
             // Its queue ends it.
             if let Some(serving) = &mut self.serving {
                 serving.give_back(work.context.id, work.context.attempt);
             }
-            return self.follow(&work.imsi);
+            return self.follow(&work.subscriber);
         }
         if work.tpdus.is_empty() {
             let delivery = match made(message, work.context.what, &plan, more) {
                 Ok(delivery) => delivery,
                 Err(refused) => {
-                    self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &refused);
-                    return self.follow(&work.imsi);
+                    self.give_up(&work, self.core.unwritable(), &refused);
+                    return self.follow(&work.subscriber);
                 }
             };
             let changed = delivery.changed as u64;
@@ -198,62 +196,66 @@ impl GsmInterface {
 
     /// Sends the next TPDU of a message. `more`: other messages follow.
     pub(super) fn send(&mut self, work: Work, more: bool) {
-        let (Some(plan), Some(outbox)) = (self.plan.clone(), self.outbox.clone()) else {
-            return self.lines.put_back(&work.imsi.clone(), work);
+        let Some(plan) = self.plan.clone() else {
+            return self.lines.put_back(&work.subscriber.clone(), work);
         };
-        let Some(tpdu) = work.tpdus.get(work.arrived) else {
+        let Some(tpdu) = work.tpdus.get(work.arrived).cloned() else {
             // Its last one has arrived with an earlier attempt.
             return self.arrived(work, Duration::ZERO);
         };
-        let smsc = TpduAddress::international(plan.config.smsc_number());
-        let request = GsupMessage {
-            reference: Some(REFERENCE_UNKNOWN),
-            destination: Some(SmRpAddress::Imsi(work.imsi.clone())),
-            originator: Some(SmRpAddress::ServiceCentre(smsc)),
-            user_information: Some(tpdu.clone()),
-            more_messages: Some(more || work.arrived + 1 < work.tpdus.len()),
-            source_name: Some(self.gsup.name().clone()),
-            ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, work.imsi.clone())
+        let subscriber = work.subscriber.clone();
+        let request = MtRequest {
+            subscriber: &subscriber,
+            smsc: plan.config.smsc_number(),
+            tpdu: &tpdu,
+            more: more || work.arrived + 1 < work.tpdus.len(),
+            is_urgent: work.is_urgent(),
         };
         let now = Instant::now();
         let granted = (!work.is_answer()).then_some(work.context.id);
         let sending = Box::new(Sending { work, since: now });
-        let gsup = &mut self.gsup;
-        match outbox.write(|out| gsup.send(&request, sending, now.into_std(), out)) {
+        match self.core.send(&request, sending, now) {
             Ok(()) => {
                 self.snapshot.sent_total += 1;
                 self.under_way.extend(granted);
             }
-            Err(GsupNotSent::Unwritable(sending, error)) => {
-                let work = sending.work;
-                self.give_up(&work, gsm_result::GSUP_UNWRITABLE, &error.to_string());
-                self.follow(&work.imsi);
+            Err(CoreNotSent::Unwritable(sending, why)) => {
+                self.give_up(&sending.work, self.core.unwritable(), &why);
+                self.follow(&subscriber);
             }
             // The answer to a request that was given up may still come: it could not be told from that to this one.
-            Err(GsupNotSent::Busy(sending)) => {
+            Err(CoreNotSent::Busy(sending)) => {
                 let work = sending.work;
                 if work.is_answer() {
-                    return self.lines.ended(&work.imsi);
+                    return self.end_run(&subscriber);
                 }
                 self.wait(&work.context, BUSY);
                 self.hold_back(&work, BUSY);
             }
-            Err(GsupNotSent::NotReady(sending) | GsupNotSent::Full(sending)) => {
-                let work = sending.work;
-                self.lines.put_back(&work.imsi.clone(), work);
+            Err(CoreNotSent::NotNow(sending)) => {
+                self.is_full = true;
+                self.lines.put_back(&subscriber, sending.work);
+                self.core.end_run(&subscriber, now);
             }
         }
     }
 
     /// The next message of a subscriber whose message has ended.
-    pub(super) fn follow(&mut self, imsi: &str) {
+    pub(super) fn follow(&mut self, subscriber: &str) {
         let run = self.plan.as_ref().map_or(1, |plan| plan.config.run);
         if !self.may_send() {
-            return self.lines.ended(imsi);
+            return self.end_run(subscriber);
         }
-        if let Some((work, more)) = self.lines.next(imsi, run) {
-            self.begin(work, more);
+        match self.lines.next(subscriber, run) {
+            Some((work, more)) => self.begin(work, more),
+            None => self.core.end_run(subscriber, Instant::now()),
         }
+    }
+
+    /// Nothing is under way for a subscriber any more.
+    pub(super) fn end_run(&mut self, subscriber: &str) {
+        self.lines.ended(subscriber);
+        self.core.end_run(subscriber, Instant::now());
     }
 
     /// Ends a message that can never be delivered.
@@ -261,7 +263,7 @@ impl GsmInterface {
         if work.is_answer() {
             return;
         }
-        self.absent.ended(&work.imsi, work.context.id);
+        self.absent.ended(&work.subscriber, work.context.id);
         let code = gsm_result::error_code(status);
         if let Some(serving) = &mut self.serving {
             let reason = why.to_owned();

@@ -5,6 +5,7 @@
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
+use super::core::HandsetSubmission;
 use super::{GsmInterface, Work};
 use crate::actors::ingress::operations;
 use crate::actors::ingress::operations::handset::Present;
@@ -12,7 +13,6 @@ use crate::actors::session::bound::InFlight;
 use crate::clock;
 use crate::content::handset;
 use crate::domain::gsm_result;
-use crate::gsup::message::GsupMessage;
 use crate::pb::delivery::What;
 use crate::sms::tpdu::SmsCommand;
 
@@ -23,7 +23,7 @@ impl GsmInterface {
         account: u32,
         command: SmsCommand,
         msisdn: String,
-        request: GsupMessage,
+        request: HandsetSubmission,
         ctx: &mut Context<Self>,
     ) {
         self.intake += 1;
@@ -40,20 +40,18 @@ impl GsmInterface {
                     match found {
                         Ok(found) => {
                             interface.accept_mo(&request);
-                            interface.tell_state(&command, found, request.imsi);
+                            interface.tell_state(&command, found, request.subscriber);
                         }
                         Err(status) => {
                             interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
                         }
                     }
-                    if let Some(outbox) = &interface.outbox {
-                        outbox.resume();
-                    }
+                    interface.read_on();
                 }),
         );
     }
 
-    fn tell_state(&mut self, command: &SmsCommand, found: Option<Present>, imsi: String) {
+    fn tell_state(&mut self, command: &SmsCommand, found: Option<Present>, subscriber: String) {
         let Some(plan) = self.plan.clone().filter(|_| self.is_ready()) else {
             return;
         };
@@ -77,12 +75,12 @@ impl GsmInterface {
         };
         let work = Work {
             context,
-            imsi: imsi.clone(),
+            subscriber: subscriber.clone(),
             tpdus: vec![tpdu],
             arrived: 0,
             expires: u32::MAX,
         };
-        self.lines.push(&imsi, work);
+        self.lines.push(&subscriber, work);
         self.go_on();
     }
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 use bytes::Bytes;
 
-use super::{GsmInterface, INTAKE, Sending, count};
+use super::core::{CoreEvent, HandsetSubmission};
+use super::{GsmInterface, INTAKE, count};
 use crate::actors::ingress::ingest::Submit;
 use crate::actors::ingress::operations::{self, Asker};
 use crate::actors::routing::rewrite;
@@ -16,9 +17,6 @@ use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::content::handset::{self, CommandType};
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
-use crate::gsup::message::{GsupMessage, SmRpAddress};
-use crate::gsup::message_type::MessageType;
-use crate::gsup::session::GsupEvent;
 use crate::pb::{Message, Submission, SubmitBatch};
 use crate::sms::tpdu::SmsCommand;
 
@@ -33,45 +31,43 @@ const TYPE: u8 = 0x03;
 const COMMAND: u8 = 0x02;
 
 impl GsmInterface {
-    pub(super) fn on_event(&mut self, event: GsupEvent<Box<Sending>>, ctx: &mut Context<Self>) {
-        if !matches!(event, GsupEvent::Ready(_) | GsupEvent::Closed(_)) {
+    /// Takes what the core has, and passes on what it brought.
+    pub(super) fn take_events(&mut self, ctx: &mut Context<Self>) {
+        while let Some(event) = self.core.next_event() {
+            self.is_full = false;
+            self.on_event(event, ctx);
+        }
+        self.submit(ctx);
+        self.go_on();
+    }
+
+    fn on_event(&mut self, event: CoreEvent, ctx: &mut Context<Self>) {
+        if !matches!(event, CoreEvent::Ready | CoreEvent::Closed(_)) {
             self.heard(ctx);
         }
         match event {
-            GsupEvent::Ready(_) => self.ready(ctx),
-            GsupEvent::Answer(sending, answer) => self.answered(*sending, &answer),
-            GsupEvent::Message(message) => self.on_message(*message, ctx),
-            GsupEvent::Malformed(malformed) => {
+            CoreEvent::Ready => self.ready(ctx),
+            CoreEvent::Result(sending, result) => self.answered(*sending, result),
+            CoreEvent::Late(subscriber, result) => self.answered_late(&subscriber, result),
+            CoreEvent::Submission(submission) => self.on_mo(*submission, ctx),
+            CoreEvent::SubscriberReady(subscriber) => self.subscriber_ready(&subscriber),
+            CoreEvent::Malformed(malformed, submission) => {
                 self.snapshot.errors_total += 1;
-                tracing::warn!(gsm = %self.snapshot.name, %malformed, "a message of the network cannot be read");
-                self.answer_malformed(&malformed.message);
+                tracing::warn!(gsm = %self.snapshot.name, malformed, "a message of the network cannot be read");
+                if let Some(submission) = submission {
+                    self.refuse_mo(&submission, INVALID_MANDATORY);
+                }
             }
-            GsupEvent::Closed(closed) => {
-                self.cut_off();
-                self.naming.broken();
-                self.come_back(&closed.to_string(), ctx);
+            CoreEvent::Other => {}
+            CoreEvent::Closed(why) => {
+                self.broken_off();
+                self.come_back(&why, ctx);
             }
-        }
-    }
-
-    fn on_message(&mut self, message: GsupMessage, ctx: &mut Context<Self>) {
-        match message.message_type {
-            MessageType::MO_FORWARD_SM_REQUEST => self.on_mo(message, ctx),
-            MessageType::READY_FOR_SM_REQUEST => {
-                let answer = message.answer(MessageType::READY_FOR_SM_RESULT, self.gsup.name());
-                self.notify(&answer);
-                self.subscriber_ready(&message.imsi);
-            }
-            MessageType::MT_FORWARD_SM_RESULT | MessageType::MT_FORWARD_SM_ERROR => {
-                self.answered_late(&message);
-            }
-            // Nobody here waits for it: an HLR says other things to other clients.
-            _ => {}
         }
     }
 
     /// A message of a handset.
-    fn on_mo(&mut self, request: GsupMessage, ctx: &mut Context<Self>) {
+    fn on_mo(&mut self, request: HandsetSubmission, ctx: &mut Context<Self>) {
         self.snapshot.received_total += 1;
         if self.intake + self.submissions.len() >= INTAKE {
             return self.refuse_mo(&request, RP_CONGESTION);
@@ -79,9 +75,7 @@ impl GsmInterface {
         let Some(account) = self.plan.as_ref().and_then(|plan| plan.account) else {
             return self.refuse_mo(&request, NOT_SUBSCRIBED);
         };
-        let (Some(SmRpAddress::Msisdn(from)), Some(tpdu)) =
-            (&request.originator, &request.user_information)
-        else {
+        let (Some(from), Some(tpdu)) = (&request.msisdn, &request.tpdu) else {
             return self.refuse_mo(&request, INVALID_MANDATORY);
         };
         if tpdu.first().is_some_and(|first| first & TYPE == COMMAND) {
@@ -92,17 +86,17 @@ impl GsmInterface {
                     self.refuse_mo(&request, RP_CONGESTION);
                 }
                 Ok((CommandType::Enquire, command)) => {
-                    let msisdn = from.text.clone();
+                    let msisdn = from.clone();
                     self.enquire(account, command, msisdn, request, ctx);
                 }
                 Ok((order, command)) => {
-                    let msisdn = from.text.clone();
+                    let msisdn = from.clone();
                     self.carry_out(account, order, command, msisdn, request, ctx);
                 }
                 Err(_) => self.refuse_mo(&request, INVALID_MANDATORY),
             };
         }
-        let (mut message, submit) = match handset::submitted(tpdu, &from.text, clock::now_ms()) {
+        let (mut message, submit) = match handset::submitted(tpdu, from, clock::now_ms()) {
             Ok((message, submit)) => {
                 let message = Message {
                     source_imsi: request.imsi.clone(),
@@ -124,7 +118,7 @@ impl GsmInterface {
         drop(plan);
         let message = Box::new(message);
         if submit.reject_duplicates {
-            let msisdn = from.text.clone();
+            let msisdn = from.clone();
             self.submit_once(account, submit, msisdn, message, request, ctx);
         } else {
             self.gather(message, request);
@@ -132,21 +126,21 @@ impl GsmInterface {
     }
 
     /// The next message of this socket read that goes to Ingest.
-    pub(super) fn gather(&mut self, message: Box<Message>, request: GsupMessage) {
-        self.will_store(&request.imsi);
+    pub(super) fn gather(&mut self, message: Box<Message>, request: HandsetSubmission) {
+        self.will_store(&request.subscriber);
         self.gather_noted(message, request);
     }
 
     /// A message of a subscriber is to be stored; see [`Self::stored`].
-    pub(super) fn will_store(&mut self, imsi: &str) {
-        match self.storing.get_mut(imsi) {
+    pub(super) fn will_store(&mut self, subscriber: &str) {
+        match self.storing.get_mut(subscriber) {
             Some(count) => *count += 1,
-            None => _ = self.storing.insert(imsi.to_owned(), 1),
+            None => _ = self.storing.insert(subscriber.to_owned(), 1),
         }
     }
 
     /// Gathers a message of a subscriber that is noted already.
-    pub(super) fn gather_noted(&mut self, message: Box<Message>, request: GsupMessage) {
+    pub(super) fn gather_noted(&mut self, message: Box<Message>, request: HandsetSubmission) {
         let submission = Submission {
             sequence: self.submissions.len() as u32,
             message: Some(message),
@@ -154,11 +148,11 @@ impl GsmInterface {
         self.submissions.push((submission, request));
     }
 
-    pub(super) fn stored(&mut self, request: &GsupMessage) {
-        if let Some(count) = self.storing.get_mut(&request.imsi) {
+    pub(super) fn stored(&mut self, request: &HandsetSubmission) {
+        if let Some(count) = self.storing.get_mut(&request.subscriber) {
             *count -= 1;
             if *count == 0 {
-                self.storing.remove(&request.imsi);
+                self.storing.remove(&request.subscriber);
             }
         }
     }
@@ -170,7 +164,7 @@ impl GsmInterface {
             return;
         };
         let taken = std::mem::take(&mut self.submissions);
-        let (submissions, requests): (Vec<Submission>, Vec<GsupMessage>) =
+        let (submissions, requests): (Vec<Submission>, Vec<HandsetSubmission>) =
             taken.into_iter().unzip();
         let count = requests.len();
         self.intake += count;
@@ -206,9 +200,7 @@ impl GsmInterface {
                 }
             }
             interface.accepted.pass_on(turn, Some(accepted));
-            if let Some(outbox) = &interface.outbox {
-                outbox.resume();
-            }
+            interface.read_on();
         }));
     }
 
@@ -219,7 +211,7 @@ impl GsmInterface {
         order: CommandType,
         command: SmsCommand,
         msisdn: String,
-        request: GsupMessage,
+        request: HandsetSubmission,
         ctx: &mut Context<Self>,
     ) {
         self.intake += 1;
@@ -237,11 +229,14 @@ impl GsmInterface {
                             interface.refuse_mo(&request, gsm_result::mo_cause(status.0));
                         }
                     }
-                    if let Some(outbox) = &interface.outbox {
-                        outbox.resume();
-                    }
+                    interface.read_on();
                 }),
         );
+    }
+
+    /// More may be read, if not too much waits for its commit.
+    pub(super) fn read_on(&self) {
+        self.core.resume(self.intake > INTAKE);
     }
 
     /// As whom a handset orders and asks.
@@ -256,53 +251,29 @@ impl GsmInterface {
         }
     }
 
-    pub(super) fn accept_mo(&mut self, request: &GsupMessage) {
+    pub(super) fn accept_mo(&mut self, request: &HandsetSubmission) {
         self.count_mo(ACKNOWLEDGED);
-        let answer = request.answer(MessageType::MO_FORWARD_SM_RESULT, self.gsup.name());
-        self.notify(&answer);
+        self.core.accept(request);
     }
 
-    pub(super) fn refuse_mo(&mut self, request: &GsupMessage, cause: u8) {
+    pub(super) fn refuse_mo(&mut self, request: &HandsetSubmission, cause: u8) {
         self.refuse_mo_with(request, cause, None);
     }
 
     /// Refuses a message of a handset, with an SMS-SUBMIT-REPORT that says more.
     pub(super) fn refuse_mo_with(
         &mut self,
-        request: &GsupMessage,
+        request: &HandsetSubmission,
         cause: u8,
         report: Option<Bytes>,
     ) {
         self.count_mo(cause);
-        let answer = GsupMessage {
-            rp_cause: Some(cause),
-            user_information: report,
-            ..request.answer(MessageType::MO_FORWARD_SM_ERROR, self.gsup.name())
-        };
-        self.notify(&answer);
+        self.core.refuse(request, cause, report);
     }
 
     fn count_mo(&mut self, cause: u8) {
         count(&mut self.snapshot.submissions, cause.into());
         let metrics = &self.node.metrics;
         metrics.answered_handset(&self.snapshot.name, cause);
-    }
-
-    /// Answers a request that cannot be read, as far as it was read.
-    fn answer_malformed(&mut self, message: &GsupMessage) {
-        if message.message_type == MessageType::MO_FORWARD_SM_REQUEST && message.reference.is_some()
-        {
-            self.refuse_mo(message, INVALID_MANDATORY);
-        }
-    }
-
-    pub(super) fn notify(&mut self, answer: &GsupMessage) {
-        let Some(outbox) = &self.outbox else { return };
-        // Without a connection any more, or to a request without an IMSI, there is nobody to answer.
-        let gsup = &mut self.gsup;
-        let written = outbox.write(|out| gsup.notify(answer, out));
-        if let Err(error) = written {
-            tracing::debug!(gsm = %self.snapshot.name, %error, "an answer was not sent");
-        }
     }
 }

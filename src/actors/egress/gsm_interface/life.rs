@@ -1,28 +1,18 @@
-//! Connecting to the HLR, and what happens when that fails or ends.
+//! When to connect to the network, and what happens when that fails or ends. How, its core knows (`gsup`, `map`).
 
-use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{ActorContext, ActorFutureExt, AsyncContext, Context, WrapFuture};
-use bytes::Bytes;
-use tokio::net::TcpStream;
+use actix::{ActorContext, Context};
 use tokio::time::Instant;
 
+use super::core::{CoreEnd, NetworkCore};
 use super::faults::Faults;
 use super::lines::Lines;
-use super::{EMPTY_TPDU, GsmInterface, NOBODY, Sending, WRITE_LIMIT, session_config};
-use crate::actors::context::plan::gsm_name;
-use crate::actors::egress::local_peer;
-use crate::actors::runtime::link::{Wire, tune};
+use super::{GsmInterface, Sending};
 use crate::actors::runtime::supervise::{AfterStop, reconnect_after};
 use crate::clock;
-use crate::gsup::message::{GsupMessage, REFERENCE_UNKNOWN, SmRpAddress};
-use crate::gsup::message_type::MessageType;
-use crate::gsup::session::GsupSession;
 use crate::pb::BindState;
-use crate::sms::tpdu::TpduAddress;
 
 /// The slot of the lease of a name that all nodes have: there is one.
 const NAME: u32 = 0;
@@ -53,88 +43,21 @@ impl GsmInterface {
             self.failures = 0;
             self.naming.forgive();
         }
+        // The plan may have another protocol than before.
+        self.core = NetworkCore::new(&self.node, Some(&plan));
+        self.core
+            .protocol()
+            .clone_into(&mut self.snapshot.bind_type);
         self.state(BindState::Connecting);
-        #[cfg(test)]
-        if let Some(pipe) = super::tests::next_pipe() {
-            return self.connected(Wire::Memory(pipe), "a test".to_owned(), ctx);
+        if plan.config.is_map() {
+            self.dial_gateways(&plan, ctx);
+        } else {
+            self.dial_hlr(plan, ctx);
         }
-        let smpp = self.node.config().smpp.clone();
-        let within = plan.config.connect_timeout;
-        let node = Arc::clone(&self.node);
-        let dial = async move {
-            if plan.config.is_local() {
-                let role = gsm_name(&plan.config.name);
-                return local_peer::connect(&node, &role);
-            }
-            let address = plan.config.hlr();
-            let connected = tokio::time::timeout(within, TcpStream::connect(&address)).await;
-            let socket = match connected {
-                Ok(connected) => connected.map_err(|error| format!("connect: {error}"))?,
-                Err(_) => return Err("connect: no connection in time".to_owned()),
-            };
-            tune(&socket, &smpp);
-            let peer = socket.peer_addr();
-            let peer = peer.map_or(address, |peer| peer.to_string());
-            Ok((Wire::Plain(socket), peer))
-        };
-        ctx.spawn(
-            dial.into_actor(self)
-                .map(|connected, interface, ctx| match connected {
-                    Ok((wire, peer)) => interface.connected(wire, peer, ctx),
-                    Err(why) => interface.come_back(&why, ctx),
-                }),
-        );
-    }
-
-    fn connected(&mut self, wire: Wire, peer: String, ctx: &mut Context<Self>) {
-        let Some(plan) = self.plan.clone() else {
-            return;
-        };
-        self.snapshot.peer = peer;
-        let outbox = wire.attach(ctx, WRITE_LIMIT);
-        let config = session_config(&self.node, Some(&plan));
-        let now = Instant::now().into_std();
-        self.gsup = outbox.write(|out| GsupSession::new(config, now, out));
-        self.outbox = Some(outbox);
-        self.state(BindState::Binding);
-    }
-
-    /// The HLR has taken our name; whether it leads here is asked.
-    pub(super) fn ready(&mut self, ctx: &mut Context<Self>) {
-        let asks = self.proves_name();
-        self.naming.ready(asks, Instant::now());
-        if asks {
-            self.ask_for_nobody();
-        }
-        self.serve(ctx);
-    }
-
-    /// A request that was sent at `since` was not answered: would an answer come here?
-    pub(super) fn doubt_name(&mut self, since: Instant) {
-        if self.proves_name() && self.naming.doubts(since, Instant::now()) {
-            self.ask_for_nobody();
-        }
-    }
-
-    fn proves_name(&self) -> bool {
-        self.has_namesakes() && (self.plan.as_ref()).is_some_and(|plan| plan.config.prove_name)
-    }
-
-    /// Whether others may be connected, too: a program on this machine has one connection.
-    pub(super) fn has_namesakes(&self) -> bool {
-        self.plan
-            .as_ref()
-            .is_some_and(|plan| !plan.config.is_local())
-    }
-
-    /// Something came for our name.
-    pub(super) fn heard(&mut self, ctx: &mut Context<Self>) {
-        self.naming.heard(Instant::now());
-        self.serve(ctx);
     }
 
     /// Begins to serve the queue, when the name is ours.
-    fn serve(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn serve(&mut self, ctx: &mut Context<Self>) {
         let may = self.is_ready() && !self.retired && self.naming.is_ours(Instant::now());
         if !may || self.serving.is_some() {
             return;
@@ -144,53 +67,10 @@ impl GsmInterface {
         self.snapshot.next_reconnect_at = 0;
         self.snapshot.last_error.clear();
         self.snapshot.since = clock::now_ms();
-        let ipa_name = self.ipa_name();
-        tracing::info!(gsm = %self.snapshot.name, peer = %self.snapshot.peer, %ipa_name, session = self.port.session, "connected to the HLR");
+        let (peer, ipa_name) = (self.core.peer(), self.ipa_name());
+        tracing::info!(gsm = %self.snapshot.name, peer = %self.snapshot.peer, %ipa_name, session = self.port.session, "connected to the {peer}");
         self.join(ctx);
         self.state(BindState::Bound);
-    }
-
-    fn ipa_name(&self) -> String {
-        String::from_utf8_lossy(self.gsup.name()).into_owned()
-    }
-
-    /// Asks for a message to nobody: the HLR itself answers, to whom our name leads to.
-    pub(super) fn ask_for_nobody(&mut self) {
-        let Some(plan) = self.plan.clone() else {
-            return;
-        };
-        let smsc = TpduAddress::international(plan.config.smsc_number());
-        let request = GsupMessage {
-            reference: Some(REFERENCE_UNKNOWN),
-            destination: Some(SmRpAddress::Imsi(NOBODY.to_owned())),
-            originator: Some(SmRpAddress::ServiceCentre(smsc)),
-            user_information: Some(Bytes::from_static(EMPTY_TPDU)),
-            more_messages: Some(false),
-            source_name: Some(self.gsup.name().clone()),
-            ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, NOBODY)
-        };
-        self.notify(&request);
-    }
-
-    /// The HLR has closed the connection, as some do with the older one of two of a name.
-    pub(super) fn closed_by_hlr(&mut self, error: Option<io::Error>, ctx: &mut Context<Self>) {
-        let why = error.map_or_else(
-            || "the HLR closed the connection".to_owned(),
-            |error| error.to_string(),
-        );
-        let is_explained = self.cut_off();
-        if is_explained {
-            // The others do not wait for the pauses of an HLR that is away.
-            self.failures = 0;
-        }
-        if is_explained || !self.has_namesakes() || !self.naming.closed(Instant::now()) {
-            return self.come_back(&why, ctx);
-        }
-        let name = self.ipa_name();
-        let why = format!(
-            "{why} again and again soon after the handshake: another program may have the name {name:?}"
-        );
-        self.come_back(&why, ctx);
     }
 
     /// Whether this node may be connected: where all nodes have one name, one of them holds it.
@@ -202,6 +82,10 @@ impl GsmInterface {
     /// Another node has the name. The Supervisor wakes this connection when that may have changed.
     fn stand_by(&mut self, ctx: &mut Context<Self>) {
         let since = *self.standing_by_since.get_or_insert_with(Instant::now);
+        if matches!(self.core, NetworkCore::Map(_)) {
+            // Failures over MAP are those of its gateways.
+            self.failures = self.failures.max(self.snapshot.reconnect_attempts);
+        }
         if since.elapsed() >= FORGIVEN {
             self.failures = 0;
         }
@@ -227,21 +111,18 @@ impl GsmInterface {
         if self.follow_plan(ctx) {
             return;
         }
-        if let Some(outbox) = self.outbox.clone() {
-            let (gsup, now) = (&mut self.gsup, Instant::now().into_std());
-            let tick = outbox.write(|out| gsup.on_tick(now, out));
-            for sending in tick.expired {
-                self.expired(*sending);
-            }
-            if let Some(closed) = tick.closed {
-                self.cut_off();
-                self.naming.broken();
-                return self.come_back(&closed.to_string(), ctx);
-            }
-            if outbox.is_over() {
-                return self.come_back("the HLR does not read", ctx);
-            }
+        self.is_full = false;
+        let tick = self.core.on_tick(Instant::now());
+        for (sending, status) in tick.expired {
+            self.expired(sending, status);
         }
+        if let Some(CoreEnd { why, is_broken }) = tick.ended {
+            if is_broken {
+                self.broken_off();
+            }
+            return self.come_back(&why, ctx);
+        }
+        self.tick_map(ctx);
         let patience = self.plan.as_ref().map(|plan| plan.config.ping_timeout);
         if self
             .naming
@@ -282,7 +163,11 @@ impl GsmInterface {
         let is_alike = match (&self.plan, &newest) {
             (Some(before), Some(newest)) => {
                 let (before, newest) = (&before.config, &newest.config);
-                before.hlr() == newest.hlr()
+                before.protocol == newest.protocol
+                    && before.map == newest.map
+                    // In MAP the number of the service centre is our address.
+                    && (!newest.is_map() || before.smsc_address == newest.smsc_address)
+                    && before.hlr() == newest.hlr()
                     && before.ipa_name == newest.ipa_name
                     && before.request_timeout == newest.request_timeout
                     && before.ping_interval == newest.ping_interval
@@ -338,7 +223,8 @@ impl GsmInterface {
     pub(super) fn come_back(&mut self, why: &str, ctx: &mut Context<Self>) {
         let pause = self.next_pause();
         if self.snapshot.last_error != why {
-            tracing::warn!(gsm = %self.snapshot.name, why, "not connected to the HLR");
+            let peer = self.core.peer();
+            tracing::warn!(gsm = %self.snapshot.name, why, "not connected to the {peer}");
         }
         self.snapshot.last_error = why.to_owned();
         self.snapshot.reconnect_attempts = self.failures;
@@ -359,12 +245,27 @@ impl GsmInterface {
         reconnect_after(pauses.unwrap_or_default(), self.failures)
     }
 
+    /// The other side has broken off, or is silent.
+    pub(super) fn broken_off(&mut self) {
+        self.cut_off();
+        self.naming.broken();
+    }
+
     /// Gives the connection up, and everything back, in order: what is under way with an unknown outcome. Idempotent.
     pub(super) fn leave(&mut self) {
-        if let Some(outbox) = self.outbox.take() {
-            outbox.cut();
-        }
+        self.core.cut();
         self.naming.left();
+        self.let_go_of_messages();
+        self.snapshot.gateways.clear();
+        self.submissions.clear();
+        self.intake = 0;
+        self.storing.clear();
+        self.looking = 0;
+        self.leaving_since = None;
+    }
+
+    /// Gives every message back, in order.
+    pub(super) fn let_go_of_messages(&mut self) {
         self.tell_sent();
         let lost = self.take_lost();
         self.give_back_lost(&lost);
@@ -379,17 +280,12 @@ impl GsmInterface {
         self.unwritten.clear();
         self.given_up.clear();
         self.faults = Faults::default();
-        self.submissions.clear();
-        self.intake = 0;
-        self.storing.clear();
-        self.looking = 0;
         self.offered = 0;
-        self.leaving_since = None;
     }
 
     /// What is under way, in order; the connection is over.
     pub(super) fn take_lost(&mut self) -> Vec<Sending> {
-        let mut lost: Vec<Sending> = self.gsup.take_lost().into_iter().map(|one| *one).collect();
+        let mut lost = self.core.take_lost();
         lost.retain(|sending| !sending.work.is_answer());
         lost.sort_by_key(|sending| sending.work.context.id);
         lost

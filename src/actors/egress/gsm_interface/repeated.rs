@@ -7,11 +7,11 @@
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use super::GsmInterface;
+use super::core::HandsetSubmission;
 use crate::actors::ingress::operations;
 use crate::clock;
 use crate::content::handset;
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE, RP_TRANSFER_REJECTED};
-use crate::gsup::message::GsupMessage;
 use crate::pb::Message;
 use crate::sms::tpdu::{SmsCommand, SmsSubmit};
 
@@ -26,10 +26,10 @@ impl GsmInterface {
         submit: SmsSubmit,
         msisdn: String,
         message: Box<Message>,
-        request: GsupMessage,
+        request: HandsetSubmission,
         ctx: &mut Context<Self>,
     ) {
-        if self.storing.contains_key(&request.imsi) {
+        if self.storing.contains_key(&request.subscriber) {
             // The store does not have the earlier one yet, or is asked for it.
             return self.refuse_mo(&request, RP_TEMPORARY_FAILURE);
         }
@@ -38,7 +38,7 @@ impl GsmInterface {
         }
         self.looking += 1;
         self.intake += 1;
-        self.will_store(&request.imsi);
+        self.will_store(&request.subscriber);
         let asker = self.asker(account);
         // What a command about it would say.
         let like = SmsCommand {
@@ -64,9 +64,7 @@ impl GsmInterface {
                     }
                 }
             }
-            if let Some(outbox) = &interface.outbox {
-                outbox.resume();
-            }
+            interface.read_on();
         }));
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::core::{FailureScope, MtResult};
 use super::culprits::CulpritFate;
 use super::{GivenUp, GsmInterface, LATE, Sending, Work};
 use crate::actors::context::remote_command;
@@ -15,29 +16,30 @@ use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::gsm_result::{self, BreakerVerdict};
 use crate::domain::retry::Decision;
-use crate::gsup::message::GsupMessage;
-use crate::gsup::message_type::MessageType;
 use crate::pb::delivery::What;
 use crate::pb::{MessageState, Sent, SubscriberReady};
 
 impl GsmInterface {
     /// The answer to an MT-forwardSM.
-    pub(super) fn answered(&mut self, sending: Sending, answer: &GsupMessage) {
+    pub(super) fn answered(&mut self, sending: Sending, result: MtResult) {
+        if let MtResult::Unknown(status) = result {
+            return self.expired(sending, status);
+        }
         let after = sending.since.elapsed();
         let mut work = sending.work;
         self.under_way.remove(&work.context.id);
         self.snapshot.received_total += 1;
         self.snapshot.answered(after);
         if work.is_answer() {
-            return self.follow(&work.imsi);
+            return self.follow(&work.subscriber);
         }
         self.culprits.answered(work.context.id);
-        if answer.message_type != MessageType::MT_FORWARD_SM_RESULT {
-            return self.refused(work, status_of(answer), after);
+        if let MtResult::Refused { status, scope } = result {
+            return self.refused(work, status, scope, after);
         }
         work.arrived += 1;
         if work.arrived < work.tpdus.len() {
-            let more = self.lines.has_waiting(&work.imsi);
+            let more = self.lines.has_waiting(&work.subscriber);
             return self.send(work, more);
         }
         self.arrived(work, after);
@@ -46,17 +48,17 @@ impl GsmInterface {
     /// The handset has a message.
     pub(super) fn arrived(&mut self, work: Work, after: Duration) {
         self.count_result(0);
-        let (imsi, id) = (work.imsi.clone(), work.context.id);
+        let (subscriber, id) = (work.subscriber.clone(), work.context.id);
         let is_report = work.context.what == What::Receipt;
-        self.absent.ended(&imsi, id);
+        self.absent.ended(&subscriber, id);
         self.faults.worked();
         self.deliver_done(work, after);
         // Whatever others wait for, it is over.
-        self.subscriber_is_there(&imsi);
+        self.subscriber_is_there(&subscriber);
         if is_report {
-            return self.follow(&imsi);
+            return self.follow(&subscriber);
         }
-        self.unwritten.insert(id, imsi);
+        self.unwritten.insert(id, subscriber);
     }
 
     fn deliver_done(&mut self, work: Work, after: Duration) {
@@ -81,7 +83,7 @@ impl GsmInterface {
     }
 
     /// The network or the handset has refused a message, or there was no answer.
-    fn refused(&mut self, work: Work, status: u32, after: Duration) {
+    fn refused(&mut self, work: Work, status: u32, scope: FailureScope, after: Duration) {
         self.snapshot.errors_total += 1;
         self.count_result(status);
         if status == gsm_result::GMM_IMSI_UNKNOWN
@@ -89,7 +91,7 @@ impl GsmInterface {
         {
             self.options.imsis.doubt(&message.destination);
         }
-        let repeated = self.is_repeated(&work.imsi, status);
+        let repeated = self.is_repeated(&work.subscriber, status);
         let plan = self.node.plan();
         let policy = plan.retry_of(self.options.gsm);
         match policy.decide(status, work.context.attempt) {
@@ -103,7 +105,10 @@ impl GsmInterface {
                 if let Some(serving) = &mut self.serving {
                     serving.repeated(repeated);
                 }
-                self.follow(&work.imsi);
+                if scope == FailureScope::Run {
+                    self.fail_line(&work.subscriber, status);
+                }
+                self.follow(&work.subscriber);
             }
             Decision::Temporary { after: pause } | Decision::Throttled { after: pause } => {
                 drop(plan);
@@ -112,16 +117,49 @@ impl GsmInterface {
                     serving.refused(&work.context, status, after);
                     serving.repeated(repeated);
                 }
+                if scope == FailureScope::Message {
+                    return self.follow(&work.subscriber);
+                }
                 self.hold_back(&work, pause);
             }
         }
     }
 
+    /// What waits for a subscriber fails as the message before it, for which nobody knew where that is.
+    fn fail_line(&mut self, subscriber: &str, status: u32) {
+        for behind in self.lines.take_line(subscriber) {
+            if behind.is_answer() {
+                continue;
+            }
+            let attempt = behind.context.attempt;
+            let decision = self
+                .node
+                .plan()
+                .retry_of(self.options.gsm)
+                .decide(status, attempt);
+            match decision {
+                Decision::Permanent => {
+                    self.count_result(status);
+                    let metrics = &self.node.metrics;
+                    metrics.attempt_refused(&self.snapshot.queue, status);
+                    let name = crate::domain::command_status::display(status);
+                    self.give_up(&behind, status, &name);
+                    if let Some(serving) = &mut self.serving {
+                        serving.repeated(true);
+                    }
+                }
+                Decision::Temporary { after } | Decision::Throttled { after } => {
+                    self.wait(&behind.context, after);
+                }
+            }
+        }
+    }
+
     /// What a failure says about the network; whether it says the same as an earlier one to this subscriber.
-    fn is_repeated(&mut self, imsi: &str, status: u32) -> bool {
+    fn is_repeated(&mut self, subscriber: &str, status: u32) -> bool {
         match gsm_result::verdict(status) {
             BreakerVerdict::Works => self.faults.worked(),
-            BreakerVerdict::Fails => return self.faults.is_repeated(imsi, Instant::now()),
+            BreakerVerdict::Fails => return self.faults.is_repeated(subscriber, Instant::now()),
             BreakerVerdict::Nothing => {}
         }
         false
@@ -134,74 +172,75 @@ impl GsmInterface {
         let msisdn = message.map(|message| String::from_utf8_lossy(&message.destination));
         let msisdn = msisdn.unwrap_or_default();
         self.absent
-            .failed(&work.imsi, &msisdn, work.context.id, pause, now);
-        let behind = self.lines.take_line(&work.imsi).into_iter();
+            .failed(&work.subscriber, &msisdn, work.context.id, pause, now);
+        let behind = self.lines.take_line(&work.subscriber).into_iter();
         for behind in behind.filter(|behind| !behind.is_answer()) {
             let pause = (self.absent)
-                .pause(&behind.imsi, behind.context.id, now)
+                .pause(&behind.subscriber, behind.context.id, now)
                 .unwrap_or(pause);
             self.wait(&behind.context, pause);
         }
-        self.lines.ended(&work.imsi);
+        self.end_run(&work.subscriber);
     }
 
-    /// A request was not answered in time.
-    pub(super) fn expired(&mut self, sending: Sending) {
+    /// A request was not answered in time, or so that nobody knows what became of the message.
+    pub(super) fn expired(&mut self, sending: Sending, status: u32) {
         let (work, since) = (sending.work, sending.since);
         self.doubt_name(since);
         if work.is_answer() {
-            return self.follow(&work.imsi);
+            return self.follow(&work.subscriber);
         }
         self.under_way.remove(&work.context.id);
         self.culprits.is_over(work.context.id);
         let policy = self.node.plan().outcome_policy(self.options.gsm);
         if policy == OutcomePolicy::Fail {
-            self.count_result(gsm_result::GSUP_NO_ANSWER);
-            let repeated = self.is_repeated(&work.imsi, gsm_result::GSUP_NO_ANSWER);
+            self.count_result(status);
+            let repeated = self.is_repeated(&work.subscriber, status);
             if let Some(serving) = &mut self.serving {
                 serving.unanswered_confirmed(&work.context);
                 serving.repeated(repeated);
             }
             // The handset may have it: the next one goes when that is durable.
-            self.unwritten.insert(work.context.id, work.imsi);
+            self.unwritten.insert(work.context.id, work.subscriber);
             return;
         }
         let kept = Work {
             context: work.context.clone(),
-            imsi: work.imsi.clone(),
+            subscriber: work.subscriber.clone(),
             tpdus: Vec::new(),
             arrived: 0,
             expires: work.expires,
         };
         let is_last = work.arrived + 1 == work.tpdus.len();
-        self.refused(work, gsm_result::GSUP_NO_ANSWER, since.elapsed());
-        if is_last {
+        // Nobody may overtake a message that may have arrived.
+        self.refused(work, status, FailureScope::Line, since.elapsed());
+        if is_last && self.core.answers_late() {
             let given_up = GivenUp { work: kept, since };
-            self.given_up.insert(given_up.work.imsi.clone(), given_up);
+            self.given_up
+                .insert(given_up.work.subscriber.clone(), given_up);
         }
     }
 
     /// The handset has got what was given up, after all: it does not get it again.
-    pub(super) fn answered_late(&mut self, answer: &GsupMessage) {
-        let Some(GivenUp { work, since }) = self.given_up.remove(&answer.imsi) else {
+    pub(super) fn answered_late(&mut self, subscriber: &str, result: MtResult) {
+        let Some(GivenUp { work, since }) = self.given_up.remove(subscriber) else {
             return;
         };
-        if answer.message_type != MessageType::MT_FORWARD_SM_RESULT {
+        if result != MtResult::Arrived {
             return;
         }
         self.node.metrics.late_answers.inc();
         // It may have come back already.
         let id = work.context.id;
         self.lines.take_if(|waits| waits.context.id == id);
-        self.absent.ended(&work.imsi, id);
-        let imsi = work.imsi.clone();
+        self.absent.ended(&work.subscriber, id);
         let is_report = work.context.what == What::Receipt;
         self.deliver_done(work, since.elapsed());
-        self.subscriber_is_there(&imsi);
+        self.subscriber_is_there(subscriber);
         if !is_report {
             // As after any other: what follows waits until this one is durable.
-            self.lines.hold(&imsi);
-            self.unwritten.insert(id, imsi);
+            self.lines.hold(subscriber);
+            self.unwritten.insert(id, subscriber.to_owned());
         }
     }
 
@@ -253,60 +292,50 @@ impl GsmInterface {
     }
 
     /// Messages that wait for a subscriber, as this interface knows, are tried at once.
-    pub(super) fn subscriber_is_there(&mut self, imsi: &str) {
-        if let Some((ids, msisdn)) = self.absent.is_there(imsi, Instant::now())
+    pub(super) fn subscriber_is_there(&mut self, subscriber: &str) {
+        if let Some((ids, msisdn)) = self.absent.is_there(subscriber, Instant::now())
             && !ids.is_empty()
         {
-            self.wake_messages(imsi, msisdn, ids);
+            self.wake_messages(subscriber, msisdn, ids);
         }
     }
 
     /// The network says that a subscriber is there: the queue knows more messages than this interface, such as those
     /// from before a restart.
-    pub(super) fn subscriber_ready(&mut self, imsi: &str) {
-        let there = self.absent.is_there(imsi, Instant::now());
+    pub(super) fn subscriber_ready(&mut self, subscriber: &str) {
+        let there = self.absent.is_there(subscriber, Instant::now());
         let (ids, msisdn) = there.unwrap_or_default();
         // A network says so to each node, and a program to the one whose socket it has.
-        if !self.has_namesakes() {
-            self.tell_other_nodes(imsi, &msisdn);
+        if !self.has_namesakes()
+            && let Some(queue) = self.queue()
+        {
+            let ready = self.ready_message(queue.id, subscriber, msisdn.clone(), Vec::new());
+            remote_command::tell_ready(&self.node, ready);
         }
-        self.wake_messages(imsi, msisdn, ids);
+        self.wake_messages(subscriber, msisdn, ids);
     }
 
-    fn tell_other_nodes(&self, imsi: &str, msisdn: &str) {
-        let Some(queue) = self.queue() else {
-            return;
-        };
-        let ready = SubscriberReady {
-            queue: queue.id,
-            imsi: imsi.to_owned(),
-            msisdn: msisdn.to_owned(),
-            ids: Vec::new(),
-        };
-        remote_command::tell_ready(&self.node, ready);
-    }
-
-    fn wake_messages(&mut self, imsi: &str, msisdn: String, ids: Vec<u64>) {
+    fn wake_messages(&mut self, subscriber: &str, msisdn: String, ids: Vec<u64>) {
         // What was settled in this step must be there before.
         self.tell();
         if let Some(queue) = self.queue() {
-            let ready = SubscriberReady {
-                queue: queue.id,
-                imsi: imsi.to_owned(),
-                msisdn,
-                ids,
-            };
-            queue.post_ready(ready);
+            queue.post_ready(self.ready_message(queue.id, subscriber, msisdn, ids));
         }
     }
-}
 
-/// The status of an answer that is no result.
-fn status_of(answer: &GsupMessage) -> u32 {
-    match (answer.message_type, answer.rp_cause, answer.cause) {
-        (MessageType::ROUTING_ERROR, _, _) => gsm_result::GSUP_ROUTING_ERROR,
-        (_, Some(cause), _) => gsm_result::of_rp(cause),
-        (_, None, Some(cause)) => gsm_result::of_gmm(cause),
-        (_, None, None) => gsm_result::GSUP_NO_CAUSE,
+    fn ready_message(
+        &self,
+        queue: u32,
+        subscriber: &str,
+        msisdn: String,
+        ids: Vec<u64>,
+    ) -> SubscriberReady {
+        let (imsi, msisdn) = self.core.names_of(subscriber, msisdn);
+        SubscriberReady {
+            queue,
+            imsi,
+            msisdn,
+            ids,
+        }
     }
 }

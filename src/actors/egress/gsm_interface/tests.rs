@@ -1,6 +1,7 @@
 //! The interface between a real queue and a core that the test plays, on a paused clock.
 
 mod breaker;
+mod map;
 mod naming;
 mod order;
 
@@ -9,14 +10,16 @@ use std::collections::VecDeque;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
+use super::gsup::NOBODY;
 use super::*;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::{self, Queue};
 use crate::actors::test_support::{self, TestNode, until};
 use crate::clock;
 use crate::config::{Gsm, Retry};
+use crate::gsup::message::GsupMessage;
 use crate::gsup::message_type::MessageType;
-use crate::gsup::session::GsupEvent;
+use crate::gsup::session::{GsupEvent, GsupRole, GsupSession, GsupSessionConfig};
 use crate::pb::Message;
 use crate::pb::{Enqueue, QueueItem};
 use crate::store::WriteBatch;
@@ -28,11 +31,20 @@ const STEP: Duration = Duration::from_millis(10);
 
 thread_local! {
     static PIPES: RefCell<VecDeque<DuplexStream>> = const { RefCell::new(VecDeque::new()) };
+    static GATEWAYS: RefCell<VecDeque<(String, DuplexStream)>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// What the interface is connected to next.
 pub(super) fn next_pipe() -> Option<DuplexStream> {
     PIPES.with_borrow_mut(VecDeque::pop_front)
+}
+
+/// What the signalling gateway at this address is next.
+pub(super) fn next_gateway(address: &str) -> Option<DuplexStream> {
+    GATEWAYS.with_borrow_mut(|gateways| {
+        let place = gateways.iter().position(|(of, _)| of == address)?;
+        gateways.remove(place).map(|(_, pipe)| pipe)
+    })
 }
 
 /// The other end of a connection, as HLR and MSC.
@@ -252,12 +264,18 @@ impl Fixture {
 
     /// Makes messages to these subscribers durable that expire after so long, and puts them into the queue.
     async fn accept_for(&self, life: Duration, imsis: &[&str]) -> Vec<u64> {
+        let to: Vec<(&str, &str)> = imsis.iter().map(|imsi| ("49160001", *imsi)).collect();
+        self.accept_all(life, &to).await
+    }
+
+    /// Makes messages to these numbers durable, each with an IMSI, and puts them into the queue.
+    async fn accept_all(&self, life: Duration, to: &[(&str, &str)]) -> Vec<u64> {
         let context = &self.node.context;
         let now = clock::now_ms();
-        let ids = context.ids.take(now, imsis.len()).expect("ids");
+        let ids = context.ids.take(now, to.len()).expect("ids");
         let messages: Vec<Message> = ids
-            .zip(imsis)
-            .map(|(id, imsi)| Message {
+            .zip(to)
+            .map(|(id, (number, imsi))| Message {
                 id,
                 sender: self.node.account,
                 queue: self.queue.id,
@@ -265,7 +283,7 @@ impl Fixture {
                 due_at: now,
                 expires_at: now + life.as_millis() as i64,
                 source: Bytes::from_static(b"12345"),
-                destination: Bytes::from_static(b"49160001"),
+                destination: Bytes::copy_from_slice(number.as_bytes()),
                 short_message: Bytes::from(format!("{id}")),
                 imsi: (*imsi).to_owned(),
                 ..Message::default()
@@ -310,8 +328,11 @@ const B: &str = "001010000000002";
 
 /// The text of a request: the id of its message.
 fn id_of(request: &GsupMessage) -> u64 {
-    let tpdu = request.user_information.clone().expect("a TPDU");
-    let decoded = crate::sms::tpdu::decode(crate::sms::tpdu::TpduKind::Deliver, &tpdu);
+    id_in(&request.user_information.clone().expect("a TPDU"))
+}
+
+fn id_in(tpdu: &Bytes) -> u64 {
+    let decoded = crate::sms::tpdu::decode(crate::sms::tpdu::TpduKind::Deliver, tpdu);
     match decoded.expect("it can be read") {
         crate::sms::tpdu::Tpdu::Deliver(deliver) => {
             let text = deliver.user_data.text(deliver.data_coding);

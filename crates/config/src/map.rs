@@ -1,0 +1,365 @@
+//! `[gsm.map]`: how a GSM network is reached by MAP over SIGTRAN.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use super::gsm::Gsm;
+use super::outputs::is_host_and_port;
+use super::section::{choice, section};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// Where signalling gateways listen for M3UA (RFC 4666 §1.4.8).
+const PORT: u16 = 2905;
+/// A point code of ITU-T Q.704 has 14 bits.
+const MAX_POINT_CODE: u32 = (1 << 14) - 1;
+/// Bits of the three parts of a point code as people write it, 3-8-3.
+const PARTS: [u32; 3] = [3, 8, 3];
+/// Digits of a global title (ITU-T Q.713 §3.4.2.3).
+pub(super) const MAX_TITLE: usize = 20;
+
+choice! {
+    /// What a GSM network speaks with us.
+    pub enum GsmProtocol {
+        /// GSUP with an OsmoHLR, which passes on what is for MSCs.
+        Gsup = "gsup",
+        /// MAP with HLRs, MSCs and SGSNs, through signalling gateways: `[gsm.map]`.
+        Map = "map",
+    }
+}
+
+choice! {
+    /// What carries M3UA to a signalling gateway.
+    pub enum GatewayTransport {
+        /// SCTP of the kernel, as RFC 4666 has it.
+        Sctp = "sctp",
+        /// TCP, as Osmocom's osmo-stp takes it.
+        Tcp = "tcp",
+    }
+}
+
+choice! {
+    /// How several gateways share the traffic (RFC 4666 §1.4.4.1).
+    pub enum MapTrafficMode {
+        /// All that are active carry it.
+        Loadshare = "loadshare",
+        /// One carries it, and the next one takes over when that fails.
+        Override = "override",
+    }
+}
+
+choice! {
+    /// By what our address is routed to, as others see it (ITU-T Q.713 §3.4.1).
+    pub enum MapRoutedBy {
+        /// Our global title, which a gateway translates.
+        GlobalTitle = "global_title",
+        /// Our point code and subsystem number: where nobody translates.
+        Ssn = "ssn",
+    }
+}
+
+choice! {
+    /// A node that serves a subscriber.
+    pub enum MapServingNode {
+        /// The MSC.
+        Msc = "msc",
+        /// The SGSN.
+        Sgsn = "sgsn",
+    }
+}
+
+section! {
+    /// `[[gsm.map.gateways]]`: a signalling gateway, such as an STP, that we connect to.
+    pub struct MapGateway {
+        /// Host, with a port if that is not 2905.
+        @required address: String = String::new(),
+        /// What carries M3UA to it.
+        transport: GatewayTransport = GatewayTransport::Sctp,
+        /// Own addresses that it is connected from, IP or IP:port; with SCTP several, for several ways. Empty: the kernel chooses.
+        @valid(|address| own_address(address).map(drop))
+        local: Vec<String> = Vec::new(),
+    }
+}
+
+section! {
+    /// `[gsm.map]`: how a GSM network is reached by MAP over SIGTRAN, with `protocol = "map"`.
+    pub struct MapConfig {
+        /// Signalling gateways. Each is connected by itself: while one of them is active, messages go.
+        gateways: Vec<MapGateway> = Vec::new(),
+        /// The point code of this SMSC, `zone-area-point` such as `1.2.3`, or a number. One for all nodes: one node at a time is connected.
+        @valid(|text| point_code(text).map(drop))
+        point_code: Option<String> = None,
+        /// Instead of `point_code`: one for each node, by the number of the node from 0 on. Then all nodes are connected.
+        @valid(|text| point_code(text).map(drop))
+        point_codes: Vec<String> = Vec::new(),
+        /// The point code that everything is sent to that is addressed by a global title: that of the STP which translates, or of the other side itself.
+        @valid(|text| if text.is_empty() { Ok(()) } else { point_code(text).map(drop) })
+        @required destination: String = String::new(),
+        /// 0 international, 2 national, 3 national spare (ITU-T Q.704 §14.2.1).
+        @between(0, 3) network_indicator: u8 = 0,
+        /// The routing context that the gateways know us by; without it none is said.
+        routing_context: Option<u32> = None,
+        /// Whether the gateways are asked to make the routing context, where none is set (RFC 4666 §3.6).
+        register: bool = false,
+        /// How several gateways share the traffic.
+        traffic_mode: MapTrafficMode = MapTrafficMode::Loadshare,
+        /// The network appearance, where the gateways want one.
+        network_appearance: Option<u32> = None,
+        /// The identifier of this application server process, where the gateways want one.
+        asp_identifier: Option<u32> = None,
+        /// Our global title; without it, `smsc_address`.
+        @must(|title| is_title(title), "must be the digits of a global title, up to 20")
+        global_title: Option<String> = None,
+        /// Instead of `global_title`: one for each node, as `point_codes`, so that answers come to the node that has asked.
+        @must(|title| is_title(title), "must be the digits of a global title, up to 20")
+        global_titles: Vec<String> = Vec::new(),
+        /// By what our address is routed to.
+        routed_by: MapRoutedBy = MapRoutedBy::GlobalTitle,
+        /// Our subsystem number.
+        @between(1, 254) ssn: u8 = 8,
+        /// Translation type of global titles, ours and those that we write to.
+        translation_type: u8 = 0,
+        /// Numbering plan of global titles: 1 is E.164.
+        @between(0, 15) numbering_plan: u8 = 1,
+        /// Nature of address of global titles: 4 is international.
+        @between(0, 127) nature: u8 = 4,
+        /// The global title of the one HLR; without it and `hlr_point_code`, HLRs are addressed by the number of the subscriber, which the STP translates.
+        @must(|title| is_title(title), "must be the digits of a global title, up to 20")
+        hlr: Option<String> = None,
+        /// The point code of the one HLR, where nobody translates.
+        @valid(|text| point_code(text).map(drop))
+        hlr_point_code: Option<String> = None,
+        /// Translation type of what is sent to an HLR, if it is another one.
+        hlr_translation_type: Option<u8> = None,
+        /// The order in which the nodes that serve a subscriber are tried.
+        @filled("is empty; write [\"msc\"], [\"sgsn\"] or both")
+        serving_nodes: Vec<MapServingNode> = vec![MapServingNode::Msc, MapServingNode::Sgsn],
+        /// How long it counts what the HLR has said about where a subscriber is; "0s" asks for each run of messages.
+        route_cache: Duration = Duration::ZERO,
+        /// Whether HLRs are told how a delivery ended, so that they say when the subscriber is there (reportSM-DeliveryStatus).
+        report_delivery: bool = true,
+        /// The highest version of MAP that is tried, 1 to 3; a lower one is found by itself.
+        @between(1, 3) version: u8 = 3,
+        /// How long it is remembered which version a node understands.
+        @positive version_memory: Duration = 3_600 * SECOND,
+        /// How long an answer of short operations is waited for, 3 to 10 s in the standard (TS 29.002 §17.1.2).
+        @positive timer_short: Duration = 10 * SECOND,
+        /// How long an HLR may take to answer a question, 15 to 30 s in the standard.
+        @positive timer_medium: Duration = 30 * SECOND,
+        /// How long the answer to a message for a handset, which may be paged, is waited for, 1 to 10 min in the standard.
+        @positive timer_long: Duration = 60 * SECOND,
+        /// A heartbeat is sent on a connection that was silent for this time (BEAT, RFC 4666 §3.5.5); "0s" sends none.
+        beat_interval: Duration = 30 * SECOND,
+        /// A connection without an answer to a heartbeat within this time is closed.
+        @positive beat_timeout: Duration = 10 * SECOND,
+        /// How long a gateway may take to answer when we come up, before it is asked again: T(ack) of RFC 4666 §4.3.4.1.
+        @positive ack_timeout: Duration = 2 * SECOND,
+        /// Most octets of user data in one unitdata. A message with which the first one of its dialogue would be longer follows an empty one; anything else that is longer goes in segments (XUDT).
+        @between(60, 254) unitdata_octets: usize = 236,
+        /// Most dialogues of ours that are open at once, on each node.
+        @between(1, 1_000_000) max_dialogues: usize = 8_192,
+        /// Most dialogues of others that are open at once, on each node.
+        @between(1, 1_000_000) max_incoming: usize = 4_096,
+    }
+}
+
+// === impl MapGateway ===
+
+impl MapGateway {
+    /// Host and port.
+    pub fn host_and_port(&self) -> String {
+        if is_host_and_port(&self.address) {
+            self.address.clone()
+        } else {
+            format!("{}:{PORT}", self.address)
+        }
+    }
+
+    /// Own addresses that it is connected from; port 0 where the kernel chooses.
+    pub fn own_addresses(&self) -> Vec<SocketAddr> {
+        let own = self.local.iter();
+        // Others are refused.
+        own.filter_map(|text| own_address(text).ok()).collect()
+    }
+}
+
+// === impl MapConfig ===
+
+impl MapConfig {
+    /// The point code of a node; `None` where there is none for it.
+    pub fn point_code_of(&self, node: u8) -> Option<u32> {
+        let text = if self.shares_point_code() {
+            self.point_code.as_ref()
+        } else {
+            self.point_codes.get(usize::from(node))
+        };
+        point_code(text?).ok()
+    }
+
+    /// Whether all nodes have one point code, so that one of them may be connected at a time.
+    pub fn shares_point_code(&self) -> bool {
+        self.point_codes.is_empty()
+    }
+
+    /// The point code of what translates global titles.
+    pub fn destination_code(&self) -> Option<u32> {
+        point_code(&self.destination).ok()
+    }
+
+    /// The point code of the one HLR.
+    pub fn hlr_code(&self) -> Option<u32> {
+        point_code(self.hlr_point_code.as_ref()?).ok()
+    }
+}
+
+// === impl Gsm ===
+
+impl Gsm {
+    /// Whether it speaks MAP.
+    pub fn is_map(&self) -> bool {
+        self.protocol == GsmProtocol::Map
+    }
+
+    /// How it is reached by MAP, or the defaults of that.
+    pub fn map(&self) -> MapConfig {
+        self.map.clone().unwrap_or_default()
+    }
+
+    /// The global title of a node in MAP, in digits.
+    pub fn global_title_of(&self, node: u8) -> String {
+        let map = self.map.as_ref();
+        let own = map.and_then(|map| map.global_titles.get(usize::from(node)));
+        let all = || map.and_then(|map| map.global_title.as_ref());
+        let title = own.or_else(all).cloned();
+        title.unwrap_or_else(|| self.smsc_number())
+    }
+}
+
+/// A point code as people write it: `1.2.3` or `1-2-3`, of 3, 8 and 3 bits (ITU-T Q.708), or a number up to 16383.
+///
+/// # Errors
+/// What is wrong, and what to write instead.
+pub fn point_code(text: &str) -> Result<u32, String> {
+    let wrong = || {
+        format!(
+            "{text:?} is no point code; write three numbers up to 7, 255 and 7, such as \"1.2.3\", or one up to {MAX_POINT_CODE}"
+        )
+    };
+    let is_number =
+        |part: &str| !part.is_empty() && part.bytes().all(|octet| octet.is_ascii_digit());
+    let number = |part: &str, most: u32| {
+        let number = part.parse::<u32>().ok().filter(|_| is_number(part));
+        number.filter(|number| *number <= most).ok_or_else(wrong)
+    };
+    let parts: Vec<&str> = text.split(['.', '-']).collect();
+    match parts.as_slice() {
+        [one] => number(one, MAX_POINT_CODE),
+        [_, _, _] => {
+            let mut parts = PARTS.iter().zip(&parts);
+            parts.try_fold(0, |code, (bits, part)| {
+                Ok(code << bits | number(part, (1 << bits) - 1)?)
+            })
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// An address of this machine, with a port or without.
+fn own_address(text: &str) -> Result<SocketAddr, String> {
+    let with_port = text.parse::<SocketAddr>().ok();
+    let without = || Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, 0));
+    with_port.or_else(without).ok_or_else(|| {
+        format!(
+            "{text:?} is no IP address of this machine; write \"10.0.0.5\" or \"10.0.0.5:2905\""
+        )
+    })
+}
+
+/// Whether it may be a global title.
+fn is_title(text: &str) -> bool {
+    (1..=MAX_TITLE).contains(&text.len()) && text.bytes().all(|octet| octet.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ITU-T Q.708: 3, 8 and 3 bits.
+    #[test]
+    fn point_codes_are_read_as_people_write_them() {
+        for (text, code) in [
+            ("0.0.0", 0),
+            ("1.2.3", 0x0813),
+            ("1-2-3", 0x0813),
+            ("0.23.1", 185),
+            ("7.255.7", 16383),
+            ("185", 185),
+            ("16383", 16383),
+        ] {
+            assert_eq!(point_code(text), Ok(code), "{text}");
+        }
+        for text in [
+            "", "8.0.0", "0.256.0", "0.0.8", "16384", "1.2", "1.2.3.4", "1..3", "a.b.c", "+1",
+            "-1", " 1",
+        ] {
+            let wrong = point_code(text).unwrap_err();
+            assert!(wrong.contains("is no point code; write"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn each_node_has_its_point_code_or_all_have_one() {
+        let shared = MapConfig {
+            point_code: Some("1.2.3".to_owned()),
+            ..MapConfig::default()
+        };
+        assert!(shared.shares_point_code());
+        assert_eq!(shared.point_code_of(7), Some(0x0813));
+        let own = MapConfig {
+            point_codes: ["1.2.3", "1.2.4"].map(str::to_owned).to_vec(),
+            ..MapConfig::default()
+        };
+        assert!(!own.shares_point_code());
+        assert_eq!(own.point_code_of(1), Some(0x0814));
+        assert_eq!(own.point_code_of(2), None);
+    }
+
+    #[test]
+    fn a_gateway_has_the_port_of_m3ua_and_own_addresses_any() {
+        let gateway = |address: &str, local: &[&str]| MapGateway {
+            address: address.to_owned(),
+            local: local.iter().map(|one| (*one).to_owned()).collect(),
+            ..MapGateway::default()
+        };
+        assert_eq!(
+            gateway("stp.example", &[]).host_and_port(),
+            "stp.example:2905"
+        );
+        assert_eq!(gateway("[::1]:2906", &[]).host_and_port(), "[::1]:2906");
+        let own = gateway("a", &["10.0.0.5", "10.0.1.5:2905", "::1"]).own_addresses();
+        let own: Vec<String> = own.iter().map(SocketAddr::to_string).collect();
+        assert_eq!(own, ["10.0.0.5:0", "10.0.1.5:2905", "[::1]:0"]);
+        assert!(own_address("here").is_err());
+    }
+
+    #[test]
+    fn our_global_title_is_the_number_of_the_smsc_unless_it_is_said() {
+        let mut one = Gsm {
+            smsc_address: "+49160000".to_owned(),
+            protocol: GsmProtocol::Map,
+            map: Some(MapConfig::default()),
+            ..Gsm::default()
+        };
+        assert_eq!(one.global_title_of(0), "49160000");
+        one.map = Some(MapConfig {
+            global_title: Some("49170000".to_owned()),
+            ..MapConfig::default()
+        });
+        assert_eq!(one.global_title_of(7), "49170000");
+        one.map = Some(MapConfig {
+            global_titles: ["49170000", "49170001"].map(str::to_owned).to_vec(),
+            ..MapConfig::default()
+        });
+        assert_eq!(one.global_title_of(1), "49170001");
+        assert!(one.is_map() && !Gsm::default().is_map());
+    }
+}

@@ -1,0 +1,1 @@
+"""What scripts/sctp runs in its virtual machine."""

@@ -1,0 +1,330 @@
+//! What a network speaks, in the words that the delivery of messages uses.
+//!
+//! Who delivers (`delivery`, `results`) and who takes what handsets send (`incoming`, `enquiry`, `repeated`) names no
+//! protocol: each core translates. Invariant: a message that a core has taken comes back exactly once: with its result,
+//! when its time is over, or from [`NetworkCore::take_lost`].
+
+use bytes::{Bytes, BytesMut};
+use tokio::time::Instant;
+
+use super::Sending;
+use super::gsup::GsupCore;
+use super::map::SignallingCore;
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::GsmPlan;
+use crate::domain::{address, gsm_result};
+use crate::gsup::message::GsupMessage;
+use crate::map::session::{MoInvoke, MoRefusal};
+use crate::pb::Message;
+
+/// Digits of an international number (ITU-T E.164 §6.2).
+const NUMBER_MAX: usize = 15;
+
+/// What a network speaks.
+pub(super) enum NetworkCore {
+    Gsup(Box<GsupCore>),
+    Map(Box<SignallingCore>),
+}
+
+/// A TPDU for a handset.
+pub(super) struct MtRequest<'a> {
+    /// By what the core addresses it; see [`NetworkCore::subscriber_of`].
+    pub(super) subscriber: &'a str,
+    /// The number of the service centre, in digits.
+    pub(super) smsc: String,
+    pub(super) tpdu: &'a Bytes,
+    /// Others follow.
+    pub(super) more: bool,
+    /// It is to be tried although the network may know that the subscriber is away.
+    pub(super) is_urgent: bool,
+}
+
+/// What the network says to a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MtResult {
+    /// The handset has it.
+    Arrived,
+    /// It does not, with this status (`domain::gsm_result`).
+    Refused { status: u32, scope: FailureScope },
+    /// Nobody knows whether it has it; the status says why.
+    Unknown(u32),
+}
+
+/// Whom a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FailureScope {
+    /// This message; others to the subscriber may be tried.
+    Message,
+    /// The subscriber: what comes for it waits, if this message is tried again.
+    Line,
+    /// Nobody knows where the subscriber is: what comes for it waits, or ends as this message does.
+    Run,
+}
+
+/// Why a core has not taken a message, which comes back.
+#[derive(Debug)]
+pub(super) enum CoreNotSent {
+    /// It can never be written, and why.
+    Unwritable(Box<Sending>, String),
+    /// A request about this subscriber is under way, or an answer may still come.
+    Busy(Box<Sending>),
+    /// There is no connection, or no room.
+    NotNow(Box<Sending>),
+}
+
+/// What a handset has submitted, until it is answered.
+#[derive(Debug)]
+pub(super) struct HandsetSubmission {
+    /// By what the core addresses the handset.
+    pub(super) subscriber: String,
+    /// Its IMSI; empty where the network does not say it.
+    pub(super) imsi: String,
+    /// Its number; `None` where the network does not say it as it should.
+    pub(super) msisdn: Option<String>,
+    pub(super) tpdu: Option<Bytes>,
+    /// To what the answer is one.
+    pub(super) request: SubmissionRequest,
+}
+
+/// The request of a submission, as its core has got it.
+#[derive(Debug)]
+pub(super) enum SubmissionRequest {
+    Gsup(Box<GsupMessage>),
+    Map(MoInvoke),
+}
+
+/// What came of the network.
+#[derive(Debug)]
+pub(super) enum CoreEvent {
+    /// Messages may be sent.
+    Ready,
+    /// The answer to a message.
+    Result(Box<Sending>, MtResult),
+    /// The answer to the message of a subscriber that was given up.
+    Late(String, MtResult),
+    Submission(Box<HandsetSubmission>),
+    /// A subscriber is there again, or has memory again.
+    SubscriberReady(String),
+    /// What cannot be read, and why; with a request that can be answered.
+    Malformed(String, Option<Box<HandsetSubmission>>),
+    /// Something that nobody here waits for.
+    Other,
+    /// The connection is to be closed.
+    Closed(String),
+}
+
+/// What the time has brought.
+pub(super) struct CoreTick {
+    /// Messages that were not answered in time, with the status that says so.
+    pub(super) expired: Vec<(Sending, u32)>,
+    /// The connection is to be closed.
+    pub(super) ended: Option<CoreEnd>,
+}
+
+/// The end of a connection.
+pub(super) struct CoreEnd {
+    pub(super) why: String,
+    /// The other side has broken off, or is silent: what was under way may be why.
+    pub(super) is_broken: bool,
+}
+
+// === impl NetworkCore ===
+
+impl NetworkCore {
+    /// The core of a network, without a connection.
+    pub(super) fn new(node: &NodeContext, plan: Option<&GsmPlan>) -> Self {
+        if plan.is_some_and(|plan| plan.config.is_map()) {
+            Self::Map(Box::new(SignallingCore::new(node, plan)))
+        } else {
+            Self::Gsup(Box::new(GsupCore::new(node, plan)))
+        }
+    }
+
+    /// What it speaks, as the kind of a bind.
+    pub(super) fn protocol(&self) -> &'static str {
+        match self {
+            Self::Gsup(_) => "gsup",
+            Self::Map(_) => "map",
+        }
+    }
+
+    /// To whom it is connected, for the log.
+    pub(super) fn peer(&self) -> &'static str {
+        match self {
+            Self::Gsup(_) => "HLR",
+            Self::Map(_) => "signalling network",
+        }
+    }
+
+    /// By what a core addresses the recipient of a message: also the key of its line. `imsi` is what is known now.
+    ///
+    /// # Errors
+    /// The status with which the message is refused.
+    pub(super) fn subscriber_of(
+        &self,
+        message: &Message,
+        imsi: Option<String>,
+    ) -> Result<String, u32> {
+        match self {
+            Self::Gsup(_) => {
+                let known = imsi.filter(|imsi| !imsi.is_empty());
+                let imsi = known.unwrap_or_else(|| message.imsi.clone());
+                if imsi.is_empty() {
+                    return Err(gsm_result::GSUP_NO_IMSI);
+                }
+                Ok(imsi)
+            }
+            Self::Map(_) => {
+                let number = address::plain(&message.destination);
+                let is_number = address::is_digits(&number) && number.len() <= NUMBER_MAX;
+                if !is_number {
+                    return Err(gsm_result::map::MAP_UNWRITABLE);
+                }
+                Ok(String::from_utf8_lossy(&number).into_owned())
+            }
+        }
+    }
+
+    /// The status of a message that cannot be written.
+    pub(super) fn unwritable(&self) -> u32 {
+        match self {
+            Self::Gsup(_) => gsm_result::GSUP_UNWRITABLE,
+            Self::Map(_) => gsm_result::map::MAP_UNWRITABLE,
+        }
+    }
+
+    /// Whether an answer may still come for a message whose time was over, and would be taken for that to the next one.
+    pub(super) fn answers_late(&self) -> bool {
+        matches!(self, Self::Gsup(_))
+    }
+
+    /// IMSI and number of a subscriber, either empty where it is not known. `msisdn` is the number that messages have.
+    pub(super) fn names_of(&self, subscriber: &str, msisdn: String) -> (String, String) {
+        match self {
+            Self::Gsup(_) => (subscriber.to_owned(), msisdn),
+            Self::Map(_) if msisdn.is_empty() => (String::new(), subscriber.to_owned()),
+            Self::Map(_) => (String::new(), msisdn),
+        }
+    }
+
+    /// Whether messages may be sent.
+    pub(super) fn is_ready(&self) -> bool {
+        match self {
+            Self::Gsup(gsup) => gsup.is_ready(),
+            Self::Map(map) => map.is_ready(),
+        }
+    }
+
+    /// Whether so much waits to be written that no more should be read.
+    pub(super) fn is_filling(&self) -> bool {
+        match self {
+            Self::Gsup(gsup) => gsup.is_filling(),
+            // Whoever does not read is cut off.
+            Self::Map(_) => false,
+        }
+    }
+
+    /// What was kept from being read may be read, unless the interface still `is_busy`.
+    pub(super) fn resume(&self, is_busy: bool) {
+        match self {
+            // Its socket asks again.
+            Self::Gsup(gsup) => gsup.resume(),
+            Self::Map(map) => map.hold_reading(is_busy),
+        }
+    }
+
+    /// Takes octets that the socket of the interface has read.
+    pub(super) fn receive(&mut self, octets: &BytesMut, now: Instant) {
+        match self {
+            Self::Gsup(gsup) => gsup.receive(octets, now),
+            // Its sockets are those of the gateways' tasks.
+            Self::Map(_) => {}
+        }
+    }
+
+    /// What came, one after another, until there is no more.
+    pub(super) fn next_event(&mut self) -> Option<CoreEvent> {
+        match self {
+            Self::Gsup(gsup) => gsup.next_event(),
+            Self::Map(map) => map.next_event(),
+        }
+    }
+
+    /// Sends a message; it comes back with its result.
+    ///
+    /// # Errors
+    /// [`CoreNotSent`], with the message.
+    pub(super) fn send(
+        &mut self,
+        request: &MtRequest<'_>,
+        sending: Box<Sending>,
+        now: Instant,
+    ) -> Result<(), CoreNotSent> {
+        match self {
+            Self::Gsup(gsup) => gsup.send(request, sending, now),
+            Self::Map(map) => map.send(request, sending, now),
+        }
+    }
+
+    /// Nothing follows for a subscriber for now.
+    pub(super) fn end_run(&mut self, subscriber: &str, now: Instant) {
+        match self {
+            // Each message is a request of its own.
+            Self::Gsup(_) => {}
+            Self::Map(map) => map.end_run(subscriber, now),
+        }
+    }
+
+    /// Tells a handset that its message is taken: RP-ACK.
+    pub(super) fn accept(&mut self, submission: &HandsetSubmission) {
+        match (self, &submission.request) {
+            (Self::Gsup(gsup), SubmissionRequest::Gsup(request)) => gsup.accept(request),
+            (Self::Map(map), SubmissionRequest::Map(invoke)) => map.answer(*invoke, None),
+            // The network speaks something else since.
+            _ => {}
+        }
+    }
+
+    /// Tells a handset that its message is not taken: RP-ERROR with this RP-cause (3GPP TS 24.011 §8.2.5.4), and an
+    /// SMS-SUBMIT-REPORT that says more.
+    pub(super) fn refuse(
+        &mut self,
+        submission: &HandsetSubmission,
+        cause: u8,
+        report: Option<Bytes>,
+    ) {
+        match (self, &submission.request) {
+            (Self::Gsup(gsup), SubmissionRequest::Gsup(request)) => {
+                gsup.refuse(request, cause, report);
+            }
+            (Self::Map(map), SubmissionRequest::Map(invoke)) => {
+                map.answer(*invoke, Some(MoRefusal { cause, report }));
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks at the clock.
+    pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {
+        match self {
+            Self::Gsup(gsup) => gsup.on_tick(now),
+            Self::Map(map) => map.on_tick(now),
+        }
+    }
+
+    /// Closes the connection at once.
+    pub(super) fn cut(&mut self) {
+        match self {
+            Self::Gsup(gsup) => gsup.cut(),
+            Self::Map(map) => map.cut(),
+        }
+    }
+
+    /// Every message that has no result, in no order: the connection is over.
+    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+        match self {
+            Self::Gsup(gsup) => gsup.take_lost(),
+            Self::Map(map) => map.take_lost(),
+        }
+    }
+}

@@ -1,0 +1,571 @@
+//! A network that speaks MAP: signalling gateways below, dialogues with HLRs, MSCs and SGSNs above.
+//!
+//! ```text
+//!  MapSession   messages to handsets and from them   (crates/map)
+//!      │ unitdata
+//!  SignallingPoint   SCCP and M3UA: routes, links    (crates/sigtran)
+//!      │ M3UA
+//!  GatewayPort ⇄ a task for each gateway             (gateway, transport)
+//! ```
+//!
+//! A subscriber is addressed by its number: where it is, its HLR says, each time. The interface serves its queue while the
+//! gateways take our traffic and what translates addresses can be reached. Links may change for a moment: only when that has
+//! lasted [`GRACE`], the queue gets everything back, as when an HLR over GSUP closes the connection; dialogues go on until then.
+
+mod gateway;
+mod settings;
+mod transport;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Arbiter, AsyncContext, Context, Handler};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use self::gateway::{GatewayChange, GatewayNews, GatewayPort, GatewayTaskOptions};
+use super::core::{
+    CoreEvent, CoreNotSent, CoreTick, FailureScope, HandsetSubmission, MtRequest, MtResult,
+    NetworkCore, SubmissionRequest,
+};
+use super::{GsmInterface, Sending};
+use crate::actors::context::NodeContext;
+use crate::actors::context::plan::GsmPlan;
+use crate::actors::runtime::supervise::Health;
+use crate::clock;
+use crate::config::Gsm;
+use crate::domain::gsm_result::waits_for_subscriber;
+use crate::map::session::{
+    FailedPart, MapEvent, MapNotSent, MapSession, MoInvoke, MoRefusal, MtForward, MtOutcome,
+};
+use crate::pb::{BindState, GatewaySnapshot, GatewayState};
+use crate::sigtran::{
+    LinkState, PointCode, SignallingEvent, SignallingPoint, SignallingUnavailable, TrafficMode,
+};
+
+/// How long the network may be away before the queue gets everything back: what T(r) of RFC 4666 §4.3.2 lets a gateway wait
+/// for another way to us, and a moment for a new connection.
+const GRACE: Duration = Duration::from_secs(5);
+/// Return causes of SCCP for what has not left this node (ITU-T Q.713 §3.12).
+const MTP_FAILURE: u8 = 5;
+const ERROR_IN_LOCAL_PROCESSING: u8 = 9;
+
+/// A signalling point of ours, and what is said through it.
+pub(super) struct SignallingCore {
+    /// The network, for the log.
+    network: String,
+    point: SignallingPoint,
+    session: MapSession<Box<Sending>>,
+    gateways: Vec<ShownGateway>,
+    /// Whether nothing shall be read for now; its end ends the tasks of the gateways.
+    is_busy: watch::Sender<bool>,
+    /// The start of the interface that this is of.
+    start: u64,
+    /// Where everything goes that is addressed by a global title.
+    destination: PointCode,
+    /// Whether that cannot be reached, as the gateways say.
+    is_cut_off: bool,
+    /// Whether one gateway carries all, while the others stand by.
+    is_override: bool,
+    /// Why no messages go now, and since when.
+    away: Option<(String, Instant)>,
+    events: VecDeque<CoreEvent>,
+}
+
+/// One gateway, as people see it, and its task.
+struct ShownGateway {
+    port: GatewayPort,
+    shown: GatewaySnapshot,
+}
+
+// === impl SignallingCore ===
+
+impl SignallingCore {
+    /// Without a gateway.
+    pub(super) fn new(node: &NodeContext, plan: Option<&GsmPlan>) -> Self {
+        let config = plan.map(|plan| plan.config.clone()).unwrap_or_default();
+        Self::of(&config, node.ids.node(), 0)
+    }
+
+    fn of(config: &Gsm, node: u8, start: u64) -> Self {
+        let signalling = settings::signalling(config, node);
+        let destination = signalling.destination;
+        let is_override = signalling.mode == TrafficMode::Override;
+        let now = Instant::now();
+        Self {
+            network: config.name.clone(),
+            point: SignallingPoint::new(signalling, now.into_std()),
+            session: MapSession::new(settings::session(config, node)),
+            gateways: Vec::new(),
+            is_busy: watch::channel(false).0,
+            start,
+            destination,
+            is_cut_off: false,
+            is_override,
+            away: Some(("no signalling gateway is connected".to_owned(), now)),
+            events: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.away.is_none()
+    }
+
+    /// Why the network is away, if it is for so long that it is not waited for.
+    pub(super) fn lost(&self, now: Instant) -> Option<&str> {
+        let (why, since) = self.away.as_ref()?;
+        (now.saturating_duration_since(*since) >= GRACE).then_some(why)
+    }
+
+    /// Whether anything shall be read.
+    pub(super) fn hold_reading(&self, is_busy: bool) {
+        self.is_busy.send_if_modified(|before| {
+            let is_new = *before != is_busy;
+            *before = is_busy;
+            is_new
+        });
+    }
+
+    pub(super) fn next_event(&mut self) -> Option<CoreEvent> {
+        self.events.pop_front()
+    }
+
+    pub(super) fn send(
+        &mut self,
+        request: &MtRequest<'_>,
+        sending: Box<Sending>,
+        now: Instant,
+    ) -> Result<(), CoreNotSent> {
+        let forward = MtForward {
+            msisdn: request.subscriber.to_owned(),
+            imsi: None,
+            tpdu: request.tpdu.clone(),
+            more: request.more,
+            priority: request.is_urgent,
+        };
+        let sent = self.session.send(forward, sending, now.into_std());
+        self.pass_on(now);
+        sent.map_err(|not_sent| match not_sent {
+            MapNotSent::Busy(sending) => CoreNotSent::Busy(sending),
+            MapNotSent::Unwritable(sending, why) => {
+                CoreNotSent::Unwritable(sending, why.to_owned())
+            }
+            MapNotSent::Full(sending) | MapNotSent::NotReady(sending) => {
+                CoreNotSent::NotNow(sending)
+            }
+        })
+    }
+
+    pub(super) fn end_run(&mut self, subscriber: &str, now: Instant) {
+        self.session.end_run(subscriber, now.into_std());
+        self.pass_on(now);
+    }
+
+    pub(super) fn answer(&mut self, invoke: MoInvoke, refusal: Option<MoRefusal>) {
+        let answer = refusal.map_or(Ok(None), Err);
+        self.session.answer_mo(invoke, answer);
+        self.pass_on(Instant::now());
+    }
+
+    pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {
+        self.point.on_tick(now.into_std());
+        self.session.on_tick(now.into_std());
+        self.pass_on(now);
+        CoreTick {
+            expired: Vec::new(),
+            ended: None,
+        }
+    }
+
+    /// Says good-bye to the gateways, and lets go of their tasks.
+    pub(super) fn cut(&mut self) {
+        self.point.stop(Instant::now().into_std());
+        self.write();
+        self.gateways.clear();
+        self.is_busy = watch::channel(false).0;
+        self.start = 0;
+        self.events.clear();
+    }
+
+    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+        let lost = self.session.take_lost().into_iter();
+        lost.map(|sending| *sending).collect()
+    }
+
+    /// The gateways, as people see them.
+    pub(super) fn gateways(&self) -> Vec<GatewaySnapshot> {
+        self.gateways.iter().map(|one| one.shown.clone()).collect()
+    }
+
+    /// How the interface stands, while no messages go.
+    fn state(&self) -> BindState {
+        let has = |wanted: GatewayState| {
+            let mut gateways = self.gateways.iter();
+            gateways.any(|one| one.shown.state() == wanted)
+        };
+        let up = [
+            GatewayState::Active,
+            GatewayState::Standby,
+            GatewayState::Inactive,
+        ];
+        if up.into_iter().any(has) || has(GatewayState::Down) {
+            BindState::Binding
+        } else if has(GatewayState::Connecting) {
+            BindState::Connecting
+        } else {
+            BindState::Waiting
+        }
+    }
+
+    /// Takes what a gateway's task has brought; whether it is one of these gateways.
+    fn brought(&mut self, news: GatewayNews, now: Instant) -> bool {
+        let link = news.link;
+        if news.start != self.start {
+            return false;
+        }
+        let Some(ShownGateway { shown, .. }) = self.gateways.get_mut(link) else {
+            return false;
+        };
+        match news.what {
+            GatewayChange::Connecting => {
+                shown.set_state(GatewayState::Connecting);
+                shown.since = clock::now_ms();
+                shown.next_at = 0;
+            }
+            GatewayChange::Connected(peer) => {
+                tracing::info!(gsm = %self.network, gateway = %shown.address, peer, "connected to a signalling gateway");
+                self.point.connected(link, now.into_std());
+            }
+            GatewayChange::Messages(messages) => {
+                shown.received_total += messages.len() as u64;
+                for message in &messages {
+                    self.point.received(link, message, now.into_std());
+                }
+            }
+            GatewayChange::Ended { why } => {
+                shown.last_error = why;
+                self.point.closed(link, now.into_std());
+            }
+            GatewayChange::Waits {
+                why,
+                failures,
+                next_at,
+            } => {
+                if shown.attempts == 0 || shown.last_error != why {
+                    tracing::warn!(gsm = %self.network, gateway = %shown.address, why, "not connected to a signalling gateway");
+                }
+                shown.last_error = why;
+                shown.set_state(GatewayState::Waiting);
+                shown.since = clock::now_ms();
+                (shown.attempts, shown.next_at) = (failures, next_at);
+            }
+        }
+        self.pass_on(now);
+        true
+    }
+
+    /// Passes everything on that one part has for another, until there is no more.
+    fn pass_on(&mut self, now: Instant) {
+        loop {
+            while let Some(event) = self.point.next_event() {
+                self.on_signalling(event, now);
+            }
+            while let Some(event) = self.session.next_event() {
+                let event = self.translated(event);
+                self.events.push_back(event);
+            }
+            let Some(unitdata) = self.session.next_unitdata() else {
+                break;
+            };
+            let data = unitdata.data.clone();
+            if let Err(unavailable) = self.point.send(unitdata, now.into_std()) {
+                // As the network would return it.
+                let cause = match unavailable {
+                    SignallingUnavailable::Inactive | SignallingUnavailable::Destination(_) => {
+                        MTP_FAILURE
+                    }
+                    _ => ERROR_IN_LOCAL_PROCESSING,
+                };
+                self.session.returned(cause, &data, now.into_std());
+            }
+        }
+        self.write();
+        self.show_links();
+        self.look_around(now);
+    }
+
+    fn on_signalling(&mut self, event: SignallingEvent, now: Instant) {
+        let network = &self.network;
+        match event {
+            SignallingEvent::Active => {
+                tracing::info!(gsm = %network, "the signalling gateways take our traffic");
+            }
+            SignallingEvent::Inactive(why) => {
+                tracing::warn!(gsm = %network, why, "no signalling gateway takes our traffic");
+                self.away.get_or_insert((why, now));
+            }
+            SignallingEvent::Unitdata(unitdata) => self.session.received(unitdata, now.into_std()),
+            SignallingEvent::Returned { cause, data, .. } => {
+                self.session.returned(cause, &data, now.into_std());
+            }
+            SignallingEvent::DestinationUnavailable(point) => {
+                tracing::warn!(gsm = %network, %point, "a point code cannot be reached");
+                self.is_cut_off |= point == self.destination;
+            }
+            SignallingEvent::DestinationAvailable(point) => {
+                tracing::info!(gsm = %network, %point, "a point code can be reached again");
+                self.is_cut_off &= point != self.destination;
+            }
+            SignallingEvent::DestinationCongested(point, level) => {
+                tracing::warn!(gsm = %network, %point, level, "the way to a point code is congested");
+            }
+            SignallingEvent::LinkFault { link, why } => {
+                if let Some(ShownGateway { shown, .. }) = self.gateways.get_mut(link) {
+                    tracing::warn!(gsm = %network, gateway = %shown.address, why, "something is wrong with a signalling gateway");
+                    shown.last_error = why;
+                }
+            }
+            SignallingEvent::LinkToClose { link, why } => {
+                if let Some(gateway) = self.gateways.get(link) {
+                    gateway.port.close(why);
+                }
+            }
+        }
+    }
+
+    fn translated(&self, event: MapEvent<Box<Sending>>) -> CoreEvent {
+        match event {
+            MapEvent::Answer(sending, outcome) => CoreEvent::Result(sending, result_of(&outcome)),
+            MapEvent::MoForward {
+                invoke,
+                msisdn,
+                imsi,
+                tpdu,
+                ..
+            } => CoreEvent::Submission(Box::new(HandsetSubmission {
+                subscriber: msisdn.clone().unwrap_or_default(),
+                imsi: imsi.unwrap_or_default(),
+                msisdn,
+                tpdu: Some(tpdu),
+                request: SubmissionRequest::Map(invoke),
+            })),
+            MapEvent::SubscriberReady { msisdn } => CoreEvent::SubscriberReady(msisdn),
+            MapEvent::WaitingData { mcef, mnrf, .. } => {
+                tracing::debug!(gsm = %self.network, mcef, mnrf, "the HLR has messages noted for a subscriber");
+                CoreEvent::Other
+            }
+            MapEvent::Malformed { why } => CoreEvent::Malformed(why, None),
+        }
+    }
+
+    /// Hands over what the gateways are to get.
+    fn write(&mut self) {
+        while let Some(message) = self.point.next_transmit() {
+            let Some(ShownGateway { port, shown }) = self.gateways.get_mut(message.link) else {
+                continue;
+            };
+            shown.sent_total += 1;
+            if !port.write(message) {
+                port.close("the gateway does not read".to_owned());
+            }
+        }
+    }
+
+    /// Notes how the connections stand that are there.
+    fn show_links(&mut self) {
+        let another_carries = self.is_override && self.point.is_active();
+        for (ShownGateway { shown, .. }, link) in self.gateways.iter_mut().zip(self.point.links()) {
+            if let Some(why) = &link.last_error
+                && shown.last_error != *why
+                && link.state != LinkState::Closed
+            {
+                shown.last_error.clone_from(why);
+            }
+            let state = match link.state {
+                // Its task says whether it waits or connects.
+                LinkState::Closed => continue,
+                LinkState::Down => GatewayState::Down,
+                LinkState::Inactive if another_carries => GatewayState::Standby,
+                LinkState::Inactive => GatewayState::Inactive,
+                LinkState::Active => GatewayState::Active,
+            };
+            if shown.state() == state {
+                continue;
+            }
+            shown.set_state(state);
+            shown.since = clock::now_ms();
+            if state == GatewayState::Active {
+                shown.last_error.clear();
+                (shown.attempts, shown.next_at) = (0, 0);
+            }
+        }
+    }
+
+    /// Whether messages may go now, and what follows from that.
+    fn look_around(&mut self, now: Instant) {
+        let is_open = self.point.is_active() && !self.is_cut_off;
+        if is_open && self.away.take().is_some() {
+            self.session.set_ready(true);
+            self.events.push_back(CoreEvent::Ready);
+        } else if !is_open {
+            let destination = self.destination;
+            self.away.get_or_insert_with(|| {
+                let why = format!("the gateways cannot reach point code {destination}");
+                (why, now)
+            });
+            self.session.set_ready(false);
+        }
+    }
+}
+
+// === impl GsmInterface ===
+
+impl GsmInterface {
+    /// Starts the connections to the signalling gateways.
+    pub(super) fn dial_gateways(&mut self, plan: &Arc<GsmPlan>, ctx: &mut Context<Self>) {
+        let map = plan.config.map();
+        let node = self.node.ids.node();
+        if map.point_code_of(node).is_none() {
+            let why = format!("node {node} has no point code; add one to map.point_codes");
+            return self.come_back(&why, ctx);
+        }
+        self.starts += 1;
+        let mut core = SignallingCore::of(&plan.config, node, self.starts);
+        for (link, gateway) in map.gateways.into_iter().enumerate() {
+            let address = gateway.host_and_port();
+            let health = self.health_of(&address);
+            let options = GatewayTaskOptions {
+                node: Arc::clone(&self.node),
+                interface: ctx.address(),
+                gsm: self.options.gsm,
+                gateway,
+                start: self.starts,
+                link,
+                is_busy: core.is_busy.subscribe(),
+            };
+            let escalate = Arc::clone(&self.options.escalate);
+            let shown = GatewaySnapshot {
+                address,
+                state: GatewayState::Connecting.into(),
+                since: clock::now_ms(),
+                ..GatewaySnapshot::default()
+            };
+            core.gateways.push(ShownGateway {
+                port: options.start(&Arbiter::current(), health, escalate),
+                shown,
+            });
+        }
+        self.core = NetworkCore::Map(Box::new(core));
+        self.show_gateways();
+    }
+
+    /// What is counted of the task of a gateway stays, however often it is started.
+    fn health_of(&mut self, address: &str) -> Arc<Health> {
+        if let Some(health) = self.gateways.get(address) {
+            return Arc::clone(health);
+        }
+        let network = &self.snapshot.queue;
+        let health = Health::new(format!("{network} gateway {address}"));
+        self.node.watch(Arc::clone(&health));
+        self.gateways
+            .insert(address.to_owned(), Arc::clone(&health));
+        health
+    }
+
+    /// What the time has brought to a network over MAP.
+    pub(super) fn tick_map(&mut self, ctx: &mut Context<Self>) {
+        let NetworkCore::Map(map) = &self.core else {
+            return;
+        };
+        let lost = map.lost(Instant::now()).map(str::to_owned);
+        self.take_events(ctx);
+        if let Some(why) = lost.filter(|_| self.serving.is_some() && !self.is_ready()) {
+            self.withdraw(&why);
+        }
+        self.show_gateways();
+    }
+
+    /// The network is away: the queue gets everything back, in order, and other nodes may take it.
+    fn withdraw(&mut self, why: &str) {
+        tracing::warn!(gsm = %self.snapshot.name, why, "the network is away");
+        self.node.metrics.binds_lost.inc();
+        self.cut_off();
+        self.let_go_of_messages();
+        self.naming.left();
+        self.snapshot.last_error = why.to_owned();
+    }
+
+    /// Publishes how the connections stand.
+    fn show_gateways(&mut self) {
+        let NetworkCore::Map(map) = &self.core else {
+            return;
+        };
+        self.snapshot.gateways = map.gateways();
+        let all = self.snapshot.gateways.iter();
+        let connected = all.filter(|gateway| gateway.state() > GatewayState::Waiting);
+        let peers: Vec<&str> = connected.map(|gateway| &*gateway.address).collect();
+        self.snapshot.peer = peers.join(", ");
+        if self.serving.is_some() {
+            return self.publish();
+        }
+        let state = map.state();
+        let all = || self.snapshot.gateways.iter();
+        // Another node is to try when none of them can be reached from here.
+        let attempts = all().map(|gateway| gateway.attempts).min();
+        let next = all()
+            .map(|gateway| gateway.next_at)
+            .filter(|at| *at > 0)
+            .min();
+        let error = all()
+            .map(|gateway| &gateway.last_error)
+            .find(|why| !why.is_empty());
+        if let Some(error) = error.cloned() {
+            self.snapshot.last_error = error;
+        }
+        self.snapshot.reconnect_attempts = attempts.unwrap_or_default();
+        self.snapshot.next_reconnect_at = next.unwrap_or_default();
+        self.state(state);
+    }
+}
+
+impl Handler<GatewayNews> for GsmInterface {
+    type Result = bool;
+
+    fn handle(&mut self, news: GatewayNews, ctx: &mut Self::Context) -> bool {
+        let NetworkCore::Map(map) = &mut self.core else {
+            return false;
+        };
+        let is_change = !matches!(news.what, GatewayChange::Messages(_));
+        if !map.brought(news, Instant::now()) {
+            return false;
+        }
+        self.take_events(ctx);
+        self.read_on();
+        if is_change {
+            self.show_gateways();
+        }
+        true
+    }
+}
+
+/// What became of a message.
+fn result_of(outcome: &MtOutcome) -> MtResult {
+    match *outcome {
+        MtOutcome::Delivered { .. } => MtResult::Arrived,
+        // The handset may have it.
+        MtOutcome::Failed {
+            status,
+            was_sent: true,
+            ..
+        } => MtResult::Unknown(status),
+        MtOutcome::Failed { status, of, .. } => MtResult::Refused {
+            status,
+            scope: match of {
+                FailedPart::Routing => FailureScope::Run,
+                FailedPart::Forward if waits_for_subscriber(status) => FailureScope::Line,
+                FailedPart::Forward => FailureScope::Message,
+            },
+        },
+    }
+}
