@@ -2,7 +2,7 @@
 
 One `Link` is one connection to one STP. It registers a routing key for each of its point codes, or uses the routing
 contexts it is given, becomes active, answers BEAT, and connects again when the STP is gone. `Trace` keeps every M3UA
-message of all links in both directions, in the form that `text2pcap -D -t %s. -S 2905,2905,3` reads.
+message of all links in both directions, in the form that `text2pcap -D -t %s.%f -S 2905,2905,3` reads.
 """
 
 import asyncio
@@ -46,18 +46,21 @@ class Trace:
 class Link:
     """`on_data(link, label, sccp)` gets what comes; the label has opc, dpc, ni, mp and sls."""
 
-    def __init__(self, address, point_codes, contexts, mode, trace, on_data, on_change):
+    def __init__(self, address, point_codes, contexts, mode, trace, on_data, on_change, local=None):
         host, port = address.rsplit(":", 1)
         self.address, self.host, self.port = address, host, int(port)
         self.point_codes, self.given, self.mode = point_codes, contexts, mode
         self.trace, self.on_data, self.on_change = trace, on_data, on_change
+        self.local, self.is_wanted = (local, 0) if local else None, True
         self.state, self.writer = "down", None
         self.contexts, self.notices, self.counts = {}, [], Counter()
 
     async def run(self):
         while True:
             try:
-                reader, self.writer = await asyncio.open_connection(self.host, self.port)
+                if not self.is_wanted:
+                    raise OSError
+                reader, self.writer = await asyncio.open_connection(self.host, self.port, local_addr=self.local)
             except OSError:
                 await asyncio.sleep(AGAIN)
                 continue
@@ -174,6 +177,12 @@ class Link:
         self.trace.add(True, octets)
         self.counts["sent"] += 1
         self.writer.write(octets)
+
+    def cut(self):
+        """Ends the connection; it is made again when `is_wanted` says so."""
+        self.is_wanted = False
+        if self.writer:
+            self.writer.close()
 
     def change(self, state):
         self.state = state

@@ -17,6 +17,7 @@ a line; each gets an answer, a JSON object a line, so `nc 127.0.0.1 N` is enough
     {"do": "submit", "msisdn": "4916000001", "tpdu": "…", "version": 3, "empty_begin": false}     what a handset sends
     {"do": "counts"} {"do": "messages", "imsi": "…"} {"do": "dialogues"} {"do": "reports"} {"do": "returned"}
     {"do": "complaints"} {"do": "links"} {"do": "clear"} {"do": "raw", "sccp": "…"}
+    {"do": "link", "stp": 0, "up": false}                 leaves a gateway, or comes back to it
 
 Outcomes: ok, report:HEX, slow:SECONDS, silent, abort, p_abort, reject, absent[:DIAGNOSTIC], memory_full, unknown, unidentified,
 busy, system_failure and the others of map_core.py. Moods of nodes: silent, refuse, abort, p_abort, udts:CAUSE.
@@ -143,6 +144,13 @@ class Orders:
     def do_links(self):
         return {"links": [one.view() for one in self.core.links]}
 
+    def do_link(self, stp, up):
+        link = self.core.links[stp]
+        if up:
+            link.is_wanted = True
+        else:
+            link.cut()
+
     def do_waiting(self, msisdn):
         subscriber = self.core.subscribers[msisdn]
         return {"waiting": sorted(subscriber.waiting), "flags": sorted(subscriber.flags)}
@@ -158,6 +166,7 @@ async def main():
     parser.add_argument(
         "--context", action="append", type=int, default=[], help="routing contexts; else it registers keys"
     )
+    parser.add_argument("--local", help="own address, by which a gateway knows it")
     parser.add_argument("--mode", choices=("override", "loadshare", "broadcast"))
     parser.add_argument("--network-indicator", type=int, default=0)
     parser.add_argument("--centre", required=True, help="number of the service centre")
@@ -178,7 +187,8 @@ async def main():
         say("link", stp=link.address, state=link.state)
 
     for address in chosen.stp:
-        core.links.append(Link(address, own, chosen.context, chosen.mode, trace, core.on_data, on_change))
+        link = Link(address, own, chosen.context, chosen.mode, trace, core.on_data, on_change, chosen.local)
+        core.links.append(link)
     orders = Orders(core, point_code(chosen.centre_point_code))
     server = await asyncio.start_server(orders.serve, "127.0.0.1", chosen.port, limit=LONGEST_ORDER)
     say("ready", port=server.sockets[0].getsockname()[1])
