@@ -536,7 +536,9 @@ class Core:
                 if component.raw:
                     said["value"] = self.result_of(dialogue, component)
             elif component.kind == "error":
-                said["error"], said["parameter"] = component.code, component.raw and component.raw.hex()
+                said["error"] = component.code
+                if component.code == tcap.DELIVERY_FAILURE:
+                    said["cause"] = self.failure_of(dialogue, component)
             else:
                 said[component.kind] = str(component)
         if message.kind == "end":
@@ -556,6 +558,12 @@ class Core:
         except tcap.Unreadable as error:
             return self.complain(str(error))
         return {name: one.hex() if isinstance(one, bytes) else str(one) for name, one in value.items()}
+
+    def failure_of(self, dialogue, component):
+        try:
+            return tcap.failure_of(dialogue.version, component.raw)
+        except tcap.Unreadable as error:
+            return self.complain(str(error))
 
     async def answer_of(self, dialogue, timeout=PATIENCE):
         try:

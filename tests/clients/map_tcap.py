@@ -209,6 +209,22 @@ def value_of(types, code, version, raw):
     return value
 
 
+def failure_of(version, raw):
+    """The cause of sm-DeliveryFailure: of a SEQUENCE in version 3, in version 2 too, and by itself in version 1."""
+    module = MAP.MAP_ER_DataTypes if version == 3 else MAP.MAPv2_ER_DataTypes
+    kind = module.SM_DeliveryFailureCause
+    try:
+        kind.from_ber(raw)
+    except Exception as error:
+        raise Unreadable(f"{error!r} in the cause {raw and raw.hex()}") from error
+    value = kind.get_val()
+    if version < 3:
+        form, value = value
+        if (form == "sm-EnumeratedDeliveryFailureCause") != (version == 1):
+            raise Unreadable(f"{form} in version {version}")
+    return value if isinstance(value, str) else value["sm-EnumeratedDeliveryFailureCause"]
+
+
 def context_name(context):
     return (*CONTEXTS, *context)
 
