@@ -342,7 +342,10 @@ class Core:
 
     def report(self, dialogue, component, value):
         msisdn = tcap.digits(value["msisdn"])
-        outcome = value["sm-DeliveryOutcome"]
+        # Version 1 does not say it, later ones must (TS 29.002 §17.7.6).
+        outcome = value.get("sm-DeliveryOutcome", "unsaid")
+        if (outcome == "unsaid") != (dialogue.version == 1):
+            self.complain(f"{outcome} as the outcome in version {dialogue.version}")
         self.reports.append({"msisdn": msisdn, "outcome": outcome, "version": dialogue.version})
         subscriber = self.subscribers.get(msisdn)
         if subscriber is None:

@@ -16,7 +16,7 @@ a line; each gets an answer, a JSON object a line, so `nc 127.0.0.1 N` is enough
     {"do": "alert", "msisdn": "4916000001", "version": 1}
     {"do": "submit", "msisdn": "4916000001", "tpdu": "…", "version": 3, "empty_begin": false}     what a handset sends
     {"do": "counts"} {"do": "messages", "imsi": "…"} {"do": "dialogues"} {"do": "reports"} {"do": "returned"}
-    {"do": "complaints"} {"do": "links"} {"do": "clear"} {"do": "raw", "sccp": "…"}
+    {"do": "complaints"} {"do": "links"} {"do": "clear"} {"do": "raw", "sccp": ["…"]}
     {"do": "link", "stp": 0, "up": false}                 leaves a gateway, or comes back to it
 
 Outcomes: ok, report:HEX, slow:SECONDS, silent, abort, p_abort, reject, absent[:DIAGNOSTIC], memory_full, unknown, unidentified,
@@ -112,7 +112,8 @@ class Orders:
         return await self.core.submit(node, self.point_code_of(point_code), msisdn, imsi, tpdu, **more)
 
     def do_raw(self, sccp, point_code=None):
-        self.core.write_raw(self.point_code_of(point_code), bytes.fromhex(sccp))
+        for one in sccp if isinstance(sccp, list) else [sccp]:
+            self.core.write_raw(self.point_code_of(point_code), bytes.fromhex(one))
 
     def point_code_of(self, text):
         return self.centre_point_code if text is None else point_code(text)

@@ -42,7 +42,7 @@ const NEVER: &str = "retry = { delays = [\"1h\"] }";
 const SOON: &str = "retry = { delays = [\"300ms\"] }";
 /// Guard timers for tests that wait for their end.
 const SHORT_TIMERS: &str =
-    "timer_short = \"1s\"\ntimer_medium = \"1s\"\ntimer_long = \"1s\"\nreport_delivery = false";
+    "timer_short = \"2s\"\ntimer_medium = \"2s\"\ntimer_long = \"2s\"\nreport_delivery = false";
 
 /// A network behind one gateway, and an SMSC that reaches it through a recorder.
 struct MapTown {

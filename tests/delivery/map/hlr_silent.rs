@@ -44,7 +44,7 @@ fn an_hlr_that_is_silent_about_one_subscriber_holds_nobody_else_up() {
 fn a_late_answer_of_the_hlr_is_no_answer_to_the_next_question() {
     let town = MapTown::start(SOON, SHORT_TIMERS);
     let (number, imsi) = town.network.subscriber(1, json!({}));
-    town.network.node(HLR, json!({ "delay": 2.0 }));
+    town.network.node(HLR, json!({ "delay": 4.0 }));
     let mut esme = town.esme();
     let id = esme.submit(submit(&number, "hello"));
     town.until_tried(&id, "MAP_NO_ANSWER_OF_HLR");

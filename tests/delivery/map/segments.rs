@@ -44,13 +44,12 @@ fn segments_that_never_end_disturb_nobody() {
     let town = MapTown::start(NEVER, "");
     // First segments, of many references, of an XUDT with 15 to follow (Q.713 §4.18): called and calling address by SSN 8,
     // one octet of data, and the option.
-    for reference in 0..3_000_u32 {
+    let first = |reference: u32| {
         let [_, a, b, c] = reference.to_be_bytes();
-        let sccp = format!(
-            "11810f04060808024208024208016210048f{a:02x}{b:02x}{c:02x}00"
-        );
-        town.network.order("raw", json!({ "sccp": sccp }));
-    }
+        format!("11810f04060809024208024208016210048f{a:02x}{b:02x}{c:02x}00")
+    };
+    let segments: Vec<String> = (0..5_000).map(first).collect();
+    town.network.order("raw", json!({ "sccp": segments }));
     let (number, imsi) = town.network.subscriber(1, json!({}));
     let mut esme = town.esme();
     esme.submit(submit(&number, "hello"));
