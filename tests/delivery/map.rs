@@ -63,14 +63,19 @@ fn configured(smsc: SmscBuilder, gateways: &[SocketAddr], keys: &str, map: &str)
     reached_by(smsc, keys, &format!("register = true\n{map}\n{listed}"))
 }
 
-/// Like [`configured`], with the gateways among the keys of its `map`.
+/// Like [`configured`], with the gateways among the keys of its `map`, and perhaps its point codes.
 fn reached_by(smsc: SmscBuilder, keys: &str, map: &str) -> SmscBuilder {
+    let own = if map.contains("point_code") {
+        String::new()
+    } else {
+        format!("point_code = \"{CENTRE_POINT_CODE}\"\n")
+    };
     smsc.account_with("test", "test", "addresses = [\"12345\"]")
         .account("handsets", "handsets")
         .toml(&format!(
             "[[gsm]]\nname = \"home\"\nprotocol = \"map\"\nsmsc_address = \"{CENTRE}\"\n\
              account = \"handsets\"\nreconnect = [\"200ms\"]\n{keys}\n\
-             [gsm.map]\npoint_code = \"{CENTRE_POINT_CODE}\"\ndestination = \"{NETWORK_POINT_CODE}\"\n{map}\n"
+             [gsm.map]\n{own}destination = \"{NETWORK_POINT_CODE}\"\n{map}\n"
         ))
         .route("4916", QUEUE)
 }

@@ -120,9 +120,7 @@ fn an_msc_that_says_nothing_is_tried_again_and_holds_nobody_else_up() {
 #[test]
 fn an_answer_in_time_is_waited_for() {
     let town = MapTown::start(NEVER, "timer_long = \"20s\"");
-    let (number, imsi) = town
-        .network
-        .subscriber(1, json!({ "forward": ["slow:3"] }));
+    let (number, imsi) = town.network.subscriber(1, json!({ "forward": ["slow:3"] }));
     let mut esme = town.esme();
     let id = esme.submit(submit(&number, "hello"));
     assert_eq!(stat_of(&esme.deliver()), (id, DELIVERED));

@@ -64,8 +64,7 @@ fn a_message_of_a_handset_may_follow_an_empty_begin_and_come_in_segments() {
     for (empty_begin, segment) in [(true, 0), (false, 0), (false, 40), (true, 60)] {
         let msc = json!({ "segment": segment });
         town.network.node(crate::harness::map::MSC, msc);
-        let order =
-            json!({ "msisdn": sender, "tpdu": hex(&tpdu), "version": 3, "empty_begin": empty_begin });
+        let order = json!({ "msisdn": sender, "tpdu": hex(&tpdu), "version": 3, "empty_begin": empty_begin });
         assert_taken(&town.network.order("submit", order));
         assert_eq!(&esme.deliver().short_message[..], text.as_bytes());
     }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{DELIVERED, NEVER, all_of, reached_by, until_active};
+use super::{DELIVERED, NEVER, all_of, configured, is_active, reached_by, until_active};
 use crate::harness::map::{MapNetwork, NETWORK_CONTEXT, Stp, map_subscriber};
 use crate::harness::{Peer, Smsc, free_address, stat_of, submit};
 
@@ -66,17 +66,19 @@ fn two_connections_to_one_gateway_share_what_it_sends() {
 
 #[test]
 fn a_gateway_that_refuses_the_registration_is_no_way() {
-    let (elsewhere, network) = (free_address(), free_address());
-    // It knows 127.0.0.1 as the SMSC, and lets nobody register.
-    let stp = Stp::knowing(&[elsewhere], CONTEXT, network);
+    let refusing = Stp::refusing();
     let open = Stp::start();
-    let behind = MapNetwork::start(&[open.m3ua()]);
-    let smsc = super::configured(Smsc::new(), &[stp.m3ua(), open.m3ua()], NEVER, "").start();
+    let network = MapNetwork::start(&[open.m3ua()]);
+    let gateways = [refusing.m3ua(), open.m3ua()];
+    let smsc = configured(Smsc::new(), &gateways, NEVER, "").start();
     until_active(&smsc, &[open.m3ua()]);
-    let (number, _) = behind.subscriber(1, json!({}));
+    network.subscribers(10);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(submit(&number, "hello"));
-    assert_eq!(stat_of(&esme.deliver()), (id, DELIVERED));
-    assert!(!super::is_active(&smsc, stp.m3ua()));
-    behind.assert_content();
+    for at in 0..10 {
+        let (number, _) = map_subscriber(at);
+        let id = esme.submit(submit(&number, "hello"));
+        assert_eq!(stat_of(&esme.deliver()), (id, DELIVERED));
+    }
+    assert!(!is_active(&smsc, refusing.m3ua()));
+    network.assert_content();
 }

@@ -26,7 +26,9 @@ fn texts_in_ucs_2_arrive_as_they_were_written() {
         data_coding: 8,
         ..submit(&number, "")
     };
-    message.tlvs.push(tag::MESSAGE_PAYLOAD, &ucs2::encode(&text));
+    message
+        .tlvs
+        .push(tag::MESSAGE_PAYLOAD, &ucs2::encode(&text));
     let id = esme.submit(message);
     assert_eq!(stat_of(&esme.deliver()), (id, DELIVERED));
     let parts = town.network.taken(&imsi).split_off(1);

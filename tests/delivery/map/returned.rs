@@ -9,9 +9,7 @@ use crate::harness::{stat_of, submit};
 #[test]
 fn a_message_to_a_node_that_nobody_knows_the_way_to_is_tried_again() {
     let town = MapTown::start(SOON, "");
-    let (number, imsi) = town
-        .network
-        .subscriber(1, json!({ "msc": "491799999" }));
+    let (number, imsi) = town.network.subscriber(1, json!({ "msc": "491799999" }));
     let mut esme = town.esme();
     let id = esme.submit(submit(&number, "hello"));
     town.until_tried(&id, "SCCP_NO_TRANSLATION");

@@ -46,7 +46,10 @@ fn the_first_node_is_asked_first_and_the_other_one_after_an_absence() {
     // Away at both: then the HLR is told.
     let nowhere = json!({ "forward_msc": ["absent:1"], "forward_sgsn": ["absent:1"] });
     let (nodes, reported) = asked(both, &nowhere);
-    assert_eq!((nodes, reported), (vec![MSC.to_owned(), SGSN.to_owned()], true));
+    assert_eq!(
+        (nodes, reported),
+        (vec![MSC.to_owned(), SGSN.to_owned()], true)
+    );
 }
 
 #[test]

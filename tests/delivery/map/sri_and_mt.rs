@@ -64,7 +64,10 @@ fn a_subscriber_who_has_moved_is_found_although_the_answer_is_remembered() {
     town.network.subscriber(1, json!({ "msc": other }));
     let id = esme.submit(submit(&number, "abroad"));
     let got = town.network.wait_for(&imsi, 2);
-    assert_eq!((got[1].text.as_str(), got[1].node.as_str()), ("abroad", other));
+    assert_eq!(
+        (got[1].text.as_str(), got[1].node.as_str()),
+        ("abroad", other)
+    );
     // The first one does not know it any more.
     town.until_tried(&id, "MAP_UNIDENTIFIED_SUBSCRIBER");
     town.assert_content(&["at home", "abroad"]);

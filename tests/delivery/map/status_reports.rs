@@ -37,6 +37,9 @@ fn a_handset_that_asked_gets_a_status_report() {
     assert_eq!(got.kind, "status_report");
     let report = report_of(&got);
     assert_eq!((report.message_reference, report.status), (7, 0));
-    assert_eq!(report.recipient_address, TpduAddress::international(&*other));
+    assert_eq!(
+        report.recipient_address,
+        TpduAddress::international(&*other)
+    );
     town.assert_content(&["hello"]);
 }

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
-
 use super::{DELIVERED, SHORT_TIMERS, SOON, all_of, configured, is_active, until_active};
 use crate::harness::map::{MapNetwork, Stp, map_subscriber};
 use crate::harness::{Peer, Smsc, stat_of, submit, until};
@@ -128,8 +126,10 @@ fn a_gateway_that_has_lost_the_network_is_passed_by() {
     town.network.until_active(2);
     until("both to carry messages again", || {
         let shared = town.traffic_while(|| {
+            let delivered = town.network.count("delivered");
             town.send(&mut esme, 100, SUBSCRIBERS);
-            town.network.wait_for_count("delivered", 0);
+            let all = delivered + SUBSCRIBERS as u64;
+            town.network.wait_for_count("delivered", all);
         });
         (shared.iter().all(|count| *count > 0)).then_some(())
     });
@@ -160,21 +160,22 @@ fn with_override_one_gateway_carries_all_and_the_other_one_takes_over() {
 fn messages_of_one_dialogue_stay_in_order_over_two_gateways() {
     let town = TwoGateways::start("traffic_mode = \"loadshare\"");
     let mut esme = Peer::bind(town.smsc.smpp(), "test", "test");
-    town.network.subscriber(1, json!({ "forward": ["absent:1"] }));
     let (number, imsi) = map_subscriber(1);
-    for text in super::numbered(12) {
-        esme.submit(submit(&number, &text));
+    let texts = super::numbered(12);
+    // All wait together, so that they go in runs.
+    let queue = format!("/v1/queues/{}", super::QUEUE);
+    assert_eq!(town.smsc.admin().post(&format!("{queue}/suspend")).0, 200);
+    for text in &texts {
+        esme.submit(submit(&number, text));
     }
-    super::until_scheduled(&town.smsc, 12);
-    let order = json!({ "msisdn": number, "forward": ["ok"] });
-    town.network.order("subscriber", order);
-    town.network.order("alert", json!({ "msisdn": number }));
-    town.network.wait_for(&imsi, 12);
-    assert_eq!(town.network.texts(&imsi), super::numbered(12));
-    // Each dialogue went one way, as its signalling link selection says.
+    until("all of them to wait", || {
+        (super::queue(&town.smsc)["waiting"] == 12).then_some(())
+    });
+    assert_eq!(town.smsc.admin().post(&format!("{queue}/resume")).0, 200);
+    assert_eq!(all_of(&town.network, &imsi, &texts), texts);
     let dialogues: HashSet<usize> = (town.network.taken(&imsi).iter())
         .map(|one| one.dialogue)
         .collect();
-    assert_eq!(dialogues.len(), 3);
+    assert!(dialogues.len() < 6, "{} dialogues", dialogues.len());
     town.network.assert_content();
 }

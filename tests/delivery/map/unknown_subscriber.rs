@@ -35,10 +35,12 @@ fn what_the_hlr_refuses_for_good_ends_each_message_of_the_run() {
     let town = MapTown::start(NEVER, "");
     let mut esme = town.esme();
     for (at, (outcome, status, err)) in cases.into_iter().enumerate() {
-        let which = if outcome == "illegal" { "forward" } else { "sri" };
-        let (number, _) = town
-            .network
-            .subscriber(at, json!({ which: [outcome] }));
+        let which = if outcome == "illegal" {
+            "forward"
+        } else {
+            "sri"
+        };
+        let (number, _) = town.network.subscriber(at, json!({ which: [outcome] }));
         let id = esme.submit(submit(&number, "hello"));
         let receipt = esme.deliver();
         assert_eq!(stat_of(&receipt), (id.clone(), UNDELIVERABLE));

@@ -14,7 +14,12 @@ fn set(network: &MapNetwork, version: u8, old: &str) {
 
 #[test]
 fn peers_of_every_version_get_their_messages_in_it() {
-    let cases = [(3, "context"), (2, "context"), (1, "context"), (1, "p_abort")];
+    let cases = [
+        (3, "context"),
+        (2, "context"),
+        (1, "context"),
+        (1, "p_abort"),
+    ];
     for (version, old) in cases {
         let town = MapTown::start(NEVER, "");
         set(&town.network, version, old);
@@ -56,7 +61,11 @@ fn a_run_goes_in_one_dialogue_in_version_2_and_in_several_in_version_1() {
             esme.submit(submit(&number, &text));
         }
         until_scheduled(&town.smsc, 4);
-        let told = if version == 1 { "unsaid" } else { "absentSubscriber" };
+        let told = if version == 1 {
+            "unsaid"
+        } else {
+            "absentSubscriber"
+        };
         town.network.wait_for_report(&number, told);
         town.network.release(&number);
         town.network.wait_for(&imsi, 4);
@@ -67,7 +76,11 @@ fn a_run_goes_in_one_dialogue_in_version_2_and_in_several_in_version_1() {
         dialogues.dedup();
         assert_eq!(dialogues.len(), if version == 2 { 1 } else { 4 });
         let more: Vec<bool> = taken.iter().map(|one| one.more).collect();
-        let expected = if version == 2 { [true, true, true, false] } else { [false; 4] };
+        let expected = if version == 2 {
+            [true, true, true, false]
+        } else {
+            [false; 4]
+        };
         assert_eq!(more, expected);
         town.assert_content(&["number 0", "number 3"]);
     }

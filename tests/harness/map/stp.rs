@@ -56,6 +56,13 @@ impl Stp {
         Self::with(closed, "pre-configured", &known)
     }
 
+    /// A gateway that takes connections of anybody and lets nobody register. osmo-stp then says that an application server
+    /// is active although it sends nothing to it (2.1.0).
+    pub fn refusing() -> Self {
+        let closed = " xua rkm routing-key-allocation static-only\n";
+        Self::with(closed, "dynamic-permitted", "")
+    }
+
     fn with(keys: &str, accepts: &str, known: &str) -> Self {
         let address = free_address();
         let folder = tempfile::tempdir().unwrap();
