@@ -230,6 +230,7 @@ async def main():
     parser.add_argument("--mode")
     parser.add_argument("--orders", type=int, required=True)
     parser.add_argument("--trace")
+    parser.add_argument("--local")
     chosen = parser.parse_args()
     own = point_code(chosen.point_code)
     centre, trace = Centre(own, point_code(chosen.network)), Trace(chosen.trace)
@@ -240,7 +241,9 @@ async def main():
             are_active.set()
 
     for address in chosen.stp:
-        centre.links.append(Link(address, [own], chosen.context, chosen.mode, trace, centre.on_data, on_change))
+        centre.links.append(
+            Link(address, [own], chosen.context, chosen.mode, trace, centre.on_data, on_change, chosen.local)
+        )
     running = [asyncio.create_task(link.run()) for link in centre.links]
     await asyncio.wait_for(are_active.wait(), PATIENCE)
     await usual(chosen.orders)

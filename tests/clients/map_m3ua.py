@@ -54,6 +54,8 @@ class Link:
         self.local, self.is_wanted = (local, 0) if local else None, True
         self.state, self.writer = "down", None
         self.contexts, self.notices, self.counts = {}, [], Counter()
+        # Of one that does not listen: data is counted and not read.
+        self.is_deaf = False
 
     async def run(self):
         while True:
@@ -82,8 +84,10 @@ class Link:
         length = int.from_bytes(head[4:8], "big")
         assert HEAD <= length <= LONGEST, head.hex()
         octets = head + await reader.readexactly(length - HEAD)
-        self.trace.add(False, octets)
         self.counts["received"] += 1
+        if self.is_deaf and (octets[2], octets[3]) == DATA:
+            return
+        self.trace.add(False, octets)
         message, error = M3UA.parse_M3UA(octets)
         # A NTFY of osmo-stp lacks the ASP identifier where it has none.
         assert message is not None, (error, octets.hex())
@@ -160,6 +164,18 @@ class Link:
 
     def send_data(self, label, sccp):
         """Sends with a label as of `on_data`; the own point code is its opc."""
+        self.counts["data_sent"] += 1
+        self.send(self.data(label, sccp))
+
+    async def flood(self, octets, mark, count):
+        """Sends a message so often, each time with another number where the mark is."""
+        for number in range(count):
+            self.writer.write(octets.replace(mark, number.to_bytes(len(mark), "big")))
+            if number % 500 == 0:
+                await self.writer.drain()
+        await self.writer.drain()
+
+    def data(self, label, sccp):
         message = M3UA.M3UA_DATA()
         message[1].clear()
         context = self.contexts.get(label["opc"])
@@ -169,8 +185,7 @@ class Link:
             val={name: label[name.lower()] for name in ("OPC", "DPC", "NI", "MP", "SLS")} | {"SI": SCCP, "Data": sccp}
         )
         message[1].add_prm(M3UATag.ProtocolData, data.to_bytes())
-        self.counts["data_sent"] += 1
-        self.send(message)
+        return message
 
     def send(self, message):
         octets = message.to_bytes()

@@ -17,6 +17,7 @@ a line; each gets an answer, a JSON object a line, so `nc 127.0.0.1 N` is enough
     {"do": "submit", "msisdn": "4916000001", "tpdu": "…", "version": 3, "empty_begin": false}     what a handset sends
     {"do": "counts"} {"do": "messages", "imsi": "…"} {"do": "dialogues"} {"do": "reports"} {"do": "returned"}
     {"do": "complaints"} {"do": "links"} {"do": "clear"} {"do": "raw", "sccp": ["…"]}
+    {"do": "flood", "kind": "dialogues", "count": 1000}   from elsewhere: what is never ended; or "segments"
     {"do": "link", "stp": 0, "up": false}                 leaves a gateway, or comes back to it
 
 Outcomes: ok, report:HEX, slow:SECONDS, silent, abort, p_abort, reject, absent[:DIAGNOSTIC], memory_full, unknown, unidentified,
@@ -30,6 +31,7 @@ import json
 
 from map_core import SSN, Core, Node, Subscriber
 from map_m3ua import Link, Trace, point_code
+from map_stranger import flood
 
 LONGEST_ORDER = 1 << 22
 
@@ -114,6 +116,10 @@ class Orders:
     def do_raw(self, sccp, point_code=None):
         for one in sccp if isinstance(sccp, list) else [sccp]:
             self.core.write_raw(self.point_code_of(point_code), bytes.fromhex(one))
+
+    async def do_flood(self, kind, count, digits="999000001", point_code="0.3.1"):
+        where = self.point_code_of(point_code), digits, self.core.service_centre, self.centre_point_code
+        return await flood(self.core.links[0], kind, count, *where)
 
     def point_code_of(self, text):
         return self.centre_point_code if text is None else point_code(text)

@@ -18,6 +18,7 @@ mod serving_nodes;
 mod sri_and_mt;
 mod status_reports;
 mod stp_killed;
+mod strangers;
 mod the_network_itself;
 mod two_stps;
 mod unknown_subscriber;
