@@ -96,6 +96,9 @@ def forward(version, id=1, more=False, tpdu=HELLO):
         "sm-RP-OA": ("serviceCentreAddressOA", tcap.address_string(CENTRE)),
         "sm-RP-UI": bytes.fromhex(tpdu),
     }
+    # Those after the first of a dialogue may have no addresses; every second one does without.
+    if id % 2 == 0:
+        argument |= {"sm-RP-DA": ("noSM-RP-DA", 0), "sm-RP-OA": ("noSM-RP-OA", 0)}
     if more:
         argument["moreMessagesToSend"] = 0
     operation = tcap.MT_FORWARD if version == 3 else tcap.FORWARD

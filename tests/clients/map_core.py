@@ -106,6 +106,8 @@ class Dialogue:
     has_answered: bool = False
     accepted: bool = False
     ended: str = None
+    # Of messages to a handset: whom they are for.
+    imsi: str = None
     began: float = field(default_factory=time.time)
     operations: list = field(default_factory=list)
     messages: int = 0
@@ -253,9 +255,11 @@ class Core:
             self.complain(f"a dialogue of {peer}")
         if node.mood == "silent":
             return None
+        if node.mood in ("refuse", "abort") and dialogue.version == 1:
+            # Version 1 has no words for why.
+            return self.stop(dialogue, None, "aborted")
         if node.mood == "refuse":
-            context = dialogue.context or (tcap.MT_RELAY, 1)
-            return self.stop(dialogue, ("u-abortCause", tcap.refusal(context, "noReasonGiven")), "refused")
+            return self.stop(dialogue, ("u-abortCause", tcap.refusal(dialogue.context, "noReasonGiven")), "refused")
         if node.mood == "abort":
             return self.stop(dialogue, ("u-abortCause", tcap.user_abort()), "aborted")
         if node.mood == "p_abort":
@@ -362,11 +366,7 @@ class Core:
     # --- the MSC and the SGSN
 
     def forward(self, dialogue, component, value):
-        kind, target = value["sm-RP-DA"]
-        origin, centre = value["sm-RP-OA"]
-        if origin != "serviceCentreAddressOA" or tcap.digits(centre) != self.service_centre:
-            self.complain(f"a message of {origin} {centre}")
-        imsi = tcap.imsi_digits(target) if kind == "imsi" else kind
+        imsi = self.addressed(dialogue, value)
         more = "moreMessagesToSend" in value
         if more and dialogue.version == 1:
             self.complain("more messages to send in version 1")
@@ -397,6 +397,23 @@ class Core:
         else:
             self.fail(dialogue, component, outcome, {"imsi": imsi, "more": more})
 
+    def addressed(self, dialogue, value):
+        """Whom a message is for. All but the first of a dialogue may leave out both addresses (TS 29.002 §7.6.8)."""
+        kind, target = value["sm-RP-DA"]
+        origin, centre = value["sm-RP-OA"]
+        if dialogue.imsi and (kind, origin) == ("noSM-RP-DA", "noSM-RP-OA"):
+            return dialogue.imsi
+        if origin != "serviceCentreAddressOA" or tcap.digits(centre) != self.service_centre:
+            self.complain(f"a message of {origin} {centre}")
+        if kind != "imsi":
+            self.complain(f"a message to {kind} {target}")
+            return kind
+        imsi = tcap.imsi_digits(target)
+        if dialogue.imsi not in (None, imsi):
+            self.complain(f"a message to {imsi} in a dialogue about {dialogue.imsi}")
+        dialogue.imsi = imsi
+        return imsi
+
     def deliver(self, dialogue, component, outcome, entry):
         kind, _, argument = outcome.partition(":")
         report = {"sm-RP-UI": bytes.fromhex(argument)} if kind == "report" else None
@@ -417,7 +434,7 @@ class Core:
             return
         if kind in ("abort", "p_abort"):
             self.note(dialogue, component, outcome, seen)
-            user = ("u-abortCause", tcap.user_abort())
+            user = ("u-abortCause", tcap.user_abort()) if version > 1 else None
             self.free(seen)
             return self.stop(dialogue, user if kind == "abort" else ("p-abortCause", tcap.RESOURCES), "aborted")
         if kind == "reject":

@@ -22,9 +22,10 @@ fn from_handset(to: &str, text: &str) -> Bytes {
     saying(text, submit)
 }
 
-/// It was taken, without a report.
+/// It was taken, with a report or without.
 fn assert_taken(answer: &Value) {
-    assert_eq!(answer, &json!({ "dialogue": "end", "result": null }));
+    let is_result = answer.get("result").is_some() && answer.get("error").is_none();
+    assert!(is_result && answer["dialogue"] == "end", "{answer}");
 }
 
 #[test]
