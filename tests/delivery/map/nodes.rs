@@ -1,7 +1,6 @@
 //! Nodes of a cluster and a network over MAP: with one point code one of them is connected at a time, with one for each all are.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use serde_json::json;
 use smsc::sms::tpdu::{SmsSubmit, TpduAddress};
@@ -15,7 +14,7 @@ const OWN: [&str; 3] = ["0.1.1", "0.1.2", "0.1.3"];
 
 struct Region {
     cluster: Cluster,
-    network: Arc<MapNetwork>,
+    network: MapNetwork,
     gateway: SocketAddr,
     _stp: Stp,
 }
@@ -26,7 +25,7 @@ impl Region {
     fn start(keys: &'static str, map: &'static str) -> Self {
         let stp = Stp::start();
         let gateway = stp.m3ua();
-        let network = Arc::new(MapNetwork::start(&[gateway]));
+        let network = MapNetwork::start(&[gateway]);
         let cluster = Cluster::of(3)
             .short_lease()
             .each(move |smsc| configured(smsc, &[gateway], keys, map))
