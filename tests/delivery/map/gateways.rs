@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{DELIVERED, NEVER, all_of, configured, is_active, reached_by, until_active};
 use crate::harness::map::{MapNetwork, NETWORK_CONTEXT, Stp, map_subscriber};
-use crate::harness::{Peer, Smsc, free_address, stat_of, submit};
+use crate::harness::{Peer, Smsc, free_address, stat_of, submit, until};
 
 /// The routing context of the SMSC.
 const CONTEXT: u32 = 100;
@@ -45,7 +45,16 @@ fn two_connections_to_one_gateway_share_what_it_sends() {
         gateway(own[1])
     );
     let smsc = reached_by(Smsc::new(), NEVER, &map).start();
-    until_active(&smsc, &[stp.m3ua()]);
+    let connections = || {
+        let shown = smsc.admin().get("/v1/gsm/home");
+        let gateways = shown["connections"][0]["gateways"].as_array().cloned();
+        gateways.unwrap_or_default()
+    };
+    until("both connections to be active", || {
+        let all = connections();
+        let active = all.iter().filter(|one| one["state"] == "active");
+        (active.count() == 2).then_some(())
+    });
     network.subscribers(10);
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     for at in 0..100 {
@@ -59,6 +68,10 @@ fn two_connections_to_one_gateway_share_what_it_sends() {
             .map(|at| format!("number {at}"))
             .collect();
         assert_eq!(all_of(&network, &imsi, &texts), texts);
+    }
+    for connection in connections() {
+        let received = connection["received_total"].as_u64().unwrap();
+        assert!(received > 30, "{connection}");
     }
     network.assert_content();
     smsc.assert_no_panic();

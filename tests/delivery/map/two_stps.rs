@@ -17,14 +17,19 @@ struct TwoGateways {
 // === impl TwoGateways ===
 
 impl TwoGateways {
-    fn start(map: &str) -> Self {
+    /// Starts it in a traffic mode; while one gateway stands by there is one with traffic.
+    fn start(mode: &str) -> Self {
         let stps = [Stp::start(), Stp::start()];
         let addresses = stps.each_ref().map(Stp::m3ua);
         let network = MapNetwork::start(&addresses);
         network.subscribers(SUBSCRIBERS);
-        let map = format!("{SHORT_TIMERS}\n{map}");
+        let map = format!("{SHORT_TIMERS}\ntraffic_mode = \"{mode}\"");
         let smsc = configured(Smsc::new(), &addresses, SOON, &map).start();
-        until_active(&smsc, &addresses);
+        let carrying = if mode == "override" { 1 } else { 2 };
+        until(&format!("{carrying} gateways with traffic"), || {
+            let active = addresses.iter().filter(|one| is_active(&smsc, **one));
+            (active.count() == carrying).then_some(())
+        });
         Self {
             smsc,
             network,
@@ -68,7 +73,7 @@ impl TwoGateways {
 
 #[test]
 fn two_gateways_share_the_load_and_one_of_them_is_killed() {
-    let mut town = TwoGateways::start("traffic_mode = \"loadshare\"");
+    let mut town = TwoGateways::start("loadshare");
     let mut esme = Peer::bind(town.smsc.smpp(), "test", "test");
     let shared = town.traffic_while(|| {
         town.send(&mut esme, 0, 100);
@@ -109,7 +114,7 @@ fn two_gateways_share_the_load_and_one_of_them_is_killed() {
 
 #[test]
 fn a_gateway_that_has_lost_the_network_is_passed_by() {
-    let town = TwoGateways::start("traffic_mode = \"loadshare\"");
+    let town = TwoGateways::start("loadshare");
     let mut esme = Peer::bind(town.smsc.smpp(), "test", "test");
     town.send(&mut esme, 0, 40);
     assert_eq!(town.check(40), 0);
@@ -138,7 +143,7 @@ fn a_gateway_that_has_lost_the_network_is_passed_by() {
 
 #[test]
 fn with_override_one_gateway_carries_all_and_the_other_one_takes_over() {
-    let mut town = TwoGateways::start("traffic_mode = \"override\"");
+    let mut town = TwoGateways::start("override");
     let mut esme = Peer::bind(town.smsc.smpp(), "test", "test");
     let carried = town.traffic_while(|| {
         town.send(&mut esme, 0, 60);
@@ -158,7 +163,7 @@ fn with_override_one_gateway_carries_all_and_the_other_one_takes_over() {
 
 #[test]
 fn messages_of_one_dialogue_stay_in_order_over_two_gateways() {
-    let town = TwoGateways::start("traffic_mode = \"loadshare\"");
+    let town = TwoGateways::start("loadshare");
     let mut esme = Peer::bind(town.smsc.smpp(), "test", "test");
     let (number, imsi) = map_subscriber(1);
     let texts = super::numbered(12);
