@@ -150,10 +150,18 @@ async def forwarding(centre, orders):
     found = await order(orders, "messages", imsi=IMSI)
     expect([one["text"] for one in found["messages"][:4]], ["Hello"] * 4)
     expect({one["dialogue"] for one in found["messages"][:4]} & {found["messages"][4]["dialogue"]}, set())
-    for outcome, wanted in (("absent:6", 6), ("memory_full", 32), ("busy", 31), ("unidentified", 5)):
-        await order(orders, "subscriber", msisdn=NUMBER, forward=[outcome, "ok"])
-        _, _, message = await centre.answer(Address(SSN_MSC, MSC), "begin", **portion, components=forward(3))
-        expect((message.components[0].kind, message.components[0].code), ("error", wanted))
+    outcomes = {"absent:6": 6, "memory_full": 32, "busy": 31, "unidentified": 5, "system_failure": 34, "illegal": 9}
+    for version in (3, 2, 1):
+        portion = {"portion": tcap.request((tcap.MT_RELAY, version))} if version > 1 else {}
+        for outcome, wanted in outcomes.items():
+            await order(orders, "subscriber", msisdn=NUMBER, forward=[outcome, "ok"])
+            _, _, message = await centre.answer(Address(SSN_MSC, MSC), "begin", **portion, components=forward(version))
+            wanted = tcap.ABSENT_SUBSCRIBER if version < 3 and outcome == "absent:6" else wanted
+            expect((message.components[0].kind, message.components[0].code), ("error", wanted))
+        for outcome, wanted in (("reject", "reject"), ("report:0000", "result")):
+            await order(orders, "subscriber", msisdn=NUMBER, forward=[outcome, "ok"])
+            _, _, message = await centre.answer(Address(SSN_MSC, MSC), "begin", **portion, components=forward(version))
+            expect(message.components[0].kind, wanted)
 
 
 async def versions(centre, orders):

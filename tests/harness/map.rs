@@ -20,8 +20,8 @@ mod stp;
 mod wire;
 
 pub use network::{
-    CENTRE, CENTRE_POINT_CODE, HLR, MSC, MapDialogue, MapMessage, MapNetwork, NETWORK_POINT_CODE,
-    SGSN, hex, map_subscriber,
+    CENTRE, CENTRE_POINT_CODE, HLR, MSC, MapDialogue, MapMessage, MapNetwork, MapOperation,
+    NETWORK_POINT_CODE, ROUTING, SGSN, hex, map_subscriber,
 };
 pub use stp::{NETWORK_CONTEXT, Stp};
 pub use wire::{MapReading, SignallingMessage, recorded};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{MapTown, NEVER, numbered, until_scheduled};
-use crate::harness::map::{HLR, MSC, MapReading};
+use crate::harness::map::{HLR, MSC, MapReading, ROUTING};
 use crate::harness::{submit, until};
 
 /// How many mt-forwardSM each transaction of ours carries, by its number, and those that announce more.
@@ -50,7 +50,7 @@ fn four_messages_go_in_one_dialogue_and_the_fifth_in_the_next() {
     assert!(taken[..4].iter().all(|one| one.dialogue == first));
     assert_ne!(taken[4].dialogue, first);
     // The HLR is asked for each run.
-    assert_eq!(town.network.dialogues_with(HLR).len(), 2);
+    assert_eq!(town.network.asked(HLR, ROUTING), 2);
 
     // And on the wire: an attempt in vain, four in one transaction of which three announce more, one by itself.
     let mut counted: Vec<(usize, usize)> = forwards(&town.reading()).into_values().collect();

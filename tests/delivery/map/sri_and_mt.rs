@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{DELIVERED, MapTown, NEVER, attempts};
-use crate::harness::map::{CENTRE, HLR, MSC};
+use crate::harness::map::{CENTRE, HLR, MSC, ROUTING};
 use crate::harness::{stat_of, submit};
 
 #[test]
@@ -46,7 +46,7 @@ fn the_hlr_is_asked_for_each_run_unless_its_answer_is_remembered() {
             town.network.wait_for(&imsi, at);
             esme.deliver();
         }
-        assert_eq!(town.network.dialogues_with(HLR).len(), asked);
+        assert_eq!(town.network.asked(HLR, ROUTING), asked);
         assert_eq!(town.network.dialogues_with(MSC).len(), 3);
         town.assert_content(&["hello"]);
     }

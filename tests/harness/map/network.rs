@@ -20,6 +20,9 @@ pub const HLR: &str = "491700001";
 pub const MSC: &str = "491700002";
 pub const SGSN: &str = "491700003";
 
+/// sendRoutingInfoForSM.
+pub const ROUTING: u8 = 45;
+
 /// The network; it ends when it is dropped.
 pub struct MapNetwork {
     port: u16,
@@ -75,8 +78,19 @@ pub struct MapDialogue {
     pub messages: usize,
     /// Whether its first message had no operation.
     pub empty_begin: bool,
+    /// Operations in it that were answered.
+    pub operations: Vec<MapOperation>,
     /// The signalling gateway that its last message came through.
     pub stp: Option<String>,
+}
+
+/// An operation that a node was asked for.
+#[derive(Debug, Clone, Deserialize)]
+pub struct MapOperation {
+    /// Its code (TS 29.002 §17.5).
+    pub operation: u8,
+    /// What became of it: `ok`, or what the test had ordered.
+    pub outcome: String,
 }
 
 /// MSISDN and IMSI of a subscriber.
@@ -250,6 +264,13 @@ impl MapNetwork {
         let mut all = self.dialogues();
         all.retain(|one| one.node == node && !one.ours);
         all
+    }
+
+    /// How often a node was asked for an operation.
+    pub fn asked(&self, node: &str, operation: u8) -> usize {
+        let dialogues = self.dialogues_with(node);
+        let all = dialogues.iter().flat_map(|one| &one.operations);
+        all.filter(|one| one.operation == operation).count()
     }
 
     /// What the HLR was told of deliveries: MSISDN and outcome.
