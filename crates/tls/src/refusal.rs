@@ -109,18 +109,20 @@ mod tests {
         panic!("it was not refused");
     }
 
-    fn certificate_of(key: &KeyPair, is_ca: IsCa) -> rcgen::Certificate {
+    fn certificate_of(key: &KeyPair, issuer: &str, is_ca: IsCa) -> rcgen::Certificate {
         let names = vec!["smsc.example".to_owned()];
         let mut parameters = CertificateParams::new(names).unwrap();
         parameters.is_ca = is_ca;
+        let name = &mut parameters.distinguished_name;
+        name.push(rcgen::DnType::CommonName, issuer);
         parameters.self_signed(key).unwrap()
     }
 
     #[test]
     fn no_refusal_is_told_in_the_form_of_code() {
         let (key, other) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
-        let authority = certificate_of(&key, IsCa::Ca(BasicConstraints::Unconstrained));
-        let stranger = certificate_of(&other, IsCa::NoCa);
+        let authority = certificate_of(&key, "authority", IsCa::Ca(BasicConstraints::Unconstrained));
+        let stranger = certificate_of(&other, "stranger", IsCa::NoCa);
         let told = in_words(&refused(&authority, &key, &authority));
         assert!(told.contains("it is an authority's"), "{told}");
         let told = in_words(&refused(&stranger, &other, &authority));
