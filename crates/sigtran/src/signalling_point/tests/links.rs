@@ -586,3 +586,20 @@ fn who_was_overridden_helps_where_there_are_not_enough() {
     scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
     assert_eq!(scene.states(), [LinkState::Active]);
 }
+
+#[test]
+fn a_beat_of_before_is_not_waited_for_after_a_new_aspup() {
+    let mut scene = Scene::active(1, TrafficMode::Override);
+    scene.seconds(30);
+    assert_eq!(scene.kinds(0), [M3uaKind::BEAT]);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPDN_ACK));
+    scene.seconds(2);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPUP_ACK));
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    scene.kinds(0);
+    scene.seconds(29);
+    assert_eq!(scene.kinds(0), []);
+    assert!(scene.point.is_active());
+    scene.seconds(1);
+    assert_eq!(scene.kinds(0), [M3uaKind::BEAT]);
+}
