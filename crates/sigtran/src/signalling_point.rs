@@ -333,10 +333,6 @@ impl SignallingPoint {
             None if is_taken => None,
             None => better.or_else(|| standing_by().next()),
         };
-        if self.carrier.is_some() {
-            // If one of ours was overridden, then by this one.
-            self.links.iter_mut().for_each(AspLink::forget_override);
-        }
     }
 
     fn tell_congestion(&mut self, points: Vec<PointCode>, level: u8) {
