@@ -231,4 +231,4 @@ impl fmt::Debug for SccpAddress {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -21,7 +21,7 @@
 //! | [`m3ua`] | messages of M3UA ↔ octets |
 //! | [`sccp`] | connectionless messages of SCCP ↔ octets |
 //! | [`address`], [`global_title`], [`point_code`] | who writes to whom |
-//! | [`segments`], `reassembly` | data ↔ as many messages as it needs |
+//! | [`segments`], [`reassembly`] | data ↔ as many messages as it needs |
 //! | `asp` | one link: up, registered, active, beating |
 //! | `destinations` | what gateways say about whom they reach |
 //! | [`signalling_point`] | all of it |
@@ -37,20 +37,20 @@ pub mod global_title;
 pub mod m3ua;
 mod output;
 pub mod point_code;
-mod reassembly;
+pub mod reassembly;
 pub mod sccp;
 pub mod segments;
 pub mod signalling_point;
 
+pub use self::m3ua::{M3uaFraming, M3uaKind, M3uaMessage, M3uaParameter, ProtocolData, next_m3ua};
+pub use self::sccp::{SccpForm, SccpMessage, SccpPurpose};
 pub use address::{SccpAddress, SccpAddressProblem, SccpRouting};
 pub use config::{SignallingConfig, TrafficMode};
 pub use global_title::{GlobalTitle, GlobalTitleForm};
-pub use m3ua::{M3uaFraming, M3uaKind, M3uaMessage, M3uaParameter, ProtocolData, next_m3ua};
 pub use output::{
     LinkState, LinkView, M3uaTransmit, SignallingEvent, SignallingUnavailable, Unitdata,
 };
 pub use point_code::{NoPointCode, PointCode};
-pub use sccp::{SccpForm, SccpMessage, SccpPurpose};
 pub use segments::UnitdataRequest;
 pub use signalling_point::SignallingPoint;
 

@@ -19,15 +19,18 @@ pub const DATA_MAX: usize = 3_952;
 
 /// Whose segments belong together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct ReassemblyKey {
-    pub(crate) originating: PointCode,
-    pub(crate) calling: SccpAddress,
-    pub(crate) reference: u32,
+pub struct ReassemblyKey {
+    /// Whence it comes: the OPC.
+    pub originating: PointCode,
+    /// Whose it is.
+    pub calling: SccpAddress,
+    /// Which of theirs.
+    pub reference: u32,
 }
 
 /// Why a segment is of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReassemblyFault {
+pub enum ReassemblyFault {
     /// One whose message did not begin, or was given up.
     NotBegun,
     /// Others should have come before or after it.
@@ -38,7 +41,7 @@ pub(crate) enum ReassemblyFault {
 
 /// The messages of which some segments are here.
 #[derive(Debug)]
-pub(crate) struct Reassemblies {
+pub struct Reassemblies {
     most: usize,
     timeout: Duration,
     begun: AHashMap<ReassemblyKey, BegunReassembly>,
@@ -62,7 +65,9 @@ struct BegunReassembly {
 // === impl ReassemblyFault ===
 
 impl ReassemblyFault {
-    pub(crate) fn name(self) -> &'static str {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::NotBegun => "a segment of a message that did not begin",
             Self::OutOfOrder => "a segment out of order",
@@ -75,7 +80,8 @@ impl ReassemblyFault {
 
 impl Reassemblies {
     /// At most `most` at a time, each for `timeout`.
-    pub(crate) fn new(most: usize, timeout: Duration) -> Self {
+    #[must_use]
+    pub fn new(most: usize, timeout: Duration) -> Self {
         Self {
             most: most.max(1),
             timeout,
@@ -89,7 +95,7 @@ impl Reassemblies {
     ///
     /// # Errors
     /// Why its message was given up, or cannot be one.
-    pub(crate) fn take(
+    pub fn take(
         &mut self,
         key: ReassemblyKey,
         segmentation: Segmentation,
@@ -110,7 +116,7 @@ impl Reassemblies {
     }
 
     /// Gives up what takes too long; how many there were.
-    pub(crate) fn expire(&mut self, now: Instant) -> usize {
+    pub fn expire(&mut self, now: Instant) -> usize {
         let mut expired = 0;
         // All have the same time, so the oldest ends first.
         while let Some(oldest) = self.order.first_entry() {
@@ -126,8 +132,15 @@ impl Reassemblies {
     }
 
     /// How many there are.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.begun.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.begun.is_empty()
     }
 
     fn begin(

@@ -42,7 +42,7 @@ pub struct UnitdataRequest {
 ///
 /// # Errors
 /// An address that cannot be written, or data for more than 16 segments.
-pub(crate) fn messages(
+pub fn messages(
     request: &UnitdataRequest,
     most: usize,
     reference: u32,

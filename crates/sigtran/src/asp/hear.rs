@@ -17,6 +17,7 @@ use crate::output::SignallingOutput;
 const AFFECTED_MAX: usize = 1_024;
 /// Registration statuses (§3.6.2).
 const REGISTERED: u32 = 0;
+const INVALID_KEY: u32 = 4;
 const UNSUPPORTED_KEY: u32 = 9;
 const ALREADY_REGISTERED: u32 = 12;
 /// Congestion where a network has no levels (§3.4.4).
@@ -211,7 +212,7 @@ impl AspLink {
             Some((Some(ALREADY_REGISTERED), Some(context))) if context != 0 => {
                 self.registered(context);
             }
-            Some((Some(UNSUPPORTED_KEY), _)) if !self.is_key_plain => {
+            Some((Some(UNSUPPORTED_KEY | INVALID_KEY), _)) if !self.is_key_plain => {
                 self.is_key_plain = true;
                 self.ask(AspPhase::Registering, config, now, out);
             }
@@ -248,11 +249,10 @@ impl AspLink {
             return;
         }
         match status {
-            ApplicationStatus::AlternateActive => {
-                if self.is_carrying() {
-                    self.tell("another ASP carries the traffic".into(), out);
-                    self.leave(AspPhase::Inactive);
-                }
+            // While an answer to ASPAC is awaited, this is older than that question.
+            ApplicationStatus::AlternateActive if self.is_active() => {
+                self.tell("another ASP carries the traffic".into(), out);
+                self.leave(AspPhase::Inactive);
                 self.is_overridden = true;
             }
             ApplicationStatus::Pending | ApplicationStatus::Inactive => {
@@ -266,7 +266,8 @@ impl AspLink {
                 }
             }
             ApplicationStatus::Insufficient => self.is_overridden = false,
-            ApplicationStatus::Active
+            ApplicationStatus::AlternateActive
+            | ApplicationStatus::Active
             | ApplicationStatus::AspFailure
             | ApplicationStatus::Other(..) => {}
         }
