@@ -287,4 +287,4 @@ fn put(value: usize, is_long: bool, out: &mut Vec<u8>) -> Option<()> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

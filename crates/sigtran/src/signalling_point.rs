@@ -324,7 +324,8 @@ impl SignallingPoint {
         let destination = self.config.destination;
         let reaches = |number: &usize| links[*number].states().is_available(destination);
         let carrier = self.carrier.filter(|number| links[*number].is_carrying());
-        let standing_by = || (0..links.len()).filter(|number| links[*number].is_standing_by());
+        let is_standing_by = move |number: &usize| links[*number].is_standing_by();
+        let standing_by = move || (0..links.len()).filter(is_standing_by);
         let better = standing_by().find(reaches);
         let is_taken = carrier.is_none() && links.iter().any(AspLink::is_overridden);
         self.carrier = match carrier {

@@ -249,11 +249,10 @@ impl AspLink {
             return;
         }
         match status {
-            ApplicationStatus::AlternateActive => {
-                if self.is_carrying() {
-                    self.tell("another ASP carries the traffic".into(), out);
-                    self.leave(AspPhase::Inactive);
-                }
+            // While an answer to ASPAC is awaited, this is older than that question.
+            ApplicationStatus::AlternateActive if self.is_active() => {
+                self.tell("another ASP carries the traffic".into(), out);
+                self.leave(AspPhase::Inactive);
                 self.is_overridden = true;
             }
             ApplicationStatus::Pending | ApplicationStatus::Inactive => {
@@ -267,7 +266,8 @@ impl AspLink {
                 }
             }
             ApplicationStatus::Insufficient => self.is_overridden = false,
-            ApplicationStatus::Active
+            ApplicationStatus::AlternateActive
+            | ApplicationStatus::Active
             | ApplicationStatus::AspFailure
             | ApplicationStatus::Other(..) => {}
         }

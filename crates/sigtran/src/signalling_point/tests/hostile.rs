@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::sccp::tests::any_message;
 use crate::sccp::{SccpForm, Segmentation};
 
 #[test]
@@ -145,6 +146,8 @@ enum Deed {
     Close(usize),
     Say(usize, M3uaKind, Option<u32>, Option<u32>),
     Octets(usize, Vec<u8>),
+    /// A message of SCCP, of which one octet is another.
+    Sccp(usize, Box<SccpMessage>, prop::sample::Index, u8),
     Wait(u64),
     Send(u32),
     Stop,
@@ -177,11 +180,14 @@ fn any_deed() -> impl Strategy<Value = Deed> {
         proptest::option::of(status),
         proptest::option::of(0_u32..0x1C),
     );
+    let index = any::<prop::sample::Index>();
+    let sccp = (link.clone(), any_message(), index, any::<u8>());
     prop_oneof![
         4 => link.clone().prop_map(Deed::Connect),
         1 => link.clone().prop_map(Deed::Close),
         20 => say.prop_map(|(link, kind, status, code)| Deed::Say(link, kind, status, code)),
         2 => (link, any::<Vec<u8>>()).prop_map(|(link, octets)| Deed::Octets(link, octets)),
+        8 => sccp.prop_map(|(link, message, at, octet)| Deed::Sccp(link, Box::new(message), at, octet)),
         4 => (0_u64..40_000).prop_map(Deed::Wait),
         4 => any::<u32>().prop_map(Deed::Send),
         1 => Just(Deed::Stop),
@@ -216,6 +222,13 @@ proptest! {
                 Deed::Octets(link, octets) => {
                     scene.point.received(link, &octets.into(), scene.now);
                     scene.settle();
+                }
+                Deed::Sccp(link, message, at, octet) => {
+                    let mut octets = message.encode().unwrap().to_vec();
+                    let at = at.index(octets.len());
+                    octets[at] = octet;
+                    scene.hear_sccp(link, PEER, message.encode().unwrap());
+                    scene.hear_sccp(link, PEER, octets.into());
                 }
                 Deed::Wait(milliseconds) => scene.pass(Duration::from_millis(milliseconds)),
                 Deed::Send(sequence) => {
