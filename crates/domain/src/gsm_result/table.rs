@@ -132,6 +132,9 @@ pub(super) const ROWS: &[GsmResultRow] = &[
     one(TCAP, 2, "TCAP_BADLY_FORMATTED_TRANSACTION_PORTION", Retry, Fails),
     one(TCAP, 3, "TCAP_INCORRECT_TRANSACTION_PORTION", Retry, Fails),
     one(TCAP, 4, "TCAP_RESOURCE_LIMITATION", Retry, Fails),
+    // What a dialogue portion says in place of one: Q.771 §3.1.2.2.2.2.
+    one(TCAP, 0x81, "TCAP_ABNORMAL_DIALOGUE", Retry, Fails),
+    one(TCAP, 0x82, "TCAP_NO_COMMON_DIALOGUE_PORTION", Retry, Fails),
     // How a dialogue ends.
     one(DIALOGUE, 0x01, "MAP_NO_ANSWER_OF_HLR", Retry, Fails),
     one(DIALOGUE, 0x02, "MAP_NO_ANSWER", Retry, Fails),
