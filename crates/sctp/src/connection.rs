@@ -81,7 +81,7 @@ impl SctpConnection {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
             _ => {}
         }
-        let mut reader = SctpReader::new(Arc::new(AsyncFd::new(socket)?));
+        let mut reader = SctpReader::new(Arc::new(system::register(socket)?));
         reader.established().await?;
         Self::standing(reader, options)
     }
@@ -89,7 +89,10 @@ impl SctpConnection {
     /// One that a listener has taken.
     pub(crate) fn accepted(socket: Socket, options: &SctpOptions) -> io::Result<Self> {
         set(&socket, SctpOptions::switches())?;
-        Self::standing(SctpReader::new(Arc::new(AsyncFd::new(socket)?)), options)
+        Self::standing(
+            SctpReader::new(Arc::new(system::register(socket)?)),
+            options,
+        )
     }
 
     fn standing(reader: SctpReader, options: &SctpOptions) -> io::Result<Self> {

@@ -148,7 +148,8 @@ async fn nobody_there_is_an_error() {
     let options = SctpOptions::default();
     // A port that is free again.
     let free = SctpListener::bind(&here, &options).unwrap().local_addr();
-    let connect = SctpConnection::connect(&[], &[free], &options);
+    let there = [free];
+    let connect = SctpConnection::connect(&[], &there, &options);
     let error = tokio::time::timeout(PATIENCE, connect).await.unwrap();
     let error = error.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
