@@ -7,6 +7,7 @@
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use socket2::{MsgHdr, Socket};
@@ -19,8 +20,6 @@ use super::options::{SctpOption, SctpOptions};
 use super::path::{INFO, SctpPath};
 use super::{MESSAGE_MAX, SctpEvent, SctpMessage, open, system};
 
-/// SCTP_ABORT of snd_flags (RFC 6458 §5.3.4).
-const ABORT: u16 = 1 << 2;
 /// The state ESTABLISHED of sctp_status.
 const ESTABLISHED: i32 = 4;
 /// Octets of sctp_status.
@@ -267,7 +266,7 @@ impl SctpWriter {
     /// # Errors
     /// The association is over, or the message is longer than what the socket holds.
     pub async fn send(&self, stream: u16, message: &[u8]) -> io::Result<()> {
-        let info = self.send_info(granted(stream, self.streams), 0);
+        let info = self.send_info(granted(stream, self.streams));
         loop {
             let mut ready = self.socket.writable().await?;
             if let Ok(sent) = ready.try_io(|socket| write(socket.get_ref(), &info, message)) {
@@ -284,12 +283,13 @@ impl SctpWriter {
         self.socket.get_ref().shutdown(std::net::Shutdown::Write)
     }
 
-    /// Ends the association at once, by ABORT (RFC 9260 §9.1).
+    /// From now on the association ends by ABORT when both halves are gone, and what was not sent is lost (RFC 9260 §9.1). The
+    /// kernel has no other way for sockets of one association (RFC 6458 §8.1.4).
     ///
     /// # Errors
-    /// The association is over already.
-    pub fn abort(&self) -> io::Result<()> {
-        write(self.socket.get_ref(), &self.send_info(0, ABORT), &[])
+    /// Those of the system call.
+    pub fn abort_when_dropped(&self) -> io::Result<()> {
+        self.socket.get_ref().set_linger(Some(Duration::ZERO))
     }
 
     /// How many streams we may write.
@@ -318,10 +318,10 @@ impl SctpWriter {
     }
 
     /// sctp_sndinfo as a control message: stream, flags, protocol, context, association.
-    fn send_info(&self, stream: u16, flags: u16) -> Vec<u8> {
+    fn send_info(&self, stream: u16) -> Vec<u8> {
         let mut octets = Vec::with_capacity(16);
         octets.extend_from_slice(&stream.to_ne_bytes());
-        octets.extend_from_slice(&flags.to_ne_bytes());
+        octets.extend_from_slice(&[0; 2]);
         octets.extend_from_slice(&self.payload_protocol.to_be_bytes());
         octets.extend_from_slice(&[0; 8]);
         system::control_message(libc::SCTP_SNDINFO, &octets)

@@ -133,7 +133,8 @@ async fn how_an_association_ends_is_told() {
     assert_eq!(told.last(), Some(&AssociationChange::ShutDown), "{told:?}");
 
     let (mut ours, theirs) = pair(2).await;
-    theirs.writer().abort().unwrap();
+    theirs.writer().abort_when_dropped().unwrap();
+    drop(theirs);
     let told = ending(&mut ours).await;
     assert!(told.contains(&AssociationChange::Lost), "{told:?}");
     assert!(ours.send(1, b"too late").await.is_err());
