@@ -41,6 +41,8 @@ pub struct SctpReader {
     buffer: Vec<u8>,
     /// What has come of a message that the kernel gives in parts.
     partial: BytesMut,
+    /// The association is over: the kernel says so once, and not every end is an end of what is read.
+    ended: Option<AssociationChange>,
 }
 
 /// What goes.
@@ -160,14 +162,20 @@ impl SctpReader {
             socket,
             buffer: vec![0; MESSAGE_MAX],
             partial: BytesMut::new(),
+            ended: None,
         }
     }
 
-    /// What comes next. May be given up and called again: nothing is lost. Not to be called after `Closed`.
+    /// What comes next. May be given up and called again: nothing is lost.
     ///
     /// # Errors
     /// The association is lost, or the peer has sent a message of more than [`MESSAGE_MAX`] octets. It is of no further use.
     pub async fn next(&mut self) -> io::Result<SctpEvent> {
+        match self.ended {
+            None => {}
+            Some(AssociationChange::ShutDown) => return Ok(SctpEvent::Closed),
+            Some(_) => return Err(self.error_or(io::ErrorKind::ConnectionReset)),
+        }
         loop {
             let mut ready = self.socket.readable().await?;
             let read = ready.try_io(|socket| system::receive(socket.get_ref(), &mut self.buffer));
@@ -195,9 +203,11 @@ impl SctpReader {
                         change, ..
                     })) => match change {
                         AssociationChange::Up => return Ok(()),
-                        _ => return Err(self.refused()),
+                        _ => return Err(self.error_or(io::ErrorKind::ConnectionRefused)),
                     },
-                    Some(SctpEvent::Closed) => return Err(self.refused()),
+                    Some(SctpEvent::Closed) => {
+                        return Err(self.error_or(io::ErrorKind::ConnectionRefused));
+                    }
                     // The paths are told of as well.
                     _ => {}
                 },
@@ -213,11 +223,11 @@ impl SctpReader {
         }
     }
 
-    /// Why the association could not be made.
-    fn refused(&self) -> io::Error {
+    /// The error of the socket, or one of this kind.
+    fn error_or(&self, kind: io::ErrorKind) -> io::Error {
         match self.socket.get_ref().take_error() {
             Ok(Some(error)) | Err(error) => error,
-            Ok(None) => io::ErrorKind::ConnectionRefused.into(),
+            Ok(None) => kind.into(),
         }
     }
 
@@ -227,8 +237,11 @@ impl SctpReader {
         if read.is_notification {
             // None needs more than the buffer, so each is whole; what is not read is of no use.
             let notification = SctpNotification::read(octets);
-            if let Some(SctpNotification::Association { .. }) = notification {
+            if let Some(SctpNotification::Association { change, .. }) = notification {
                 self.partial.clear();
+                if change.is_end() {
+                    self.ended = Some(change);
+                }
             }
             return Ok(notification.map(SctpEvent::Notification));
         }

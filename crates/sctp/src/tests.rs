@@ -125,11 +125,14 @@ async fn how_an_association_ends_is_told() {
     if !is_supported() {
         return;
     }
-    let (mut ours, theirs) = pair(2).await;
+    let (mut ours, mut theirs) = pair(2).await;
     theirs.send(1, b"last").await.unwrap();
     theirs.writer().shut_down().unwrap();
     assert_eq!(&message(&mut ours).await.octets[..], b"last");
     let told = ending(&mut ours).await;
+    assert_eq!(told.last(), Some(&AssociationChange::ShutDown), "{told:?}");
+    // The side that has shut down reads no end of it by itself.
+    let told = ending(&mut theirs).await;
     assert_eq!(told.last(), Some(&AssociationChange::ShutDown), "{told:?}");
 
     let (mut ours, theirs) = pair(2).await;
