@@ -10,7 +10,6 @@
 //! override one link at a time is asked to carry traffic, and the next one when that fails; with loadshare
 //! all are, and the same SLS takes the same link for as long as that is active.
 
-use std::hash::BuildHasher;
 use std::time::Instant;
 
 use bytes::Bytes;

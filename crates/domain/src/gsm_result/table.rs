@@ -86,7 +86,7 @@ pub(super) const ROWS: &[GsmResultRow] = &[
     one(USER | 51, "MAP_RESOURCE_LIMITATION", Retry, Fails),
     one(USER | 52, "MAP_UNAUTHORIZED_REQUESTING_NETWORK", Retry, Fails),
     // absentSubscriberSM: TS 23.040 §3.3.2.
-    one(ABSENT | 0, "MAP_ABSENT_NO_PAGING_RESPONSE_MSC", Await, Nothing),
+    one(ABSENT, "MAP_ABSENT_NO_PAGING_RESPONSE_MSC", Await, Nothing),
     one(ABSENT | 1, "MAP_ABSENT_IMSI_DETACHED", Await, Nothing),
     one(ABSENT | 2, "MAP_ABSENT_ROAMING_RESTRICTION", Await, Nothing),
     one(ABSENT | 3, "MAP_ABSENT_DEREGISTERED_NON_GPRS", Await, Nothing),
@@ -101,7 +101,7 @@ pub(super) const ROWS: &[GsmResultRow] = &[
     one(ABSENT | 12, "MAP_ABSENT_NO_RESPONSE_IP_SM_GW", Await, Nothing),
     one(ABSENT | 13, "MAP_ABSENT_TEMPORARILY_UNAVAILABLE", Await, Nothing),
     // sm-DeliveryFailure: TS 29.002 §17.6.6.
-    one(FAILURE | 0, "MAP_MEMORY_CAPACITY_EXCEEDED", Await, Works),
+    one(FAILURE, "MAP_MEMORY_CAPACITY_EXCEEDED", Await, Works),
     one(FAILURE | 1, "MAP_EQUIPMENT_PROTOCOL_ERROR", Retry, Works),
     one(FAILURE | 2, "MAP_EQUIPMENT_NOT_SM_EQUIPPED", Retry, Works),
     // The network does not know us.
@@ -111,7 +111,7 @@ pub(super) const ROWS: &[GsmResultRow] = &[
     one(FAILURE | 6, "MAP_SUBSCRIBER_NOT_SC_SUBSCRIBER", End, Works),
     // SCCP return causes: ITU-T Q.713 §3.12.
     // No translation: of this number, and a network may lack others too, or have a fault.
-    one(SCCP | 0, "SCCP_NO_TRANSLATION_FOR_NATURE", Retry, Nothing),
+    one(SCCP, "SCCP_NO_TRANSLATION_FOR_NATURE", Retry, Nothing),
     one(SCCP | 1, "SCCP_NO_TRANSLATION", Retry, Nothing),
     one(SCCP | 2, "SCCP_SUBSYSTEM_CONGESTION", Retry, Fails),
     one(SCCP | 3, "SCCP_SUBSYSTEM_FAILURE", Retry, Fails),
@@ -127,7 +127,7 @@ pub(super) const ROWS: &[GsmResultRow] = &[
     one(SCCP | 13, "SCCP_SEGMENTATION_NOT_SUPPORTED", Retry, Nothing),
     one(SCCP | 14, "SCCP_SEGMENTATION_FAILURE", Retry, Nothing),
     // P-Abort causes: Q.773 §4.2.1.
-    one(TCAP | 0, "TCAP_UNRECOGNIZED_MESSAGE_TYPE", Retry, Fails),
+    one(TCAP, "TCAP_UNRECOGNIZED_MESSAGE_TYPE", Retry, Fails),
     one(TCAP | 1, "TCAP_UNRECOGNIZED_TRANSACTION_ID", Retry, Fails),
     one(TCAP | 2, "TCAP_BADLY_FORMATTED_TRANSACTION_PORTION", Retry, Fails),
     one(TCAP | 3, "TCAP_INCORRECT_TRANSACTION_PORTION", Retry, Fails),
