@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! SctpOptions ─→ SctpConnection::connect ─→ ┬ SctpReader: Message | Notification | Closed
-//!                SctpListener::accept    ─→ ┘ SctpWriter: send(stream, message), shut_down, abort
+//!                SctpListener::accept    ─→ ┘ SctpWriter: send(stream, message), shut_down
 //! ```
 //!
 //! | file | idea |

@@ -1,5 +1,5 @@
-//! The three system calls of SCTP that no crate wraps for us: setsockopt, getsockopt and recvmsg; and the registration of a
-//! socket with tokio. All `unsafe` of the workspace is in this file, and none of it knows what the octets mean.
+//! The three system calls of SCTP that no crate wraps for us, setsockopt, getsockopt and recvmsg, and the registration of a socket with
+//! tokio. All `unsafe` of the workspace is in this file, and none of it knows what the octets mean.
 //!
 //! Called by `connection` and `listener`. sendmsg is that of socket2, which is safe. The crate sctp-rs is not used: it walks over
 //! control messages with a pointer that is no msghdr, reads addresses from unaligned octets, cuts messages at 4,096 octets
@@ -30,15 +30,13 @@ pub(crate) struct ReadInfo {
     pub(crate) payload_protocol: u32,
 }
 
-/// The socket with what tells when it can be read and written.
-#[expect(
-    unsafe_code,
-    reason = "tokio takes the word of its caller for the life of a descriptor"
-)]
-pub(crate) fn watched(socket: Socket) -> io::Result<AsyncFd<Socket>> {
-    // SAFETY: a `Socket` owns its descriptor: it is open, the same at each call, and closed when the `Socket` is dropped, which the
-    // `AsyncFd` owns from here on and gives nobody mutably.
-    Ok(unsafe { AsyncFd::register(socket) }?)
+/// Lets tokio say when a socket can be read and written.
+#[expect(unsafe_code, reason = "tokio has no type for sockets of SCTP")]
+pub(crate) fn register(socket: Socket) -> io::Result<AsyncFd<Socket>> {
+    // SAFETY: a `Socket` owns its descriptor, which stays the same and open until it is dropped. It is reached by shared
+    // reference only, by which it cannot be replaced.
+    let registered = unsafe { AsyncFd::register(socket) };
+    Ok(registered?)
 }
 
 /// Sets an option at the level of SCTP.

@@ -90,7 +90,7 @@ fn each_layer_has_a_report() {
     assert_eq!(field(tcap, "sm-RP-DA: imsi").shown, "\"001010000000001\"");
     let centre = field(tcap, "sm-RP-OA: serviceCentreAddress");
     assert_eq!(centre.shown, "\"49160000\"");
-    assert_eq!(centre.section, "§7.6.8.2");
+    assert_eq!(centre.section, "29.002 §7.6.8.2");
     assert_eq!(field(tcap, "moreMessagesToSend").at, 150);
     let text = tpdu.user_data.as_ref().unwrap().text.as_deref();
     assert_eq!(text, Some("Hello"));
