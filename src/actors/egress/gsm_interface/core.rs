@@ -33,8 +33,10 @@ pub(super) struct MtRequest<'a> {
     /// The number of the service centre, in digits.
     pub(super) smsc: String,
     pub(super) tpdu: &'a Bytes,
-    /// Others follow.
+    /// Others wait for the subscriber.
     pub(super) more: bool,
+    /// One of them follows in this run.
+    pub(super) follows: bool,
     /// It is to be tried although the network may know that the subscriber is away.
     pub(super) is_urgent: bool,
 }

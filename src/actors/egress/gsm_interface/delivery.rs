@@ -204,11 +204,13 @@ impl GsmInterface {
             return self.arrived(work, Duration::ZERO);
         };
         let subscriber = work.subscriber.clone();
+        let has_parts = work.arrived + 1 < work.tpdus.len();
         let request = MtRequest {
             subscriber: &subscriber,
             smsc: plan.config.smsc_number(),
             tpdu: &tpdu,
-            more: more || work.arrived + 1 < work.tpdus.len(),
+            more: more || has_parts,
+            follows: has_parts || (more && self.lines.goes_on(&subscriber, plan.config.run)),
             is_urgent: work.is_urgent(),
         };
         let now = Instant::now();

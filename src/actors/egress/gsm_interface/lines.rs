@@ -90,6 +90,12 @@ impl<T> Lines<T> {
         None
     }
 
+    /// Whether the next message of a subscriber follows that under way, as no more than `most` have followed one another.
+    pub fn goes_on(&self, subscriber: &str, most: u32) -> bool {
+        let line = self.lines.get(subscriber);
+        line.is_some_and(|line| line.run < most && !line.waiting.is_empty())
+    }
+
     /// Nothing is under way for a subscriber any more; its next message waits for its turn.
     pub fn ended(&mut self, subscriber: &str) {
         let Some(line) = self.lines.get_mut(subscriber) else {

@@ -141,7 +141,7 @@ impl SignallingCore {
             msisdn: request.subscriber.to_owned(),
             imsi: None,
             tpdu: request.tpdu.clone(),
-            more: request.more,
+            more: request.follows,
             priority: request.is_urgent,
         };
         let sent = self.session.send(forward, sending, now.into_std());
