@@ -15,8 +15,9 @@ from map_core import SSN_HLR, SSN_MSC, SSN_SGSN
 from map_m3ua import Link, Trace, point_code
 from map_sccp import UDT, Address, Reassembly, Unitdata, decode, encode
 
-CENTRE, HLR, MSC, SGSN = "4917000000", "491600001", "491600002", "491600003"
-NUMBER, IMSI = "4916000001", "001010000000001"
+# As tests/harness/map/network.rs has them.
+CENTRE, HLR, MSC, SGSN = "49160000", "491700001", "491700002", "491700003"
+NUMBER, IMSI = "491710000001", "001010000000001"
 PATIENCE = 10
 HEAD = "0405912143f5"
 TIME = "32112212344400"

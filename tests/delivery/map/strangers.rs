@@ -7,7 +7,8 @@ use smsc::sms::tpdu::{SmsSubmit, TpduAddress};
 use super::{DELIVERED, MapTown, SOON};
 use crate::harness::{saying, stat_of, submit};
 
-const FLOOD: usize = 100_000;
+/// Twice what the table of dialogues of others has room for.
+const FLOOD: usize = 20_000;
 /// Messages to handsets and from them meanwhile.
 const MEANWHILE: usize = 20;
 /// What the tables of half-open dialogues and segments may take, with what a flooded process of a debug build keeps.
