@@ -121,7 +121,8 @@ mod tests {
     #[test]
     fn no_refusal_is_told_in_the_form_of_code() {
         let (key, other) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
-        let authority = certificate_of(&key, "authority", IsCa::Ca(BasicConstraints::Unconstrained));
+        let authority =
+            certificate_of(&key, "authority", IsCa::Ca(BasicConstraints::Unconstrained));
         let stranger = certificate_of(&other, "stranger", IsCa::NoCa);
         let told = in_words(&refused(&authority, &key, &authority));
         assert!(told.contains("it is an authority's"), "{told}");

@@ -1,6 +1,5 @@
 //! The network of these tests, tried by a service centre made with pycrate: what it shows without any SMSC.
 
-
 use crate::harness::map::{CENTRE_POINT_CODE, MapNetwork, MapReading, NETWORK_POINT_CODE, Stp};
 use crate::harness::{Client, python_script};
 

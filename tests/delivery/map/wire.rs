@@ -10,6 +10,7 @@ use crate::harness::map::{HLR, MSC, MapReading, SGSN};
 use crate::harness::{saying, submit, submit_ucs2, until};
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story")]
 fn tshark_reads_every_packet_of_a_run_with_everything_in_it() {
     let town = MapTown::start(SOON, "unitdata_octets = 160\nbeat_interval = \"300ms\"");
     let mut esme = town.esme();
