@@ -2,7 +2,7 @@
 //! them an HLR, an MSC and an SGSN in one.
 
 use super::*;
-use crate::config::{GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapTrafficMode};
+use crate::config::{GatewayTransport, Gsm, GsmProtocol, MapConfig, MapGateway, MapTrafficMode};
 use crate::map::context::{SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
 use crate::map::user_error::MapUserError;
 use crate::map::{
@@ -397,6 +397,9 @@ async fn over(gateways: &[&str], adapt: impl FnOnce(&mut MapConfig)) -> Fixture 
     fixture_with(true, |home| {
         home.protocol = GsmProtocol::Map;
         home.address = String::new();
+        // Those of GSUP mean nothing here.
+        home.ping_interval = Gsm::default().ping_interval;
+        home.ping_timeout = Gsm::default().ping_timeout;
         home.window = 10;
         home.reconnect = vec![MOMENT];
         home.map = Some(map);
