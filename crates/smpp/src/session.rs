@@ -284,13 +284,8 @@ impl<T: Clone> Session<T> {
     }
 
     /// Requests of ours that wait for an answer.
-    pub fn in_flight(&self) -> usize {
-        self.window.len()
-    }
-
-    /// Contexts of the requests that wait for an answer, in no order.
-    pub fn held(&self) -> impl Iterator<Item = &T> {
-        self.window.iter().map(|(_, entry)| &entry.item)
+    pub fn window(&self) -> &LateWindow<T> {
+        &self.window
     }
 
     /// The state of the session.

@@ -70,6 +70,16 @@ impl<T> Window<T> {
         self.entries.is_empty()
     }
 
+    /// Most that may be outstanding.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// For how long each is waited for.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// How many more may be sent.
     pub fn room(&self) -> usize {
         self.limit - self.entries.len().min(self.limit)

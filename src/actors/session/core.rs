@@ -169,7 +169,7 @@ impl<P: BoundProtocol> SessionCore<P> {
             return false;
         }
         let since = *self.stalled_since.get_or_insert(now);
-        now.duration_since(since) > self.protocol.response_timeout()
+        now.duration_since(since) > self.protocol.messages().timeout()
     }
 
     /// Begins to take the deliveries of this queue.
@@ -346,7 +346,7 @@ impl<P: BoundProtocol> SessionCore<P> {
 
     /// Shows the session's figures to the administrator.
     pub fn publish(&mut self) {
-        self.snapshot.window = self.protocol.window() as u32;
+        self.snapshot.window = self.protocol.messages().limit() as u32;
         self.snapshot.in_flight = self.protocol.in_flight() as u32;
         self.snapshot.interface_version = u32::from(self.protocol.peer_version());
         self.port.snapshot.set(self.snapshot.clone());

@@ -3,7 +3,7 @@
 //! Both sides have one: `ingress/client_protocol.rs` adds what the session of a client asks of it, and
 //! `egress/upstream_protocol.rs` what that of an operator asks.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 
@@ -12,6 +12,7 @@ use crate::pb::PduDialect;
 use crate::smpp::SubmitSm;
 use crate::smpp::codec::BadCommandLength;
 use crate::smpp::session::{Event, Session, SessionState, Tick};
+use crate::smpp::window::LateWindow;
 
 /// See the file's documentation.
 // There is one in each session, and the SMPP one is used for each PDU.
@@ -47,12 +48,8 @@ where
         either!(self, one => one.state())
     }
 
-    fn window(&self) -> usize {
-        either!(self, one => one.window())
-    }
-
-    fn response_timeout(&self) -> Duration {
-        either!(self, one => one.response_timeout())
+    fn messages(&self) -> &LateWindow<InFlight> {
+        either!(self, one => one.messages())
     }
 
     fn peer_version(&self) -> u8 {
@@ -61,17 +58,6 @@ where
 
     fn room(&self) -> usize {
         either!(self, one => one.room())
-    }
-
-    fn in_flight(&self) -> usize {
-        either!(self, one => one.in_flight())
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        match self {
-            Self::Smpp(smpp) => Box::new(smpp.held()),
-            Self::Carrier(carrier) => carrier.held(),
-        }
     }
 
     fn send(

@@ -62,11 +62,9 @@ pub(in crate::actors::ingress) struct CmppClient {
     state: SessionState,
     timers: Timers,
     watch: TimerWatch,
-    response_timeout: Duration,
     pub(super) session: carrier::Session<Cmpp, ()>,
     /// Messages that wait for an answer, by the sequences of their requests.
     messages: LateWindow<InFlight>,
-    window: usize,
     /// The login, once it has come.
     connect: Option<Connect>,
     /// Its sequence, while it waits for the verdict.
@@ -108,11 +106,9 @@ impl CmppClient {
             state: SessionState::Open,
             timers: smpp.timers,
             watch: TimerWatch::new(now),
-            response_timeout: smpp.response_timeout,
             // The login is the same in both versions, and says which one it is.
             session: carrier::Session::server(session, Cmpp::V20, now),
             messages: LateWindow::new(1, smpp.response_timeout),
-            window: 1,
             connect: None,
             login: None,
             terminate: None,
@@ -173,8 +169,7 @@ impl CmppClient {
     }
 
     pub(in crate::actors::ingress) fn set_window(&mut self, window: usize) {
-        self.window = window;
-        self.messages = LateWindow::new(window, self.response_timeout);
+        self.messages = LateWindow::new(window, self.messages.timeout());
     }
 
     /// Ends the session in good order: no more requests, and it is over when the client has answered.
@@ -231,7 +226,7 @@ impl CmppClient {
 
     /// Sends what is owed, as far as there is room.
     pub(super) fn pay(&mut self, now: Instant, out: &mut BytesMut) {
-        while MOST_UNDER_WAY - self.session.room() < self.window
+        while MOST_UNDER_WAY - self.session.room() < self.messages.limit()
             && let Some(deliver) = self.owed.pop_front()
         {
             // What does not fit was refused for that.
@@ -424,12 +419,8 @@ impl BoundProtocol for CmppClient {
         self.state
     }
 
-    fn window(&self) -> usize {
-        self.window
-    }
-
-    fn response_timeout(&self) -> Duration {
-        self.response_timeout
+    fn messages(&self) -> &LateWindow<InFlight> {
+        &self.messages
     }
 
     fn peer_version(&self) -> u8 {
@@ -441,14 +432,6 @@ impl BoundProtocol for CmppClient {
             SessionState::Bound(_) => self.messages.room(),
             _ => 0,
         }
-    }
-
-    fn in_flight(&self) -> usize {
-        self.messages.len()
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        Box::new(self.messages.iter().map(|(_, entry)| &entry.item))
     }
 
     fn send(

@@ -1,6 +1,6 @@
 //! What a session asks of its bind at a gateway.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 
@@ -14,6 +14,7 @@ use crate::carrier::session::{Closed, State as FarState};
 use crate::pb::PduDialect;
 use crate::smpp::codec::BadCommandLength;
 use crate::smpp::session::{BindType, SessionState, Tick};
+use crate::smpp::window::LateWindow;
 use crate::smpp::{CommandStatus, SubmitSm};
 
 impl<G: Gateway> CarrierPeer for CarrierBind<G> {
@@ -104,12 +105,8 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
         self.state
     }
 
-    fn window(&self) -> usize {
-        self.plan.config.most_unanswered() as usize
-    }
-
-    fn response_timeout(&self) -> Duration {
-        self.plan.config.response_timeout()
+    fn messages(&self) -> &LateWindow<InFlight> {
+        &self.messages
     }
 
     fn peer_version(&self) -> u8 {
@@ -121,14 +118,6 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
             SessionState::Bound(bind_type) if bind_type.transmits() => self.messages.room(),
             _ => 0,
         }
-    }
-
-    fn in_flight(&self) -> usize {
-        self.messages.len()
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        Box::new(self.messages.iter().map(|(_, entry)| &entry.item))
     }
 
     fn send(
