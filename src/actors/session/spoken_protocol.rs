@@ -1,4 +1,4 @@
-//! What a session speaks with its peer: SMPP, or a protocol of carriers in its place.
+//! What a session speaks with its peer: SMPP, or another protocol in its place.
 //!
 //! Both sides have one: `ingress/client_protocol.rs` adds what the session of a client asks of it, and
 //! `egress/upstream_protocol.rs` what that of an operator asks.
@@ -19,7 +19,7 @@ use crate::smpp::window::LateWindow;
 #[allow(clippy::large_enum_variant)]
 pub enum SpokenProtocol<C: ?Sized> {
     Smpp(Session<InFlight>),
-    Carrier(Box<C>),
+    Other(Box<C>),
 }
 
 /// Calls the method of either that has this name.
@@ -27,7 +27,7 @@ macro_rules! either {
     ($protocol:expr, $one:ident => $call:expr) => {
         match $protocol {
             $crate::actors::session::spoken_protocol::SpokenProtocol::Smpp($one) => $call,
-            $crate::actors::session::spoken_protocol::SpokenProtocol::Carrier($one) => $call,
+            $crate::actors::session::spoken_protocol::SpokenProtocol::Other($one) => $call,
         }
     };
 }
@@ -70,7 +70,7 @@ where
     ) -> bool {
         match self {
             Self::Smpp(smpp) => BoundProtocol::send(smpp, now, context, operation, pdu, out),
-            Self::Carrier(carrier) => carrier.send(now, context, operation, pdu, out),
+            Self::Other(other) => other.send(now, context, operation, pdu, out),
         }
     }
 
@@ -92,7 +92,7 @@ where
                 let event = smpp.next_event(octets, now, out, view)?;
                 Ok(event.map(C::Event::from))
             }
-            Self::Carrier(carrier) => carrier.next_event(octets, now, out, view),
+            Self::Other(other) => other.next_event(octets, now, out, view),
         }
     }
 

@@ -129,7 +129,7 @@ impl OperatorSession {
             address_range: octets(&config.address_range),
         };
         let protocol = match carrier::peer_of(&self.core.node, &plan) {
-            Some(carrier) => UpstreamProtocol::Carrier(carrier),
+            Some(other) => UpstreamProtocol::Other(other),
             None => {
                 let now = Instant::now().into_std();
                 UpstreamProtocol::Smpp(Session::new(session_config(Some(&plan)), now))

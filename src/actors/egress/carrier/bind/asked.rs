@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 
-use super::{CarrierBind, CarrierPeer, VERSION};
+use super::{CarrierBind, VERSION};
 use crate::actors::egress::carrier::gateway::Gateway;
 use crate::actors::egress::carrier::pending::Waiting;
 use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::egress::upstream_protocol::UpstreamPeer;
 use crate::actors::runtime::link::keep;
 use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
 use crate::carrier::session::{Closed, State as FarState};
@@ -17,7 +18,7 @@ use crate::smpp::session::{BindType, SessionState, Tick};
 use crate::smpp::window::LateWindow;
 use crate::smpp::{CommandStatus, SubmitSm};
 
-impl<G: Gateway> CarrierPeer for CarrierBind<G> {
+impl<G: Gateway> UpstreamPeer for CarrierBind<G> {
     fn bind(&mut self, now: Instant, bind_type: BindType, out: &mut BytesMut) {
         self.bind_type = bind_type;
         self.state = SessionState::Binding;
