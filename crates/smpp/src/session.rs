@@ -267,11 +267,7 @@ impl<T: Clone> Session<T> {
 
     /// The connection is gone: everything unanswered, oldest first. Outcome unknown.
     pub fn take_lost(&mut self) -> Vec<T> {
-        self.window
-            .drain()
-            .into_iter()
-            .map(|(_, context)| context)
-            .collect()
+        self.window.take_all()
     }
 
     /// Requests that may be sent now; 0 unless bound for sending.

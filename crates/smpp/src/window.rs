@@ -247,6 +247,12 @@ impl<T: Clone> LateWindow<T> {
         Some(item)
     }
 
+    /// Removes everything that waits for its answer, oldest first.
+    pub fn take_all(&mut self) -> Vec<T> {
+        let all = self.window.drain().into_iter();
+        all.map(|(_, item)| item).collect()
+    }
+
     /// Forgets those whose answer will not come any more.
     pub fn forget(&mut self, now: Instant) {
         while self.late.pop_expired(now).is_some() {}

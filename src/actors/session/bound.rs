@@ -2,8 +2,9 @@
 //! contexts, octets come in, and events go to the session.
 //!
 //! [`super::core`] does with it what all sessions do: credit, settling, the live view, limits. SMPP itself is one; those of
-//! carriers are in `egress/carrier`. Invariants: a context that was given to [`BoundProtocol::send`] comes back, as an event,
-//! as expired, or in [`BoundProtocol::take_lost`]; room is counted in messages, however many of them share a request.
+//! carriers are in `egress/carrier`. Invariants: a context that was given to
+//! [`BoundProtocol::send`] comes back, as an event, as expired, or in [`BoundProtocol::take_lost`]; room is counted in messages,
+//! however many of them share a request.
 
 use std::time::Instant;
 
@@ -20,6 +21,9 @@ use crate::smpp::codec::{BadCommandLength, next_frame};
 use crate::smpp::session::{Event, Session, SessionState, Tick};
 use crate::smpp::window::LateWindow;
 use crate::smpp::{SubmitSm, encode_data_sm, encode_deliver_sm, encode_submit_sm};
+
+/// First version of SMPP with optional parameters and alert_notification.
+pub const WITH_TLVS: u8 = 0x34;
 
 /// Appends one request with its sequence number.
 pub type Encode = fn(&mut BytesMut, u32, &SubmitSm);
@@ -75,10 +79,17 @@ pub trait BoundProtocol {
     fn messages(&self) -> &LateWindow<InFlight>;
 
     /// The peer's version of SMPP, or the one that says what it can be given.
-    fn peer_version(&self) -> u8;
+    fn peer_version(&self) -> u8 {
+        WITH_TLVS
+    }
 
     /// Messages that may be sent now.
-    fn room(&self) -> usize;
+    fn room(&self) -> usize {
+        match self.state() {
+            SessionState::Bound(bind_type) if bind_type.transmits() => self.messages().room(),
+            _ => 0,
+        }
+    }
 
     /// How many were given and are not settled.
     fn in_flight(&self) -> usize {

@@ -15,7 +15,9 @@ use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::link::Outbox;
 use crate::actors::runtime::timed_mailbox::Timed;
-use crate::actors::session::bound::{BoundProtocol, DeliveryOperation, InFlight, LiveView};
+use crate::actors::session::bound::{
+    BoundProtocol, DeliveryOperation, InFlight, LiveView, WITH_TLVS,
+};
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Prepared, Serving};
 use crate::content::door;
@@ -31,8 +33,6 @@ pub const TICK: Duration = Duration::from_millis(250);
 pub const MAILBOX: usize = 1024;
 /// Time for the peer to take a last answer before the connection is closed.
 pub const LINGER: Duration = Duration::from_millis(500);
-/// First version with optional parameters and alert_notification.
-const WITH_TLVS: u8 = 0x34;
 
 pub struct SessionCore<P> {
     pub node: Arc<NodeContext>,

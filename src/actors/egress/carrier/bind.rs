@@ -22,7 +22,7 @@ use super::pending::{Pending, Waiting};
 use super::translate::deliver_of;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
-use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::egress::operator_event::OperatorEvent;
 use crate::actors::egress::upstream_protocol::UpstreamPeer as _;
 use crate::actors::session::bound::InFlight;
 use crate::actors::session::server_end::{WINDOW, receipt};
@@ -33,9 +33,6 @@ use crate::config::Carrier;
 use crate::smpp::CommandStatus;
 use crate::smpp::session::{BindType, CloseReason, SessionState};
 use crate::smpp::window::{LATE_MEMORY, LateWindow, Window};
-
-/// The version of SMPP that says what a gateway can be given.
-const VERSION: u8 = 0x34;
 
 /// What is brought under a sequence of the gateway.
 type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
@@ -253,18 +250,9 @@ impl<G: Gateway> CarrierBind<G> {
 
     /// Tells the session how a message went.
     fn settle(&mut self, number: u32, status: CommandStatus, message_id: Bytes, unsent: bool) {
-        let Some((entry, late)) = self.messages.answered(number) else {
-            return;
-        };
-        self.events
-            .push_back(OperatorEvent::Answered(OperatorAnswer {
-                context: entry.item,
-                status,
-                message_id,
-                sent_at: entry.sent_at,
-                late,
-                unsent,
-            }));
+        let messages = &mut self.messages;
+        let settled = OperatorEvent::settled(messages, number, status, message_id, unsent);
+        self.events.extend(settled);
     }
 
     /// Gives back what was never sent.

@@ -17,7 +17,7 @@ use super::translate::{deliver_of, unwritable};
 use crate::actors::ingress::client_event::ClientEvent;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::runtime::link::keep;
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView, WITH_TLVS};
 use crate::carrier::pdu::BadLength;
 use crate::carrier::session::{Closed, State};
 use crate::carrier::{self, Malformed, NotSent};
@@ -34,8 +34,6 @@ use crate::smpp::{
     BindRequest, Body as Smpp, CommandId, CommandStatus, Pdu as SmppPdu, SubmitSm, SubmitSmResp,
 };
 
-/// The version of SMPP that says what a client can be given.
-const VERSION: u8 = 0x34;
 /// Most CMPP_DELIVERs under way, reports of refused recipients among them: more than any window of an account.
 const MOST_UNDER_WAY: usize = 1 << 17;
 /// The command of CMPP_TERMINATE and of CMPP_SUBMIT (CMPP §8.4.2.1, §8.4.3.1).
@@ -325,7 +323,7 @@ impl CmppClient {
         self.session.protocol = version.unwrap_or(Cmpp::V30);
         let bind = BindRequest {
             system_id: connect.source_addr.0.clone(),
-            interface_version: VERSION,
+            interface_version: WITH_TLVS,
             ..BindRequest::default()
         };
         self.connect = Some(connect);
@@ -423,17 +421,6 @@ impl BoundProtocol for CmppClient {
         &self.messages
     }
 
-    fn peer_version(&self) -> u8 {
-        VERSION
-    }
-
-    fn room(&self) -> usize {
-        match self.state {
-            SessionState::Bound(_) => self.messages.room(),
-            _ => 0,
-        }
-    }
-
     fn send(
         &mut self,
         now: Instant,
@@ -514,7 +501,6 @@ impl BoundProtocol for CmppClient {
     }
 
     fn take_lost(&mut self) -> Vec<InFlight> {
-        let lost = self.messages.drain().into_iter();
-        lost.map(|(_, context)| context).collect()
+        self.messages.take_all()
     }
 }

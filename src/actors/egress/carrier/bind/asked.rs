@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 
-use super::{CarrierBind, VERSION};
+use super::CarrierBind;
 use crate::actors::egress::carrier::gateway::Gateway;
 use crate::actors::egress::carrier::pending::Waiting;
 use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
 use crate::actors::egress::upstream_protocol::UpstreamPeer;
 use crate::actors::runtime::link::keep;
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView, WITH_TLVS};
 use crate::carrier::session::{Closed, State as FarState};
 use crate::pb::PduDialect;
 use crate::smpp::codec::BadCommandLength;
@@ -111,14 +111,7 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
     }
 
     fn peer_version(&self) -> u8 {
-        VERSION.min(self.plan.config.interface_version)
-    }
-
-    fn room(&self) -> usize {
-        match self.state {
-            SessionState::Bound(bind_type) if bind_type.transmits() => self.messages.room(),
-            _ => 0,
-        }
+        WITH_TLVS.min(self.plan.config.interface_version)
     }
 
     fn send(
@@ -199,7 +192,6 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
 
     fn take_lost(&mut self) -> Vec<InFlight> {
         self.state = SessionState::Closed;
-        let lost = self.messages.drain().into_iter();
-        lost.map(|(_, context)| context).collect()
+        self.messages.take_all()
     }
 }
