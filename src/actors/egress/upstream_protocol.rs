@@ -8,6 +8,7 @@ use super::operator_event::{OperatorAnswer, OperatorEvent};
 use crate::actors::session::bound::BoundProtocol;
 use crate::actors::session::core::CameAs;
 use crate::actors::session::spoken_protocol::{SpokenProtocol, either};
+use crate::pb::local::ToSmsc;
 use crate::smpp::codec::BadCommandLength;
 use crate::smpp::session::BindType;
 use crate::smpp::{
@@ -24,6 +25,9 @@ pub(super) trait UpstreamPeer: BoundProtocol<Event = OperatorEvent> {
 
     /// The session is bound: an operator that has connected to us may bring what it has.
     fn welcome(&mut self, _now: Instant, _out: &mut BytesMut) {}
+
+    /// Takes what a program says: that brings no octets.
+    fn hear(&mut self, _frames: Vec<ToSmsc>) {}
 
     /// Ends the session in good order.
     fn unbind(&mut self, now: Instant, out: &mut BytesMut);
@@ -59,6 +63,14 @@ pub(super) trait UpstreamPeer: BoundProtocol<Event = OperatorEvent> {
 // === impl UpstreamProtocol ===
 
 impl UpstreamProtocol {
+    /// What is there in place of SMPP.
+    pub(super) fn other(&mut self) -> Option<&mut (dyn UpstreamPeer + Send + 'static)> {
+        match self {
+            Self::Smpp(_) => None,
+            Self::Other(other) => Some(&mut **other),
+        }
+    }
+
     /// Binds, or logs in by what the configuration says.
     pub(super) fn bind(
         &mut self,
@@ -70,13 +82,6 @@ impl UpstreamProtocol {
         match self {
             Self::Smpp(smpp) => smpp.bind(now, bind_type, bind, out),
             Self::Other(other) => other.bind(now, bind_type, out),
-        }
-    }
-
-    /// The session is bound: a gateway that has connected to us may bring what it has.
-    pub(super) fn welcome(&mut self, now: Instant, out: &mut BytesMut) {
-        if let Self::Other(other) = self {
-            other.welcome(now, out);
         }
     }
 
@@ -127,33 +132,5 @@ impl UpstreamProtocol {
     /// Whether there are events that no octets bring.
     pub(super) fn has_news(&self) -> bool {
         matches!(self, Self::Other(other) if other.has_news())
-    }
-
-    /// The session is over: the answers that it was not told of, those to what was never sent among them.
-    pub(super) fn last_answers(&mut self) -> Vec<OperatorAnswer> {
-        match self {
-            Self::Smpp(_) => Vec::new(),
-            Self::Other(other) => other.last_answers(),
-        }
-    }
-
-    /// The connection has ended: whether the bind stays without one until there is work.
-    pub(super) fn sleep(&mut self) -> bool {
-        match self {
-            Self::Smpp(_) => false,
-            Self::Other(other) => other.sleep(),
-        }
-    }
-
-    /// Whether it sleeps, and there is work.
-    pub(super) fn wants_connection(&self) -> bool {
-        matches!(self, Self::Other(other) if other.wants_connection())
-    }
-
-    /// Logs in again, on a new connection.
-    pub(super) fn wake(&mut self, now: Instant, out: &mut BytesMut) {
-        if let Self::Other(other) = self {
-            other.wake(now, out);
-        }
     }
 }

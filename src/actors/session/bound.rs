@@ -2,7 +2,7 @@
 //! contexts, octets come in, and events go to the session.
 //!
 //! [`super::core`] does with it what all sessions do: credit, settling, the live view, limits. SMPP itself is one; those of
-//! carriers are in `egress/carrier`. Invariants: a context that was given to
+//! carriers are in `egress/carrier`, that of local programs in `egress/program_bind.rs`. Invariants: a context that was given to
 //! [`BoundProtocol::send`] comes back, as an event, as expired, or in [`BoundProtocol::take_lost`]; room is counted in messages,
 //! however many of them share a request.
 

@@ -25,7 +25,7 @@ use crate::actors::context::plan::OperatorPlan;
 use crate::actors::egress::operator_event::OperatorEvent;
 use crate::actors::egress::upstream_protocol::UpstreamPeer as _;
 use crate::actors::session::bound::InFlight;
-use crate::actors::session::server_end::{WINDOW, receipt};
+use crate::actors::session::smpp_terms::{WINDOW, receipt};
 use crate::carrier::session::Closed;
 use crate::carrier::{self, NotSent, text};
 use crate::clock;
