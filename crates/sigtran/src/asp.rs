@@ -30,7 +30,8 @@ const TRIES: u32 = 3;
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// How often a peer's mistakes are told, and answered.
 const FAULT_EVERY: Duration = Duration::from_secs(1);
-/// How often to ask about destinations that are not available.
+/// How often to ask about destinations that are not available; and how long a link that cannot ask, since it
+/// is not active, remembers them.
 const AUDIT_EVERY: Duration = Duration::from_secs(30);
 /// The number of our only routing key.
 const LOCAL_KEY: u32 = 1;
@@ -84,6 +85,8 @@ pub(crate) struct AspLink {
     beats: LinkBeats,
     audited_at: Instant,
     states: DestinationStates,
+    /// When the states were last kept up to date: it was active, or heard of them.
+    states_at: Instant,
     faults: FaultBrake,
     last_error: Option<String>,
 }
@@ -128,6 +131,7 @@ impl AspLink {
             },
             audited_at: now,
             states: DestinationStates::default(),
+            states_at: now,
             faults: FaultBrake::default(),
             last_error: None,
         }
@@ -243,7 +247,7 @@ impl AspLink {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.on_deadline(config, now, out);
         }
-        self.states.expire(now);
+        self.refresh_states(now);
         self.beat(config, now, out);
         self.audit(config, now, points, out);
         if let Some(since) = self.active_since
@@ -383,6 +387,17 @@ impl AspLink {
         let message = self.with_context(message, config);
         let affected = M3uaParameter::numbers(tag::AFFECTED_POINT_CODE, &affected);
         out.manage(self.number, &message.with(affected));
+    }
+
+    /// What was said once of destinations is forgotten on a link that stands by: nobody tells it that they are
+    /// back, and it would never be tried again.
+    fn refresh_states(&mut self, now: Instant) {
+        self.states.expire(now);
+        if self.is_active() {
+            self.states_at = now;
+        } else if now.saturating_duration_since(self.states_at) >= AUDIT_EVERY {
+            self.states = DestinationStates::default();
+        }
     }
 
     fn become_active(&mut self, now: Instant) {

@@ -392,6 +392,7 @@ impl AspLink {
             .as_numbers()
             .take(AFFECTED_MAX)
             .map(AffectedPoints::of_number);
+        self.states_at = now;
         match message.kind {
             M3uaKind::SCON => {
                 let level = message.number(tag::CONGESTION).unwrap_or(CONGESTED);

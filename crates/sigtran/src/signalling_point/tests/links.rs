@@ -603,3 +603,22 @@ fn a_beat_of_before_is_not_waited_for_after_a_new_aspup() {
     scene.seconds(1);
     assert_eq!(scene.kinds(0), [M3uaKind::BEAT]);
 }
+
+#[test]
+fn a_standby_that_did_not_reach_our_destination_is_tried_again() {
+    let mut scene = Scene::active(2, TrafficMode::Override);
+    scene.hear(0, affecting(M3uaKind::DUNA, STP));
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPIA_ACK));
+    scene.hear(1, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    // Nobody says to a link that stands by that the destination is back.
+    scene.seconds(20);
+    scene.hear(1, affecting(M3uaKind::DUNA, STP));
+    scene.kinds(0);
+    scene.seconds(5);
+    assert_eq!(scene.kinds(0), []);
+    scene.seconds(6);
+    assert_eq!(scene.kinds(0), [M3uaKind::ASPAC]);
+    assert!(scene.kinds(1).contains(&M3uaKind::ASPIA));
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    assert!(scene.send(0).is_ok());
+}
