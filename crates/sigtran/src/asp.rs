@@ -33,6 +33,12 @@ const FAULT_EVERY: Duration = Duration::from_secs(1);
 /// How often to ask about destinations that are not available; and how long a link that cannot ask, since it
 /// is not active, remembers them.
 const AUDIT_EVERY: Duration = Duration::from_secs(30);
+/// How long another ASP is left the traffic before this one asks for it, the first time; twice as long each time
+/// that it loses it again, up to the longest.
+const OVERRIDDEN_FIRST: Duration = Duration::from_secs(60);
+const OVERRIDDEN_MAX: Duration = Duration::from_secs(480);
+/// How long other links wait as well: the same process may be about to take over their gateways too.
+const OVERRIDDEN_OTHERS: Duration = Duration::from_secs(30);
 /// The number of our only routing key.
 const LOCAL_KEY: u32 = 1;
 /// Octets of a message that a complaint about it repeats.
@@ -70,7 +76,9 @@ pub(crate) struct AspLink {
     phase: AspPhase,
     is_wanted: bool,
     /// Another ASP carries the traffic, says the gateway.
-    is_overridden: bool,
+    overridden: Option<LinkOverride>,
+    /// How often that was so, unless the link carried traffic for long since.
+    overrides: u32,
     /// Set by [`Self::stop`] for good.
     is_stopped: bool,
     routing_context: Option<u32>,
@@ -89,6 +97,14 @@ pub(crate) struct AspLink {
     states_at: Instant,
     faults: FaultBrake,
     last_error: Option<String>,
+}
+
+/// Another ASP carries the traffic.
+#[derive(Debug, Clone, Copy)]
+struct LinkOverride {
+    since: Instant,
+    /// When to ask for the traffic all the same: who has it may be gone, and nobody says so.
+    until: Instant,
 }
 
 /// Heartbeats.
@@ -115,7 +131,8 @@ impl AspLink {
             number,
             phase: AspPhase::Closed,
             is_wanted: false,
-            is_overridden: false,
+            overridden: None,
+            overrides: 0,
             is_stopped: false,
             routing_context: None,
             is_registered: false,
@@ -167,7 +184,19 @@ impl AspLink {
     }
 
     pub(crate) fn is_overridden(&self) -> bool {
-        self.is_overridden
+        self.overridden.is_some()
+    }
+
+    /// Whether that is so for such a short time that no other link is to be asked either.
+    pub(crate) fn is_newly_overridden(&self, now: Instant) -> bool {
+        self.overridden.is_some_and(|overridden| {
+            now.saturating_duration_since(overridden.since) < OVERRIDDEN_OTHERS
+        })
+    }
+
+    /// Lets it be asked again when another ASP had the traffic for long enough.
+    pub(crate) fn expire_override(&mut self, now: Instant) {
+        self.overridden = self.overridden.filter(|overridden| overridden.until > now);
     }
 
     pub(crate) fn states(&self) -> &DestinationStates {
@@ -201,7 +230,7 @@ impl AspLink {
             self.last_error = Some("the connection was closed".into());
         }
         self.leave(AspPhase::Closed);
-        self.is_overridden = false;
+        self.overridden = None;
     }
 
     /// Whether it is to carry traffic.
@@ -250,10 +279,14 @@ impl AspLink {
         self.refresh_states(now);
         self.beat(config, now, out);
         self.audit(config, now, points, out);
-        if let Some(since) = self.active_since
-            && now.saturating_duration_since(since) >= PAUSE_MAX
-        {
+        let since = self.active_since.unwrap_or(now);
+        let active = now.saturating_duration_since(since);
+        if active >= PAUSE_MAX {
             self.refusals = 0;
+        }
+        // Longer than two processes leave each other the traffic.
+        if active >= OVERRIDDEN_MAX * 2 {
+            self.overrides = 0;
         }
     }
 
@@ -451,6 +484,17 @@ impl AspLink {
         self.tell(why, out);
         self.leave(AspPhase::Inactive);
         self.deadline = Some(now + self.pause(config));
+    }
+
+    /// Another ASP carries the traffic.
+    fn give_way(&mut self, now: Instant) {
+        self.leave(AspPhase::Inactive);
+        let wait = OVERRIDDEN_FIRST * 2_u32.pow(self.overrides.min(10));
+        self.overrides = self.overrides.saturating_add(1);
+        self.overridden = Some(LinkOverride {
+            since: now,
+            until: now + wait.min(OVERRIDDEN_MAX),
+        });
     }
 
     fn close(&mut self, why: String, out: &mut SignallingOutput) {

@@ -252,11 +252,10 @@ impl AspLink {
             // While an answer to ASPAC is awaited, this is older than that question.
             ApplicationStatus::AlternateActive if self.is_active() => {
                 self.tell("another ASP carries the traffic".into(), out);
-                self.leave(AspPhase::Inactive);
-                self.is_overridden = true;
+                self.give_way(now);
             }
             ApplicationStatus::Pending | ApplicationStatus::Inactive => {
-                self.is_overridden = false;
+                self.overridden = None;
                 if self.is_active() {
                     // To the gateway we are not: ask at once, and at leisure if it says so again.
                     self.stand_back(format!("the gateway says {status}"), config, now, out);
@@ -265,7 +264,7 @@ impl AspLink {
                     }
                 }
             }
-            ApplicationStatus::Insufficient => self.is_overridden = false,
+            ApplicationStatus::Insufficient => self.overridden = None,
             ApplicationStatus::AlternateActive
             | ApplicationStatus::Active
             | ApplicationStatus::AspFailure

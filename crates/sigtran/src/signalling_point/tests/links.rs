@@ -617,8 +617,75 @@ fn a_standby_that_did_not_reach_our_destination_is_tried_again() {
     scene.seconds(5);
     assert_eq!(scene.kinds(0), []);
     scene.seconds(6);
-    assert_eq!(scene.kinds(0), [M3uaKind::ASPAC]);
+    assert!(scene.kinds(0).contains(&M3uaKind::ASPAC));
     assert!(scene.kinds(1).contains(&M3uaKind::ASPIA));
     scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
     assert!(scene.send(0).is_ok());
+}
+
+#[test]
+fn an_override_at_one_gateway_does_not_stop_the_others() {
+    let mut scene = Scene::new(|config| {
+        config.links = 2;
+        config.beat_every = Duration::ZERO;
+    });
+    scene.come_up(0);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    scene.come_up(1);
+    scene.notify(0, ApplicationStatus::AlternateActive);
+    scene.said.clear();
+    scene.seconds(29);
+    assert_eq!(scene.kinds(1), []);
+    scene.seconds(1);
+    assert_eq!(scene.kinds(1), [M3uaKind::ASPAC]);
+    scene.hear(1, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    assert_eq!(scene.states(), [LinkState::Inactive, LinkState::Active]);
+    // It is one that stands by again.
+    scene.seconds(40);
+    assert_eq!(scene.kinds(0), []);
+}
+
+#[test]
+fn who_is_overridden_asks_again_after_a_time_that_grows() {
+    for mode in [TrafficMode::Override, TrafficMode::Loadshare] {
+        let mut scene = Scene::new(|config| {
+            config.mode = mode;
+            config.beat_every = Duration::ZERO;
+        });
+        scene.come_up(0);
+        scene.kinds(0);
+        for wait in [60, 120, 240, 480, 480] {
+            scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+            assert_eq!(scene.states(), [LinkState::Active]);
+            scene.notify(0, ApplicationStatus::AlternateActive);
+            scene.seconds(wait - 1);
+            assert_eq!(scene.kinds(0), [], "{mode:?}, {wait}");
+            scene.seconds(1);
+            assert_eq!(scene.kinds(0), [M3uaKind::ASPAC], "{mode:?}, {wait}");
+        }
+    }
+}
+
+#[test]
+fn with_loadshare_who_is_overridden_waits_while_others_carry_the_traffic() {
+    let mut scene = Scene::active(2, TrafficMode::Loadshare);
+    scene.notify(0, ApplicationStatus::AlternateActive);
+    let beat = |scene: &mut Scene| {
+        for link in [0, 1] {
+            for mut message in scene.messages(link) {
+                assert_eq!(message.kind, M3uaKind::BEAT, "{link}");
+                message.kind = M3uaKind::BEAT_ACK;
+                scene.hear(link, message);
+            }
+        }
+    };
+    scene.said.clear();
+    for _ in 0..20 {
+        scene.seconds(5);
+        beat(&mut scene);
+    }
+    assert_eq!(scene.states(), [LinkState::Inactive, LinkState::Active]);
+    scene.close(1);
+    scene.seconds(1);
+    assert!(scene.kinds(0).contains(&M3uaKind::ASPAC));
 }
