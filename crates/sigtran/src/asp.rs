@@ -82,6 +82,8 @@ pub(crate) struct AspLink {
     /// Set by [`Self::stop`] for good.
     is_stopped: bool,
     routing_context: Option<u32>,
+    /// The one that was registered last on this connection: the gateway may still have us with it.
+    last_context: Option<u32>,
     /// Whether registering is over, with or without a routing context.
     is_registered: bool,
     /// Whether the gateway takes no service indicators in a key.
@@ -135,6 +137,7 @@ impl AspLink {
             overrides: 0,
             is_stopped: false,
             routing_context: None,
+            last_context: None,
             is_registered: false,
             is_key_plain: false,
             tries: 0,

@@ -209,8 +209,16 @@ impl AspLink {
             });
         match ours {
             Some((Some(REGISTERED), Some(context))) => self.registered(context),
-            Some((Some(ALREADY_REGISTERED), Some(context))) if context != 0 => {
-                self.registered(context);
+            Some((Some(ALREADY_REGISTERED), context)) => {
+                let named = context.filter(|context| *context != 0);
+                match named.or(self.last_context) {
+                    Some(context) => self.registered(context),
+                    // A new connection has no old registration.
+                    None => {
+                        let why = registration_status(ALREADY_REGISTERED);
+                        self.close(format!("not registered: {why}"), out);
+                    }
+                }
             }
             Some((Some(UNSUPPORTED_KEY | INVALID_KEY), _)) if !self.is_key_plain => {
                 self.is_key_plain = true;
@@ -227,6 +235,7 @@ impl AspLink {
 
     fn registered(&mut self, context: u32) {
         self.routing_context = Some(context);
+        self.last_context = Some(context);
         self.is_registered = true;
         self.leave(AspPhase::Inactive);
     }

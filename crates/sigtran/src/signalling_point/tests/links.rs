@@ -149,6 +149,37 @@ fn a_gateway_that_takes_only_a_point_code_as_a_key_gets_one() {
 }
 
 #[test]
+fn a_registration_that_the_gateway_kept_is_used_again() {
+    let mut scene = Scene::new(|config| config.register = true);
+    scene.come_up(0);
+    scene.hear(0, registration(0, 42));
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    scene.complain(0, M3uaErrorCode::UNEXPECTED_MESSAGE);
+    scene.seconds(2);
+    scene.kinds(0);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPUP_ACK));
+    assert_eq!(scene.kinds(0), [M3uaKind::REG_REQ]);
+    // "Already registered" names no context.
+    scene.hear(0, registration(12, 0));
+    let said = scene.messages(0);
+    assert_eq!(said[0].kind, M3uaKind::ASPAC);
+    assert_eq!(said[0].number(tag::ROUTING_CONTEXT), Some(42));
+}
+
+#[test]
+fn a_registration_of_which_nobody_knows_the_context_needs_a_new_connection() {
+    let mut scene = Scene::new(|config| config.register = true);
+    scene.come_up(0);
+    scene.hear(0, registration(12, 0));
+    let events = scene.events();
+    assert!(
+        matches!(events[..], [SignallingEvent::LinkToClose { link: 0, .. }]),
+        "{events:?}"
+    );
+    assert_eq!(scene.states(), [LinkState::Closed]);
+}
+
+#[test]
 fn a_refused_registration_is_tried_again_after_pauses_that_grow() {
     let mut scene = Scene::new(|config| {
         config.register = true;
