@@ -76,6 +76,8 @@ impl SctpConnection {
         let socket = open(address::domain_of(&all))?;
         configure(&socket, options)?;
         if !local.is_empty() {
+            // Associations with several peers may begin at one port of ours.
+            socket.set_reuse_address(true)?;
             system::set(&socket, SctpOption::BindAddresses, &address::packed(local))?;
         }
         match system::set(&socket, SctpOption::Connect, &address::packed(remote)) {
