@@ -174,9 +174,9 @@ async fn associations_with_two_peers_begin_at_one_port_of_ours() {
     for peer in &peers {
         let there = [peer.local_addr()];
         let connect = SctpConnection::connect(&from, &there, &options);
-        let (accepted, connected) = tokio::join!(peer.accept(), connect);
-        let (accepted, address) = accepted.unwrap();
+        let made = tokio::try_join!(peer.accept(), connect);
+        let ((accepted, address), connected) = made.unwrap();
         assert_eq!(address, from[0]);
-        standing.push((accepted, connected.unwrap()));
+        standing.push((accepted, connected));
     }
 }
