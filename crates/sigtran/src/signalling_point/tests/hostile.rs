@@ -126,7 +126,8 @@ fn a_hundred_thousand_messages_that_never_end_stay_within_the_bound() {
         scene.hear_sccp(0, PEER, segment(reference, true, 15, &[0; 200]));
         assert!(scene.point.reassemblies() <= 1_024);
     }
-    assert_eq!(scene.point.reassemblies(), 1_024);
+    // They are those of one peer.
+    assert_eq!(scene.point.reassemblies(), 1_024 / 16);
     assert_eq!(scene.events(), []);
     // An honest one in the middle of it.
     scene.hear_sccp(0, PEER, segment(200_000, true, 1, b"hello "));
