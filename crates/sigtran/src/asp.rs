@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::config::SignallingConfig;
-use crate::destinations::{AffectedPoints, DestinationStates};
+use crate::destinations::{AffectedSet, DestinationStates};
 use crate::m3ua::{
     M3uaErrorCode, M3uaKind, M3uaMessage, M3uaParameter, ProtocolData, SERVICE_SCCP, tag,
 };
@@ -66,7 +66,7 @@ pub(crate) enum LinkNews {
     /// Destinations are available or not.
     Destinations,
     /// Destinations are congested.
-    Congestion(Vec<AffectedPoints>, u8),
+    Congestion(AffectedSet, u8),
 }
 
 /// One link.

@@ -419,7 +419,7 @@ impl AspLink {
             }
             kind => {
                 let is_available = kind != M3uaKind::DUNA;
-                affected.for_each(|affected| self.states.set_available(affected, is_available));
+                self.states.set_available(&affected.collect(), is_available);
             }
         }
         Some(LinkNews::Destinations)
