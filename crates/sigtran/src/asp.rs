@@ -484,13 +484,14 @@ impl AspLink {
         now: Instant,
         out: &mut SignallingOutput,
     ) {
-        self.tell(why, out);
+        self.tell_seldom(why, now, out);
         self.leave(AspPhase::Inactive);
         self.deadline = Some(now + self.pause(config));
     }
 
     /// Another ASP carries the traffic.
-    fn give_way(&mut self, now: Instant) {
+    fn give_way(&mut self, now: Instant, out: &mut SignallingOutput) {
+        self.tell_seldom("another ASP carries the traffic".into(), now, out);
         self.leave(AspPhase::Inactive);
         let wait = OVERRIDDEN_FIRST * 2_u32.pow(self.overrides.min(10));
         self.overrides = self.overrides.saturating_add(1);
@@ -516,6 +517,14 @@ impl AspLink {
             .push_back(SignallingEvent::LinkFault { link, why });
     }
 
+    /// Tells of what a peer may do to us without end, at most once a second, its mistakes among it.
+    fn tell_seldom(&mut self, why: String, now: Instant, out: &mut SignallingOutput) {
+        match self.faults.release(now) {
+            Some(untold) => self.tell(with_untold(&why, untold), out),
+            None => self.last_error = Some(why),
+        }
+    }
+
     /// Tells of a peer's mistake, and answers it with an ERR; both at most once a second.
     pub(crate) fn fault(
         &mut self,
@@ -527,12 +536,7 @@ impl AspLink {
         let Some(untold) = self.faults.release(now) else {
             return;
         };
-        let more = if untold == 0 {
-            String::new()
-        } else {
-            format!(" ({untold} faults more were not told)")
-        };
-        self.tell(format!("{why}{more}"), out);
+        self.tell(with_untold(why, untold), out);
         if let Some((code, octets)) = answer {
             let diagnostic = octets.slice(..octets.len().min(DIAGNOSTIC_MAX));
             let message = M3uaMessage::new(M3uaKind::ERR)
@@ -540,6 +544,14 @@ impl AspLink {
                 .with(M3uaParameter::new(tag::DIAGNOSTIC, diagnostic));
             out.manage(self.number, &message);
         }
+    }
+}
+
+fn with_untold(why: &str, untold: u64) -> String {
+    if untold == 0 {
+        why.to_owned()
+    } else {
+        format!("{why} ({untold} faults more were not told)")
     }
 }
 

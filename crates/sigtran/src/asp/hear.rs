@@ -260,8 +260,7 @@ impl AspLink {
         match status {
             // While an answer to ASPAC is awaited, this is older than that question.
             ApplicationStatus::AlternateActive if self.is_active() => {
-                self.tell("another ASP carries the traffic".into(), out);
-                self.give_way(now);
+                self.give_way(now, out);
             }
             ApplicationStatus::Pending | ApplicationStatus::Inactive => {
                 self.overridden = None;
