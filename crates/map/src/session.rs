@@ -284,11 +284,13 @@ impl<T> MapSession<T> {
         // A dialogue in which nothing moves has lost its timer somewhere: ours are all shorter.
         let idle = config.long.max(config.medium) + config.medium;
         let tcap = TcapConfig {
+            own: Some(config.own.clone()),
             max_dialogues: config.max_dialogues.saturating_mul(2),
             max_incoming: config.max_incoming,
+            // A network may have few MSCs, so one peer gets a large part.
+            max_incoming_of_peer: (config.max_incoming / 4).max(1),
             idle_timeout: idle,
             incoming_idle_timeout: config.long,
-            ..TcapConfig::default()
         };
         Self {
             centre: TpduAddress::international(&config.smsc),

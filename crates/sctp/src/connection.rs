@@ -76,6 +76,8 @@ impl SctpConnection {
         let socket = open(address::domain_of(&all))?;
         configure(&socket, options)?;
         if !local.is_empty() {
+            // Associations with several peers may begin at one port of ours.
+            socket.set_reuse_address(true)?;
             system::set(&socket, SctpOption::BindAddresses, &address::packed(local))?;
         }
         match system::set(&socket, SctpOption::Connect, &address::packed(remote)) {
@@ -237,11 +239,16 @@ impl SctpReader {
         if read.is_notification {
             // None needs more than the buffer, so each is whole; what is not read is of no use.
             let notification = SctpNotification::read(octets);
-            if let Some(SctpNotification::Association { change, .. }) = notification {
-                self.partial.clear();
-                if change.is_end() {
-                    self.ended = Some(change);
+            match notification {
+                Some(SctpNotification::Association { change, .. }) => {
+                    self.partial.clear();
+                    if change.is_end() {
+                        self.ended = Some(change);
+                    }
                 }
+                // What has come of it is not the beginning of the next message.
+                Some(SctpNotification::PartAborted) => self.partial.clear(),
+                _ => {}
             }
             return Ok(notification.map(SctpEvent::Notification));
         }
@@ -371,5 +378,33 @@ mod tests {
         assert_eq!([0, 1, 9].map(|stream| granted(stream, 1)), [0, 0, 0]);
         assert_eq!(granted(65_535, 65_535), 1);
         assert_eq!(STATUS, 176, "sctp_status");
+    }
+
+    #[tokio::test]
+    async fn the_parts_of_a_message_that_was_aborted_are_dropped() {
+        let (_, events) = &SctpOptions::switches()[0];
+        assert_eq!(events.get(6), Some(&1), "partial_delivery");
+        // Nothing is read from it.
+        let socket = Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None).unwrap();
+        let mut reader = SctpReader::new(Arc::new(system::register(socket).unwrap()));
+        let mut took = |octets: &[u8], ends, is_notification| {
+            reader.buffer[..octets.len()].copy_from_slice(octets);
+            let read = system::ReadInfo {
+                octets: octets.len(),
+                ends,
+                is_notification,
+                ..system::ReadInfo::default()
+            };
+            reader.took(read).unwrap()
+        };
+        assert_eq!(took(b"half a ", false, false), None);
+        let mut aborted = [0; 24];
+        aborted[..2].copy_from_slice(&0x8006_u16.to_ne_bytes());
+        let told = took(&aborted, true, true);
+        assert!(matches!(told, Some(SctpEvent::Notification(_))), "{told:?}");
+        let Some(SctpEvent::Message(message)) = took(b"whole", true, false) else {
+            panic!("no message");
+        };
+        assert_eq!(message.octets, "whole");
     }
 }

@@ -9,6 +9,7 @@ use super::address::{self, STORAGE};
 const ASSOC_CHANGE: u16 = 0x8001;
 const PEER_ADDR_CHANGE: u16 = 0x8002;
 const SHUTDOWN_EVENT: u16 = 0x8005;
+const PARTIAL_DELIVERY_EVENT: u16 = 0x8006;
 
 /// A notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub enum SctpNotification {
     },
     /// SCTP_SHUTDOWN_EVENT (§6.1.5): the peer takes nothing more; what it has sent before still comes.
     PeerShutsDown,
+    /// SCTP_PARTIAL_DELIVERY_EVENT (§6.1.7): of a message that came in parts, the rest does not come.
+    PartAborted,
     /// One that we did not ask for, by its type.
     Other(u16),
 }
@@ -88,6 +91,7 @@ impl SctpNotification {
                 }
             }
             SHUTDOWN_EVENT => Self::PeerShutsDown,
+            PARTIAL_DELIVERY_EVENT => Self::PartAborted,
             other => Self::Other(other),
         })
     }
@@ -183,6 +187,8 @@ mod tests {
         assert_eq!(other, Some(SctpNotification::Other(0x8009)));
         let shuts_down = SctpNotification::read(&head(SHUTDOWN_EVENT, 12));
         assert_eq!(shuts_down, Some(SctpNotification::PeerShutsDown));
+        let aborted = SctpNotification::read(&head(PARTIAL_DELIVERY_EVENT, 24));
+        assert_eq!(aborted, Some(SctpNotification::PartAborted));
         assert_eq!(SctpNotification::read(&[0x01]), None);
     }
 }

@@ -78,8 +78,9 @@ impl SctpOptions {
     /// What every socket has: the notifications that we read, the stream of each message, and no waiting for more to send.
     pub(crate) fn switches() -> [(SctpOption, Vec<u8>); 3] {
         [
-            // sctp_event_subscribe, up to what we want: data_io, association, address, send_failure, peer_error, shutdown.
-            (SctpOption::Events, vec![0, 1, 1, 0, 0, 1]),
+            // sctp_event_subscribe, up to what we want: data_io, association, address, send_failure, peer_error, shutdown,
+            // partial_delivery.
+            (SctpOption::Events, vec![0, 1, 1, 0, 0, 1, 1]),
             (SctpOption::ReceiveInfo, one()),
             (SctpOption::NoDelay, one()),
         ]

@@ -158,3 +158,25 @@ async fn nobody_there_is_an_error() {
     let error = error.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
 }
+
+#[tokio::test]
+async fn associations_with_two_peers_begin_at_one_port_of_ours() {
+    if !is_supported() {
+        return;
+    }
+    let options = SctpOptions::default();
+    let here = ["127.0.0.1:0".parse().unwrap()];
+    let peers = [(); 2].map(|()| SctpListener::bind(&here, &options).unwrap());
+    // A port that is free again.
+    let from = ["127.0.0.5:0".parse().unwrap()];
+    let from = [SctpListener::bind(&from, &options).unwrap().local_addr()];
+    let mut standing = Vec::new();
+    for peer in &peers {
+        let there = [peer.local_addr()];
+        let connect = SctpConnection::connect(&from, &there, &options);
+        let made = tokio::try_join!(peer.accept(), connect);
+        let ((accepted, address), connected) = made.unwrap();
+        assert_eq!(address, from[0]);
+        standing.push((accepted, connected));
+    }
+}

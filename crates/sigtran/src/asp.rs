@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::config::SignallingConfig;
-use crate::destinations::{AffectedPoints, DestinationStates};
+use crate::destinations::{AffectedSet, DestinationStates};
 use crate::m3ua::{
     M3uaErrorCode, M3uaKind, M3uaMessage, M3uaParameter, ProtocolData, SERVICE_SCCP, tag,
 };
@@ -30,8 +30,15 @@ const TRIES: u32 = 3;
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// How often a peer's mistakes are told, and answered.
 const FAULT_EVERY: Duration = Duration::from_secs(1);
-/// How often to ask about destinations that are not available.
+/// How often to ask about destinations that are not available; and how long a link that cannot ask, since it
+/// is not active, remembers them.
 const AUDIT_EVERY: Duration = Duration::from_secs(30);
+/// How long another ASP is left the traffic before this one asks for it, the first time; twice as long each time
+/// that it loses it again, up to the longest.
+const OVERRIDDEN_FIRST: Duration = Duration::from_secs(60);
+const OVERRIDDEN_MAX: Duration = Duration::from_secs(480);
+/// How long other links wait as well: the same process may be about to take over their gateways too.
+const OVERRIDDEN_OTHERS: Duration = Duration::from_secs(30);
 /// The number of our only routing key.
 const LOCAL_KEY: u32 = 1;
 /// Octets of a message that a complaint about it repeats.
@@ -59,7 +66,7 @@ pub(crate) enum LinkNews {
     /// Destinations are available or not.
     Destinations,
     /// Destinations are congested.
-    Congestion(Vec<AffectedPoints>, u8),
+    Congestion(AffectedSet, u8),
 }
 
 /// One link.
@@ -69,10 +76,14 @@ pub(crate) struct AspLink {
     phase: AspPhase,
     is_wanted: bool,
     /// Another ASP carries the traffic, says the gateway.
-    is_overridden: bool,
+    overridden: Option<LinkOverride>,
+    /// How often that was so, unless the link carried traffic for long since.
+    overrides: u32,
     /// Set by [`Self::stop`] for good.
     is_stopped: bool,
     routing_context: Option<u32>,
+    /// The one that was registered last on this connection: the gateway may still have us with it.
+    last_context: Option<u32>,
     /// Whether registering is over, with or without a routing context.
     is_registered: bool,
     /// Whether the gateway takes no service indicators in a key.
@@ -84,8 +95,18 @@ pub(crate) struct AspLink {
     beats: LinkBeats,
     audited_at: Instant,
     states: DestinationStates,
+    /// When the states were last kept up to date: it was active, or heard of them.
+    states_at: Instant,
     faults: FaultBrake,
     last_error: Option<String>,
+}
+
+/// Another ASP carries the traffic.
+#[derive(Debug, Clone, Copy)]
+struct LinkOverride {
+    since: Instant,
+    /// When to ask for the traffic all the same: who has it may be gone, and nobody says so.
+    until: Instant,
 }
 
 /// Heartbeats.
@@ -112,9 +133,11 @@ impl AspLink {
             number,
             phase: AspPhase::Closed,
             is_wanted: false,
-            is_overridden: false,
+            overridden: None,
+            overrides: 0,
             is_stopped: false,
             routing_context: None,
+            last_context: None,
             is_registered: false,
             is_key_plain: false,
             tries: 0,
@@ -128,6 +151,7 @@ impl AspLink {
             },
             audited_at: now,
             states: DestinationStates::default(),
+            states_at: now,
             faults: FaultBrake::default(),
             last_error: None,
         }
@@ -163,7 +187,19 @@ impl AspLink {
     }
 
     pub(crate) fn is_overridden(&self) -> bool {
-        self.is_overridden
+        self.overridden.is_some()
+    }
+
+    /// Whether that is so for such a short time that no other link is to be asked either.
+    pub(crate) fn is_newly_overridden(&self, now: Instant) -> bool {
+        self.overridden.is_some_and(|overridden| {
+            now.saturating_duration_since(overridden.since) < OVERRIDDEN_OTHERS
+        })
+    }
+
+    /// Lets it be asked again when another ASP had the traffic for long enough.
+    pub(crate) fn expire_override(&mut self, now: Instant) {
+        self.overridden = self.overridden.filter(|overridden| overridden.until > now);
     }
 
     pub(crate) fn states(&self) -> &DestinationStates {
@@ -197,7 +233,7 @@ impl AspLink {
             self.last_error = Some("the connection was closed".into());
         }
         self.leave(AspPhase::Closed);
-        self.is_overridden = false;
+        self.overridden = None;
     }
 
     /// Whether it is to carry traffic.
@@ -243,13 +279,17 @@ impl AspLink {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.on_deadline(config, now, out);
         }
-        self.states.expire(now);
+        self.refresh_states(now);
         self.beat(config, now, out);
         self.audit(config, now, points, out);
-        if let Some(since) = self.active_since
-            && now.saturating_duration_since(since) >= PAUSE_MAX
-        {
+        let since = self.active_since.unwrap_or(now);
+        let active = now.saturating_duration_since(since);
+        if active >= PAUSE_MAX {
             self.refusals = 0;
+        }
+        // Longer than two processes leave each other the traffic.
+        if active >= OVERRIDDEN_MAX * 2 {
+            self.overrides = 0;
         }
     }
 
@@ -385,6 +425,17 @@ impl AspLink {
         out.manage(self.number, &message.with(affected));
     }
 
+    /// What was said once of destinations is forgotten on a link that stands by: nobody tells it that they are
+    /// back, and it would never be tried again.
+    fn refresh_states(&mut self, now: Instant) {
+        self.states.expire(now);
+        if self.is_active() {
+            self.states_at = now;
+        } else if now.saturating_duration_since(self.states_at) >= AUDIT_EVERY {
+            self.states = DestinationStates::default();
+        }
+    }
+
     fn become_active(&mut self, now: Instant) {
         self.leave(AspPhase::Active);
         self.active_since = Some(now);
@@ -433,9 +484,21 @@ impl AspLink {
         now: Instant,
         out: &mut SignallingOutput,
     ) {
-        self.tell(why, out);
+        self.tell_seldom(why, now, out);
         self.leave(AspPhase::Inactive);
         self.deadline = Some(now + self.pause(config));
+    }
+
+    /// Another ASP carries the traffic.
+    fn give_way(&mut self, now: Instant, out: &mut SignallingOutput) {
+        self.tell_seldom("another ASP carries the traffic".into(), now, out);
+        self.leave(AspPhase::Inactive);
+        let wait = OVERRIDDEN_FIRST * 2_u32.pow(self.overrides.min(10));
+        self.overrides = self.overrides.saturating_add(1);
+        self.overridden = Some(LinkOverride {
+            since: now,
+            until: now + wait.min(OVERRIDDEN_MAX),
+        });
     }
 
     fn close(&mut self, why: String, out: &mut SignallingOutput) {
@@ -454,6 +517,14 @@ impl AspLink {
             .push_back(SignallingEvent::LinkFault { link, why });
     }
 
+    /// Tells of what a peer may do to us without end, at most once a second, its mistakes among it.
+    fn tell_seldom(&mut self, why: String, now: Instant, out: &mut SignallingOutput) {
+        match self.faults.release(now) {
+            Some(untold) => self.tell(with_untold(&why, untold), out),
+            None => self.last_error = Some(why),
+        }
+    }
+
     /// Tells of a peer's mistake, and answers it with an ERR; both at most once a second.
     pub(crate) fn fault(
         &mut self,
@@ -465,12 +536,7 @@ impl AspLink {
         let Some(untold) = self.faults.release(now) else {
             return;
         };
-        let more = if untold == 0 {
-            String::new()
-        } else {
-            format!(" ({untold} faults more were not told)")
-        };
-        self.tell(format!("{why}{more}"), out);
+        self.tell(with_untold(why, untold), out);
         if let Some((code, octets)) = answer {
             let diagnostic = octets.slice(..octets.len().min(DIAGNOSTIC_MAX));
             let message = M3uaMessage::new(M3uaKind::ERR)
@@ -478,6 +544,14 @@ impl AspLink {
                 .with(M3uaParameter::new(tag::DIAGNOSTIC, diagnostic));
             out.manage(self.number, &message);
         }
+    }
+}
+
+fn with_untold(why: &str, untold: u64) -> String {
+    if untold == 0 {
+        why.to_owned()
+    } else {
+        format!("{why} ({untold} faults more were not told)")
     }
 }
 

@@ -25,6 +25,12 @@ pub(crate) struct AffectedPoints {
     point_code: PointCode,
 }
 
+/// All affected point codes of a message: one bit for each point code, however often they are named.
+#[derive(Debug, Default)]
+pub(crate) struct AffectedSet {
+    words: Vec<u64>,
+}
+
 /// What one gateway says.
 #[derive(Debug, Default)]
 pub(crate) struct DestinationStates {
@@ -58,12 +64,6 @@ impl AffectedPoints {
         }
     }
 
-    /// Whether it means a point code.
-    pub(crate) fn contains(self, point_code: PointCode) -> bool {
-        let (first, last) = self.bounds();
-        (first..=last).contains(&point_code.0)
-    }
-
     fn bounds(self) -> (u32, u32) {
         // A mask of 24 bits and more means all.
         let wild = (1_u32 << self.mask.min(24)) - 1;
@@ -71,11 +71,42 @@ impl AffectedPoints {
     }
 }
 
+// === impl AffectedSet ===
+
+impl AffectedSet {
+    /// Whether it has a point code.
+    pub(crate) fn contains(&self, point_code: PointCode) -> bool {
+        let word = self.words.get(point_code.0 as usize / 64);
+        word.is_some_and(|word| word >> (point_code.0 % 64) & 1 == 1)
+    }
+
+    fn insert(&mut self, affected: AffectedPoints) {
+        self.words.resize(WORDS, 0);
+        let (first, last) = affected.bounds();
+        // By whole words: a message may name all point codes many times.
+        let words = (0_u32..).zip(&mut self.words);
+        let count = (last / 64 - first / 64 + 1) as usize;
+        for (number, word) in words.skip(first as usize / 64).take(count) {
+            let (from, to) = (number * 64, number * 64 + 63);
+            let above = u64::MAX << (first.max(from) - from);
+            *word |= above & u64::MAX >> (to - last.min(to));
+        }
+    }
+}
+
+impl FromIterator<AffectedPoints> for AffectedSet {
+    fn from_iter<I: IntoIterator<Item = AffectedPoints>>(all: I) -> Self {
+        let mut set = Self::default();
+        all.into_iter().for_each(|affected| set.insert(affected));
+        set
+    }
+}
+
 // === impl DestinationStates ===
 
 impl DestinationStates {
     /// DUNA, or DAVA and DRST.
-    pub(crate) fn set_available(&mut self, affected: AffectedPoints, is_available: bool) {
+    pub(crate) fn set_available(&mut self, affected: &AffectedSet, is_available: bool) {
         if is_available {
             self.without_user
                 .retain(|point, _| !affected.contains(*point));
@@ -86,15 +117,7 @@ impl DestinationStates {
             }
             self.unavailable = vec![0; WORDS];
         }
-        let (first, last) = affected.bounds();
-        // By whole words: a message may name all point codes many times.
-        for (number, word) in (0_u32..).zip(&mut self.unavailable) {
-            let (from, to) = (number * 64, number * 64 + 63);
-            if last < from || first > to {
-                continue;
-            }
-            let above = u64::MAX << (first.max(from) - from);
-            let bits = above & u64::MAX >> (to - last.min(to));
+        for (word, bits) in self.unavailable.iter_mut().zip(&affected.words) {
             *word = if is_available {
                 *word & !bits
             } else {
@@ -162,23 +185,24 @@ impl WrittenDestinations {
         changed
     }
 
-    /// SCON; those that it is about. Level 0 ends a congestion.
+    /// SCON; those whose level changes. Level 0 ends a congestion.
     pub(crate) fn set_congested(
         &mut self,
-        affected: &[AffectedPoints],
+        affected: &AffectedSet,
         level: u8,
         now: Instant,
     ) -> Vec<PointCode> {
         let mut told = Vec::new();
         for (point_code, known) in &mut self.known {
-            if affected
-                .iter()
-                .any(|affected| affected.contains(*point_code))
-            {
-                known.congestion = level;
-                known.congested_until = (level > 0).then_some(now + REMEMBERED);
+            if !affected.contains(*point_code) {
+                continue;
+            }
+            // Gateways repeat it with the traffic.
+            if known.congestion != level {
                 told.push(*point_code);
             }
+            known.congestion = level;
+            known.congested_until = (level > 0).then_some(now + REMEMBERED);
         }
         told
     }

@@ -1,10 +1,11 @@
 //! Segments → data (ITU-T Q.714 §4.1.1.2.3), within bounds of number, octets and time.
 //!
 //! Segments of a message come in order; the first says how many follow and how large each may be. What does
-//! not fit that ends the reassembly. When there are too many at a time, the oldest gives way: that of an
-//! honest peer is complete long before its turn comes, so nobody stops others by messages that never end.
+//! not fit that ends the reassembly. When there are too many at a time, the oldest gives way. One peer has a
+//! sixteenth of all at most, and its own oldest gives way first, so that it does not stop others by messages that
+//! never end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
@@ -28,6 +29,13 @@ pub struct ReassemblyKey {
     pub reference: u32,
 }
 
+/// Who begins messages: the OPC, and the digits of the calling address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct ReassemblyPeer {
+    originating: PointCode,
+    digits: Option<String>,
+}
+
 /// Why a segment is of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReassemblyFault {
@@ -43,10 +51,13 @@ pub enum ReassemblyFault {
 #[derive(Debug)]
 pub struct Reassemblies {
     most: usize,
+    most_of_peer: usize,
     timeout: Duration,
     begun: AHashMap<ReassemblyKey, BegunReassembly>,
-    /// By age; what is complete is taken out of both.
+    /// By age; what is complete is taken out of all three.
     order: BTreeMap<u64, ReassemblyKey>,
+    /// Which of them each peer has begun.
+    of_peers: AHashMap<ReassemblyPeer, BTreeSet<u64>>,
     serial: u64,
 }
 
@@ -60,6 +71,17 @@ struct BegunReassembly {
     most: usize,
     /// How many segments are to come.
     remaining: u8,
+}
+
+// === impl ReassemblyPeer ===
+
+impl ReassemblyPeer {
+    fn of(key: &ReassemblyKey) -> Self {
+        Self {
+            originating: key.originating,
+            digits: key.calling.digits().map(Into::into),
+        }
+    }
 }
 
 // === impl ReassemblyFault ===
@@ -79,14 +101,16 @@ impl ReassemblyFault {
 // === impl Reassemblies ===
 
 impl Reassemblies {
-    /// At most `most` at a time, each for `timeout`.
+    /// At most `most` at a time, a sixteenth of them for each peer, each for `timeout`.
     #[must_use]
     pub fn new(most: usize, timeout: Duration) -> Self {
         Self {
             most: most.max(1),
+            most_of_peer: (most / 16).max(1),
             timeout,
             begun: AHashMap::new(),
             order: BTreeMap::new(),
+            of_peers: AHashMap::new(),
             serial: 0,
         }
     }
@@ -119,13 +143,13 @@ impl Reassemblies {
     pub fn expire(&mut self, now: Instant) -> usize {
         let mut expired = 0;
         // All have the same time, so the oldest ends first.
-        while let Some(oldest) = self.order.first_entry() {
-            let begun = self.begun.get(oldest.get());
+        while let Some((serial, oldest)) = self.order.first_key_value() {
+            let serial = *serial;
+            let begun = self.begun.get(oldest);
             if begun.is_some_and(|begun| begun.deadline > now) {
                 break;
             }
-            let key = oldest.remove();
-            self.begun.remove(&key);
+            self.give_up(serial);
             expired += 1;
         }
         expired
@@ -154,14 +178,18 @@ impl Reassemblies {
         if data.is_empty() || data.len() > most {
             return Err(ReassemblyFault::TooLong);
         }
-        while self.begun.len() >= self.most {
-            let Some((_, oldest)) = self.order.pop_first() else {
-                break;
-            };
-            self.begun.remove(&oldest);
+        let peer = ReassemblyPeer::of(&key);
+        let of_peer = self.of_peers.get(&peer);
+        let full = of_peer.filter(|serials| serials.len() >= self.most_of_peer);
+        let oldest_of_peer = full.and_then(|serials| serials.first().copied());
+        let is_full = self.begun.len() >= self.most;
+        let oldest = self.order.keys().next().copied();
+        if let Some(oldest) = oldest_of_peer.or(oldest.filter(|_| is_full)) {
+            self.give_up(oldest);
         }
         self.serial += 1;
         self.order.insert(self.serial, key.clone());
+        self.of_peers.entry(peer).or_default().insert(self.serial);
         let begun = BegunReassembly {
             serial: self.serial,
             deadline: now + self.timeout,
@@ -202,7 +230,21 @@ impl Reassemblies {
     fn remove(&mut self, key: &ReassemblyKey) -> Option<BegunReassembly> {
         let begun = self.begun.remove(key)?;
         self.order.remove(&begun.serial);
+        let peer = ReassemblyPeer::of(key);
+        if let Some(serials) = self.of_peers.get_mut(&peer) {
+            serials.remove(&begun.serial);
+            if serials.is_empty() {
+                self.of_peers.remove(&peer);
+            }
+        }
         Some(begun)
+    }
+
+    /// Takes one out by its age.
+    fn give_up(&mut self, serial: u64) {
+        if let Some(key) = self.order.remove(&serial) {
+            self.remove(&key);
+        }
     }
 }
 

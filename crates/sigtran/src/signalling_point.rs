@@ -140,6 +140,13 @@ impl SignallingPoint {
         for asp in &mut self.links {
             asp.on_tick(&self.config, now, &points, &mut self.out);
         }
+        // With loadshare, who is not needed beside the others need not ask while these carry the traffic.
+        let is_alone = !self.links.iter().any(AspLink::is_active);
+        if is_alone || self.config.mode == TrafficMode::Override {
+            self.links
+                .iter_mut()
+                .for_each(|asp| asp.expire_override(now));
+        }
         let ended = self.written.expire(now);
         self.tell_congestion(ended, 0);
         self.reassemblies.expire(now);
@@ -300,7 +307,7 @@ impl SignallingPoint {
     /// Decides which links are to carry traffic.
     fn choose(&mut self, now: Instant) {
         if self.config.mode == TrafficMode::Override {
-            self.choose_carrier();
+            self.choose_carrier(now);
         }
         for (number, asp) in self.links.iter_mut().enumerate() {
             let is_chosen = match self.config.mode {
@@ -317,16 +324,19 @@ impl SignallingPoint {
     }
 
     /// The link that carries all: the one that does, while it reaches our destination; else the first that
-    /// could. None when another process took over: to take it back would go on for ever.
-    fn choose_carrier(&mut self) {
+    /// could. None at once when another process took over: to take it back would go on for ever. A link on which it
+    /// did is asked again much later only, the others after a while.
+    fn choose_carrier(&mut self, now: Instant) {
         let links = &self.links;
         let destination = self.config.destination;
         let reaches = |number: &usize| links[*number].states().is_available(destination);
         let carrier = self.carrier.filter(|number| links[*number].is_carrying());
-        let is_standing_by = move |number: &usize| links[*number].is_standing_by();
+        let is_standing_by = move |number: &usize| {
+            links[*number].is_standing_by() && !links[*number].is_overridden()
+        };
         let standing_by = move || (0..links.len()).filter(is_standing_by);
         let better = standing_by().find(reaches);
-        let is_taken = carrier.is_none() && links.iter().any(AspLink::is_overridden);
+        let is_taken = links.iter().any(|asp| asp.is_newly_overridden(now));
         self.carrier = match carrier {
             Some(number) if reaches(&number) => Some(number),
             Some(number) => better.or(Some(number)),

@@ -36,6 +36,9 @@ pub struct DialogueId(pub u32);
 /// The bounds of a table.
 #[derive(Debug, Clone)]
 pub struct TcapConfig {
+    /// Our address, for what we send in dialogues that peers begin. `None`: the one that they wrote to, which other nodes
+    /// may share or a network translate, so that the next message of the peer may come to another node.
+    pub own: Option<SccpAddress>,
     /// Most dialogues that we begin.
     pub max_dialogues: usize,
     /// Most dialogues that peers begin.
@@ -90,6 +93,7 @@ impl Default for TcapConfig {
     /// large part.
     fn default() -> Self {
         Self {
+            own: None,
             max_dialogues: 10_000,
             max_incoming: 10_000,
             max_incoming_of_peer: 2_500,

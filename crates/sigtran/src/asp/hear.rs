@@ -209,8 +209,16 @@ impl AspLink {
             });
         match ours {
             Some((Some(REGISTERED), Some(context))) => self.registered(context),
-            Some((Some(ALREADY_REGISTERED), Some(context))) if context != 0 => {
-                self.registered(context);
+            Some((Some(ALREADY_REGISTERED), context)) => {
+                let named = context.filter(|context| *context != 0);
+                match named.or(self.last_context) {
+                    Some(context) => self.registered(context),
+                    // A new connection has no old registration.
+                    None => {
+                        let why = registration_status(ALREADY_REGISTERED);
+                        self.close(format!("not registered: {why}"), out);
+                    }
+                }
             }
             Some((Some(UNSUPPORTED_KEY | INVALID_KEY), _)) if !self.is_key_plain => {
                 self.is_key_plain = true;
@@ -227,6 +235,7 @@ impl AspLink {
 
     fn registered(&mut self, context: u32) {
         self.routing_context = Some(context);
+        self.last_context = Some(context);
         self.is_registered = true;
         self.leave(AspPhase::Inactive);
     }
@@ -251,12 +260,10 @@ impl AspLink {
         match status {
             // While an answer to ASPAC is awaited, this is older than that question.
             ApplicationStatus::AlternateActive if self.is_active() => {
-                self.tell("another ASP carries the traffic".into(), out);
-                self.leave(AspPhase::Inactive);
-                self.is_overridden = true;
+                self.give_way(now, out);
             }
             ApplicationStatus::Pending | ApplicationStatus::Inactive => {
-                self.is_overridden = false;
+                self.overridden = None;
                 if self.is_active() {
                     // To the gateway we are not: ask at once, and at leisure if it says so again.
                     self.stand_back(format!("the gateway says {status}"), config, now, out);
@@ -265,7 +272,7 @@ impl AspLink {
                     }
                 }
             }
-            ApplicationStatus::Insufficient => self.is_overridden = false,
+            ApplicationStatus::Insufficient => self.overridden = None,
             ApplicationStatus::AlternateActive
             | ApplicationStatus::Active
             | ApplicationStatus::AspFailure
@@ -392,6 +399,7 @@ impl AspLink {
             .as_numbers()
             .take(AFFECTED_MAX)
             .map(AffectedPoints::of_number);
+        self.states_at = now;
         match message.kind {
             M3uaKind::SCON => {
                 let level = message.number(tag::CONGESTION).unwrap_or(CONGESTED);
@@ -410,7 +418,7 @@ impl AspLink {
             }
             kind => {
                 let is_available = kind != M3uaKind::DUNA;
-                affected.for_each(|affected| self.states.set_available(affected, is_available));
+                self.states.set_available(&affected.collect(), is_available);
             }
         }
         Some(LinkNews::Destinations)

@@ -46,15 +46,26 @@ impl Bench {
         let taken = self
             .reassemblies
             .take(key(reference), segmentation, &data, self.now);
-        let Reassemblies { begun, order, .. } = &self.reassemblies;
-        assert_eq!(begun.len(), order.len(), "both tables hold the same");
+        self.assert_tables();
         taken
+    }
+
+    fn assert_tables(&self) {
+        let Reassemblies {
+            begun,
+            order,
+            of_peers,
+            ..
+        } = &self.reassemblies;
+        assert_eq!(begun.len(), order.len(), "all tables hold the same");
+        let of_peers: usize = of_peers.values().map(BTreeSet::len).sum();
+        assert_eq!(begun.len(), of_peers, "all tables hold the same");
     }
 }
 
 #[test]
 fn segments_in_order_are_data() {
-    let mut bench = Bench::new(4);
+    let mut bench = Bench::new(64);
     assert_eq!(bench.take(1, true, 2, b"abc"), Ok(None));
     assert_eq!(bench.take(2, true, 1, b"AB"), Ok(None));
     assert_eq!(bench.take(1, false, 1, b"def"), Ok(None));
@@ -66,7 +77,7 @@ fn segments_in_order_are_data() {
 #[test]
 fn a_message_of_one_segment_is_there_at_once() {
     // Of LUDT on its way through a network of XUDT (Q.714 §4.1.1.2.2).
-    let mut bench = Bench::new(4);
+    let mut bench = Bench::new(64);
     assert_eq!(bench.take(1, true, 0, b"abc"), Ok(Some("abc".into())));
     assert_eq!(bench.reassemblies.len(), 0);
 }
@@ -74,7 +85,7 @@ fn a_message_of_one_segment_is_there_at_once() {
 #[test]
 fn lies_about_what_remains_end_the_message() {
     for remaining in [0, 2, 3, 15] {
-        let mut bench = Bench::new(4);
+        let mut bench = Bench::new(64);
         bench.take(1, true, 2, b"abc").unwrap();
         let next = bench.take(1, false, remaining, b"def");
         assert_eq!(next, Err(ReassemblyFault::OutOfOrder), "{remaining}");
@@ -87,7 +98,7 @@ fn lies_about_what_remains_end_the_message() {
 
 #[test]
 fn a_second_first_segment_begins_anew() {
-    let mut bench = Bench::new(4);
+    let mut bench = Bench::new(64);
     bench.take(1, true, 2, b"abc").unwrap();
     bench.take(1, true, 1, b"ABC").unwrap();
     assert_eq!(bench.reassemblies.len(), 1);
@@ -96,7 +107,7 @@ fn a_second_first_segment_begins_anew() {
 
 #[test]
 fn a_duplicate_ends_the_message() {
-    let mut bench = Bench::new(4);
+    let mut bench = Bench::new(64);
     bench.take(1, true, 2, b"abc").unwrap();
     bench.take(1, false, 1, b"def").unwrap();
     assert_eq!(
@@ -111,7 +122,7 @@ fn a_duplicate_ends_the_message() {
 
 #[test]
 fn later_segments_are_not_larger_than_the_first_allows() {
-    let mut bench = Bench::new(4);
+    let mut bench = Bench::new(64);
     bench.take(1, true, 1, b"abc").unwrap();
     assert_eq!(
         bench.take(1, false, 0, b"defg"),
@@ -128,7 +139,7 @@ fn later_segments_are_not_larger_than_the_first_allows() {
 
 #[test]
 fn what_never_ends_is_given_up() {
-    let mut bench = Bench::new(4);
+    let mut bench = Bench::new(64);
     bench.take(1, true, 1, b"abc").unwrap();
     bench.now += TIMEOUT / 2;
     bench.take(2, true, 1, b"abc").unwrap();
@@ -169,7 +180,7 @@ fn a_hundred_thousand_beginnings_stay_within_the_bound_and_stop_nobody() {
 
 #[test]
 fn references_of_different_peers_are_different_messages() {
-    let mut bench = Bench::new(4);
+    let mut bench = Bench::new(64);
     bench.take(1, true, 1, b"abc").unwrap();
     let other = ReassemblyKey {
         calling: SccpAddress::of_point(PointCode(185), 6),
@@ -183,6 +194,42 @@ fn references_of_different_peers_are_different_messages() {
     assert_eq!(bench.take(1, false, 0, b"d"), Ok(Some("abcd".into())));
 }
 
+#[test]
+fn a_peer_that_never_ends_pushes_out_its_own_messages_only() {
+    use crate::GlobalTitle;
+    let of = |digits: &str, reference| ReassemblyKey {
+        originating: PointCode(185),
+        calling: SccpAddress::of_title(GlobalTitle::international(digits, 0), 8),
+        reference,
+    };
+    let mut bench = Bench::new(64);
+    let (now, data) = (bench.now, Bytes::from_static(b"abc"));
+    let honest = segment(true, 1);
+    let taken = bench.reassemblies.take(of("49170", 1), honest, &data, now);
+    assert_eq!(taken, Ok(None));
+    for reference in 0..1_000 {
+        let endless = of("44770", reference);
+        let taken = bench
+            .reassemblies
+            .take(endless, segment(true, 15), &data, now);
+        assert_eq!(taken, Ok(None));
+        bench.assert_tables();
+        assert!(bench.reassemblies.len() <= 1 + 4);
+    }
+    let last = segment(false, 0);
+    let taken = bench.reassemblies.take(of("49170", 1), last, &data, now);
+    assert_eq!(taken, Ok(Some("abcabc".into())));
+    // Of its own, the newest ones are there.
+    let newest = segment(false, 14);
+    let taken = bench
+        .reassemblies
+        .take(of("44770", 999), newest, &data, now);
+    assert_eq!(taken, Ok(None));
+    bench.reassemblies.expire(now + TIMEOUT);
+    bench.assert_tables();
+    assert!(bench.reassemblies.of_peers.is_empty());
+}
+
 proptest! {
     #[test]
     fn no_order_of_segments_breaks_the_tables(
@@ -192,7 +239,7 @@ proptest! {
         ),
     ) {
         static ZEROS: [u8; 300] = [0; 300];
-        let mut bench = Bench::new(3);
+        let mut bench = Bench::new(48);
         for (reference, is_first, remaining, octets, seconds) in steps {
             bench.now += Duration::from_secs(seconds);
             bench.reassemblies.expire(bench.now);

@@ -130,10 +130,11 @@ impl TcapDialogues {
         }
         let Route { called, calling } = route;
         let id = self.ids.next(|id| self.open.contains_key(&id));
+        let own = self.config.own.as_ref().unwrap_or(&called).clone();
         let mut dialogue = Dialogue::new(
             DialoguePhase::Received,
             context,
-            called.clone(),
+            own,
             calling.clone(),
             self.config.incoming_idle_timeout,
             now,

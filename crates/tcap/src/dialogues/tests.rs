@@ -40,6 +40,7 @@ fn hlr() -> SccpAddress {
 
 fn config() -> TcapConfig {
     TcapConfig {
+        own: None,
         max_dialogues: 10,
         max_incoming: 6,
         max_incoming_of_peer: 3,
@@ -576,4 +577,32 @@ fn ours_are_bounded() {
     assert_eq!(refused, Err(TooManyDialogues));
     network.smsc.abandon(first);
     assert!(network.smsc.begin(None, hlr, smsc, Vec::new(), now).is_ok());
+}
+
+#[test]
+fn in_dialogues_of_peers_we_write_from_our_own_address() {
+    let begin = TcapMessage::Begin {
+        origin: 7.into(),
+        dialogue: Some(DialoguePdu::request(GATEWAY.name())),
+        components: Vec::new(),
+    };
+    let begin = begin.encode();
+    // What they wrote to is shared with other nodes.
+    let shared = at("4917111", 8);
+    let now = Instant::now();
+    for (own, calling) in [(Some(smsc()), smsc()), (None, shared.clone())] {
+        let mut table = TcapDialogues::new(TcapConfig { own, ..config() });
+        table.received(shared.clone(), hlr(), &begin, now);
+        let events = events(&mut table);
+        let [TcapEvent::Begun { id, called, .. }] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!(*called, shared);
+        table.proceed(*id, Vec::new(), now).unwrap();
+        table.end(*id, Vec::new());
+        let sent = sent(&mut table);
+        assert_eq!(sent.len(), 2);
+        assert!(sent.iter().all(|unit| unit.calling == calling), "{sent:?}");
+        assert!(sent.iter().all(|unit| unit.called == hlr()), "{sent:?}");
+    }
 }

@@ -94,6 +94,8 @@ impl MapNodes {
         let asp = options.stp.as_ref().zip(options.smsc_point_code);
         let asp = asp.map(|(_, smsc)| MapAsp::new(&options, smsc, now));
         let config = TcapConfig {
+            // One table plays several nodes.
+            own: None,
             max_dialogues: DIALOGUES,
             max_incoming: DIALOGUES,
             // There may be one SMSC.

@@ -282,3 +282,14 @@ fn a_flood_of_dialogues_is_bounded_and_does_not_stop_messages_to_handsets() {
     country.answer(Ok(None));
     assert_eq!(country.network.answers.len(), before + 1);
 }
+
+#[test]
+fn one_peer_gets_a_quarter_of_the_dialogues() {
+    for (max_incoming, most) in [(8, 2), (2, 1)] {
+        let mut country = Country::with(|config| config.max_incoming = max_incoming);
+        for _ in 0..8 {
+            country.begins(context_of(21, 3), MSC, vec![mo(MapVersion::V3)]);
+        }
+        assert_eq!(country.session.tcap.incoming(), most);
+    }
+}

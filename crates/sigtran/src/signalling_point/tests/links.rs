@@ -149,6 +149,37 @@ fn a_gateway_that_takes_only_a_point_code_as_a_key_gets_one() {
 }
 
 #[test]
+fn a_registration_that_the_gateway_kept_is_used_again() {
+    let mut scene = Scene::new(|config| config.register = true);
+    scene.come_up(0);
+    scene.hear(0, registration(0, 42));
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    scene.complain(0, M3uaErrorCode::UNEXPECTED_MESSAGE);
+    scene.seconds(2);
+    scene.kinds(0);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPUP_ACK));
+    assert_eq!(scene.kinds(0), [M3uaKind::REG_REQ]);
+    // "Already registered" names no context.
+    scene.hear(0, registration(12, 0));
+    let said = scene.messages(0);
+    assert_eq!(said[0].kind, M3uaKind::ASPAC);
+    assert_eq!(said[0].number(tag::ROUTING_CONTEXT), Some(42));
+}
+
+#[test]
+fn a_registration_of_which_nobody_knows_the_context_needs_a_new_connection() {
+    let mut scene = Scene::new(|config| config.register = true);
+    scene.come_up(0);
+    scene.hear(0, registration(12, 0));
+    let events = scene.events();
+    assert!(
+        matches!(events[..], [SignallingEvent::LinkToClose { link: 0, .. }]),
+        "{events:?}"
+    );
+    assert_eq!(scene.states(), [LinkState::Closed]);
+}
+
+#[test]
 fn a_refused_registration_is_tried_again_after_pauses_that_grow() {
     let mut scene = Scene::new(|config| {
         config.register = true;
@@ -602,4 +633,90 @@ fn a_beat_of_before_is_not_waited_for_after_a_new_aspup() {
     assert!(scene.point.is_active());
     scene.seconds(1);
     assert_eq!(scene.kinds(0), [M3uaKind::BEAT]);
+}
+
+#[test]
+fn a_standby_that_did_not_reach_our_destination_is_tried_again() {
+    let mut scene = Scene::active(2, TrafficMode::Override);
+    scene.hear(0, affecting(M3uaKind::DUNA, STP));
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPIA_ACK));
+    scene.hear(1, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    // Nobody says to a link that stands by that the destination is back.
+    scene.seconds(20);
+    scene.hear(1, affecting(M3uaKind::DUNA, STP));
+    scene.kinds(0);
+    scene.seconds(5);
+    assert_eq!(scene.kinds(0), []);
+    scene.seconds(6);
+    assert!(scene.kinds(0).contains(&M3uaKind::ASPAC));
+    assert!(scene.kinds(1).contains(&M3uaKind::ASPIA));
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    assert!(scene.send(0).is_ok());
+}
+
+#[test]
+fn an_override_at_one_gateway_does_not_stop_the_others() {
+    let mut scene = Scene::new(|config| {
+        config.links = 2;
+        config.beat_every = Duration::ZERO;
+    });
+    scene.come_up(0);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    scene.come_up(1);
+    scene.notify(0, ApplicationStatus::AlternateActive);
+    scene.said.clear();
+    scene.seconds(29);
+    assert_eq!(scene.kinds(1), []);
+    scene.seconds(1);
+    assert_eq!(scene.kinds(1), [M3uaKind::ASPAC]);
+    scene.hear(1, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    assert_eq!(scene.states(), [LinkState::Inactive, LinkState::Active]);
+    // It is one that stands by again.
+    scene.seconds(40);
+    assert_eq!(scene.kinds(0), []);
+}
+
+#[test]
+fn who_is_overridden_asks_again_after_a_time_that_grows() {
+    for mode in [TrafficMode::Override, TrafficMode::Loadshare] {
+        let mut scene = Scene::new(|config| {
+            config.mode = mode;
+            config.beat_every = Duration::ZERO;
+        });
+        scene.come_up(0);
+        scene.kinds(0);
+        for wait in [60, 120, 240, 480, 480] {
+            scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+            assert_eq!(scene.states(), [LinkState::Active]);
+            scene.notify(0, ApplicationStatus::AlternateActive);
+            scene.seconds(wait - 1);
+            assert_eq!(scene.kinds(0), [], "{mode:?}, {wait}");
+            scene.seconds(1);
+            assert_eq!(scene.kinds(0), [M3uaKind::ASPAC], "{mode:?}, {wait}");
+        }
+    }
+}
+
+#[test]
+fn with_loadshare_who_is_overridden_waits_while_others_carry_the_traffic() {
+    let mut scene = Scene::active(2, TrafficMode::Loadshare);
+    scene.notify(0, ApplicationStatus::AlternateActive);
+    let beat = |scene: &mut Scene| {
+        for link in [0, 1] {
+            for mut message in scene.messages(link) {
+                assert_eq!(message.kind, M3uaKind::BEAT, "{link}");
+                message.kind = M3uaKind::BEAT_ACK;
+                scene.hear(link, message);
+            }
+        }
+    };
+    scene.said.clear();
+    for _ in 0..20 {
+        scene.seconds(5);
+        beat(&mut scene);
+    }
+    assert_eq!(scene.states(), [LinkState::Inactive, LinkState::Active]);
+    scene.close(1);
+    scene.seconds(1);
+    assert!(scene.kinds(0).contains(&M3uaKind::ASPAC));
 }
