@@ -128,8 +128,6 @@ fn the_other_node_is_tried_when_the_first_one_does_not_reach_the_handset() {
         NodeReply::Fails(MapUserError::Other(5)),
         NodeReply::Fails(MapUserError::Other(27)),
         NodeReply::Fails(MapUserError::Other(21)),
-        NodeReply::Aborts,
-        NodeReply::EndsWithout,
     ] {
         let mut country = Country::new();
         country.network.at_both();
@@ -309,6 +307,28 @@ fn what_a_silent_node_was_sent_may_have_arrived() {
     country.wait(Duration::from_secs(1));
     let expected = failed(map::MAP_NO_ANSWER, FailedPart::Forward, true);
     assert_eq!(country.outcomes(), [(1, expected)]);
+}
+
+/// It would be there twice.
+#[test]
+fn what_may_have_arrived_goes_to_no_other_node() {
+    for (reply, status) in [
+        (NodeReply::Nothing, map::MAP_NO_ANSWER),
+        (NodeReply::Aborts, map::MAP_USER_ABORT),
+        (NodeReply::EndsWithout, map::MAP_ENDED_WITHOUT_ANSWER),
+    ] {
+        let mut country = Country::with(|config| config.route_cache = Duration::from_secs(3600));
+        country.network.at_both();
+        country.network.replies(MSC, [reply.clone()]);
+        country.send(message(PHONE, false), 1);
+        country.wait(Duration::from_secs(60));
+        let expected = failed(status, FailedPart::Forward, true);
+        assert_eq!(country.outcomes(), [(1, expected)], "{reply:?}");
+        assert_eq!(country.network.forwarded.len(), 1, "{reply:?}");
+        // Where the subscriber is, is asked again.
+        assert_eq!(country.outcome_of(PHONE), delivered());
+        assert_eq!(country.network.asked.len(), 2, "{reply:?}");
+    }
 }
 
 /// Q.713 §3.12.
