@@ -368,9 +368,9 @@ impl<T> MapSession<T> {
         self.tcap.counts()
     }
 
-    /// The tokens of all messages that wait, when the links are gone for good. All dialogues are forgotten; nothing is
-    /// said to their other ends.
-    pub fn take_lost(&mut self) -> Vec<T> {
+    /// The tokens of all messages that wait, when the links are gone for good, each with whether its message was sent, so
+    /// that it may have arrived. All dialogues are forgotten; nothing is said to their other ends.
+    pub fn take_lost(&mut self) -> Vec<(T, bool)> {
         self.is_ready = false;
         for (id, _) in self.owners.drain() {
             self.tcap.abandon(id);
@@ -380,7 +380,7 @@ impl<T> MapSession<T> {
         }
         self.reports = 0;
         let runs = self.runs.drain();
-        runs.filter_map(|(_, run)| run.into_token()).collect()
+        runs.filter_map(|(_, run)| run.into_lost()).collect()
     }
 
     /// Handles what the dialogues bring.

@@ -283,19 +283,23 @@ impl GsmInterface {
         self.offered = 0;
     }
 
-    /// What is under way, in order; the connection is over.
-    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+    /// What is under way, in order, and whether it was sent; the connection is over.
+    pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
         let mut lost = self.core.take_lost();
-        lost.retain(|sending| !sending.work.is_answer());
-        lost.sort_by_key(|sending| sending.work.context.id);
+        lost.retain(|(sending, _)| !sending.work.is_answer());
+        lost.sort_by_key(|(sending, _)| sending.work.context.id);
         lost
     }
 
-    pub(super) fn give_back_lost(&mut self, lost: &[Sending]) {
+    pub(super) fn give_back_lost(&mut self, lost: &[(Sending, bool)]) {
         if let Some(serving) = &mut self.serving {
-            for Sending { work, .. } in lost {
+            for (Sending { work, .. }, was_sent) in lost {
                 self.partly.keep(work.context.id, work.arrived);
-                serving.lost(&work.context);
+                if *was_sent {
+                    serving.lost(&work.context);
+                } else {
+                    serving.give_back(work.context.id, work.context.attempt);
+                }
             }
         }
     }

@@ -188,9 +188,10 @@ impl SignallingCore {
         self.events.clear();
     }
 
-    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+    pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
         let lost = self.session.take_lost().into_iter();
-        lost.map(|sending| *sending).collect()
+        lost.map(|(sending, was_sent)| (*sending, was_sent))
+            .collect()
     }
 
     /// The gateways, as people see them.
@@ -490,7 +491,6 @@ impl GsmInterface {
     fn withdraw(&mut self, why: &str) {
         tracing::warn!(gsm = %self.snapshot.name, why, "the network is away");
         self.node.metrics.binds_lost.inc();
-        self.cut_off();
         self.let_go_of_messages();
         self.naming.left();
         self.snapshot.last_error = why.to_owned();

@@ -381,6 +381,26 @@ fn an_empty_begin_that_nobody_accepts_is_given_up() {
 }
 
 #[test]
+fn what_is_lost_says_whether_it_was_sent() {
+    let long = MtForward {
+        tpdu: vec![4; 175].into(),
+        ..message(PHONE, false)
+    };
+    for (forward, hlr_is_silent, was_sent) in [
+        (message(PHONE, false), true, false),
+        (message(PHONE, false), false, true),
+        // Its empty begin is under way.
+        (long, false, false),
+    ] {
+        let mut country = Country::new();
+        country.network.hlr_is_silent = hlr_is_silent;
+        country.network.lost.push(MSC.to_owned());
+        country.send(forward, 1);
+        assert_eq!(country.session.take_lost(), [(1, was_sent)]);
+    }
+}
+
+#[test]
 fn routes_are_asked_once_in_a_while() {
     let mut country = Country::with(|config| config.route_cache = Duration::from_secs(10));
     for _ in 0..2 {
@@ -423,7 +443,7 @@ fn what_is_not_sent_comes_back() {
     country.session.set_ready(false);
     let sent = country.session.send(message(OTHER, false), 6, now);
     assert_eq!(sent, Err(MapNotSent::NotReady(6)));
-    assert_eq!(country.session.take_lost(), [1]);
+    assert_eq!(country.session.take_lost(), [(1, false)]);
     assert_eq!(country.session.held(), 0);
     assert!(country.session.owners.is_empty() && country.session.runs.is_empty());
 }

@@ -614,6 +614,30 @@ async fn everything_goes_back_in_order_when_no_gateway_is_left() {
 }
 
 #[actix::test]
+async fn an_outage_of_the_gateways_makes_no_message_suspect() {
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |_| {}).await;
+    let ids = fixture.accept_to(&[NUMBER_A, NUMBER_B]).await;
+    stp.delivery().await;
+    stp.delivery().await;
+    drop(stp);
+    until("no session of the queue", || {
+        fixture.queue.snapshot.get().sessions == 0
+    })
+    .await;
+    let mut next = Stp::next(STP_A);
+    // Both at once.
+    let again = [next.delivery().await, next.delivery().await];
+    let mut came: Vec<u64> = again.iter().map(Asked::id).collect();
+    came.sort_unstable();
+    assert_eq!(came, ids);
+    for asked in &again {
+        next.take(asked).await;
+    }
+    fixture.empty().await;
+}
+
+#[actix::test]
 async fn what_cannot_reach_its_destination_is_no_network_that_is_there() {
     let mut stp = Stp::next(STP_A);
     let fixture = over(&[STP_A], |_| {}).await;
