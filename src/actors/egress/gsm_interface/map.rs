@@ -42,11 +42,15 @@ use crate::map::session::{
 use crate::pb::{BindState, GatewaySnapshot, GatewayState};
 use crate::sigtran::{
     LinkState, PointCode, SignallingEvent, SignallingPoint, SignallingUnavailable, TrafficMode,
+    UnitdataRequest,
 };
 
 /// How long the network may be away before the queue gets everything back: what T(r) of RFC 4666 §4.3.2 lets a gateway wait
 /// for another way to us, and a moment for a new connection.
 const GRACE: Duration = Duration::from_secs(5);
+/// Most unitdata that wait until the network is there again, and how long: when the queue gets everything back, they go.
+const KEPT_MAX: usize = 4096;
+const KEPT_FOR: Duration = Duration::from_secs(GRACE.as_secs() + 1);
 /// Return causes of SCCP for what has not left this node (ITU-T Q.713 §3.12).
 const MTP_FAILURE: u8 = 5;
 const ERROR_IN_LOCAL_PROCESSING: u8 = 9;
@@ -70,6 +74,8 @@ pub(super) struct SignallingCore {
     is_override: bool,
     /// Why no messages go now, and since when.
     away: Option<(String, Instant)>,
+    /// What could not be sent while the network is away, and since when it waits.
+    kept: VecDeque<(UnitdataRequest, Instant)>,
     events: VecDeque<CoreEvent>,
 }
 
@@ -104,6 +110,7 @@ impl SignallingCore {
             is_cut_off: false,
             is_override,
             away: Some(("no signalling gateway is connected".to_owned(), now)),
+            kept: VecDeque::new(),
             events: VecDeque::new(),
         }
     }
@@ -171,6 +178,7 @@ impl SignallingCore {
     pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {
         self.point.on_tick(now.into_std());
         self.session.on_tick(now.into_std());
+        self.give_up_kept(now);
         self.pass_on(now);
         CoreTick {
             expired: Vec::new(),
@@ -189,6 +197,7 @@ impl SignallingCore {
     }
 
     pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
+        self.kept.clear();
         let lost = self.session.take_lost().into_iter();
         lost.map(|(sending, was_sent)| (*sending, was_sent))
             .collect()
@@ -268,6 +277,7 @@ impl SignallingCore {
 
     /// Passes everything on that one part has for another, until there is no more.
     fn pass_on(&mut self, now: Instant) {
+        let mut tries_kept = true;
         loop {
             while let Some(event) = self.point.next_event() {
                 self.on_signalling(event, now);
@@ -276,24 +286,63 @@ impl SignallingCore {
                 let event = self.translated(event);
                 self.events.push_back(event);
             }
-            let Some(unitdata) = self.session.next_unitdata() else {
+            let kept = if tries_kept && self.is_open() {
+                self.kept.pop_front()
+            } else {
+                None
+            };
+            let was_kept = kept.is_some();
+            let next = kept.or_else(|| Some((self.session.next_unitdata()?, now)));
+            let Some((unitdata, since)) = next else {
                 break;
             };
-            let data = unitdata.data.clone();
-            if let Err(unavailable) = self.point.send(unitdata, now.into_std()) {
-                // As the network would return it.
-                let cause = match unavailable {
-                    SignallingUnavailable::Inactive | SignallingUnavailable::Destination(_) => {
-                        MTP_FAILURE
-                    }
-                    _ => ERROR_IN_LOCAL_PROCESSING,
-                };
-                self.session.returned(cause, &data, now.into_std());
+            let Err(unavailable) = self.point.send(unitdata.clone(), now.into_std()) else {
+                continue;
+            };
+            let is_away = match unavailable {
+                SignallingUnavailable::Inactive => true,
+                SignallingUnavailable::Destination(point) => point == self.destination,
+                _ => false,
+            };
+            if is_away && was_kept {
+                tries_kept = false;
+                self.kept.push_front((unitdata, since));
+                continue;
             }
+            if is_away && self.kept.len() < KEPT_MAX {
+                tries_kept = false;
+                self.kept.push_back((unitdata, since));
+                continue;
+            }
+            // As the network would return it.
+            let cause = match unavailable {
+                SignallingUnavailable::Inactive | SignallingUnavailable::Destination(_) => {
+                    MTP_FAILURE
+                }
+                _ => ERROR_IN_LOCAL_PROCESSING,
+            };
+            let now = now.into_std();
+            self.session.returned(cause, &unitdata.data, now);
         }
         self.write();
         self.show_links();
         self.look_around(now);
+    }
+
+    /// Gives up what has waited for the network for too long, as the network would return it.
+    fn give_up_kept(&mut self, now: Instant) {
+        let is_old = |since: Instant| now.saturating_duration_since(since) >= KEPT_FOR;
+        while self.kept.front().is_some_and(|(_, since)| is_old(*since)) {
+            if let Some((unitdata, _)) = self.kept.pop_front() {
+                let now = now.into_std();
+                self.session.returned(MTP_FAILURE, &unitdata.data, now);
+            }
+        }
+    }
+
+    /// Whether messages may go, as far as the gateways say.
+    fn is_open(&self) -> bool {
+        self.point.is_active() && !self.is_cut_off
     }
 
     fn on_signalling(&mut self, event: SignallingEvent, now: Instant) {
@@ -405,7 +454,7 @@ impl SignallingCore {
 
     /// Whether messages may go now, and what follows from that.
     fn look_around(&mut self, now: Instant) {
-        let is_open = self.point.is_active() && !self.is_cut_off;
+        let is_open = self.is_open();
         if is_open && self.away.take().is_some() {
             self.session.set_ready(true);
             self.events.push_back(CoreEvent::Ready);

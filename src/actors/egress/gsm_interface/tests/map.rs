@@ -252,6 +252,13 @@ impl Stp {
         }
     }
 
+    /// The gateway says whether what is behind it can be reached.
+    async fn says_of_network(&mut self, kind: M3uaKind) {
+        let affected = u32::to_be_bytes(NETWORK.0).to_vec();
+        let affected = crate::sigtran::M3uaParameter::new(tag::AFFECTED_POINT_CODE, affected);
+        self.write(M3uaMessage::new(kind).with(affected)).await;
+    }
+
     async fn expect_nothing(&mut self) {
         let more = tokio::time::timeout(MOMENT, self.question()).await;
         assert!(more.is_err(), "{more:?}");
@@ -643,10 +650,7 @@ async fn what_cannot_reach_its_destination_is_no_network_that_is_there() {
     let fixture = over(&[STP_A], |_| {}).await;
     stp.expect_nothing().await;
     fixture.stands(BindState::Bound).await;
-    let affected = u32::to_be_bytes(NETWORK.0).to_vec();
-    let affected = crate::sigtran::M3uaParameter::new(tag::AFFECTED_POINT_CODE, affected);
-    stp.write(M3uaMessage::new(M3uaKind::DUNA).with(affected.clone()))
-        .await;
+    stp.says_of_network(M3uaKind::DUNA).await;
     stp.expect_nothing().await;
     for _ in 0..6 {
         stp.expect_nothing().await;
@@ -654,10 +658,26 @@ async fn what_cannot_reach_its_destination_is_no_network_that_is_there() {
     let shown = fixture.interface();
     assert_eq!(shown.state(), BindState::Binding);
     assert!(shown.last_error.contains("1.2.1"), "{}", shown.last_error);
-    stp.write(M3uaMessage::new(M3uaKind::DAVA).with(affected))
-        .await;
+    stp.says_of_network(M3uaKind::DAVA).await;
     stp.expect_nothing().await;
     fixture.stands(BindState::Bound).await;
+}
+
+#[actix::test]
+async fn what_cannot_be_sent_for_a_moment_is_sent_afterwards() {
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |_| {}).await;
+    let ids = fixture.accept_to(&[NUMBER_A]).await;
+    let asked = stp.question().await;
+    stp.says_of_network(M3uaKind::DUNA).await;
+    stp.found(&asked, NUMBER_A).await;
+    stp.expect_nothing().await;
+    assert_eq!(fixture.interface().state(), BindState::Bound);
+    stp.says_of_network(M3uaKind::DAVA).await;
+    let asked = stp.delivery().await;
+    assert_eq!((asked.id(), stp.asked), (ids[0], 1));
+    stp.take(&asked).await;
+    fixture.empty().await;
 }
 
 #[actix::test]
