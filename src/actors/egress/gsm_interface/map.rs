@@ -30,6 +30,7 @@ use super::core::{
     NetworkCore, SubmissionRequest,
 };
 use super::{GsmInterface, Sending};
+use crate::actors::cluster::CUT_OFF;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::runtime::supervise::Health;
@@ -48,6 +49,8 @@ use crate::sigtran::{
 /// How long the network may be away before the queue gets everything back: what T(r) of RFC 4666 §4.3.2 lets a gateway wait
 /// for another way to us, and a moment for a new connection.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long it may be away before another node of those that share its point code is to try.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Most unitdata that wait until the network is there again, and how long: when the queue gets everything back, they go.
 const KEPT_MAX: usize = 4096;
 const KEPT_FOR: Duration = Duration::from_secs(GRACE.as_secs() + 1);
@@ -121,8 +124,15 @@ impl SignallingCore {
 
     /// Why the network is away, if it is for so long that it is not waited for.
     pub(super) fn lost(&self, now: Instant) -> Option<&str> {
-        let (why, since) = self.away.as_ref()?;
-        (now.saturating_duration_since(*since) >= GRACE).then_some(why)
+        let (why, _) = self.away.as_ref()?;
+        (self.away_for(now) >= GRACE).then_some(why)
+    }
+
+    fn away_for(&self, now: Instant) -> Duration {
+        let away = self.away.as_ref();
+        away.map_or(Duration::ZERO, |(_, since)| {
+            now.saturating_duration_since(*since)
+        })
     }
 
     /// Whether anything shall be read.
@@ -559,6 +569,8 @@ impl GsmInterface {
             return self.publish();
         }
         let state = map.state();
+        // Those that are connected may not take us, or reach nobody.
+        let is_in_vain = map.away_for(Instant::now()) >= PATIENCE;
         let all = || self.snapshot.gateways.iter();
         // Another node is to try when none of them can be reached from here.
         let attempts = all().map(|gateway| gateway.attempts).min();
@@ -572,7 +584,12 @@ impl GsmInterface {
         if let Some(error) = error.cloned() {
             self.snapshot.last_error = error;
         }
-        self.snapshot.reconnect_attempts = attempts.unwrap_or_default();
+        let attempts = attempts.unwrap_or_default();
+        self.snapshot.reconnect_attempts = if is_in_vain {
+            attempts.max(CUT_OFF)
+        } else {
+            attempts
+        };
         self.snapshot.next_reconnect_at = next.unwrap_or_default();
         self.state(state);
     }

@@ -664,6 +664,24 @@ async fn what_cannot_reach_its_destination_is_no_network_that_is_there() {
 }
 
 #[actix::test]
+async fn gateways_that_are_connected_in_vain_are_left_to_another_node() {
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |_| {}).await;
+    stp.expect_nothing().await;
+    fixture.stands(BindState::Bound).await;
+    stp.says_of_network(M3uaKind::DUNA).await;
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(fixture.interface().reconnect_attempts, 0);
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    let shown = fixture.interface();
+    assert_eq!(shown.gateways[0].state(), GatewayState::Active);
+    assert!(shown.reconnect_attempts >= crate::actors::cluster::CUT_OFF);
+    stp.says_of_network(M3uaKind::DAVA).await;
+    fixture.stands(BindState::Bound).await;
+    assert_eq!(fixture.interface().reconnect_attempts, 0);
+}
+
+#[actix::test]
 async fn what_cannot_be_sent_for_a_moment_is_sent_afterwards() {
     let mut stp = Stp::next(STP_A);
     let fixture = over(&[STP_A], |_| {}).await;
