@@ -135,6 +135,8 @@ pub struct GsmInterface {
     /// Since when requests under way are waited for, so that the connection can end.
     leaving_since: Option<Instant>,
     retired: bool,
+    /// It has left its queue in this tick: what that has granted meanwhile would be taken twice if it joined again at once.
+    has_withdrawn: bool,
     /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
     starts: u64,
     /// Of the tasks of signalling gateways, by address.
@@ -261,6 +263,7 @@ impl GsmInterface {
             standing_by_since: None,
             leaving_since: None,
             retired: false,
+            has_withdrawn: false,
             starts: 0,
             gateways: HashMap::new(),
         }

@@ -58,7 +58,10 @@ impl GsmInterface {
 
     /// Begins to serve the queue, when the name is ours.
     pub(super) fn serve(&mut self, ctx: &mut Context<Self>) {
-        let may = self.is_ready() && !self.retired && self.naming.is_ours(Instant::now());
+        let may = self.is_ready()
+            && !self.retired
+            && !self.has_withdrawn
+            && self.naming.is_ours(Instant::now());
         if !may || self.serving.is_some() {
             return;
         }
@@ -104,6 +107,7 @@ impl GsmInterface {
     }
 
     pub(super) fn tick(&mut self, ctx: &mut Context<Self>) {
+        self.has_withdrawn = false;
         if !self.node.local_lease.is_valid() {
             // Another node may take what this one has: not even the answers are ours to wait for.
             return self.come_back("this node's lease is over", ctx);

@@ -551,6 +551,7 @@ impl GsmInterface {
         tracing::warn!(gsm = %self.snapshot.name, why, "the network is away");
         self.node.metrics.binds_lost.inc();
         self.let_go_of_messages();
+        self.has_withdrawn = true;
         self.naming.left();
         self.snapshot.last_error = why.to_owned();
     }

@@ -682,6 +682,25 @@ async fn gateways_that_are_connected_in_vain_are_left_to_another_node() {
 }
 
 #[actix::test]
+async fn who_has_left_its_queue_does_not_join_at_once() {
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |_| {}).await;
+    stp.expect_nothing().await;
+    fixture.stands(BindState::Bound).await;
+    stp.says_of_network(M3uaKind::DUNA).await;
+    // The clock goes no further than to the tick in which it leaves.
+    while fixture.interface().state() == BindState::Bound {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    stp.says_of_network(M3uaKind::DAVA).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+        assert_ne!(fixture.interface().state(), BindState::Bound);
+    }
+    fixture.stands(BindState::Bound).await;
+}
+
+#[actix::test]
 async fn what_cannot_be_sent_for_a_moment_is_sent_afterwards() {
     let mut stp = Stp::next(STP_A);
     let fixture = over(&[STP_A], |_| {}).await;
