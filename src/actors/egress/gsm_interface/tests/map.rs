@@ -789,6 +789,26 @@ async fn a_network_that_is_suspended_takes_leave_of_its_gateways() {
 }
 
 #[actix::test]
+async fn leave_is_taken_of_a_gateway_that_is_sending() {
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |_| {}).await;
+    stp.expect_nothing().await;
+    fixture.stands(BindState::Bound).await;
+    let port = fixture.node.context.binds.all().remove(0);
+    port.suspended.store(true, Ordering::Relaxed);
+    // It is read before the interface hears the command, and told afterwards.
+    stp.write(M3uaMessage::new(M3uaKind::BEAT)).await;
+    port.command(BindCommand {
+        verb: Verb::Suspend.into(),
+    });
+    let mut heard = Vec::new();
+    while heard.last() != Some(&M3uaKind::ASPDN) {
+        heard.push(stp.message().await.kind);
+    }
+    fixture.stands(BindState::Paused).await;
+}
+
+#[actix::test]
 async fn a_message_that_is_refused_for_now_holds_up_no_other_of_its_run() {
     const EQUIPMENT_PROTOCOL_ERROR: u8 = 1;
     let mut stp = Stp::next(STP_A);
