@@ -46,6 +46,8 @@ use crate::routing::{ServingAddress, ServingNode};
 /// Most subscribers that are remembered for having been alerted, and for how long.
 const ALERTED_MAX: usize = 16_384;
 const ALERTED_FOR: Duration = Duration::from_secs(600);
+/// An alert that follows another one of its subscriber so soon is no news: anybody who can reach us can forge them.
+const ALERT_AGAIN: Duration = Duration::from_secs(10);
 
 /// A message to a handset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -233,7 +235,7 @@ pub struct MapSession<T> {
     reports: usize,
     routes: KnownRoutes,
     versions: PeerVersions,
-    /// Subscribers that were there again a moment ago.
+    /// Subscribers that were there again a moment ago, and until when that is remembered.
     alerted: AHashMap<String, Instant>,
     events: VecDeque<MapEvent<T>>,
 }
@@ -505,10 +507,17 @@ impl<T> MapSession<T> {
         }
     }
 
-    fn note_alert(&mut self, msisdn: &str, now: Instant) {
+    /// A subscriber is there again; whether that is news.
+    fn note_alert(&mut self, msisdn: &str, now: Instant) -> bool {
+        let soon = now + ALERTED_FOR.saturating_sub(ALERT_AGAIN);
+        let until = self.alerted.get(msisdn);
+        if until.is_some_and(|until| *until > soon) {
+            return false;
+        }
         if self.alerted.len() < ALERTED_MAX || self.alerted.contains_key(msisdn) {
             self.alerted.insert(msisdn.to_owned(), now + ALERTED_FOR);
         }
+        true
     }
 }
 
