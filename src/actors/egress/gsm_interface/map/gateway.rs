@@ -201,7 +201,7 @@ impl GatewayTask {
         let within = self.plan().connect_timeout;
         let smpp = node.config().smpp.clone();
         tokio::select! {
-            dialled = timeout(within, dial(&gateway, &smpp)) => {
+            dialled = timeout(within, dial(&gateway, within, &smpp)) => {
                 Ok(dialled.unwrap_or_else(|_| Err("connect: no connection in time".to_owned())))
             }
             not_wanted = let_go(&mut self.orders, &self.waiting) => Err(not_wanted),
