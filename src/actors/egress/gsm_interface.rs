@@ -45,6 +45,7 @@ use self::absent::Absent;
 use self::core::{HandsetSubmission, NetworkCore};
 use self::culprits::Culprits;
 use self::faults::Faults;
+use self::incoming::MalformedLog;
 use self::lines::Lines;
 use self::naming::Naming;
 use self::partly::Partly;
@@ -137,6 +138,7 @@ pub struct GsmInterface {
     retired: bool,
     /// It has left its queue in this tick: what that has granted meanwhile would be taken twice if it joined again at once.
     has_withdrawn: bool,
+    malformed: MalformedLog,
     /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
     starts: u64,
     /// Of the tasks of signalling gateways, by address.
@@ -264,6 +266,7 @@ impl GsmInterface {
             leaving_since: None,
             retired: false,
             has_withdrawn: false,
+            malformed: MalformedLog::default(),
             starts: 0,
             gateways: HashMap::new(),
         }
