@@ -2,7 +2,9 @@
 //! them an HLR, an MSC and an SGSN in one.
 
 use super::*;
-use crate::config::{GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapTrafficMode};
+use crate::config::{
+    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapTrafficMode, OutcomePolicy,
+};
 use crate::map::context::{SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
 use crate::map::user_error::MapUserError;
 use crate::map::{
@@ -388,6 +390,15 @@ impl Asked {
 
 /// A node with the network `home` behind these gateways.
 async fn over(gateways: &[&str], adapt: impl FnOnce(&mut MapConfig)) -> Fixture {
+    over_and(gateways, adapt, |_| {}).await
+}
+
+/// The same, with other settings of the network.
+async fn over_and(
+    gateways: &[&str],
+    adapt: impl FnOnce(&mut MapConfig),
+    adapt_home: impl FnOnce(&mut Gsm),
+) -> Fixture {
     let gateways = gateways.iter().map(|address| MapGateway {
         address: (*address).to_owned(),
         transport: GatewayTransport::Tcp,
@@ -407,6 +418,7 @@ async fn over(gateways: &[&str], adapt: impl FnOnce(&mut MapConfig)) -> Fixture 
         home.window = 10;
         home.reconnect = vec![MOMENT];
         home.map = Some(map);
+        adapt_home(home);
     })
     .await
 }
@@ -641,6 +653,27 @@ async fn an_outage_of_the_gateways_makes_no_message_suspect() {
     for asked in &again {
         next.take(asked).await;
     }
+    fixture.empty().await;
+}
+
+#[actix::test]
+async fn what_was_not_sent_before_an_outage_has_no_unknown_outcome() {
+    let mut stp = Stp::next(STP_A);
+    let fails = |home: &mut Gsm| home.outcome_unknown = OutcomePolicy::Fail;
+    let fixture = over_and(&[STP_A], |_| {}, fails).await;
+    let ids = fixture.accept_to(&[NUMBER_A]).await;
+    let asked = stp.question().await;
+    assert_eq!(asked.question, Question::Where(NUMBER_A.to_owned()));
+    drop(stp);
+    until("no session of the queue", || {
+        fixture.queue.snapshot.get().sessions == 0
+    })
+    .await;
+    let mut next = Stp::next(STP_A);
+    let again = tokio::time::timeout(MOMENT * 60, next.delivery()).await;
+    let again = again.expect("it is sent");
+    assert_eq!(again.id(), ids[0]);
+    next.take(&again).await;
     fixture.empty().await;
 }
 
