@@ -54,7 +54,7 @@
 //! ```text
 //! Supervisor                       starts queues and binds, follows the plan
 //!  ├─ EsmeSession                  one per inbound bind        SubmitBatch ─→ Ingest
-//!  ├─ Connection                   one per program on the same machine;  SubmitBatch ─→ Ingest
+//!  ├─ Connection                   one per program on the same machine;  SubmitBatch ─→ Ingest, frames ⇄ OperatorSession
 //!  ├─ OperatorSession              one per outbound bind slot  SentBatch, ReceiptBatch ─→ Correlation
 //!  ├─ GsmInterface                 one per GSM network on each node; serves its queue like a session
 //!  ├─ CallbackSession              one per account with callbacks; serves its queue like a session

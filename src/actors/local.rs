@@ -5,7 +5,7 @@
 //! - [`client`]: what a connection may ask for once it speaks for an account: submit, cancel, list, get;
 //! - [`draft`]: the messages that it submits;
 //! - [`handler_side`]: the role of a program that does a part of the work: it answers look-ups, or is the peer of a session;
-//! - [`peer`], [`network`]: an SMSC and an HLR to such a session; [`ends`]: how they ask the program;
+//! - [`network`]: an HLR to the interface of a GSM network, for whose subscribers a program delivers;
 //! - [`user`]: who a program runs as; [`parting`]: why a connection ends.
 //!
 //! In: frames of `proto/smsc/local/v1`. Out: answers, and requests to [`AccountApi`](super::ingress::account_api), which
@@ -15,12 +15,10 @@
 mod client;
 mod connection;
 mod draft;
-mod ends;
 mod handler_side;
 mod listener;
 mod network;
 mod parting;
-mod peer;
 mod user;
 
 use std::sync::{Arc, Mutex};

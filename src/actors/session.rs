@@ -2,9 +2,9 @@
 //!
 //! - [`core`]: what both hold: protocol, outbox, deliveries under way, what waits for a commit;
 //! - [`bound`]: what a session needs of the protocol of its peer;
-//! - [`spoken_protocol`]: either of both that there are: SMPP, or a protocol of carriers;
+//! - [`spoken_protocol`]: SMPP, or another one in its place;
 //! - [`outgoing`]: deliveries of a queue, sent within the window and settled in batches;
-//! - [`server_end`]: what is made of messages for peers that do not speak SMPP;
+//! - [`smpp_terms`]: messages of peers that do not speak SMPP, in its terms;
 //! - [`data_sm`]: the operation that carries a message without the fields of submit_sm;
 //! - [`bind_permits`]: the binds that an account may have.
 //!
@@ -17,5 +17,5 @@ pub mod bound;
 pub mod core;
 pub mod data_sm;
 pub mod outgoing;
-pub mod server_end;
+pub mod smpp_terms;
 pub mod spoken_protocol;

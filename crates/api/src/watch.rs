@@ -1,6 +1,7 @@
 //! What people watch for a while, as JSON: the events of `POST /v1/traces`, and of the PDUs of a bind.
 
 mod carriers;
+mod programs;
 
 use serde::{Deserialize, Serialize};
 
@@ -120,13 +121,16 @@ impl Step {
     }
 
     fn explain(&mut self, pdu: &pb::WatchedPdu, with_text: bool) {
-        if let Some(read) = carriers::read(pdu.dialect(), &pdu.octets) {
-            let length = pdu.octets.first_chunk();
+        let read = match pdu.dialect() {
+            pb::PduDialect::Local => programs::read(pdu),
+            dialect => carriers::read(dialect, &pdu.octets),
+        };
+        if let Some(read) = read {
             self.pdu = Some(Pdu {
                 out: pdu.out,
                 command: read.command,
                 sequence: read.sequence,
-                length: length.map_or(0, |octets| u32::from_be_bytes(*octets)),
+                length: read.length,
                 message_id: read.message_id,
                 text: (read.content).and_then(|content| text_of(content, with_text)),
                 octets: with_text.then(|| text::hex(&pdu.octets)),
@@ -311,5 +315,55 @@ mod tests {
         }));
         assert_eq!(step.status, "ESME_RTHROTTLED");
         assert_eq!(step.pdu.unwrap().message_id, "77");
+    }
+
+    #[test]
+    fn a_frame_of_a_local_program_is_explained_in_the_same_words() {
+        use smsc_proto::local::{
+            Delivered, FromSmsc, Short, ToPeer, ToSmsc, from_smsc, put_frame, to_smsc,
+        };
+
+        let seen = |out: bool, octets: BytesMut| {
+            let step = pb::WatchedStep {
+                pdu: Some(pb::WatchedPdu {
+                    out,
+                    octets: octets.freeze(),
+                    dialect: pb::PduDialect::Local.into(),
+                }),
+                ..pb::WatchedStep::default()
+            };
+            Steps::new(vec![step], 0, true).steps.remove(0)
+        };
+        let short = Short {
+            from: "12345".to_owned(),
+            to: "447700900123".to_owned(),
+            octets: Bytes::from(vec![b'x'; 300]),
+            ..Short::default()
+        };
+        let to_peer = from_smsc::What::ToPeer(ToPeer {
+            message: Some(short),
+            receipt: true,
+        });
+        let mut whole = BytesMut::new();
+        put_frame(&FromSmsc::new(200, to_peer), &mut whole);
+        let length = whole.len() as u32;
+        let cut = BytesMut::from(&whole[..16]);
+        for (octets, to, text) in [(whole, "447700900123", Some(300)), (cut, "", None)] {
+            let step = seen(true, octets);
+            let pdu = step.pdu.unwrap();
+            assert_eq!((&*pdu.command, pdu.sequence), ("ToPeer", 200));
+            assert_eq!((pdu.length, &*step.to), (length, to));
+            assert_eq!(pdu.text.map(|text| text.len()), text);
+        }
+        let delivered = to_smsc::What::Delivered(Delivered {
+            id: "fax-1".to_owned(),
+            later: true,
+        });
+        let mut octets = BytesMut::new();
+        put_frame(&ToSmsc::new(200, delivered), &mut octets);
+        let step = seen(false, octets);
+        let pdu = step.pdu.unwrap();
+        assert_eq!((&*pdu.command, &*pdu.message_id), ("Delivered", "fax-1"));
+        assert_eq!(step.status, "ESME_ROK");
     }
 }

@@ -13,6 +13,9 @@ include!(concat!(env!("OUT_DIR"), "/smsc.local.v1.rs"));
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
 
+/// The detail of a failure whose cause is not known.
+pub const UNANSWERED: &str = "no answer in time; whether it was carried out is not known";
+
 /// Octets of the longest length: those of a 32-bit number in base 128.
 const LENGTH: usize = 5;
 
@@ -67,6 +70,19 @@ impl FromSmsc {
         Self {
             request,
             what: Some(what),
+        }
+    }
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// Why a request was not carried out, without a code.
+    pub fn new(reason: Reason, detail: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            detail: detail.into(),
+            code: 0,
         }
     }
 }

@@ -267,11 +267,7 @@ impl<T: Clone> Session<T> {
 
     /// The connection is gone: everything unanswered, oldest first. Outcome unknown.
     pub fn take_lost(&mut self) -> Vec<T> {
-        self.window
-            .drain()
-            .into_iter()
-            .map(|(_, context)| context)
-            .collect()
+        self.window.take_all()
     }
 
     /// Requests that may be sent now; 0 unless bound for sending.
@@ -284,13 +280,8 @@ impl<T: Clone> Session<T> {
     }
 
     /// Requests of ours that wait for an answer.
-    pub fn in_flight(&self) -> usize {
-        self.window.len()
-    }
-
-    /// Contexts of the requests that wait for an answer, in no order.
-    pub fn held(&self) -> impl Iterator<Item = &T> {
-        self.window.iter().map(|(_, entry)| &entry.item)
+    pub fn window(&self) -> &LateWindow<T> {
+        &self.window
     }
 
     /// The state of the session.

@@ -70,6 +70,16 @@ impl<T> Window<T> {
         self.entries.is_empty()
     }
 
+    /// Most that may be outstanding.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// For how long each is waited for.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// How many more may be sent.
     pub fn room(&self) -> usize {
         self.limit - self.entries.len().min(self.limit)
@@ -235,6 +245,12 @@ impl<T: Clone> LateWindow<T> {
         self.late
             .remember(sequence, WindowEntry { deadline, ..entry });
         Some(item)
+    }
+
+    /// Removes everything that waits for its answer, oldest first.
+    pub fn take_all(&mut self) -> Vec<T> {
+        let all = self.window.drain().into_iter();
+        all.map(|(_, item)| item).collect()
     }
 
     /// Forgets those whose answer will not come any more.

@@ -1,21 +1,26 @@
 //! Programs on this machine that do a part of the work: which of them are there, and for which role.
 //!
 //! A connection of the local socket enters its program when that says that its service is up. The resolver asks
-//! through it, and sessions of operators and networks get their connection from it. Invariants: a program serves one
-//! session at a time; what is asked of one that goes away fails at once.
+//! through it, and sessions of operators and networks get a link with it. Invariants: a program serves one session at a time;
+//! what is asked of one that goes away fails at once; either end of a link sees that the other one is gone.
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use actix::Recipient;
-use tokio::sync::oneshot;
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::actors::context::addresses::post_to;
 use crate::actors::runtime::locks::lock;
+use crate::pb::local::ToSmsc;
 
 /// The role of who knows IMSIs.
 pub const IMSI: &str = "imsi";
+
+/// What may be on its way over a link: more than may be under way, so that there is always room.
+const LINK: usize = 1 << 17;
 
 /// The programs that are up.
 #[derive(Default)]
@@ -34,7 +39,7 @@ pub struct Handler {
     pub questions: Recipient<ImsiRequest>,
     pub links: Recipient<PeerLink>,
     /// Whether a session has it.
-    is_taken: AtomicBool,
+    pub is_taken: AtomicBool,
 }
 
 /// What is the IMSI of this number? Answered with an empty text if nobody has it.
@@ -46,35 +51,32 @@ pub struct ImsiRequest {
     pub answer: oneshot::Sender<Result<String, String>>,
 }
 
-/// The other end of the connection of a session, which speaks the protocol of its peer over it.
+/// The other end of the link of a session, for the connection of its program.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
-pub struct PeerLink(pub UnixStream);
+pub enum PeerLink {
+    /// A network speaks GSUP over it.
+    Gsup(UnixStream),
+    /// An operator's session speaks in frames, as the program does.
+    Frames(ProgramEnd),
+}
 
-// === impl Handler ===
+/// A session's end of a link in frames.
+pub struct SessionEnd {
+    /// What the program says.
+    pub said: mpsc::Receiver<ToSmsc>,
+    /// What it is told: frames of `FromSmsc`, in each piece whole ones.
+    pub told: mpsc::Sender<Bytes>,
+}
 
-impl Handler {
-    pub fn new(
-        session: u64,
-        role: String,
-        peer: String,
-        questions: Recipient<ImsiRequest>,
-        links: Recipient<PeerLink>,
-    ) -> Self {
-        Self {
-            session,
-            role,
-            peer,
-            questions,
-            links,
-            is_taken: AtomicBool::new(false),
-        }
-    }
+/// The end of the program's connection: the other ends of both.
+pub type ProgramEnd = (mpsc::Sender<ToSmsc>, mpsc::Receiver<Bytes>);
 
-    /// Its session is over: it may have another one.
-    pub fn is_free_again(&self) {
-        self.is_taken.store(false, Ordering::Release);
-    }
+/// Both ends of a link in frames.
+pub fn ends() -> (SessionEnd, ProgramEnd) {
+    let (to_session, said) = mpsc::channel(LINK);
+    let (told, to_program) = mpsc::channel(LINK);
+    (SessionEnd { said, told }, (to_session, to_program))
 }
 
 // === impl Handlers ===
@@ -90,7 +92,17 @@ impl Handlers {
         lock(&self.up).retain(|handler| handler.session != session);
     }
 
-    /// Connects a session to a program of its role that has none; with who that is.
+    /// Gives a session a link with a program of its role that has none; with who that is.
+    ///
+    /// # Errors
+    /// None is up.
+    pub fn link(&self, role: &str) -> Result<(SessionEnd, String), String> {
+        let (ours, theirs) = ends();
+        let peer = self.take(role, PeerLink::Frames(theirs))?;
+        Ok((ours, peer))
+    }
+
+    /// Connects a network to a program of its role that has none; with who that is.
     ///
     /// # Errors
     /// None is up, or the system gives no sockets.
@@ -100,19 +112,19 @@ impl Handlers {
         for end in [&ours, &theirs] {
             end.set_nonblocking(true).map_err(why)?;
         }
-        let Some(handler) = self.take(role) else {
-            return Err(format!("local: no program with the role {role} is up"));
-        };
-        post_to(&handler.links, PeerLink(theirs));
-        Ok((ours, handler.peer.clone()))
+        let peer = self.take(role, PeerLink::Gsup(theirs))?;
+        Ok((ours, peer))
     }
 
-    fn take(&self, role: &str) -> Option<Arc<Handler>> {
+    fn take(&self, role: &str, link: PeerLink) -> Result<String, String> {
         let up = lock(&self.up);
-        up.iter()
+        let handler = up
+            .iter()
             .filter(|handler| handler.role == role)
             .find(|handler| !handler.is_taken.swap(true, Ordering::AcqRel))
-            .cloned()
+            .ok_or_else(|| format!("local: no program with the role {role} is up"))?;
+        post_to(&handler.links, link);
+        Ok(handler.peer.clone())
     }
 
     /// Asks for the IMSI of a number.

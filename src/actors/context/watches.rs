@@ -196,11 +196,8 @@ impl Watches {
         if watches().next().is_none() {
             return;
         }
-        let header = header_len(dialect);
-        while octets.len() >= header
-            && let Some((length, command)) = length_and_command(octets)
-        {
-            let length = (length as usize).clamp(header, octets.len());
+        while let Some((length, command)) = length_and_command(dialect, octets) {
+            let length = length.clamp(1, octets.len());
             let (pdu, rest) = octets.split_at(length);
             octets = rest;
             for watch in watches() {
@@ -264,20 +261,25 @@ impl MessageWatch {
     }
 }
 
-/// Octets of the header of every PDU.
+/// Octets of the header of every PDU; of a local program's frame those that say what it is.
 fn header_len(dialect: PduDialect) -> usize {
     match dialect {
-        PduDialect::Smpp => HEADER_LEN,
+        PduDialect::Smpp | PduDialect::Local => HEADER_LEN,
         PduDialect::Cmpp20 | PduDialect::Cmpp30 | PduDialect::Smgp => 12,
         PduDialect::Sgip => 20,
     }
 }
 
-/// What each of these protocols begins its PDUs with.
-fn length_and_command(octets: &[u8]) -> Option<(u32, u32)> {
+/// What each of these protocols begins its PDUs with; frames of local programs have no command.
+fn length_and_command(dialect: PduDialect, octets: &[u8]) -> Option<(usize, u32)> {
+    if dialect == PduDialect::Local {
+        let length = prost::decode_length_delimiter(octets).ok()?;
+        return Some((length + prost::length_delimiter_len(length), 0));
+    }
     let (length, rest) = octets.split_first_chunk()?;
     let command = rest.first_chunk()?;
-    Some((u32::from_be_bytes(*length), u32::from_be_bytes(*command)))
+    let length = u32::from_be_bytes(*length) as usize;
+    Some((length, u32::from_be_bytes(*command)))
 }
 
 /// What of a PDU may be shown: never a password nor what is computed of one, and nothing very long.
@@ -291,6 +293,7 @@ fn shown(dialect: PduDialect, command: u32, pdu: &[u8]) -> Bytes {
         ]
         .contains(&CommandId(command)),
         PduDialect::Sgip if command == CHECK_USER => true,
+        PduDialect::Local => false,
         _ => LOGINS_OF_CARRIERS.contains(&command),
     };
     let most = if has_password || pdu.len() > LONGEST_PDU {
@@ -428,6 +431,36 @@ mod tests {
         );
         assert_eq!(seen(steps.try_recv().unwrap()).len(), HEADER_LEN);
     }
+
+    #[test]
+    fn frames_of_programs_are_divided_and_long_ones_are_cut() {
+        use crate::pb::local::{Done, FromSmsc, Short, ToPeer, from_smsc, put_frame};
+
+        let watches = Watches::default();
+        let order = order(1, Whom::Session(5));
+        let mut steps = watches.begin(&order, "", false).unwrap();
+        let long = Short {
+            octets: vec![7; LONGEST_PDU].into(),
+            ..Short::default()
+        };
+        let mut octets = BytesMut::new();
+        for what in [
+            from_smsc::What::Done(Done {}),
+            from_smsc::What::ToPeer(ToPeer {
+                message: Some(long),
+                receipt: false,
+            }),
+            from_smsc::What::Done(Done {}),
+        ] {
+            put_frame(&FromSmsc::new(1, what), &mut octets);
+        }
+        watches.see_pdus(5, 0, PduDialect::Local, true, &octets);
+        let mut seen = || steps.try_recv().unwrap().pdu.unwrap().octets.len();
+        let short = seen();
+        assert_eq!((seen(), seen()), (HEADER_LEN, short));
+        assert!(short < HEADER_LEN && steps.try_recv().is_err());
+    }
+
     #[test]
     fn pdus_of_carriers_are_divided_and_their_logins_are_not_shown() {
         for (dialect, header) in [

@@ -28,12 +28,12 @@ mod translate;
 use std::sync::Arc;
 
 use self::bind::CarrierBind;
-pub(super) use self::bind::CarrierPeer;
 pub(super) use self::inbound::{admit, expects, turn_away};
 pub(in crate::actors) use self::sgip::sequence_in;
 pub(super) use self::translate::validity;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
+use crate::actors::egress::upstream_protocol::UpstreamPeer;
 use crate::cmpp::Cmpp;
 use crate::config::{CmppVersion, OperatorConfig, OperatorProtocol};
 use crate::sgip::{Sgip, Version};
@@ -43,7 +43,7 @@ use crate::smgp::Smgp;
 pub(super) fn peer_of(
     node: &Arc<NodeContext>,
     plan: &Arc<OperatorPlan>,
-) -> Option<Box<dyn CarrierPeer + Send>> {
+) -> Option<Box<dyn UpstreamPeer + Send>> {
     let (node, config) = (Arc::clone(node), &plan.config);
     let plan = Arc::clone(plan);
     Some(match (config.protocol, config.carrier().version) {

@@ -121,7 +121,7 @@ impl GatewayListener {
                 let given = Given {
                     wire,
                     peer: peer.to_string(),
-                    protocol: UpstreamProtocol::Carrier(bind),
+                    protocol: UpstreamProtocol::Other(bind),
                     counted,
                 };
                 SlotOptions {

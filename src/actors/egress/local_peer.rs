@@ -1,12 +1,12 @@
-//! The connection to a peer that is a program at the local socket: a pair of sockets. A program that comes wakes the
-//! sessions of its role, which wait for their next attempt as with any peer.
+//! The connection to a network that is a program at the local socket: a pair of sockets. A program that comes wakes the
+//! interface of its role, which waits for its next attempt as with any peer.
 
 use tokio::net::UnixStream;
 
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::link::Wire;
 
-/// Connects to the program that has this role (`operator:ID`, `gsm:NAME`); with who it is.
+/// Connects to the program that has this role (`gsm:NAME`); with who it is.
 ///
 /// # Errors
 /// Why not, for people.

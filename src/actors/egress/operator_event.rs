@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use crate::actors::session::bound::InFlight;
 use crate::smpp::session::{CloseReason, Event};
+use crate::smpp::window::LateWindow;
 use crate::smpp::{Body, CommandStatus, Pdu, SubmitSm};
 
 /// An event.
@@ -50,6 +51,27 @@ pub(super) struct OperatorAnswer {
     pub late: bool,
     /// It was refused on this side, and never sent.
     pub unsent: bool,
+}
+
+impl OperatorEvent {
+    /// A message with this number is settled; `None` if nobody waits for it.
+    pub(super) fn settled(
+        messages: &mut LateWindow<InFlight>,
+        number: u32,
+        status: CommandStatus,
+        message_id: Bytes,
+        unsent: bool,
+    ) -> Option<Self> {
+        let (entry, late) = messages.answered(number)?;
+        Some(Self::Answered(OperatorAnswer {
+            context: entry.item,
+            status,
+            message_id,
+            sent_at: entry.sent_at,
+            late,
+            unsent,
+        }))
+    }
 }
 
 impl From<Event<InFlight>> for OperatorEvent {

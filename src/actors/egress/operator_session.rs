@@ -17,8 +17,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, Supervised};
+use actix::{
+    Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, StreamHandler,
+    Supervised,
+};
 use bytes::BytesMut;
+use prost::Message as _;
 use tokio::time::Instant;
 
 use crate::actors::context::NodeContext;
@@ -43,6 +47,7 @@ use crate::config::{OperatorProtocol, OutcomePolicy, SendAs};
 use crate::content::pdu;
 use crate::content::peer::shape::{self, LongForm};
 use crate::pb::bind_command::Verb;
+use crate::pb::local::ToSmsc;
 use crate::pb::{
     BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, OperatorReceipt,
     ReceiptReply, ReportHeld, Sent,
@@ -371,7 +376,7 @@ impl Linked for OperatorSession {
     }
 
     fn on_finished(&mut self, ctx: &mut Context<Self>) {
-        if self.core.protocol.sleep() {
+        if self.sleeps() {
             return self.go_to_rest(ctx);
         }
         self.core.protocol.finish();
@@ -382,7 +387,7 @@ impl Linked for OperatorSession {
         if self.core.outbox.is_none() {
             return;
         }
-        if self.farewell.is_none() && self.core.protocol.sleep() {
+        if self.farewell.is_none() && self.sleeps() {
             return self.lie_down(ctx);
         }
         let why = match (self.farewell.take(), error) {
@@ -395,6 +400,23 @@ impl Linked for OperatorSession {
 
     fn is_busy(&self) -> bool {
         self.core.has_enough(INTAKE) || self.core.outbox.as_ref().is_some_and(Outbox::is_filling)
+    }
+}
+
+/// What a program says that has this operator as its role.
+impl StreamHandler<Vec<ToSmsc>> for OperatorSession {
+    fn handle(&mut self, frames: Vec<ToSmsc>, ctx: &mut Self::Context) {
+        let read: usize = frames.iter().map(ToSmsc::encoded_len).sum();
+        self.meter.octets_received.inc_by(read as u64);
+        if let Some(program) = self.core.protocol.other() {
+            program.hear(frames);
+        }
+        self.take_news(ctx);
+    }
+
+    /// It is gone, or its service.
+    fn finished(&mut self, ctx: &mut Self::Context) {
+        self.on_finished(ctx);
     }
 }
 

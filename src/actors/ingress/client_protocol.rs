@@ -25,14 +25,14 @@ pub(super) type ClientProtocol = SpokenProtocol<CmppClient>;
 impl ClientProtocol {
     /// Whether it is CMPP: then ids, texts and receipts are as that has them, whatever the account says of SMPP.
     pub(super) fn is_cmpp(&self) -> bool {
-        matches!(self, Self::Carrier(_))
+        matches!(self, Self::Other(_))
     }
 
     /// Whether the login has proven a secret of this account; `None` where it has a password.
     pub(super) fn proves(&self, account: &Account) -> Option<bool> {
         match self {
             Self::Smpp(_) => None,
-            Self::Carrier(cmpp) => Some(cmpp.proven(account).is_some()),
+            Self::Other(cmpp) => Some(cmpp.proven(account).is_some()),
         }
     }
 
@@ -46,7 +46,7 @@ impl ClientProtocol {
     ) {
         match self {
             Self::Smpp(smpp) => smpp.accept_bind(now, sequence, out),
-            Self::Carrier(cmpp) => cmpp.accept_login(now, account, out),
+            Self::Other(cmpp) => cmpp.accept_login(now, account, out),
         }
     }
 
@@ -54,7 +54,7 @@ impl ClientProtocol {
     pub(super) fn reject_bind(&mut self, sequence: u32, status: CommandStatus, out: &mut BytesMut) {
         match self {
             Self::Smpp(smpp) => smpp.reject_bind(sequence, status, out),
-            Self::Carrier(cmpp) => cmpp.reject_login(status, out),
+            Self::Other(cmpp) => cmpp.reject_login(status, out),
         }
     }
 
@@ -114,7 +114,7 @@ impl ClientProtocol {
             Self::Smpp(smpp) => {
                 smpp.on_bad_length(bad, out);
             }
-            Self::Carrier(cmpp) => cmpp.finish(),
+            Self::Other(cmpp) => cmpp.finish(),
         }
     }
 
@@ -125,10 +125,7 @@ impl ClientProtocol {
 
     /// Whether there are events that no octets bring.
     pub(super) fn has_news(&self) -> bool {
-        match self {
-            Self::Smpp(_) => false,
-            Self::Carrier(cmpp) => cmpp.has_news(),
-        }
+        matches!(self, Self::Other(cmpp) if cmpp.has_news())
     }
 
     /// Answers submissions; `congestion`: how busy we are, for a peer that can be told.
@@ -143,7 +140,7 @@ impl ClientProtocol {
         let mut digits = Digits::default();
         for result in results {
             let status = CommandStatus(result.status);
-            if let Self::Carrier(cmpp) = self {
+            if let Self::Other(cmpp) = self {
                 cmpp.submitted(result.sequence, status, result.id, &[], out);
                 continue;
             }
@@ -171,7 +168,7 @@ impl ClientProtocol {
     pub(super) fn answer(&mut self, answer: &Pdu, out: &mut BytesMut) {
         match self {
             Self::Smpp(_) => answer.encode(out),
-            Self::Carrier(cmpp) => cmpp.answer(answer, out),
+            Self::Other(cmpp) => cmpp.answer(answer, out),
         }
     }
 
@@ -185,13 +182,13 @@ impl ClientProtocol {
     ) {
         match self {
             Self::Smpp(_) => encode_error_resp(out, command_id, sequence, status),
-            Self::Carrier(cmpp) => cmpp.submitted(sequence, status, 0, &[], out),
+            Self::Other(cmpp) => cmpp.submitted(sequence, status, 0, &[], out),
         }
     }
 
     /// Answers a CMPP_QUERY.
     pub(super) fn answer_query(&mut self, sequence: u32, resp: QueryResp, out: &mut BytesMut) {
-        if let Self::Carrier(cmpp) = self {
+        if let Self::Other(cmpp) = self {
             cmpp.answer_query(sequence, resp, out);
         }
     }

@@ -155,7 +155,7 @@ impl EsmeSession {
     pub fn over_cmpp(mut self) -> Self {
         if let ClientProtocol::Smpp(smpp) = &self.core.protocol {
             let client = CmppClient::new(Arc::clone(&self.gate), self.peer, smpp.config());
-            self.core.protocol = ClientProtocol::Carrier(Box::new(client));
+            self.core.protocol = ClientProtocol::Other(Box::new(client));
         }
         self.alphabet = Some(Alphabet::Ascii);
         self

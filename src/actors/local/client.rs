@@ -106,16 +106,8 @@ impl LocalRequest {
     }
 }
 
-fn failure(reason: Reason, detail: impl Into<String>) -> Failure {
-    Failure {
-        reason: reason.into(),
-        detail: detail.into(),
-        ..Failure::default()
-    }
-}
-
 fn bad_value(detail: impl Into<String>) -> Failure {
-    failure(Reason::BadValue, detail)
+    Failure::new(Reason::BadValue, detail)
 }
 
 /// Submits the messages that can be made, in one batch.
@@ -126,7 +118,7 @@ async fn submit(
     trace_context: Vec<u8>,
 ) -> Result<What, Failure> {
     if api.is_draining() {
-        return Err(failure(Reason::Stopping, "this node is about to stop"));
+        return Err(Failure::new(Reason::Stopping, "this node is about to stop"));
     }
     let count = order.messages.len();
     if !(1..=MOST).contains(&count) {
@@ -201,20 +193,20 @@ fn not_submitted(why: NotSubmitted) -> Failure {
 /// Why a request with an idempotency_key was not carried out.
 fn not_once(why: NotOnce) -> Failure {
     match why {
-        NotOnce::OtherRequest => failure(
+        NotOnce::OtherRequest => Failure::new(
             Reason::KeyReused,
             "another request had this idempotency_key",
         ),
-        NotOnce::InProgress => failure(
+        NotOnce::InProgress => Failure::new(
             Reason::InProgress,
             "the request with this idempotency_key is being carried out; repeat it later",
         ),
-        NotOnce::Full => failure(
+        NotOnce::Full => Failure::new(
             Reason::Unavailable,
             "no more keys can be remembered (api.idempotency_keys); send it without one, or later",
         ),
-        NotOnce::Unavailable(error) => failure(Reason::Unavailable, error),
-        NotOnce::Broken => failure(
+        NotOnce::Unavailable(error) => Failure::new(Reason::Unavailable, error),
+        NotOnce::Broken => Failure::new(
             Reason::Unavailable,
             "it has failed by an error of the SMSC; repeat it",
         ),
@@ -304,7 +296,7 @@ fn not_done(refusal: pb::Refusal) -> Failure {
         refusal::Reason::Conflict => Reason::Conflict,
         refusal::Reason::Unavailable | refusal::Reason::Unspecified => Reason::Unavailable,
     };
-    failure(reason, refusal.detail)
+    Failure::new(reason, refusal.detail)
 }
 
 fn message_of(seen: SeenMessage) -> Message {

@@ -198,11 +198,7 @@ impl Connection {
     }
 
     pub(super) fn fail(&mut self, number: u64, reason: Reason, detail: impl Into<String>) {
-        let failure = Failure {
-            reason: reason.into(),
-            detail: detail.into(),
-            ..Failure::default()
-        };
+        let failure = Failure::new(reason, detail);
         self.say(number, from_smsc::What::Failure(failure));
     }
 

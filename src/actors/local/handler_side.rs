@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::ends::{Brought, Handled};
 use crate::actors::context::NodeContext;
 use crate::actors::context::handlers::{Handler, IMSI};
 use crate::config::ImsiSource;
 use crate::domain::queue_name::QueueName;
-use crate::pb::local::to_smsc;
+use crate::pb::local::{ToSmsc, to_smsc};
 
 /// The role of a program, and what it has under way.
+#[derive(Default)]
 pub(super) struct HandlerSide {
     /// The key of `local.roles`.
     key: String,
@@ -24,23 +24,24 @@ pub(super) struct HandlerSide {
     /// The number of our last request.
     pub(super) last: u64,
     pub(super) asked: HashMap<u64, Asked>,
-    /// The other end of a session.
-    pub(super) end: Option<SessionEnd>,
-    pub(super) ends: u64,
-    /// Requests of the program that the end carries out.
+    /// Of the session that has it, or of a network's connection.
+    pub(super) link: Option<HandlerLink>,
+    pub(super) links: u64,
+    /// Requests of the program that wait for an answer of the other end.
     pub(super) brought: HashSet<u64>,
 }
 
 /// Who waits for the answer of the program.
 pub(super) enum Asked {
     Question(oneshot::Sender<Result<String, String>>),
-    Delivery(oneshot::Sender<Handled>),
+    /// The session, which has this number for it.
+    OfSession(u64),
 }
 
-/// The way to the end of a session.
-pub(super) struct SessionEnd {
+/// The way to whoever has the program.
+pub(super) struct HandlerLink {
     pub(super) number: u64,
-    pub(super) brought: mpsc::Sender<Brought>,
+    pub(super) said: mpsc::Sender<ToSmsc>,
 }
 
 // === impl HandlerSide ===
@@ -50,17 +51,8 @@ impl HandlerSide {
         Self {
             key,
             role,
-            handler: None,
-            last: 0,
-            asked: HashMap::new(),
-            end: None,
-            ends: 0,
-            brought: HashSet::new(),
+            ..Self::default()
         }
-    }
-
-    pub(super) fn role(&self) -> &str {
-        &self.role
     }
 
     /// Why it may not have its role, as things are now; `None` if it may.
@@ -99,14 +91,25 @@ impl HandlerSide {
 
     /// Whether a session has it: on the way out, that is finished first.
     pub(super) fn has_session(&self) -> bool {
-        self.end.is_some()
+        self.link.is_some()
+    }
+
+    /// Whether this link is the one that it has.
+    pub(super) fn is_linked(&self, number: u64) -> bool {
+        self.link.as_ref().is_some_and(|link| link.number == number)
+    }
+
+    /// Tells whoever has it what the program says; false if nobody has.
+    pub(super) fn tell(&self, number: u64, what: to_smsc::What) -> bool {
+        let said = ToSmsc::new(number, what);
+        (self.link.as_ref()).is_some_and(|link| link.said.try_send(said).is_ok())
     }
 
     /// Forgets questions that nobody waits for any more.
     pub(super) fn look(&mut self) {
         self.asked.retain(|_, asked| match asked {
             Asked::Question(asker) => !asker.is_closed(),
-            Asked::Delivery(asker) => !asker.is_closed(),
+            Asked::OfSession(_) => true,
         });
     }
 
@@ -118,7 +121,7 @@ impl HandlerSide {
             tracing::info!(role = %self.role, peer = %handler.peer, "the service of a program is gone");
         }
         self.asked.clear();
-        self.end = None;
+        self.link = None;
         self.brought.drain().collect()
     }
 }

@@ -6,23 +6,25 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::time::interval;
 
-use super::ends::{Brought, Ends, Handled};
-use crate::actors::session::server_end::{READ, TICK};
+use crate::actors::context::handlers::SessionEnd;
 use crate::domain::gsm_result::RP_TEMPORARY_FAILURE;
 use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, GsupMessage, RP_CAUSE_MAX, SmRpAddress};
 use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{GsupEvent, GsupNotSent, GsupRole, GsupSession, GsupSessionConfig};
 use crate::pb::local::{
-    FromHandset, NotDelivered, Ready, Reason, ToHandset, from_smsc, not_delivered, to_smsc,
+    Done, Failure, FromHandset, FromSmsc, NotDelivered, Ready, Reason, ToHandset, ToSmsc,
+    UNANSWERED, from_smsc, not_delivered, put_frame, to_smsc,
 };
 use crate::sms::tpdu::TpduAddress;
 
+/// How often the clock is looked at.
+const TICK: Duration = Duration::from_millis(500);
+/// Octets that are read at once.
+const READ: usize = 64 * 1024;
 /// A silence on a pair of sockets means nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Our name to the interface.
@@ -31,20 +33,23 @@ const NAME: &[u8] = b"LOCAL";
 const MAX_TPDU: usize = 255;
 
 /// One connection.
-struct Network<'e> {
-    ends: &'e mut Ends,
+struct Network {
     /// Requests to the interface have the number of the program's.
     session: GsupSession<u64>,
     out: BytesMut,
-    /// What the program has, by subscriber.
-    under_way: HashMap<String, GsupMessage>,
+    /// Frames for the program.
+    told: BytesMut,
+    /// The number of the last question.
+    last: u64,
+    /// What the program has, by the numbers of the questions.
+    under_way: HashMap<u64, GsupMessage>,
 }
 
-/// The answer for a subscriber; nothing when the program is gone.
-type HandledFor = (String, Option<Handled>);
-
-/// Serves a connection until it is over.
-pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
+/// Serves a connection until it is over, or the program is gone.
+pub(super) async fn serve(stream: std::os::unix::net::UnixStream, mut link: SessionEnd) {
+    let Ok(mut stream) = UnixStream::from_std(stream) else {
+        return;
+    };
     let config = GsupSessionConfig {
         role: GsupRole::Server,
         name: Bytes::from_static(NAME),
@@ -57,36 +62,26 @@ pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
     let mut out = BytesMut::new();
     let session = GsupSession::new(config, Instant::now(), &mut out);
     let mut network = Network {
-        ends,
         session,
         out,
+        told: BytesMut::new(),
+        last: 0,
         under_way: HashMap::new(),
     };
     let mut read = BytesMut::new();
-    let mut answers = FuturesUnordered::new();
     let mut tick = interval(TICK);
     loop {
-        if stream.write_all_buf(&mut network.out).await.is_err() {
+        if !network.told.is_empty() && link.told.send(network.told.split().freeze()).await.is_err()
+            || stream.write_all_buf(&mut network.out).await.is_err()
+        {
             return;
         }
         read.reserve(READ);
         let goes_on = tokio::select! {
-            octets = stream.read_buf(&mut read) => match octets {
-                Ok(0) | Err(_) => false,
-                Ok(_) => {
-                    let (asked, goes_on) = network.on_octets(&read.split());
-                    for (imsi, what) in asked {
-                        let answer = network.ends.ask(what);
-                        answers.push(async move { (imsi, answer.await.ok()) });
-                    }
-                    goes_on
-                }
-            },
-            Some(handled) = answers.next(), if !answers.is_empty() => network.handled(handled),
-            brought = network.ends.brought.recv() => match brought {
-                Some(brought) => network.bring(brought),
-                None => false,
-            },
+            octets = stream.read_buf(&mut read) => {
+                octets.is_ok_and(|count| count > 0) && network.on_octets(&read.split())
+            }
+            said = link.said.recv() => said.map(|said| network.on_said(said)).is_some(),
             _ = tick.tick() => network.tick(),
         };
         if !goes_on {
@@ -97,67 +92,98 @@ pub(super) async fn serve(mut stream: UnixStream, ends: &mut Ends) {
 
 // === impl Network ===
 
-impl Network<'_> {
-    /// What the program is to deliver now, and whether the connection goes on.
-    fn on_octets(&mut self, octets: &[u8]) -> (Vec<(String, from_smsc::What)>, bool) {
-        let mut asked = Vec::new();
+impl Network {
+    /// Whether the connection goes on.
+    fn on_octets(&mut self, octets: &[u8]) -> bool {
         self.session.receive(octets, Instant::now());
         while let Some(event) = self.session.next_event(&mut self.out) {
             match event {
-                GsupEvent::Message(message) => asked.extend(self.on_message(*message)),
+                GsupEvent::Message(message) => self.on_message(*message),
                 GsupEvent::Answer(number, answer) => self.answered(number, &answer),
                 GsupEvent::Ready(_) | GsupEvent::Malformed(_) => {}
-                GsupEvent::Closed(_) => return (asked, false),
+                GsupEvent::Closed(_) => return false,
             }
         }
-        (asked, true)
+        true
     }
 
-    fn on_message(&mut self, request: GsupMessage) -> Option<(String, from_smsc::What)> {
+    /// Has the program deliver it.
+    fn on_message(&mut self, request: GsupMessage) {
         if request.message_type != MessageType::MT_FORWARD_SM_REQUEST {
-            return None;
+            return;
         }
-        let imsi = request.imsi.clone();
-        if self.under_way.contains_key(&imsi) {
+        if self.under_way.values().any(|one| one.imsi == request.imsi) {
             // The interface has given up the one before, and the program has not.
-            self.refuse(&request, Some(RP_TEMPORARY_FAILURE), None);
-            return None;
+            return self.refuse(&request, Some(RP_TEMPORARY_FAILURE), None);
         }
         let smsc = match &request.originator {
             Some(SmRpAddress::ServiceCentre(address)) => address.text.clone(),
             _ => String::new(),
         };
-        let what = from_smsc::What::ToHandset(ToHandset {
-            imsi: imsi.clone(),
+        let to_handset = from_smsc::What::ToHandset(ToHandset {
+            imsi: request.imsi.clone(),
             smsc,
             tpdu: request.user_information.clone().unwrap_or_default(),
             more: request.more_messages.unwrap_or_default(),
         });
-        self.under_way.insert(imsi.clone(), request);
-        Some((imsi, what))
+        self.last += 1;
+        self.under_way.insert(self.last, request);
+        self.tell(self.last, to_handset);
     }
 
-    fn handled(&mut self, (imsi, handled): HandledFor) -> bool {
-        let Some(request) = self.under_way.remove(&imsi) else {
-            return true;
+    fn tell(&mut self, number: u64, what: from_smsc::What) {
+        put_frame(&FromSmsc::new(number, what), &mut self.told);
+    }
+
+    fn fail(&mut self, number: u64, reason: Reason, code: u8, detail: impl Into<String>) {
+        let failure = from_smsc::What::Failure(Failure {
+            code: code.into(),
+            ..Failure::new(reason, detail)
+        });
+        self.tell(number, failure);
+    }
+
+    /// The program has answered, or brings something.
+    fn on_said(&mut self, ToSmsc { request, what }: ToSmsc) {
+        let brought = match what {
+            Some(to_smsc::What::FromHandset(brought)) => of_handset(brought),
+            Some(to_smsc::What::Ready(Ready { imsi, has_memory })) => Ok(GsupMessage {
+                alert_reason: Some(if has_memory {
+                    ALERT_MEMORY
+                } else {
+                    ALERT_PRESENT
+                }),
+                source_name: Some(Bytes::from_static(NAME)),
+                reference: Some(0),
+                ..GsupMessage::new(MessageType::READY_FOR_SM_REQUEST, imsi)
+            }),
+            answer => return self.handled(request, answer),
         };
-        match handled {
-            None => return false,
-            Some(Handled::Delivered(_)) => {
+        match brought {
+            Ok(brought) => self.bring(request, &brought),
+            Err(detail) => self.fail(request, Reason::BadValue, 0, detail),
+        }
+    }
+
+    fn handled(&mut self, number: u64, answer: Option<to_smsc::What>) {
+        let Some(request) = self.under_way.remove(&number) else {
+            return;
+        };
+        match answer {
+            Some(to_smsc::What::Delivered(_)) => {
                 let name = Bytes::from_static(NAME);
                 self.notify(&request.answer(MessageType::MT_FORWARD_SM_RESULT, &name));
             }
-            Some(Handled::NotDelivered(NotDelivered { cause })) => {
+            Some(to_smsc::What::NotDelivered(NotDelivered { cause })) => {
                 let (rp_cause, cause) = causes(cause);
                 self.refuse(&request, rp_cause, cause);
             }
-            Some(Handled::Failed) => {
+            _ => {
                 // What it says about that may repeat a number or a text.
                 tracing::debug!("a program has not delivered a message");
                 self.refuse(&request, Some(RP_TEMPORARY_FAILURE), None);
             }
         }
-        true
     }
 
     fn refuse(&mut self, request: &GsupMessage, rp_cause: Option<u8>, cause: Option<u8>) {
@@ -176,37 +202,10 @@ impl Network<'_> {
         }
     }
 
-    /// What the program has brought.
-    fn bring(&mut self, Brought { number, what }: Brought) -> bool {
-        let request = match what {
-            to_smsc::What::FromHandset(brought) => match of_handset(brought) {
-                Ok(request) => request,
-                Err(detail) => {
-                    self.ends.fail(number, Reason::BadValue, 0, detail);
-                    return true;
-                }
-            },
-            to_smsc::What::Ready(Ready { imsi, has_memory }) => GsupMessage {
-                alert_reason: Some(if has_memory {
-                    ALERT_MEMORY
-                } else {
-                    ALERT_PRESENT
-                }),
-                source_name: Some(Bytes::from_static(NAME)),
-                reference: Some(0),
-                ..GsupMessage::new(MessageType::READY_FOR_SM_REQUEST, imsi)
-            },
-            _ => {
-                let detail = "a handler of this role has no such request";
-                self.ends.fail(number, Reason::Unsupported, 0, detail);
-                return true;
-            }
-        };
-        let sent = self
-            .session
-            .send(&request, number, Instant::now(), &mut self.out);
+    fn bring(&mut self, number: u64, brought: &GsupMessage) {
+        let sent = (self.session).send(brought, number, Instant::now(), &mut self.out);
         let (reason, detail) = match sent {
-            Ok(()) => return true,
+            Ok(()) => return,
             Err(GsupNotSent::Busy(_)) => (
                 Reason::Conflict,
                 "a request for this subscriber is under way",
@@ -218,21 +217,18 @@ impl Network<'_> {
                 (Reason::Unavailable, "the interface is not up yet")
             }
         };
-        self.ends.fail(number, reason, 0, detail);
-        true
+        self.fail(number, reason, 0, detail);
     }
 
     /// The interface has answered what the program has brought.
     fn answered(&mut self, number: u64, answer: &GsupMessage) {
         match answer.rp_cause {
             None if answer.message_type != MessageType::MO_FORWARD_SM_ERROR => {
-                self.ends.done(number);
+                self.tell(number, from_smsc::What::Done(Done {}));
             }
             cause => {
                 let cause = cause.unwrap_or(RP_TEMPORARY_FAILURE);
-                let detail = format!("RP-cause {cause}");
-                self.ends
-                    .fail(number, Reason::Refused, cause.into(), &detail);
+                self.fail(number, Reason::Refused, cause, format!("RP-cause {cause}"));
             }
         }
     }
@@ -240,7 +236,7 @@ impl Network<'_> {
     fn tick(&mut self) -> bool {
         let tick = self.session.on_tick(Instant::now(), &mut self.out);
         for number in tick.expired {
-            self.ends.unanswered(number);
+            self.fail(number, Reason::Unavailable, 0, UNANSWERED);
         }
         tick.closed.is_none()
     }
@@ -288,7 +284,160 @@ fn of_handset(brought: FromHandset) -> Result<GsupMessage, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream as Socket;
+
+    use prost::Message as _;
+
     use super::*;
+    use crate::actors::context::handlers;
+    use crate::pb::local::{Delivered, take_frame};
+
+    const IMSI: &str = "001010000000001";
+    const OTHER: &str = "001010000000002";
+
+    /// Both others: the interface and the program.
+    struct Scene {
+        stream: UnixStream,
+        session: GsupSession<u32>,
+        out: BytesMut,
+        said: tokio::sync::mpsc::Sender<ToSmsc>,
+        told: tokio::sync::mpsc::Receiver<Bytes>,
+        frames: BytesMut,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let (near, far) = Socket::pair().unwrap();
+            near.set_nonblocking(true).unwrap();
+            far.set_nonblocking(true).unwrap();
+            let (end, (said, told)) = handlers::ends();
+            actix::spawn(serve(far, end));
+            let config = GsupSessionConfig {
+                role: GsupRole::Client,
+                name: Bytes::from_static(b"SMSC"),
+                ping_every: PATIENCE,
+                patience: PATIENCE,
+                request_timeout: PATIENCE,
+                late: Duration::ZERO,
+                window: 10,
+            };
+            let mut out = BytesMut::new();
+            Self {
+                stream: UnixStream::from_std(near).unwrap(),
+                session: GsupSession::new(config, Instant::now(), &mut out),
+                out,
+                said,
+                told,
+                frames: BytesMut::new(),
+            }
+        }
+
+        /// What the interface hears.
+        async fn event(&mut self) -> GsupEvent<u32> {
+            loop {
+                let event = self.session.next_event(&mut self.out);
+                self.stream.write_all_buf(&mut self.out).await.unwrap();
+                if let Some(event) = event {
+                    return event;
+                }
+                let mut octets = BytesMut::new();
+                assert!(self.stream.read_buf(&mut octets).await.unwrap() > 0);
+                self.session.receive(&octets, Instant::now());
+            }
+        }
+
+        async fn send(&mut self, imsi: &str, number: u32) {
+            let address = || TpduAddress::international("49160000");
+            let message = GsupMessage {
+                reference: Some(0xFF),
+                destination: Some(SmRpAddress::Imsi(imsi.to_owned())),
+                originator: Some(SmRpAddress::ServiceCentre(address())),
+                user_information: Some(Bytes::from_static(b"\x04")),
+                ..GsupMessage::new(MessageType::MT_FORWARD_SM_REQUEST, imsi)
+            };
+            let (now, out) = (Instant::now(), &mut self.out);
+            self.session.send(&message, number, now, out).unwrap();
+            self.stream.write_all_buf(&mut self.out).await.unwrap();
+        }
+
+        /// What the program hears.
+        async fn told(&mut self) -> (u64, from_smsc::What) {
+            loop {
+                if let Some(frame) = take_frame(&mut self.frames, usize::MAX).unwrap() {
+                    let frame = FromSmsc::decode(frame).unwrap();
+                    return (frame.request, frame.what.unwrap());
+                }
+                let frames = self.told.recv().await.expect("it is open");
+                self.frames.extend_from_slice(&frames);
+            }
+        }
+
+        async fn says(&self, number: u64, what: to_smsc::What) {
+            self.said.send(ToSmsc::new(number, what)).await.unwrap();
+        }
+
+        async fn answer(&mut self) -> (u32, Option<u8>) {
+            match self.event().await {
+                GsupEvent::Answer(number, answer) => (number, answer.rp_cause),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[actix::test]
+    async fn an_interface_and_a_program_hear_one_another() {
+        let mut scene = Scene::new();
+        assert!(matches!(scene.event().await, GsupEvent::Ready(None)));
+        // Several subscribers at a time.
+        for (imsi, number) in [(IMSI, 1), (OTHER, 2)] {
+            scene.send(imsi, number).await;
+            let (asked, what) = scene.told().await;
+            let from_smsc::What::ToHandset(to_handset) = what else {
+                panic!("{what:?}");
+            };
+            assert_eq!((asked, &*to_handset.imsi), (number.into(), imsi));
+            assert_eq!(to_handset.smsc, "49160000");
+        }
+        let delivered = to_smsc::What::Delivered(Delivered::default());
+        let refused = to_smsc::What::NotDelivered(NotDelivered {
+            cause: Some(not_delivered::Cause::RpCause(27)),
+        });
+        for (asked, said, rp_cause) in [(2, refused, Some(27)), (1, delivered, None)] {
+            scene.says(asked, said).await;
+            assert_eq!(scene.answer().await, (asked as u32, rp_cause));
+        }
+        // What it brings is answered.
+        let ready = |imsi: &str| {
+            to_smsc::What::Ready(Ready {
+                imsi: imsi.to_owned(),
+                has_memory: true,
+            })
+        };
+        scene.says(7, ready(IMSI)).await;
+        let GsupEvent::Message(request) = scene.event().await else {
+            panic!("nothing is brought");
+        };
+        assert_eq!(request.alert_reason, Some(ALERT_MEMORY));
+        let name = Bytes::from_static(b"SMSC");
+        let answer = request.answer(request.message_type.result(), &name);
+        scene.session.notify(&answer, &mut scene.out).unwrap();
+        scene.stream.write_all_buf(&mut scene.out).await.unwrap();
+        assert_eq!(scene.told().await, (7, from_smsc::What::Done(Done {})));
+        let wrong = to_smsc::What::FromHandset(FromHandset {
+            reference: 256,
+            ..FromHandset::default()
+        });
+        scene.says(8, wrong).await;
+        match scene.told().await {
+            (8, from_smsc::What::Failure(failure)) => {
+                assert_eq!(failure.reason(), Reason::BadValue);
+            }
+            other => panic!("{other:?}"),
+        }
+        // The interface goes away, and its end with it.
+        drop(scene.stream);
+        assert_eq!(scene.told.recv().await, None);
+    }
 
     #[test]
     fn a_cause_that_is_none_is_a_temporary_failure() {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::Actor as _;
+use actix::{Actor as _, Addr};
 use bytes::BytesMut;
 use prost::Message as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
@@ -12,6 +12,9 @@ use super::connection::Connection;
 use super::user::User;
 use super::*;
 use crate::actors::billing::balance::NodePurses;
+use crate::actors::context::binds::BindPort;
+use crate::actors::context::handlers::SessionEnd;
+use crate::actors::egress::operator_session::SlotOptions;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::ingress::ingest::{self, Ingest, Intake};
 use crate::actors::routing::policy::PolicyState;
@@ -19,13 +22,15 @@ use crate::actors::runtime::link::Wire;
 use crate::actors::runtime::supervise::{self, ActorSlot, Health};
 use crate::actors::test_support::{self, TestNode, give_way, until};
 use crate::config::Config;
-use crate::pb::BindDirection;
 use crate::pb::local::draft::Content;
 use crate::pb::local::from_smsc::What as Said;
 use crate::pb::local::to_smsc::What as Asked;
 use crate::pb::local::{
-    Draft, FromSmsc, Hello, List, Ping, Reason, Submit, ToSmsc, VERSION, put_frame, take_frame,
+    Delivered, Done, Draft, Found, FromPeer, FromSmsc, Hello, List, Ping, Reason, Report, Service,
+    Short, Submit, ToPeer, ToSmsc, VERSION, put_frame, take_frame,
 };
+use crate::pb::{BindDirection, BindState};
+use crate::smpp::session::BindType;
 
 const UID: u32 = 7;
 /// Longer than every time limit.
@@ -36,6 +41,7 @@ struct Scene {
     node: TestNode,
     door: Arc<LocalContext>,
     intake: Arc<Intake>,
+    ingest: Addr<Ingest>,
     /// The Ingest, until it is started.
     slot: Option<ActorSlot<Ingest>>,
 }
@@ -64,12 +70,17 @@ impl Scene {
             Arc::new(NodePurses::default()),
         ));
         let (ingest, slot) = supervise::slot(ingest::MAILBOX);
-        let api = AccountApi::new(Arc::clone(&intake), Arc::new(Gate::default()), [ingest]);
+        let api = AccountApi::new(
+            Arc::clone(&intake),
+            Arc::new(Gate::default()),
+            [ingest.clone()],
+        );
         let door = LocalContext::new(Arc::clone(&node.context), api);
         Self {
             node,
             door,
             intake,
+            ingest,
             slot: Some(slot),
         }
     }
@@ -390,4 +401,208 @@ async fn a_program_that_does_not_read_is_cut_off() {
     }
     scene.all_are_gone().await;
     assert_eq!(scene.node.context.metrics.slow_readers.get(), 1);
+}
+
+const ROLE: &str = "operator:up";
+
+impl Scene {
+    /// A program may be the operator.
+    async fn with_operator() -> Self {
+        let scene = Self::open(|config| {
+            config.local.socket = Some("smsc.sock".into());
+            config.local.roles = [(UID.to_string(), ROLE.to_owned())].into_iter().collect();
+            config.operator[0].address = "local".to_owned();
+        });
+        scene.await
+    }
+
+    /// A program whose service is up.
+    async fn operator(&self) -> Program {
+        let mut program = self.connect(UID);
+        let hello = Hello {
+            version: VERSION,
+            role: ROLE.to_owned(),
+            ..Hello::default()
+        };
+        program.ask(1, Asked::Hello(hello)).await;
+        assert!(matches!(program.said().await, Some((1, Said::Welcome(_)))));
+        program.ask(2, up(true)).await;
+        assert_eq!(program.said().await, Some((2, done())));
+        program
+    }
+
+    /// The end of a session that has the program.
+    fn link(&self) -> SessionEnd {
+        let linked = self.node.context.handlers.link(ROLE);
+        linked.expect("a program is up").0
+    }
+
+    /// Starts the session of the operator; its number.
+    fn bind(&self) -> u64 {
+        let slot = SlotOptions {
+            node: Arc::clone(&self.node.context),
+            ingest: self.ingest.clone(),
+            operator: self.node.operator,
+            slot: 0,
+            bind_type: BindType::Transceiver,
+            paired: false,
+            escalate: Arc::new(|name: &str| panic!("{name} escalated")),
+        };
+        slot.start(&actix::Arbiter::current())
+    }
+
+    /// Waits until the session is in this state.
+    async fn is_in(&self, session: u64, state: BindState) {
+        let binds = &self.node.context.binds;
+        let is_it =
+            |port: &Arc<BindPort>| port.session == session && port.snapshot.get().state() == state;
+        until("the session has its state", || {
+            binds.all().iter().any(is_it)
+        })
+        .await;
+    }
+
+    fn is_free(&self) -> bool {
+        self.node.context.handlers.link(ROLE).is_ok()
+    }
+}
+
+fn up(is_up: bool) -> Asked {
+    Asked::Service(Service { is_up })
+}
+
+fn done() -> Said {
+    Said::Done(Done {})
+}
+
+/// Whoever has the program says that.
+async fn tell(link: &SessionEnd, frames: &[(u64, Said)]) {
+    let mut octets = BytesMut::new();
+    for (number, what) in frames {
+        put_frame(&FromSmsc::new(*number, what.clone()), &mut octets);
+    }
+    link.told.send(octets.freeze()).await.expect("it is open");
+}
+
+#[actix::test]
+async fn a_session_and_its_program_hear_one_another() {
+    let scene = Scene::with_operator().await;
+    tokio::time::pause();
+    let mut program = scene.operator().await;
+    let mut link = scene.link();
+    assert!(!scene.is_free(), "it serves one session");
+    let to_peer = Said::ToPeer(ToPeer::default());
+    let delivered = || Asked::Delivered(Delivered::default());
+    // The session counts anew with each link; the numbers of the connection go on.
+    tell(&link, &[(7, to_peer.clone())]).await;
+    assert_eq!(program.said().await, Some((1, to_peer.clone())));
+    program.ask(1, delivered()).await;
+    assert_eq!(link.said.recv().await, Some(ToSmsc::new(7, delivered())));
+    // Answered twice, and what nobody has asked.
+    program.ask(1, delivered()).await;
+    program.ask(99, Asked::Found(Found::default())).await;
+    let report = || Asked::Report(Report::default());
+    program.ask(3, report()).await;
+    assert_eq!(link.said.recv().await, Some(ToSmsc::new(3, report())));
+    program.ask(3, report()).await;
+    match program.said().await {
+        Some((3, Said::Failure(failure))) => assert_eq!(failure.reason(), Reason::Conflict),
+        other => panic!("{other:?}"),
+    }
+    // What it has not brought is not answered.
+    tell(&link, &[(4, done()), (3, done()), (8, to_peer.clone())]).await;
+    assert_eq!(program.said().await, Some((3, done())));
+    assert_eq!(program.said().await, Some((2, to_peer.clone())));
+    // The session goes away, and the program may have another one.
+    program.ask(5, report()).await;
+    assert_eq!(link.said.recv().await, Some(ToSmsc::new(5, report())));
+    drop(link);
+    match program.said().await {
+        Some((5, Said::Failure(failure))) => assert_eq!(failure.reason(), Reason::Unavailable),
+        other => panic!("{other:?}"),
+    }
+    let mut link = scene.link();
+    program.ask(2, delivered()).await;
+    tell(&link, &[(7, to_peer.clone())]).await;
+    assert_eq!(program.said().await, Some((3, to_peer)));
+    // An answer of the wrong kind ends the connection, and so does a session's link.
+    program.ask(3, Asked::Found(Found::default())).await;
+    let (_, reason, detail) = program.is_parted().await;
+    assert_eq!(reason, Reason::Malformed, "{detail}");
+    assert_eq!(link.said.recv().await, None);
+    scene.all_are_gone().await;
+    assert!(!scene.is_free());
+}
+
+#[actix::test]
+async fn a_session_sees_that_the_service_of_its_program_is_gone() {
+    let scene = Scene::with_operator().await;
+    tokio::time::pause();
+    let mut program = scene.operator().await;
+    let mut link = scene.link();
+    tell(&link, &[(7, Said::ToPeer(ToPeer::default()))]).await;
+    assert!(matches!(program.said().await, Some((1, Said::ToPeer(_)))));
+    program.ask(3, Asked::Report(Report::default())).await;
+    program.ask(4, up(false)).await;
+    assert!(matches!(program.said().await, Some((3, Said::Failure(_)))));
+    assert_eq!(program.said().await, Some((4, done())));
+    // What was said before is heard.
+    assert!(link.said.recv().await.is_some());
+    assert_eq!(link.said.recv().await, None);
+    // It comes too late.
+    tell(&link, &[(3, done())]).await;
+    program.is_silent().await;
+    assert!(!scene.is_free());
+    program.ask(5, up(true)).await;
+    assert_eq!(program.said().await, Some((5, done())));
+    let mut second = scene.link();
+    drop(link);
+    tell(&second, &[(7, Said::ToPeer(ToPeer::default()))]).await;
+    assert!(matches!(program.said().await, Some((2, Said::ToPeer(_)))));
+    drop(program);
+    assert_eq!(second.said.recv().await, None);
+    assert!(second.told.is_closed());
+}
+
+#[actix::test]
+async fn an_operator_is_bound_while_its_program_is_up() {
+    let mut scene = Scene::with_operator().await;
+    scene.start_ingest();
+    tokio::time::pause();
+    let session = scene.bind();
+    scene.is_in(session, BindState::Waiting).await;
+    let mut program = scene.operator().await;
+    scene.is_in(session, BindState::Bound).await;
+    assert!(!scene.is_free(), "the session has it");
+    let nobody = Short {
+        from: "447700900123".to_owned(),
+        to: "nobody's".to_owned(),
+        ..Short::default()
+    };
+    let from_peer = FromPeer {
+        message: Some(nobody),
+    };
+    program.ask(3, Asked::FromPeer(from_peer)).await;
+    match program.said().await {
+        Some((3, Said::Failure(failure))) => {
+            assert_eq!(failure.reason(), Reason::Refused);
+            assert_ne!(failure.code, 0, "{failure:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    program.ask(4, up(false)).await;
+    assert_eq!(program.said().await, Some((4, done())));
+    scene.is_in(session, BindState::Waiting).await;
+    program.ask(5, up(true)).await;
+    assert_eq!(program.said().await, Some((5, done())));
+    scene.is_in(session, BindState::Bound).await;
+    drop(program);
+    scene.is_in(session, BindState::Waiting).await;
+    // On the way out it unbinds, and then the program is told.
+    let mut program = scene.operator().await;
+    scene.is_in(session, BindState::Bound).await;
+    scene.drain();
+    let (_, reason, _) = program.is_parted().await;
+    assert_eq!(reason, Reason::Stopping);
+    scene.all_are_gone().await;
 }

@@ -19,7 +19,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::io::poll_read_buf;
 
-pub use self::wire::{Wire, tune};
+pub use self::wire::{Wire, relay, tune};
 
 /// Most octets read at a time.
 const READ: usize = 64 * 1024;

@@ -2,10 +2,11 @@
 //! contexts, octets come in, and events go to the session.
 //!
 //! [`super::core`] does with it what all sessions do: credit, settling, the live view, limits. SMPP itself is one; those of
-//! carriers are in `egress/carrier`. Invariants: a context that was given to [`BoundProtocol::send`] comes back, as an event,
-//! as expired, or in [`BoundProtocol::take_lost`]; room is counted in messages, however many of them share a request.
+//! carriers are in `egress/carrier`, that of local programs in `egress/program_bind.rs`. Invariants: a context that was given to
+//! [`BoundProtocol::send`] comes back, as an event, as expired, or in [`BoundProtocol::take_lost`]; room is counted in messages,
+//! however many of them share a request.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 
@@ -18,7 +19,11 @@ use crate::pb::delivery::What;
 use crate::pb::{Message, PduDialect};
 use crate::smpp::codec::{BadCommandLength, next_frame};
 use crate::smpp::session::{Event, Session, SessionState, Tick};
+use crate::smpp::window::LateWindow;
 use crate::smpp::{SubmitSm, encode_data_sm, encode_deliver_sm, encode_submit_sm};
+
+/// First version of SMPP with optional parameters and alert_notification.
+pub const WITH_TLVS: u8 = 0x34;
 
 /// Appends one request with its sequence number.
 pub type Encode = fn(&mut BytesMut, u32, &SubmitSm);
@@ -70,22 +75,26 @@ pub trait BoundProtocol {
 
     fn state(&self) -> SessionState;
 
-    /// Most messages that may be unanswered.
-    fn window(&self) -> usize;
-
-    fn response_timeout(&self) -> Duration;
+    /// Messages that wait for an answer, sent or not.
+    fn messages(&self) -> &LateWindow<InFlight>;
 
     /// The peer's version of SMPP, or the one that says what it can be given.
-    fn peer_version(&self) -> u8;
+    fn peer_version(&self) -> u8 {
+        WITH_TLVS
+    }
 
     /// Messages that may be sent now.
-    fn room(&self) -> usize;
+    fn room(&self) -> usize {
+        match self.state() {
+            SessionState::Bound(bind_type) if bind_type.transmits() => self.messages().room(),
+            _ => 0,
+        }
+    }
 
-    /// Messages that were given and are not settled.
-    fn in_flight(&self) -> usize;
-
-    /// Their contexts, in no order.
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h>;
+    /// How many were given and are not settled.
+    fn in_flight(&self) -> usize {
+        self.messages().len()
+    }
 
     /// Sends a message, in SMPP by this operation; false if it cannot be sent now.
     fn send(
@@ -157,12 +166,8 @@ impl BoundProtocol for Session<InFlight> {
         Session::state(self)
     }
 
-    fn window(&self) -> usize {
-        self.config().window
-    }
-
-    fn response_timeout(&self) -> Duration {
-        self.config().response_timeout
+    fn messages(&self) -> &LateWindow<InFlight> {
+        self.window()
     }
 
     fn peer_version(&self) -> u8 {
@@ -171,14 +176,6 @@ impl BoundProtocol for Session<InFlight> {
 
     fn room(&self) -> usize {
         Session::room(self)
-    }
-
-    fn in_flight(&self) -> usize {
-        Session::in_flight(self)
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        Box::new(Session::held(self))
     }
 
     fn send(

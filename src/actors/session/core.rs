@@ -15,7 +15,9 @@ use crate::actors::context::octets::HeldOctets;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::link::Outbox;
 use crate::actors::runtime::timed_mailbox::Timed;
-use crate::actors::session::bound::{BoundProtocol, DeliveryOperation, InFlight, LiveView};
+use crate::actors::session::bound::{
+    BoundProtocol, DeliveryOperation, InFlight, LiveView, WITH_TLVS,
+};
 use crate::actors::session::data_sm;
 use crate::actors::session::outgoing::{Prepared, Serving};
 use crate::content::door;
@@ -31,8 +33,6 @@ pub const TICK: Duration = Duration::from_millis(250);
 pub const MAILBOX: usize = 1024;
 /// Time for the peer to take a last answer before the connection is closed.
 pub const LINGER: Duration = Duration::from_millis(500);
-/// First version with optional parameters and alert_notification.
-const WITH_TLVS: u8 = 0x34;
 
 pub struct SessionCore<P> {
     pub node: Arc<NodeContext>,
@@ -169,7 +169,7 @@ impl<P: BoundProtocol> SessionCore<P> {
             return false;
         }
         let since = *self.stalled_since.get_or_insert(now);
-        now.duration_since(since) > self.protocol.response_timeout()
+        now.duration_since(since) > self.protocol.messages().timeout()
     }
 
     /// Begins to take the deliveries of this queue.
@@ -346,7 +346,7 @@ impl<P: BoundProtocol> SessionCore<P> {
 
     /// Shows the session's figures to the administrator.
     pub fn publish(&mut self) {
-        self.snapshot.window = self.protocol.window() as u32;
+        self.snapshot.window = self.protocol.messages().limit() as u32;
         self.snapshot.in_flight = self.protocol.in_flight() as u32;
         self.snapshot.interface_version = u32::from(self.protocol.peer_version());
         self.port.snapshot.set(self.snapshot.clone());

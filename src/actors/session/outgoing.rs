@@ -382,9 +382,10 @@ impl Serving {
 
     /// Says what this session holds, to a queue that has restarted.
     pub fn report(&self, protocol: &impl BoundProtocol) {
+        let held = protocol.messages().iter();
         self.port.post(Held {
             session: self.session,
-            ids: protocol.held().map(|held| held.id).collect(),
+            ids: held.map(|(_, entry)| entry.item.id).collect(),
             room: protocol.room() as u32,
         });
     }

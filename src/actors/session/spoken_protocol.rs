@@ -1,9 +1,9 @@
-//! What a session speaks with its peer: SMPP, or a protocol of carriers in its place.
+//! What a session speaks with its peer: SMPP, or another protocol in its place.
 //!
 //! Both sides have one: `ingress/client_protocol.rs` adds what the session of a client asks of it, and
 //! `egress/upstream_protocol.rs` what that of an operator asks.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 
@@ -12,13 +12,14 @@ use crate::pb::PduDialect;
 use crate::smpp::SubmitSm;
 use crate::smpp::codec::BadCommandLength;
 use crate::smpp::session::{Event, Session, SessionState, Tick};
+use crate::smpp::window::LateWindow;
 
 /// See the file's documentation.
 // There is one in each session, and the SMPP one is used for each PDU.
 #[allow(clippy::large_enum_variant)]
 pub enum SpokenProtocol<C: ?Sized> {
     Smpp(Session<InFlight>),
-    Carrier(Box<C>),
+    Other(Box<C>),
 }
 
 /// Calls the method of either that has this name.
@@ -26,7 +27,7 @@ macro_rules! either {
     ($protocol:expr, $one:ident => $call:expr) => {
         match $protocol {
             $crate::actors::session::spoken_protocol::SpokenProtocol::Smpp($one) => $call,
-            $crate::actors::session::spoken_protocol::SpokenProtocol::Carrier($one) => $call,
+            $crate::actors::session::spoken_protocol::SpokenProtocol::Other($one) => $call,
         }
     };
 }
@@ -47,12 +48,8 @@ where
         either!(self, one => one.state())
     }
 
-    fn window(&self) -> usize {
-        either!(self, one => one.window())
-    }
-
-    fn response_timeout(&self) -> Duration {
-        either!(self, one => one.response_timeout())
+    fn messages(&self) -> &LateWindow<InFlight> {
+        either!(self, one => one.messages())
     }
 
     fn peer_version(&self) -> u8 {
@@ -61,17 +58,6 @@ where
 
     fn room(&self) -> usize {
         either!(self, one => one.room())
-    }
-
-    fn in_flight(&self) -> usize {
-        either!(self, one => one.in_flight())
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        match self {
-            Self::Smpp(smpp) => Box::new(smpp.held()),
-            Self::Carrier(carrier) => carrier.held(),
-        }
     }
 
     fn send(
@@ -84,7 +70,7 @@ where
     ) -> bool {
         match self {
             Self::Smpp(smpp) => BoundProtocol::send(smpp, now, context, operation, pdu, out),
-            Self::Carrier(carrier) => carrier.send(now, context, operation, pdu, out),
+            Self::Other(other) => other.send(now, context, operation, pdu, out),
         }
     }
 
@@ -106,7 +92,7 @@ where
                 let event = smpp.next_event(octets, now, out, view)?;
                 Ok(event.map(C::Event::from))
             }
-            Self::Carrier(carrier) => carrier.next_event(octets, now, out, view),
+            Self::Other(other) => other.next_event(octets, now, out, view),
         }
     }
 

@@ -13,11 +13,13 @@ use smsc_smpp::{CommandStatus, SubmitSm};
 /// esm_class: a header precedes the text (SMPP 3.4 §5.2.12).
 const UDHI: u8 = 0x40;
 
-/// What a PDU says.
+/// What a PDU says that is not SMPP's.
 #[derive(Default)]
-pub(super) struct CarrierPdu {
+pub(super) struct OtherPdu {
     pub command: String,
     pub sequence: u32,
+    /// Octets of all of it.
+    pub length: u32,
     pub status: Option<CommandStatus>,
     pub message_id: String,
     pub from: Bytes,
@@ -27,29 +29,32 @@ pub(super) struct CarrierPdu {
     pub content: Option<SubmitSm>,
 }
 
-/// Reads a PDU, or the header of one; `None` for what has none, and for SMPP.
-pub(super) fn read(dialect: PduDialect, octets: &Bytes) -> Option<CarrierPdu> {
+/// Reads a PDU, or the header of one; `None` for what has none, and for what is not of a carrier.
+pub(super) fn read(dialect: PduDialect, octets: &Bytes) -> Option<OtherPdu> {
     let word = |at: usize| {
         let octets = octets.get(at..at + 4)?;
         Some(u32::from_be_bytes(octets.try_into().ok()?))
     };
     let command = word(4)?;
-    let (name, sequence) = match dialect {
-        PduDialect::Smpp => return None,
-        PduDialect::Cmpp20 | PduDialect::Cmpp30 => (smsc_cmpp::Body::name_of(command), word(8)?),
-        PduDialect::Smgp => (smsc_smgp::Body::name_of(command), word(8)?),
-        PduDialect::Sgip => (smsc_sgip::Body::name_of(command), word(16)?),
+    let (name, at, body) = match dialect {
+        PduDialect::Smpp | PduDialect::Local => return None,
+        PduDialect::Cmpp20 => (
+            smsc_cmpp::Body::name_of(command),
+            8,
+            of_cmpp(Cmpp::V20, octets),
+        ),
+        PduDialect::Cmpp30 => (
+            smsc_cmpp::Body::name_of(command),
+            8,
+            of_cmpp(Cmpp::V30, octets),
+        ),
+        PduDialect::Smgp => (smsc_smgp::Body::name_of(command), 8, of_smgp(octets)),
+        PduDialect::Sgip => (smsc_sgip::Body::name_of(command), 16, of_sgip(octets)),
     };
-    let body = match dialect {
-        PduDialect::Smpp => None,
-        PduDialect::Cmpp20 => of_cmpp(Cmpp::V20, octets),
-        PduDialect::Cmpp30 => of_cmpp(Cmpp::V30, octets),
-        PduDialect::Smgp => of_smgp(octets),
-        PduDialect::Sgip => of_sgip(octets),
-    };
-    Some(CarrierPdu {
+    Some(OtherPdu {
         command: name.map_or_else(|| format!("{command:#010x}"), str::to_owned),
-        sequence,
+        sequence: word(at)?,
+        length: word(0)?,
         ..body.unwrap_or_default()
     })
 }
@@ -64,19 +69,19 @@ fn content(format: u8, content: &Bytes, has_header: bool) -> Option<SubmitSm> {
     })
 }
 
-fn of_cmpp(version: Cmpp, octets: &Bytes) -> Option<CarrierPdu> {
+fn of_cmpp(version: Cmpp, octets: &Bytes) -> Option<OtherPdu> {
     use smsc_cmpp::{Body, Report, status};
 
     let status = |result: u32| Some(status::smpp(&status::SUBMIT, result));
-    let none = CarrierPdu::default();
+    let none = OtherPdu::default();
     Some(match version.decode(octets).ok()?.body {
-        Body::Submit(submit) => CarrierPdu {
+        Body::Submit(submit) => OtherPdu {
             from: submit.src_id.0,
             to: submit.dest_terminal_id.0.into_iter().next()?,
             content: content(submit.msg_fmt, &submit.msg_content.0, submit.tp_udhi != 0),
             ..none
         },
-        Body::SubmitResp(resp) => CarrierPdu {
+        Body::SubmitResp(resp) => OtherPdu {
             message_id: resp.msg_id.to_string(),
             status: status(resp.result.0),
             ..none
@@ -88,7 +93,7 @@ fn of_cmpp(version: Cmpp, octets: &Bytes) -> Option<CarrierPdu> {
             let report = Report::decode(content_of, version).ok();
             let report = report.filter(|_| is_report);
             let text = content(deliver.msg_fmt, content_of, deliver.tp_udhi & 1 != 0);
-            CarrierPdu {
+            OtherPdu {
                 message_id: report.map_or_else(String::new, |report| report.msg_id.to_string()),
                 from,
                 to: deliver.dest_id.0,
@@ -96,7 +101,7 @@ fn of_cmpp(version: Cmpp, octets: &Bytes) -> Option<CarrierPdu> {
                 ..none
             }
         }
-        Body::DeliverResp(resp) => CarrierPdu {
+        Body::DeliverResp(resp) => OtherPdu {
             message_id: resp.msg_id.to_string(),
             status: status(resp.result.0),
             ..none
@@ -105,13 +110,13 @@ fn of_cmpp(version: Cmpp, octets: &Bytes) -> Option<CarrierPdu> {
     })
 }
 
-fn of_smgp(octets: &Bytes) -> Option<CarrierPdu> {
+fn of_smgp(octets: &Bytes) -> Option<OtherPdu> {
     use smsc_smgp::{Body, Report, status};
 
     let status = |code: u32| Some(status::smpp(code));
-    let none = CarrierPdu::default();
+    let none = OtherPdu::default();
     Some(match Smgp.decode(octets).ok()?.body {
-        Body::Submit(submit) => CarrierPdu {
+        Body::Submit(submit) => OtherPdu {
             from: submit.src_term_id.0,
             to: submit.dest_term_id.0.into_iter().next()?,
             content: content(
@@ -121,7 +126,7 @@ fn of_smgp(octets: &Bytes) -> Option<CarrierPdu> {
             ),
             ..none
         },
-        Body::SubmitResp(resp) => CarrierPdu {
+        Body::SubmitResp(resp) => OtherPdu {
             message_id: HEXUPPER.encode(&resp.msg_id.0),
             status: status(resp.status),
             ..none
@@ -132,7 +137,7 @@ fn of_smgp(octets: &Bytes) -> Option<CarrierPdu> {
             let report = Report::decode(content_of).filter(|_| is_report);
             let has_header = deliver.options.has_header();
             let text = content(deliver.msg_format, content_of, has_header);
-            CarrierPdu {
+            OtherPdu {
                 message_id: report
                     .map_or_else(String::new, |report| HEXUPPER.encode(&report.msg_id)),
                 from: deliver.src_term_id.0,
@@ -141,7 +146,7 @@ fn of_smgp(octets: &Bytes) -> Option<CarrierPdu> {
                 ..none
             }
         }
-        Body::DeliverResp(resp) => CarrierPdu {
+        Body::DeliverResp(resp) => OtherPdu {
             message_id: HEXUPPER.encode(&resp.msg_id.0),
             status: status(resp.status),
             ..none
@@ -150,7 +155,7 @@ fn of_smgp(octets: &Bytes) -> Option<CarrierPdu> {
     })
 }
 
-fn of_sgip(octets: &Bytes) -> Option<CarrierPdu> {
+fn of_sgip(octets: &Bytes) -> Option<OtherPdu> {
     use smsc_sgip::{Body, Sequence, status};
 
     let status = |result: u8| Some(status::smpp(result));
@@ -159,11 +164,11 @@ fn of_sgip(octets: &Bytes) -> Option<CarrierPdu> {
         node: 0,
         time: 0,
     };
-    let none = CarrierPdu::default();
+    let none = OtherPdu::default();
     let id = |sequence: Sequence| HEXLOWER.encode(&sequence.octets());
     let pdu = sgip.decode(octets).ok()?;
     Some(match pdu.body {
-        Body::Submit(submit) => CarrierPdu {
+        Body::Submit(submit) => OtherPdu {
             message_id: id(pdu.sequence),
             from: submit.sp_number.0,
             to: submit.user_number.0.into_iter().next()?,
@@ -174,12 +179,12 @@ fn of_sgip(octets: &Bytes) -> Option<CarrierPdu> {
             ),
             ..none
         },
-        Body::SubmitResp(resp) => CarrierPdu {
+        Body::SubmitResp(resp) => OtherPdu {
             message_id: id(pdu.sequence),
             status: status(resp.result),
             ..none
         },
-        Body::Deliver(deliver) => CarrierPdu {
+        Body::Deliver(deliver) => OtherPdu {
             from: deliver.user_number.0,
             to: deliver.sp_number.0,
             content: content(
@@ -189,7 +194,7 @@ fn of_sgip(octets: &Bytes) -> Option<CarrierPdu> {
             ),
             ..none
         },
-        Body::Report(report) => CarrierPdu {
+        Body::Report(report) => OtherPdu {
             message_id: id(Sequence {
                 node: report.submit_node,
                 time: report.submit_time,
@@ -198,11 +203,11 @@ fn of_sgip(octets: &Bytes) -> Option<CarrierPdu> {
             from: report.user_number.0,
             ..none
         },
-        Body::DeliverResp(resp) => CarrierPdu {
+        Body::DeliverResp(resp) => OtherPdu {
             status: status(resp.result),
             ..none
         },
-        Body::ReportResp(resp) => CarrierPdu {
+        Body::ReportResp(resp) => OtherPdu {
             status: status(resp.result),
             ..none
         },

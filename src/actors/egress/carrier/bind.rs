@@ -1,4 +1,4 @@
-//! A bind at a gateway: what [`BoundProtocol`] asks, over CMPP, SMGP or SGIP.
+//! A bind at a gateway: what [`BoundProtocol`](crate::actors::session::bound::BoundProtocol) asks, over CMPP, SMGP or SGIP.
 //!
 //! It is to the session as SMPP's is: a window of messages, answers, what the gateway brings. A message waits in
 //! [`super::pending`] until the gateway may be sent another request, in which several may go together; what still waits
@@ -22,9 +22,10 @@ use super::pending::{Pending, Waiting};
 use super::translate::deliver_of;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
-use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
-use crate::actors::session::bound::{BoundProtocol, InFlight};
-use crate::actors::session::server_end::{WINDOW, receipt};
+use crate::actors::egress::operator_event::OperatorEvent;
+use crate::actors::egress::upstream_protocol::UpstreamPeer as _;
+use crate::actors::session::bound::InFlight;
+use crate::actors::session::smpp_terms::{WINDOW, receipt};
 use crate::carrier::session::Closed;
 use crate::carrier::{self, NotSent, text};
 use crate::clock;
@@ -33,46 +34,8 @@ use crate::smpp::CommandStatus;
 use crate::smpp::session::{BindType, CloseReason, SessionState};
 use crate::smpp::window::{LATE_MEMORY, LateWindow, Window};
 
-/// The version of SMPP that says what a gateway can be given.
-const VERSION: u8 = 0x34;
-
 /// What is brought under a sequence of the gateway.
 type Came<G> = (<G as carrier::Protocol>::Sequence, <G as Gateway>::Came);
-
-/// What the session of an operator asks of such a bind beside what it asks of any.
-pub(in crate::actors::egress) trait CarrierPeer:
-    BoundProtocol<Event = OperatorEvent>
-{
-    /// Logs in; where the gateway has connected to us, it has.
-    fn bind(&mut self, now: Instant, bind_type: BindType, out: &mut BytesMut);
-
-    /// The session is bound: a gateway that has connected to us may bring what it has.
-    fn welcome(&mut self, now: Instant, out: &mut BytesMut);
-
-    /// Ends the session in good order.
-    fn unbind(&mut self, now: Instant, out: &mut BytesMut);
-
-    /// Answers what was brought under this number.
-    fn answer(&mut self, sequence: u32, status: CommandStatus, out: &mut BytesMut);
-
-    /// Whether there are events that no octets bring.
-    fn has_news(&self) -> bool;
-
-    /// The session is over: the answers that it was not told of, those to what was never sent among them.
-    fn last_answers(&mut self) -> Vec<OperatorAnswer>;
-
-    /// The gateway sends nothing more.
-    fn finish(&mut self);
-
-    /// The connection has ended: whether the bind stays without one until there is work.
-    fn sleep(&mut self) -> bool;
-
-    /// Whether it sleeps, and there is work.
-    fn wants_connection(&self) -> bool;
-
-    /// Logs in again, on a new connection.
-    fn wake(&mut self, now: Instant, out: &mut BytesMut);
-}
 
 /// A request under way.
 struct Flight<G: Gateway> {
@@ -287,18 +250,9 @@ impl<G: Gateway> CarrierBind<G> {
 
     /// Tells the session how a message went.
     fn settle(&mut self, number: u32, status: CommandStatus, message_id: Bytes, unsent: bool) {
-        let Some((entry, late)) = self.messages.answered(number) else {
-            return;
-        };
-        self.events
-            .push_back(OperatorEvent::Answered(OperatorAnswer {
-                context: entry.item,
-                status,
-                message_id,
-                sent_at: entry.sent_at,
-                late,
-                unsent,
-            }));
+        let messages = &mut self.messages;
+        let settled = OperatorEvent::settled(messages, number, status, message_id, unsent);
+        self.events.extend(settled);
     }
 
     /// Gives back what was never sent.

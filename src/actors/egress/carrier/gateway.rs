@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::actors::session::server_end::china;
+use crate::actors::session::smpp_terms::china;
 use crate::carrier::outcome::Outcome;
 use crate::carrier::{Protocol, SessionConfig, Unwritable};
 use crate::config::{Carrier, OperatorConfig};

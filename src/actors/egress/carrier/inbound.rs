@@ -13,13 +13,14 @@ use secrecy::ExposeSecret as _;
 use subtle::ConstantTimeEq as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::bind::{CarrierBind, CarrierPeer};
+use super::bind::CarrierBind;
 use super::gateway::session_of_theirs;
 use super::sgip::FROM_GATEWAY;
 use super::sgip_of;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::OperatorPlan;
 use crate::actors::egress::given::Gateways;
+use crate::actors::egress::upstream_protocol::UpstreamPeer;
 use crate::actors::ingress::bind_guard::BindGuard;
 use crate::actors::runtime::link::Wire;
 use crate::carrier::{Event, Session};
@@ -41,7 +42,7 @@ pub(in crate::actors::egress) async fn admit(
     gateways: &Gateways,
     mut wire: Wire,
     peer: SocketAddr,
-) -> Option<(u32, Wire, Box<dyn CarrierPeer + Send>)> {
+) -> Option<(u32, Wire, Box<dyn UpstreamPeer + Send>)> {
     let config = node.config();
     let within = config.smpp.session_init_timeout;
     let reading = tokio::time::timeout(within, login(node, &mut wire));

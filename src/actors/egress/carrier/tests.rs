@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::gateway::{Brought, Gateway, Incoming};
 use super::translate::{deliver_of, draft_of, validity};
-use crate::actors::session::server_end::receipt;
+use crate::actors::session::smpp_terms::receipt;
 use crate::carrier::fields::Content;
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::outcome::Outcome;

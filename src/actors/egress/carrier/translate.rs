@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::gateway::{CarrierMessage, Incoming};
-use crate::actors::session::server_end::{carrying, esm_class, wants_receipt};
+use crate::actors::session::smpp_terms::{carrying, esm_class, wants_receipt};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::text::{self, Format};
 use crate::content::pdu;

@@ -20,6 +20,7 @@ use crate::actors::session::outgoing::Serving;
 use crate::clock;
 use crate::content::handset;
 use crate::domain::gsm_result;
+use crate::domain::retry::RefusalClass;
 use crate::pb::delivery::What;
 use crate::pb::{Delivery, Message, SentBatch};
 
@@ -273,9 +274,16 @@ impl GsmInterface {
         }
     }
 
-    /// Counts as an attempt, although nothing was sent.
+    /// Counts as an attempt, although nothing was sent; ends the message where no attempt could succeed.
     fn refuse(&mut self, context: &InFlight, status: u32) {
-        if let Some(serving) = &mut self.serving {
+        let Some(serving) = &mut self.serving else {
+            return;
+        };
+        if gsm_result::class(status) == RefusalClass::Permanent {
+            let (why, code) = (gsm_result::name(status), gsm_result::error_code(status));
+            let why = why.unwrap_or_default().to_owned();
+            serving.give_up(context, Some(status), Duration::ZERO, why, code);
+        } else {
             serving.refused(context, status, Duration::ZERO);
         }
     }

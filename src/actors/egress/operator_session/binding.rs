@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use actix::{ActorContext, ActorFutureExt, AsyncContext, Context, WrapFuture};
 use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use secrecy::ExposeSecret as _;
 use tokio::time::Instant;
 
 use super::{OperatorSession, SlotOptions, WRITE_LIMIT, dial, managed, session_config};
 use crate::actors::context::NodeContext;
-use crate::actors::context::plan::operator_name;
+use crate::actors::context::handlers::SessionEnd;
+use crate::actors::context::plan::{OperatorPlan, operator_name};
+use crate::actors::egress::carrier;
+use crate::actors::egress::program_bind::ProgramBind;
 use crate::actors::egress::upstream_protocol::UpstreamProtocol;
-use crate::actors::egress::{carrier, local_peer};
-use crate::actors::runtime::link::Wire;
+use crate::actors::runtime::link::{self, Outbox, Wire};
 use crate::actors::runtime::supervise::{self, AfterStop, reconnect_after};
 use crate::actors::session::bound::BoundProtocol as _;
 use crate::actors::session::core::LINGER;
@@ -30,6 +33,8 @@ use crate::smpp::{BindRequest, CommandStatus};
 const HURRY: Duration = Duration::from_millis(200);
 const HURRIES: u32 = 60;
 const HURRY_EVERY: Duration = Duration::from_secs(60);
+/// Most frames of a program that are taken at a time.
+const FRAMES: usize = 64;
 
 /// Keeps what the management service has said about the operator of a queue, but for the password.
 fn remember(node: &NodeContext, queue: u32, said: Option<&managed::Credentials>) {
@@ -70,6 +75,9 @@ impl OperatorSession {
         if self.is_given {
             return self.connect_given(ctx);
         }
+        if plan.config.is_local() && !plan.config.managed {
+            return self.connect_program(&plan, ctx);
+        }
         let node = Arc::clone(&self.core.node);
         let within = plan.config.bind_timeout;
         let compat = node.config().compat.smpp_connector.clone();
@@ -83,11 +91,6 @@ impl OperatorSession {
             // Also when nobody listens there: then somebody may stand in.
             remember(&node, queue, said.as_ref());
             let config = said.as_ref().map_or(&plan.config, |said| &said.operator);
-            if config.is_local() {
-                let role = operator_name(&config.id);
-                let (wire, peer) = local_peer::connect(&node, &role)?;
-                return Ok((wire, peer, said));
-            }
             match tokio::time::timeout(within, dial::dial(&node, config)).await {
                 Ok(connected) => {
                     let (wire, peer) = connected?;
@@ -129,13 +132,31 @@ impl OperatorSession {
             address_range: octets(&config.address_range),
         };
         let protocol = match carrier::peer_of(&self.core.node, &plan) {
-            Some(carrier) => UpstreamProtocol::Carrier(carrier),
+            Some(other) => UpstreamProtocol::Other(other),
             None => {
                 let now = Instant::now().into_std();
                 UpstreamProtocol::Smpp(Session::new(session_config(Some(&plan)), now))
             }
         };
-        self.begin(wire, peer, protocol, bind, ctx);
+        let outbox = wire.attach(ctx, WRITE_LIMIT);
+        self.begin(outbox, peer, protocol, bind, ctx);
+    }
+
+    /// Takes a program that has this operator as its role.
+    fn connect_program(&mut self, plan: &OperatorPlan, ctx: &mut Context<Self>) {
+        remember(&self.core.node, self.options.operator, None);
+        let handlers = &self.core.node.handlers;
+        let linked = handlers.link(&operator_name(&plan.config.id));
+        let (SessionEnd { mut said, told }, peer) = match linked {
+            Ok(linked) => linked,
+            Err(why) => return self.come_back(&why, ctx),
+        };
+        let frames = stream::poll_fn(move |cx| said.poll_recv(cx));
+        // What comes together leaves as one batch.
+        ctx.add_stream(frames.ready_chunks(FRAMES));
+        let protocol = UpstreamProtocol::Other(Box::new(ProgramBind::new(&plan.config)));
+        let outbox = link::relay(ctx, told);
+        self.begin(outbox, peer, protocol, BindRequest::default(), ctx);
     }
 
     /// Takes the connection that the operator's gateway has made to us; a session that is started again has none.
@@ -145,19 +166,20 @@ impl OperatorSession {
         };
         self._counted = Some(given.counted);
         let bind = BindRequest::default();
-        self.begin(given.wire, given.peer, given.protocol, bind, ctx);
+        let outbox = given.wire.attach(ctx, WRITE_LIMIT);
+        self.begin(outbox, given.peer, given.protocol, bind, ctx);
     }
 
     fn begin(
         &mut self,
-        wire: Wire,
+        outbox: Outbox,
         peer: String,
         protocol: UpstreamProtocol,
         bind: BindRequest,
         ctx: &mut Context<Self>,
     ) {
         self.core.snapshot.peer = peer;
-        self.core.outbox = Some(wire.attach(ctx, WRITE_LIMIT));
+        self.core.outbox = Some(outbox);
         self.core.protocol = protocol;
         let (bind_type, now) = (self.options.bind_type, Instant::now().into_std());
         self.core
@@ -244,7 +266,11 @@ impl OperatorSession {
         }
         self.state(BindState::Bound);
         let now = Instant::now().into_std();
-        self.core.write(|protocol, out| protocol.welcome(now, out));
+        self.core.write(|protocol, out| {
+            if let Some(bind) = protocol.other() {
+                bind.welcome(now, out);
+            }
+        });
     }
 
     /// The session is over, but for the answers to what the operator has brought: they go out before

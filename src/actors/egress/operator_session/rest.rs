@@ -10,6 +10,11 @@ use crate::actors::runtime::link::Wire;
 use crate::actors::session::core::LINGER;
 
 impl OperatorSession {
+    /// The connection has ended: whether the bind stays without one until there is work.
+    pub(super) fn sleeps(&mut self) -> bool {
+        (self.core.protocol.other()).is_some_and(|bind| bind.sleep())
+    }
+
     /// Closes the connection when everything is written; the bind stays.
     pub(super) fn go_to_rest(&mut self, ctx: &mut Context<Self>) {
         let Some(outbox) = self.core.outbox.clone() else {
@@ -40,7 +45,8 @@ impl OperatorSession {
 
     /// Makes the connection anew if it rests and there is work.
     pub(super) fn wake(&mut self, ctx: &mut Context<Self>) {
-        if self.rest != BindRest::Resting || !self.core.protocol.wants_connection() {
+        let other = self.core.protocol.other();
+        if self.rest != BindRest::Resting || !other.is_some_and(|bind| bind.wants_connection()) {
             return;
         }
         let Some(plan) = self.plan.clone() else {
@@ -73,7 +79,11 @@ impl OperatorSession {
         self.octets_counted = 0;
         self.core.outbox = Some(wire.attach(ctx, WRITE_LIMIT));
         let now = Instant::now().into_std();
-        self.core.write(|protocol, out| protocol.wake(now, out));
+        self.core.write(|protocol, out| {
+            if let Some(bind) = protocol.other() {
+                bind.wake(now, out);
+            }
+        });
         self.take_news(ctx);
     }
 }

@@ -12,7 +12,7 @@ use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
 use crate::actors::ingress::ingest::{self, Submit};
 use crate::actors::receipts::{alert, said};
 use crate::actors::runtime::timed_mailbox::Timed;
-use crate::actors::session::server_end;
+use crate::actors::session::smpp_terms;
 use crate::content::pdu;
 use crate::pb::{MessageState, OperatorReceipt, ReceiptBatch, Sent, SentBatch, SubmitReply};
 use crate::smpp::session::CloseReason;
@@ -48,7 +48,8 @@ impl OperatorSession {
 
     /// Takes the answers that are known when the session is over.
     pub(super) fn take_last_answers(&mut self) {
-        for answer in self.core.protocol.last_answers() {
+        let answers = self.core.protocol.other().map(|bind| bind.last_answers());
+        for answer in answers.into_iter().flatten() {
             self.on_answer(answer);
         }
         self.tell_sent();
@@ -112,7 +113,7 @@ impl OperatorSession {
         let kind = ingest::kind_of(&self.core.node, self.options.operator, &deliver);
         let mut message = pdu::message_of(deliver, kind);
         if let Some(gbk) = gbk {
-            server_end::came_in_gbk(&mut message, gbk);
+            smpp_terms::came_in_gbk(&mut message, gbk);
         }
         self.core.submit(sequence, message);
     }

@@ -17,7 +17,7 @@ use super::translate::{deliver_of, unwritable};
 use crate::actors::ingress::client_event::ClientEvent;
 use crate::actors::ingress::gate::Gate;
 use crate::actors::runtime::link::keep;
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView, WITH_TLVS};
 use crate::carrier::pdu::BadLength;
 use crate::carrier::session::{Closed, State};
 use crate::carrier::{self, Malformed, NotSent};
@@ -34,8 +34,6 @@ use crate::smpp::{
     BindRequest, Body as Smpp, CommandId, CommandStatus, Pdu as SmppPdu, SubmitSm, SubmitSmResp,
 };
 
-/// The version of SMPP that says what a client can be given.
-const VERSION: u8 = 0x34;
 /// Most CMPP_DELIVERs under way, reports of refused recipients among them: more than any window of an account.
 const MOST_UNDER_WAY: usize = 1 << 17;
 /// The command of CMPP_TERMINATE and of CMPP_SUBMIT (CMPP §8.4.2.1, §8.4.3.1).
@@ -62,11 +60,9 @@ pub(in crate::actors::ingress) struct CmppClient {
     state: SessionState,
     timers: Timers,
     watch: TimerWatch,
-    response_timeout: Duration,
     pub(super) session: carrier::Session<Cmpp, ()>,
     /// Messages that wait for an answer, by the sequences of their requests.
     messages: LateWindow<InFlight>,
-    window: usize,
     /// The login, once it has come.
     connect: Option<Connect>,
     /// Its sequence, while it waits for the verdict.
@@ -108,11 +104,9 @@ impl CmppClient {
             state: SessionState::Open,
             timers: smpp.timers,
             watch: TimerWatch::new(now),
-            response_timeout: smpp.response_timeout,
             // The login is the same in both versions, and says which one it is.
             session: carrier::Session::server(session, Cmpp::V20, now),
             messages: LateWindow::new(1, smpp.response_timeout),
-            window: 1,
             connect: None,
             login: None,
             terminate: None,
@@ -173,8 +167,7 @@ impl CmppClient {
     }
 
     pub(in crate::actors::ingress) fn set_window(&mut self, window: usize) {
-        self.window = window;
-        self.messages = LateWindow::new(window, self.response_timeout);
+        self.messages = LateWindow::new(window, self.messages.timeout());
     }
 
     /// Ends the session in good order: no more requests, and it is over when the client has answered.
@@ -231,7 +224,7 @@ impl CmppClient {
 
     /// Sends what is owed, as far as there is room.
     pub(super) fn pay(&mut self, now: Instant, out: &mut BytesMut) {
-        while MOST_UNDER_WAY - self.session.room() < self.window
+        while MOST_UNDER_WAY - self.session.room() < self.messages.limit()
             && let Some(deliver) = self.owed.pop_front()
         {
             // What does not fit was refused for that.
@@ -330,7 +323,7 @@ impl CmppClient {
         self.session.protocol = version.unwrap_or(Cmpp::V30);
         let bind = BindRequest {
             system_id: connect.source_addr.0.clone(),
-            interface_version: VERSION,
+            interface_version: WITH_TLVS,
             ..BindRequest::default()
         };
         self.connect = Some(connect);
@@ -424,31 +417,8 @@ impl BoundProtocol for CmppClient {
         self.state
     }
 
-    fn window(&self) -> usize {
-        self.window
-    }
-
-    fn response_timeout(&self) -> Duration {
-        self.response_timeout
-    }
-
-    fn peer_version(&self) -> u8 {
-        VERSION
-    }
-
-    fn room(&self) -> usize {
-        match self.state {
-            SessionState::Bound(_) => self.messages.room(),
-            _ => 0,
-        }
-    }
-
-    fn in_flight(&self) -> usize {
-        self.messages.len()
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        Box::new(self.messages.iter().map(|(_, entry)| &entry.item))
+    fn messages(&self) -> &LateWindow<InFlight> {
+        &self.messages
     }
 
     fn send(
@@ -531,7 +501,6 @@ impl BoundProtocol for CmppClient {
     }
 
     fn take_lost(&mut self) -> Vec<InFlight> {
-        let lost = self.messages.drain().into_iter();
-        lost.map(|(_, context)| context).collect()
+        self.messages.take_all()
     }
 }

@@ -8,7 +8,7 @@
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
-use crate::actors::session::server_end::china;
+use crate::actors::session::smpp_terms::china;
 use crate::cmpp::MessageId;
 use crate::domain::id;
 

@@ -6,7 +6,7 @@ use super::client::proven;
 use super::numbers::msg_id_of;
 use super::translate::{deliver_of, refusal_of, submission_of};
 use crate::actors::ingress::client_event::CarriedSubmission;
-use crate::actors::session::server_end::receipt;
+use crate::actors::session::smpp_terms::receipt;
 use crate::carrier::fields::{Content, Recipients};
 use crate::carrier::link_id::link_id;
 use crate::cmpp::bodies::Submit;

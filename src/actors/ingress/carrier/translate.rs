@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::numbers::msg_id_of;
 use crate::actors::ingress::client_event::CarriedSubmission;
 use crate::actors::receipts::shown_id;
-use crate::actors::session::server_end::{carrying, china, esm_class};
+use crate::actors::session::smpp_terms::{carrying, china, esm_class};
 use crate::carrier::fields::{Content, Tail, Text, Varying};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::outcome::Outcome;

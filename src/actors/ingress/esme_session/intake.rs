@@ -7,7 +7,7 @@ use crate::actors::ingress::ingest::Submit;
 use crate::actors::receipts::shown_id::IdNotation;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::bound::BoundProtocol as _;
-use crate::actors::session::server_end;
+use crate::actors::session::smpp_terms;
 use crate::content::compose::check_reference;
 use crate::content::pdu;
 use crate::pb::{Kind, Message, SubmitReply, SubmitResult};
@@ -24,7 +24,7 @@ impl EsmeSession {
     pub(super) fn carried(&self, message: SubmitSm, gbk: Option<Bytes>) -> Message {
         let mut message = pdu::message_of(message, Kind::Mt);
         if let Some(gbk) = gbk {
-            server_end::came_in_gbk(&mut message, gbk);
+            smpp_terms::came_in_gbk(&mut message, gbk);
         }
         self.wished(message)
     }

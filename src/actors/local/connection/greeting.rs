@@ -73,7 +73,7 @@ impl Connection {
         if let Some(objection) = side.objection(&self.node) {
             return self.refuse(number, Reason::Role, objection);
         }
-        side.role().clone_into(&mut self.snapshot.name);
+        side.role.clone_into(&mut self.snapshot.name);
         "handler".clone_into(&mut self.snapshot.bind_type);
         self.side = Side::Handler(side);
         self.welcome(number, String::new());

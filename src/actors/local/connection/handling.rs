@@ -1,78 +1,67 @@
 //! A program that does a part of the work: it answers what the resolver asks, or is the peer of a session.
 //!
 //! The connection does this once its program has said hello with a role. While its service is up, it is one of the
-//! [`Handlers`](crate::actors::context::handlers) of the node. A session of an operator or network that gets it has a
-//! pair of sockets instead of a connection to an address, and speaks the protocol of its peer over it; at the other end is
-//! `peer` or `network`, which turns that into requests to the program. So the session has its window, its pauses and
-//! its custody as with any peer: what the program has not answered when it goes away is back in its queue, in order.
+//! [`Handlers`](crate::actors::context::handlers) of the node. The session of an operator that gets it speaks in frames, as the
+//! program does; the connection passes them on under numbers of its own, for the program may have had another session before. A
+//! network gets a pair of sockets instead of a connection to an address; at the other end is `network`, which turns GSUP into
+//! requests to the program. So both have their window, their pauses and their custody as with any peer: what the program has not
+//! answered when it goes away is back in its queue, in order.
 //!
 //! Invariants: every question and every message is answered once, or its asker sees that the program is gone; what the
 //! program brings is answered once.
 
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use actix::{AsyncContext, Context, Handler as Handles};
-use tokio::sync::mpsc;
+use actix::{
+    ActorFutureExt as _, ActorStreamExt as _, AsyncContext, Context, Handler as Handles,
+    WrapStream as _,
+};
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use prost::Message as _;
 
 use super::Connection;
-use crate::actors::context::addresses::post_to;
-use crate::actors::context::handlers::{Handler, ImsiRequest, PeerLink};
-use crate::actors::local::ends::{Answered, Ask, Brought, Ends, Handled, SessionOver};
-use crate::actors::local::handler_side::{Asked, SessionEnd};
-use crate::actors::local::{network, peer};
+use crate::actors::context::handlers::{self, Handler, ImsiRequest, PeerLink};
+use crate::actors::local::handler_side::{Asked, HandlerLink};
+use crate::actors::local::network;
 use crate::domain::queue_name::QueueName;
-use crate::pb::local::{Done, LookUp, Reason, from_smsc, to_smsc};
+use crate::pb::local::{Done, FromSmsc, LookUp, Reason, from_smsc, take_frame, to_smsc};
 use crate::pb::{BindDirection, BindState};
-
-/// Requests of a program that may wait for the end of its session.
-const BROUGHT: usize = 4_096;
 
 // === impl Connection ===
 
 impl Connection {
     /// What a handler has said: an answer, or a request of its own.
     pub(super) fn on_handler(&mut self, number: u64, what: to_smsc::What, ctx: &mut Context<Self>) {
-        let Some(side) = self.handler_side() else {
-            return;
-        };
         match what {
             to_smsc::What::Service(service) => self.serve(number, service.is_up, ctx),
-            to_smsc::What::Found(found) => match side.asked.remove(&number) {
-                Some(Asked::Question(asker)) => _ = asker.send(Ok(found.imsi)),
-                other => self.misplaced(number, other),
-            },
-            to_smsc::What::Failed(failed) => match side.asked.remove(&number) {
-                Some(Asked::Question(asker)) => _ = asker.send(Err(failed.detail)),
-                Some(Asked::Delivery(asker)) => _ = asker.send(Handled::Failed),
-                None => {}
-            },
-            to_smsc::What::Delivered(delivered) => {
-                self.handled(number, Handled::Delivered(delivered));
-            }
-            to_smsc::What::NotDelivered(refused) => {
-                self.handled(number, Handled::NotDelivered(refused));
-            }
+            to_smsc::What::Found(_)
+            | to_smsc::What::Failed(_)
+            | to_smsc::What::Delivered(_)
+            | to_smsc::What::NotDelivered(_) => self.on_answer(number, what),
             brought => self.bring(number, brought),
         }
     }
 
-    fn handled(&mut self, number: u64, handled: Handled) {
+    fn on_answer(&mut self, number: u64, answer: to_smsc::What) {
         let Some(side) = self.handler_side() else {
             return;
         };
-        match side.asked.remove(&number) {
-            Some(Asked::Delivery(asker)) => _ = asker.send(handled),
-            other => self.misplaced(number, other),
-        }
-    }
-
-    /// An answer of another kind than the question, or one that nobody waits for: that was given up.
-    fn misplaced(&mut self, number: u64, asked: Option<Asked>) {
-        if asked.is_some() {
-            let detail = format!("request {number} has an answer of the wrong kind");
-            self.part(Reason::Malformed, detail);
+        match (side.asked.remove(&number), answer) {
+            // Nobody waits for it any more.
+            (None, _) => {}
+            (Some(Asked::Question(asker)), to_smsc::What::Found(found)) => {
+                _ = asker.send(Ok(found.imsi));
+            }
+            (Some(Asked::Question(asker)), to_smsc::What::Failed(failed)) => {
+                _ = asker.send(Err(failed.detail));
+            }
+            (Some(Asked::Question(_)), _) | (_, to_smsc::What::Found(_)) => {
+                let detail = format!("request {number} has an answer of the wrong kind");
+                self.part(Reason::Malformed, detail);
+            }
+            (Some(Asked::OfSession(theirs)), answer) => _ = side.tell(theirs, answer),
         }
     }
 
@@ -87,8 +76,14 @@ impl Connection {
             (true, false) => {
                 let role = side.role.clone();
                 let (questions, links) = (ctx.address().recipient(), ctx.address().recipient());
-                let handler = Handler::new(session, role, peer.clone(), questions, links);
-                let handler = Arc::new(handler);
+                let handler = Arc::new(Handler {
+                    session,
+                    role,
+                    peer: peer.clone(),
+                    questions,
+                    links,
+                    is_taken: AtomicBool::new(false),
+                });
                 side.handler = Some(Arc::clone(&handler));
                 tracing::info!(role = %side.role, %peer, "the service of a program is up");
                 node.handlers.came(handler);
@@ -117,7 +112,7 @@ impl Connection {
         self.say(number, from_smsc::What::Done(Done {}));
     }
 
-    /// Gives a request of the program to the end of its session, which knows what to do with it.
+    /// Gives a request of the program to whoever has it, and knows what to do with it.
     fn bring(&mut self, number: u64, what: to_smsc::What) {
         let most = self.node.config().local.max_requests as usize;
         let Some(side) = self.handler_side() else {
@@ -131,15 +126,49 @@ impl Connection {
             let detail = "too many requests are under way, or two have one number";
             return self.fail(number, Reason::Conflict, detail);
         }
-        let sent = (side.end.as_ref())
-            .is_some_and(|end| end.brought.try_send(Brought { number, what }).is_ok());
-        if sent {
+        if side.tell(number, what) {
             _ = side.brought.insert(number);
         } else {
             let detail =
                 "the session of this role is not up; say that the service is up, or wait a little";
             self.fail(number, Reason::Unavailable, detail);
         }
+    }
+
+    /// Takes what the session of a link says: a question for the program, and answers to what that has brought.
+    fn pass_on(&mut self, link: u64, frames: Bytes) {
+        let mut frames = BytesMut::from(frames);
+        while let Ok(Some(frame)) = take_frame(&mut frames, usize::MAX) {
+            let Some(side) = self.handler_side().filter(|side| side.is_linked(link)) else {
+                return;
+            };
+            let FromSmsc { request, what } = FromSmsc::decode(frame).unwrap_or_default();
+            match what {
+                Some(what @ (from_smsc::What::ToPeer(_) | from_smsc::What::ToHandset(_))) => {
+                    self.ask(what, Asked::OfSession(request));
+                }
+                Some(answer) if side.brought.remove(&request) => self.say(request, answer),
+                _ => {}
+            }
+        }
+        self.go_on();
+    }
+
+    /// Whoever had the program over a link is gone.
+    fn unlinked(&mut self, link: u64) {
+        let Some(side) = self.handler_side().filter(|side| side.is_linked(link)) else {
+            return;
+        };
+        side.link = None;
+        // What it still does for that session counts no more.
+        side.asked.clear();
+        let unanswered = side.brought.drain().collect();
+        if let Some(handler) = &side.handler {
+            // It may have another one.
+            handler.is_taken.store(false, Ordering::Release);
+        }
+        self.fail_all(unanswered);
+        self.go_on();
     }
 
     /// The session that would have carried these out is over.
@@ -175,83 +204,27 @@ impl Handles<ImsiRequest> for Connection {
     }
 }
 
-impl Handles<Ask> for Connection {
-    type Result = ();
-
-    fn handle(&mut self, ask: Ask, _: &mut Self::Context) {
-        self.ask(ask.what, Asked::Delivery(ask.answer));
-    }
-}
-
 impl Handles<PeerLink> for Connection {
     type Result = ();
 
-    fn handle(&mut self, PeerLink(stream): PeerLink, ctx: &mut Self::Context) {
-        let connection = ctx.address();
+    fn handle(&mut self, link: PeerLink, ctx: &mut Self::Context) {
         let Some(side) = self.handler_side().filter(|side| side.handler.is_some()) else {
-            // Its session sees that the socket is closed.
+            // The other end sees that this one is closed.
             return;
         };
-        side.ends += 1;
-        let (brought, receiver) = mpsc::channel(BROUGHT);
-        let number = side.ends;
-        side.end = Some(SessionEnd { number, brought });
-        let asks = connection.clone().recipient();
-        let ends = Ends::new(receiver, asks, connection.clone().recipient());
-        let is_network = QueueName::parse(&side.role).is_handsets();
-        let over = connection.recipient();
-        actix::spawn(async move {
-            run(stream, is_network, ends).await;
-            post_to(&over, SessionOver(number));
-        });
-    }
-}
-
-impl Handles<Answered> for Connection {
-    type Result = ();
-
-    fn handle(&mut self, answered: Answered, _: &mut Self::Context) {
-        let number = answered.number;
-        let is_open = self
-            .handler_side()
-            .is_some_and(|side| side.brought.remove(&number));
-        if is_open {
-            self.say(number, answered.answer);
-        }
-        self.go_on();
-    }
-}
-
-impl Handles<SessionOver> for Connection {
-    type Result = ();
-
-    fn handle(&mut self, SessionOver(number): SessionOver, _: &mut Self::Context) {
-        let Some(side) = self.handler_side() else {
-            return;
+        let (said, mut told) = match link {
+            PeerLink::Frames(end) => end,
+            PeerLink::Gsup(stream) => {
+                let (network, end) = handlers::ends();
+                actix::spawn(network::serve(stream, network));
+                end
+            }
         };
-        if side.end.as_ref().is_none_or(|end| end.number != number) {
-            return;
-        }
-        side.end = None;
-        // What it still does for that session counts no more.
-        side.asked.clear();
-        let unanswered = side.brought.drain().collect();
-        if let Some(handler) = &side.handler {
-            handler.is_free_again();
-        }
-        self.fail_all(unanswered);
-        self.go_on();
-    }
-}
-
-/// Serves the session at the other end of `stream` until it is over, or the program is gone.
-async fn run(stream: UnixStream, is_network: bool, mut ends: Ends) {
-    let Ok(stream) = tokio::net::UnixStream::from_std(stream) else {
-        return;
-    };
-    if is_network {
-        network::serve(stream, &mut ends).await;
-    } else {
-        peer::serve(stream, &mut ends).await;
+        side.links += 1;
+        let number = side.links;
+        side.link = Some(HandlerLink { number, said });
+        let told = stream::poll_fn(move |cx| told.poll_recv(cx)).into_actor(self);
+        let passed = told.map(move |frames, act, _| act.pass_on(number, frames));
+        ctx.spawn(passed.finish().map(move |(), act, _| act.unlinked(number)));
     }
 }

@@ -1,4 +1,4 @@
-//! The transport of a session's octets: plain TCP, TLS, or a UNIX socket.
+//! The transport of a session's octets: plain TCP, TLS, a UNIX socket, or the connection of another actor.
 //!
 //! Made by the listener and by operators' sessions, and attached to their actor once: a plain
 //! connection is read and written without any cost for TLS.
@@ -11,10 +11,13 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use actix::Context;
+use bytes::Bytes;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::mpsc;
 use tokio_rustls::TlsStream;
+use tokio_util::io::InspectWriter;
 
 use super::{Linked, Outbox, attach};
 use crate::config::Smpp;
@@ -56,6 +59,17 @@ pub fn tune(socket: &TcpStream, smpp: &Smpp) {
     if !smpp.tcp_user_timeout.is_zero() {
         let _ = socket.set_tcp_user_timeout(Some(smpp.tcp_user_timeout));
     }
+}
+
+/// Lets an actor write to whoever has the other end of this channel, in pieces that it wrote as a whole; the channel is closed
+/// with the session. What comes from there comes as messages.
+pub fn relay<A: Linked>(ctx: &mut Context<A>, to: mpsc::Sender<Bytes>) -> Outbox {
+    // What is for nobody any more is dropped.
+    let pass_on = move |octets: &[u8]| _ = to.try_send(Bytes::copy_from_slice(octets));
+    let writer = InspectWriter::new(tokio::io::sink(), pass_on);
+    let outbox = attach(ctx, tokio::io::empty(), writer, usize::MAX);
+    outbox.0.borrow().halves[0].sever();
+    outbox
 }
 
 // === impl Wire ===

@@ -11,11 +11,9 @@ fn send_until_full_and_get_the_contexts_back() {
     let first = fixture.send("first").unwrap();
     let second = fixture.send("second").unwrap();
     assert_eq!(fixture.send("third"), Err(SendError::WindowFull));
-    assert_eq!(
-        (fixture.session.room(), fixture.session.in_flight()),
-        (0, 2)
-    );
-    let mut held: Vec<_> = fixture.session.held().copied().collect();
+    let window = fixture.session.window();
+    assert_eq!((fixture.session.room(), window.len()), (0, 2));
+    let mut held: Vec<_> = window.iter().map(|(_, entry)| entry.item).collect();
     held.sort_unstable();
     assert_eq!(held, ["first", "second"]);
     assert_eq!(fixture.written().len(), 2);
@@ -34,7 +32,7 @@ fn send_until_full_and_get_the_contexts_back() {
     let status = CommandStatus::ESME_RINVCMDID;
     let event = fixture.receive_with(status, first, Body::GenericNack);
     assert!(matches!(event, Event::Response { pdu, context: "first", .. } if pdu.status == status));
-    assert_eq!(fixture.session.in_flight(), 0);
+    assert!(fixture.session.window().is_empty());
     // Answered twice.
     assert_eq!(fixture.receive(first, submit_sm_resp()), Event::Nothing);
     assert_eq!(fixture.session.counters().unsolicited, 1);

@@ -1,22 +1,24 @@
 //! What a session asks of its bind at a gateway.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
 
-use super::{CarrierBind, CarrierPeer, VERSION};
+use super::CarrierBind;
 use crate::actors::egress::carrier::gateway::Gateway;
 use crate::actors::egress::carrier::pending::Waiting;
 use crate::actors::egress::operator_event::{OperatorAnswer, OperatorEvent};
+use crate::actors::egress::upstream_protocol::UpstreamPeer;
 use crate::actors::runtime::link::keep;
-use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView};
+use crate::actors::session::bound::{BoundProtocol, Encode, InFlight, LiveView, WITH_TLVS};
 use crate::carrier::session::{Closed, State as FarState};
 use crate::pb::PduDialect;
 use crate::smpp::codec::BadCommandLength;
 use crate::smpp::session::{BindType, SessionState, Tick};
+use crate::smpp::window::LateWindow;
 use crate::smpp::{CommandStatus, SubmitSm};
 
-impl<G: Gateway> CarrierPeer for CarrierBind<G> {
+impl<G: Gateway> UpstreamPeer for CarrierBind<G> {
     fn bind(&mut self, now: Instant, bind_type: BindType, out: &mut BytesMut) {
         self.bind_type = bind_type;
         self.state = SessionState::Binding;
@@ -104,31 +106,12 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
         self.state
     }
 
-    fn window(&self) -> usize {
-        self.plan.config.most_unanswered() as usize
-    }
-
-    fn response_timeout(&self) -> Duration {
-        self.plan.config.response_timeout()
+    fn messages(&self) -> &LateWindow<InFlight> {
+        &self.messages
     }
 
     fn peer_version(&self) -> u8 {
-        VERSION.min(self.plan.config.interface_version)
-    }
-
-    fn room(&self) -> usize {
-        match self.state {
-            SessionState::Bound(bind_type) if bind_type.transmits() => self.messages.room(),
-            _ => 0,
-        }
-    }
-
-    fn in_flight(&self) -> usize {
-        self.messages.len()
-    }
-
-    fn held<'h>(&'h self) -> Box<dyn Iterator<Item = &'h InFlight> + 'h> {
-        Box::new(self.messages.iter().map(|(_, entry)| &entry.item))
+        WITH_TLVS.min(self.plan.config.interface_version)
     }
 
     fn send(
@@ -209,7 +192,6 @@ impl<G: Gateway> BoundProtocol for CarrierBind<G> {
 
     fn take_lost(&mut self) -> Vec<InFlight> {
         self.state = SessionState::Closed;
-        let lost = self.messages.drain().into_iter();
-        lost.map(|(_, context)| context).collect()
+        self.messages.take_all()
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::actors::context::binds::BindPort;
 use crate::actors::egress::carrier::gateway::session_of_theirs;
 use crate::actors::egress::carrier::sgip_of;
-use crate::actors::session::bound::{Encode, LiveView};
+use crate::actors::session::bound::{BoundProtocol as _, Encode, LiveView};
 use crate::actors::test_support::{TestNode, node_with};
 use crate::config::OperatorProtocol;
 use crate::pb::PduDialect;

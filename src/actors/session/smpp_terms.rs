@@ -1,7 +1,5 @@
-//! The SMSC's end of a bind over a pair of sockets, for a program that does not speak SMPP (`actors/local`); and what is made
-//! of messages for peers over other protocols, on both sides (`egress/carrier`, `ingress/carrier`).
-
-use std::time::Duration;
+//! Messages in the terms of SMPP, for sessions with peers that speak something else: carriers (`egress/carrier`), their clients
+//! (`ingress/carrier`) and local programs (`egress/program_bind.rs`). Pure.
 
 use bytes::Bytes;
 use jiff::tz::{Offset, TimeZone};
@@ -10,14 +8,8 @@ use crate::content::UDHI;
 use crate::content::peer::SHORT_MESSAGE;
 use crate::pb::{Composition, Message};
 use crate::smpp::receipt::{DELIVERED, ESM_RECEIPT, ReceiptText, format, state_word};
-use crate::smpp::session::{Role, SessionConfig};
-use crate::smpp::timers::Timers;
 use crate::smpp::{SubmitSm, Tlvs, tag};
 
-/// How often the clock is looked at.
-pub const TICK: Duration = Duration::from_millis(500);
-/// Octets that are read at once: an answer of each message by itself would cost the other side a step of its own.
-pub const READ: usize = 64 * 1024;
 /// Requests of the peer that may be under way.
 pub const WINDOW: usize = 4_096;
 /// registered_delivery: the bits that ask for a receipt (SMPP 3.4 §5.2.17).
@@ -34,22 +26,6 @@ pub fn came_in_gbk(message: &mut Message, gbk: Bytes) {
         gbk,
         ..Composition::default()
     }));
-}
-
-/// How the session with ours is configured.
-pub fn config(system_id: Bytes) -> SessionConfig {
-    SessionConfig {
-        role: Role::Server,
-        window: WINDOW,
-        // The pair of sockets ends with the other side, and what our end says is no word of the peer.
-        timers: Timers {
-            enquire_link: Duration::ZERO,
-            inactivity: Duration::ZERO,
-            ..Timers::default()
-        },
-        system_id,
-        ..SessionConfig::default()
-    }
 }
 
 /// Whether a message asks for a receipt.
