@@ -57,7 +57,7 @@ const LOOK_SHARE: u32 = 20;
 /// After a heartbeat that failed the next one comes sooner, so that a database that is back is used soon.
 const RETRY: Duration = Duration::from_millis(500);
 /// Connections to an HLR that failed in a row, after which another node should try.
-const CUT_OFF: u32 = 3;
+pub(crate) const CUT_OFF: u32 = 3;
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_NUMBER: i32 = 70;
 

@@ -46,6 +46,8 @@ use crate::routing::{ServingAddress, ServingNode};
 /// Most subscribers that are remembered for having been alerted, and for how long.
 const ALERTED_MAX: usize = 16_384;
 const ALERTED_FOR: Duration = Duration::from_secs(600);
+/// An alert that follows another one of its subscriber so soon is no news: anybody who can reach us can forge them.
+const ALERT_AGAIN: Duration = Duration::from_secs(10);
 
 /// A message to a handset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -233,7 +235,7 @@ pub struct MapSession<T> {
     reports: usize,
     routes: KnownRoutes,
     versions: PeerVersions,
-    /// Subscribers that were there again a moment ago.
+    /// Subscribers that were there again a moment ago, and until when that is remembered.
     alerted: AHashMap<String, Instant>,
     events: VecDeque<MapEvent<T>>,
 }
@@ -370,9 +372,9 @@ impl<T> MapSession<T> {
         self.tcap.counts()
     }
 
-    /// The tokens of all messages that wait, when the links are gone for good. All dialogues are forgotten; nothing is
-    /// said to their other ends.
-    pub fn take_lost(&mut self) -> Vec<T> {
+    /// The tokens of all messages that wait, when the links are gone for good, each with whether its message was sent, so
+    /// that it may have arrived. All dialogues are forgotten; nothing is said to their other ends.
+    pub fn take_lost(&mut self) -> Vec<(T, bool)> {
         self.is_ready = false;
         for (id, _) in self.owners.drain() {
             self.tcap.abandon(id);
@@ -382,7 +384,7 @@ impl<T> MapSession<T> {
         }
         self.reports = 0;
         let runs = self.runs.drain();
-        runs.filter_map(|(_, run)| run.into_token()).collect()
+        runs.filter_map(|(_, run)| run.into_lost()).collect()
     }
 
     /// Handles what the dialogues bring.
@@ -507,10 +509,17 @@ impl<T> MapSession<T> {
         }
     }
 
-    fn note_alert(&mut self, msisdn: &str, now: Instant) {
+    /// A subscriber is there again; whether that is news.
+    fn note_alert(&mut self, msisdn: &str, now: Instant) -> bool {
+        let soon = now + ALERTED_FOR.saturating_sub(ALERT_AGAIN);
+        let until = self.alerted.get(msisdn);
+        if until.is_some_and(|until| *until > soon) {
+            return false;
+        }
         if self.alerted.len() < ALERTED_MAX || self.alerted.contains_key(msisdn) {
             self.alerted.insert(msisdn.to_owned(), now + ALERTED_FOR);
         }
+        true
     }
 }
 

@@ -45,6 +45,7 @@ use self::absent::Absent;
 use self::core::{HandsetSubmission, NetworkCore};
 use self::culprits::Culprits;
 use self::faults::Faults;
+use self::incoming::MalformedLog;
 use self::lines::Lines;
 use self::naming::Naming;
 use self::partly::Partly;
@@ -135,6 +136,9 @@ pub struct GsmInterface {
     /// Since when requests under way are waited for, so that the connection can end.
     leaving_since: Option<Instant>,
     retired: bool,
+    /// It has left its queue in this tick: what that has granted meanwhile would be taken twice if it joined again at once.
+    has_withdrawn: bool,
+    malformed: MalformedLog,
     /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
     starts: u64,
     /// Of the tasks of signalling gateways, by address.
@@ -261,6 +265,8 @@ impl GsmInterface {
             standing_by_since: None,
             leaving_since: None,
             retired: false,
+            has_withdrawn: false,
+            malformed: MalformedLog::default(),
             starts: 0,
             gateways: HashMap::new(),
         }

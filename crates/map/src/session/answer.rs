@@ -2,7 +2,7 @@
 //!
 //! Called by the session with a run that it has taken out; each path keeps it, or tells what became of its message.
 //! 3GPP TS 29.002 §23.3.2; TS 23.040 §10: of two serving nodes the other one is tried when the first one cannot bring
-//! the message, unless the handset itself has refused it.
+//! the message, unless the handset itself has refused it, or may have it.
 
 use std::time::Instant;
 
@@ -80,7 +80,7 @@ impl NodeFailure {
         }
     }
 
-    /// The node has not answered.
+    /// The node has not answered. What may have arrived goes to no other node: the handset would have it twice.
     fn without_answer(node: ServingNode, status: u32, may_have_arrived: bool) -> Self {
         Self {
             node,
@@ -88,7 +88,7 @@ impl NodeFailure {
             noted: None,
             report: None,
             may_have_arrived,
-            tries_other: true,
+            tries_other: !may_have_arrived,
         }
     }
 }
@@ -412,12 +412,14 @@ impl<T> MapSession<T> {
     /// One node has failed: the other one is tried, or the message has failed.
     fn failed_at(&mut self, mut run: MtRun<T>, failure: NodeFailure, now: Instant) {
         let tries_other = failure.tries_other;
+        // The subscriber may be elsewhere.
+        let doubts_route = tries_other || failure.may_have_arrived;
         let nodes = run.route.as_ref().map_or(0, |route| route.nodes.len());
         let Some(message) = &mut run.message else {
             return self.put(run);
         };
         message.failures.push(failure);
-        if tries_other {
+        if doubts_route {
             self.routes.forget(&run.msisdn);
         }
         if tries_other && message.failures.len() < nodes {
@@ -437,7 +439,7 @@ impl<T> MapSession<T> {
         if !noted.is_empty() {
             self.report(&run.msisdn, &noted, now);
         }
-        if tries_other {
+        if doubts_route {
             // The next message of the run asks again.
             self.close(&mut run);
             run.route = None;

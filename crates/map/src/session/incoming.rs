@@ -228,8 +228,9 @@ impl<T> MapSession<T> {
             Ok(argument) => {
                 let msisdn = argument.msisdn.text;
                 self.routes.forget(&msisdn);
-                self.note_alert(&msisdn, now);
-                self.events.push_back(MapEvent::SubscriberReady { msisdn });
+                if self.note_alert(&msisdn, now) {
+                    self.events.push_back(MapEvent::SubscriberReady { msisdn });
+                }
                 if is_answered {
                     let result = Component::result(invoke.id, invoke.operation, Bytes::new());
                     return InvokeFate::Answered(result);

@@ -123,9 +123,14 @@ impl<T> MtRun<T> {
         self.message.is_some()
     }
 
-    /// The token of the message that waits.
-    pub(super) fn into_token(self) -> Option<T> {
-        self.message.map(|message| message.token)
+    /// The token of the message that waits, and whether that may have arrived.
+    pub(super) fn into_lost(self) -> Option<(T, bool)> {
+        let step = self.dialogue.map(|dialogue| dialogue.step);
+        let message = self.message?;
+        let mut failures = message.failures.iter();
+        let was_sent =
+            step == Some(RunStep::Forwarding) || failures.any(|failure| failure.may_have_arrived);
+        Some((message.token, was_sent))
     }
 
     /// The node that is tried.

@@ -322,8 +322,8 @@ impl NetworkCore {
         }
     }
 
-    /// Every message that has no result, in no order: the connection is over.
-    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+    /// Every message that has no result, in no order, and whether it was sent: the connection is over.
+    pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
         match self {
             Self::Gsup(gsup) => gsup.take_lost(),
             Self::Map(map) => map.take_lost(),

@@ -204,9 +204,9 @@ impl GsupCore {
         }
     }
 
-    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+    pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
         let lost = self.session.take_lost().into_iter();
-        lost.map(|sending| *sending).collect()
+        lost.map(|sending| (*sending, true)).collect()
     }
 
     fn ipa_name(&self) -> String {

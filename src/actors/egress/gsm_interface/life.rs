@@ -58,7 +58,10 @@ impl GsmInterface {
 
     /// Begins to serve the queue, when the name is ours.
     pub(super) fn serve(&mut self, ctx: &mut Context<Self>) {
-        let may = self.is_ready() && !self.retired && self.naming.is_ours(Instant::now());
+        let may = self.is_ready()
+            && !self.retired
+            && !self.has_withdrawn
+            && self.naming.is_ours(Instant::now());
         if !may || self.serving.is_some() {
             return;
         }
@@ -104,6 +107,7 @@ impl GsmInterface {
     }
 
     pub(super) fn tick(&mut self, ctx: &mut Context<Self>) {
+        self.has_withdrawn = false;
         if !self.node.local_lease.is_valid() {
             // Another node may take what this one has: not even the answers are ours to wait for.
             return self.come_back("this node's lease is over", ctx);
@@ -283,19 +287,23 @@ impl GsmInterface {
         self.offered = 0;
     }
 
-    /// What is under way, in order; the connection is over.
-    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+    /// What is under way, in order, and whether it was sent; the connection is over.
+    pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
         let mut lost = self.core.take_lost();
-        lost.retain(|sending| !sending.work.is_answer());
-        lost.sort_by_key(|sending| sending.work.context.id);
+        lost.retain(|(sending, _)| !sending.work.is_answer());
+        lost.sort_by_key(|(sending, _)| sending.work.context.id);
         lost
     }
 
-    pub(super) fn give_back_lost(&mut self, lost: &[Sending]) {
+    pub(super) fn give_back_lost(&mut self, lost: &[(Sending, bool)]) {
         if let Some(serving) = &mut self.serving {
-            for Sending { work, .. } in lost {
+            for (Sending { work, .. }, was_sent) in lost {
                 self.partly.keep(work.context.id, work.arrived);
-                serving.lost(&work.context);
+                if *was_sent {
+                    serving.lost(&work.context);
+                } else {
+                    serving.give_back(work.context.id, work.context.attempt);
+                }
             }
         }
     }

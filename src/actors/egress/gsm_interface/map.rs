@@ -30,6 +30,7 @@ use super::core::{
     NetworkCore, SubmissionRequest,
 };
 use super::{GsmInterface, Sending};
+use crate::actors::cluster::CUT_OFF;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::runtime::supervise::Health;
@@ -42,11 +43,17 @@ use crate::map::session::{
 use crate::pb::{BindState, GatewaySnapshot, GatewayState};
 use crate::sigtran::{
     LinkState, PointCode, SignallingEvent, SignallingPoint, SignallingUnavailable, TrafficMode,
+    UnitdataRequest,
 };
 
 /// How long the network may be away before the queue gets everything back: what T(r) of RFC 4666 §4.3.2 lets a gateway wait
 /// for another way to us, and a moment for a new connection.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long it may be away before another node of those that share its point code is to try.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Most unitdata that wait until the network is there again, and how long: when the queue gets everything back, they go.
+const KEPT_MAX: usize = 4096;
+const KEPT_FOR: Duration = Duration::from_secs(GRACE.as_secs() + 1);
 /// Return causes of SCCP for what has not left this node (ITU-T Q.713 §3.12).
 const MTP_FAILURE: u8 = 5;
 const ERROR_IN_LOCAL_PROCESSING: u8 = 9;
@@ -70,6 +77,8 @@ pub(super) struct SignallingCore {
     is_override: bool,
     /// Why no messages go now, and since when.
     away: Option<(String, Instant)>,
+    /// What could not be sent while the network is away, and since when it waits.
+    kept: VecDeque<(UnitdataRequest, Instant)>,
     events: VecDeque<CoreEvent>,
 }
 
@@ -104,6 +113,7 @@ impl SignallingCore {
             is_cut_off: false,
             is_override,
             away: Some(("no signalling gateway is connected".to_owned(), now)),
+            kept: VecDeque::new(),
             events: VecDeque::new(),
         }
     }
@@ -114,8 +124,15 @@ impl SignallingCore {
 
     /// Why the network is away, if it is for so long that it is not waited for.
     pub(super) fn lost(&self, now: Instant) -> Option<&str> {
-        let (why, since) = self.away.as_ref()?;
-        (now.saturating_duration_since(*since) >= GRACE).then_some(why)
+        let (why, _) = self.away.as_ref()?;
+        (self.away_for(now) >= GRACE).then_some(why)
+    }
+
+    fn away_for(&self, now: Instant) -> Duration {
+        let away = self.away.as_ref();
+        away.map_or(Duration::ZERO, |(_, since)| {
+            now.saturating_duration_since(*since)
+        })
     }
 
     /// Whether anything shall be read.
@@ -171,6 +188,7 @@ impl SignallingCore {
     pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {
         self.point.on_tick(now.into_std());
         self.session.on_tick(now.into_std());
+        self.give_up_kept(now);
         self.pass_on(now);
         CoreTick {
             expired: Vec::new(),
@@ -188,9 +206,11 @@ impl SignallingCore {
         self.events.clear();
     }
 
-    pub(super) fn take_lost(&mut self) -> Vec<Sending> {
+    pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
+        self.kept.clear();
         let lost = self.session.take_lost().into_iter();
-        lost.map(|sending| *sending).collect()
+        lost.map(|(sending, was_sent)| (*sending, was_sent))
+            .collect()
     }
 
     /// The gateways, as people see them.
@@ -267,6 +287,7 @@ impl SignallingCore {
 
     /// Passes everything on that one part has for another, until there is no more.
     fn pass_on(&mut self, now: Instant) {
+        let mut tries_kept = true;
         loop {
             while let Some(event) = self.point.next_event() {
                 self.on_signalling(event, now);
@@ -275,24 +296,63 @@ impl SignallingCore {
                 let event = self.translated(event);
                 self.events.push_back(event);
             }
-            let Some(unitdata) = self.session.next_unitdata() else {
+            let kept = if tries_kept && self.is_open() {
+                self.kept.pop_front()
+            } else {
+                None
+            };
+            let was_kept = kept.is_some();
+            let next = kept.or_else(|| Some((self.session.next_unitdata()?, now)));
+            let Some((unitdata, since)) = next else {
                 break;
             };
-            let data = unitdata.data.clone();
-            if let Err(unavailable) = self.point.send(unitdata, now.into_std()) {
-                // As the network would return it.
-                let cause = match unavailable {
-                    SignallingUnavailable::Inactive | SignallingUnavailable::Destination(_) => {
-                        MTP_FAILURE
-                    }
-                    _ => ERROR_IN_LOCAL_PROCESSING,
-                };
-                self.session.returned(cause, &data, now.into_std());
+            let Err(unavailable) = self.point.send(unitdata.clone(), now.into_std()) else {
+                continue;
+            };
+            let is_away = match unavailable {
+                SignallingUnavailable::Inactive => true,
+                SignallingUnavailable::Destination(point) => point == self.destination,
+                _ => false,
+            };
+            if is_away && was_kept {
+                tries_kept = false;
+                self.kept.push_front((unitdata, since));
+                continue;
             }
+            if is_away && self.kept.len() < KEPT_MAX {
+                tries_kept = false;
+                self.kept.push_back((unitdata, since));
+                continue;
+            }
+            // As the network would return it.
+            let cause = match unavailable {
+                SignallingUnavailable::Inactive | SignallingUnavailable::Destination(_) => {
+                    MTP_FAILURE
+                }
+                _ => ERROR_IN_LOCAL_PROCESSING,
+            };
+            let now = now.into_std();
+            self.session.returned(cause, &unitdata.data, now);
         }
         self.write();
         self.show_links();
         self.look_around(now);
+    }
+
+    /// Gives up what has waited for the network for too long, as the network would return it.
+    fn give_up_kept(&mut self, now: Instant) {
+        let is_old = |since: Instant| now.saturating_duration_since(since) >= KEPT_FOR;
+        while self.kept.front().is_some_and(|(_, since)| is_old(*since)) {
+            if let Some((unitdata, _)) = self.kept.pop_front() {
+                let now = now.into_std();
+                self.session.returned(MTP_FAILURE, &unitdata.data, now);
+            }
+        }
+    }
+
+    /// Whether messages may go, as far as the gateways say.
+    fn is_open(&self) -> bool {
+        self.point.is_active() && !self.is_cut_off
     }
 
     fn on_signalling(&mut self, event: SignallingEvent, now: Instant) {
@@ -404,7 +464,7 @@ impl SignallingCore {
 
     /// Whether messages may go now, and what follows from that.
     fn look_around(&mut self, now: Instant) {
-        let is_open = self.point.is_active() && !self.is_cut_off;
+        let is_open = self.is_open();
         if is_open && self.away.take().is_some() {
             self.session.set_ready(true);
             self.events.push_back(CoreEvent::Ready);
@@ -490,8 +550,8 @@ impl GsmInterface {
     fn withdraw(&mut self, why: &str) {
         tracing::warn!(gsm = %self.snapshot.name, why, "the network is away");
         self.node.metrics.binds_lost.inc();
-        self.cut_off();
         self.let_go_of_messages();
+        self.has_withdrawn = true;
         self.naming.left();
         self.snapshot.last_error = why.to_owned();
     }
@@ -510,6 +570,8 @@ impl GsmInterface {
             return self.publish();
         }
         let state = map.state();
+        // Those that are connected may not take us, or reach nobody.
+        let is_in_vain = map.away_for(Instant::now()) >= PATIENCE;
         let all = || self.snapshot.gateways.iter();
         // Another node is to try when none of them can be reached from here.
         let attempts = all().map(|gateway| gateway.attempts).min();
@@ -523,7 +585,12 @@ impl GsmInterface {
         if let Some(error) = error.cloned() {
             self.snapshot.last_error = error;
         }
-        self.snapshot.reconnect_attempts = attempts.unwrap_or_default();
+        let attempts = attempts.unwrap_or_default();
+        self.snapshot.reconnect_attempts = if is_in_vain {
+            attempts.max(CUT_OFF)
+        } else {
+            attempts
+        };
         self.snapshot.next_reconnect_at = next.unwrap_or_default();
         self.state(state);
     }

@@ -252,10 +252,10 @@ impl GsmInterface {
             return false;
         }
         let mut lost = self.take_lost();
-        let ids: Vec<u64> = lost.iter().map(|one| one.work.context.id).collect();
+        let ids: Vec<u64> = lost.iter().map(|(one, _)| one.work.context.id).collect();
         let blame = self.culprits.ended(&ids);
         if let Some(blame) = blame
-            && let Some(Sending { work, since }) = lost.pop()
+            && let Some((Sending { work, since }, _)) = lost.pop()
         {
             self.blame(&work, blame, since.elapsed());
         }

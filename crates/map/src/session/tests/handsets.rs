@@ -191,6 +191,20 @@ fn alerts_are_answered_from_version_2_on() {
 }
 
 #[test]
+fn alerts_of_one_subscriber_that_follow_soon_are_no_news() {
+    let mut country = Country::new();
+    let mut times = Vec::new();
+    for second in 0..=20 {
+        let component = invoke(MapOperationCode::ALERT_SERVICE_CENTRE, alert());
+        country.begins(context_of(23, 2), "491720001", vec![component]);
+        times.extend(country.events.drain(..).map(|_| second));
+        country.wait(Duration::from_secs(1));
+    }
+    assert_eq!(times, [0, 10, 20]);
+    assert_eq!(country.network.answers.len(), 21);
+}
+
+#[test]
 fn versions_and_contexts_that_are_not_served_are_refused() {
     for (context, alternative) in [
         (context_of(21, 4), context_of(21, 3)),

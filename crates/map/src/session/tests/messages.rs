@@ -128,8 +128,6 @@ fn the_other_node_is_tried_when_the_first_one_does_not_reach_the_handset() {
         NodeReply::Fails(MapUserError::Other(5)),
         NodeReply::Fails(MapUserError::Other(27)),
         NodeReply::Fails(MapUserError::Other(21)),
-        NodeReply::Aborts,
-        NodeReply::EndsWithout,
     ] {
         let mut country = Country::new();
         country.network.at_both();
@@ -311,6 +309,28 @@ fn what_a_silent_node_was_sent_may_have_arrived() {
     assert_eq!(country.outcomes(), [(1, expected)]);
 }
 
+/// It would be there twice.
+#[test]
+fn what_may_have_arrived_goes_to_no_other_node() {
+    for (reply, status) in [
+        (NodeReply::Nothing, map::MAP_NO_ANSWER),
+        (NodeReply::Aborts, map::MAP_USER_ABORT),
+        (NodeReply::EndsWithout, map::MAP_ENDED_WITHOUT_ANSWER),
+    ] {
+        let mut country = Country::with(|config| config.route_cache = Duration::from_secs(3600));
+        country.network.at_both();
+        country.network.replies(MSC, [reply.clone()]);
+        country.send(message(PHONE, false), 1);
+        country.wait(Duration::from_secs(60));
+        let expected = failed(status, FailedPart::Forward, true);
+        assert_eq!(country.outcomes(), [(1, expected)], "{reply:?}");
+        assert_eq!(country.network.forwarded.len(), 1, "{reply:?}");
+        // Where the subscriber is, is asked again.
+        assert_eq!(country.outcome_of(PHONE), delivered());
+        assert_eq!(country.network.asked.len(), 2, "{reply:?}");
+    }
+}
+
 /// Q.713 §3.12.
 #[test]
 fn what_sccp_returns_was_not_delivered() {
@@ -361,6 +381,26 @@ fn an_empty_begin_that_nobody_accepts_is_given_up() {
 }
 
 #[test]
+fn what_is_lost_says_whether_it_was_sent() {
+    let long = MtForward {
+        tpdu: vec![4; 175].into(),
+        ..message(PHONE, false)
+    };
+    for (forward, hlr_is_silent, was_sent) in [
+        (message(PHONE, false), true, false),
+        (message(PHONE, false), false, true),
+        // Its empty begin is under way.
+        (long, false, false),
+    ] {
+        let mut country = Country::new();
+        country.network.hlr_is_silent = hlr_is_silent;
+        country.network.lost.push(MSC.to_owned());
+        country.send(forward, 1);
+        assert_eq!(country.session.take_lost(), [(1, was_sent)]);
+    }
+}
+
+#[test]
 fn routes_are_asked_once_in_a_while() {
     let mut country = Country::with(|config| config.route_cache = Duration::from_secs(10));
     for _ in 0..2 {
@@ -403,7 +443,7 @@ fn what_is_not_sent_comes_back() {
     country.session.set_ready(false);
     let sent = country.session.send(message(OTHER, false), 6, now);
     assert_eq!(sent, Err(MapNotSent::NotReady(6)));
-    assert_eq!(country.session.take_lost(), [1]);
+    assert_eq!(country.session.take_lost(), [(1, false)]);
     assert_eq!(country.session.held(), 0);
     assert!(country.session.owners.is_empty() && country.session.runs.is_empty());
 }

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::GsmInterface;
-use super::transport::{GatewayWire, dial};
+use super::transport::{GatewayReader, GatewayWire, GatewayWriter, dial};
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
 use crate::clock;
@@ -26,6 +26,8 @@ use crate::sigtran::M3uaTransmit;
 const LASTING: Duration = Duration::from_secs(60);
 /// How long what was written last may take when a connection is ended.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// Most orders that are taken at a time.
+const ORDERS: usize = 64;
 /// Octets that may wait to be written; beyond it the gateway does not read.
 const WRITE_LIMIT: usize = 4 * 1024 * 1024;
 
@@ -199,7 +201,7 @@ impl GatewayTask {
         let within = self.plan().connect_timeout;
         let smpp = node.config().smpp.clone();
         tokio::select! {
-            dialled = timeout(within, dial(&gateway, &smpp)) => {
+            dialled = timeout(within, dial(&gateway, within, &smpp)) => {
                 Ok(dialled.unwrap_or_else(|_| Err("connect: no connection in time".to_owned())))
             }
             not_wanted = let_go(&mut self.orders, &self.waiting) => Err(not_wanted),
@@ -215,32 +217,11 @@ impl GatewayTask {
             peer,
         } = connection;
         self.is_connected = true;
-        self.tell(GatewayChange::Connected(peer)).await?;
-        let mut is_busy = self.options.is_busy.clone();
-        let why = loop {
-            let may_read = !*is_busy.borrow_and_update();
-            tokio::select! {
-                messages = reader.messages(), if may_read => match messages {
-                    Ok(messages) => self.tell(GatewayChange::Messages(messages)).await?,
-                    Err(why) => break why,
-                },
-                changed = is_busy.changed(), if !may_read => {
-                    changed.map_err(|_| NotWanted)?;
-                }
-                order = self.orders.recv() => match order {
-                    Some(GatewayOrder::Write(message)) => writer.push(message),
-                    Some(GatewayOrder::Close(why)) => break why,
-                    None => {
-                        // What says good-bye is the last that is written.
-                        let _ = timeout(FAREWELL, writer.close()).await;
-                        return Err(NotWanted);
-                    }
-                },
-                written = writer.write(), if !writer.is_empty() => match written {
-                    Ok(0) => break "the gateway closed the connection".to_owned(),
-                    Ok(written) => _ = self.waiting.fetch_sub(written, Ordering::Relaxed),
-                    Err(error) => break error.to_string(),
-                },
+        let why = match self.carry(peer, &mut reader, &mut writer).await {
+            Ok(why) => why,
+            Err(not_wanted) => {
+                self.take_leave(&mut writer).await;
+                return Err(not_wanted);
             }
         };
         if began.elapsed() >= LASTING {
@@ -248,6 +229,57 @@ impl GatewayTask {
         }
         self.ended(why.clone()).await?;
         Ok(why)
+    }
+
+    /// Carries messages; why that is over. Reading comes last, so that it never keeps anything from being written.
+    async fn carry(
+        &mut self,
+        peer: String,
+        reader: &mut GatewayReader,
+        writer: &mut GatewayWriter,
+    ) -> Result<String, NotWanted> {
+        self.tell(GatewayChange::Connected(peer)).await?;
+        let mut is_busy = self.options.is_busy.clone();
+        let mut orders = Vec::new();
+        loop {
+            let may_read = !*is_busy.borrow_and_update();
+            tokio::select! {
+                biased;
+                taken = self.orders.recv_many(&mut orders, ORDERS) => {
+                    if taken == 0 {
+                        return Err(NotWanted);
+                    }
+                    for order in orders.drain(..) {
+                        match order {
+                            GatewayOrder::Write(message) => writer.push(message),
+                            GatewayOrder::Close(why) => return Ok(why),
+                        }
+                    }
+                }
+                written = writer.write(), if !writer.is_empty() => match written {
+                    Ok(0) => return Ok("the gateway closed the connection".to_owned()),
+                    Ok(written) => _ = self.waiting.fetch_sub(written, Ordering::Relaxed),
+                    Err(error) => return Ok(error.to_string()),
+                },
+                messages = reader.messages(), if may_read => match messages {
+                    Ok(messages) => self.tell(GatewayChange::Messages(messages)).await?,
+                    Err(why) => return Ok(why),
+                },
+                changed = is_busy.changed(), if !may_read => {
+                    changed.map_err(|_| NotWanted)?;
+                }
+            }
+        }
+    }
+
+    /// Writes what was ordered before the interface has let go: what says good-bye is the last of it.
+    async fn take_leave(&mut self, writer: &mut GatewayWriter) {
+        while let Ok(order) = self.orders.try_recv() {
+            if let GatewayOrder::Write(message) = order {
+                writer.push(message);
+            }
+        }
+        let _ = timeout(FAREWELL, writer.close()).await;
     }
 
     /// Tells that there is no connection any more; what was to be written to it is forgotten.

@@ -8,11 +8,13 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::FutureExt as _;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use tokio::time::{Instant, timeout};
 
 use crate::actors::runtime::link::tune;
 use crate::config::{GatewayTransport, MapGateway, Smpp};
@@ -61,31 +63,53 @@ pub(super) enum GatewayWriter {
     },
 }
 
-/// Connects to a gateway.
+/// Connects to a gateway, `within` this time.
 ///
 /// # Errors
 /// Why not, for people.
-pub(super) async fn dial(gateway: &MapGateway, smpp: &Smpp) -> Result<GatewayWire, String> {
+pub(super) async fn dial(
+    gateway: &MapGateway,
+    within: Duration,
+    smpp: &Smpp,
+) -> Result<GatewayWire, String> {
     #[cfg(test)]
     if let Some(pipe) = super::super::tests::next_gateway(&gateway.address) {
         return Ok(GatewayWire::of_stream(pipe, "a test".to_owned()));
     }
     let connected = match gateway.transport {
-        GatewayTransport::Tcp => over_tcp(gateway, smpp).await,
+        GatewayTransport::Tcp => over_tcp(gateway, within, smpp).await,
         GatewayTransport::Sctp => over_sctp(gateway).await,
     };
     connected.map_err(|error| format!("connect: {error}"))
 }
 
-async fn over_tcp(gateway: &MapGateway, smpp: &Smpp) -> io::Result<GatewayWire> {
+async fn over_tcp(gateway: &MapGateway, within: Duration, smpp: &Smpp) -> io::Result<GatewayWire> {
+    let until = Instant::now() + within;
+    let addresses: Vec<SocketAddr> = lookup_host(gateway.host_and_port()).await?.collect();
+    let own = gateway.own_addresses();
+    let (socket, address) = first_of(&addresses, until, |address| tcp_to(address, &own)).await?;
+    tune(&socket, smpp);
+    Ok(GatewayWire::of_stream(socket, address.to_string()))
+}
+
+/// Tries addresses one after another, and gives each its share of the time that is left: one that is silent does not hide
+/// the others.
+async fn first_of<S, F>(
+    addresses: &[SocketAddr],
+    until: Instant,
+    connect: impl Fn(SocketAddr) -> F,
+) -> io::Result<(S, SocketAddr)>
+where
+    F: Future<Output = io::Result<S>>,
+{
     let mut failed = None;
-    for address in lookup_host(gateway.host_and_port()).await? {
-        match tcp_to(address, &gateway.own_addresses()).await {
-            Ok(socket) => {
-                tune(&socket, smpp);
-                return Ok(GatewayWire::of_stream(socket, address.to_string()));
-            }
-            Err(error) => failed = Some(error),
+    let left = (1..=addresses.len() as u32).rev();
+    for (address, left) in addresses.iter().zip(left) {
+        let share = until.saturating_duration_since(Instant::now()) / left;
+        match timeout(share, connect(*address)).await {
+            Ok(Ok(connected)) => return Ok((connected, *address)),
+            Ok(Err(error)) => failed = Some(error),
+            Err(_) => failed = Some(io::ErrorKind::TimedOut.into()),
         }
     }
     Err(failed.unwrap_or_else(no_address))
@@ -309,5 +333,32 @@ impl GatewayWriter {
             Self::Stream { half, .. } => half.shutdown().await,
             Self::Sctp { half, .. } => half.shut_down(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_that_is_silent_does_not_hide_the_others() {
+        const WITHIN: Duration = Duration::from_secs(9);
+        let addresses = ["192.0.2.1:2905", "192.0.2.2:2905", "192.0.2.3:2905"];
+        let addresses = addresses.map(|address| address.parse::<SocketAddr>().expect("an address"));
+        let began = Instant::now();
+        let connect = |address: SocketAddr| async move {
+            if address == addresses[0] {
+                std::future::pending::<()>().await;
+            }
+            if address == addresses[1] {
+                return Err(io::Error::from(io::ErrorKind::ConnectionRefused));
+            }
+            Ok(address.port())
+        };
+        let found = first_of(&addresses, began + WITHIN, connect);
+        let found = timeout(WITHIN, found).await.expect("in time");
+        let found = found.expect("connected");
+        assert_eq!(found, (2905, addresses[2]));
+        assert_eq!(began.elapsed().as_secs(), (WITHIN / 3).as_secs());
     }
 }

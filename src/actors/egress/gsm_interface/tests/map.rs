@@ -1,6 +1,8 @@
 //! The interface between a real queue and a signalling network that the test plays: gateways in memory, and behind each of
 //! them an HLR, an MSC and an SGSN in one.
 
+mod outages;
+
 use std::collections::HashMap;
 
 use super::*;
@@ -262,6 +264,13 @@ impl Stp {
         }
     }
 
+    /// The gateway says whether what is behind it can be reached.
+    async fn says_of_network(&mut self, kind: M3uaKind) {
+        let affected = u32::to_be_bytes(NETWORK.0).to_vec();
+        let affected = crate::sigtran::M3uaParameter::new(tag::AFFECTED_POINT_CODE, affected);
+        self.write(M3uaMessage::new(kind).with(affected)).await;
+    }
+
     async fn expect_nothing(&mut self) {
         let more = tokio::time::timeout(MOMENT, self.question()).await;
         assert!(more.is_err(), "{more:?}");
@@ -391,6 +400,15 @@ impl Asked {
 
 /// A node with the network `home` behind these gateways.
 async fn over(gateways: &[&str], adapt: impl FnOnce(&mut MapConfig)) -> Fixture {
+    over_and(gateways, adapt, |_| {}).await
+}
+
+/// The same, with other settings of the network.
+async fn over_and(
+    gateways: &[&str],
+    adapt: impl FnOnce(&mut MapConfig),
+    adapt_home: impl FnOnce(&mut Gsm),
+) -> Fixture {
     let gateways = gateways.iter().map(|address| MapGateway {
         address: (*address).to_owned(),
         transport: GatewayTransport::Tcp,
@@ -413,6 +431,7 @@ async fn over(gateways: &[&str], adapt: impl FnOnce(&mut MapConfig)) -> Fixture 
         home.window = 10;
         home.reconnect = vec![MOMENT];
         home.map = Some(map);
+        adapt_home(home);
     })
     .await
 }
@@ -601,76 +620,6 @@ async fn a_gateway_that_is_lost_costs_nothing_while_there_is_another() {
 }
 
 #[actix::test]
-async fn dialogues_go_on_when_the_network_is_away_for_a_moment() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    fixture.accept_to(&[NUMBER_A]).await;
-    let asked = stp.delivery().await;
-    let mut stp = stp.anew(STP_A);
-    // It is up again after the pause of the configuration.
-    stp.expect_nothing().await;
-    stp.expect_nothing().await;
-    stp.take(&asked).await;
-    fixture.empty().await;
-    assert_eq!(fixture.interface().state(), BindState::Bound);
-}
-
-#[actix::test]
-async fn everything_goes_back_in_order_when_no_gateway_is_left() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A, NUMBER_B]).await;
-    let first = stp.delivery().await;
-    let other = stp.delivery().await;
-    stp.take(&other).await;
-    drop(stp);
-    until("no session of the queue", || {
-        fixture.queue.snapshot.get().sessions == 0
-    })
-    .await;
-    until("the network to be away", || {
-        fixture.interface().state() != BindState::Bound
-    })
-    .await;
-    let shown = fixture.interface();
-    assert!(!shown.last_error.is_empty());
-    assert!(shown.reconnect_attempts > 0);
-    // The first one has an unknown outcome, and is sent again.
-    let mut next = Stp::next(STP_A);
-    for id in &ids[..2] {
-        let again = next.delivery().await;
-        assert_eq!(again.id(), *id);
-        next.take(&again).await;
-    }
-    assert_eq!(first.id(), ids[0]);
-    fixture.empty().await;
-    fixture.stands(BindState::Bound).await;
-}
-
-#[actix::test]
-async fn what_cannot_reach_its_destination_is_no_network_that_is_there() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    stp.expect_nothing().await;
-    fixture.stands(BindState::Bound).await;
-    let affected = u32::to_be_bytes(NETWORK.0).to_vec();
-    let affected = crate::sigtran::M3uaParameter::new(tag::AFFECTED_POINT_CODE, affected);
-    stp.write(M3uaMessage::new(M3uaKind::DUNA).with(affected.clone()))
-        .await;
-    stp.expect_nothing().await;
-    for _ in 0..6 {
-        stp.expect_nothing().await;
-    }
-    let shown = fixture.interface();
-    assert_eq!(shown.state(), BindState::Binding);
-    assert!(shown.last_error.contains("1.2.1"), "{}", shown.last_error);
-    stp.write(M3uaMessage::new(M3uaKind::DAVA).with(affected))
-        .await;
-    stp.expect_nothing().await;
-    fixture.stands(BindState::Bound).await;
-}
-
-#[actix::test]
 async fn a_handset_without_an_account_is_refused_in_the_words_of_map() {
     /// SM-EnumeratedDeliveryFailureCause (3GPP TS 29.002 §17.7.6).
     const NOT_SC_SUBSCRIBER: u8 = 6;
@@ -707,25 +656,6 @@ async fn what_is_no_international_number_is_not_asked_for() {
     for id in ids {
         assert_eq!(fixture.end_of(id).await, MessageState::Undeliverable);
     }
-}
-
-#[actix::test]
-async fn a_network_that_is_suspended_takes_leave_of_its_gateways() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    stp.expect_nothing().await;
-    fixture.stands(BindState::Bound).await;
-    let port = fixture.node.context.binds.all().remove(0);
-    port.suspended.store(true, Ordering::Relaxed);
-    port.command(BindCommand {
-        verb: Verb::Suspend.into(),
-    });
-    let mut heard = Vec::new();
-    while heard.last() != Some(&M3uaKind::ASPDN) {
-        heard.push(stp.message().await.kind);
-    }
-    fixture.stands(BindState::Paused).await;
-    assert!(fixture.interface().gateways.is_empty());
 }
 
 #[actix::test]
