@@ -68,7 +68,7 @@ impl GsmInterface {
         }));
     }
 
-    fn refuse_repeated(&mut self, request: &GsupMessage) {
+    fn refuse_repeated(&mut self, request: &HandsetSubmission) {
         let handsets = self.plan.as_ref().map(|plan| &plan.handsets);
         let report = handsets.and_then(|to| handset::repeated(clock::now_ms(), to).ok());
         self.refuse_mo_with(request, RP_TRANSFER_REJECTED, report);
