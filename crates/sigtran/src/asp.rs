@@ -166,11 +166,6 @@ impl AspLink {
         self.is_overridden
     }
 
-    /// It was one of our own links that took over.
-    pub(crate) fn forget_override(&mut self) {
-        self.is_overridden = false;
-    }
-
     pub(crate) fn states(&self) -> &DestinationStates {
         &self.states
     }

@@ -18,7 +18,7 @@ pub const SEGMENTS_MAX: usize = 16;
 const SHORT_FRAME: usize = 8;
 /// Octets of a segment: type, class, hops, four pointers, three lengths, segmentation, end.
 const SEGMENT_FRAME: usize = 17;
-/// Most octets of data in a segment, which its pointer to the segmentation allows besides.
+/// Most octets of data in a segment.
 const SEGMENT_MAX: usize = 254;
 
 /// What is to be sent.
@@ -67,9 +67,8 @@ pub fn messages(
     if octets <= room(SHORT_FRAME) {
         return Ok(vec![whole]);
     }
-    // The pointer to the segmentation counts its own octet, two lengths, the parties and the data.
-    let pointed = usize::from(u8::MAX).saturating_sub(4 + parties);
-    let size = room(SEGMENT_FRAME).min(SEGMENT_MAX).min(pointed).max(1);
+    // In a message of this length, pointers of one octet reach everything.
+    let size = room(SEGMENT_FRAME);
     let count = octets.div_ceil(size);
     if count > SEGMENTS_MAX {
         return Err(SccpWriteError::Long(octets));

@@ -10,7 +10,6 @@
 //! override one link at a time is asked to carry traffic, and the next one when that fails; with loadshare
 //! all are, and the same SLS takes the same link for as long as that is active.
 
-use std::hash::BuildHasher;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -334,10 +333,6 @@ impl SignallingPoint {
             None if is_taken => None,
             None => better.or_else(|| standing_by().next()),
         };
-        if self.carrier.is_some() {
-            // If one of ours was overridden, then by this one.
-            self.links.iter_mut().for_each(AspLink::forget_override);
-        }
     }
 
     fn tell_congestion(&mut self, points: Vec<PointCode>, level: u8) {

@@ -175,7 +175,7 @@ impl AspLink {
         match self.phase {
             AspPhase::AwaitingActive => self.become_active(now),
             // It comes late, and is still what we want.
-            AspPhase::Inactive if self.is_wanted && !self.is_overridden => self.become_active(now),
+            AspPhase::Inactive if self.is_wanted => self.become_active(now),
             _ => {}
         }
     }
@@ -289,7 +289,7 @@ impl AspLink {
         let about = message
             .parameter(tag::DIAGNOSTIC)
             .and_then(|octets| octets.value.get(2).copied());
-        if about == Some(M3uaKind::CLASS_NETWORK) || code == M3uaErrorCode::DESTINATION_UNKNOWN {
+        if about == Some(M3uaKind::CLASS_NETWORK) {
             self.fault(&why, None, now, out);
             return;
         }

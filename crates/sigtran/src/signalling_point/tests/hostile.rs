@@ -95,6 +95,18 @@ fn an_endless_list_of_destinations_is_quick_and_bounded() {
 }
 
 #[test]
+fn of_a_list_of_destinations_the_first_thousand_count() {
+    let mut scene = Scene::active(1, TrafficMode::Override);
+    for (before, is_seen) in [(1_024, false), (1_023, true)] {
+        let mut list = vec![PEER.0; before];
+        list.push(STP.0);
+        let affected = M3uaParameter::numbers(tag::AFFECTED_POINT_CODE, &list);
+        scene.hear(0, M3uaMessage::new(M3uaKind::DUNA).with(affected));
+        assert_eq!(scene.send(0).is_err(), is_seen);
+    }
+}
+
+#[test]
 fn a_hundred_thousand_messages_that_never_end_stay_within_the_bound() {
     let mut scene = Scene::active(1, TrafficMode::Override);
     let segment = |reference, is_first, remaining, data: &'static [u8]| {

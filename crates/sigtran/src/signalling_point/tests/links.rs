@@ -549,3 +549,57 @@ fn a_stop_is_told_on_every_link_and_is_final() {
     assert_eq!(scene.states(), [LinkState::Down; 2]);
     assert_eq!(scene.send(0), Err(SignallingUnavailable::Inactive));
 }
+
+#[test]
+fn what_a_gateway_said_of_destinations_is_forgotten_when_it_is_asked_again() {
+    let mut scene = Scene::active(2, TrafficMode::Override);
+    scene.hear(0, affecting(M3uaKind::DUNA, STP));
+    scene.hear(1, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    scene.close(1);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    assert!(scene.send(0).is_ok());
+}
+
+#[test]
+fn an_answer_that_comes_late_still_counts() {
+    let mut scene = Scene::new(|config| config.mode = TrafficMode::Loadshare);
+    scene.come_up(0);
+    scene.complain(0, M3uaErrorCode::MANAGEMENT_BLOCKING);
+    assert_eq!(scene.states(), [LinkState::Inactive]);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    assert_eq!(scene.states(), [LinkState::Active]);
+}
+
+#[test]
+fn who_was_overridden_helps_where_there_are_not_enough() {
+    let mut scene = Scene::active(1, TrafficMode::Loadshare);
+    scene.notify(0, ApplicationStatus::AlternateActive);
+    scene.seconds(10);
+    assert_eq!(scene.kinds(0), []);
+    // An answer to a question of before.
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    assert_eq!(scene.states(), [LinkState::Inactive]);
+    scene.notify(0, ApplicationStatus::Insufficient);
+    assert_eq!(scene.kinds(0), [M3uaKind::ASPAC]);
+    // A notice of before, too.
+    scene.notify(0, ApplicationStatus::AlternateActive);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    assert_eq!(scene.states(), [LinkState::Active]);
+}
+
+#[test]
+fn a_beat_of_before_is_not_waited_for_after_a_new_aspup() {
+    let mut scene = Scene::active(1, TrafficMode::Override);
+    scene.seconds(30);
+    assert_eq!(scene.kinds(0), [M3uaKind::BEAT]);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPDN_ACK));
+    scene.seconds(2);
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPUP_ACK));
+    scene.hear(0, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+    scene.kinds(0);
+    scene.seconds(29);
+    assert_eq!(scene.kinds(0), []);
+    assert!(scene.point.is_active());
+    scene.seconds(1);
+    assert_eq!(scene.kinds(0), [M3uaKind::BEAT]);
+}

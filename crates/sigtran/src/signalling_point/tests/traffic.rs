@@ -233,6 +233,17 @@ fn a_message_to_a_subsystem_that_is_not_here_goes_back_if_it_wants_to() {
         scene.events()[..],
         [SignallingEvent::LinkFault { .. }]
     ));
+    // Nor does one whose sender does not tell itself.
+    let nobody = SccpAddress::decode(&[0]).unwrap();
+    let message = SccpMessage {
+        purpose: SccpPurpose::Data {
+            in_order: false,
+            return_on_error: true,
+        },
+        ..unitdata(own.clone(), nobody)
+    };
+    scene.hear_sccp(0, PEER, message.encode().unwrap());
+    assert_eq!(scene.kinds(0), []);
     // Where all are ours, all arrive.
     let mut scene = Scene::new(|config| config.subsystems.clear());
     scene.come_up(0);
