@@ -211,8 +211,11 @@ pub fn first(input: &[u8]) -> Result<(BerElement<'_>, &[u8]), MalformedBer> {
 /// The element that all of the input is.
 ///
 /// # Errors
-/// [`MalformedBer`], also when something is behind it.
+/// [`MalformedBer`], also when there is nothing, or something behind it.
 pub fn only(input: &[u8]) -> Result<BerElement<'_>, MalformedBer> {
+    if input.is_empty() {
+        return Err(MalformedBer::Unexpected);
+    }
     match first(input)? {
         (element, []) => Ok(element),
         _ => Err(MalformedBer::Unexpected),

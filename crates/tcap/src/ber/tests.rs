@@ -56,6 +56,7 @@ fn what_is_no_element_is_refused() {
         assert_eq!(first(&octets(input)), Err(why), "{input}");
     }
     assert_eq!(only(&octets("05 00 00")), Err(MalformedBer::Unexpected));
+    assert_eq!(only(&[]), Err(MalformedBer::Unexpected));
 }
 
 #[test]

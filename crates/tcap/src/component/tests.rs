@@ -122,6 +122,7 @@ fn other_forms_of_the_same_are_read() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn what_cannot_be_read_says_why() {
     use ComponentKind as Kind;
     use RejectProblem as Problem;

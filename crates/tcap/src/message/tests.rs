@@ -141,6 +141,7 @@ fn indefinite_lengths_are_read() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn what_cannot_be_read_says_what_its_answer_needs() {
     use MessageFault::{Dialogue, Transaction};
     use PAbortCause as Cause;

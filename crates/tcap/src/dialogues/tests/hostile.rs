@@ -374,8 +374,6 @@ fn look(table: &mut TcapDialogues, known: &mut Vec<DialogueId>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     /// Whatever both sides do and the network does to them: each dialogue ends once, and what the tables count
     /// is what they hold.
     #[test]
