@@ -2,7 +2,7 @@
 //!
 //! 3GPP TS 29.002 §17.3. A context's object identifier is 0.4.0.0.1.0, its number and its version; version 1 has no
 //! dialogue portion and so no context. A peer that does not support a version says so when the dialogue begins, and is
-//! asked again with an earlier one (§5.5); [`PeerVersions`] remembers that for a while.
+//! asked again with an earlier one (§5.5); `PeerVersions` remembers that for a while.
 
 use std::time::{Duration, Instant};
 

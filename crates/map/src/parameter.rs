@@ -9,8 +9,7 @@ use smsc_sms::tpdu::address::{bcd_digits, write_digits};
 use smsc_sms::tpdu::{TpduField, TpduWriteError};
 use smsc_tcap::ber::{self, BerElement, BerElements, MalformedBer};
 
-/// BOOLEAN, ENUMERATED and BIT STRING, beside the universal types that TCAP itself has.
-pub(crate) const BOOLEAN: u32 = 0x01;
+/// BIT STRING and ENUMERATED, beside the universal types that TCAP itself has.
 pub(crate) const BIT_STRING: u32 = 0x03;
 pub(crate) const ENUMERATED: u32 = 0x0A;
 

@@ -11,9 +11,9 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`run`](mod@run) | a message on its way: ask, begin, send, and the next one |
+//! | `run` | a message on its way: ask, begin, send, and the next one |
 //! | `answer` | what comes back, and what becomes of the message |
-//! | [`route`] | where subscribers are, for a moment |
+//! | `route` | where subscribers are, for a moment |
 //! | `report` | the HLR is told of who is absent, or is there again |
 //! | `incoming` | messages of handsets, and subscribers that are there again |
 //!

@@ -122,139 +122,67 @@ fn receipts_have_the_cause() {
     assert_eq!(error_code(of_gmm(0x60)), "096");
 }
 
-/// TS 29.002 §17.6.6; TS 23.040 table 1 of §3.3, and §3.3.2; Q.713 §3.12; Q.773 §4.2.1.
-#[test]
-fn what_map_says_about_a_message_and_about_the_network() {
+/// Numbers, names, classes, what they say of the network, and whether others to the subscriber wait. TS 29.002 §17.6.6;
+/// TS 23.040 table 1 of §3.3, and §3.3.2; Q.713 §3.12; Q.773 §4.2.1.
+#[rustfmt::skip]
+const OF_MAP: &[(u32, &str, RefusalClass, BreakerVerdict, bool)] = {
     use BreakerVerdict::{Fails, Nothing, Works};
     use RefusalClass::{Permanent, Temporary};
-    for (status, name, class, verdict, waits) in [
-        (
-            map::of_user_error(1),
-            "MAP_UNKNOWN_SUBSCRIBER",
-            Permanent,
-            Works,
-            false,
-        ),
-        (
-            map::of_user_error(5),
-            "MAP_UNIDENTIFIED_SUBSCRIBER",
-            Temporary,
-            Nothing,
-            true,
-        ),
-        (
-            map::of_user_error(9),
-            "MAP_ILLEGAL_SUBSCRIBER",
-            Permanent,
-            Works,
-            false,
-        ),
-        (
-            map::of_user_error(13),
-            "MAP_CALL_BARRED",
-            Temporary,
-            Works,
-            false,
-        ),
-        (
-            map::of_user_error(27),
-            "MAP_ABSENT_SUBSCRIBER",
-            Temporary,
-            Nothing,
-            true,
-        ),
-        (
-            map::of_user_error(31),
-            "MAP_SUBSCRIBER_BUSY_FOR_MT_SMS",
-            Temporary,
-            Nothing,
-            true,
-        ),
-        (
-            map::of_user_error(34),
-            "MAP_SYSTEM_FAILURE",
-            Temporary,
-            Fails,
-            false,
-        ),
-        (
-            map::of_absent(None),
-            "MAP_ABSENT_SUBSCRIBER_SM",
-            Temporary,
-            Nothing,
-            true,
-        ),
-        (
-            map::of_absent(Some(1)),
-            "MAP_ABSENT_IMSI_DETACHED",
-            Temporary,
-            Nothing,
-            true,
-        ),
-        (
-            map::of_delivery_failure(Some(0)),
-            "MAP_MEMORY_CAPACITY_EXCEEDED",
-            Temporary,
-            Works,
-            true,
-        ),
-        (
-            map::of_delivery_failure(Some(1)),
-            "MAP_EQUIPMENT_PROTOCOL_ERROR",
-            Temporary,
-            Works,
-            false,
-        ),
-        (
-            map::of_delivery_failure(None),
-            "MAP_SM_DELIVERY_FAILURE",
-            Temporary,
-            Works,
-            false,
-        ),
-        (
-            map::of_sccp(1),
-            "SCCP_NO_TRANSLATION",
-            Temporary,
-            Nothing,
-            false,
-        ),
-        (
-            map::of_sccp(4),
-            "SCCP_UNEQUIPPED_USER",
-            Temporary,
-            Fails,
-            false,
-        ),
-        (
-            map::of_p_abort(4),
-            "TCAP_RESOURCE_LIMITATION",
-            Temporary,
-            Fails,
-            false,
-        ),
+    &[
+        (0x4_0001, "MAP_UNKNOWN_SUBSCRIBER", Permanent, Works, false),
+        (0x4_0005, "MAP_UNIDENTIFIED_SUBSCRIBER", Temporary, Nothing, true),
+        (0x4_0006, "MAP_ABSENT_SUBSCRIBER_SM", Temporary, Nothing, true),
+        (0x4_0009, "MAP_ILLEGAL_SUBSCRIBER", Permanent, Works, false),
+        (0x4_000B, "MAP_TELESERVICE_NOT_PROVISIONED", Permanent, Works, false),
+        (0x4_000D, "MAP_CALL_BARRED", Temporary, Works, false),
+        (0x4_0015, "MAP_FACILITY_NOT_SUPPORTED", Temporary, Nothing, false),
+        (0x4_001B, "MAP_ABSENT_SUBSCRIBER", Temporary, Nothing, true),
+        (0x4_001F, "MAP_SUBSCRIBER_BUSY_FOR_MT_SMS", Temporary, Nothing, true),
+        (0x4_0020, "MAP_SM_DELIVERY_FAILURE", Temporary, Works, false),
+        (0x4_0022, "MAP_SYSTEM_FAILURE", Temporary, Fails, false),
+        (0x5_0001, "MAP_ABSENT_IMSI_DETACHED", Temporary, Nothing, true),
+        (0x6_0000, "MAP_MEMORY_CAPACITY_EXCEEDED", Temporary, Works, true),
+        (0x6_0001, "MAP_EQUIPMENT_PROTOCOL_ERROR", Temporary, Works, false),
+        (0x7_0001, "SCCP_NO_TRANSLATION", Temporary, Nothing, false),
+        (0x7_0004, "SCCP_UNEQUIPPED_USER", Temporary, Fails, false),
+        (0x8_0004, "TCAP_RESOURCE_LIMITATION", Temporary, Fails, false),
         (map::MAP_NO_ANSWER, "MAP_NO_ANSWER", Temporary, Fails, false),
-        (
-            map::MAP_UNWRITABLE,
-            "MAP_UNWRITABLE",
-            Permanent,
-            Nothing,
-            false,
-        ),
-    ] {
+        (map::MAP_UNWRITABLE, "MAP_UNWRITABLE", Permanent, Nothing, false),
+    ]
+};
+
+#[test]
+fn what_map_says_about_a_message_and_about_the_network() {
+    for &(status, name, class, verdict, waits) in OF_MAP {
         assert_eq!(super::name(status), Some(name));
         assert_eq!(super::class(status), class, "{name}");
         assert_eq!(super::verdict(status), verdict, "{name}");
         assert_eq!(waits_for_subscriber(status), waits, "{name}");
     }
-    // Without a name.
+    for (status, number) in [
+        (map::of_user_error(1), 0x4_0001),
+        (map::of_absent(None), 0x4_0006),
+        (map::of_absent(Some(1)), 0x5_0001),
+        (map::of_delivery_failure(None), 0x4_0020),
+        (map::of_delivery_failure(Some(0)), 0x6_0000),
+        (map::of_sccp(1), 0x7_0001),
+        (map::of_p_abort(4), 0x8_0004),
+    ] {
+        assert_eq!(status, number);
+    }
+}
+
+#[test]
+fn what_map_says_without_a_name_is_temporary() {
+    use BreakerVerdict::{Fails, Nothing, Works};
     for (status, verdict, waits) in [
         (map::of_user_error(99), Fails, false),
         (map::of_absent(Some(99)), Nothing, true),
         (map::of_delivery_failure(Some(99)), Works, false),
         (map::of_sccp(99), Fails, false),
     ] {
-        assert_eq!(super::class(status), Temporary, "{status:#x}");
+        assert_eq!(super::name(status), None, "{status:#x}");
+        assert_eq!(super::class(status), RefusalClass::Temporary, "{status:#x}");
         assert_eq!(super::verdict(status), verdict, "{status:#x}");
         assert_eq!(waits_for_subscriber(status), waits, "{status:#x}");
     }

@@ -78,6 +78,10 @@ struct Country {
     network: Network,
     now: Instant,
     events: Vec<MapEvent<u32>>,
+    /// How many unitdata the session has got.
+    got: usize,
+    /// Which of them is changed on its way, and which octets become what.
+    tampers: Option<(usize, Vec<(usize, u8)>)>,
 }
 
 fn own() -> SccpAddress {
@@ -342,7 +346,24 @@ impl Country {
             network: Network::new(),
             now: Instant::now(),
             events: Vec::new(),
+            got: 0,
+            tampers: None,
         }
+    }
+
+    /// What becomes of unitdata on its way to the session.
+    fn tampered(&mut self, data: Bytes) -> Bytes {
+        self.got += 1;
+        let Some((_, changes)) = (self.tampers.as_ref()).filter(|(which, _)| *which == self.got)
+        else {
+            return data;
+        };
+        let mut data = data.to_vec();
+        for (at, octet) in changes {
+            let at = at % data.len();
+            data[at] = *octet;
+        }
+        data.into()
     }
 
     /// Moves unitdata until there is none.
@@ -375,7 +396,7 @@ impl Country {
                 let unitdata = Unitdata {
                     called: request.called,
                     calling: request.calling,
-                    data: request.data,
+                    data: self.tampered(request.data),
                 };
                 self.session.received(unitdata, self.now);
             }

@@ -176,7 +176,7 @@ fn alerts_are_answered_from_version_2_on() {
     let mut country = Country::new();
     let alert_2 = invoke(MapOperationCode::ALERT_SERVICE_CENTRE, alert());
     country.begins(context_of(23, 2), "491720001", vec![alert_2]);
-    assert_eq!(country.events, [ready.clone()]);
+    assert_eq!(country.events, std::slice::from_ref(&ready));
     let answers = &country.network.answers;
     assert!(
         matches!(answers[..], [Component::Result { .. }]),

@@ -110,6 +110,46 @@ proptest! {
         prop_assert!(country.session.owners.is_empty());
     }
 
+    /// Whatever is changed of an answer on its way, its message ends once, and so do those behind it.
+    #[test]
+    fn changed_answers_end_their_messages(
+        which in 1_usize..10,
+        changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..4),
+        long: bool,
+        fails: bool,
+        informs: bool,
+    ) {
+        let mut country = Country::new();
+        country.network.at_both();
+        country.network.informs = informs.then(InformServiceCentreArg::default);
+        if fails {
+            let replies = [absent(0), failure(0)].map(NodeReply::Fails);
+            country.network.replies(MSC, replies);
+        }
+        country.tampers = Some((which, changes));
+        for token in 0..4 {
+            let mut forward = message(PHONE, token < 3);
+            if long {
+                forward.tpdu = vec![4; 175].into();
+            }
+            country.send(forward, token);
+            for _ in 0..8 {
+                if country.session.held() > 0 {
+                    country.wait(Duration::from_secs(60));
+                }
+            }
+            let outcomes = country.outcomes();
+            prop_assert_eq!(outcomes.len(), 1);
+            prop_assert_eq!(outcomes[0].0, token);
+        }
+        country.wait(Duration::from_secs(100));
+        country.wait(Duration::from_secs(100));
+        prop_assert!(country.session.runs.is_empty());
+        prop_assert!(country.session.owners.is_empty());
+        prop_assert_eq!(country.session.reports, 0);
+        prop_assert_eq!(country.session.dialogues().0, 0);
+    }
+
     /// Whatever HLR and nodes do, each message ends once.
     #[test]
     fn each_message_ends_once(
