@@ -89,6 +89,9 @@ pub struct Cluster {
     declared: HashSet<LeasedResource>,
     /// Given back during a step that may have requested them before.
     given_back: Vec<LeasedResource>,
+    /// Partitions that the database has back, each as of the caution before that: if it shows them as this node's again
+    /// after a step back, another node may have had them meanwhile.
+    handed_in: HashMap<Partition, u64>,
     /// How many times resources were given back: a view requested earlier does not show that.
     releases: u64,
     burying: HashSet<(u8, u64)>,
@@ -180,6 +183,7 @@ impl Cluster {
             next_poll: now,
             declared: HashSet::new(),
             given_back: Vec::new(),
+            handed_in: HashMap::new(),
             releases: 0,
             burying: HashSet::new(),
             is_cut_off: false,

@@ -48,29 +48,33 @@ impl Lagging {
             })
             .start();
         cluster.wait_until_held_by(0, &[0, 1], "operator:up", 4);
-        // What moves in what is lost is nobody's by the standby: it is held by whom it says.
-        until("both to hold half of each queue", || {
-            let answer = cluster.nodes[0].admin().get("/v1/nodes");
-            let nodes = answer["nodes"].as_array()?;
-            let halves = |node: &serde_json::Value| {
-                let queues = node["queues"].as_array().unwrap();
-                let is_half = |queue: &str| {
-                    let of = |one: &&serde_json::Value| one["queue"] == queue;
-                    queues
-                        .iter()
-                        .find(of)
-                        .is_some_and(|one| one["partitions"] == 16)
-                };
-                ["operator:up", "operator:b"].into_iter().all(is_half)
-            };
-            nodes.iter().all(halves).then_some(())
-        });
-        Self {
+        let scene = Self {
             operators,
             standby,
             cluster,
             accepted: HashMap::new(),
-        }
+        };
+        scene.wait_for_shares(&[16, 16]);
+        scene
+    }
+
+    /// Waits until the nodes hold so many partitions of each operator's queue.
+    fn wait_for_shares(&self, shares: &[u64]) {
+        until("these shares of each queue", || {
+            let answer = self.cluster.nodes[0].admin().get("/v1/nodes");
+            let nodes = answer["nodes"].as_array()?;
+            let shared = |queue: &str| -> Vec<u64> {
+                let all = nodes.iter().flat_map(|node| node["queues"].as_array());
+                let of_queue = all.flatten().filter(|one| one["queue"] == queue);
+                let held = of_queue.filter_map(|one| one["partitions"].as_u64());
+                held.filter(|held| *held > 0).collect()
+            };
+            let is_shared = |queue| shared(queue) == shares;
+            ["operator:up", "operator:b"]
+                .into_iter()
+                .all(is_shared)
+                .then_some(())
+        });
     }
 
     /// Submits to both nodes in turns.
@@ -152,6 +156,26 @@ impl Lagging {
         open.map(|(_, text)| text).collect()
     }
 
+    /// Sends what waits in the queue of `b`.
+    fn resume_and_wait_for_attempts(&self) {
+        self.order("resume");
+        until("the attempts to be written", || {
+            let sent = self.cluster.postgres.rows("SELECT 1 FROM sent");
+            (sent.len() == MESSAGES).then_some(())
+        });
+    }
+
+    /// The node that lives has written its own attempts again, and the others are held.
+    fn assert_held_or_sent_once(&self, lives: usize) {
+        let messages = until("the attempts of the dead node to be held", || {
+            let sent = self.standby.rows("SELECT DISTINCT id FROM sent").len();
+            let (messages, _) = held(&self.cluster.nodes[lives]);
+            (sent + messages as usize == MESSAGES).then_some(messages)
+        });
+        assert!(messages > 0);
+        self.assert_sent_once();
+    }
+
     fn assert_sent_once(&self) {
         let sent = self.sent();
         let not_once = self
@@ -217,11 +241,7 @@ fn scene_with_attempts_in_what_is_lost(keys: &'static str) -> Lagging {
     scene.order("suspend");
     scene.submit("888", "waiting");
     scene.cut_off_standby();
-    scene.order("resume");
-    until("the attempts to be written", || {
-        let sent = scene.cluster.postgres.rows("SELECT 1 FROM sent");
-        (sent.len() == MESSAGES).then_some(())
-    });
+    scene.resume_and_wait_for_attempts();
     scene
 }
 
@@ -313,12 +333,23 @@ fn what_a_dead_node_may_have_sent_is_held() {
     });
     scene.cluster.nodes[dead].kill();
     scene.fail_over();
-    // The node that lives has written its own attempts again.
-    let messages = until("the attempts of the dead node to be held", || {
-        let sent = scene.standby.rows("SELECT DISTINCT id FROM sent").len();
-        let (messages, _) = held(&scene.cluster.nodes[lives]);
-        (sent + messages as usize == MESSAGES).then_some(messages)
-    });
-    assert!(messages > 0);
-    scene.assert_sent_once();
+    scene.assert_held_or_sent_once(lives);
+}
+
+/// Partitions move to a node in what is lost, and it dies with the primary: by the standby they are still those of the node
+/// that lives.
+#[test]
+fn what_a_dead_node_may_have_sent_of_partitions_that_it_had_just_taken_is_held() {
+    let mut scene = Lagging::start("", "--receipts none");
+    scene.order("suspend");
+    scene.submit("888", "waiting");
+    scene.cluster.nodes[1].kill();
+    scene.wait_for_shares(&[32]);
+    scene.cut_off_standby();
+    scene.cluster.nodes[1].start_again();
+    scene.wait_for_shares(&[16, 16]);
+    scene.resume_and_wait_for_attempts();
+    scene.cluster.nodes[1].kill();
+    scene.fail_over();
+    scene.assert_held_or_sent_once(0);
 }

@@ -33,6 +33,7 @@ mod kill_nine;
 mod local_handlers;
 mod long_messages;
 mod long_messages_cluster;
+mod map;
 mod memory_is_bounded;
 mod mo_rules;
 mod nats_source;

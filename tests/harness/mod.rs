@@ -38,6 +38,7 @@ mod kannel;
 mod keeper;
 pub mod local;
 mod management;
+pub mod map;
 mod namesake;
 mod nats;
 mod nats_login;

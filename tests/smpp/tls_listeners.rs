@@ -269,7 +269,7 @@ fn operators_are_dialled_by_name_with_an_authority_of_their_own() {
 
     let admin = smsc.admin();
     for (id, why) in [
-        ("untrusted", "UnknownIssuer"),
+        ("untrusted", "an authority that is not trusted here"),
         ("misnamed", "not valid for name"),
         ("unshown", "ertificate"),
     ] {

@@ -7,6 +7,7 @@
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use socket2::{MsgHdr, Socket};
@@ -19,8 +20,6 @@ use super::options::{SctpOption, SctpOptions};
 use super::path::{INFO, SctpPath};
 use super::{MESSAGE_MAX, SctpEvent, SctpMessage, open, system};
 
-/// SCTP_ABORT of snd_flags (RFC 6458 §5.3.4).
-const ABORT: u16 = 1 << 2;
 /// The state ESTABLISHED of sctp_status.
 const ESTABLISHED: i32 = 4;
 /// Octets of sctp_status.
@@ -42,6 +41,8 @@ pub struct SctpReader {
     buffer: Vec<u8>,
     /// What has come of a message that the kernel gives in parts.
     partial: BytesMut,
+    /// The association is over: the kernel says so once, and not every end is an end of what is read.
+    ended: Option<AssociationChange>,
 }
 
 /// What goes.
@@ -81,7 +82,7 @@ impl SctpConnection {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
             _ => {}
         }
-        let mut reader = SctpReader::new(Arc::new(AsyncFd::new(socket)?));
+        let mut reader = SctpReader::new(Arc::new(system::register(socket)?));
         reader.established().await?;
         Self::standing(reader, options)
     }
@@ -89,7 +90,10 @@ impl SctpConnection {
     /// One that a listener has taken.
     pub(crate) fn accepted(socket: Socket, options: &SctpOptions) -> io::Result<Self> {
         set(&socket, SctpOptions::switches())?;
-        Self::standing(SctpReader::new(Arc::new(AsyncFd::new(socket)?)), options)
+        Self::standing(
+            SctpReader::new(Arc::new(system::register(socket)?)),
+            options,
+        )
     }
 
     fn standing(reader: SctpReader, options: &SctpOptions) -> io::Result<Self> {
@@ -158,14 +162,20 @@ impl SctpReader {
             socket,
             buffer: vec![0; MESSAGE_MAX],
             partial: BytesMut::new(),
+            ended: None,
         }
     }
 
-    /// What comes next. May be given up and called again: nothing is lost. Not to be called after `Closed`.
+    /// What comes next. May be given up and called again: nothing is lost.
     ///
     /// # Errors
     /// The association is lost, or the peer has sent a message of more than [`MESSAGE_MAX`] octets. It is of no further use.
     pub async fn next(&mut self) -> io::Result<SctpEvent> {
+        match self.ended {
+            None => {}
+            Some(AssociationChange::ShutDown) => return Ok(SctpEvent::Closed),
+            Some(_) => return Err(self.error_or(io::ErrorKind::ConnectionReset)),
+        }
         loop {
             let mut ready = self.socket.readable().await?;
             let read = ready.try_io(|socket| system::receive(socket.get_ref(), &mut self.buffer));
@@ -193,9 +203,11 @@ impl SctpReader {
                         change, ..
                     })) => match change {
                         AssociationChange::Up => return Ok(()),
-                        _ => return Err(self.refused()),
+                        _ => return Err(self.error_or(io::ErrorKind::ConnectionRefused)),
                     },
-                    Some(SctpEvent::Closed) => return Err(self.refused()),
+                    Some(SctpEvent::Closed) => {
+                        return Err(self.error_or(io::ErrorKind::ConnectionRefused));
+                    }
                     // The paths are told of as well.
                     _ => {}
                 },
@@ -211,11 +223,11 @@ impl SctpReader {
         }
     }
 
-    /// Why the association could not be made.
-    fn refused(&self) -> io::Error {
+    /// The error of the socket, or one of this kind.
+    fn error_or(&self, kind: io::ErrorKind) -> io::Error {
         match self.socket.get_ref().take_error() {
             Ok(Some(error)) | Err(error) => error,
-            Ok(None) => io::ErrorKind::ConnectionRefused.into(),
+            Ok(None) => kind.into(),
         }
     }
 
@@ -225,8 +237,11 @@ impl SctpReader {
         if read.is_notification {
             // None needs more than the buffer, so each is whole; what is not read is of no use.
             let notification = SctpNotification::read(octets);
-            if let Some(SctpNotification::Association { .. }) = notification {
+            if let Some(SctpNotification::Association { change, .. }) = notification {
                 self.partial.clear();
+                if change.is_end() {
+                    self.ended = Some(change);
+                }
             }
             return Ok(notification.map(SctpEvent::Notification));
         }
@@ -264,7 +279,7 @@ impl SctpWriter {
     /// # Errors
     /// The association is over, or the message is longer than what the socket holds.
     pub async fn send(&self, stream: u16, message: &[u8]) -> io::Result<()> {
-        let info = self.send_info(granted(stream, self.streams), 0);
+        let info = self.send_info(granted(stream, self.streams));
         loop {
             let mut ready = self.socket.writable().await?;
             if let Ok(sent) = ready.try_io(|socket| write(socket.get_ref(), &info, message)) {
@@ -281,12 +296,13 @@ impl SctpWriter {
         self.socket.get_ref().shutdown(std::net::Shutdown::Write)
     }
 
-    /// Ends the association at once, by ABORT (RFC 9260 §9.1).
+    /// From now on the association ends by ABORT when both halves are gone, and what was not sent is lost (RFC 9260 §9.1). The
+    /// kernel has no other way for sockets of one association (RFC 6458 §8.1.4).
     ///
     /// # Errors
-    /// The association is over already.
-    pub fn abort(&self) -> io::Result<()> {
-        write(self.socket.get_ref(), &self.send_info(0, ABORT), &[])
+    /// Those of the system call.
+    pub fn abort_when_dropped(&self) -> io::Result<()> {
+        self.socket.get_ref().set_linger(Some(Duration::ZERO))
     }
 
     /// How many streams we may write.
@@ -315,10 +331,10 @@ impl SctpWriter {
     }
 
     /// sctp_sndinfo as a control message: stream, flags, protocol, context, association.
-    fn send_info(&self, stream: u16, flags: u16) -> Vec<u8> {
+    fn send_info(&self, stream: u16) -> Vec<u8> {
         let mut octets = Vec::with_capacity(16);
         octets.extend_from_slice(&stream.to_ne_bytes());
-        octets.extend_from_slice(&flags.to_ne_bytes());
+        octets.extend_from_slice(&[0; 2]);
         octets.extend_from_slice(&self.payload_protocol.to_be_bytes());
         octets.extend_from_slice(&[0; 8]);
         system::control_message(libc::SCTP_SNDINFO, &octets)

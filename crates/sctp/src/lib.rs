@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! SctpOptions ─→ SctpConnection::connect ─→ ┬ SctpReader: Message | Notification | Closed
-//!                SctpListener::accept    ─→ ┘ SctpWriter: send(stream, message), shut_down, abort
+//!                SctpListener::accept    ─→ ┘ SctpWriter: send(stream, message), shut_down
 //! ```
 //!
 //! | file | idea |
@@ -14,7 +14,7 @@
 //! | `options` | what may be set, and its octets |
 //! | `address` | addresses as the kernel reads and writes them |
 //! | `notification` | what the kernel tells of an association |
-//! | `system` | the three system calls that are not safe: all `unsafe` of the workspace |
+//! | `system` | the system calls that are not safe: all `unsafe` of the workspace |
 //! | `connection` | associations: connected, read, written |
 //! | `listener` | who comes |
 //!

@@ -41,7 +41,7 @@ impl SctpListener {
         let address = socket.local_addr()?.as_socket();
         let nothing = || io::Error::other("the socket has no address");
         Ok(Self {
-            socket: AsyncFd::new(socket)?,
+            socket: system::register(socket)?,
             options: options.clone(),
             address: address.ok_or_else(nothing)?,
         })

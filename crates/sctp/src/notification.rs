@@ -16,7 +16,7 @@ pub enum SctpNotification {
     /// SCTP_ASSOC_CHANGE (§6.1.1).
     Association {
         change: AssociationChange,
-        /// Cause code of RFC 9260 §3.3.10 from the peer's ABORT, or the kernel's reason; 0 for none.
+        /// Cause code of RFC 9260 §3.3.10, of the peer's ABORT or the kernel's own; 0 for none.
         error: u16,
         /// Streams that we may write, and read.
         outbound: u16,
@@ -73,7 +73,8 @@ impl SctpNotification {
             // sctp_assoc_change: state, error, outbound and inbound streams behind the head of 8 octets.
             ASSOC_CHANGE => Self::Association {
                 change: AssociationChange::of(word(8)?),
-                error: word(10)?,
+                // Alone in network order: it is that of the peer's chunk.
+                error: u16::from_be(word(10)?),
                 outbound: word(12)?,
                 inbound: word(14)?,
             },
@@ -95,6 +96,11 @@ impl SctpNotification {
 // === impl AssociationChange ===
 
 impl AssociationChange {
+    /// Whether nothing comes any more.
+    pub fn is_end(self) -> bool {
+        matches!(self, Self::Lost | Self::ShutDown | Self::CannotStart)
+    }
+
     fn of(state: u16) -> Self {
         match state {
             0 => Self::Up,
@@ -138,7 +144,7 @@ mod tests {
     #[test]
     fn a_change_of_the_association_is_read() {
         let mut octets = head(ASSOC_CHANGE, 20);
-        for word in [1_u16, 12, 10, 9] {
+        for word in [1, 12_u16.to_be(), 10, 9] {
             octets.extend_from_slice(&word.to_ne_bytes());
         }
         octets.extend_from_slice(&7_i32.to_ne_bytes());

@@ -1,5 +1,5 @@
-//! The three system calls of SCTP that no crate wraps for us: setsockopt, getsockopt and recvmsg. All `unsafe` of the workspace is
-//! in this file, and none of it knows what the octets mean.
+//! The three system calls of SCTP that no crate wraps for us, setsockopt, getsockopt and recvmsg, and the registration of a socket with
+//! tokio. All `unsafe` of the workspace is in this file, and none of it knows what the octets mean.
 //!
 //! Called by `connection` and `listener`. sendmsg is that of socket2, which is safe. The crate sctp-rs is not used: it walks over
 //! control messages with a pointer that is no msghdr, reads addresses from unaligned octets, cuts messages at 4,096 octets
@@ -7,6 +7,9 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+
+use socket2::Socket;
+use tokio::io::unix::AsyncFd;
 
 use super::options::SctpOption;
 
@@ -25,6 +28,15 @@ pub(crate) struct ReadInfo {
     /// SCTP_RCVINFO (RFC 6458 §5.3.5): the stream, and the payload protocol identifier; of messages only.
     pub(crate) stream: u16,
     pub(crate) payload_protocol: u32,
+}
+
+/// Lets tokio say when a socket can be read and written.
+#[expect(unsafe_code, reason = "tokio has no type for sockets of SCTP")]
+pub(crate) fn register(socket: Socket) -> io::Result<AsyncFd<Socket>> {
+    // SAFETY: a `Socket` owns its descriptor, which stays the same and open until it is dropped. It is reached by shared
+    // reference only, by which it cannot be replaced.
+    let registered = unsafe { AsyncFd::register(socket) };
+    Ok(registered?)
 }
 
 /// Sets an option at the level of SCTP.

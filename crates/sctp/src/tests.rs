@@ -125,15 +125,19 @@ async fn how_an_association_ends_is_told() {
     if !is_supported() {
         return;
     }
-    let (mut ours, theirs) = pair(2).await;
+    let (mut ours, mut theirs) = pair(2).await;
     theirs.send(1, b"last").await.unwrap();
     theirs.writer().shut_down().unwrap();
     assert_eq!(&message(&mut ours).await.octets[..], b"last");
     let told = ending(&mut ours).await;
     assert_eq!(told.last(), Some(&AssociationChange::ShutDown), "{told:?}");
+    // The side that has shut down reads no end of it by itself.
+    let told = ending(&mut theirs).await;
+    assert_eq!(told.last(), Some(&AssociationChange::ShutDown), "{told:?}");
 
     let (mut ours, theirs) = pair(2).await;
-    theirs.writer().abort().unwrap();
+    theirs.writer().abort_when_dropped().unwrap();
+    drop(theirs);
     let told = ending(&mut ours).await;
     assert!(told.contains(&AssociationChange::Lost), "{told:?}");
     assert!(ours.send(1, b"too late").await.is_err());
@@ -148,7 +152,8 @@ async fn nobody_there_is_an_error() {
     let options = SctpOptions::default();
     // A port that is free again.
     let free = SctpListener::bind(&here, &options).unwrap().local_addr();
-    let connect = SctpConnection::connect(&[], &[free], &options);
+    let there = [free];
+    let connect = SctpConnection::connect(&[], &there, &options);
     let error = tokio::time::timeout(PATIENCE, connect).await.unwrap();
     let error = error.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");

@@ -49,6 +49,18 @@ pub enum LeasedResource {
     Janitor,
 }
 
+// === impl LeasedResource ===
+
+impl LeasedResource {
+    /// The partition of a queue, if it is one.
+    pub fn partition(&self) -> Option<Partition> {
+        match self {
+            Self::Queue(partition) => Some(*partition),
+            Self::Bind { .. } | Self::Janitor => None,
+        }
+    }
+}
+
 /// One of the binds that an account may have over all nodes. It ends with the membership that took it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Permit {
@@ -388,6 +400,10 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     /// Claims again what this node holds in memory and nobody else does, without reading it; returns what it holds then.
     /// What it holds but has not [taken over](ClusterStore::take_over) in the database counts as taken over.
     fn keep(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>>;
+
+    /// What waits in these partitions, and was accepted until now, may have been sent by another node: whoever reads them
+    /// next holds it.
+    fn doubt(&self, partitions: Vec<Partition>) -> Reply<()>;
 
     /// Whether rows of the hand-off table may have been taken out before: the database may have gone back in time a moment
     /// ago.

@@ -7,6 +7,7 @@
 //! setting.
 
 mod client;
+mod refusal;
 mod watched;
 
 use std::fmt::Display;
@@ -22,10 +23,12 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use x509_cert::der::Decode as _;
 
+use self::refusal::PairFault;
 use self::watched::Watched;
 use smsc_host::files;
 
 pub use self::client::shown;
+pub use self::refusal::handshake_refusal;
 
 /// A file of the configuration and the key that names it, for errors.
 #[derive(Debug, Clone)]
@@ -164,7 +167,10 @@ fn certified_key(cert: &Named, key: &Named) -> Result<CertifiedKey, String> {
         Ok(()) | Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => {
             Ok(read)
         }
-        Err(error) => Err(key.unusable(error)),
+        Err(error) => Err(match refusal::of_pair(&error) {
+            PairFault::Key(why) => key.unusable(why),
+            PairFault::Certificate(why) => cert.unusable(why),
+        }),
     }
 }
 

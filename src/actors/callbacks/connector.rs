@@ -25,6 +25,7 @@ use tower_service::Service;
 
 use crate::domain::callback::reach::Reach;
 use crate::domain::callback::target::{CallbackTarget, NotATarget};
+use crate::tls;
 
 /// Time for one address to take the connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -40,7 +41,7 @@ pub enum DialError {
     NoAddress,
     #[error("{0}: {1}")]
     Refused(SocketAddr, io::Error),
-    #[error("TLS: {0}")]
+    #[error("TLS: {}", tls::handshake_refusal(.0))]
     Tls(io::Error),
     /// Without TLS, and not to a host of `callback_allow_private`; or no URL at all.
     #[error("{0}")]

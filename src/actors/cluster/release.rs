@@ -49,10 +49,15 @@ impl Cluster {
         }
         self.node.local_lease.lose(&resources);
         let generation = self.node.local_lease.generation();
+        let caution = self.store.caution();
         let released = wrap_stream(release(&self.node, &self.store, &resources));
         let noted = released.map(move |(resources, released), cluster: &mut Self, _| {
             if cluster.node.local_lease.generation() != generation {
                 return;
+            }
+            if released.is_ok() {
+                let partitions = resources.iter().filter_map(LeasedResource::partition);
+                cluster.handed_in.extend(partitions.map(|at| (at, caution)));
             }
             cluster.given_back.extend(resources);
             cluster.forget_given_back();

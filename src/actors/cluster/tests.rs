@@ -73,6 +73,9 @@ struct State {
     told: usize,
     /// GSM networks that this node does not reach, as it has said last.
     cut_off: Vec<u32>,
+    /// How often the database may have gone back in time, and what may have been sent since.
+    caution: u64,
+    doubtful: Vec<Partition>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,6 +236,15 @@ impl ClusterStore for Shelf {
         Reply::ready(Ok(resources))
     }
 
+    fn caution(&self) -> u64 {
+        lock(&self.state).caution
+    }
+
+    fn doubt(&self, partitions: Vec<Partition>) -> Reply<()> {
+        lock(&self.state).doubtful.extend(partitions);
+        Reply::ready(Ok(()))
+    }
+
     fn still_active(&self, _: Vec<u64>) -> Reply<Vec<Active>> {
         Reply::ready(Ok(Vec::new()))
     }
@@ -337,6 +349,11 @@ impl TestNode {
         self.context.local_lease.hold().has(&resource)
     }
 
+    fn held_partitions(&self) -> usize {
+        let held = self.context.local_lease.held();
+        (held.iter().filter_map(LeasedResource::partition)).count()
+    }
+
     /// A session that uses a slot until it is removed.
     fn bind(&self, resource: LeasedResource) -> u64 {
         let LeasedResource::Bind { operator, slot } = resource else {
@@ -368,6 +385,31 @@ async fn a_slot_too_many_goes_to_a_node_that_joins() {
     until("given back", || shelf.holder(given_back) == Some(OTHER)).await;
     stays_away(&node, &shelf, given_back).await;
     assert!(node.has(kept));
+}
+
+/// What was given back, and is this node's by a database that went back in time, may have been another node's meanwhile.
+#[actix::test]
+async fn a_release_that_the_database_has_forgotten_makes_doubtful() {
+    let (shelf, node, _) = started(None).await;
+    until("all partitions", || node.held_partitions() > 1).await;
+    lock(&shelf.state).is_joined = true;
+    let of_other = || {
+        let state = lock(&shelf.state);
+        let mut held = state.held.iter();
+        held.find_map(|(resource, holder)| resource.partition().filter(|_| *holder == OTHER))
+    };
+    until("a partition of the other node", || of_other().is_some()).await;
+    assert_eq!(lock(&shelf.state).doubtful, [], "nothing is lost yet");
+    let partition = of_other().unwrap();
+    {
+        let mut state = lock(&shelf.state);
+        state.held.insert(LeasedResource::Queue(partition), ME);
+        state.caution += 1;
+    }
+    until("a doubt", || {
+        lock(&shelf.state).doubtful.contains(&partition)
+    })
+    .await;
 }
 
 #[actix::test]

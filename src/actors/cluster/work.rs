@@ -116,7 +116,11 @@ impl Cluster {
         claim.extend(adopt.extract_if(.., |one| !matches!(one, LeasedResource::Queue(_))));
         let store = Arc::clone(&self.store);
         let generation = self.node.local_lease.generation();
+        let doubtful = self.handed_in_what_is_lost(&adopt);
         let work = async move {
+            if !doubtful.is_empty() {
+                store.doubt(doubtful).await?;
+            }
             if !claim.is_empty() {
                 adopt.extend(store.claim(claim).await?);
             }
@@ -132,6 +136,24 @@ impl Cluster {
             cluster.forget_given_back();
             cluster.work(ctx);
         }));
+    }
+
+    /// Those of these that the database had back before it went back in time: another node may have had them, and have sent
+    /// what waits there.
+    fn handed_in_what_is_lost(&self, adopt: &[LeasedResource]) -> Vec<Partition> {
+        let caution = self.store.caution();
+        let is_lost = |at: &Partition| self.handed_in.get(at).is_some_and(|was| *was != caution);
+        let lost: Vec<Partition> = (adopt.iter())
+            .filter_map(LeasedResource::partition)
+            .filter(is_lost)
+            .collect();
+        if !lost.is_empty() {
+            tracing::error!(
+                partitions = lost.len(),
+                "the database has forgotten that these partitions were given to another node, which may have sent what waits in them: it is held"
+            );
+        }
+        lost
     }
 
     fn gained(
@@ -168,13 +190,12 @@ impl Cluster {
         if resources.is_empty() {
             return;
         }
-        let partitions: Vec<Partition> = resources
-            .iter()
-            .filter_map(|resource| match resource {
-                LeasedResource::Queue(partition) => Some(*partition),
-                _ => None,
-            })
+        let partitions: Vec<Partition> = (resources.iter())
+            .filter_map(LeasedResource::partition)
             .collect();
+        for partition in &partitions {
+            self.handed_in.remove(partition);
+        }
         self.adoptions.begin(&partitions);
         self.adopt_next(partitions, adoption::FEW, None, ctx);
     }

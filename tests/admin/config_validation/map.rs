@@ -13,6 +13,7 @@ fn network(keys: &str, map: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn networks_over_map() {
     let whole = |map: &str| network("", &format!("{GATEWAYS}{CODES}{map}"));
     for (text, problem) in [

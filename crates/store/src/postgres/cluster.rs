@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, Notify};
 
+use super::doubts;
 use super::failure::DbError;
 use super::{PgStore, PostgresShared};
 use crate::cluster::{
@@ -159,6 +160,10 @@ impl ClusterStore for PgStore {
 
     fn keep(&self, resources: Vec<LeasedResource>) -> Reply<Vec<LeasedResource>> {
         self.ask(|shared| async move { lease::keep(&shared, resources).await })
+    }
+
+    fn doubt(&self, partitions: Vec<Partition>) -> Reply<()> {
+        self.ask(|shared| async move { doubts::doubt_these(&shared, &partitions).await })
     }
 
     fn may_repeat_hand_offs(&self) -> bool {

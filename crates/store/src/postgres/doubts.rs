@@ -119,6 +119,30 @@ pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> Result<()
     Ok(transaction.commit().await?)
 }
 
+/// These partitions are doubtful from now on, for what was accepted until now; nothing without `postgres.after_step_back`.
+///
+/// # Errors
+/// The database does not answer.
+pub async fn doubt_these(
+    shared: &PostgresShared,
+    partitions: &[Partition],
+) -> Result<(), StoreError> {
+    if !shared.options.hold_after_step_back {
+        return Ok(());
+    }
+    let queues: Vec<i32> = partitions.iter().map(|at| at.queue as i32).collect();
+    let parts: Vec<i16> = partitions.iter().map(|at| at.part.into()).collect();
+    let now = clock::now_ms();
+    let sql = "INSERT INTO doubtful(queue, part, below, at)
+         SELECT u.queue, u.part, $3, $4 FROM unnest($1::int[], $2::smallint[]) u(queue, part)
+         ON CONFLICT(queue, part) DO UPDATE SET below = excluded.below";
+    let values: [&(dyn ToSql + Sync); 4] = [&queues, &parts, &signed(lowest_at(now)), &now];
+    let mut client = shared.reader().await?;
+    let transaction = client.transaction().await?;
+    transaction.execute(sql, &values).await?;
+    Ok(transaction.commit().await?)
+}
+
 /// Doubts the partitions of a node that is about to be removed, if attempts of it may be lost: since it spoke to the
 /// database last, that has another history, and the one before did not wait for a standby.
 pub async fn doubt_dead(

@@ -294,7 +294,7 @@ async fn who_was_absent_is_told_to_be_there() {
 
 #[tokio::test]
 async fn messages_of_handsets_are_answered() {
-    let (address, phones) = network(|_| {}).await;
+    let (address, phones) = network(|options| options.smsc = Some(CENTRE.to_owned())).await;
     let mut centre = Centre::connect(address, 9).await;
     let submit = SmsSubmit {
         destination_address: TpduAddress::international("12345"),

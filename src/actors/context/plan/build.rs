@@ -331,7 +331,7 @@ impl RoutingTables {
 fn handsets(names: &ByQueue<String>, gsms: &ByQueue<Arc<GsmPlan>>) -> HashSet<u32> {
     let is_of_map = |queue: &u32| gsms.get(queue).is_some_and(|gsm| gsm.config.is_map());
     let needs_imsi = |(queue, name): &(&u32, &String)| {
-        QueueName::parse(name).is_handsets() && !is_of_map(*queue)
+        QueueName::parse(name).is_handsets() && !is_of_map(queue)
     };
     let queues = names.iter().filter(needs_imsi);
     queues.map(|(queue, _)| *queue).collect()

@@ -44,7 +44,10 @@ pub(in crate::actors::egress) async fn dial(
     let stream = TlsConnector::from(Arc::new(config))
         .connect(name.clone(), socket)
         .await
-        .map_err(|error| format!("TLS with {}: {error}", name.to_str()))?;
+        .map_err(|error| {
+            let why = tls::handshake_refusal(&error);
+            format!("TLS with {}: {why}", name.to_str())
+        })?;
     Ok((Wire::Tls(Box::new(stream.into())), peer))
 }
 

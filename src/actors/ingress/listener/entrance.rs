@@ -18,7 +18,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::ingress::bind_guard::BindGuard;
 use crate::actors::runtime::link::Wire;
 use crate::telemetry::metrics::ReasonLabel;
-use crate::tls::Server;
+use crate::tls::{self, Server};
 
 /// Why a connection ends before its protocol begins.
 #[derive(Debug, Error)]
@@ -94,7 +94,7 @@ async fn read_header(socket: &mut TcpStream) -> Result<Option<SocketAddr>, Conne
 
 /// What a failed handshake means to the one who has to do something about it.
 fn refused(error: io::Error) -> ConnectionRefused {
-    let Some(tls) = error
+    let Some(refused) = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<TlsError>())
     else {
@@ -105,7 +105,7 @@ fn refused(error: io::Error) -> ConnectionRefused {
             _ => ConnectionRefused::Tls(error.to_string()),
         };
     };
-    let meaning = match tls {
+    let meaning = match refused {
         TlsError::InvalidMessage(
             InvalidMessage::InvalidContentType
             | InvalidMessage::UnknownProtocolVersion
@@ -132,9 +132,10 @@ fn refused(error: io::Error) -> ConnectionRefused {
             | AlertDescription::CertificateRevoked
             | AlertDescription::UnsupportedCertificate,
         ) => "the client does not accept our certificate",
-        _ => return ConnectionRefused::Tls(tls.to_string()),
+        _ => return ConnectionRefused::Tls(tls::handshake_refusal(&error)),
     };
-    ConnectionRefused::Tls(format!("{meaning} ({tls})"))
+    let why = tls::handshake_refusal(&error);
+    ConnectionRefused::Tls(format!("{meaning} ({why})"))
 }
 
 // === impl ConnectionRefused ===

@@ -37,6 +37,15 @@ pub struct Member {
     pub section: &'static str,
 }
 
+// === impl Member ===
+
+impl Member {
+    /// Which choice it is one of: what is in front of the colon of its name.
+    pub fn choice(&self) -> Option<&'static str> {
+        self.name.split_once(": ").map(|(choice, _)| choice)
+    }
+}
+
 pub const fn member(tag: u32, name: &'static str, shape: Shape) -> Member {
     Member {
         tag,

@@ -104,12 +104,12 @@ impl Walk {
     }
 
     /// Notes the head of an element that is made of elements.
-    fn head(&mut self, element: &PlacedElement, at: usize, name: &str, section: &str) {
+    fn head(&mut self, element: &PlacedElement, at: usize, name: &str, defined: &str) {
         let mut field = DecodedField::hex(at, name, &[]);
         field.octets = element.head;
         field.shown = hex::counted(element.value.len(), "octet");
         field.value = field.shown.clone().into();
-        section.clone_into(&mut field.section);
+        field.section = section(defined);
         self.report.note(field);
     }
 
@@ -182,8 +182,14 @@ impl Walk {
             let place = behind.iter().position(|member| is_it(&member));
             let found = match place {
                 Some(place) => {
+                    let found = members.get(next + place);
                     next += place + 1;
-                    members.get(next - 1)
+                    // Of a choice there is one.
+                    let choice = found.and_then(Member::choice);
+                    let is_other = |member: &&Member| choice.is_some() && member.choice() == choice;
+                    let behind = members.get(next..).unwrap_or_default();
+                    next += behind.iter().take_while(is_other).count();
+                    found
                 }
                 None => members.iter().find(is_it),
             };
@@ -200,13 +206,13 @@ impl Walk {
         which: Option<tpdu::ExpectedTpdu>,
     ) {
         let unnamed = format!("element 0x{:02X}", element.tag);
-        let (name, section) = match member {
+        let (name, defined) = match member {
             Some(member) => (member.name, member.section),
             None => (unnamed.as_str(), ""),
         };
         let shape = member.map_or(Shape::Octets, |member| member.shape);
         if element.is_constructed {
-            self.head(element, at, name, section);
+            self.head(element, at, name, defined);
             let inner = at + element.head;
             match shape {
                 _ if element.tag == COMPONENTS => self.components(&element.value, inner),
@@ -218,7 +224,7 @@ impl Walk {
         }
         let mut field = DecodedField::hex(at, name, &element.value);
         field.octets = element.octets();
-        section.clone_into(&mut field.section);
+        field.section = section(defined);
         if let Err(text) = read(&mut field, shape, &element.value) {
             self.report.problem(at, name, text);
         }
@@ -362,6 +368,15 @@ impl Walk {
             let member = members.iter().find(|member| member.tag == element.tag);
             self.element(element, at, member, which);
         }
+    }
+}
+
+/// A section with its standard.
+fn section(defined: &str) -> String {
+    if defined.starts_with('§') {
+        format!("29.002 {defined}")
+    } else {
+        defined.to_owned()
     }
 }
 

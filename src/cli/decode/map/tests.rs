@@ -29,8 +29,8 @@ const REFUSED: &str = "
     6432 4904 0000002A 6B2A 2828 0607 00118605010101 A01D 611B 80020780 A109 0607 04000001001902
     A203 020101 A305 A103 020102";
 const MO: &str = "
-    6537 480101 490102 6C2F A12D 020101 02012E 3025 8405 9194610000 8206 919471010010
-    040A 01050581214300000568 0408 00010100000000F1";
+    6538 480101 490102 6C30 A12E 020101 02012E 3026 8405 9194610000 8206 919471010010
+    040B 010505812143F500000168 0408 00010100000000F1";
 const SEGMENT: &str = "
     11 01 0F 04 08 11 32 04 43BB0008 09 120800120494610000 21
     00F1840591946100000414040481214300003211221234440005C8329BFD060500 10 04 40123456 00";
@@ -90,7 +90,7 @@ fn each_layer_has_a_report() {
     assert_eq!(field(tcap, "sm-RP-DA: imsi").shown, "\"001010000000001\"");
     let centre = field(tcap, "sm-RP-OA: serviceCentreAddress");
     assert_eq!(centre.shown, "\"49160000\"");
-    assert_eq!(centre.section, "§7.6.8.2");
+    assert_eq!(centre.section, "29.002 §7.6.8.2");
     assert_eq!(field(tcap, "moreMessagesToSend").at, 150);
     let text = tpdu.user_data.as_ref().unwrap().text.as_deref();
     assert_eq!(text, Some("Hello"));
@@ -151,7 +151,7 @@ fn a_message_of_a_phone_is_one() {
     };
     assert_eq!(tcap.title, "TCAP Continue, MAP mo-ForwardSM or forwardSM");
     assert_eq!(field(tcap, "sm-RP-OA: msisdn").shown, "\"4917100001\"");
-    assert_eq!(field(tcap, "imsi").at, 47);
+    assert_eq!(field(tcap, "imsi").at, 48);
     assert_eq!(tpdu.title, "SMS-SUBMIT");
 }
 
@@ -200,15 +200,15 @@ fn what_is_wrong_is_named_by_octet_and_field() {
         ("09 80 03 05", 4, "pointer to data", "ends before it"),
         (
             "09 80 FF 05 09 00",
-            6,
+            5,
             "called",
             "the pointer leads to octet 257",
         ),
         ("62 02 48", 0, "message", "does not end within"),
         ("62 02 48 05", 2, "element", "does not end within"),
         (
-            "62 04 48 01 01 6C 00",
-            6,
+            "62 03 48 01 01 6C 00",
+            5,
             "message",
             "octets behind its end",
         ),

@@ -109,6 +109,10 @@ impl GatewayTaskOptions {
         health: Arc<Health>,
         escalate: Escalate,
     ) -> GatewayPort {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "its octets are counted; beyond WRITE_LIMIT the connection is closed"
+        )]
         let (orders, receiver) = mpsc::unbounded_channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let port = GatewayPort {

@@ -1,0 +1,55 @@
+"""A node of another network that floods a service centre: with dialogues that it never ends, or segments of messages that
+never get whole.
+"""
+
+import asyncio
+
+import map_tcap as tcap
+from map_m3ua import Link
+from map_sccp import UDT, Address, Unitdata, encode
+
+SSN_MSC = 8
+# What is replaced by a number in each message: as long as a transaction identifier, and as a reference of segments.
+TRANSACTION, REFERENCE = bytes.fromhex("deadbeef"), bytes.fromhex("abcdef")
+
+
+def _dialogue(called, calling):
+    """An empty begin of a handset's message, after which nothing comes."""
+    data = tcap.encode("begin", TRANSACTION, portion=tcap.request((tcap.MO_RELAY, 3)))
+    return encode(Unitdata(UDT, called, calling, data))[0], TRANSACTION
+
+
+def _segment(called, calling):
+    """The first of two segments."""
+    whole = Unitdata(UDT, called, calling, bytes(200))
+    return encode(whole, 100, int.from_bytes(REFERENCE, "big"))[0], REFERENCE
+
+
+KINDS = {"dialogues": _dialogue, "segments": _segment}
+
+
+async def flood(like, kind, count, point_code, digits, centre, centre_point_code):
+    """Floods through the gateway of a link, from a point code and global title of its own; returns what came back."""
+    is_active = asyncio.Event()
+
+    def on_change(link):
+        if link.state == "active":
+            is_active.set()
+
+    link = Link(like.address, [point_code], [], None, like.trace, lambda *_: None, on_change, None)
+    link.is_deaf = True
+    running = asyncio.create_task(link.run())
+    await is_active.wait()
+    sccp, mark = KINDS[kind](Address(SSN_MSC, centre), Address(SSN_MSC, digits))
+    label = {"opc": point_code, "dpc": centre_point_code, "ni": 0, "mp": 0, "sls": 1}
+    octets = link.data(label, sccp).to_bytes()
+    assert octets.count(mark) == 1, octets.hex()
+    await link.flood(octets, mark, count)
+    # Until it has been quiet for a moment.
+    before = -1
+    while before != link.counts["received"]:
+        before = link.counts["received"]
+        await asyncio.sleep(0.5)
+    link.cut()
+    running.cancel()
+    return {"received": before}
