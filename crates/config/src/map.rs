@@ -137,7 +137,7 @@ section! {
         route_cache: Duration = Duration::ZERO,
         /// Whether HLRs are told how a delivery ended, so that they say when the subscriber is there (reportSM-DeliveryStatus).
         report_delivery: bool = true,
-        /// The highest version of MAP that is tried, 1 to 3; a lower one is found by itself.
+        /// The highest version of MAP that is tried; a lower one is found by itself.
         @between(1, 3) version: u8 = 3,
         /// How long it is remembered which version a node understands.
         @positive version_memory: Duration = 3_600 * SECOND,
