@@ -54,21 +54,21 @@ impl StoreMaker {
     /// `None` if they are there.
     pub fn says(&self, path: &Path, store: &Resources, file: &Resources) -> Option<String> {
         let maker = self.besides(path)?;
-        let unused = unused(store, file)?;
+        let (unused, verb) = unused(store, file)?;
         let path = path.display();
         let elsewhere = match self {
             Self::Demo => ", or name another data_dir in it",
             Self::File(_) | Self::Person(_) => "",
         };
         Some(format!(
-            "the configuration in the store was made {maker}: {unused} of {path} not used. \
+            "the configuration in the store was made {maker}: {unused} of {path} {verb} not used. \
              `smsc apply -f {path}` puts this file in its place{elsewhere}"
         ))
     }
 }
 
-/// `account test is`, `2 accounts and operator up are`: what a file names and the store does not have.
-fn unused(store: &Resources, file: &Resources) -> Option<String> {
+/// `account test` and `is`, `2 accounts and operator up` and `are`: what a file names and the store does not have.
+fn unused(store: &Resources, file: &Resources) -> Option<(String, &'static str)> {
     let mut said = Vec::new();
     let mut count = 0;
     for kind in [ResourceKind::Account, ResourceKind::Operator] {
@@ -85,7 +85,7 @@ fn unused(store: &Resources, file: &Resources) -> Option<String> {
         }
     }
     let verb = if count == 1 { "is" } else { "are" };
-    (count > 0).then(|| format!("{} {verb}", said.join(" and ")))
+    (count > 0).then(|| (said.join(" and "), verb))
 }
 
 #[cfg(test)]
