@@ -42,6 +42,7 @@ use self::shares::{BindNeed, QueueNeed, Shares, Split, WAIT_FOR_OTHERS};
 use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::{SupervisorAddress, post_to};
+use crate::actors::context::binds::CUT_OFF;
 use crate::actors::context::ports::QueueKind;
 use crate::config::{Config, NodeRole};
 use crate::pb::{BindDirection, BindState, LeaveCluster, Order, SlotsChanged};
@@ -56,8 +57,6 @@ const TICK: Duration = Duration::from_millis(100);
 const LOOK_SHARE: u32 = 20;
 /// After a heartbeat that failed the next one comes sooner, so that a database that is back is used soon.
 const RETRY: Duration = Duration::from_millis(500);
-/// Connections to an HLR that failed in a row, after which another node should try.
-pub(crate) const CUT_OFF: u32 = 3;
 /// EX_SOFTWARE, as when an actor cannot be kept alive.
 const EXIT_NUMBER: i32 = 70;
 

@@ -15,6 +15,9 @@ use crate::actors::runtime::supervise::Health;
 use crate::pb;
 use crate::pb::bind_command::Verb;
 
+/// Connections to a GSM network that failed in a row, after which another node of those that share its name should try.
+pub const CUT_OFF: u32 = 3;
+
 /// All binds, inbound and outbound.
 #[derive(Default)]
 pub struct BindBoard {

@@ -19,16 +19,21 @@ mod core;
 mod culprits;
 mod delivery;
 mod enquiry;
+mod exchange;
 mod faults;
+mod gateways;
 mod gsup;
+mod hlr;
 mod incoming;
 mod life;
 mod lines;
+mod malformed_log;
 mod map;
 mod naming;
 mod partly;
 mod repeated;
 mod results;
+mod work;
 
 use std::collections::HashMap;
 use std::io;
@@ -38,17 +43,19 @@ use std::time::Duration;
 
 use actix::{Actor, ActorContext, Addr, ArbiterHandle, AsyncContext, Context, Handler, Supervised};
 use ahash::AHashSet;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use tokio::time::Instant;
 
 use self::absent::Absent;
-use self::core::{HandsetSubmission, NetworkCore};
+use self::core::NetworkCore;
 use self::culprits::Culprits;
+use self::exchange::HandsetSubmission;
 use self::faults::Faults;
-use self::incoming::MalformedLog;
 use self::lines::Lines;
+use self::malformed_log::MalformedLog;
 use self::naming::Naming;
 use self::partly::Partly;
+use self::work::Work;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::GsmPlan;
@@ -60,7 +67,6 @@ use crate::actors::runtime::link::Linked;
 use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
 use crate::actors::runtime::timed_mailbox::measured;
-use crate::actors::session::bound::InFlight;
 use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::Serving;
 use crate::pb::bind_command::Verb;
@@ -71,8 +77,6 @@ use crate::pb::{
 
 /// The queue is asked for so many times as much as is under way at once: of several messages to one subscriber, one is.
 const AHEAD: u32 = 4;
-/// How long the answer to a request that was given up may still come; its subscriber gets nothing meanwhile.
-const LATE: Duration = Duration::from_secs(30);
 /// Until a subscriber that gets nothing for now is tried again.
 const BUSY: Duration = Duration::from_secs(2);
 /// Messages of handsets that may wait for their commit before the socket is read again.
@@ -145,54 +149,10 @@ pub struct GsmInterface {
     gateways: HashMap<String, Arc<Health>>,
 }
 
-/// A message to a handset, as TPDUs once it is its turn.
-struct Work {
-    context: InFlight,
-    /// By what the core addresses it.
-    subscriber: String,
-    tpdus: Vec<Bytes>,
-    /// How many of them the handset has.
-    arrived: usize,
-    /// Unix seconds after which it is no longer sent.
-    expires: u32,
-}
-
-/// An MT-forwardSM that waits for its answer.
-#[derive(Debug)]
-struct Sending {
-    work: Work,
-    since: Instant,
-}
-
 /// The last TPDU of a message whose answer did not come in time.
 struct GivenUp {
     work: Work,
     since: Instant,
-}
-
-// === impl Work ===
-
-impl Work {
-    /// Whether it is the answer to an enquiry (`enquiry`): no queue has granted it, and none hears of it.
-    fn is_answer(&self) -> bool {
-        self.context.message.is_none()
-    }
-
-    /// Whether it is tried although the network may know that the subscriber is away: a first attempt is not, unless its
-    /// sender wants it so, and one that was due again is, for nobody may say that the subscriber is back.
-    fn is_urgent(&self) -> bool {
-        let message = self.context.message.as_ref();
-        self.context.attempt > 1 || message.is_some_and(|message| message.priority > 0)
-    }
-}
-
-impl std::fmt::Debug for Work {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Neither text nor numbers.
-        f.debug_struct("Work")
-            .field("id", &self.context.id)
-            .finish()
-    }
 }
 
 // === impl GsmOptions ===

@@ -1,3 +1,5 @@
+//! Addresses: written and read again, and by octets of Q.713.
+
 use proptest::prelude::*;
 
 use super::*;

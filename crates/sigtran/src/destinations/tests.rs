@@ -1,3 +1,5 @@
+//! What gateways say of destinations.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Messages of M3UA by octets of RFC 4666, and what cannot be read.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Segments that are put together, and those that never get whole.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Messages of SCCP by octets of Q.713, and what cannot be read.
+
 use proptest::prelude::*;
 
 use super::management::SubsystemMessage;

@@ -1,3 +1,5 @@
+//! Messages that are divided into segments.
+
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;

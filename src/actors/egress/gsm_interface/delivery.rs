@@ -9,8 +9,9 @@ use std::time::Duration;
 use actix::{AsyncContext, Context};
 use tokio::time::Instant;
 
-use super::core::{CoreNotSent, MtRequest};
-use super::{AHEAD, BUSY, GsmInterface, Sending, Work};
+use super::exchange::{CoreNotSent, MtRequest};
+use super::work::{Sending, Work};
+use super::{AHEAD, BUSY, GsmInterface};
 use crate::actors::context::item::has_expired;
 use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::traced::TracedAttempt;

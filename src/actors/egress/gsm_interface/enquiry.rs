@@ -5,8 +5,9 @@
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
-use super::core::HandsetSubmission;
-use super::{GsmInterface, Work};
+use super::GsmInterface;
+use super::exchange::HandsetSubmission;
+use super::work::Work;
 use crate::actors::ingress::operations;
 use crate::actors::ingress::operations::handset::Present;
 use crate::actors::session::bound::InFlight;

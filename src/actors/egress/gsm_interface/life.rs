@@ -6,10 +6,12 @@ use std::time::Duration;
 use actix::{ActorContext, Context};
 use tokio::time::Instant;
 
-use super::core::{CoreEnd, NetworkCore};
+use super::GsmInterface;
+use super::core::NetworkCore;
+use super::exchange::CoreEnd;
 use super::faults::Faults;
 use super::lines::Lines;
-use super::{GsmInterface, Sending};
+use super::work::Sending;
 use crate::actors::runtime::supervise::{AfterStop, reconnect_after};
 use crate::clock;
 use crate::pb::BindState;

@@ -12,28 +12,24 @@
 //! gateways take our traffic and what translates addresses can be reached. Links may change for a moment: only when that has
 //! lasted [`GRACE`], the queue gets everything back, as when an HLR over GSUP closes the connection; dialogues go on until then.
 
-mod gateway;
+pub(super) mod gateway;
 mod settings;
-mod transport;
+pub(super) mod transport;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Arbiter, AsyncContext, Context, Handler};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use self::gateway::{GatewayChange, GatewayNews, GatewayPort, GatewayTaskOptions};
-use super::core::{
+use self::gateway::{GatewayChange, GatewayNews, GatewayPort};
+use super::exchange::{
     CoreEvent, CoreNotSent, CoreTick, FailureScope, HandsetSubmission, MtRequest, MtResult,
-    NetworkCore, SubmissionRequest,
+    SubmissionRequest,
 };
-use super::{GsmInterface, Sending};
-use crate::actors::cluster::CUT_OFF;
+use super::work::Sending;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
-use crate::actors::runtime::supervise::Health;
 use crate::clock;
 use crate::config::Gsm;
 use crate::domain::gsm_result::waits_for_subscriber;
@@ -49,8 +45,6 @@ use crate::sigtran::{
 /// How long the network may be away before the queue gets everything back: what T(r) of RFC 4666 §4.3.2 lets a gateway wait
 /// for another way to us, and a moment for a new connection.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long it may be away before another node of those that share its point code is to try.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Most unitdata that wait until the network is there again, and how long: when the queue gets everything back, they go.
 const KEPT_MAX: usize = 4096;
 const KEPT_FOR: Duration = Duration::from_secs(GRACE.as_secs() + 1);
@@ -97,7 +91,8 @@ impl SignallingCore {
         Self::of(&config, node.ids.node(), 0)
     }
 
-    fn of(config: &Gsm, node: u8, start: u64) -> Self {
+    /// One whose gateways are added.
+    pub(super) fn of(config: &Gsm, node: u8, start: u64) -> Self {
         let signalling = settings::signalling(config, node);
         let destination = signalling.destination;
         let is_override = signalling.mode == TrafficMode::Override;
@@ -128,7 +123,7 @@ impl SignallingCore {
         (self.away_for(now) >= GRACE).then_some(why)
     }
 
-    fn away_for(&self, now: Instant) -> Duration {
+    pub(super) fn away_for(&self, now: Instant) -> Duration {
         let away = self.away.as_ref();
         away.map_or(Duration::ZERO, |(_, since)| {
             now.saturating_duration_since(*since)
@@ -213,13 +208,23 @@ impl SignallingCore {
             .collect()
     }
 
+    /// True while nothing shall be read; for the task of a gateway.
+    pub(super) fn reading(&self) -> watch::Receiver<bool> {
+        self.is_busy.subscribe()
+    }
+
+    /// Adds the next gateway of the configuration.
+    pub(super) fn add(&mut self, port: GatewayPort, shown: GatewaySnapshot) {
+        self.gateways.push(ShownGateway { port, shown });
+    }
+
     /// The gateways, as people see them.
     pub(super) fn gateways(&self) -> Vec<GatewaySnapshot> {
         self.gateways.iter().map(|one| one.shown.clone()).collect()
     }
 
     /// How the interface stands, while no messages go.
-    fn state(&self) -> BindState {
+    pub(super) fn state(&self) -> BindState {
         let has = |wanted: GatewayState| {
             let mut gateways = self.gateways.iter();
             gateways.any(|one| one.shown.state() == wanted)
@@ -239,7 +244,7 @@ impl SignallingCore {
     }
 
     /// Takes what a gateway's task has brought; whether it is one of these gateways.
-    fn brought(&mut self, news: GatewayNews, now: Instant) -> bool {
+    pub(super) fn brought(&mut self, news: GatewayNews, now: Instant) -> bool {
         let link = news.link;
         if news.start != self.start {
             return false;
@@ -476,143 +481,6 @@ impl SignallingCore {
             });
             self.session.set_ready(false);
         }
-    }
-}
-
-// === impl GsmInterface ===
-
-impl GsmInterface {
-    /// Starts the connections to the signalling gateways.
-    pub(super) fn dial_gateways(&mut self, plan: &Arc<GsmPlan>, ctx: &mut Context<Self>) {
-        let map = plan.config.map();
-        let node = self.node.ids.node();
-        if map.point_code_of(node).is_none() {
-            let why = format!("node {node} has no point code; add one to map.point_codes");
-            return self.come_back(&why, ctx);
-        }
-        self.starts += 1;
-        let mut core = SignallingCore::of(&plan.config, node, self.starts);
-        for (link, gateway) in map.gateways.into_iter().enumerate() {
-            let address = gateway.host_and_port();
-            let health = self.health_of(&address);
-            let options = GatewayTaskOptions {
-                node: Arc::clone(&self.node),
-                interface: ctx.address(),
-                gsm: self.options.gsm,
-                gateway,
-                start: self.starts,
-                link,
-                is_busy: core.is_busy.subscribe(),
-            };
-            let escalate = Arc::clone(&self.options.escalate);
-            let shown = GatewaySnapshot {
-                address,
-                state: GatewayState::Connecting.into(),
-                since: clock::now_ms(),
-                ..GatewaySnapshot::default()
-            };
-            core.gateways.push(ShownGateway {
-                port: options.start(&Arbiter::current(), health, escalate),
-                shown,
-            });
-        }
-        self.core = NetworkCore::Map(Box::new(core));
-        self.show_gateways();
-    }
-
-    /// What is counted of the task of a gateway stays, however often it is started.
-    fn health_of(&mut self, address: &str) -> Arc<Health> {
-        if let Some(health) = self.gateways.get(address) {
-            return Arc::clone(health);
-        }
-        let network = &self.snapshot.queue;
-        let health = Health::new(format!("{network} gateway {address}"));
-        self.node.watch(Arc::clone(&health));
-        self.gateways
-            .insert(address.to_owned(), Arc::clone(&health));
-        health
-    }
-
-    /// What the time has brought to a network over MAP.
-    pub(super) fn tick_map(&mut self, ctx: &mut Context<Self>) {
-        let NetworkCore::Map(map) = &self.core else {
-            return;
-        };
-        let lost = map.lost(Instant::now()).map(str::to_owned);
-        self.take_events(ctx);
-        if let Some(why) = lost.filter(|_| self.serving.is_some() && !self.is_ready()) {
-            self.withdraw(&why);
-        }
-        self.show_gateways();
-    }
-
-    /// The network is away: the queue gets everything back, in order, and other nodes may take it.
-    fn withdraw(&mut self, why: &str) {
-        tracing::warn!(gsm = %self.snapshot.name, why, "the network is away");
-        self.node.metrics.binds_lost.inc();
-        self.let_go_of_messages();
-        self.has_withdrawn = true;
-        self.naming.left();
-        self.snapshot.last_error = why.to_owned();
-    }
-
-    /// Publishes how the connections stand.
-    fn show_gateways(&mut self) {
-        let NetworkCore::Map(map) = &self.core else {
-            return;
-        };
-        self.snapshot.gateways = map.gateways();
-        let all = self.snapshot.gateways.iter();
-        let connected = all.filter(|gateway| gateway.state() > GatewayState::Waiting);
-        let peers: Vec<&str> = connected.map(|gateway| &*gateway.address).collect();
-        self.snapshot.peer = peers.join(", ");
-        if self.serving.is_some() {
-            return self.publish();
-        }
-        let state = map.state();
-        // Those that are connected may not take us, or reach nobody.
-        let is_in_vain = map.away_for(Instant::now()) >= PATIENCE;
-        let all = || self.snapshot.gateways.iter();
-        // Another node is to try when none of them can be reached from here.
-        let attempts = all().map(|gateway| gateway.attempts).min();
-        let next = all()
-            .map(|gateway| gateway.next_at)
-            .filter(|at| *at > 0)
-            .min();
-        let error = all()
-            .map(|gateway| &gateway.last_error)
-            .find(|why| !why.is_empty());
-        if let Some(error) = error.cloned() {
-            self.snapshot.last_error = error;
-        }
-        let attempts = attempts.unwrap_or_default();
-        self.snapshot.reconnect_attempts = if is_in_vain {
-            attempts.max(CUT_OFF)
-        } else {
-            attempts
-        };
-        self.snapshot.next_reconnect_at = next.unwrap_or_default();
-        self.state(state);
-    }
-}
-
-impl Handler<GatewayNews> for GsmInterface {
-    type Result = bool;
-
-    fn handle(&mut self, news: GatewayNews, ctx: &mut Self::Context) -> bool {
-        let NetworkCore::Map(map) = &mut self.core else {
-            return false;
-        };
-        let is_change = !matches!(news.what, GatewayChange::Messages(_));
-        if !map.brought(news, Instant::now()) {
-            return false;
-        }
-        self.take_events(ctx);
-        self.read_on();
-        if is_change {
-            self.show_gateways();
-        }
-        true
     }
 }
 

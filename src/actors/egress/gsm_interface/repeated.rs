@@ -7,7 +7,7 @@
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 
 use super::GsmInterface;
-use super::core::HandsetSubmission;
+use super::exchange::HandsetSubmission;
 use crate::actors::ingress::operations;
 use crate::clock;
 use crate::content::handset;

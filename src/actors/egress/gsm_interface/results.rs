@@ -8,9 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::core::{FailureScope, MtResult};
 use super::culprits::CulpritFate;
-use super::{GivenUp, GsmInterface, LATE, Sending, Work};
+use super::exchange::{FailureScope, MtResult};
+use super::gsup::LATE;
+use super::work::{Sending, Work};
+use super::{GivenUp, GsmInterface};
 use crate::actors::context::remote_command;
 use crate::clock;
 use crate::config::OutcomePolicy;

@@ -31,20 +31,11 @@ const STEP: Duration = Duration::from_millis(10);
 
 thread_local! {
     static PIPES: RefCell<VecDeque<DuplexStream>> = const { RefCell::new(VecDeque::new()) };
-    static GATEWAYS: RefCell<VecDeque<(String, DuplexStream)>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// What the interface is connected to next.
 pub(super) fn next_pipe() -> Option<DuplexStream> {
     PIPES.with_borrow_mut(VecDeque::pop_front)
-}
-
-/// What the signalling gateway at this address is next.
-pub(super) fn next_gateway(address: &str) -> Option<DuplexStream> {
-    GATEWAYS.with_borrow_mut(|gateways| {
-        let place = gateways.iter().position(|(of, _)| of == address)?;
-        gateways.remove(place).map(|(_, pipe)| pipe)
-    })
 }
 
 /// The other end of a connection, as HLR and MSC.

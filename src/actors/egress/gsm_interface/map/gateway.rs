@@ -9,12 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use actix::{Addr, ArbiterHandle};
+use actix::{ArbiterHandle, Recipient};
 use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::super::GsmInterface;
 use super::transport::{GatewayReader, GatewayWire, GatewayWriter, dial};
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health, reconnect_after};
@@ -32,16 +31,16 @@ const ORDERS: usize = 64;
 const WRITE_LIMIT: usize = 4 * 1024 * 1024;
 
 /// News of a gateway, for the interface; answered with whether they are wanted.
-pub(super) struct GatewayNews {
+pub(in super::super) struct GatewayNews {
     /// Which of the interface's starts the task belongs to.
-    pub(super) start: u64,
+    pub(in super::super) start: u64,
     /// Place in the configuration.
-    pub(super) link: usize,
-    pub(super) what: GatewayChange,
+    pub(in super::super) link: usize,
+    pub(in super::super) what: GatewayChange,
 }
 
 /// What has happened.
-pub(super) enum GatewayChange {
+pub(in super::super) enum GatewayChange {
     /// A connection is being made.
     Connecting,
     /// There is a connection, to this address.
@@ -59,7 +58,7 @@ pub(super) enum GatewayChange {
 }
 
 /// The interface's end of a task.
-pub(super) struct GatewayPort {
+pub(in super::super) struct GatewayPort {
     orders: mpsc::UnboundedSender<GatewayOrder>,
     /// Octets that wait to be written.
     waiting: Arc<AtomicUsize>,
@@ -72,16 +71,16 @@ enum GatewayOrder {
 }
 
 /// What it takes to start a task.
-pub(super) struct GatewayTaskOptions {
-    pub(super) node: Arc<NodeContext>,
-    pub(super) interface: Addr<GsmInterface>,
+pub(in super::super) struct GatewayTaskOptions {
+    pub(in super::super) node: Arc<NodeContext>,
+    pub(in super::super) interface: Recipient<GatewayNews>,
     /// The interned name of the network.
-    pub(super) gsm: u32,
-    pub(super) gateway: MapGateway,
-    pub(super) start: u64,
-    pub(super) link: usize,
+    pub(in super::super) gsm: u32,
+    pub(in super::super) gateway: MapGateway,
+    pub(in super::super) start: u64,
+    pub(in super::super) link: usize,
     /// True while nothing shall be read.
-    pub(super) is_busy: watch::Receiver<bool>,
+    pub(in super::super) is_busy: watch::Receiver<bool>,
 }
 
 /// The state of a task, which outlives its panics.
@@ -105,7 +104,7 @@ impl actix::Message for GatewayNews {
 
 impl GatewayTaskOptions {
     /// Starts the task.
-    pub(super) fn start(
+    pub(in super::super) fn start(
         self,
         arbiter: &ArbiterHandle,
         health: Arc<Health>,
@@ -141,7 +140,7 @@ impl GatewayTaskOptions {
 
 impl GatewayPort {
     /// Writes a message, if there is a connection; whether it is well: with too much that waits, the gateway does not read.
-    pub(super) fn write(&self, message: M3uaTransmit) -> bool {
+    pub(in super::super) fn write(&self, message: M3uaTransmit) -> bool {
         let octets = message.octets.len();
         let before = self.waiting.fetch_add(octets, Ordering::Relaxed);
         // A task that has ended is no harm: the interface has let go of it.
@@ -150,7 +149,7 @@ impl GatewayPort {
     }
 
     /// Ends the connection; the next one is made after a pause.
-    pub(super) fn close(&self, why: String) {
+    pub(in super::super) fn close(&self, why: String) {
         let _ = self.orders.send(GatewayOrder::Close(why));
     }
 }

@@ -63,6 +63,30 @@ pub(super) enum GatewayWriter {
     },
 }
 
+/// Gateways in memory, in the order in which tests make them.
+#[cfg(test)]
+pub(in super::super) mod pipes {
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
+    use tokio::io::DuplexStream;
+
+    thread_local! {
+        static GATEWAYS: RefCell<VecDeque<(String, DuplexStream)>> = const { RefCell::new(VecDeque::new()) };
+    }
+
+    pub(in super::super::super) fn add(address: &str, pipe: DuplexStream) {
+        GATEWAYS.with_borrow_mut(|gateways| gateways.push_back((address.to_owned(), pipe)));
+    }
+
+    pub(super) fn next(address: &str) -> Option<DuplexStream> {
+        GATEWAYS.with_borrow_mut(|gateways| {
+            let at = gateways.iter().position(|(of, _)| of == address)?;
+            gateways.remove(at).map(|(_, pipe)| pipe)
+        })
+    }
+}
+
 /// Connects to a gateway, `within` this time.
 ///
 /// # Errors
@@ -73,7 +97,7 @@ pub(super) async fn dial(
     smpp: &Smpp,
 ) -> Result<GatewayWire, String> {
     #[cfg(test)]
-    if let Some(pipe) = super::super::tests::next_gateway(&gateway.address) {
+    if let Some(pipe) = pipes::next(&gateway.address) {
         return Ok(GatewayWire::of_stream(pipe, "a test".to_owned()));
     }
     let connected = match gateway.transport {

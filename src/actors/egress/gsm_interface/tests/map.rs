@@ -6,6 +6,7 @@ mod outages;
 use std::collections::HashMap;
 
 use super::*;
+use crate::actors::egress::gsm_interface::map::transport::pipes;
 use crate::config::{GatewayTransport, Gsm, GsmProtocol, MapConfig, MapGateway, MapTrafficMode};
 use crate::map::context::{SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
 use crate::map::user_error::MapUserError;
@@ -86,7 +87,7 @@ impl Stp {
     /// The next connection that the interface makes to this gateway.
     fn next(gateway: &str) -> Self {
         let (near, pipe) = duplex(64 * 1024);
-        GATEWAYS.with_borrow_mut(|gateways| gateways.push_back((gateway.to_owned(), near)));
+        pipes::add(gateway, near);
         Self {
             pipe,
             octets: BytesMut::new(),

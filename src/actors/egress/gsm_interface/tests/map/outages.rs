@@ -1,7 +1,7 @@
 //! Gateways and networks that go away for a moment or for long, and how the interface leaves them.
 
 use super::*;
-use crate::actors::cluster::CUT_OFF;
+use crate::actors::context::binds::CUT_OFF;
 use crate::config::OutcomePolicy;
 
 #[actix::test]

@@ -1,0 +1,50 @@
+//! A message to a handset on its way, and what waits for its answer.
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use crate::actors::session::bound::InFlight;
+
+/// A message to a handset, as TPDUs once it is its turn.
+pub(super) struct Work {
+    pub(super) context: InFlight,
+    /// By what the core addresses it.
+    pub(super) subscriber: String,
+    pub(super) tpdus: Vec<Bytes>,
+    /// How many of them the handset has.
+    pub(super) arrived: usize,
+    /// Unix seconds after which it is no longer sent.
+    pub(super) expires: u32,
+}
+
+/// An MT-forwardSM that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub(super) work: Work,
+    pub(super) since: Instant,
+}
+
+// === impl Work ===
+
+impl Work {
+    /// Whether it is the answer to an enquiry (`enquiry`): no queue has granted it, and none hears of it.
+    pub(super) fn is_answer(&self) -> bool {
+        self.context.message.is_none()
+    }
+
+    /// Whether it is tried although the network may know that the subscriber is away: a first attempt is not, unless its
+    /// sender wants it so, and one that was due again is, for nobody may say that the subscriber is back.
+    pub(super) fn is_urgent(&self) -> bool {
+        let message = self.context.message.as_ref();
+        self.context.attempt > 1 || message.is_some_and(|message| message.priority > 0)
+    }
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Neither text nor numbers.
+        f.debug_struct("Work")
+            .field("id", &self.context.id)
+            .finish()
+    }
+}
