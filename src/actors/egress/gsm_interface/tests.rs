@@ -8,6 +8,7 @@ mod order;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
+use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
 use super::gsup::NOBODY;
