@@ -35,8 +35,7 @@ pub struct AskedUsage {
 pub async fn read(node: Arc<NodeContext>, ask: AskedUsage) -> Result<UsageReport, Refusal> {
     if !node.config().usage.enabled {
         return Err(Refusal::conflict(
-            "usage is not counted: set usage.enabled = true in the file of each node, and restart it; what ends before that is in \
-             the call detail records only",
+            "usage is not counted: set usage.enabled = true and restart",
         ));
     }
     let question = question(&node, &ask)?;
