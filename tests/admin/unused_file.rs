@@ -9,9 +9,8 @@ use crate::harness::{Listener, Peer, Process, Simulator, Smsc, binary, stat_of, 
 
 const TOKEN: &str = "harness-token";
 
-/// What the overview says that needs a look.
-fn attention(smsc: &Smsc) -> Vec<String> {
-    let mut events = Listener::open(smsc.http(), TOKEN, "/v1/events");
+/// What the overview says next that needs a look.
+fn attention(events: &mut Listener) -> Vec<String> {
     let (_, overview) = events.wait_for("overview");
     let all = overview["attention"].as_array().unwrap().iter();
     all.map(|one| one["text"].as_str().unwrap().to_owned())
@@ -63,8 +62,9 @@ fn a_store_of_the_demo_says_which_command_puts_the_file_in_its_place() {
     let shown = smsc.admin().get("/v1/config");
     let unused = shown["unused_file"].as_str().unwrap();
     assert!(unused.contains(said), "{unused}");
+    let mut events = Listener::open(smsc.http(), TOKEN, "/v1/events");
     until("the overview to say so", || {
-        let all = attention(&smsc);
+        let all = attention(&mut events);
         all.iter().any(|text| text == unused).then_some(())
     });
     let ready = smsc.admin().get("/health/ready");
@@ -76,7 +76,7 @@ fn a_store_of_the_demo_says_which_command_puts_the_file_in_its_place() {
     smsc.apply();
     assert!(smsc.admin().get("/v1/config").get("unused_file").is_none());
     until("the overview to say nothing of it", || {
-        let all = attention(&smsc);
+        let all = attention(&mut events);
         (!all.iter().any(|text| text.contains("demo"))).then_some(())
     });
     smsc.wait_for_binds("up", 1);

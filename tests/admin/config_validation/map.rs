@@ -7,9 +7,12 @@ const ACCOUNT: &str = "[[account]]\nsystem_id = 'handsets'\npassword = 'secret12
 const GATEWAYS: &str = "gateways = [{ address = 'stp-a.example' }, { address = 'stp-b.example:2906', transport = 'tcp' }]\n";
 const CODES: &str = "point_code = '1.2.3'\ndestination = '1.2.1'\n";
 
+/// It needs nobody who knows IMSIs.
+const ROUTE: &str = "[[route]]\nto = ['gsm:home']\n";
+
 /// A network with these keys of its own, and these of its table.
 fn network(keys: &str, map: &str) -> String {
-    format!("{ACCOUNT}{HOME}protocol = 'map'\n{keys}\n[gsm.map]\n{map}")
+    format!("{ACCOUNT}{ROUTE}{HOME}protocol = 'map'\n{keys}\n[gsm.map]\n{map}")
 }
 
 #[test]
@@ -18,7 +21,7 @@ fn networks_over_map() {
     let whole = |map: &str| network("", &format!("{GATEWAYS}{CODES}{map}"));
     for (text, problem) in [
         (
-            format!("{ACCOUNT}{HOME}protocol = 'map'"),
+            format!("{ACCOUNT}{ROUTE}{HOME}protocol = 'map'"),
             "gsm[0].map: is missing; write a table with gateways, point_code and destination, as in docs/gsm.md",
         ),
         (
@@ -174,9 +177,7 @@ fn networks_over_map() {
         let found = refused(&text);
         assert!(found.iter().any(|one| one == problem), "{text}\n{found:#?}");
     }
-    // A route to it needs nobody who knows IMSIs.
-    let route = "[[route]]\nto = ['gsm:home']\n";
-    let found = warnings(&format!("{}\n{route}", whole("")));
+    let found = warnings(&whole(""));
     assert!(found.is_empty(), "{found:#?}");
     let own = "destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']\nglobal_titles = ['49160001', '49160002']";
     let found = warnings(&network("", &format!("{GATEWAYS}{own}")));
