@@ -265,7 +265,7 @@ impl UnreadableMessage {
     }
 
     /// The dialogue portion, if there is one.
-    fn dialogue(self, fields: &mut Fields<'_>) -> Result<Option<DialoguePdu>, Self> {
+    fn dialogue(self, fields: &mut MessageElements<'_>) -> Result<Option<DialoguePdu>, Self> {
         let Some(portion) = fields.next_if(DIALOGUE_PORTION) else {
             return Ok(None);
         };
@@ -276,18 +276,18 @@ impl UnreadableMessage {
         Ok(Some(pdu))
     }
 
-    fn id(self, fields: &mut Fields<'_>, tag: u32) -> Result<TransactionId, Self> {
+    fn id(self, fields: &mut MessageElements<'_>, tag: u32) -> Result<TransactionId, Self> {
         let id = fields.next_if(tag).ok_or_else(|| self.incorrect())?;
         TransactionId::new(id.content).ok_or_else(|| self.incorrect())
     }
 }
 
 /// The fields of a message, all of them well formed.
-struct Fields<'a>(std::iter::Peekable<std::vec::IntoIter<BerElement<'a>>>);
+struct MessageElements<'a>(std::iter::Peekable<std::vec::IntoIter<BerElement<'a>>>);
 
-// === impl Fields ===
+// === impl MessageElements ===
 
-impl<'a> Fields<'a> {
+impl<'a> MessageElements<'a> {
     fn next_if(&mut self, tag: u32) -> Option<BerElement<'a>> {
         self.0.next_if(|element| element.tag == tag)
     }
@@ -327,7 +327,7 @@ impl TcapMessage {
         let message = ber::only(data).map_err(|_| malformed())?;
         let fields = BerElements::of(message.content).take(FIELDS_MAX);
         let fields: Result<Vec<_>, _> = fields.collect();
-        let mut fields = Fields(fields.map_err(|_| malformed())?.into_iter().peekable());
+        let mut fields = MessageElements(fields.map_err(|_| malformed())?.into_iter().peekable());
         let fields = &mut fields;
         match message_type {
             TcapMessageType::Unidirectional => Ok(Self::Unidirectional),

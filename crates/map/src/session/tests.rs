@@ -73,7 +73,7 @@ struct Network {
 }
 
 /// A session and its network.
-struct Country {
+struct ScriptedNetwork {
     session: MapSession<u32>,
     network: Network,
     now: Instant,
@@ -328,9 +328,9 @@ fn error_of(id: i8, error: &MapUserError, version: MapVersion) -> Component {
     Component::error(id, error.code(), error.encode(version).unwrap())
 }
 
-// === impl Country ===
+// === impl ScriptedNetwork ===
 
-impl Country {
+impl ScriptedNetwork {
     fn new() -> Self {
         Self::with(|_| {})
     }

@@ -31,7 +31,7 @@ fn mo(version: MapVersion) -> Component {
     )
 }
 
-impl Country {
+impl ScriptedNetwork {
     /// Answers the message of a handset that has come.
     fn answer(&mut self, result: Result<Option<Bytes>, MoRefusal>) {
         let at = self
@@ -51,7 +51,7 @@ impl Country {
 #[test]
 fn handsets_send_in_every_version() {
     for version in [MapVersion::V1, MapVersion::V2, MapVersion::V3] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.begins(version.context(21), MSC, vec![mo(version)]);
         let [
             MapEvent::MoForward {
@@ -101,7 +101,7 @@ fn refusals_are_errors_of_map() {
         // One that is too long is left out.
         (MapVersion::V3, 21, Some(vec![0; 201].into()), failure(5)),
     ] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.begins(version.context(21), MSC, vec![mo(version)]);
         country.answer(Err(MoRefusal { cause, report }));
         let [
@@ -122,7 +122,7 @@ fn refusals_are_errors_of_map() {
 
 #[test]
 fn an_empty_begin_of_a_node_is_accepted() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let id = country.begins(context_of(21, 3), MSC, vec![]);
     let sent = (country.network.tcap).proceed(id, vec![mo(MapVersion::V3)], country.now);
     assert_eq!(sent, Ok(()));
@@ -139,7 +139,7 @@ fn an_empty_begin_of_a_node_is_accepted() {
 
 #[test]
 fn several_messages_of_one_dialogue_are_answered_together() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let second = match mo(MapVersion::V3) {
         Component::Invoke(invoke) => Component::Invoke(Invoke { id: 2, ..invoke }),
         other => other,
@@ -153,7 +153,7 @@ fn several_messages_of_one_dialogue_are_answered_together() {
 
 #[test]
 fn whose_dialogue_is_gone_gets_no_answer() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let id = country.begins(context_of(21, 3), MSC, vec![mo(MapVersion::V3)]);
     country.network.tcap.abandon(id);
     country
@@ -173,7 +173,7 @@ fn alerts_are_answered_from_version_2_on() {
     let ready = MapEvent::SubscriberReady {
         msisdn: PHONE.to_owned(),
     };
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let alert_2 = invoke(MapOperationCode::ALERT_SERVICE_CENTRE, alert());
     country.begins(context_of(23, 2), "491720001", vec![alert_2]);
     assert_eq!(country.events, std::slice::from_ref(&ready));
@@ -182,7 +182,7 @@ fn alerts_are_answered_from_version_2_on() {
         matches!(answers[..], [Component::Result { .. }]),
         "{answers:?}"
     );
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let alert_1 = invoke(MapOperationCode::ALERT_WITHOUT_RESULT, alert());
     country.begins(None, "491720001", vec![alert_1]);
     assert_eq!(country.events, [ready]);
@@ -192,7 +192,7 @@ fn alerts_are_answered_from_version_2_on() {
 
 #[test]
 fn alerts_of_one_subscriber_that_follow_soon_are_no_news() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let mut times = Vec::new();
     for second in 0..=20 {
         let component = invoke(MapOperationCode::ALERT_SERVICE_CENTRE, alert());
@@ -213,7 +213,7 @@ fn versions_and_contexts_that_are_not_served_are_refused() {
         (context_of(20, 3), None),
         (context_of(1, 3), None),
     ] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.begins(context, MSC, vec![mo(MapVersion::V3)]);
         let refused = TcapAbort::ContextNotSupported { alternative };
         assert_eq!(country.network.aborted, [refused], "{context:?}");
@@ -231,7 +231,7 @@ fn operations_that_are_not_served_are_rejected() {
         (None, 45),
         (None, 2),
     ] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         let component = invoke(MapOperationCode(operation), alert());
         country.begins(context, MSC, vec![component]);
         let rejected = Component::Reject {
@@ -268,7 +268,7 @@ fn what_cannot_be_read_is_said() {
             error(MapUserError::FACILITY_NOT_SUPPORTED),
         ),
     ] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         let component = invoke(MapOperationCode::FORWARD_SM, parameter);
         country.begins(context_of(21, 3), MSC, vec![component]);
         assert_eq!(country.network.answers, [answer]);
@@ -279,7 +279,7 @@ fn what_cannot_be_read_is_said() {
 
 #[test]
 fn a_flood_of_dialogues_is_bounded_and_does_not_stop_messages_to_handsets() {
-    let mut country = Country::with(|config| config.max_incoming = 8);
+    let mut country = ScriptedNetwork::with(|config| config.max_incoming = 8);
     for number in 0..64 {
         let from = format!("4917300{number:02}");
         let component = if number % 2 == 0 {
@@ -300,7 +300,7 @@ fn a_flood_of_dialogues_is_bounded_and_does_not_stop_messages_to_handsets() {
 #[test]
 fn one_peer_gets_a_quarter_of_the_dialogues() {
     for (max_incoming, most) in [(8, 2), (2, 1)] {
-        let mut country = Country::with(|config| config.max_incoming = max_incoming);
+        let mut country = ScriptedNetwork::with(|config| config.max_incoming = max_incoming);
         for _ in 0..8 {
             country.begins(context_of(21, 3), MSC, vec![mo(MapVersion::V3)]);
         }

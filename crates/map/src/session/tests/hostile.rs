@@ -7,7 +7,7 @@ use crate::forward::SmRpOa;
 
 /// All that both sides write while a message is delivered and another one is submitted.
 fn conversation() -> Vec<Bytes> {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.at_both();
     country.network.replies(MSC, [NodeReply::Fails(absent(1))]);
     let mut written = Vec::new();
@@ -59,7 +59,7 @@ fn conversation() -> Vec<Bytes> {
     }
 }
 
-fn hand_in(country: &mut Country, data: Bytes) {
+fn hand_in(country: &mut ScriptedNetwork, data: Bytes) {
     let unitdata = Unitdata {
         called: own(),
         calling: node_address(MSC),
@@ -74,7 +74,7 @@ proptest! {
     fn any_octets_are_taken(
         inputs in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 1..8),
     ) {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.network.hlr_is_silent = true;
         country.send(message(PHONE, false), 1);
         for input in inputs {
@@ -99,7 +99,7 @@ proptest! {
         if let Some(cut) = cut {
             data.truncate(cut.index(data.len()));
         }
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.send(message(PHONE, true), 1);
         prop_assert_eq!(country.outcomes().len(), 1);
         hand_in(&mut country, data.into());
@@ -119,7 +119,7 @@ proptest! {
         fails: bool,
         informs: bool,
     ) {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.network.at_both();
         country.network.informs = informs.then(InformServiceCentreArg::default);
         if fails {
@@ -160,7 +160,7 @@ proptest! {
         at_both: bool,
         informs: bool,
     ) {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.network.hlr_version = hlr_version;
         country.network.node_version = node_version;
         if at_both {

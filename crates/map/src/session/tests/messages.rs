@@ -8,7 +8,7 @@ use crate::forward::SmRpOa;
 
 #[test]
 fn a_message_goes_to_where_the_hlr_says() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let report = Bytes::from_static(&[0, 0]);
     (country.network).replies(MSC, [NodeReply::Reports(report.clone())]);
     let urgent = MtForward {
@@ -39,7 +39,7 @@ fn a_message_goes_to_where_the_hlr_says() {
 /// TS 29.002 §23.3.2: moreMessagesToSend keeps the dialogue open.
 #[test]
 fn four_messages_go_in_one_dialogue() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     for token in 1..=4 {
         country.send(message(PHONE, token < 4), token);
         assert_eq!(country.outcomes(), [(token, delivered())]);
@@ -66,7 +66,7 @@ fn four_messages_go_in_one_dialogue() {
 
 #[test]
 fn a_message_that_fails_does_not_hold_the_others_of_its_run() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let replies = [NodeReply::Delivers, NodeReply::Fails(failure(1))];
     country.network.replies(MSC, replies);
     for (token, outcome) in [
@@ -90,7 +90,7 @@ fn a_message_that_fails_does_not_hold_the_others_of_its_run() {
 
 #[test]
 fn a_run_that_does_not_go_on_is_closed() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.send(message(PHONE, true), 1);
     assert_eq!((country.session.held(), country.session.runs.len()), (0, 1));
     country.session.end_run(PHONE, country.now);
@@ -113,7 +113,7 @@ fn a_run_that_does_not_go_on_is_closed() {
 
 #[test]
 fn the_next_message_begins_anew_when_the_node_has_ended_the_dialogue() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.node_version = 1;
     country.send(message(PHONE, true), 1);
     country.send(message(PHONE, false), 2);
@@ -129,7 +129,7 @@ fn the_other_node_is_tried_when_the_first_one_does_not_reach_the_handset() {
         NodeReply::Fails(MapUserError::Other(27)),
         NodeReply::Fails(MapUserError::Other(21)),
     ] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.network.at_both();
         country.network.replies(MSC, [reply.clone()]);
         assert_eq!(country.outcome_of(PHONE), delivered(), "{reply:?}");
@@ -141,7 +141,7 @@ fn the_other_node_is_tried_when_the_first_one_does_not_reach_the_handset() {
             .collect();
         assert_eq!(nodes, [MSC, SGSN], "{reply:?}");
     }
-    let mut country = Country::with(|config| {
+    let mut country = ScriptedNetwork::with(|config| {
         config.serving_nodes = vec![ServingNode::Sgsn, ServingNode::Msc];
     });
     country.network.at_both();
@@ -151,7 +151,7 @@ fn the_other_node_is_tried_when_the_first_one_does_not_reach_the_handset() {
 
 #[test]
 fn what_the_handset_says_is_the_last_word() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.at_both();
     let report = Some(Bytes::from_static(&[1, 2]));
     let full = MapUserError::SmDeliveryFailure {
@@ -180,7 +180,7 @@ fn what_the_handset_says_is_the_last_word() {
 /// TS 23.040 §3.2.6 to §3.2.8.
 #[test]
 fn the_hlr_is_told_of_an_absent_subscriber_and_alerts() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.at_both();
     country.network.replies(MSC, [NodeReply::Fails(absent(1))]);
     country.network.replies(SGSN, [NodeReply::Fails(absent(6))]);
@@ -223,7 +223,7 @@ fn the_hlr_is_told_of_an_absent_subscriber_and_alerts() {
 
 #[test]
 fn the_outcome_at_an_sgsn_alone_is_marked() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.routing = country.network.routing.map(|routing| RoutingInfoResult {
         node: Some(at(ServingNode::Sgsn, SGSN)),
         ..routing
@@ -232,7 +232,7 @@ fn the_outcome_at_an_sgsn_alone_is_marked() {
     country.outcome_of(PHONE);
     let reported = &country.network.reported[0];
     assert!(reported.of_sgsn && reported.gprs_support);
-    let mut quiet = Country::with(|config| config.report_delivery = false);
+    let mut quiet = ScriptedNetwork::with(|config| config.report_delivery = false);
     quiet.network.replies(MSC, [NodeReply::Fails(absent(1))]);
     quiet.outcome_of(PHONE);
     assert!(quiet.network.reported.is_empty());
@@ -240,7 +240,7 @@ fn the_outcome_at_an_sgsn_alone_is_marked() {
 
 #[test]
 fn an_hlr_that_has_noted_something_is_told_of_success() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.informs = Some(InformServiceCentreArg {
         status: Some(MessageWaitingStatus {
             memory_exceeded: true,
@@ -266,7 +266,7 @@ fn a_run_fails_with_its_hlr() {
         (MapUserError::Other(11), map::of_user_error(11)),
         (absent(1), map::of_absent(Some(1))),
     ] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.network.routing = Err(error);
         country.send(message(PHONE, true), 1);
         let expected = failed(status, FailedPart::Routing, false);
@@ -278,14 +278,15 @@ fn a_run_fails_with_its_hlr() {
         assert!(country.network.forwarded.is_empty());
         assert!(country.network.reported.is_empty(), "the HLR knows it");
     }
-    let mut country = Country::with(|config| config.serving_nodes = vec![ServingNode::Sgsn]);
+    let mut country =
+        ScriptedNetwork::with(|config| config.serving_nodes = vec![ServingNode::Sgsn]);
     let expected = failed(map::MAP_NO_SERVING_NODE, FailedPart::Routing, false);
     assert_eq!(country.outcome_of(PHONE), expected);
 }
 
 #[test]
 fn a_silent_hlr_is_given_up() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.hlr_is_silent = true;
     country.send(message(PHONE, false), 1);
     country.wait(Duration::from_secs(29));
@@ -299,7 +300,7 @@ fn a_silent_hlr_is_given_up() {
 
 #[test]
 fn what_a_silent_node_was_sent_may_have_arrived() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.replies(MSC, [NodeReply::Nothing]);
     country.send(message(PHONE, false), 1);
     country.wait(Duration::from_secs(59));
@@ -317,7 +318,8 @@ fn what_may_have_arrived_goes_to_no_other_node() {
         (NodeReply::Aborts, map::MAP_USER_ABORT),
         (NodeReply::EndsWithout, map::MAP_ENDED_WITHOUT_ANSWER),
     ] {
-        let mut country = Country::with(|config| config.route_cache = Duration::from_secs(3600));
+        let mut country =
+            ScriptedNetwork::with(|config| config.route_cache = Duration::from_secs(3600));
         country.network.at_both();
         country.network.replies(MSC, [reply.clone()]);
         country.send(message(PHONE, false), 1);
@@ -334,7 +336,7 @@ fn what_may_have_arrived_goes_to_no_other_node() {
 /// Q.713 §3.12.
 #[test]
 fn what_sccp_returns_was_not_delivered() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.unreachable.insert(MSC.to_owned(), 1);
     let expected = failed(map::of_sccp(1), FailedPart::Forward, false);
     assert_eq!(country.outcome_of(PHONE), expected);
@@ -349,7 +351,7 @@ fn what_sccp_returns_was_not_delivered() {
 #[test]
 fn a_long_message_follows_an_empty_begin() {
     for (length, components) in [(100, 1), (175, 0)] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         let long = MtForward {
             tpdu: vec![4; length].into(),
             ..message(PHONE, false)
@@ -366,7 +368,7 @@ fn a_long_message_follows_an_empty_begin() {
 
 #[test]
 fn an_empty_begin_that_nobody_accepts_is_given_up() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     let long = MtForward {
         tpdu: vec![4; 175].into(),
         ..message(PHONE, false)
@@ -392,7 +394,7 @@ fn what_is_lost_says_whether_it_was_sent() {
         // Its empty begin is under way.
         (long, false, false),
     ] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.network.hlr_is_silent = hlr_is_silent;
         country.network.lost.push(MSC.to_owned());
         country.send(forward, 1);
@@ -402,7 +404,7 @@ fn what_is_lost_says_whether_it_was_sent() {
 
 #[test]
 fn routes_are_asked_once_in_a_while() {
-    let mut country = Country::with(|config| config.route_cache = Duration::from_secs(10));
+    let mut country = ScriptedNetwork::with(|config| config.route_cache = Duration::from_secs(10));
     for _ in 0..2 {
         assert_eq!(country.outcome_of(PHONE), delivered());
     }
@@ -419,7 +421,7 @@ fn routes_are_asked_once_in_a_while() {
 
 #[test]
 fn what_is_not_sent_comes_back() {
-    let mut country = Country::with(|config| config.max_dialogues = 1);
+    let mut country = ScriptedNetwork::with(|config| config.max_dialogues = 1);
     country.network.hlr_is_silent = true;
     country.send(message(PHONE, false), 1);
     let now = country.now;

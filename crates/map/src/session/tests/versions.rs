@@ -6,7 +6,7 @@ use super::*;
 use crate::context::SHORT_MSG_MT_RELAY;
 
 /// The versions in which dialogues of a context were begun.
-fn tried(country: &Country, context: u8) -> Vec<u8> {
+fn tried(country: &ScriptedNetwork, context: u8) -> Vec<u8> {
     let hlr = context == SHORT_MSG_GATEWAY;
     let begun = country.network.begun.iter();
     let of_context = begun.filter(|(to, ..)| (to != MSC && to != SGSN) == hlr);
@@ -23,7 +23,7 @@ fn a_peer_is_asked_in_earlier_versions_and_that_is_remembered() {
         (2, true, vec![3, 2]),
         (1, false, vec![3, 1]),
     ] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.network.hlr_version = version;
         country.network.node_version = version;
         country.network.offers = offers;
@@ -50,7 +50,7 @@ fn a_peer_is_asked_in_earlier_versions_and_that_is_remembered() {
 #[test]
 fn each_version_says_what_it_can() {
     for version in [1, 2, 3] {
-        let mut country = Country::new();
+        let mut country = ScriptedNetwork::new();
         country.network.hlr_version = version;
         country.network.node_version = version;
         country.network.replies(MSC, [NodeReply::Fails(failure(0))]);
@@ -68,7 +68,7 @@ fn each_version_says_what_it_can() {
 
 #[test]
 fn our_own_version_may_be_an_earlier_one() {
-    let mut country = Country::with(|config| config.latest = MapVersion::V2);
+    let mut country = ScriptedNetwork::with(|config| config.latest = MapVersion::V2);
     assert_eq!(country.outcome_of(PHONE), delivered());
     assert_eq!(tried(&country, SHORT_MSG_GATEWAY), [2]);
     assert_eq!(tried(&country, SHORT_MSG_MT_RELAY), [2]);
@@ -76,7 +76,7 @@ fn our_own_version_may_be_an_earlier_one() {
 
 #[test]
 fn a_node_that_does_not_know_the_operation_gets_an_earlier_one() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.replies(MSC, [NodeReply::Rejects]);
     assert_eq!(country.outcome_of(PHONE), delivered());
     assert_eq!(tried(&country, SHORT_MSG_MT_RELAY), [3, 2]);
@@ -89,7 +89,7 @@ fn a_node_that_does_not_know_the_operation_gets_an_earlier_one() {
 
 #[test]
 fn a_peer_without_any_version_fails() {
-    let mut country = Country::new();
+    let mut country = ScriptedNetwork::new();
     country.network.hlr_version = 0;
     // It refuses every context, and answers nothing without one.
     country.network.offers = false;
@@ -142,7 +142,7 @@ fn what_is_sent_is_that_of_pycrate() {
             format!("62 2f 48 04 01 02 03 04 6c 27 a1 25 02 01 01 02 01 2e 30 1d {forwarded}"),
         ),
     ] {
-        let mut country = Country::with(|config| config.latest = version);
+        let mut country = ScriptedNetwork::with(|config| config.latest = version);
         let long = MtForward {
             tpdu: Bytes::from_static(&[0x04, 0x0B, 0x91, 0x13, 0x46, 0x61, 0x00, 0x89]),
             ..message(PHONE, false)

@@ -54,7 +54,7 @@ struct Stp {
 
 /// What the network is asked.
 #[derive(Debug)]
-struct Asked {
+struct AskedQuestion {
     dialogue: DialogueId,
     invoke: i8,
     question: Question,
@@ -188,7 +188,7 @@ impl Stp {
     }
 
     /// The next question of either kind; reports are taken.
-    async fn question(&mut self) -> Asked {
+    async fn question(&mut self) -> AskedQuestion {
         loop {
             let (dialogue, components) = match self.event().await {
                 TcapEvent::Begun { id, components, .. } => (id, components),
@@ -207,7 +207,7 @@ impl Stp {
                     panic!("{component:?}");
                 };
                 if let Some(question) = self.read(dialogue, &invoke).await {
-                    return Asked {
+                    return AskedQuestion {
                         dialogue,
                         invoke: invoke.id,
                         question,
@@ -252,7 +252,7 @@ impl Stp {
     }
 
     /// The next message to a handset; where it is, is said.
-    async fn delivery(&mut self) -> Asked {
+    async fn delivery(&mut self) -> AskedQuestion {
         loop {
             let asked = self.question().await;
             match &asked.question {
@@ -278,7 +278,7 @@ impl Stp {
     }
 
     /// The HLR knows where a number is.
-    async fn found(&mut self, asked: &Asked, number: &str) {
+    async fn found(&mut self, asked: &AskedQuestion, number: &str) {
         let result = RoutingInfoResult {
             imsi: imsi_of(number),
             node: Some(ServingAddress {
@@ -297,7 +297,7 @@ impl Stp {
     }
 
     /// The handset has it.
-    async fn take(&mut self, asked: &Asked) {
+    async fn take(&mut self, asked: &AskedQuestion) {
         let operation = MapOperationCode::MT_FORWARD_SM.0;
         let result = vec![Component::result(asked.invoke, operation, Bytes::new())];
         match asked.question {
@@ -312,7 +312,7 @@ impl Stp {
     }
 
     /// The network refuses with an error of MAP.
-    async fn refuse(&mut self, asked: &Asked, error: &MapUserError) {
+    async fn refuse(&mut self, asked: &AskedQuestion, error: &MapUserError) {
         let parameter = error.encode(MapVersion::V3).expect("it can be written");
         let error = Component::error(asked.invoke, error.code(), parameter);
         self.dialogues.end(asked.dialogue, vec![error]);
@@ -383,9 +383,9 @@ impl Stp {
     }
 }
 
-// === impl Asked ===
+// === impl AskedQuestion ===
 
-impl Asked {
+impl AskedQuestion {
     /// The id of a message to a handset, and whether others follow.
     fn delivers(&self) -> (u64, bool) {
         match self.question {

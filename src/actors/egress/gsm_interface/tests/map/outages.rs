@@ -66,7 +66,7 @@ async fn an_outage_of_the_gateways_makes_no_message_suspect() {
     let mut next = Stp::next(STP_A);
     // Both at once.
     let again = [next.delivery().await, next.delivery().await];
-    let mut came: Vec<u64> = again.iter().map(Asked::id).collect();
+    let mut came: Vec<u64> = again.iter().map(AskedQuestion::id).collect();
     came.sort_unstable();
     assert_eq!(came, ids);
     for asked in &again {
