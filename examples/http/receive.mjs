@@ -22,6 +22,19 @@ function isGenuine(headers, body) {
   });
 }
 
+// What a callback says, in one line. A type that is not named here is shown as well: later releases may have more.
+function inWords({ type, data }) {
+  switch (type) {
+    case "test":
+      return `${type} of account ${data.account}`;
+    case "message.received":
+      return `${type} ${data.message_id} ${data.from}: ${data.text}`;
+    default:
+      // How a message of ours ended, or a state before that.
+      return `${type} ${data.message_id ?? "-"}`;
+  }
+}
+
 createServer(async (request, response) => {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
@@ -30,8 +43,7 @@ createServer(async (request, response) => {
     response.writeHead(401).end();
     return;
   }
-  const event = JSON.parse(body);
   // webhook-id is the same if it comes again: keep it where messages are kept, and skip repetitions.
-  console.log(request.headers["webhook-id"], event.type, event.data.message_id);
+  console.log(request.headers["webhook-id"], inWords(JSON.parse(body)));
   response.writeHead(204).end();
 }).listen(Number(process.argv[2]), "127.0.0.1");

@@ -30,13 +30,23 @@ def is_genuine(headers, body):
     return any(hmac.compare_digest(b"v1," + wanted, one.encode()) for one in given)
 
 
+def in_words(event):
+    """What a callback says, in one line. A type that is not named here is shown as well: later releases may have more."""
+    kind, data = event["type"], event["data"]
+    if kind == "test":
+        return f"{kind} of account {data['account']}"
+    if kind == "message.received":
+        return f"{kind} {data['message_id']} {data['from']}: {data['text']}"
+    # How a message of ours ended, or a state before that.
+    return f"{kind} {data.get('message_id', '-')}"
+
+
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
         if is_genuine(self.headers, body):
-            event = json.loads(body)
             # webhook-id is the same if it comes again: keep it where messages are kept, and skip repetitions.
-            print(self.headers["webhook-id"], event["type"], event["data"]["message_id"], flush=True)
+            print(self.headers["webhook-id"], in_words(json.loads(body)), flush=True)
             self.send_response(204)
         else:
             self.send_response(401)
