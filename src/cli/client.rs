@@ -25,7 +25,7 @@ pub use connection::AdminConnection;
 pub use output::{CommandOutput, ListOutput, Listing};
 pub use page::OutputPage;
 pub use screen::{Screen, Tone};
-pub use show::{ago, ahead, number, time};
+pub use show::{ago, ahead, number, said_time, time};
 pub(crate) use table::table_of;
 pub use table::{BETWEEN, OutputTable, TableCell, visible};
 

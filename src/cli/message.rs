@@ -184,7 +184,7 @@ fn facts(message: &Message) -> Vec<(&'static str, TableCell)> {
     fact("priority", message.priority.to_string());
     if let Some(fin) = &message.fin {
         fact("ended", client::time(fin.at.as_deref()));
-        fact("done date", client::time(fin.done_at.as_deref()));
+        fact("done date", client::said_time(fin.done_at.as_deref()));
         fact("error", fin.error.clone());
         fact("reported by", fin.reported_by.clone());
         let receipt = match (fin.receipt_to.as_str(), fin.receipt_acknowledged) {

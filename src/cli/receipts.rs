@@ -235,7 +235,7 @@ fn table(receipts: &[UnmatchedReceipt], with_text: bool) -> OutputTable {
             receipt.to.clone().into(),
             TableCell::state(receipt.state.clone()),
             receipt.error.clone().into(),
-            TableCell::time(receipt.done_at.as_deref()),
+            TableCell::said_time(receipt.done_at.as_deref()),
         ];
         table.row(cells.into_iter().chain(text));
     }

@@ -7,6 +7,16 @@ pub fn time(text: Option<&str>) -> String {
     })
 }
 
+/// A time that a receipt says, as [`time`], without the seconds that a receipt of whole minutes does not have.
+pub fn said_time(text: Option<&str>) -> String {
+    match parse(text) {
+        Some(at) if at.as_millisecond() % 60_000 == 0 => {
+            at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+        }
+        _ => time(text),
+    }
+}
+
 /// `2 h 5 min`: how long ago a time of the API was, empty for none.
 pub fn ago(text: Option<&str>) -> String {
     parse(text).map_or_else(String::new, |time| {
@@ -88,5 +98,14 @@ mod tests {
         );
         assert_eq!(time(None), "");
         assert_eq!(time(Some("soon")), "");
+        assert_eq!(
+            said_time(Some("2023-11-14T22:13:20Z")),
+            "2023-11-14 22:13:20 UTC"
+        );
+        assert_eq!(
+            said_time(Some("2023-11-14T22:13:00Z")),
+            "2023-11-14 22:13 UTC"
+        );
+        assert_eq!(said_time(None), "");
     }
 }

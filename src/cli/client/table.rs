@@ -8,7 +8,7 @@ use std::fmt::Display;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::screen::{Screen, Tone};
-use super::{ago, number, time};
+use super::{ago, number, said_time, time};
 use crate::domain::csv;
 use crate::domain::visible::is_hidden;
 
@@ -101,6 +101,11 @@ impl TableCell {
     /// A moment of the API.
     pub fn time(moment: Option<&str>) -> Self {
         Self::new(time(moment), moment.unwrap_or_default())
+    }
+
+    /// A moment that a receipt says.
+    pub fn said_time(moment: Option<&str>) -> Self {
+        Self::new(said_time(moment), moment.unwrap_or_default())
     }
 
     /// A moment of the API, shown by how long ago it was.

@@ -43,7 +43,7 @@ pub fn explain(deliver_sm: &DeliverSm) -> Vec<FieldDetail> {
 
 fn parts(text: &ReceiptText) -> Vec<FieldDetail> {
     let octets = |octets: &[u8]| reader::shown(octets);
-    let date = |ms: Option<i64>| ms.map_or_else(|| "not readable".to_owned(), times::absolute);
+    let date = |ms: Option<i64>| ms.map_or_else(|| "not readable".to_owned(), times::of_receipt);
     let state = match state_from_word(&text.stat) {
         Some(state) => message_state(state),
         None => "an unknown word",

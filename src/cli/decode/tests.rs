@@ -127,7 +127,7 @@ fn a_receipt() {
     };
     assert_eq!(said("message"), ("7", ""));
     assert_eq!(said("text stat"), ("DELIVRD", "DELIVERED, final"));
-    assert_eq!(said("text done date"), ("2026-11-22 02:18:00 UTC", ""));
+    assert_eq!(said("text done date"), ("2026-11-22 02:18 UTC", ""));
 }
 
 #[test]

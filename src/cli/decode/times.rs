@@ -5,6 +5,9 @@ use crate::smpp::time::parse_time;
 /// Names of the pairs of digits in a relative time.
 const PARTS: [&str; 6] = ["year", "month", "day", "hour", "minute", "second"];
 
+/// Octets of a time without seconds: YYMMDDhhmm.
+const MINUTES: usize = 10;
+
 /// What `schedule_delivery_time`, `validity_period` or `final_date` says; nothing for an empty one.
 ///
 /// # Errors
@@ -20,7 +23,22 @@ pub fn explain(text: &[u8]) -> Result<String, String> {
     if let [digits @ .., b'R' | b'r'] = text.trim_ascii() {
         return Ok(relative(digits));
     }
-    Ok(format!("{}{}", absolute(ms), offset(text.trim_ascii())))
+    let at = match text.trim_ascii().len() {
+        MINUTES => of_receipt(ms),
+        _ => absolute(ms),
+    };
+    Ok(format!("{at}{}", offset(text.trim_ascii())))
+}
+
+/// An instant as receipts have it: most have whole minutes, and their seconds would be invented.
+pub fn of_receipt(ms: i64) -> String {
+    match ms.rem_euclid(60_000) {
+        0 => {
+            let at = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+            at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+        }
+        _ => absolute(ms),
+    }
 }
 
 /// An instant in UTC.
@@ -91,7 +109,8 @@ mod tests {
                 "2 days 1 hour from when the SMSC has it",
             ),
             ("000000000000000R", "at once"),
-            ("2611220217", "2026-11-22 02:17:00 UTC"),
+            ("2611220217", "2026-11-22 02:17 UTC"),
+            ("261122021700000+", "2026-11-22 02:17:00 UTC"),
         ] {
             assert_eq!(explain(text.as_bytes()).as_deref(), Ok(said), "{text}");
         }

@@ -27,6 +27,17 @@ const WINDOW: usize = 8;
 /// How long without a receipt until the state of a message is asked for, and from then on how often.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
+/// When the message was done, with seconds if the receipt has any.
+fn done_date(receipt: &receipt::Extracted) -> String {
+    let form = if receipt.done_in_minutes {
+        "%Y-%m-%d %H:%M UTC"
+    } else {
+        "%Y-%m-%d %H:%M:%S UTC"
+    };
+    let done = jiff::Timestamp::from_millisecond(receipt.done_at_ms).unwrap_or_default();
+    done.strftime(form).to_string()
+}
+
 /// Whether the message arrived, as far as can be known.
 fn is_delivered(state: u8) -> bool {
     matches!(state, state::DELIVERED | state::ACCEPTED)
@@ -281,7 +292,6 @@ impl<'a> Conversation<'a> {
 
     fn tell(&mut self, place: usize, receipt: &receipt::Extracted) {
         let name = state::name(receipt.state);
-        let done = jiff::Timestamp::from_millisecond(receipt.done_at_ms).unwrap_or_default();
         let error = String::from_utf8_lossy(&receipt.error);
         let error = match error.trim_start_matches('0') {
             "" => String::new(),
@@ -299,7 +309,7 @@ impl<'a> Conversation<'a> {
             "{name:<10} {} after {:.1} ms, done {}{error}{which}",
             self.to,
             self.started.elapsed().as_secs_f64() * 1000.0,
-            done.strftime("%Y-%m-%d %H:%M:%S UTC"),
+            done_date(receipt),
         ));
         if !is_delivered(receipt.state) {
             let which = self.which(place);
@@ -319,5 +329,23 @@ impl<'a> Conversation<'a> {
 
     fn fail(&mut self, text: String) {
         self.failure.get_or_insert(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_done_date_has_the_seconds_of_its_receipt() {
+        let said = |done_in_minutes| {
+            done_date(&receipt::Extracted {
+                done_at_ms: 1_700_000_000_000,
+                done_in_minutes,
+                ..receipt::Extracted::default()
+            })
+        };
+        assert_eq!(said(true), "2023-11-14 22:13 UTC");
+        assert_eq!(said(false), "2023-11-14 22:13:20 UTC");
     }
 }

@@ -71,6 +71,11 @@ export function local(iso) {
   return today ? clock.format(time) : `${day.format(time)}, ${clock.format(time)}`;
 }
 
+/** A time that a receipt says: most have whole minutes, and their seconds would be invented. */
+export function said(iso) {
+  return Date.parse(iso) % 60_000 === 0 ? local(iso).replace(/[:.]00$/, "") : local(iso);
+}
+
 /** As it is in UTC: 2026-11-21 09:00:51.123 UTC */
 export function utc(iso) {
   return `${iso.replace("T", " ").replace("Z", "")} UTC`;

@@ -3,7 +3,7 @@
 import { get, segment, whyNot } from "./api.js";
 import { command, failed, toast } from "./dialog.js";
 import { chip, h, heading, nothing, setChip } from "./dom.js";
-import { local, milliseconds, time } from "./format.js";
+import { milliseconds, said, time } from "./format.js";
 import { messageState } from "./states.js";
 import { targets } from "./targets.js";
 import { hasFailed, replay } from "./view_dead_letters.js";
@@ -52,7 +52,7 @@ export function timeline(message) {
     const tone = messageState(message)[1];
     steps.push({ at: fin.at, item: step(tone, message.state, fin.at,
       fin.reported_by ? `reported by ${fin.reported_by}` : "ended here",
-      fin.error && `error ${fin.error}`, fin.done_at && `done date of the operator: ${local(fin.done_at)}`) });
+      fin.error && `error ${fin.error}`, fin.done_at && `done date of the operator: ${said(fin.done_at)}`) });
   }
   steps.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   const items = steps.map((one) => one.item);
