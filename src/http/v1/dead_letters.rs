@@ -16,6 +16,7 @@ use crate::api::{CancelReport, Messages, ReplayReport, Replayed, StateName};
 use crate::config::{parse_duration, show_duration};
 use crate::domain::{command_status, state as states};
 use crate::http::State;
+use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::{ListPage, Query, moment};
@@ -197,6 +198,9 @@ pub(super) async fn replay_many(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let order = many(body(&octets)?, who(&request))?;
+    if order.dry_run {
+        audit::is_dry_run(&request);
+    }
     let report = call(&state, |admin| replays::many(admin, order)).await??;
     Ok(HttpResponse::Ok().json(report))
 }
@@ -231,6 +235,9 @@ pub(super) async fn cancel_many(
     Query::read(&request, &[])?;
     let order: CancelMany = body(&octets)?;
     let (dry_run, by) = (order.dry_run, who(&request));
+    if dry_run {
+        audit::is_dry_run(&request);
+    }
     let which = cancelled(order)?;
     let report = call(&state, move |admin| cancel::many(admin, which, dry_run, by)).await??;
     Ok(HttpResponse::Ok().json(report))

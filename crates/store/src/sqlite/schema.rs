@@ -85,6 +85,7 @@ pub const UPGRADES: &[&str] = &[
     HEARD,
     CHECKSUMS,
     NOTES,
+    AUDIT_VERSION,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -263,6 +264,11 @@ pub const WITH_DAMAGED: i64 = 21;
 const NOTES: &str = "
 CREATE TABLE notes(id INTEGER PRIMARY KEY, about TEXT NOT NULL, text TEXT NOT NULL, by TEXT NOT NULL);
 CREATE INDEX notes_by_subject ON notes(about, id);
+";
+
+/// Version 23: which version of the configuration a request has made.
+const AUDIT_VERSION: &str = "
+ALTER TABLE audit ADD COLUMN version INT NOT NULL DEFAULT 0;
 ";
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.
