@@ -1,12 +1,16 @@
 //! `smsc check-config`: reports every error of a configuration.
 //!
 //! Prints "ok" with counts and warnings, or fails with a [`ConfigError`], which the caller turns
-//! into exit code [`ConfigError::EXIT_CODE`]. Touches neither the data folder nor the network.
+//! into exit code [`ConfigError::EXIT_CODE`]. Looks into the data folder only for what the demo has left there, opens nothing
+//! in it, and does not touch the network.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crate::config::{self, Config};
+use super::send::PASSWORD_FILE;
+use super::serve::DEMO_ACCOUNT;
+use crate::config::{self, Account, Config};
+use crate::store::sqlite::MAIN_FILE;
 
 /// Arguments of `smsc check-config`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +35,28 @@ pub fn run(args: CheckConfigArgs) -> anyhow::Result<()> {
     }
     let config = Config::load(args.config.as_deref())?;
     write_report(&config, &config.validate()?, &mut out)?;
+    if let Some(path) = args.config.as_deref().filter(|_| is_of_demo(&config)) {
+        let (folder, path) = (config.data_dir.display(), path.display());
+        writeln!(
+            out,
+            "note: the store in {folder} was made by the demo (smsc without a file), with an account and an operator of its own. \
+             A store that has any does not take those of a file: name another data_dir, or put this file in their place with \
+             `smsc apply -f {path}` while the SMSC runs, if that was not done yet"
+        )?;
+    }
     Ok(())
+}
+
+/// Whether the embedded store that a file names is one that the demo has begun: the password of its account is beside it.
+fn is_of_demo(config: &Config) -> bool {
+    let is_there = |name: &str| config.data_dir.join(name).exists();
+    let names_it = |account: &Account| account.system_id == DEMO_ACCOUNT;
+    config.postgres.url.is_none()
+        && config.postgres.url_file.is_none()
+        && !config.has_no_resources()
+        && !config.account.iter().any(names_it)
+        && is_there(MAIN_FILE)
+        && is_there(PASSWORD_FILE)
 }
 
 fn write_report(
@@ -60,7 +85,6 @@ fn count(number: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Account;
 
     #[test]
     fn reports_counts_and_warnings() {
@@ -79,5 +103,30 @@ mod tests {
             "warning: route: there is none: every message is refused; add a [[route]]\n\
              ok: 1 account, 0 operators, 0 routes, 1 warning\n"
         );
+    }
+
+    #[test]
+    fn a_store_of_the_demo_is_known_by_what_it_has_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let account = |name: &str| Account {
+            system_id: name.to_owned(),
+            ..Account::default()
+        };
+        let of = |name: &str| Config {
+            data_dir: folder.path().to_owned(),
+            account: vec![account(name)],
+            ..Config::default()
+        };
+        assert!(!is_of_demo(&of("test")), "there is no store yet");
+        for name in [MAIN_FILE, PASSWORD_FILE] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert!(is_of_demo(&of("test")));
+        assert!(!is_of_demo(&of(DEMO_ACCOUNT)), "it goes on with the demo");
+        let without = Config {
+            account: Vec::new(),
+            ..of("test")
+        };
+        assert!(!is_of_demo(&without), "a file that leaves all to the store");
     }
 }

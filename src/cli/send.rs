@@ -24,7 +24,7 @@ use compose::{Long, SendAlphabet, Writing, compose};
 use converse::Conversation;
 
 /// The file with the demo account's password, in the data folder.
-const PASSWORD_FILE: &str = "demo-password";
+pub(super) const PASSWORD_FILE: &str = "demo-password";
 /// How long the SMSC may take to answer the unbind.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// TON and NPI of an international E.164 number, of a short code, and of a name.

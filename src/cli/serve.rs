@@ -27,7 +27,7 @@ use crate::telemetry::logs;
 /// SMPP passwords have at most 8 octets (SMPP 3.4 §5.2.2).
 const PASSWORD: usize = 8;
 const TOKEN: usize = 32;
-const DEMO_ACCOUNT: &str = "demo";
+pub(super) const DEMO_ACCOUNT: &str = "demo";
 /// Where the demo serves the HTTP API for accounts, beside the admin API at its usual address.
 const DEMO_API: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
 const DEMO_OPERATOR: &str = "simulated";

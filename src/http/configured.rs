@@ -37,6 +37,7 @@ pub(super) fn configuration(
         version: settings.version,
         applied,
         trouble,
+        unused_file: None,
         accounts: of(ResourceKind::Account),
         operators: of(ResourceKind::Operator),
         routes: of(ResourceKind::Route),

@@ -11,7 +11,7 @@ use smsc::config::{
 };
 
 const EXAMPLE: &str = r#"
-data_dir = "./smsc-data"
+data_dir = "./smsc-store"
 
 [smpp]
 listen = "127.0.0.1:2775"
@@ -73,9 +73,15 @@ fn problems(text: &str, variables: &[(&str, &str)]) -> Vec<String> {
 
 #[test]
 fn the_example_of_the_readme_loads() {
-    let config = load(EXAMPLE, &[]).unwrap();
-    assert_eq!(config.data_dir, PathBuf::from("./smsc-data"));
-    assert_eq!(config.cdr_dir(), PathBuf::from("./smsc-data/cdr"));
+    let readme = include_str!("../../README.md");
+    let (_, example) = readme.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let config = load(example, &[]).unwrap();
+    assert_eq!(config, load(EXAMPLE, &[]).unwrap());
+    let demo = Config::default().data_dir;
+    assert_ne!(config.data_dir, demo, "the store of the demo would be used");
+    assert_eq!(config.data_dir, PathBuf::from("./smsc-store"));
+    assert_eq!(config.cdr_dir(), PathBuf::from("./smsc-store/cdr"));
     assert_eq!(config.smpp.listen, ["127.0.0.1:2775".parse().unwrap()]);
     assert_eq!(config.http.listen, "127.0.0.1:8080".parse().unwrap());
     let token = config.http.admin_token.as_ref().unwrap();

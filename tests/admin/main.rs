@@ -49,5 +49,6 @@ mod ten_tasks;
 #[cfg(feature = "otlp")]
 mod test_messages;
 mod traces;
+mod unused_file;
 mod usage;
 mod waits_and_bulk_orders;

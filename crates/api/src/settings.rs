@@ -105,6 +105,10 @@ pub struct Configuration {
     pub applied: u64,
     /// Why that is another one.
     pub trouble: Option<String>,
+    /// That the store was made by the demo or from another file than this node's, of which accounts or operators are therefore
+    /// not used, and the command that cures it; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unused_file: Option<String>,
     /// As in the file, every key, without secrets. A secret that is left out of a `PUT` stays.
     #[schema(value_type = Vec<Object>)]
     pub accounts: Vec<Value>,

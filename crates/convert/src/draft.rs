@@ -245,7 +245,7 @@ impl ConfigDraft {
         let mut out = format!(
             "# From the configuration of {product} by `smsc convert`. Read its report, then\n\
              # `smsc check-config --config FILE`. Every other key: docs/configuration.md.\n\
-             \ndata_dir = \"./smsc-data\"\n"
+             \ndata_dir = \"./smsc-store\"\n"
         );
         self.smpp.write("[smpp]", &mut out);
         self.retry.write("[retry]", &mut out);

@@ -115,7 +115,10 @@ impl Handler<CheckReadiness> for Admin {
     fn handle(&mut self, _: CheckReadiness, _: &mut Self::Context) -> Self::Result {
         let now = clock::now_ms();
         self.restarts.look(&self.context.node, now);
-        MessageResult(readiness::check(&self.context.node, &self.restarts, now))
+        MessageResult(Readiness {
+            unused_file: self.context.configuration.state.unused_file(),
+            ..readiness::check(&self.context.node, &self.restarts, now)
+        })
     }
 }
 

@@ -13,6 +13,7 @@ mod files;
 mod kept;
 mod secrets;
 mod state;
+mod unused_file;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +40,7 @@ pub use config_change::{Condition, ConfigChange};
 pub use error::SettingsError;
 use error::TRIES;
 pub use state::ConfigState;
+use unused_file::{DEMO, FIRST_START, StoreMaker};
 
 /// How often a node reads the version, in case it missed a notification.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -101,8 +103,14 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
     let mut settings = read()?;
     if settings.version == 0 && !file.has_no_resources() {
         let changes = difference(&Resources::new(), &file.resources());
-        let what = "the first start: taken from the file";
-        if write(store, &keys, 0, changes, &origin(path.as_deref()), what)? {
+        if write(
+            store,
+            &keys,
+            0,
+            changes,
+            &origin(path.as_deref()),
+            FIRST_START,
+        )? {
             tracing::info!(version = 1, "the configuration is in the store from now on");
         }
         settings = read()?;
@@ -116,7 +124,7 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
                 &keys,
                 settings.version,
                 changes,
-                "demo",
+                DEMO,
                 "its operator listens elsewhere",
             )?;
             settings = read()?;
@@ -143,7 +151,14 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
     for warning in candidate.warnings.iter().filter(|one| !told.contains(one)) {
         tracing::warn!("{warning}");
     }
-    let state = ConfigState::new(file, path, keys, settings.version);
+    let first = VersionQuery {
+        below: 2,
+        limit: 1,
+        ..VersionQuery::ALL
+    };
+    let first = store.settings_versions(first).wait()?;
+    let maker = first.first().map(StoreMaker::of);
+    let state = ConfigState::new(file, path, keys, settings.version, maker);
     state.tell_difference(settings.version, &resources);
     Ok(Settled {
         config: Arc::new(candidate.config),
@@ -171,7 +186,7 @@ fn with_operators(
 }
 
 fn origin(path: Option<&Path>) -> String {
-    path.map_or_else(|| "demo".to_owned(), |path| path.display().to_string())
+    path.map_or_else(|| DEMO.to_owned(), |path| path.display().to_string())
 }
 
 /// Whether the version was still the expected one.
@@ -287,6 +302,7 @@ impl StoredConfiguration {
         self.policy.configure(&plan.config.policy);
         node.set_plan(plan);
         state.file.store(file);
+        state.look_at_file(|| settings.resources());
         state.keys.store(keys);
         state.applied.store(settings.version, Ordering::Relaxed);
         state.trouble.store(None);

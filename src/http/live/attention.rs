@@ -25,6 +25,11 @@ pub(super) fn of(
         .chain(&readiness.degraded)
         .map(|text| told(text))
         .collect();
+    all.extend(readiness.unused_file.iter().map(|text| Attention {
+        text: text.clone(),
+        page: "#/versions".to_owned(),
+        runbook: String::new(),
+    }));
     for operator in &operators.operators {
         if operator.bound > 0 && operator.bound < operator.configured {
             all.push(Attention {
@@ -140,6 +145,22 @@ mod tests {
             ["queue operator:up: the oldest message has waited for 29 minutes"]
         );
         assert_eq!(texts(0.0, 1, 0), [""; 0], "nobody is bound: that is said");
+    }
+
+    #[test]
+    fn a_file_that_is_not_used_is_told_with_the_page_that_compares_it() {
+        let readiness = Readiness {
+            unused_file: Some("made by the demo".to_owned()),
+            ..Readiness::default()
+        };
+        let node = NodeSnapshot::default();
+        let measured = Measured::default();
+        let all = of(&node, &readiness, &Operators::default(), &measured, 0);
+        assert_eq!(all.len(), 1);
+        assert_eq!(
+            (&*all[0].text, &*all[0].page),
+            ("made by the demo", "#/versions")
+        );
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::http::problem::Problem;
 use crate::http::query::Query;
 
 /// What `GET` shows beside the lists, and `PUT` leaves alone.
-const SHOWN: [&str; 3] = ["version", "applied", "trouble"];
+const SHOWN: [&str; 4] = ["version", "applied", "trouble", "unused_file"];
 
 /// The whole configuration as one document.
 #[utoipa::path(get, path = "/v1/config", tag = "configuration",
@@ -35,7 +35,10 @@ pub(in crate::http) async fn read(
     Query::read(&request, &[])?;
     let read = call(&state, settings::read).await??;
     let version = read.settings.version;
-    let shown = configured::configuration(&read.settings, read.applied, read.trouble);
+    let shown = Configuration {
+        unused_file: read.unused_file,
+        ..configured::configuration(&read.settings, read.applied, read.trouble)
+    };
     Ok(tagged(HttpResponse::Ok(), version).json(shown))
 }
 

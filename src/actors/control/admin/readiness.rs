@@ -27,6 +27,9 @@ pub struct Readiness {
     pub not_ready: Vec<String>,
     /// Problems that do not make the node unready.
     pub degraded: Vec<String>,
+    /// That the store was not made from this node's file, and what to do. It names the file, so that only those who have a
+    /// token are told.
+    pub unused_file: Option<String>,
 }
 
 impl Message for CheckReadiness {

@@ -29,6 +29,8 @@ pub struct SettingsState {
     pub applied: u64,
     /// Why that is not the version of the store.
     pub trouble: Option<String>,
+    /// That the store was not made from this node's file, and what to do.
+    pub unused_file: Option<String>,
 }
 
 /// A change.
@@ -47,6 +49,7 @@ pub async fn read(admin: Arc<AdminContext>) -> Result<SettingsState, SettingsErr
         settings: configuration.read().await?,
         applied: configuration.state.applied(),
         trouble: configuration.state.trouble(),
+        unused_file: configuration.state.unused_file(),
     })
 }
 

@@ -9,6 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use secrecy::SecretString;
 
 use super::error::SettingsError;
+use super::unused_file::StoreMaker;
 use crate::actors::context::addresses::SupervisorAddress;
 use crate::actors::context::plan::{MakeQueues, Plan};
 use crate::config::{Config, Keyring, SecretFile};
@@ -27,6 +28,10 @@ pub struct ConfigState {
     pub(super) keys: ArcSwap<Keyring>,
     pub(super) applied: AtomicU64,
     pub(super) trouble: ArcSwapOption<String>,
+    /// Who made the first version of the store; `None` while there is none.
+    maker: Option<StoreMaker>,
+    /// That the file is not used, and what to do.
+    unused_file: ArcSwapOption<String>,
     /// The files with secrets of the configuration that is used.
     pub(super) secret_files: Mutex<Option<FilesOf>>,
     /// Keys of files with secrets that cannot be used, and why.
@@ -42,9 +47,17 @@ pub struct ConfigState {
 
 impl ConfigState {
     /// A state with this applied version of the store's configuration.
-    pub(super) fn new(file: Config, path: Option<PathBuf>, keys: Keyring, applied: u64) -> Self {
+    pub(super) fn new(
+        file: Config,
+        path: Option<PathBuf>,
+        keys: Keyring,
+        applied: u64,
+        maker: Option<StoreMaker>,
+    ) -> Self {
         Self {
             path,
+            maker,
+            unused_file: ArcSwapOption::empty(),
             keys: ArcSwap::from_pointee(keys),
             applied: AtomicU64::new(applied),
             file: ArcSwap::from_pointee(file),
@@ -65,6 +78,24 @@ impl ConfigState {
     /// Why this node does not apply the store's version.
     pub fn trouble(&self) -> Option<String> {
         self.trouble.load().as_ref().map(|text| text.to_string())
+    }
+
+    /// That the store was made by the demo or from another file, so that accounts or operators of this node's file are not
+    /// used, and the command that cures it.
+    pub fn unused_file(&self) -> Option<String> {
+        self.unused_file.load().as_deref().cloned()
+    }
+
+    /// Compares the file with the resources of the store, where somebody else has made that.
+    pub(super) fn look_at_file(&self, resources: impl FnOnce() -> Resources) {
+        let file = self.file.load();
+        let said = match (&self.maker, &self.path) {
+            (Some(maker), Some(path)) if maker.is_other(path) && !file.has_no_resources() => {
+                maker.says(path, &resources(), &file.resources())
+            }
+            _ => None,
+        };
+        self.unused_file.store(said.map(Arc::new));
     }
 
     /// Starts the queues of a plan, and the queue `orphan`, which holds messages although no plan names
@@ -113,12 +144,15 @@ impl ConfigState {
     }
 
     pub(super) fn tell_difference(&self, version: u64, resources: &Resources) {
+        self.look_at_file(|| resources.clone());
         let file = self.file.load();
         let Some(path) = self.path.as_ref().filter(|_| !file.has_no_resources()) else {
             return;
         };
         let changes = difference(resources, &file.resources_over(resources));
-        if !changes.is_empty() {
+        if let Some(unused) = self.unused_file() {
+            tracing::warn!(version, would = %summary(&changes), "{unused}");
+        } else if !changes.is_empty() {
             tracing::warn!(
                 file = %path.display(),
                 version,
