@@ -71,7 +71,8 @@ pub use usage::{UsageReport, UsageSum};
 pub use wait::Wait;
 pub use watch::{Begun, Pdu, Step, Steps};
 pub use words::{
-    KeyRoleName, LookupKind, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
+    KeyRoleName, LookupKind, MessageListOrder, MessageVerb, OperatorVerb, QueueVerb, RoleName,
+    Scope, StateName, Word,
 };
 
 use smsc_proto as pb;
