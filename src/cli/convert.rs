@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::convert::{self, Converted, SourceText};
+use crate::convert::{self, Converted, SourceText, Urgency};
 
 /// Arguments of `smsc convert`.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,21 @@ enum From {
     },
 }
 
+/// The parts of the report: what is in each, its title, and how it is counted.
+const GROUPS: [(Urgency, &str, &str); 3] = [
+    (
+        Urgency::Must,
+        "Must be done, or something is missing that worked:",
+        "that must be done",
+    ),
+    (
+        Urgency::Should,
+        "Should be looked at, it may work in another way:",
+        "to look at",
+    ),
+    (Urgency::Nothing, "Nothing to do:", "without anything to do"),
+];
+
 /// Prints the configuration and the report.
 ///
 /// # Errors
@@ -48,17 +63,28 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
 
 fn report(converted: &Converted) -> io::Result<()> {
     let mut out = io::stderr().lock();
-    for note in &converted.notes {
-        writeln!(out, "{note}")?;
+    let mut counts = Vec::new();
+    for (urgency, title, counted) in GROUPS {
+        let of_group = converted
+            .notes
+            .iter()
+            .filter(|note| note.urgency == urgency);
+        let of_group: Vec<_> = of_group.collect();
+        if of_group.is_empty() {
+            continue;
+        }
+        writeln!(out, "{title}")?;
+        for note in &of_group {
+            writeln!(out, "  {note}")?;
+        }
+        writeln!(out)?;
+        counts.push(format!("{} {counted}", of_group.len()));
     }
-    match converted.notes.len() {
-        0 => writeln!(out, "everything has a counterpart"),
-        1 => writeln!(out, "1 thing to look at, see above and docs/coming-from.md"),
-        count => writeln!(
-            out,
-            "{count} things to look at, see above and docs/coming-from.md"
-        ),
+    if counts.is_empty() {
+        return writeln!(out, "everything has a counterpart");
     }
+    let counts = counts.join(", ");
+    writeln!(out, "{counts}; docs/coming-from.md has more")
 }
 
 fn sources(files: &[PathBuf]) -> anyhow::Result<Vec<SourceText>> {

@@ -103,7 +103,7 @@ impl DraftTable {
     pub fn system_type(&mut self, value: &str, place: &SourcePlace, notes: &mut ConversionNotes) {
         if value.len() > MAX_SYSTEM_TYPE {
             let what = format!("system_type {value:?} is longer than {MAX_SYSTEM_TYPE} octets");
-            notes.add(place, what, "left out; agree on a shorter one");
+            notes.should(place, what, "left out; agree on a shorter one");
         } else if !value.is_empty() {
             self.text("system_type", value);
         }
@@ -140,12 +140,12 @@ impl ConfigDraft {
             let what = format!(
                 "{system_id:?} cannot be a system_id: 1 to {MAX_SYSTEM_ID} ASCII characters"
             );
-            notes.add(place, what, "left out; give this customer another name");
+            notes.must(place, what, "left out; give this customer another name");
             return false;
         }
         if self.accounts.iter().any(|(name, _)| name == system_id) {
             let what = format!("there is an account {system_id:?} already");
-            notes.add(place, what, "the first one stands; rename one of them");
+            notes.must(place, what, "the first one stands; rename one of them");
             return false;
         }
         if password.is_empty() {
@@ -213,14 +213,14 @@ impl ConfigDraft {
             let what = format!(
                 "{id}: {system_id:?} cannot be a system_id: 1 to {MAX_SYSTEM_ID} ASCII characters"
             );
-            notes.add(place, what, "left out; ask the operator for another one");
+            notes.must(place, what, "left out; ask the operator for another one");
             return false;
         }
         let plain = !host.is_empty() && !host.contains(['/', ' ', '[', ']']);
         if !plain || port.parse::<u16>().is_ok_and(|port| port == 0) || port.parse::<u16>().is_err()
         {
             let what = format!("{id}: \"{host}:{port}\" is no address to connect to");
-            notes.add(place, what, "left out; write its host and port");
+            notes.must(place, what, "left out; write its host and port");
             return false;
         }
         let host = if host.contains(':') {

@@ -55,7 +55,7 @@ pub fn convert(sources: &[SourceText]) -> Result<Converted, ConversionRefused> {
     let rules = routing::mobile_terminated(&captured, &users, &connectors, &mut notes);
     routing::mobile_originated(&captured, &users, &mut draft, &mut notes);
     for record in &captured.others {
-        notes.add(
+        notes.advise(
             &record.place,
             format!("{} {}", record.kind, record.name),
             peers::instead_of(&record.kind),

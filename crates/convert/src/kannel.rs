@@ -11,61 +11,68 @@ mod smsc;
 mod users;
 
 use super::draft::{ConfigDraft, list};
-use super::{ConversionNotes, ConversionRefused, Converted, FileReader, SourceText};
+use super::{
+    Advice, ConversionNotes, ConversionRefused, Converted, FileReader, SourceText, must, nothing,
+    should,
+};
 use groups::KannelGroup;
 
 /// What to do instead of a group that has no counterpart.
-fn elsewhere_of(key: &str) -> Option<&'static str> {
+fn elsewhere_of(key: &str) -> Option<Advice> {
     Some(match key {
         "wapbox" | "wap-url-map" | "wap-user-map" | "wtls" => {
-            "there is no WAP here; keep Kannel for it"
+            must("there is no WAP here; keep Kannel for it")
         }
-        "wap-push-user" | "ppg" => "there is no WAP push here; keep Kannel for it",
-        "ota-setting" | "ota-bookmark" => "settings over the air are for the application to encode",
-        "modems" => "modems are not served; keep Kannel for them and bind to it as to an operator",
-        "dlr-db" => "receipts are kept in the store itself; nothing to set",
+        "wap-push-user" | "ppg" => must("there is no WAP push here; keep Kannel for it"),
+        "ota-setting" | "ota-bookmark" => {
+            should("settings over the air are for the application to encode")
+        }
+        "modems" => {
+            must("modems are not served; keep Kannel for them and bind to it as to an operator")
+        }
+        "dlr-db" => nothing("receipts are kept in the store itself; nothing to set"),
         database if database.ends_with("-connection") => {
-            "receipts are kept in the store itself; nothing to set"
+            nothing("receipts are kept in the store itself; nothing to set")
         }
-        "smpp-tlv" => "optional parameters pass through as they are; nothing to set",
-        "sms-service" => {
-            "a keyword becomes a [[mo_rule]], its text the `reply`, its get-url the `callback_url` of an account"
-        }
+        "smpp-tlv" => nothing("optional parameters pass through as they are; nothing to set"),
+        "sms-service" => must(
+            "a keyword becomes a [[mo_rule]], its text the `reply`, its get-url the `callback_url` of an account",
+        ),
         _ => return None,
     })
 }
 
 /// What to do instead of a key of `core` or `smsbox`.
-fn core_instead(key: &str) -> Option<&'static str> {
+fn core_instead(key: &str) -> Option<Advice> {
     Some(match key {
-        "admin-port" | "admin-interface" => "set http.listen: the admin API is there",
-        "admin-password" => "set http.admin_token, or let it be generated",
-        "status-password" => "/health and /metrics ask for none",
-        "admin-allow-ip" | "admin-deny-ip" => "keep http.listen on a private address",
-        "log-file" => "lines go to standard error; let the service manager keep them",
-        "log-level" => "set log.level (\"info\" is the default)",
-        "syslog-level" | "syslog-facility" => "set log.syslog",
-        "access-log" => {
-            "call detail records are in `cdr` in the data folder, one JSON object a message"
-        }
+        "admin-port" | "admin-interface" => should("set http.listen: the admin API is there"),
+        "admin-password" => should("set http.admin_token, or let it be generated"),
+        "status-password" => nothing("/health and /metrics ask for none"),
+        "admin-allow-ip" | "admin-deny-ip" => should("keep http.listen on a private address"),
+        "log-file" => nothing("lines go to standard error; let the service manager keep them"),
+        "log-level" => should("set log.level (\"info\" is the default)"),
+        "syslog-level" | "syslog-facility" => should("set log.syslog"),
+        "access-log" => nothing(
+            "call detail records are in `cdr` in the data folder, one JSON object a message",
+        ),
         "store-file" | "store-type" | "store-location" => {
-            "every accepted message is in the store in data_dir"
+            nothing("every accepted message is in the store in data_dir")
         }
-        "dlr-storage" => "receipts are kept in the store itself",
-        "unified-prefix" => {
-            "write rules in rewrite_in of accounts and operators; without them numbers stay as they come"
-        }
-        "white-list" | "black-list" => "let the application decide whom it sends to",
-        "sms-outgoing-queue-limit" => "set queue.max_waiting, or max_waiting of an account",
-        "maximum-queue-length" => "set queue.max_waiting",
-        "sms-combine-concatenated-mo" => "parts are handed on one by one, as they come",
-        "http-timeout" => "nothing calls URLs here",
-        "smsbox-port" => "boxes do not connect here; ESMEs do, to smpp.listen",
-        "wapbox-port" => "there is no WAP here",
-        "box-allow-ip" | "box-deny-ip" => "set `allow` of accounts",
-        "sendsms-port" => "set api.listen and api.kannel = true: see docs/compatibility.md",
-        "bearerbox-host" | "bearerbox-port" => "it is one process; nothing to set",
-        "global-sender" => "senders are set by the application",
+        "dlr-storage" => nothing("receipts are kept in the store itself"),
+        "unified-prefix" => should(
+            "write rules in rewrite_in of accounts and operators; without them numbers stay as they come",
+        ),
+        "white-list" | "black-list" => must("let the application decide whom it sends to"),
+        "sms-outgoing-queue-limit" => should("set queue.max_waiting, or max_waiting of an account"),
+        "maximum-queue-length" => should("set queue.max_waiting"),
+        "sms-combine-concatenated-mo" => should("parts are handed on one by one, as they come"),
+        "http-timeout" => nothing("nothing calls URLs here"),
+        "smsbox-port" => nothing("boxes do not connect here; ESMEs do, to smpp.listen"),
+        "wapbox-port" => nothing("there is no WAP here"),
+        "box-allow-ip" | "box-deny-ip" => should("set `allow` of accounts"),
+        "sendsms-port" => must("set api.listen and api.kannel = true: see docs/compatibility.md"),
+        "bearerbox-host" | "bearerbox-port" => nothing("it is one process; nothing to set"),
+        "global-sender" => should("senders are set by the application"),
         _ => return None,
     })
 }
@@ -134,16 +141,16 @@ fn core(group: &KannelGroup, draft: &mut ConfigDraft, notes: &mut ConversionNote
 }
 
 fn elsewhere(group: &KannelGroup, kind: &str, notes: &mut ConversionNotes) {
-    let instead = elsewhere_of(kind)
-        .unwrap_or("this group is not known; look for its purpose in docs/configuration.md");
-    notes.add(&group.place, format!("group {kind}"), instead);
+    let unknown = "this group is not known; look for its purpose in docs/configuration.md";
+    let advice = elsewhere_of(kind).unwrap_or(must(unknown));
+    notes.advise(&group.place, format!("group {kind}"), advice);
 }
 
 /// Notes every key that is not among the used ones.
 fn note_rest(
     group: &KannelGroup,
     used: &[&str],
-    instead: fn(&str) -> Option<&'static str>,
+    instead: fn(&str) -> Option<Advice>,
     notes: &mut ConversionNotes,
 ) {
     for entry in &group.entries {
@@ -151,8 +158,8 @@ fn note_rest(
             continue;
         }
         let what = format!("{} of group {}", entry.key, group.kind);
-        let instead = instead(&entry.key).unwrap_or("it has no counterpart");
-        notes.add(&entry.place, what, instead);
+        let advice = instead(&entry.key).unwrap_or(should("it has no counterpart"));
+        notes.advise(&entry.place, what, advice);
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Called by `smsc convert`. Pure: text in, text out; other files are read through a function that
 //! the caller gives. Guarantees that the TOML passes `smsc check-config`, and that nothing is left
-//! out silently: whatever has no counterpart becomes a [`Note`] with its line and what to do
-//! instead.
+//! out silently: whatever has no counterpart becomes a [`Note`] with its line, what to do
+//! instead, and how urgent that is.
 
 mod draft;
 pub mod jasmin;
@@ -22,9 +22,21 @@ pub struct SourcePlace {
     pub line: usize,
 }
 
+/// Whether something is to be done about a [`Note`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// Without it something does not work that worked: a customer, a route, a restriction is missing.
+    Must,
+    /// It works, but perhaps in another way than before.
+    Should,
+    /// It has no counterpart and needs none.
+    Nothing,
+}
+
 /// Something that could not be taken over as it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
+    pub urgency: Urgency,
     /// Where it stands.
     pub place: SourcePlace,
     /// What it is.
@@ -47,7 +59,7 @@ pub struct SourceText {
 pub struct Converted {
     /// Our configuration.
     pub toml: String,
-    /// What is not in it, in the order of the files.
+    /// What is not in it: the urgent first, and in the order of the files.
     pub notes: Vec<Note>,
 }
 
@@ -76,16 +88,71 @@ impl fmt::Display for Note {
     }
 }
 
+/// What to do about a key or group, wherever it stands.
+#[derive(Debug, Clone, Copy)]
+struct Advice {
+    urgency: Urgency,
+    text: &'static str,
+}
+
+const fn must(text: &'static str) -> Advice {
+    Advice {
+        urgency: Urgency::Must,
+        text,
+    }
+}
+
+const fn should(text: &'static str) -> Advice {
+    Advice {
+        urgency: Urgency::Should,
+        text,
+    }
+}
+
+const fn nothing(text: &'static str) -> Advice {
+    Advice {
+        urgency: Urgency::Nothing,
+        text,
+    }
+}
+
 /// Notes while they are found.
 #[derive(Debug, Default)]
 struct ConversionNotes(Vec<Note>);
 
+// === impl ConversionNotes ===
+
 impl ConversionNotes {
-    fn add(&mut self, place: &SourcePlace, what: impl Into<String>, instead: impl Into<String>) {
+    /// Something without which it does not work as it did.
+    fn must(&mut self, place: &SourcePlace, what: impl Into<String>, instead: impl Into<String>) {
+        self.push(Urgency::Must, place, what.into(), instead.into());
+    }
+
+    /// Something to look at.
+    fn should(&mut self, place: &SourcePlace, what: impl Into<String>, instead: impl Into<String>) {
+        self.push(Urgency::Should, place, what.into(), instead.into());
+    }
+
+    /// Something that needs nothing.
+    fn nothing(
+        &mut self,
+        place: &SourcePlace,
+        what: impl Into<String>,
+        instead: impl Into<String>,
+    ) {
+        self.push(Urgency::Nothing, place, what.into(), instead.into());
+    }
+
+    fn advise(&mut self, place: &SourcePlace, what: impl Into<String>, advice: Advice) {
+        self.push(advice.urgency, place, what.into(), advice.text.to_owned());
+    }
+
+    fn push(&mut self, urgency: Urgency, place: &SourcePlace, what: String, instead: String) {
         self.0.push(Note {
+            urgency,
             place: place.clone(),
-            what: what.into(),
-            instead: instead.into(),
+            what,
+            instead,
         });
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::read::{Captured, Record};
 use crate::draft::{ConfigDraft, DraftOperator, DraftTable, list};
-use crate::{ConversionNotes, SourcePlace};
+use crate::{Advice, ConversionNotes, SourcePlace, must, nothing, should};
 
 /// A user in filters.
 #[derive(Debug)]
@@ -54,61 +54,63 @@ const CONNECTOR_USED: &[&str] = &[
 ];
 
 /// What to do about another key of a connector.
-fn connector_instead(key: &str) -> Option<&'static str> {
+fn connector_instead(key: &str) -> Option<Advice> {
     Some(match key {
         "con_loss_retry" | "con_fail_retry" => {
-            "it is always bound again; disable the operator to stop that"
+            nothing("it is always bound again; disable the operator to stop that")
         }
-        "trx_to" => "binds stay; enquire_link_interval says when enquire_link is sent",
-        "requeue_delay" => "set `retry` of the operator: pauses after temporary refusals",
-        "src_addr" => "senders are set by the application",
+        "trx_to" => nothing("binds stay; enquire_link_interval says when enquire_link is sent"),
+        "requeue_delay" => should("set `retry` of the operator: pauses after temporary refusals"),
+        "src_addr" => should("senders are set by the application"),
         "src_ton" | "src_npi" | "dst_ton" | "dst_npi" => {
-            "types of numbers pass as the ESME sets them"
+            nothing("types of numbers pass as the ESME sets them")
         }
-        "bind_ton" | "bind_npi" => "binds carry 0, unknown",
-        "validity" => "set validity.default: the validity of messages that name none",
-        "priority" => "priority_flag passes as the ESME sets it",
-        "proto_id" => "protocol_id passes as the ESME sets it",
-        "coding" => {
-            "data_coding passes as the ESME sets it; `alphabet` says what 0 means to the operator"
-        }
-        "def_msg_id" => "sm_default_msg_id passes as the ESME sets it",
-        "ripf" => "replace_if_present_flag passes as the ESME sets it",
-        "custom_tlvs" => "optional parameters pass as the ESME sets them",
+        "bind_ton" | "bind_npi" => nothing("binds carry 0, unknown"),
+        "validity" => should("set validity.default: the validity of messages that name none"),
+        "priority" => nothing("priority_flag passes as the ESME sets it"),
+        "proto_id" => nothing("protocol_id passes as the ESME sets it"),
+        "coding" => nothing(
+            "data_coding passes as the ESME sets it; `alphabet` says what 0 means to the operator",
+        ),
+        "def_msg_id" => nothing("sm_default_msg_id passes as the ESME sets it"),
+        "ripf" => nothing("replace_if_present_flag passes as the ESME sets it"),
+        "custom_tlvs" => nothing("optional parameters pass as the ESME sets them"),
         _ => return None,
     })
 }
 
 /// What to do about a key of a user.
-fn user_instead(key: &str) -> Option<&'static str> {
+fn user_instead(key: &str) -> Option<Advice> {
     Some(match key {
-        "mt_messaging_cred quota balance" => {
-            "billing is in whole credits: set `prepaid = true` and prices, then `smsc balance add`"
-        }
+        "mt_messaging_cred quota balance" => must(
+            "billing is in whole credits: set `prepaid = true` and prices, then `smsc balance add`",
+        ),
         "mt_messaging_cred quota sms_count" => {
-            "set `prepaid = true` and `smsc balance add`, or `quota_per_day`"
+            must("set `prepaid = true` and `smsc balance add`, or `quota_per_day`")
         }
-        "mt_messaging_cred quota early_percent" => "a message is paid for when it is accepted",
-        "mt_messaging_cred quota http_throughput" => "messages come in by SMPP: set `rate`",
+        "mt_messaging_cred quota early_percent" => {
+            nothing("a message is paid for when it is accepted")
+        }
+        "mt_messaging_cred quota http_throughput" => should("messages come in by SMPP: set `rate`"),
         "mt_messaging_cred valuefilter src_addr" => {
-            "set `senders` of the account: prefixes (4477*) and expressions (/^[A-Z]+$/)"
+            must("set `senders` of the account: prefixes (4477*) and expressions (/^[A-Z]+$/)")
         }
         "mt_messaging_cred valuefilter dst_addr" => {
-            "set `destinations` of the account: prefixes (4477*) and expressions (/^44/)"
+            must("set `destinations` of the account: prefixes (4477*) and expressions (/^44/)")
         }
-        "mt_messaging_cred valuefilter content" => "content is not looked at",
-        "mt_messaging_cred valuefilter priority" => "set `priority_max`",
+        "mt_messaging_cred valuefilter content" => should("content is not looked at"),
+        "mt_messaging_cred valuefilter priority" => should("set `priority_max`"),
         "mt_messaging_cred valuefilter validity_period"
-        | "mt_messaging_cred authorization validity_period" => "set validity.max",
+        | "mt_messaging_cred authorization validity_period" => should("set validity.max"),
         "mt_messaging_cred defaultvalue src_addr" | "mt_messaging_cred authorization src_addr" => {
-            "senders are set by the application"
+            should("senders are set by the application")
         }
         "mt_messaging_cred authorization smpps_send" => {
-            "set `enabled = false`, or give it no route"
+            must("set `enabled = false`, or give it no route")
         }
-        "mt_messaging_cred authorization priority" => "set `priority_max = 0`",
+        "mt_messaging_cred authorization priority" => should("set `priority_max = 0`"),
         "mt_messaging_cred authorization dlr_level" => {
-            "receipts are for messages that request them"
+            nothing("receipts are for messages that request them")
         }
         _ => return None,
     })
@@ -151,10 +153,14 @@ impl JasminUser {
 }
 
 /// What to do about a record of another module.
-pub(super) fn instead_of(kind: &str) -> &'static str {
+pub(super) fn instead_of(kind: &str) -> Advice {
     match kind {
-        "httpccm" => "nothing is sent to URLs: bind the application as an account with `addresses`",
-        _ => "there are no scripts in the path of a message; let the application or a proxy do it",
+        "httpccm" => {
+            must("nothing is sent to URLs: bind the application as an account with `addresses`")
+        }
+        _ => must(
+            "there are no scripts in the path of a message; let the application or a proxy do it",
+        ),
     }
 }
 
@@ -219,7 +225,7 @@ pub(super) fn accounts(
             table.set("enabled", "false");
         }
         let what = format!("the user {uid:?} is only listed");
-        notes.add(
+        notes.must(
             &row.place,
             what,
             format!("capture `user -s {uid}` for its limits"),
@@ -246,7 +252,7 @@ fn add(
     if password.is_empty() {
         let what = format!("the password of {username:?} is not shown by jcli");
         let instead = "write it into `password` and remove `enabled = false`";
-        notes.add(place, what, instead);
+        notes.must(place, what, instead);
     }
     users.push(user);
 }
@@ -271,7 +277,7 @@ pub(super) fn operators(
         let id = draft.operator_id(&record.name);
         if id != record.name {
             let what = format!("the connector {:?} is called {id:?} here", record.name);
-            notes.add(&record.place, what, "use that name in routes and commands");
+            notes.should(&record.place, what, "use that name in routes and commands");
         }
         let mut table = operator_table(record, notes);
         if stopped.contains(&record.name.as_str()) {
@@ -297,7 +303,7 @@ pub(super) fn operators(
         let name = row.text.split_whitespace().next().unwrap_or_default();
         if !captured.connectors.iter().any(|record| record.name == name) {
             let what = format!("the connector {name:?} is only listed");
-            notes.add(&row.place, what, format!("capture `smppccm -s {name}` too"));
+            notes.must(&row.place, what, format!("capture `smppccm -s {name}` too"));
         }
     }
     connectors
@@ -317,7 +323,7 @@ fn operator_table(record: &Record, notes: &mut ConversionNotes) -> DraftTable {
     let ssl = record.given("ssl").unwrap_or("no");
     if ["yes", "true", "1"].contains(&ssl.to_lowercase().as_str()) {
         table.set("tls", "true");
-        notes.add(
+        notes.should(
             record.place_of("ssl"),
             format!(
                 "{}: ssl {ssl}: the operator's certificate is verified here",
@@ -367,7 +373,7 @@ fn operator_table(record: &Record, notes: &mut ConversionNotes) -> DraftTable {
 fn note_others(
     record: &Record,
     name: &str,
-    instead: fn(&str) -> Option<&'static str>,
+    instead: fn(&str) -> Option<Advice>,
     notes: &mut ConversionNotes,
 ) {
     for (key, value, place) in &record.keys {
@@ -377,14 +383,14 @@ fn note_others(
         };
         let is_user = record.kind == "user"
             || record.get("username").is_some() && record.get("cid").is_none();
-        let instead = match instead(key) {
+        let advice = match instead(key) {
             Some(_) if value == harmless(key) => continue,
-            Some(instead) => instead,
+            Some(advice) => advice,
             // What else a user has concerns HTTP or was taken over.
             None if is_user || CONNECTOR_USED.contains(&key.as_str()) => continue,
-            None => "it has no counterpart",
+            None => should("it has no counterpart"),
         };
-        notes.add(place, format!("{name}: {key} {value}"), instead);
+        notes.advise(place, format!("{name}: {key} {value}"), advice);
     }
 }
 

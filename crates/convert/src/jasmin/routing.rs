@@ -57,7 +57,7 @@ pub(super) fn mobile_terminated(
             if numbers.whole || numbers.counted {
                 let what = format!("route {}: its filter counts digits", route.order);
                 let instead = "it is a prefix here, so longer numbers follow it too";
-                notes.add(&route.place, what, instead);
+                notes.should(&route.place, what, instead);
             }
             numbers.starts
         });
@@ -77,7 +77,7 @@ pub(super) fn mobile_terminated(
         let rule = &rules[index];
         let what = format!("no message reaches the route for {:?}", rule.prefix);
         let instead = "a route of higher order takes them all, in Jasmin too; left out";
-        notes.add(&rule.place, what, instead);
+        notes.nothing(&rule.place, what, instead);
     }
     kept
 }
@@ -110,7 +110,7 @@ fn senders(
                 format!("capture `smppccm -s {name}` too"),
             ),
         };
-        notes.add(&route.place, what, instead);
+        notes.must(&route.place, what, instead);
     }
     senders
 }
@@ -142,7 +142,7 @@ pub(super) fn mobile_originated(
             let what = format!("MO route {} leads to {kind}({name})", route.order);
             let instead =
                 "nothing is sent to URLs: bind the application as an account with `addresses`";
-            notes.add(&route.place, what, instead);
+            notes.should(&route.place, what, instead);
         }
         let Some((_, owner)) = accounts.next() else {
             continue;
@@ -150,11 +150,11 @@ pub(super) fn mobile_originated(
         if accounts.next().is_some() {
             let what = format!("MO route {} leads to several users", route.order);
             let instead = "an address belongs to one account, which may bind many times: the first one has it";
-            notes.add(&route.place, what, instead);
+            notes.should(&route.place, what, instead);
         }
         if !users.iter().any(|user| user.system_id == *owner) {
             let what = format!("MO route {}: there is no user {owner:?}", route.order);
-            notes.add(&route.place, what, format!("capture `user -s {owner}` too"));
+            notes.must(&route.place, what, format!("capture `user -s {owner}` too"));
             continue;
         }
         for address in wanted {
@@ -165,7 +165,7 @@ pub(super) fn mobile_originated(
                     "MO route {}: {address:?} belongs to another user",
                     route.order
                 );
-                notes.add(
+                notes.nothing(
                     &route.place,
                     what,
                     "the route of higher order has it, as in Jasmin",
@@ -221,7 +221,7 @@ fn of_record(record: &Record, captured: &Captured, notes: &mut ConversionNotes) 
         .map(|fid| {
             filter_called(fid, captured).unwrap_or_else(|| {
                 let what = format!("the filter {fid:?} is not known");
-                notes.add(record.place_of("filters"), what, "capture `filter -l` too");
+                notes.must(record.place_of("filters"), what, "capture `filter -l` too");
                 JasminFilter::Other(fid.to_owned())
             })
         })
@@ -278,7 +278,7 @@ fn conditions(
     let mut found = Conditions::default();
     let mut refuse = |what: String, instead: &str| {
         let what = format!("route {}: {what}", route.order);
-        notes.add(
+        notes.must(
             &route.place,
             what,
             format!("the route is left out; {instead}"),

@@ -47,7 +47,7 @@ pub(super) fn read(
             continue;
         }
         let Some((key, value)) = text.split_once('=') else {
-            notes.add(&place, format!("{text:?}"), "is no `key = value`; left out");
+            notes.should(&place, format!("{text:?}"), "is no `key = value`; left out");
             continue;
         };
         let (key, value) = (key.trim().to_owned(), unquoted(value.trim()));
@@ -121,7 +121,7 @@ fn close(
                 entries,
             });
         }
-        None => notes.add(
+        None => notes.must(
             &place,
             "keys without a `group`",
             "left out; Kannel ends a group at an empty line",
@@ -148,7 +148,7 @@ impl KannelGroup {
         let number = entry.value.parse().ok();
         if number.is_none() {
             let what = format!("{key} = {:?} is no whole number", entry.value);
-            notes.add(&entry.place, what, "left out; the default holds");
+            notes.should(&entry.place, what, "left out; the default holds");
         }
         number
     }

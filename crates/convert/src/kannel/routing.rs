@@ -65,7 +65,7 @@ pub(super) fn rules(
     }
     if kept.is_empty() {
         let what = "no connection takes messages that name no smsc-id";
-        notes.add(&place, what, "write a [[route]] for the accounts");
+        notes.must(&place, what, "write a [[route]] for the accounts");
     }
     kept
 }
@@ -84,7 +84,7 @@ fn explain(rule: &ConvertedRule, place: &SourcePlace, notes: &mut ConversionNote
         );
         let instead = "they end UNDELIVERABLE (test:failed); name an operator in that route if \
                        they should be delivered";
-        notes.add(place, what, instead);
+        notes.should(place, what, instead);
     }
 }
 

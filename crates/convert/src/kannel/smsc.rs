@@ -4,9 +4,8 @@
 use super::groups::KannelGroup;
 use super::note_rest;
 use super::routing::Preferences;
-use crate::ConversionNotes;
-use crate::SourcePlace;
 use crate::draft::{ConfigDraft, DraftOperator, DraftTable, list};
+use crate::{Advice, ConversionNotes, SourcePlace, must, nothing, should};
 
 /// What a connection is in routes.
 #[derive(Debug)]
@@ -71,45 +70,47 @@ const USED: &[&str] = &[
 ];
 
 /// What to do instead of a key that has no counterpart.
-fn connection_instead(key: &str) -> Option<&'static str> {
+fn connection_instead(key: &str) -> Option<Advice> {
     Some(match key {
         "alt-host" | "alt-port" => {
-            "write a second [[operator]] and name it after the first one in `to`"
+            must("write a second [[operator]] and name it after the first one in `to`")
         }
-        "connection-timeout" => "set enquire_link_timeout: how long its answer may take",
-        "idle-timeout" => "binds stay; enquire_link_interval says when enquire_link is sent",
-        "wait-ack-expire" => "set outcome_unknown (\"resend\", \"wait\" or \"fail\")",
-        "alt-addr-charset" | "my-number" => "addresses pass as they are",
-        "source-addr-ton" | "dest-addr-ton" => {
-            "write a rule with set_ton in rewrite_out of the operator; without it the ESME's passes"
+        "connection-timeout" => should("set enquire_link_timeout: how long its answer may take"),
+        "idle-timeout" => {
+            nothing("binds stay; enquire_link_interval says when enquire_link is sent")
         }
-        "source-addr-npi" | "dest-addr-npi" => {
-            "write a rule with set_npi in rewrite_out of the operator; without it the ESME's passes"
-        }
-        "source-addr-autodetect" => "types of numbers pass as the ESME sets them",
-        "bind-addr-ton" | "bind-addr-npi" => "binds carry 0, unknown",
-        "service-type" => "service_type passes as the ESME sets it",
-        "esm-class" => "esm_class passes as the ESME sets it",
-        "priority" => "priority_flag passes as the ESME sets it",
-        "validityperiod" => "set validity.default: the validity of messages that name none",
-        "unified-prefix" => "numbers are taken as they come; a leading + is ignored",
-        "log-file" => "there is one log; its lines name the operator",
-        "log-level" => "there is one log; set log.level",
-        "smsc-admin-id" => "the id itself is used in the admin API",
-        "our-host" => "connections leave from the address that the system chooses",
-        "reroute" => "write a [[route]]",
-        "reroute-smsc-id" => "write a [[route]] whose `to` is the other operator",
-        "reroute-receiver" => "write a [[route]] with that prefix",
-        "reroute-dlr" => "receipts always go to the account that sent the message",
+        "wait-ack-expire" => should("set outcome_unknown (\"resend\", \"wait\" or \"fail\")"),
+        "alt-addr-charset" | "my-number" => nothing("addresses pass as they are"),
+        "source-addr-ton" | "dest-addr-ton" => should(
+            "write a rule with set_ton in rewrite_out of the operator; without it the ESME's passes",
+        ),
+        "source-addr-npi" | "dest-addr-npi" => should(
+            "write a rule with set_npi in rewrite_out of the operator; without it the ESME's passes",
+        ),
+        "source-addr-autodetect" => nothing("types of numbers pass as the ESME sets them"),
+        "bind-addr-ton" | "bind-addr-npi" => nothing("binds carry 0, unknown"),
+        "service-type" => nothing("service_type passes as the ESME sets it"),
+        "esm-class" => nothing("esm_class passes as the ESME sets it"),
+        "priority" => nothing("priority_flag passes as the ESME sets it"),
+        "validityperiod" => should("set validity.default: the validity of messages that name none"),
+        "unified-prefix" => nothing("numbers are taken as they come; a leading + is ignored"),
+        "log-file" => nothing("there is one log; its lines name the operator"),
+        "log-level" => nothing("there is one log; set log.level"),
+        "smsc-admin-id" => nothing("the id itself is used in the admin API"),
+        "our-host" => nothing("connections leave from the address that the system chooses"),
+        "reroute" => must("write a [[route]]"),
+        "reroute-smsc-id" => must("write a [[route]] whose `to` is the other operator"),
+        "reroute-receiver" => must("write a [[route]] with that prefix"),
+        "reroute-dlr" => nothing("receipts always go to the account that sent the message"),
         "allowed-smsc-id-regex" | "denied-smsc-id-regex" | "preferred-smsc-id-regex" => {
-            "write the ids out in routes with `account`"
+            must("write the ids out in routes with `account`")
         }
         "allowed-prefix-regex" | "denied-prefix-regex" | "preferred-prefix-regex" => {
-            "write the prefixes out as routes"
+            must("write the prefixes out as routes")
         }
-        "max-sms-octets" => {
-            "set long_messages of the operator: how a long text travels, in parts of 140 octets"
-        }
+        "max-sms-octets" => should(
+            "set long_messages of the operator: how a long text travels, in parts of 140 octets",
+        ),
         _ => return None,
     })
 }
@@ -126,7 +127,7 @@ pub(super) fn connections(
         if kind != "smpp" {
             let what = format!("a connection of the kind {kind:?}");
             let instead = "only SMPP is spoken here; keep Kannel for it, and bind to it by SMPP";
-            notes.add(&group.place, what, instead);
+            notes.must(&group.place, what, instead);
             continue;
         }
         note_rest(group, USED, connection_instead, notes);
@@ -144,7 +145,7 @@ pub(super) fn connections(
         let id = draft.operator_id(wanted);
         if id != wanted {
             let what = format!("the connection {wanted:?} is called {id:?} here");
-            notes.add(
+            notes.should(
                 group.place_of("smsc-id"),
                 what,
                 "use that name in routes and commands",
@@ -178,7 +179,7 @@ fn one<'a>(group: &'a KannelGroup, notes: &mut ConversionNotes) -> Option<FoundC
         (false, true, false) => (KannelDirection::Sends, "port"),
         (false, false, true) => (KannelDirection::Receives, "receive-port"),
         (false, false, false) => {
-            notes.add(
+            notes.must(
                 &group.place,
                 "a connection without a port",
                 "left out; write its `port`",
@@ -190,7 +191,7 @@ fn one<'a>(group: &'a KannelGroup, notes: &mut ConversionNotes) -> Option<FoundC
         let what = "transmitter and receiver are at different ports";
         let instead = "both go to `port` here; if the operator insists, write a second [[operator]] \
                        with bind = \"receiver\", but receipts that come on it match nothing";
-        notes.add(group.place_of("receive-port"), what, instead);
+        notes.should(group.place_of("receive-port"), what, instead);
     }
     Some(FoundConnection {
         group,
@@ -255,7 +256,7 @@ fn table(one: &FoundConnection<'_>, notes: &mut ConversionNotes) -> DraftTable {
             Ok(_) => {}
             Err(_) => {
                 let what = format!("throughput = {:?} is no number", entry.value);
-                notes.add(&entry.place, what, "left out; there is no limit without it");
+                notes.should(&entry.place, what, "left out; there is no limit without it");
             }
         }
     }
@@ -280,7 +281,7 @@ fn table(one: &FoundConnection<'_>, notes: &mut ConversionNotes) -> DraftTable {
                 let what = format!("alt-charset = {:?}", entry.value);
                 let instead = "left out; `alphabet` of an operator is gsm, gsm_packed, latin1, \
                                ascii, utf8 or ucs2";
-                notes.add(&entry.place, what, instead);
+                notes.should(&entry.place, what, instead);
             }
         }
     }
@@ -297,7 +298,7 @@ fn table(one: &FoundConnection<'_>, notes: &mut ConversionNotes) -> DraftTable {
 fn encryption(group: &KannelGroup, table: &mut DraftTable, notes: &mut ConversionNotes) {
     if !group.is_set("use-ssl") {
         if let Some(entry) = group.get("ssl-client-certkey-file") {
-            notes.add(
+            notes.should(
                 &entry.place,
                 "ssl-client-certkey-file without use-ssl",
                 "left out; set tls, tls_cert and tls_key of the operator to show it",
@@ -311,7 +312,7 @@ fn encryption(group: &KannelGroup, table: &mut DraftTable, notes: &mut Conversio
         table.text("tls_cert", file);
         table.text("tls_key", file);
     }
-    notes.add(
+    notes.should(
         group.place_of("use-ssl"),
         "use-ssl: the operator's certificate is verified here",
         "set tls_ca_file where the machine does not trust its authority, tls_name where it is for \
@@ -342,7 +343,7 @@ fn versions(group: &KannelGroup, table: &mut DraftTable, notes: &mut ConversionN
         other => {
             let what = format!("interface-version = {other:?}");
             let place = group.place_of("interface-version");
-            notes.add(place, what, "left out: 33, 34 and 50 are known");
+            notes.should(place, what, "left out: 33, 34 and 50 are known");
         }
     }
     // Bit 0: the answer is hexadecimal. Bit 1: the receipt is.

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::*;
-use crate::Note;
+use crate::{Note, Urgency};
 
 const CONF: &str = r#"
 # The gateway
@@ -248,6 +248,21 @@ fn what_has_no_counterpart_is_named_with_its_line() {
         "/etc/kannel/logins.txt:3"
     );
     assert!(note(&converted, "sends by HTTP").instead.contains("SMPP"));
+}
+
+#[test]
+fn the_urgent_comes_first() {
+    let converted = try_convert(CONF).unwrap();
+    assert!(converted.notes.is_sorted_by_key(|note| note.urgency));
+    for (what, urgency) in [
+        ("averyveryverylongname", Urgency::Must),
+        ("kind \"at\"", Urgency::Must),
+        ("admin-port", Urgency::Should),
+        ("smsbox-port", Urgency::Nothing),
+        ("dlr-storage", Urgency::Nothing),
+    ] {
+        assert_eq!(note(&converted, what).urgency, urgency, "{what}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::groups::KannelGroup;
 use super::note_rest;
 use crate::draft::{ConfigDraft, DraftTable, list};
-use crate::{ConversionNotes, FileReader, SourcePlace};
+use crate::{Advice, ConversionNotes, FileReader, SourcePlace, must, nothing, should};
 
 /// An account in routes.
 #[derive(Debug)]
@@ -29,18 +29,18 @@ const BOX_USED: &[&str] = &[
 ];
 
 /// What to do instead of a key of a box.
-fn box_instead(key: &str) -> Option<&'static str> {
+fn box_instead(key: &str) -> Option<Advice> {
     Some(match key {
-        "bearerbox-host" | "bearerbox-port" => "it is one process; nothing to set",
-        "timeout" => "set smpp.response_timeout and smpp.inactivity_timeout",
-        "log-file" => "lines go to standard error; let the service manager keep them",
-        "log-level" => "set log.level (\"info\" is the default)",
-        "alt-charset" => {
-            "set `alphabet` of the accounts: what data_coding 0 means in what they send and get"
-        }
-        "mo-recode" => "set `alphabet` of the accounts: texts are written in it",
-        "validityperiod" => "set validity.default",
-        "throughput" => "set `rate` of each account",
+        "bearerbox-host" | "bearerbox-port" => nothing("it is one process; nothing to set"),
+        "timeout" => should("set smpp.response_timeout and smpp.inactivity_timeout"),
+        "log-file" => nothing("lines go to standard error; let the service manager keep them"),
+        "log-level" => should("set log.level (\"info\" is the default)"),
+        "alt-charset" => should(
+            "set `alphabet` of the accounts: what data_coding 0 means in what they send and get",
+        ),
+        "mo-recode" => should("set `alphabet` of the accounts: texts are written in it"),
+        "validityperiod" => should("set validity.default"),
+        "throughput" => should("set `rate` of each account"),
         _ => return None,
     })
 }
@@ -56,15 +56,15 @@ const USER_USED: &[&str] = &[
 ];
 
 /// What to do instead of a key of a user.
-fn user_instead(key: &str) -> Option<&'static str> {
+fn user_instead(key: &str) -> Option<Advice> {
     Some(match key {
-        "faked-sender" | "default-sender" => "senders are set by the application",
+        "faked-sender" | "default-sender" => should("senders are set by the application"),
         "max-messages" | "concatenation" => {
-            "set long_messages of the operators: they get long texts in parts"
+            should("set long_messages of the operators: they get long texts in parts")
         }
-        "dlr-url" => "receipts come to the account by SMPP: ask with registered_delivery",
-        "allowed-prefix" => "set `destinations` of the account: 4477* is a prefix",
-        "denied-prefix" => "set `blocked_destinations` of the account: 4477* is a prefix",
+        "dlr-url" => should("receipts come to the account by SMPP: ask with registered_delivery"),
+        "allowed-prefix" => must("set `destinations` of the account: 4477* is a prefix"),
+        "denied-prefix" => must("set `blocked_destinations` of the account: 4477* is a prefix"),
         _ => return None,
     })
 }
@@ -87,7 +87,7 @@ pub(super) fn smpp_box(
         name if name.len() <= 15 => draft.smpp.text("system_id", name),
         name => {
             let place = group.place_of("our-system-id");
-            notes.add(
+            notes.should(
                 place,
                 format!("our-system-id {name:?}"),
                 "left out: at most 15 octets",
@@ -98,7 +98,7 @@ pub(super) fn smpp_box(
         draft.smpp.seconds("enquire_link_interval", seconds);
     }
     let Some(logins) = group.get("smpp-logins") else {
-        notes.add(
+        notes.must(
             &group.place,
             "no smpp-logins",
             "no account is made; write [[account]]s",
@@ -109,7 +109,7 @@ pub(super) fn smpp_box(
         Ok(source) => source,
         Err(error) => {
             let what = format!("smpp-logins {:?}: {error}", logins.value);
-            notes.add(
+            notes.must(
                 &logins.place,
                 what,
                 "put that file beside this one and convert again",
@@ -126,7 +126,7 @@ pub(super) fn smpp_box(
         let [system_id, password, system_type, rest @ ..] = words.as_slice() else {
             if !words.is_empty() && !line.trim_start().starts_with('#') {
                 let what = "a login without system_id, password and system_type";
-                notes.add(&place, what, "left out");
+                notes.must(&place, what, "left out");
             }
             continue;
         };
@@ -169,7 +169,7 @@ pub(super) fn http_user(
     match (group.text("user-deny-ip"), group.get("user-allow-ip")) {
         ("*.*.*.*", Some(allowed)) => allow(&allowed.value, &mut table, &allowed.place, notes),
         ("", _) => {}
-        _ => notes.add(
+        _ => notes.must(
             group.place_of("user-deny-ip"),
             "user-deny-ip",
             "write in `allow` of the account from where it may come",
@@ -179,7 +179,7 @@ pub(super) fn http_user(
     if !draft.account(name, group.text("password"), table, &group.place, notes) {
         return;
     }
-    notes.add(
+    notes.must(
         &group.place,
         format!("{name:?} sends by HTTP"),
         "it is an account here: the application binds by SMPP with the same name and password, or sends as before to api.listen with api.kannel = true (docs/compatibility.md)",
@@ -214,15 +214,15 @@ pub(super) fn short_codes(
             if group.get("smsc-id").is_some() {
                 let what = "short codes of one connection only";
                 let instead = "they are the account's whichever operator they come from";
-                notes.add(group.place_of("smsc-id"), what, instead);
+                notes.should(group.place_of("smsc-id"), what, instead);
             }
         }
-        Some(_) => notes.add(
+        Some(_) => notes.must(
             &group.place,
             "all messages of a connection go to one box",
             "write the numbers in `addresses` of the account",
         ),
-        None => notes.add(
+        None => notes.must(
             &group.place,
             format!("messages go to the box {box_id:?}, which is no account"),
             "bind the application as an account and write the numbers in its `addresses`",
@@ -248,7 +248,7 @@ fn allow(patterns: &str, table: &mut DraftTable, place: &SourcePlace, notes: &mu
             }
             _ => {
                 let what = format!("{pattern:?} is no address with * for its last parts");
-                notes.add(place, what, "write it in `allow` of the account");
+                notes.must(place, what, "write it in `allow` of the account");
             }
         }
     }
