@@ -24,7 +24,7 @@ enum From {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Convert captured output of Jasmin's jcli: smppccm -s, user -s, mtrouter -l, morouter -l, filter -l.
+    /// Convert captured output of Jasmin's jcli: smppccm -s, user -s, mtrouter -l, morouter -l, filter -l, httpccm -l.
     Jasmin {
         /// The captures, together.
         #[arg(required = true)]

@@ -14,6 +14,8 @@ use super::{ConversionNotes, SourcePlace};
 const MAX_SYSTEM_ID: usize = 15;
 /// system_type: 13 octets with the closing NUL (SMPP 3.4 §5.2.3).
 const MAX_SYSTEM_TYPE: usize = 12;
+/// No password has this hash: whoever binds needs another one first.
+pub(super) const NO_PASSWORD: &str = "$argon2id$v=19$m=19456,t=2,p=1$u2Nn5JtCtVhHbWq0p4v1xw$Q0m3S8y6bq7mS1cWkU8f3T5o2c9vXh0JtZp4Yd6LrEs";
 /// Longest name of an operator.
 const MAX_ID: usize = 64;
 
@@ -32,6 +34,8 @@ pub(super) struct ConfigDraft {
     pub smpp: DraftTable,
     /// Keys of `[retry]`.
     pub retry: DraftTable,
+    /// Keys of `[policy]`.
+    pub policy: DraftTable,
     accounts: Vec<(String, DraftTable)>,
     operators: Vec<(String, DraftTable)>,
 }
@@ -158,6 +162,22 @@ impl ConfigDraft {
         true
     }
 
+    /// A system_id that no account has, similar to the requested one.
+    pub fn account_id(&self, wanted: &str) -> String {
+        let taken = |id: &str| self.accounts.iter().any(|(name, _)| name == id);
+        let plain = wanted.chars().filter(char::is_ascii_graphic);
+        let base: String = plain.take(MAX_SYSTEM_ID - 2).collect();
+        let base = if base.is_empty() { "http" } else { &base };
+        let mut id = base.to_owned();
+        for number in 2..100 {
+            if !taken(&id) {
+                break;
+            }
+            id = format!("{base}{number}");
+        }
+        id
+    }
+
     /// Changes an account that is there.
     pub fn account_mut(&mut self, system_id: &str) -> Option<&mut DraftTable> {
         self.accounts
@@ -249,6 +269,7 @@ impl ConfigDraft {
         );
         self.smpp.write("[smpp]", &mut out);
         self.retry.write("[retry]", &mut out);
+        self.policy.write("[policy]", &mut out);
         for (name, table) in &self.accounts {
             let mut whole = DraftTable {
                 origin: table.origin.clone(),

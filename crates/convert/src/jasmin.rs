@@ -2,22 +2,25 @@
 //! or the commands with which it was set up (`user -a` … `ok`), which also have the passwords.
 //!
 //! The texts become records ([`read`]), filters become conditions ([`filters`]), users become
-//! accounts and connectors operators ([`peers`]), routes are resolved so that the first matching
-//! one still decides ([`routing`]).
+//! accounts and connectors operators ([`peers`]), HTTP connectors accounts with callbacks ([`http`]), routes are resolved
+//! so that the first matching one still decides ([`routing`]), also about what a message costs ([`prices`]).
 
 mod filters;
+mod http;
 mod peers;
+mod prices;
 mod read;
 mod routing;
 
 use super::draft::ConfigDraft;
-use super::{ConversionNotes, ConversionRefused, Converted, SourceText};
+use super::{ConversionNotes, ConversionRefused, Converted, SourceText, must};
+use prices::PriceUnit;
 use read::{Captured, Record};
 
 /// How to get what can be converted.
 const CAPTURE: &str = "capture what jcli shows instead: smppccm -l, smppccm -s CID for each \
                        connector, group -l, user -l, user -s UID for each user, filter -l, \
-                       mtrouter -l, morouter -l (for example with telnet and tee)";
+                       mtrouter -l, morouter -l, httpccm -l (for example with telnet and tee)";
 
 /// Converts these captures together: what one file names may be in another.
 ///
@@ -50,15 +53,20 @@ pub fn convert(sources: &[SourceText]) -> Result<Converted, ConversionRefused> {
         });
     }
     let mut draft = ConfigDraft::default();
-    let users = peers::accounts(&captured, &mut draft, &mut notes);
+    let unit = PriceUnit::of(&captured);
+    let users = peers::accounts(&captured, unit, &mut draft, &mut notes);
+    let http = http::accounts(&captured, &mut draft, &mut notes);
     let connectors = peers::operators(&captured, &mut draft, &mut notes);
-    let rules = routing::mobile_terminated(&captured, &users, &connectors, &mut notes);
-    routing::mobile_originated(&captured, &users, &mut draft, &mut notes);
+    let (rules, prices) = routing::mobile_terminated(&captured, &users, &connectors, &mut notes);
+    if let Some(unit) = unit {
+        prices::set(unit, &prices, &mut draft, &mut notes);
+    }
+    routing::mobile_originated(&captured, &users, &http, &mut draft, &mut notes);
     for record in &captured.others {
         notes.advise(
             &record.place,
             format!("{} {}", record.kind, record.name),
-            peers::instead_of(&record.kind),
+            must("there are no scripts in the path of a message; let the application or a proxy do it"),
         );
     }
     notes.0.sort();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::prices::PriceUnit;
 use super::read::{Captured, Record};
 use crate::draft::{ConfigDraft, DraftOperator, DraftTable, list};
 use crate::{Advice, ConversionNotes, SourcePlace, must, nothing, should};
@@ -26,6 +27,9 @@ pub(super) struct JasminConnector {
     /// It does not only receive.
     pub sends: bool,
 }
+
+/// What a user may spend.
+const BALANCE: &str = "mt_messaging_cred quota balance";
 
 /// Keys of a connector that are converted, or that do not affect messages.
 const CONNECTOR_USED: &[&str] = &[
@@ -82,7 +86,7 @@ fn connector_instead(key: &str) -> Option<Advice> {
 /// What to do about a key of a user.
 fn user_instead(key: &str) -> Option<Advice> {
     Some(match key {
-        "mt_messaging_cred quota balance" => must(
+        BALANCE => must(
             "billing is in whole credits: set `prepaid = true` and prices, then `smsc balance add`",
         ),
         "mt_messaging_cred quota sms_count" => {
@@ -152,21 +156,10 @@ impl JasminUser {
     }
 }
 
-/// What to do about a record of another module.
-pub(super) fn instead_of(kind: &str) -> Advice {
-    match kind {
-        "httpccm" => {
-            must("nothing is sent to URLs: bind the application as an account with `addresses`")
-        }
-        _ => must(
-            "there are no scripts in the path of a message; let the application or a proxy do it",
-        ),
-    }
-}
-
 /// Adds the accounts; those that are only listed, with the values of the list.
 pub(super) fn accounts(
     captured: &Captured,
+    unit: Option<PriceUnit>,
     draft: &mut ConfigDraft,
     notes: &mut ConversionNotes,
 ) -> Vec<JasminUser> {
@@ -188,7 +181,12 @@ pub(super) fn accounts(
         if is_refused(record, "smpps_cred authorization bind") {
             table.set("enabled", "false");
         }
-        note_others(record, username, user_instead, notes);
+        let is_charged = charge(record, username, unit, &mut table, notes);
+        let instead = |key: &str| {
+            let is_done = is_charged && key == BALANCE;
+            user_instead(key).filter(|_| !is_done)
+        };
+        note_others(record, username, instead, notes);
         let password = record.given("password").unwrap_or_default();
         add(
             draft,
@@ -234,6 +232,30 @@ pub(super) fn accounts(
         add(draft, &mut users, user, "", table, &row.place, notes);
     }
     users
+}
+
+/// Makes a user with a balance pay by it, where routes cost something; answers whether it does.
+fn charge(
+    record: &Record,
+    username: &str,
+    unit: Option<PriceUnit>,
+    table: &mut DraftTable,
+    notes: &mut ConversionNotes,
+) -> bool {
+    let balance = record
+        .given(BALANCE)
+        .and_then(|value| value.parse::<f64>().ok());
+    let (Some(unit), Some(balance)) = (unit, balance) else {
+        return false;
+    };
+    table.set("prepaid", "true");
+    let credits = unit.credits(balance);
+    notes.must(
+        record.place_of(BALANCE),
+        format!("{username}: {BALANCE} {balance}"),
+        format!("`smsc balance add {username} {credits}`: it cannot send before"),
+    );
+    true
 }
 
 fn add(
@@ -373,7 +395,7 @@ fn operator_table(record: &Record, notes: &mut ConversionNotes) -> DraftTable {
 fn note_others(
     record: &Record,
     name: &str,
-    instead: fn(&str) -> Option<Advice>,
+    instead: impl Fn(&str) -> Option<Advice>,
     notes: &mut ConversionNotes,
 ) {
     for (key, value, place) in &record.keys {

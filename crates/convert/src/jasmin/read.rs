@@ -59,7 +59,9 @@ pub(super) struct Captured {
     pub filters: Vec<Record>,
     pub mt_routes: Vec<Record>,
     pub mo_routes: Vec<Record>,
-    /// HTTP connectors and interceptors.
+    /// HTTP connectors, also those that are only listed: a row has all of them.
+    pub http: Vec<Record>,
+    /// Interceptors.
     pub others: Vec<Record>,
     groups: usize,
 }
@@ -145,7 +147,8 @@ impl Captured {
         ];
         rows.iter().all(|rows| rows.is_empty())
             && records.iter().all(|records| records.is_empty())
-            && self.filter_rows.len() + self.filters.len() + self.others.len() + self.groups == 0
+            && self.filter_rows.len() + self.filters.len() + self.http.len() == 0
+            && self.others.len() + self.groups == 0
     }
 
     fn row(&mut self, kind: &str, row: &str, place: SourcePlace) {
@@ -160,6 +163,7 @@ impl Captured {
             "mtrouter" => self.mt_rows.push(row),
             "morouter" => self.mo_rows.push(row),
             "group" => self.groups += 1,
+            "httpccm" => self.http_row(&row),
             other => {
                 let name = row.text.split_whitespace().next().unwrap_or_default();
                 self.others.push(Record {
@@ -170,6 +174,21 @@ impl Captured {
                 });
             }
         }
+    }
+
+    /// `http_1 HttpConnector GET http://10.10.20.125/mo.php`
+    fn http_row(&mut self, row: &JasminRow) {
+        let words: Vec<&str> = row.text.split_whitespace().collect();
+        let [cid, _, method, url, ..] = words.as_slice() else {
+            return;
+        };
+        let key = |name: &str, value: &str| (name.to_owned(), value.to_owned(), row.place.clone());
+        self.http.push(Record {
+            kind: "httpccm".to_owned(),
+            name: (*cid).to_owned(),
+            place: row.place.clone(),
+            keys: vec![key("method", method), key("url", url)],
+        });
     }
 
     /// A line `key value` of details or of an addition; others (greetings, totals) are passed over.
@@ -244,6 +263,7 @@ impl Captured {
             "mtrouter" if record.get("type").is_some() => self.mt_routes.push(record),
             "morouter" if record.get("type").is_some() => self.mo_routes.push(record),
             "group" => self.groups += 1,
+            "httpccm" => self.http.push(record),
             "mtrouter" | "morouter" => {}
             _ => self.others.push(record),
         }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::filters::{self, JasminFilter};
+use super::http::HttpAccounts;
 use super::peers::{Connectors, JasminUser};
+use super::prices::{RoutePrice, rate, rate_of_row};
 use super::read::{Captured, JasminRow, Record};
 use crate::draft::{ConfigDraft, list};
 use crate::routes::{ConvertedRule, FailoverSteps, settle};
@@ -16,6 +18,8 @@ struct JasminRoute {
     /// `smppc(up)` as its two words.
     connectors: Vec<(String, String)>,
     filters: Vec<JasminFilter>,
+    /// What a message costs, of an MT route.
+    rate: f64,
     place: SourcePlace,
 }
 
@@ -26,14 +30,15 @@ struct Conditions {
     numbers: Option<filters::NumberPrefixes>,
 }
 
-/// Routes for messages to operators.
+/// Routes for messages to operators, and what they cost.
 pub(super) fn mobile_terminated(
     captured: &Captured,
     users: &[JasminUser],
     connectors: &Connectors,
     notes: &mut ConversionNotes,
-) -> Vec<ConvertedRule> {
+) -> (Vec<ConvertedRule>, Vec<RoutePrice>) {
     let mut rules = Vec::new();
+    let mut prices = Vec::new();
     for route in routes(&captured.mt_rows, &captured.mt_routes, captured, notes) {
         let Some(conditions) = conditions(&route, users, notes) else {
             continue;
@@ -63,6 +68,12 @@ pub(super) fn mobile_terminated(
         });
         for account in &accounts {
             for prefix in &prefixes {
+                prices.push(RoutePrice {
+                    prefix: prefix.clone(),
+                    account: account.clone(),
+                    rate: route.rate,
+                    place: route.place.clone(),
+                });
                 rules.push(ConvertedRule {
                     prefix: prefix.clone(),
                     account: account.clone(),
@@ -79,7 +90,7 @@ pub(super) fn mobile_terminated(
         let instead = "a route of higher order takes them all, in Jasmin too; left out";
         notes.nothing(&rule.place, what, instead);
     }
-    kept
+    (kept, prices)
 }
 
 /// The operators of a route's connectors; those that only receive send nothing in Jasmin either.
@@ -119,6 +130,7 @@ fn senders(
 pub(super) fn mobile_originated(
     captured: &Captured,
     users: &[JasminUser],
+    http: &HttpAccounts,
     draft: &mut ConfigDraft,
     notes: &mut ConversionNotes,
 ) {
@@ -137,25 +149,14 @@ pub(super) fn mobile_originated(
                 .map(|start| format!("{start}*"))
                 .collect(),
         };
-        let mut accounts = route.connectors.iter().filter(|(kind, _)| kind == "smpps");
-        if let Some((kind, name)) = route.connectors.iter().find(|(kind, _)| kind != "smpps") {
-            let what = format!("MO route {} leads to {kind}({name})", route.order);
-            let instead =
-                "nothing is sent to URLs: bind the application as an account with `addresses`";
-            notes.should(&route.place, what, instead);
-        }
-        let Some((_, owner)) = accounts.next() else {
+        let owners = owners(&route, users, http, notes);
+        let Some(owner) = owners.first() else {
             continue;
         };
-        if accounts.next().is_some() {
+        if owners.len() > 1 {
             let what = format!("MO route {} leads to several users", route.order);
             let instead = "an address belongs to one account, which may bind many times: the first one has it";
             notes.should(&route.place, what, instead);
-        }
-        if !users.iter().any(|user| user.system_id == *owner) {
-            let what = format!("MO route {}: there is no user {owner:?}", route.order);
-            notes.must(&route.place, what, format!("capture `user -s {owner}` too"));
-            continue;
         }
         for address in wanted {
             if taken.insert(address.clone()) {
@@ -178,6 +179,42 @@ pub(super) fn mobile_originated(
             table.set("addresses", list(&addresses));
         }
     }
+}
+
+/// The accounts to which a route of mobile-originated messages leads.
+fn owners(
+    route: &JasminRoute,
+    users: &[JasminUser],
+    http: &HttpAccounts,
+    notes: &mut ConversionNotes,
+) -> Vec<String> {
+    let mut owners = Vec::new();
+    for (kind, name) in &route.connectors {
+        let (owner, what, capture) = match kind.as_str() {
+            "http" => (
+                http.get(name).cloned(),
+                format!("there is no HTTP connector {name:?}"),
+                "capture `httpccm -l` too".to_owned(),
+            ),
+            _ => {
+                let is_user = kind == "smpps" && users.iter().any(|user| user.system_id == *name);
+                (
+                    is_user.then(|| name.clone()),
+                    format!("there is no user {name:?}"),
+                    format!("capture `user -s {name}` too"),
+                )
+            }
+        };
+        match owner {
+            Some(owner) => owners.push(owner),
+            None => notes.must(
+                &route.place,
+                format!("MO route {}: {what}", route.order),
+                capture,
+            ),
+        }
+    }
+    owners
 }
 
 /// All routes, the highest order first, as Jasmin tries them.
@@ -209,6 +246,7 @@ fn of_row(row: &JasminRow) -> Option<JasminRoute> {
         kind: words.next()?.to_owned(),
         connectors: connectors(front),
         filters: filters::of_row(filters),
+        rate: rate_of_row(&row.text),
         place: row.place.clone(),
     })
 }
@@ -235,6 +273,7 @@ fn of_record(record: &Record, captured: &Captured, notes: &mut ConversionNotes) 
         kind: record.get("type").unwrap_or_default().to_owned(),
         connectors: connectors(to.unwrap_or_default()),
         filters,
+        rate: rate(record.get("rate").unwrap_or_default()),
         place: record.place.clone(),
     }
 }

@@ -1,6 +1,7 @@
 //! A session of jcli as it is captured, and the commands with which a Jasmin was set up.
 
 use super::*;
+use crate::draft::NO_PASSWORD;
 
 const SESSION: &str = r"
 Welcome to Jasmin 0.10.13 console
@@ -198,8 +199,19 @@ fn users_become_accounts_that_wait_for_their_passwords() {
         [
             "system_id = \"foouser\"; rate = 5; max_binds = 2; password = \"change-me\"; \
              enabled = false; addresses = [\"12345\"]",
-            "system_id = \"bar\"; password = \"change-me\"; enabled = false; addresses = [\"*\"]",
+            "system_id = \"bar\"; password = \"change-me\"; enabled = false",
+            // The application behind the URL, to which nobody can bind.
+            &format!(
+                "system_id = \"http_1\"; deliver_by = \"callback\"; \
+                 callback_url = \"http://10.10.20.125/mo.php\"; callback_format = \"jasmin_get\"; \
+                 callback_allow_private = [\"10.10.20.125\"]; password = \"{NO_PASSWORD}\"; addresses = [\"*\"]"
+            ),
         ]
+    );
+    assert!(
+        note(&converted, "MO route 0: \"*\" belongs to another user")
+            .instead
+            .contains("as in Jasmin")
     );
     assert!(
         note(&converted, "password of \"foouser\"")
@@ -239,12 +251,78 @@ fn the_first_route_that_fits_still_decides() {
             .instead
             .contains("left out")
     );
-    assert!(
-        note(&converted, "leads to http(http_1)")
-            .instead
-            .contains("addresses")
-    );
     assert!(note(&converted, "httpccm http_1").place.line > 60);
+}
+
+#[test]
+fn rates_become_prices_in_whole_credits() {
+    let session = "\
+jcli : smppccm -s acme
+cid acme
+host 127.0.0.1
+port 2776
+jcli : user -s foo
+username foouser
+uid foo
+gid all
+mt_messaging_cred quota balance 44.2
+jcli : mtrouter -l
+#Order Type                    Rate       Connector ID(s)  Filter(s)
+#30    StaticMTRoute           0.015      smppc(acme)      <U (uid=foo)>, <DA (dst_addr=^33)>
+#20    StaticMTRoute           0.02       smppc(acme)      <DA (dst_addr=^33)>
+#0     DefaultRoute            0.1        smppc(acme)
+";
+    let converted = convert(&[source(session)]).unwrap();
+    assert_eq!(
+        tables(&converted.toml, "[policy]"),
+        ["prices = { default = 100, 33 = 20 }; currency = \"1of1000\""]
+    );
+    assert_eq!(
+        tables(&converted.toml, "[[account]]"),
+        [
+            "system_id = \"foouser\"; prepaid = true; password = \"change-me\"; enabled = false; \
+          prices = { 33 = 15 }"
+        ]
+    );
+    let balance = note(&converted, "quota balance 44.2");
+    assert!(
+        balance.instead.contains("smsc balance add foouser 44200"),
+        "{balance:?}"
+    );
+    assert_eq!(balance.urgency, crate::Urgency::Must);
+    assert!(
+        note(&converted, "1000 are one of Jasmin's")
+            .instead
+            .contains("invoice")
+    );
+}
+
+#[test]
+fn an_http_connector_that_was_not_captured_is_named() {
+    let session = "\
+jcli : morouter -l
+#Order Type            Connector ID(s)   Filter(s)
+#10    StaticMORoute   http(http_9)      <T>
+jcli : httpccm -a
+> cid secure
+> url https://example.com/mo
+> method POST
+> ok
+";
+    let converted = convert(&[source(session)]).unwrap();
+    assert!(
+        note(
+            &converted,
+            "MO route 10: there is no HTTP connector \"http_9\""
+        )
+        .instead
+        .contains("httpccm -l")
+    );
+    let accounts = tables(&converted.toml, "[[account]]");
+    assert!(
+        accounts[0].contains("callback_format = \"jasmin\"") && !accounts[0].contains("private"),
+        "{accounts:?}"
+    );
 }
 
 #[test]
