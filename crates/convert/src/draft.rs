@@ -38,6 +38,7 @@ pub(super) struct ConfigDraft {
     pub policy: DraftTable,
     accounts: Vec<(String, DraftTable)>,
     operators: Vec<(String, DraftTable)>,
+    mo_rules: Vec<(String, DraftTable)>,
 }
 
 /// Name, address and system_id of an operator that is to be converted.
@@ -260,6 +261,25 @@ impl ConfigDraft {
         true
     }
 
+    /// Adds a rule for messages of mobiles, with a name similar to this one.
+    pub fn mo_rule(&mut self, wanted: &str, table: DraftTable) {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let base: String = wanted
+            .to_lowercase()
+            .chars()
+            .map(plain)
+            .take(MAX_ID - 16)
+            .collect();
+        let base = format!("keyword-{base}");
+        let mut name = base.clone();
+        let mut number = 2;
+        while self.mo_rules.iter().any(|(known, _)| *known == name) {
+            name = format!("{base}-{number}");
+            number += 1;
+        }
+        self.mo_rules.push((name, table));
+    }
+
     /// The file.
     pub fn write(&self, product: &str, rules: &[ConvertedRule]) -> String {
         let mut out = format!(
@@ -280,6 +300,14 @@ impl ConfigDraft {
         }
         for (_, table) in &self.operators {
             table.write("[[operator]]", &mut out);
+        }
+        for (name, table) in &self.mo_rules {
+            let mut whole = DraftTable {
+                origin: table.origin.clone(),
+                keys: vec![("name", quoted(name))],
+            };
+            whole.keys.extend(table.keys.iter().cloned());
+            whole.write("[[mo_rule]]", &mut out);
         }
         for rule in rules {
             rule.table().write("[[route]]", &mut out);

@@ -3,10 +3,11 @@
 //!
 //! Operators come from `group = smsc` with `smsc = smpp` ([`smsc`]), accounts from the logins of an
 //! opensmppbox and from `sendsms-user` ([`users`]), routes from what the connections say they want
-//! ([`routing`]). Every key that is not taken over is noted.
+//! ([`routing`]), rules for messages of mobiles from keywords with a text ([`services`]). Every key that is not taken over is noted.
 
 mod groups;
 mod routing;
+mod services;
 mod smsc;
 mod users;
 
@@ -35,9 +36,6 @@ fn elsewhere_of(key: &str) -> Option<Advice> {
             nothing("receipts are kept in the store itself; nothing to set")
         }
         "smpp-tlv" => nothing("optional parameters pass through as they are; nothing to set"),
-        "sms-service" => must(
-            "a keyword becomes a [[mo_rule]], its text the `reply`, its get-url the `callback_url` of an account",
-        ),
         _ => return None,
     })
 }
@@ -108,7 +106,7 @@ pub fn convert(
             }
             "sendsms-user" => users::http_user(group, &mut draft, &mut senders, &mut notes),
             // Below: those that need all accounts to be known.
-            "smsc" | "smsbox-route" => {}
+            "smsc" | "smsbox-route" | "sms-service" => {}
             other => elsewhere(group, other, &mut notes),
         }
     }
@@ -116,6 +114,8 @@ pub fn convert(
         users::short_codes(group, &mut draft, &senders, &mut notes);
     }
     let connections = smsc::connections(&groups, &mut draft, &mut notes);
+    services::rules(&groups, &mut draft, &senders, &connections, &mut notes);
+    users::chosen_connections(&groups, &connections, &mut notes);
     let rules = routing::rules(&connections, &senders, &mut notes);
     notes.0.sort();
     Ok(Converted {

@@ -250,6 +250,81 @@ fn what_has_no_counterpart_is_named_with_its_line() {
     assert!(note(&converted, "sends by HTTP").instead.contains("SMPP"));
 }
 
+const SERVICES: &str = r#"
+group = smsc
+smsc = smpp
+smsc-id = acme
+host = h
+port = 1
+transceiver-mode = true
+smsc-username = u
+smsc-password = p
+
+group = smsc
+smsc = smpp
+smsc-id = best
+host = i
+port = 1
+transceiver-mode = true
+smsc-username = u
+smsc-password = p
+
+group = sendsms-user
+username = shop
+password = secret
+
+group = sms-service
+keyword = info
+aliases = "INFO;help"
+text = "You wrote %r, %p. 100%%"
+faked-sender = 12345
+accepted-smsc = acme
+
+group = sms-service
+keyword = price
+get-url = "http://example.com/?q=%r"
+
+group = sms-service
+keyword = strange
+text = "%S"
+
+group = sms-service
+keyword = default
+text = "No such service"
+"#;
+
+#[test]
+fn keywords_with_a_text_become_rules() {
+    let converted = try_convert(SERVICES).unwrap();
+    assert_eq!(
+        table_with(&converted.toml, "name = \"keyword-info\""),
+        [
+            "[[mo_rule]]",
+            "name = \"keyword-info\"",
+            "keywords = [\"info\", \"help\"]",
+            "operator = \"acme\"",
+            "reply = \"You wrote {{text}}, {{from}}. 100%\"",
+            "reply_account = \"shop\"",
+            "reply_from = \"12345\"",
+        ]
+    );
+    let default = table_with(&converted.toml, "name = \"keyword-default\"");
+    assert!(default.contains(&"order = 1000"), "{default:?}");
+    for (what, instead) in [
+        ("sms-service \"price\"", "get-url"),
+        ("sms-service \"strange\"", "escapes"),
+    ] {
+        let found = note(&converted, what);
+        assert!(found.instead.contains(instead), "{found:?}");
+        assert_eq!(found.urgency, Urgency::Must);
+    }
+    let chosen = note(&converted, "\"shop\" may choose a connection with smsc=");
+    assert!(
+        chosen.instead.contains("account = \"shop-acme\""),
+        "{chosen:?}"
+    );
+}
+
 #[test]
 fn the_urgent_comes_first() {
     let converted = try_convert(CONF).unwrap();

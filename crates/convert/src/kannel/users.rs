@@ -2,6 +2,7 @@
 
 use super::groups::KannelGroup;
 use super::note_rest;
+use super::smsc::KannelConnection;
 use crate::draft::{ConfigDraft, DraftTable, list};
 use crate::{Advice, ConversionNotes, FileReader, SourcePlace, must, nothing, should};
 
@@ -194,6 +195,31 @@ pub(super) fn http_user(
         box_id: String::new(),
         place: group.place.clone(),
     });
+}
+
+/// Names users whose requests may choose a connection with `smsc=`, which nothing looks at here.
+pub(super) fn chosen_connections(
+    groups: &[KannelGroup],
+    connections: &[KannelConnection],
+    notes: &mut ConversionNotes,
+) {
+    let [first, _, ..] = connections else {
+        return;
+    };
+    for group in groups.iter().filter(|group| group.kind == "sendsms-user") {
+        if !group.text("forced-smsc").is_empty() {
+            continue;
+        }
+        let (user, id) = (group.text("username"), &first.id);
+        notes.must(
+            &group.place,
+            format!("requests of {user:?} may choose a connection with smsc="),
+            format!(
+                "routes decide here, and `smsc` is not looked at: where applications name a connection, give them an account \
+                 for each, with a route of its own (account = \"{user}-{id}\", to = [\"{id}\"])"
+            ),
+        );
+    }
 }
 
 /// `group = smsbox-route`: short codes whose mobile-originated messages go to a box.
