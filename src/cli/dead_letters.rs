@@ -1,7 +1,7 @@
 //! `smsc dead-letters`: failed messages, each with its last attempt.
 
 use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
-use super::times::{TimeRangeArgs, given};
+use super::times::{EndRangeArgs, TimeRangeArgs, given};
 use crate::api::{Message, Messages};
 
 /// Arguments of `smsc dead-letters`.
@@ -42,6 +42,8 @@ pub struct DeadLetterFilter {
     error: Option<String>,
     #[command(flatten)]
     times: TimeRangeArgs,
+    #[command(flatten)]
+    ends: EndRangeArgs,
 }
 
 /// Runs the command.
@@ -79,6 +81,7 @@ fn table(messages: &[Message]) -> OutputTable {
         "sender" [5] => message.sender.clone(),
         "to" => message.to.clone(),
         "accepted" [6] => TableCell::time(message.accepted_at.as_deref()),
+        "ended" [9] => TableCell::time(fin.and_then(|fin| fin.at.as_deref())),
         "attempts" [4] => TableCell::number(message.history.len() as u64),
         "last at" [7] => last.map_or(&message.queue, |last| &last.queue).clone(),
         "bind" [3] => last.map(|last| last.bind.clone()),
@@ -101,6 +104,8 @@ impl DeadLetterFilter {
             ("state", &self.state),
             ("error", &self.error),
         ];
-        given(own, &self.times)
+        let mut all = given(own, &self.times);
+        all.extend(self.ends.given());
+        all
     }
 }

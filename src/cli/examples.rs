@@ -225,7 +225,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "dead-letters",
-        &["smsc dead-letters --operator up --since 2026-11-24"],
+        &[
+            "smsc dead-letters --operator up --since 2026-11-24",
+            "smsc dead-letters --ended-since 2026-11-24T10:05:00Z  # what has failed since then",
+        ],
     ),
     (
         "replay",

@@ -12,7 +12,7 @@ use crate::api::Replayed;
 pub struct ReplayArgs {
     /// One failed message.
     #[arg(conflicts_with_all = ["destination", "source", "account", "operator", "state", "error",
-        "since", "until", "before", "limit", "dry_run"])]
+        "since", "until", "ended_since", "ended_until", "order", "before", "limit", "dry_run"])]
     id: Option<String>,
     #[command(flatten)]
     filter: DeadLetterFilter,

@@ -25,7 +25,7 @@ pub struct UsageArgs {
     #[arg(long)]
     state: Option<String>,
     /// What sums are divided by: some of day, account, operator, country, state and kind.
-    #[arg(long, value_name = "NAMES", default_value = "day,account")]
+    #[arg(long, value_name = "NAMES", default_value = "day,account,kind")]
     by: String,
     /// Print a line of names and a line per sum: short for -o csv.
     #[arg(long, conflicts_with_all = ["json", "output"], hide = true)]
@@ -44,7 +44,12 @@ pub fn run(args: UsageArgs) -> anyhow::Result<()> {
         return client::print_line(client::decode::<UsageReport>(json)?.csv().trim_end());
     }
     args.listing.show(&path(&args), |usage: UsageReport| {
-        OutputPage::from(table(&usage)).csv_as(usage.csv())
+        let page = if usage.usage.is_empty() {
+            OutputPage::default().text("no message that fits has ended in these days")
+        } else {
+            OutputPage::from(table(&usage))
+        };
+        page.csv_as(usage.csv())
     })
 }
 
@@ -107,7 +112,10 @@ mod tests {
         let args =
             parsed::<UsageArgs>(&["usage", "--from", "2026-11-01", "--country", "GB"]).unwrap();
         let asked = path(&args);
-        assert!(asked.ends_with("&from=2026-11-01&country=GB"), "{asked}");
+        assert_eq!(
+            asked,
+            "/v1/usage?by=day%2Caccount%2Ckind&from=2026-11-01&country=GB"
+        );
         assert!(parsed::<UsageArgs>(&["usage", "--csv", "--json"]).is_err());
     }
 

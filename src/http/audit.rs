@@ -2,13 +2,14 @@
 //!
 //! It runs after the token check, so that it knows the token, and before the role check, so that it
 //! records refusals too: some per token and minute one by one, the others as a number, so that a client
-//! without permission cannot fill the log. Reading texts is recorded too.
+//! without permission cannot fill the log. Reading texts is recorded too. A dry run changes nothing and is not recorded,
+//! unless its role was refused: then the entry says that it was one.
 
 use std::time::{Duration, Instant};
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::Method;
+use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, web};
 
@@ -34,11 +35,30 @@ const NUMBERS: [&str; 4] = [
 /// A handler's detail about a request that is not in its path. A read with a detail is recorded
 /// too.
 #[derive(Debug, Clone)]
-pub(super) struct Detail(String);
+pub(super) struct Detail {
+    said: String,
+    /// The version of the configuration that was made, 0 for none.
+    version: u64,
+}
+
+/// A request only asks what would change. A handler says so, which knows: a query alone hides nothing.
+#[derive(Debug, Clone, Copy)]
+struct DryRun;
 
 /// Adds a detail for the audit log that is not in the path.
 pub(super) fn detail(request: &HttpRequest, said: impl Into<String>) {
-    request.extensions_mut().insert(Detail(said.into()));
+    changed(request, said, 0);
+}
+
+/// Adds what a request has changed of the configuration, and the version that it made.
+pub(super) fn changed(request: &HttpRequest, said: impl Into<String>, version: u64) {
+    let said = said.into();
+    request.extensions_mut().insert(Detail { said, version });
+}
+
+/// Says that a request changes nothing, because its query or its body says so.
+pub(super) fn is_dry_run(request: &HttpRequest) {
+    request.extensions_mut().insert(DryRun);
 }
 
 /// Records commands and changes, and reads with a [`Detail`].
@@ -47,6 +67,7 @@ pub(super) async fn note(
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let is_look = is_look(request.method(), request.path());
+    let asks_for_dry_run = asks_for_dry_run(request.query_string());
     let bearer = request.extensions().get::<Bearer>().cloned();
     let state = request.app_data::<web::Data<State>>().cloned();
     let address = peers::client(request.request());
@@ -61,16 +82,25 @@ pub(super) async fn note(
         note.role = bearer.role.to_string();
     }
     let answer = next.call(request).await;
+    let mut is_dry_run = false;
     let status = match &answer {
         Ok(answer) => {
-            let said = answer.request().extensions().get::<Detail>().cloned();
-            note.detail = said.map(|said| said.0).unwrap_or_default();
+            let extensions = answer.request().extensions();
+            if let Some(detail) = extensions.get::<Detail>() {
+                note.detail.clone_from(&detail.said);
+                note.version = detail.version;
+            }
+            is_dry_run = extensions.get::<DryRun>().is_some();
             answer.status()
         }
         Err(error) => error.as_response_error().status_code(),
     };
-    if is_look && note.detail.is_empty() {
+    if is_look && note.detail.is_empty() || is_dry_run {
         return answer;
+    }
+    // No handler was reached.
+    if asks_for_dry_run && status == StatusCode::FORBIDDEN {
+        note.detail = "a dry run".to_owned();
     }
     note.status = status.as_u16();
     let Some(state) = state else {
@@ -101,6 +131,12 @@ fn is_look(method: &Method, path: &str) -> bool {
     [Method::GET, Method::HEAD].contains(method) || path.ends_with(ESTIMATE)
 }
 
+/// Whether a query says `dry_run=true`, in any form in which handlers take it.
+fn asks_for_dry_run(query: &str) -> bool {
+    let asked = ["dry_run=true", "dry_run=1"];
+    query.split('&').any(|one| asked.contains(&one))
+}
+
 /// One entry for all refused requests of a token that were not written one by one, when the time is
 /// over for which they are counted.
 async fn sum_up(state: web::Data<State>, mut note: AuditNote, left: Duration) {
@@ -129,6 +165,7 @@ pub(super) fn tell(note: &AuditNote) {
         target: "audit",
         token = note.token, role = note.role, address = note.address, method = note.method,
         path = note.path, status = note.status, detail = note.detail,
+        version = (note.version > 0).then_some(note.version),
         request_id = request_ids::current(),
         "request"
     );
@@ -175,6 +212,19 @@ mod tests {
         assert!(is_look(&Method::POST, "/v1/accounts/a/messages/estimate"));
         assert!(is_look(&Method::GET, "/v1/queues"));
         assert!(!is_look(&Method::POST, "/v1/accounts/a/messages"));
+    }
+
+    #[test]
+    fn a_dry_run_is_known_by_its_query() {
+        for (query, is_one) in [
+            ("dry_run=true", true),
+            ("resource=routes/44&dry_run=1", true),
+            ("dry_run=false", false),
+            ("", false),
+            ("dry_run=true2", false),
+        ] {
+            assert_eq!(asks_for_dry_run(query), is_one, "{query}");
+        }
     }
 
     #[test]

@@ -342,6 +342,7 @@ async fn end(
             path: END.to_owned(),
             status: StatusCode::NO_CONTENT.as_u16(),
             detail: "signed out".to_owned(),
+            version: 0,
         };
         audit::write(state, note).await;
     }

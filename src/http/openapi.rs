@@ -23,7 +23,8 @@ use utoipa::openapi::{
 use super::api::{self, Endpoint};
 use super::problem::CONTENT_TYPE as PROBLEM;
 use crate::api::{
-    LookupKind, MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope, StateName,
+    LookupKind, MessageListOrder, MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope,
+    StateName,
 };
 
 /// Name of the security scheme.
@@ -60,6 +61,7 @@ pub fn document() -> OpenApi {
         .schema_from::<QueueVerb>()
         .schema_from::<OperatorVerb>()
         .schema_from::<MessageVerb>()
+        .schema_from::<MessageListOrder>()
         .schema_from::<LookupKind>()
         .schema_from::<StateName>()
         .schema_from::<Scope>();

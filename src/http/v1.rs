@@ -166,3 +166,22 @@ fn verb<V: Word>(given: &str) -> Result<V, Problem> {
         ))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::request_in_words;
+
+    #[test]
+    fn every_command_has_words_for_the_audit_log() {
+        for endpoint in endpoints() {
+            let method = serde_json::to_string(&endpoint.method).unwrap();
+            let method = method.trim_matches('"').to_uppercase();
+            let is_look = method == "GET" || endpoint.path.ends_with("/estimate");
+            let path = endpoint.path.replace(['{', '}'], "");
+            let said = request_in_words(&method, &path);
+            let is_unknown = said == format!("{method} {path}");
+            assert!(is_look || !is_unknown, "{method} {path}");
+        }
+    }
+}

@@ -217,6 +217,51 @@ fn what_is_done_is_written_down() {
 }
 
 #[test]
+fn a_dry_run_is_not_written_down_and_a_change_leads_to_its_version() {
+    let smsc = start();
+    let admin = smsc.admin();
+    let read = admin.with_role("read", "looker");
+    let account = json!({ "password": "secret12", "max_binds": 3 });
+    let rehearsed = "/v1/accounts/shop?dry_run=true";
+    assert_eq!(admin.call("PUT", rehearsed, Some(&account)).0, 200);
+    assert_eq!(read.call("PUT", rehearsed, Some(&account)).0, 403);
+    let wrong = json!({ "max_binds": 0 });
+    assert_eq!(admin.call("PUT", rehearsed, Some(&wrong)).0, 422);
+    let (status, changed) = admin.call("PUT", "/v1/accounts/shop", Some(&account));
+    assert_eq!(status, 201, "{changed}");
+    // The same again changes nothing, and makes no version.
+    let same = json!({ "max_binds": 3 });
+    assert_eq!(admin.call("PUT", "/v1/accounts/shop", Some(&same)).0, 200);
+    for (path, dry_run) in [("replay", true), ("cancel", true), ("cancel", false)] {
+        let order = json!({ "filter": { "account": "test" }, "dry_run": dry_run });
+        let path = format!("/v1/messages/{path}");
+        assert_eq!(admin.call("POST", &path, Some(&order)).0, 200, "{path}");
+    }
+    let text = |entry: &Value, key: &str| entry[key].as_str().unwrap().to_owned();
+    let said: Vec<String> = pages(&admin, "")
+        .iter()
+        .map(|entry| {
+            let (what, detail) = (text(entry, "what"), text(entry, "detail"));
+            let (status, version) = (&entry["status"], &entry["version"]);
+            format!("{what} {status} {detail} {version}")
+        })
+        .collect();
+    let version = &changed["version"];
+    assert_eq!(
+        said,
+        [
+            "cancel messages that wait 200  null".to_owned(),
+            "set account shop 200 nothing changed null".to_owned(),
+            format!("set account shop 201 account shop added {version}"),
+            "set account shop 403 a dry run null".to_owned(),
+            "make a token 201 token looker, role read null".to_owned(),
+        ]
+    );
+    let made = admin.get(&format!("/v1/config/versions/{version}"));
+    assert_eq!(made["changes"][0]["resource"], "accounts/shop");
+}
+
+#[test]
 fn whoever_guesses_tokens_is_not_listened_to() {
     let smsc = start();
     let guesser = smsc.admin().bearer("guess");

@@ -54,7 +54,7 @@ impl Scene {
             .route("33", "picky")
             .route("", "up")
             .route("49", "fussy")
-            .toml("[usage]\nenabled = true")
+            .toml("[usage]\nenabled = true\n[retry]\ndelays = [\"1h\"]")
             .start();
         smsc.wait_for_binds("up", 1);
         smsc.wait_for_binds("fussy", 1);

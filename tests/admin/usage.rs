@@ -1,7 +1,9 @@
 //! Usage: REST, CSV and the command line, for administrators and for accounts.
 
 use crate::harness::{Scene, Smsc, SmscBuilder, until};
+use bytes::Bytes;
 use serde_json::{Value, json};
+use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
 fn counting(smsc: SmscBuilder) -> SmscBuilder {
     smsc.with_api()
@@ -76,6 +78,37 @@ fn ended_messages_are_summed_for_administrators_and_accounts() {
     assert!(shown.stdout.contains("UNDELIVERABLE"), "{}", shown.stdout);
     let csv = smsc.command(&["usage", "--by", "country", "--csv"]);
     assert!(csv.stdout.contains(",,,GB,,,EUR,3,3,9"), "{}", csv.stdout);
+}
+
+#[test]
+fn what_was_sent_and_what_came_are_apart_unless_asked_otherwise() {
+    let receives = "addresses = [\"12345\"]\n";
+    let mut scene = Scene::of(receives, "", counting);
+    scene.submit_as("a");
+    scene.report("a", "DELIVRD");
+    let came = scene.bind.request(Body::DeliverSm(SubmitSm {
+        destination_addr: Bytes::from_static(b"12345"),
+        source_addr: Bytes::from_static(b"447700900123"),
+        ..SubmitSm::default()
+    }));
+    let answer = scene.bind.answer_to(came);
+    assert_eq!(answer.status, CommandStatus::ESME_ROK);
+    // The receipt and the message.
+    scene.esme.deliver();
+    scene.esme.deliver();
+    let smsc = &scene.smsc;
+    sums(smsc, "/v1/usage?by=account", 2);
+    let shown = smsc.command(&["usage", "-o", "csv"]);
+    let kinds: Vec<&str> = shown
+        .stdout
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(5).unwrap())
+        .collect();
+    assert_eq!(kinds, ["MT", "MO"], "{}", shown.stdout);
+    let before = smsc.command(&["usage", "--from", "2020-01-01", "--to", "2020-01-02"]);
+    let said = "no message that fits has ended in these days";
+    assert!(before.stdout.contains(said), "{}", before.stdout);
 }
 
 #[test]

@@ -230,6 +230,11 @@ const all = {
     await said(page, 'right.json is version');
     await page.getByRole('row').filter({ hasText: 'account test changed' }).first().waitFor();
     await look(page, 'config-replaced');
+    // What was done leads to the version that it made.
+    await visit(page, 'audit?path=/v1/config');
+    const entry = page.getByRole('row').filter({ hasText: 'replace the whole configuration' }).first();
+    await entry.getByRole('link', { name: /^Version \d/ }).click();
+    await page.waitForURL(/#\/versions\/\d+$/);
     await page.close();
   },
 
@@ -276,6 +281,7 @@ const all = {
     await page.getByLabel('Path').fill('/v1/tokens');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('DELETE /v1/tokens/colleague').waitFor();
+    await page.getByText('remove token colleague').waitFor();
     await page.getByText('token colleague, role read').waitFor();
     await accessible(page, 'audit log');
     await look(page, 'audit');

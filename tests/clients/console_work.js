@@ -59,6 +59,9 @@ const all = {
     await page.getByLabel('Operator').fill('picky');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText(/^\d+( or more)? found$/).waitFor();
+    // What has failed last stands first, with the time of its end.
+    const ends = await page.locator('td[data-label="Ended"] time').evaluateAll((all) => all.map((one) => Date.parse(one.dateTime)));
+    assert(ends.length > 1 && ends.every((end, at) => at === 0 || end <= ends[at - 1]), ends.join(' '));
     await page.getByRole('button', { name: 'Replay all found' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: /^Replay \d+$/ }).waitFor();

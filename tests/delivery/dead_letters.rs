@@ -105,6 +105,75 @@ fn what_cannot_be_replayed(admin: &Admin, failed: &str, waiting: &str) {
     assert!(refused(admin, failed, &again).contains("erased"));
 }
 
+#[test]
+fn what_has_failed_since_a_moment_is_listed_by_its_end() {
+    let mut scene = Scene::new("");
+    let admin = scene.smsc.admin();
+    // Accepted first, and the last to end.
+    let late = scene.submit_as("a");
+    let early = scene.submit();
+    scene.refuse(CommandStatus::ESME_RINVDSTADR);
+    let ended = scene.smsc.wait_for_final(&early)["final"]["at"].clone();
+    let ended: jiff::Timestamp = ended.as_str().unwrap().parse().unwrap();
+    let between = ended.as_millisecond() + 1;
+    until("the clock to go on", || {
+        (smsc::clock::now_ms() > between).then_some(())
+    });
+    scene.report("a", "UNDELIV");
+    scene.smsc.wait_for_final(&late);
+    for (query, listed) in [
+        ("dead-letters?order=ended".to_owned(), vec![&late, &early]),
+        (
+            "dead-letters?order=accepted".to_owned(),
+            vec![&early, &late],
+        ),
+        ("dead-letters".to_owned(), vec![&early, &late]),
+        (format!("dead-letters?ended_since={between}"), vec![&late]),
+        (format!("dead-letters?ended_until={between}"), vec![&early]),
+        (
+            format!("dead-letters?ended_since={between}&order=accepted"),
+            vec![&late],
+        ),
+        ("dead-letters?order=ended&limit=1".to_owned(), vec![&late]),
+        (
+            format!("dead-letters?order=ended&before={late}"),
+            vec![&early],
+        ),
+        (format!("messages?ended_since={between}"), vec![&late]),
+        (format!("messages?ended_until={between}"), vec![&early]),
+        (
+            "messages?state=REJECTED&order=ended".to_owned(),
+            vec![&early],
+        ),
+    ] {
+        let found = admin.get(&format!("/v1/{query}"));
+        assert_eq!(ids(&found).iter().collect::<Vec<_>>(), listed, "{query}");
+    }
+    for (query, field) in [
+        ("messages?order=ended", "order"),
+        ("messages?order=ended&state=DELIVERED", "order"),
+        ("messages?ended_since=1&state=ENROUTE", "state"),
+        ("dead-letters?order=size", "order"),
+        ("dead-letters?ended_since=soon", "ended_since"),
+    ] {
+        let (status, said) = admin.call("GET", &format!("/v1/{query}"), None);
+        assert_eq!((status, &said["field"]), (400, &json!(field)), "{query}");
+    }
+    let filter = json!({ "filter": { "ended_since": between.to_string() }, "dry_run": true });
+    let (_, report) = admin.call("POST", "/v1/messages/replay", Some(&filter));
+    assert_eq!(report["matched"], 1, "{report}");
+    let moment = between.to_string();
+    for command in [
+        ["dead-letters", "--ended-since", &moment, "-o", "csv"].as_slice(),
+        &["message", "find", "--ended-since", &moment, "-o", "csv"],
+    ] {
+        let shown = scene.smsc.command(command);
+        let (titles, rows) = shown.stdout.split_once('\n').unwrap();
+        assert!(titles.contains("ended"), "{titles}");
+        assert!(rows.contains(&late) && !rows.contains(&early), "{rows}");
+    }
+}
+
 /// Replays the last of three once more; `shown` stands in the list, `replayed` was sent again before.
 fn commands_do_the_same(smsc: &Smsc, shown: &[&str], replayed: &str) {
     let admin = smsc.admin();

@@ -96,6 +96,7 @@ fn cases() -> Vec<(&'static str, Case)> {
             heard::last,
         ),
         ("failed messages come page by page", failed::failed),
+        ("failed messages come by their ends", failed::failed_by_end),
         ("parked receipts come page by page", failed::unmatched),
         (
             "rule 7: changes append and the last move wins",

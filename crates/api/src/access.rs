@@ -114,6 +114,9 @@ pub struct AuditEntry {
     pub role: String,
     /// Where the request came from.
     pub address: String,
+    /// What was asked for, in words: `set account shop`.
+    #[serde(default)]
+    pub what: String,
     pub method: String,
     /// Numbers of subscribers are masked.
     pub path: String,
@@ -121,9 +124,12 @@ pub struct AuditEntry {
     pub status: u32,
     /// The node that answered.
     pub node: u32,
-    /// Details that are not in the path: that a text was read, the name and role of a new token,
-    /// how many refused requests this entry stands for.
+    /// Details that are not in the path: what was changed, that a text was read, the name and role of a
+    /// new token, how many refused requests this entry stands for.
     pub detail: String,
+    /// The version of the configuration that it made; null for none.
+    #[serde(default)]
+    pub version: Option<u64>,
 }
 
 /// `GET /v1/drain`

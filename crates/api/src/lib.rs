@@ -20,6 +20,7 @@ mod nats_sources;
 mod nodes;
 mod operators;
 mod opt_outs;
+mod request_words;
 mod schema;
 mod settings;
 mod sinks;
@@ -57,6 +58,7 @@ pub use nats_sources::{EndedCommand, NatsSourceState, NatsSourceStates};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use operators::{OperatorHealth, OperatorOnNode};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
+pub use request_words::request_in_words;
 pub use schema::{ConfigSchema, FieldGroup, KindSchema};
 pub use settings::findings;
 pub use settings::{
@@ -69,7 +71,8 @@ pub use usage::{UsageReport, UsageSum};
 pub use wait::Wait;
 pub use watch::{Begun, Pdu, Step, Steps};
 pub use words::{
-    KeyRoleName, LookupKind, MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
+    KeyRoleName, LookupKind, MessageListOrder, MessageVerb, OperatorVerb, QueueVerb, RoleName,
+    Scope, StateName, Word,
 };
 
 use smsc_proto as pb;

@@ -50,6 +50,14 @@ words! {
 }
 
 words! {
+    /// What comes first in a list of messages: the latest acceptance, or the latest end.
+    pub enum MessageListOrder {
+        Accepted = "accepted",
+        Ended = "ended",
+    }
+}
+
+words! {
     /// The scope of the figures.
     pub enum Scope {
         Cluster = "cluster",

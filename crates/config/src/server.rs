@@ -12,7 +12,7 @@ use super::outputs::{SyslogFacility, SyslogTarget};
 use super::section::{choice, section};
 use super::value::Status;
 use smsc_domain::command_status;
-use smsc_domain::retry::{RefusalClass, RetryPolicy, RetryRule};
+use smsc_domain::retry::{DEFAULT_DELAYS, RefusalClass, RetryPolicy, RetryRule};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -402,7 +402,7 @@ section! {
     /// `[retry]`: when a refused message is tried again.
     pub struct Retry {
         /// Pauses after the first, second, … attempt; the last one repeats.
-        @pauses @positive delays: Vec<Duration> = vec![30 * MINUTE],
+        @pauses @positive delays: Vec<Duration> = DEFAULT_DELAYS.to_vec(),
         /// Pause of a message after a throttling status, and of all other messages to that operator if its `adaptive` is false.
         @positive throttled_delay: Duration = Duration::from_millis(500),
         /// Attempts before a temporary refusal is final; without it, until the message expires.

@@ -51,8 +51,15 @@ pub struct RetryPolicy {
     pub classes: Vec<(RangeInclusive<u32>, RefusalClass)>,
 }
 
-/// Without a schedule: design default, 30 minutes.
-const DEFAULT_DELAY: Duration = Duration::from_secs(30 * 60);
+/// Without a schedule. A one-time password is worth something for some minutes, a handset that is switched off comes back
+/// within hours: soon at first, then seldom.
+pub const DEFAULT_DELAYS: [Duration; 4] = [
+    Duration::from_secs(30),
+    Duration::from_secs(2 * 60),
+    Duration::from_secs(10 * 60),
+    LAST_DEFAULT_DELAY,
+];
+const LAST_DEFAULT_DELAY: Duration = Duration::from_secs(30 * 60);
 /// Without a setting: a second-long rate window has half passed.
 const DEFAULT_THROTTLED_DELAY: Duration = Duration::from_millis(500);
 
@@ -61,7 +68,7 @@ const DEFAULT_THROTTLED_DELAY: Duration = Duration::from_millis(500);
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            delays: vec![DEFAULT_DELAY],
+            delays: DEFAULT_DELAYS.to_vec(),
             throttled_delay: DEFAULT_THROTTLED_DELAY,
             max_attempts: None,
             rules: HashMap::new(),
@@ -84,7 +91,9 @@ impl RetryPolicy {
     pub fn longest_delay(&self) -> Duration {
         let rules = self.rules.values().flat_map(|rule| &rule.delays);
         let delays = self.delays.iter().chain(rules).copied().max();
-        delays.unwrap_or(DEFAULT_DELAY).max(self.throttled_delay)
+        delays
+            .unwrap_or(LAST_DEFAULT_DELAY)
+            .max(self.throttled_delay)
     }
 
     /// What to do after `attempt` (1 for the first) was refused with `command_status`.
@@ -120,7 +129,7 @@ fn delay(delays: &[Duration], attempt: u32) -> Duration {
         .get(index)
         .or(delays.last())
         .copied()
-        .unwrap_or(DEFAULT_DELAY)
+        .unwrap_or(LAST_DEFAULT_DELAY)
 }
 
 #[cfg(test)]
@@ -132,12 +141,16 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_half_an_hour_until_expiry() {
+    fn the_default_is_soon_at_first_then_every_half_hour_until_expiry() {
         let policy = RetryPolicy::default();
-        for attempt in [0, 1, 2, 1_000] {
-            let after = Duration::from_secs(1800);
+        for (attempt, seconds) in [(1, 30), (2, 120), (3, 600), (4, 1_800), (5, 1_800)] {
+            let after = Duration::from_secs(seconds);
             assert_eq!(policy.decide(0x08, attempt), Decision::Temporary { after });
         }
+        let after = Duration::from_secs(1_800);
+        let late = policy.decide(0x08, 1_000);
+        assert_eq!(late, Decision::Temporary { after });
+        assert_eq!(policy.longest_delay(), after);
         assert_eq!(policy.decide(0x0B, 1), Decision::Permanent);
         let after = Duration::from_millis(500);
         assert_eq!(policy.decide(0x58, 99), Decision::Throttled { after });

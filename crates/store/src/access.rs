@@ -49,6 +49,8 @@ record! {
         pub node: u8,
         /// Details that are not in the path; often empty.
         pub detail: String,
+        /// The version of the configuration that it made, 0 for none.
+        pub version: u64,
     }
 }
 

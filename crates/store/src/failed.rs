@@ -3,15 +3,18 @@
 //! Called by the admin API; each adapter implements it beside [`super::Store`]. Guarantees that one
 //! request reads a bounded number of rows, and that a page says where the next one begins even if
 //! it has no matches.
+//!
+//! Messages are listed by their acceptance, which their ids have, or by their end. The index of ends, `fin_by_end`, has only
+//! what did not end DELIVERED: a message that arrives pays nothing for it.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::cold::{ColdStatement, values};
+use super::cold::{ColdRow, ColdStatement, values};
 use super::{
     ChangeKind, ChangeRow, FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, Search,
-    Stored,
+    StoreError, Stored,
 };
 use smsc_domain::address::normalise;
 use smsc_proto::MessageState;
@@ -32,6 +35,24 @@ pub const FAILURES: [MessageState; 4] = [
     MessageState::Rejected,
 ];
 
+/// What the index of ends has: all states but DELIVERED.
+const HAS_PLACE: &str = "state <> 2";
+
+/// Whether a list by ends can have messages of this state: one that is final, and not DELIVERED.
+pub fn is_listed_by_end(state: MessageState) -> bool {
+    use MessageState::{Delivered, Enroute, Unspecified};
+
+    !matches!(state, Unspecified | Enroute | Delivered)
+}
+
+/// Where a list by ends goes on: with what comes before this end, the later id first among those of one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndPlace {
+    /// Unix milliseconds.
+    pub at: i64,
+    pub id: u64,
+}
+
 /// Which failed messages to list, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FailedSearch {
@@ -45,6 +66,9 @@ pub struct FailedSearch {
     pub replayed: Option<bool>,
     /// Messages whose receipt was given up instead, whatever they ended as; `replayed` is about the receipt.
     pub receipts: bool,
+    /// The latest end first, instead of the latest acceptance, and not with `receipts`; `which.before` is the message that the
+    /// page before ended with.
+    pub by_end: bool,
 }
 
 /// Which parked receipts to list, newest first.
@@ -61,7 +85,7 @@ pub struct ParkedSearch {
 
 /// Failed messages and unmatched receipts of a store.
 pub trait FailedStore {
-    /// Failed messages, newest accepted first.
+    /// Failed messages, newest first.
     fn failed(&self, search: FailedSearch) -> Reply<FoundMessages>;
 
     /// Messages with their history, in the order requested; `None` for an unknown id.
@@ -83,20 +107,69 @@ impl FailedSearch {
                max(CASE WHEN kind = 6 AND length(body) = 8 THEN 1 ELSE 0 END) AS again
              FROM change WHERE id >= $1 AND id < $2 GROUP BY id ORDER BY id DESC LIMIT $3"
         } else {
-            "SELECT id, state FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+            "SELECT id, state, at FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3"
         }
     }
 
     /// The statement that reads up to [`PAGE`] ids of messages in the requested states, newest first.
     pub(crate) fn candidates(&self, ids: &Range<u64>) -> ColdStatement {
+        let mut values = values![ids.start, ids.end, MAX_SCAN, PAGE];
         let condition = match (self.receipts, self.replayed) {
+            (false, _) if self.which.asks_for_ends() => {
+                let ends = self.which.ends();
+                values.extend(values![ends.start, ends.end]);
+                format!("state IN ({}) AND at >= $5 AND at < $6", self.states())
+            }
             (false, _) => format!("state IN ({})", self.states()),
             (true, None) => "given_up = 1".to_owned(),
             (true, Some(again)) => format!("given_up = 1 AND again = {}", u8::from(again)),
         };
         let walk = self.walk();
         let sql = format!("SELECT id FROM ({walk}) w WHERE {condition} ORDER BY id DESC LIMIT $4");
-        ColdStatement::new(sql, values![ids.start, ids.end, MAX_SCAN, PAGE])
+        ColdStatement::new(sql, values)
+    }
+
+    /// The statement that reads when a message ended.
+    pub(crate) fn end_of(id: u64) -> ColdStatement {
+        ColdStatement::new("SELECT id, at FROM fin WHERE id = $1", values![id])
+    }
+
+    /// Where a list by ends begins; `last` is the place of the message that the page before ended with.
+    pub(crate) fn first_place(&self, last: Option<EndPlace>) -> EndPlace {
+        let newest = EndPlace {
+            at: self.which.ended_until.unwrap_or(i64::MAX),
+            // Nothing of this moment itself.
+            id: 0,
+        };
+        last.filter(|last| last.at < newest.at).unwrap_or(newest)
+    }
+
+    /// Final states before a place, the latest first. It takes the place as `$1` and `$2`, and the earliest end as `$3`.
+    fn walk_by_end() -> String {
+        format!(
+            "SELECT id, at, state FROM fin
+             WHERE {HAS_PLACE} AND at <= $1 AND (at < $1 OR id < $2) AND at >= $3
+             ORDER BY at DESC, id DESC"
+        )
+    }
+
+    /// The statement that reads up to [`PAGE`] messages in the requested states, the latest end first, as places.
+    pub(crate) fn candidates_by_end(&self, place: EndPlace) -> ColdStatement {
+        let (walk, states) = (Self::walk_by_end(), self.states());
+        let sql = format!(
+            "SELECT id, at FROM ({walk} LIMIT $4) w WHERE state IN ({states})
+             ORDER BY at DESC, id DESC LIMIT $5"
+        );
+        let since = self.which.ends().start;
+        ColdStatement::new(sql, values![place.at, place.id, since, MAX_SCAN, PAGE])
+    }
+
+    /// The statement that reads the place to which a walk of at most [`MAX_SCAN`] has come; none when it has come to its end.
+    pub(crate) fn end_of_walk_by_end(&self, place: EndPlace) -> ColdStatement {
+        let walk = Self::walk_by_end();
+        let sql = format!("SELECT id, at FROM ({walk} LIMIT 1 OFFSET $4) w");
+        let since = self.which.ends().start;
+        ColdStatement::new(sql, values![place.at, place.id, since, MAX_SCAN - 1])
     }
 
     /// The requested states as numbers of the tables, for `state IN (…)`.
@@ -119,7 +192,7 @@ impl FailedSearch {
                 .as_ref()
                 .is_none_or(|wanted| normalise(address) == wanted.as_bytes())
         };
-        self.which.covers(message)
+        self.which.covers(stored)
             && is_at(&self.which.to, &message.destination)
             && is_at(&self.which.from, &message.source)
             && self.which.sender.is_none_or(|one| one == message.sender)
@@ -148,6 +221,25 @@ impl FailedSearch {
             messages: found,
             next_before,
         }
+    }
+}
+
+// === impl EndPlace ===
+
+impl EndPlace {
+    /// The places that statements have read.
+    ///
+    /// # Errors
+    /// One is no id or no time.
+    pub fn all(rows: Vec<ColdRow>) -> Result<Vec<Self>, StoreError> {
+        let rows = rows.into_iter();
+        rows.map(|mut row| {
+            Ok(Self {
+                id: row.take("the id of a final state")?,
+                at: row.take("the time of a final state")?,
+            })
+        })
+        .collect()
     }
 }
 
@@ -304,6 +396,34 @@ mod tests {
         let mut open = stored();
         open.fin = None;
         assert!(!all.fits(&open), "not final");
+    }
+
+    #[test]
+    fn the_index_of_ends_has_all_but_what_was_delivered() {
+        assert_eq!(i32::from(MessageState::Delivered), 2, "{HAS_PLACE}");
+        assert!(FAILURES.into_iter().all(is_listed_by_end));
+        assert!(is_listed_by_end(MessageState::Deleted));
+        assert!(!is_listed_by_end(MessageState::Enroute));
+    }
+
+    #[test]
+    fn ends_count_as_well() {
+        let ended = |since: Option<i64>, until: Option<i64>| FailedSearch {
+            which: Search {
+                ended_since: since,
+                ended_until: until,
+                ..Search::default()
+            },
+            ..FailedSearch::default()
+        };
+        for (search, fits) in [
+            (ended(Some(5), None), true),
+            (ended(Some(6), None), false),
+            (ended(None, Some(6)), true),
+            (ended(None, Some(5)), false),
+        ] {
+            assert_eq!(search.fits(&stored()), fits, "{search:?}");
+        }
     }
 
     #[test]

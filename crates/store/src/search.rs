@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Stored, archive};
 use smsc_domain::id::{Aside, MAX_LEAD_MS};
-use smsc_proto::{Message, MessageState};
+use smsc_proto::MessageState;
 
 /// Rows walked per request of a person: a search for something rare must not keep a store busy for long.
 pub(super) const MAX_SCAN: i64 = 500_000;
@@ -22,6 +22,10 @@ pub struct Search {
     pub since: Option<i64>,
     /// Accepted before this time, Unix milliseconds.
     pub until: Option<i64>,
+    /// Ended at this time or later, Unix milliseconds; what has not ended fits neither this nor `ended_until`.
+    pub ended_since: Option<i64>,
+    /// Ended before this time, Unix milliseconds.
+    pub ended_until: Option<i64>,
     /// Keep only messages in this state; `Enroute` means not final.
     pub state: Option<MessageState>,
     /// Only ids below this one (paging).
@@ -53,7 +57,9 @@ impl Search {
     /// The ids that its times and its page leave: from the first up to the second, without it. Ids run
     /// ahead of the time a little, and those that were set aside by far: [`Self::covers`] decides.
     pub(super) fn ids(&self, asides: &[Aside]) -> Range<u64> {
-        let until = match self.until {
+        // Nothing ends before it was accepted.
+        let until = self.until.into_iter().chain(self.ended_until).min();
+        let until = match until {
             Some(until) if asides.is_empty() => {
                 archive::first_id(until.saturating_add(MAX_LEAD_MS))
             }
@@ -63,9 +69,22 @@ impl Search {
         self.since.map_or(0, archive::first_id)..until.min(before).min(i64::MAX as u64)
     }
 
-    /// Whether a message was accepted in its time.
-    pub(super) fn covers(&self, message: &Message) -> bool {
-        self.since.is_none_or(|since| message.accepted_at >= since)
-            && self.until.is_none_or(|until| message.accepted_at < until)
+    /// Whether only messages fit that have ended at some time.
+    pub(super) fn asks_for_ends(&self) -> bool {
+        self.ended_since.is_some() || self.ended_until.is_some()
+    }
+
+    /// The times of ends that fit.
+    pub(super) fn ends(&self) -> Range<i64> {
+        self.ended_since.unwrap_or(i64::MIN)..self.ended_until.unwrap_or(i64::MAX)
+    }
+
+    /// Whether a message was accepted, and has ended, in its times.
+    pub(super) fn covers(&self, stored: &Stored) -> bool {
+        let accepted_at = stored.message.accepted_at;
+        let ended = stored.fin.as_ref().map(|fin| fin.at);
+        self.since.is_none_or(|since| accepted_at >= since)
+            && self.until.is_none_or(|until| accepted_at < until)
+            && (!self.asks_for_ends() || ended.is_some_and(|at| self.ends().contains(&at)))
     }
 }

@@ -35,7 +35,8 @@ pub struct AskedUsage {
 pub async fn read(node: Arc<NodeContext>, ask: AskedUsage) -> Result<UsageReport, Refusal> {
     if !node.config().usage.enabled {
         return Err(Refusal::conflict(
-            "usage is not counted: set usage.enabled = true and restart",
+            "usage is not counted: set usage.enabled = true in the file of each node, and restart it; what ends before that is in \
+             the call detail records only",
         ));
     }
     let question = question(&node, &ask)?;

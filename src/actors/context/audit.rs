@@ -15,9 +15,11 @@ pub struct AuditNote {
     pub path: String,
     /// The HTTP status of the answer.
     pub status: u16,
-    /// What the path does not say: that a text was read, the name and role of a created token, how
-    /// many refused requests this entry stands for.
+    /// What the path does not say: what was changed, that a text was read, the name and role of a created
+    /// token, how many refused requests this entry stands for.
     pub detail: String,
+    /// The version of the configuration that it made, 0 for none.
+    pub version: u64,
 }
 
 /// Writes an entry of the audit log, with the time and this node.
@@ -35,6 +37,7 @@ pub async fn write_audit(node: &NodeContext, note: AuditNote) -> Result<(), Stor
         status: note.status,
         node: node.ids.node(),
         detail: note.detail,
+        version: note.version,
     };
     node.store.audit(row).await
 }

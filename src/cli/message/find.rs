@@ -3,7 +3,7 @@
 use crate::api::{Message, Messages};
 use crate::cli::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::cli::dead_letters::older;
-use crate::cli::times::{TimeRangeArgs, given};
+use crate::cli::times::{EndRangeArgs, TimeRangeArgs, given};
 
 /// Arguments of `smsc message find`.
 #[derive(Debug, clap::Args)]
@@ -13,6 +13,8 @@ pub struct FindMessagesArgs {
     /// Only messages in this state; ENROUTE are those that have not ended.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
+    #[command(flatten)]
+    ends: EndRangeArgs,
     /// Entries per page.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
@@ -56,7 +58,8 @@ pub fn run(args: &FindMessagesArgs) -> anyhow::Result<()> {
 fn path(args: &FindMessagesArgs) -> String {
     let mut path = format!("/v1/messages?limit={}", args.limit);
     let state = args.state.as_deref().map(|state| ("state", state));
-    for (name, value) in args.filter.given().into_iter().chain(state) {
+    let given = args.filter.given().into_iter().chain(state);
+    for (name, value) in given.chain(args.ends.given()) {
         path.push_str(&format!("&{name}={}", client::segment(value)));
     }
     path
@@ -67,12 +70,13 @@ fn table(messages: &[Message]) -> OutputTable {
         "message" => message.id.clone(),
         "state" => TableCell::state(message.state.clone()),
         "to" => message.to.clone(),
-        "from" [4] => message.from.clone(),
-        "sender" [5] => message.sender.clone(),
-        "queue" [3] => message.queue.clone(),
-        "accepted" [6] => TableCell::time(message.accepted_at.as_deref()),
+        "from" [5] => message.from.clone(),
+        "sender" [6] => message.sender.clone(),
+        "queue" [4] => message.queue.clone(),
+        "accepted" [7] => TableCell::time(message.accepted_at.as_deref()),
+        "ended" [2] => TableCell::time(message.fin.as_ref().and_then(|fin| fin.at.as_deref())),
         "attempts" [1] => TableCell::number(message.attempts),
-        "error" [2] => message.fin.as_ref().map(|fin| fin.error.clone()),
+        "error" [3] => message.fin.as_ref().map(|fin| fin.error.clone()),
     })
 }
 
@@ -106,11 +110,13 @@ mod tests {
             "ENROUTE",
             "--limit",
             "5",
+            "--ended-since",
+            "2026-11-21",
         ];
         let asked = path(&parsed::<FindMessagesArgs>(&line).unwrap());
         assert_eq!(
             asked,
-            "/v1/messages?limit=5&to=%2B447700900123&state=ENROUTE"
+            "/v1/messages?limit=5&to=%2B447700900123&state=ENROUTE&ended_since=2026-11-21"
         );
     }
 }

@@ -87,6 +87,7 @@ pub(super) async fn delete(
         path: audit::shown_path(&request),
         status: 200,
         detail: audit::of_opt_out(&caller.account.config.system_id, &number, reason),
+        version: 0,
     };
     audit::tell(&note);
     state.api.audit(note).await?;

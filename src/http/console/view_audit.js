@@ -7,6 +7,11 @@ import { fromInput, time, toInput } from "./format.js";
 import { pagePath, pages } from "./pages.js";
 import { textInput } from "./view_messages.js";
 
+/** Where what was changed is compared with what was before. */
+function versionLink(row) {
+  return h("span", {}, row.detail ? ", " : "", h("a", { href: `#/versions/${row.version}` }, `Version ${row.version}`));
+}
+
 export default function audit({ query }) {
   const inputs = { token: textInput(query, "token"), path: textInput(query, "path") };
   const moments = Object.fromEntries(["since", "until"].map((name) => [name, h("input", { type: "datetime-local", name, value: toInput(query.get(name)) })]));
@@ -29,12 +34,16 @@ export default function audit({ query }) {
       { title: "When", render: (cell, row) => { if (!cell.firstChild) cell.append(time(row.at)); } },
       { title: "Token", class: "wraps", text: (row) => `${row.token || "none"} (${row.role || "–"})` },
       { title: "From", class: "mono", text: (row) => row.address },
-      { title: "What", class: "mono wraps", text: (row) => `${row.method} ${row.path}` },
+      { title: "What", class: "wraps", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(row.what, h("br"), h("span", { class: "quiet mono" }, `${row.method} ${row.path}`));
+      } },
       { title: "Answer", render: (cell, row) => { if (!cell.firstChild) cell.append(chip(String(row.status), row.status < 400 ? "good" : "warn")); } },
-      { title: "Detail", class: "wraps", text: (row) => row.detail || "–" },
+      { title: "Detail", class: "wraps", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(row.detail || (row.version ? "" : "–"), row.version ? versionLink(row) : "");
+      } },
       { title: "Node", numeric: true, text: (row) => row.node },
     ],
-    empty: () => nothing("Nothing fits", "Commands and changes are recorded here, and that a text was read. Looking is not."),
+    empty: () => nothing("Nothing fits", "Commands and changes are recorded here, and that a text was read. Looking is not, and neither is a dry run."),
   });
   const said = h("p", { class: "quiet", role: "status" });
   const { button: older, load } = pages({

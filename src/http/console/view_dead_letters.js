@@ -56,10 +56,10 @@ export default function deadLetters({ query }) {
   inputs.to.dataset.focus = true;
   inputs.state = stateSelect(query, "Failed", STATES);
   const list = table({
-    caption: "Failed messages, newest first",
+    caption: "Failed messages",
     key: (row) => row.id,
     columns: [
-      columns.id, columns.state, { title: "Error", text: (row) => row.final?.error ?? "" }, columns.to, columns.sender, columns.queue, columns.accepted,
+      columns.id, columns.state, { title: "Error", text: (row) => row.final?.error ?? "" }, columns.to, columns.sender, columns.queue, columns.accepted, columns.ended,
       { title: "Attempts", class: "wrap", render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("details", {}, h("summary", { "aria-label": `${row.history.length} attempts of ${row.id}` }, String(row.history.length)), attempts(row)));
       } },
@@ -67,7 +67,7 @@ export default function deadLetters({ query }) {
     ],
     empty: () => nothing("Nothing has failed", "No failed message matches."),
   });
-  const names = ["to", "account", "operator", "state", "error", "since", "until"];
+  const names = ["to", "account", "operator", "state", "error", "since", "until", "ended_since", "ended_until"];
   const replayAll = bulk({
     label: "Replay all found", verb: { imperative: "Replay", past: "sent again" }, path: "/v1/messages/replay", done: "replayed",
     filter: () => filterOf(query, names),
@@ -76,7 +76,8 @@ export default function deadLetters({ query }) {
     after: () => page.reload(),
   });
   const page = search({
-    name: "dead-letters", title: "Dead letters", query, list, beside: [replayAll],
+    // Who comes here asks what has failed lately, not what was accepted lately.
+    name: "dead-letters", title: "Dead letters", query, list, order: "ended", beside: [replayAll],
     fields: [
       field("To number", inputs.to), field("Account", inputs.account), field("Operator", inputs.operator), field("State", inputs.state),
       field("Error", inputs.error),

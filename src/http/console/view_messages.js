@@ -6,7 +6,7 @@ import { bulk, filterOf } from "./bulk.js";
 import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
-import { fromInput, time, toInput } from "./format.js";
+import { fromInput, showTime, time, toInput } from "./format.js";
 import { messageState, stateCell } from "./states.js";
 
 const STATES = ["ENROUTE", "DELIVERED", "EXPIRED", "DELETED", "UNDELIVERABLE", "ACCEPTED", "UNKNOWN", "REJECTED"];
@@ -25,6 +25,7 @@ export const columns = {
   accepted: { title: "Accepted", render: (cell, row) => {
     if (!cell.firstChild) cell.append(time(row.accepted_at));
   } },
+  ended: { title: "Ended", render: (cell, row) => showTime(cell, row.final?.at) },
 };
 
 /** What a file of messages has of each, by the names of the command line. */
@@ -45,27 +46,36 @@ export function stateSelect(query, any, states) {
   return h("select", { name: "state" }, h("option", { value: "" }, any), states.map((name) => h("option", { value: name, selected: query.get("state") === name }, name)));
 }
 
+/** Orders of a list, by the words of the API. */
+const ORDERS = [["accepted", "Newest accepted first"], ["ended", "Latest end first"]];
+
 /**
  * A view that searches `/v1/NAME`: a form of `fields` and the times, and what fits as `list`, a page at a
  * time. `question` gives the parameters that the fields say, or null when there is nothing to search; `beside` stands
- * beside the heading. `reload` of the view searches again.
+ * beside the heading; `order` is what comes first unless the address says otherwise. `reload` of the view searches again.
  */
-export function search({ name, title, query, fields, question, list, beside = [] }) {
+export function search({ name, title, query, fields, question, list, order = "accepted", beside = [] }) {
   const place = `#/${name}`;
   const moment = (which) => h("input", { type: "datetime-local", name: which, value: toInput(query.get(which)) });
-  const since = moment("since");
-  const until = moment("until");
+  const times = { since: moment("since"), until: moment("until"), ended_since: moment("ended_since"), ended_until: moment("ended_until") };
+  const chosen = query.get("order") ?? order;
+  const first = h("select", { name: "order" }, ORDERS.map(([word, label]) => h("option", { value: word, selected: word === chosen }, label)));
+  // What is asked for, also where the address says nothing of it.
+  const wanted = new URLSearchParams(query);
+  wanted.set("order", chosen);
   const form = h("form", { class: "card search", role: "search", onsubmit: ask },
-    ...fields, field("Accepted since", since), field("Until", until),
+    ...fields, field("Accepted since", times.since), field("Until", times.until),
+    field("Ended since", times.ended_since), field("Ended before", times.ended_until), field("Order", first),
     h("div", { class: "buttons" },
       h("button", { type: "submit", class: "primary" }, "Search"),
       h("button", { type: "button", onclick: () => { location.hash = place; } }, "Clear")));
 
   function ask(event) {
     event.preventDefault();
-    const wanted = question();
-    if (!wanted) return;
-    const values = { ...wanted, since: fromInput(since.value), until: fromInput(until.value) };
+    const answers = question();
+    if (!answers) return;
+    const moments = Object.fromEntries(Object.entries(times).map(([which, input]) => [which, fromInput(input.value)]));
+    const values = { ...answers, ...moments, order: first.value === order ? "" : first.value };
     const next = new URLSearchParams();
     for (const [key, value] of Object.entries(values)) if (value) next.set(key, value);
     const hash = next.size ? `${place}?${next}` : place;
@@ -80,7 +90,7 @@ export function search({ name, title, query, fields, question, list, beside = []
   let isOpen = true;
 
   async function load(anew) {
-    const asked = new URLSearchParams(query);
+    const asked = new URLSearchParams(wanted);
     asked.set("limit", "50");
     if (!anew && before) asked.set("before", before);
     older.setAttribute("aria-busy", "true");
@@ -101,7 +111,7 @@ export function search({ name, title, query, fields, question, list, beside = []
     }
   }
   load(true);
-  const csv = csvButton({ path: `/v1/${name}`, query, items: "messages", columns: IN_FILE, file: `${name}.csv` });
+  const csv = csvButton({ path: `/v1/${name}`, query: wanted, items: "messages", columns: IN_FILE, file: `${name}.csv` });
   return {
     reload: () => load(true),
     elements: [heading(title, h("div", { class: "buttons" }, csv, beside)), form, h("section", { class: "card" }, list.element), h("div", { class: "below" }, said, older)],
@@ -121,7 +131,7 @@ export default function messages({ query }) {
     caption: "Messages found, newest first",
     key: (row) => row.id,
     columns: [
-      columns.id, columns.state, { title: "From", text: (row) => row.from }, columns.to, columns.sender, columns.queue, columns.accepted,
+      columns.id, columns.state, { title: "From", text: (row) => row.from }, columns.to, columns.sender, columns.queue, columns.accepted, columns.ended,
       { title: "Attempts", numeric: true, text: (row) => row.attempts },
     ],
     empty: () => nothing("No message fits", "Widen the search: leave fields empty, or take an earlier time. Numbers must match completely."),

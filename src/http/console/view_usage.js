@@ -1,5 +1,5 @@
 // Usage: messages that ended, by day as a chart, and their sums in a table. The address of the page
-// holds the question.
+// holds the question. What accounts sent (MT) and what subscribers sent them (MO) stand apart: they are billed apart.
 
 import { authorization, get } from "./api.js";
 import { failed } from "./dialog.js";
@@ -10,13 +10,19 @@ import { textInput } from "./view_messages.js";
 
 const DIMENSIONS = ["day", "account", "operator", "country", "state", "kind"];
 /** What the table is divided by unless the address says otherwise. */
-const USUAL = "day,account";
+const USUAL = "day,account,kind";
 const GOOD = ["DELIVERED", "ACCEPTED"];
 const FILTERS = ["from", "to", "account", "operator", "country"];
 const DAYS = 30;
 /** Rows of the lists of the largest. */
 const LONGEST = 10;
 const DAY_MS = 86_400_000;
+
+/** The series that a sum counts in. */
+function seriesOf(sum) {
+  if (sum.kind === "MO") return "received";
+  return GOOD.includes(sum.state) ? "sent" : "failed";
+}
 
 const isoDay = (ms) => new Date(ms).toISOString().slice(0, 10);
 
@@ -33,7 +39,7 @@ function dayInput(query, name) {
   return h("input", { type: "date", name, value: query.get(name) ?? "" });
 }
 
-/** Whose messages ended, the largest first: as bars, with how many of them were not delivered. */
+/** Whose messages ended, the largest first: MT as bars, with how many of them were not delivered, and MO as a number. */
 function most(title, dimension) {
   const list = table({
     caption: title,
@@ -41,7 +47,7 @@ function most(title, dimension) {
     key: (row) => row.name,
     columns: [
       { title: title.split(" ").at(-1).replace(/^./, (first) => first.toUpperCase()), class: "wrap", text: (row) => row.name },
-      { title: "Messages", numeric: true, render: (cell, row) => {
+      { title: "MT", numeric: true, render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("span", { class: "meter wide" }, h("i"), h("i", { class: "failed" })), h("span"));
         const [good, bad] = cell.firstChild.children;
         good.style.width = `${Math.round((100 * row.sent) / row.largest)}%`;
@@ -49,6 +55,7 @@ function most(title, dimension) {
         setText(cell.lastChild, number(row.sent + row.failed));
       } },
       { title: "Not delivered", numeric: true, text: (row) => percent(row.failed / Math.max(1, row.sent + row.failed)) },
+      { title: "MO", numeric: true, text: (row) => number(row.received) },
     ],
     empty: () => nothing("Nothing has ended", "No message of these days fits."),
   });
@@ -58,11 +65,11 @@ function most(title, dimension) {
       const rows = new Map();
       for (const sum of sums) {
         const name = sum[dimension] || "none";
-        const row = rows.get(name) ?? { name, sent: 0, failed: 0 };
-        row[GOOD.includes(sum.state) ? "sent" : "failed"] += sum.messages;
+        const row = rows.get(name) ?? { name, sent: 0, failed: 0, received: 0 };
+        row[seriesOf(sum)] += sum.messages;
         rows.set(name, row);
       }
-      const all = [...rows.values()].toSorted((one, other) => other.sent + other.failed - one.sent - one.failed).slice(0, LONGEST);
+      const all = [...rows.values()].toSorted((one, other) => other.sent + other.failed - one.sent - one.failed || other.received - one.received).slice(0, LONGEST);
       const largest = Math.max(1, ...all.map((row) => row.sent + row.failed));
       list.update(all.map((row) => ({ ...row, largest })));
     },
@@ -86,7 +93,7 @@ export default function usage({ query }) {
       h("button", { type: "button", onclick: download }, "CSV")));
   const chart = bars({
     title: "Messages that ended, by day (UTC)",
-    series: [{ name: "sent", label: "delivered" }, { name: "failed", label: "not delivered" }], show: number,
+    series: [{ name: "sent", label: "MT delivered" }, { name: "failed", label: "MT not delivered" }, { name: "received", label: "MO" }], show: number,
   });
   const list = table({
     caption: "Sums of usage",
@@ -105,7 +112,17 @@ export default function usage({ query }) {
   const accounts = most("Largest by account", "account");
   const operators = most("Largest by operator", "operator");
   const said = h("p", { class: "quiet", role: "status" });
+  // Stands first: who finds nothing below looks for the reason at the top.
+  const why = h("section", { class: "card", role: "status", hidden: true });
+  const sumCards = [h("section", { class: "card" }, chart.element), h("div", { class: "halves" }, accounts.element, operators.element), h("section", { class: "card" }, list.element), said];
   let isOpen = true;
+
+  /** Says why there is nothing to see, in place of cards without anything; with nothing to say it shows the cards. */
+  function explain(title, ...text) {
+    why.replaceChildren(title ? nothing(title, ...text) : "");
+    why.hidden = !title;
+    for (const card of sumCards) card.hidden = Boolean(title);
+  }
 
   function question(divided) {
     const asked = new URLSearchParams();
@@ -139,30 +156,32 @@ export default function usage({ query }) {
 
   async function load() {
     try {
-      const asked = ["day,state", by.join(","), "account,state", "operator,state"].map((divided) => get(`/v1/usage?${question(divided)}`));
+      const asked = ["day,state,kind", by.join(","), "account,state,kind", "operator,state,kind"].map((divided) => get(`/v1/usage?${question(divided)}`));
       const [byDay, sums, ofAccounts, ofOperators] = await Promise.all(asked);
       if (!isOpen) return;
-      const all = days(query).map((day) => ({ label: day, sent: 0, failed: 0 }));
+      const all = days(query).map((day) => ({ label: day, sent: 0, failed: 0, received: 0 }));
       const places = new Map(all.map((one) => [one.label, one]));
       for (const sum of byDay.usage) {
         const place = places.get(sum.day);
-        if (place) place[GOOD.includes(sum.state) ? "sent" : "failed"] += sum.messages;
+        if (place) place[seriesOf(sum)] += sum.messages;
       }
       chart.update(all);
       list.update(sums.usage);
       accounts.update(ofAccounts.usage);
       operators.update(ofOperators.usage);
-      const total = byDay.usage.reduce((sum, one) => sum + one.messages, 0);
-      setText(said, `${number(total)} messages in ${all.length} days`);
+      const total = (kind) => byDay.usage.reduce((sum, one) => sum + (one.kind === kind ? one.messages : 0), 0);
+      setText(said, `${number(total("MT"))} MT and ${number(total("MO"))} MO messages in ${all.length} days`);
+      if (sums.usage.length) explain(null);
+      else explain("No message that fits has ended in these days", "A message counts on the day (UTC) on which it ends. What ended before usage.enabled was set is not counted: it is in the call detail records.");
     } catch (error) {
       if (!isOpen) return;
       if (error.status === 401) failed(error);
-      else list.say(nothing("There is no usage to show", error.message));
+      else explain(error.status === 409 ? "There is no usage to show" : "The question is not understood", error.message);
     }
   }
   load();
   return {
-    elements: [heading("Usage"), form, h("section", { class: "card" }, chart.element), h("div", { class: "halves" }, accounts.element, operators.element), h("section", { class: "card" }, list.element), said],
+    elements: [heading("Usage"), why, form, ...sumCards],
     close() {
       isOpen = false;
     },

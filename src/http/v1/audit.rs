@@ -13,7 +13,7 @@ use crate::http::query::Query;
 ///
 /// Every request with a valid token that did more than read, with the status of its answer. Refused
 /// requests are included; of one token, those beyond twenty in a minute are one entry. Reading the text
-/// of a message is an entry too.
+/// of a message is an entry too. A dry run is none, unless its role was refused.
 #[utoipa::path(get, path = "/v1/audit", tag = "access",
     params(
         ("token" = Option<String>, Query, description = "Name of the token; the configured one is `admin token`"),

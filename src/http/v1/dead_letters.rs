@@ -6,16 +6,17 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::messages::{address, message_id, state_of};
+use super::messages::{address, list_order, message_id, no_place_by_end, state_of};
 use super::{body, body_or_default, call};
 use crate::actors::control::admin::cancel;
 use crate::actors::control::admin::failed::{self, FailedFilter};
-use crate::actors::control::admin::messages::MessageFilter;
+use crate::actors::control::admin::messages::{MessageFilter, is_listed_by_end};
 use crate::actors::control::admin::replay::{self as replays, ManyReplays, Replaying};
-use crate::api::{CancelReport, Messages, ReplayReport, Replayed, StateName};
+use crate::api::{CancelReport, MessageListOrder, Messages, ReplayReport, Replayed, StateName};
 use crate::config::{parse_duration, show_duration};
 use crate::domain::{command_status, state as states};
 use crate::http::State;
+use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::{ListPage, Query, moment};
@@ -23,7 +24,19 @@ use crate::pb::MessageState;
 
 /// Filters of a list.
 const QUERY: &[&str] = &[
-    "to", "from", "account", "operator", "state", "error", "since", "until", "replayed", "limit",
+    "to",
+    "from",
+    "account",
+    "operator",
+    "state",
+    "error",
+    "since",
+    "until",
+    "ended_since",
+    "ended_until",
+    "order",
+    "replayed",
+    "limit",
     "before",
 ];
 /// Messages sent again by one request without `limit`.
@@ -48,6 +61,9 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
         ("error" = Option<String>, Query, description = "Error code of the final state, as shown, or a command_status by name"),
         ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
         ("until" = Option<String>, Query, description = "Accepted before this time"),
+        ("ended_since" = Option<String>, Query, description = "Ended at this time or later"),
+        ("ended_until" = Option<String>, Query, description = "Ended before this time"),
+        ("order" = Option<MessageListOrder>, Query, description = "What comes first, the latest acceptance or the latest end; without it the end if `ended_since` or `ended_until` is given"),
         ("replayed" = Option<bool>, Query, description = "Only those that were, or were not, replayed"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
@@ -61,16 +77,20 @@ pub(super) async fn list(
     let query = Query::read(&request, QUERY)?;
     let page = query.page()?;
     let text = |key: &str| query.text(key).map(str::to_owned);
+    // A plus sign that was not percent-encoded arrives as a space.
+    let time = |key: &str| text(key).map(|time| time.replace(' ', "+"));
     let wanted = FailedMessageFilter {
-        // A plus sign that was not percent-encoded arrives as a space.
         to: text("to"),
         from: text("from"),
         account: text("account"),
         operator: text("operator"),
         state: text("state"),
         error: text("error"),
-        since: text("since").map(|time| time.replace(' ', "+")),
-        until: text("until").map(|time| time.replace(' ', "+")),
+        since: time("since"),
+        until: time("until"),
+        ended_since: time("ended_since"),
+        ended_until: time("ended_until"),
+        order: text("order"),
         before: None,
     };
     let filter = wanted.failed(&query, page)?;
@@ -154,6 +174,12 @@ pub(super) struct FailedMessageFilter {
     since: Option<String>,
     /// Accepted before then.
     until: Option<String>,
+    /// Ended then or later.
+    ended_since: Option<String>,
+    /// Ended before then.
+    ended_until: Option<String>,
+    /// What comes first: `accepted` or `ended`; the end if `ended_since` or `ended_until` is given without it.
+    order: Option<String>,
     /// Older than this message: `next_before` of the answer before.
     #[schema(pattern = "^[0-9]{1,19}$")]
     before: Option<String>,
@@ -197,6 +223,9 @@ pub(super) async fn replay_many(
 ) -> Result<HttpResponse, Problem> {
     Query::read(&request, &[])?;
     let order = many(body(&octets)?, who(&request))?;
+    if order.dry_run {
+        audit::is_dry_run(&request);
+    }
     let report = call(&state, |admin| replays::many(admin, order)).await??;
     Ok(HttpResponse::Ok().json(report))
 }
@@ -231,6 +260,9 @@ pub(super) async fn cancel_many(
     Query::read(&request, &[])?;
     let order: CancelMany = body(&octets)?;
     let (dry_run, by) = (order.dry_run, who(&request));
+    if dry_run {
+        audit::is_dry_run(&request);
+    }
     let which = cancelled(order)?;
     let report = call(&state, move |admin| cancel::many(admin, which, dry_run, by)).await??;
     Ok(HttpResponse::Ok().json(report))
@@ -240,7 +272,13 @@ fn cancelled(order: CancelMany) -> Result<MessageFilter, Problem> {
     let limit = at_most(order.limit)?;
     let filter = order.filter;
     filter.names_something("cancel all that waits")?;
-    for (name, value) in [("state", &filter.state), ("error", &filter.error)] {
+    for (name, value) in [
+        ("state", &filter.state),
+        ("error", &filter.error),
+        ("ended_since", &filter.ended_since),
+        ("ended_until", &filter.ended_until),
+        ("order", &filter.order),
+    ] {
         if value.as_deref().is_some_and(|value| !value.is_empty()) {
             return Err(Problem::bad_value(
                 name,
@@ -326,10 +364,24 @@ impl FailedMessageFilter {
             error,
             since,
             until,
+            ended_since,
+            ended_until,
             before,
+            // It leaves nothing out.
+            order: _,
         } = self;
         [
-            to, from, account, operator, state, error, since, until, before,
+            to,
+            from,
+            account,
+            operator,
+            state,
+            error,
+            since,
+            until,
+            ended_since,
+            ended_until,
+            before,
         ]
         .into_iter()
         .all(|one| one.as_deref().unwrap_or_default().is_empty())
@@ -373,6 +425,17 @@ impl FailedMessageFilter {
             None | Some("") => 0,
             Some(text) => message_id(text)?,
         };
+        let (ended_since, ended_until) = (
+            time("ended_since", &self.ended_since)?,
+            time("ended_until", &self.ended_until)?,
+        );
+        let has_place = state == MessageState::Unspecified || is_listed_by_end(state);
+        let by_end = match list_order(self.order.as_deref())? {
+            None => has_place && (ended_since, ended_until) != (0, 0),
+            Some(MessageListOrder::Accepted) => false,
+            Some(MessageListOrder::Ended) if has_place => true,
+            Some(MessageListOrder::Ended) => return Err(no_place_by_end()),
+        };
         Ok(FailedFilter {
             which: MessageFilter {
                 to: address(self.to.as_deref()),
@@ -380,6 +443,9 @@ impl FailedMessageFilter {
                 sender: self.account.unwrap_or_default(),
                 since: time("since", &self.since)?,
                 until: time("until", &self.until)?,
+                ended_since,
+                ended_until,
+                by_end,
                 state,
                 before,
                 limit,
@@ -447,6 +513,27 @@ mod tests {
     }
 
     #[test]
+    fn ends_are_in_their_own_order_unless_asked_otherwise() {
+        for (filter, by_end) in [
+            (r#"{"ended_since": "2023-11-14"}"#, true),
+            (r#"{"ended_until": "2023-11-14", "state": "DELETED"}"#, true),
+            (
+                r#"{"ended_since": "2023-11-14", "state": "DELIVERED"}"#,
+                false,
+            ),
+            (
+                r#"{"ended_since": "2023-11-14", "order": "accepted"}"#,
+                false,
+            ),
+            (r#"{"since": "2023-11-14"}"#, false),
+            (r#"{"since": "2023-11-14", "order": "ended"}"#, true),
+        ] {
+            let order = read(&format!(r#"{{"filter": {filter}}}"#)).unwrap();
+            assert_eq!(order.which.which.by_end, by_end, "{filter}");
+        }
+    }
+
+    #[test]
     fn names_what_is_wrong() {
         for (json, part) in [
             ("{}", "filter"),
@@ -456,6 +543,22 @@ mod tests {
             (r#"{"filter": {"state": "SENT"}}"#, "the states are"),
             (r#"{"filter": {"since": "soon"}}"#, "since must be"),
             (r#"{"filter": {"before": "x"}}"#, "message id"),
+            (
+                r#"{"filter": {"ended_since": "soon"}}"#,
+                "ended_since must be",
+            ),
+            (
+                r#"{"filter": {"order": "ended"}}"#,
+                "filter must name something",
+            ),
+            (
+                r#"{"filter": {"to": "1", "order": "size"}}"#,
+                "order is one of",
+            ),
+            (
+                r#"{"filter": {"state": "DELIVERED", "order": "ended"}}"#,
+                "did not end DELIVERED",
+            ),
             (r#"{"filter": {"when": "now"}}"#, "when"),
             (r#"{"filter": {"to": "1"}, "limit": 0}"#, "1 to 10000"),
             (r#"{"filter": {"to": "1"}, "limit": 10001}"#, "1 to 10000"),

@@ -7,10 +7,12 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{body, call, done, verb};
-use crate::actors::control::admin::messages::{self, MessageFilter};
+use crate::actors::control::admin::messages::{self, MessageFilter, is_listed_by_end};
 use crate::actors::orders;
 use crate::actors::receipts::shown_id;
-use crate::api::{Done, Message, MessageVerb, Messages, StateName, Trace};
+use crate::api::{
+    Done, Message, MessageListOrder, MessageVerb, Messages, StateName, Trace, Word as _,
+};
 use crate::domain::access::AccessRole;
 use crate::domain::address::normalise;
 use crate::domain::state as states;
@@ -25,7 +27,18 @@ use crate::pb::{CommandMessage, MessageState};
 
 /// Filters of a list.
 const QUERY: &[&str] = &[
-    "to", "from", "account", "operator", "since", "until", "state", "limit", "before",
+    "to",
+    "from",
+    "account",
+    "operator",
+    "since",
+    "until",
+    "ended_since",
+    "ended_until",
+    "order",
+    "state",
+    "limit",
+    "before",
 ];
 
 /// A page of messages, newest first.
@@ -39,6 +52,9 @@ const QUERY: &[&str] = &[
         ("operator" = Option<String>, Query, description = "The operator, or the queue, that it is in, or was in at its end"),
         ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
         ("until" = Option<String>, Query, description = "Accepted before this time"),
+        ("ended_since" = Option<String>, Query, description = "Ended at this time or later"),
+        ("ended_until" = Option<String>, Query, description = "Ended before this time"),
+        ("order" = Option<MessageListOrder>, Query, description = "What comes first: the latest acceptance, or, for one final state other than DELIVERED, the latest end"),
         ("state" = Option<StateName>, Query, description = "ENROUTE means not final"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
@@ -167,6 +183,20 @@ pub(super) async fn transfer(
 
 fn filter(query: &Query, numbers: &Numbers) -> Result<MessageFilter, Problem> {
     let page = query.page()?;
+    let state = query.text("state").map(state_of).transpose()?;
+    let state = state.unwrap_or_default();
+    let by_end = list_order(query.text("order"))? == Some(MessageListOrder::Ended);
+    if by_end && !is_listed_by_end(state) {
+        return Err(no_place_by_end());
+    }
+    let ended_since = query.time("ended_since")?.unwrap_or_default();
+    let ended_until = query.time("ended_until")?.unwrap_or_default();
+    if state == MessageState::Enroute && (ended_since, ended_until) != (0, 0) {
+        return Err(Problem::bad_value(
+            "state",
+            "ENROUTE is what has not ended: leave it out, or ended_since and ended_until",
+        ));
+    }
     let to = query.text("to").map(|text| destination(text, numbers));
     Ok(MessageFilter {
         to: to.unwrap_or_default(),
@@ -175,14 +205,33 @@ fn filter(query: &Query, numbers: &Numbers) -> Result<MessageFilter, Problem> {
         operator: query.text("operator").unwrap_or_default().to_owned(),
         since: query.time("since")?.unwrap_or_default(),
         until: query.time("until")?.unwrap_or_default(),
-        state: query
-            .text("state")
-            .map(state_of)
-            .transpose()?
-            .unwrap_or_default(),
+        ended_since,
+        ended_until,
+        by_end,
+        state,
         before: page.before,
         limit: page.limit,
     })
+}
+
+/// The order that is asked for.
+pub(super) fn list_order(text: Option<&str>) -> Result<Option<MessageListOrder>, Problem> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    MessageListOrder::of(text).map(Some).ok_or_else(|| {
+        let detail = format!("order is one of {}, not {text:?}", MessageListOrder::list());
+        Problem::bad_value("order", detail)
+    })
+}
+
+/// The answer to a list by ends of messages that the index of ends does not have.
+pub(super) fn no_place_by_end() -> Problem {
+    Problem::bad_value(
+        "order",
+        "order=ended lists what did not end DELIVERED, in one state that `state` names, such as EXPIRED; \
+         GET /v1/dead-letters has all failures by their ends, and ended_since and ended_until work without order",
+    )
 }
 
 /// A destination in any form in which a submission takes it, as messages have it.

@@ -12,8 +12,9 @@ use crate::actors::control::admin::settings::{self, ChangeSettings};
 use crate::actors::control::settings::{ConfigChange, StoredSetting};
 use crate::actors::routing::explain::ExplainRoute;
 use crate::api::{Explanation, Rate, Resource};
-use crate::domain::settings::{ResourceKey, ResourceKind};
+use crate::domain::settings::{ResourceKey, ResourceKind, summary};
 use crate::http::State;
+use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::json;
@@ -191,6 +192,9 @@ pub(super) async fn carry_out(
         by: who(request),
     };
     let dry_run = question.dry_run;
+    if dry_run {
+        audit::is_dry_run(request);
+    }
     let changed = call(state, |admin| settings::change(admin, question))
         .await?
         .map_err(|error| Problem::settings(error, own))?;
@@ -203,6 +207,14 @@ pub(super) async fn carry_out(
     } else {
         HttpResponse::Ok()
     };
+    if !dry_run {
+        let version = if changed.changes.is_empty() {
+            0
+        } else {
+            changed.version
+        };
+        audit::changed(request, summary(&changed.changes), version);
+    }
     let tag = changed.tag;
     Ok(tagged(answer, tag).json(configured::changed(changed, own)))
 }

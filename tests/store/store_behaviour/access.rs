@@ -101,6 +101,7 @@ pub fn audit(h: &mut Harness) {
         status: 200,
         node: 3,
         detail: format!("detail of {n}"),
+        version: n,
     };
     let rows = [
         row(1, "a", "/v1/queues/x/suspend"),

@@ -95,6 +95,82 @@ pub fn failed(h: &mut Harness) {
     assert_eq!(single.as_ref(), Some(again));
 }
 
+/// Later messages end earlier, and several end at one moment.
+pub fn failed_by_end(h: &mut Harness) {
+    let at = |n: u64| 1_700_000_100_000 - (n / 3) as i64;
+    let ended = |n: u64| FinRow {
+        at: at(n),
+        ..ends(n)
+    };
+    h.write(WriteBatch {
+        accept: (1..=MESSAGES).map(|n| message(id(n))).collect(),
+        fin: (1..MESSAGES).map(ended).collect(),
+        ..WriteBatch::default()
+    });
+    let latest_first = |fits: &dyn Fn(u64) -> bool| -> Vec<u64> {
+        let mut fitting: Vec<u64> = (1..MESSAGES).filter(|n| fits(*n)).collect();
+        fitting.sort_by_key(|n| std::cmp::Reverse((at(*n), *n)));
+        fitting.into_iter().map(id).collect()
+    };
+    let by_end = |limit| FailedSearch {
+        which: Search {
+            limit,
+            ..Search::default()
+        },
+        by_end: true,
+        ..FailedSearch::default()
+    };
+    for limit in [1, 7, 299, 10_000] {
+        assert_eq!(pages(h, by_end(limit)), latest_first(&|n| n % 3 == 1));
+    }
+    h.reopen();
+    let mut deleted = by_end(20);
+    deleted.which.state = Some(MessageState::Deleted);
+    deleted.which.ended_since = Some(at(200));
+    deleted.which.ended_until = Some(at(100));
+    let within = |n: u64| at(n) >= at(200) && at(n) < at(100);
+    let fits = |n: u64| n % 3 == 2 && within(n);
+    assert_eq!(pages(h, deleted.clone()), latest_first(&fits));
+    // In the order of acceptance the same messages fit.
+    deleted.by_end = false;
+    let mut same = latest_first(&fits);
+    same.sort_by_key(|id| std::cmp::Reverse(*id));
+    assert_eq!(pages(h, deleted), same);
+    let mut of_operator = by_end(10);
+    of_operator.operator = Some(4);
+    of_operator.which.ended_since = Some(at(300));
+    let fits = |n: u64| n % 3 == 1 && n % 2 == 1 && at(n) >= at(300);
+    assert_eq!(pages(h, of_operator), latest_first(&fits));
+    // A message that is there no longer has no place.
+    let mut gone = by_end(10);
+    gone.which.before = Some(id(MESSAGES + 5));
+    assert!(pages(h, gone).is_empty());
+
+    // A search of all messages looks at ends, too.
+    let mut search = Search {
+        ended_since: Some(at(100)),
+        ended_until: Some(at(10)),
+        limit: 10_000,
+        ..Search::default()
+    };
+    let within = |n: u64| at(n) >= at(100) && at(n) < at(10);
+    let found = |search: &Search| -> Vec<u64> {
+        let page = h.store().search(search.clone()).wait().unwrap();
+        let ids = page.messages.iter().map(|stored| stored.message.id);
+        ids.collect()
+    };
+    let newest_first = |fits: &dyn Fn(u64) -> bool| -> Vec<u64> {
+        let fitting = (1..MESSAGES).rev().filter(|n| fits(*n));
+        fitting.map(id).collect()
+    };
+    assert_eq!(found(&search), newest_first(&within));
+    search.state = Some(MessageState::Delivered);
+    let fits = |n: u64| n % 3 == 0 && within(n);
+    assert_eq!(found(&search), newest_first(&fits));
+    search.sender = Some(message(id(1)).sender);
+    assert_eq!(found(&search), newest_first(&fits));
+}
+
 pub fn unmatched(h: &mut Harness) {
     let row = |n: u64| ParkedRow {
         id: id(n),

@@ -71,6 +71,31 @@ fn a_day_is_dropped_and_what_is_active_stays() {
     assert_eq!(database.query("SELECT count(*) FROM carry"), ["0"]);
 }
 
+/// A day that is made has the index of ends; one of a build before is found, and gets it.
+#[test]
+fn each_day_has_the_index_of_ends() {
+    let database = Database::migrated();
+    let _store = with_a_day(&database);
+    let lacking = || database.query("SELECT ends_without_index(100000)");
+    assert_eq!(lacking(), [""; 0]);
+    database.query("DROP INDEX fin_by_end");
+    database.query("CREATE INDEX fin_by_end ON ONLY fin(at, id) INCLUDE (state) WHERE state <> 2");
+    assert!(
+        lacking().contains(&"fin_20231115".to_owned()),
+        "{:?}",
+        lacking()
+    );
+    for part in lacking() {
+        database.query(&format!(
+            "SELECT index_ends('{part}'), index_ends('{part}')"
+        ));
+    }
+    assert_eq!(lacking(), [""; 0]);
+    let day = FIRST / DAY_MS;
+    database.query(&format!("SELECT make_day({})", day + 5));
+    assert_eq!(lacking(), [""; 0]);
+}
+
 /// Whatever is wrong with `carry`: messages are counted before a day is dropped.
 #[test]
 fn a_day_is_not_dropped_on_trust() {

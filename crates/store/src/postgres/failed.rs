@@ -10,9 +10,9 @@ use super::connect::{Object as Client, find};
 use super::reader::{histories, load};
 use super::record::{PARKED_COLUMNS, read_parked};
 use super::search::end_of_walk;
-use crate::cold;
+use crate::cold::{self, ColdStatement};
 use crate::damage::DamageLog;
-use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
+use crate::failed::{EndPlace, FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
 use crate::{FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, StoreError, signed};
 
 impl FailedStore for PgStore {
@@ -40,6 +40,9 @@ async fn failed(
     damage: &DamageLog,
     search: &FailedSearch,
 ) -> Result<FoundMessages, StoreError> {
+    if search.by_end {
+        return failed_by_end(client, damage, search).await;
+    }
     let ids = search.which.ids(&asides::read(&***client).await?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
@@ -64,6 +67,45 @@ async fn failed(
         match next {
             Some(next) if is_full && !enough => below = next,
             _ => return Ok(search.page(found, next)),
+        }
+    }
+}
+
+/// As [`failed`], the latest end first.
+async fn failed_by_end(
+    client: &Client,
+    damage: &DamageLog,
+    search: &FailedSearch,
+) -> Result<FoundMessages, StoreError> {
+    let places = async |statement: ColdStatement| {
+        let rows = run_all(&***client, &[statement]).await?.returned;
+        EndPlace::all(rows)
+    };
+    let last = match search.which.before {
+        None => None,
+        Some(id) => match places(FailedSearch::end_of(id)).await?.first() {
+            Some(place) => Some(*place),
+            // Retention has come past it, and past what is behind it.
+            None => return Ok(FoundMessages::default()),
+        },
+    };
+    let mut place = search.first_place(last);
+    let (mut found, mut looked) = (Vec::new(), 0);
+    loop {
+        let candidates = places(search.candidates_by_end(place)).await?;
+        looked += candidates.len();
+        let is_full = candidates.len() == PAGE;
+        let next = match candidates.last() {
+            Some(last) if is_full => Some(*last),
+            _ => places(search.end_of_walk_by_end(place)).await?.pop(),
+        };
+        let ids: Vec<u64> = candidates.iter().map(|place| place.id).collect();
+        let loaded = load(client, damage, &ids).await?.into_iter().flatten();
+        found.extend(loaded.filter(|stored| search.fits(stored)));
+        let enough = found.len() > search.which.limit || looked >= MAX_LOOKED;
+        match next {
+            Some(next) if is_full && !enough => place = next,
+            next => return Ok(search.page(found, next.map(|place| place.id))),
         }
     }
 }

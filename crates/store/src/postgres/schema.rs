@@ -189,5 +189,15 @@ async fn index_closed_days(client: &mut Object) -> Result<(), StoreError> {
         transaction.execute("SELECT index_day($1)", &[&day]).await?;
         transaction.commit().await?;
     }
+    // Partitions of a build before; those that are made today have it from the beginning.
+    let lacking = "SELECT ends_without_index($1)";
+    for row in client.query(lacking, &[&over]).await? {
+        let part: String = row.try_get(0)?;
+        let transaction = begin_slowly(client).await?;
+        transaction
+            .execute("SELECT index_ends($1)", &[&part])
+            .await?;
+        transaction.commit().await?;
+    }
     Ok(())
 }

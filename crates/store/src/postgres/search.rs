@@ -30,6 +30,7 @@ pub async fn search(
     let (to, source) = (forms(&search.to), forms(&search.from));
     let sender = search.sender.map(|sender| sender as i32);
     let state = search.state.map(|state| i32::from(state) as i16);
+    let ends = search.ends();
     let mut values: Vec<&(dyn ToSql + Sync)> = vec![&from, &below, &MAX_SCAN];
     let mut terms = String::new();
     let mut term = |sql: &str, value| {
@@ -46,7 +47,10 @@ pub async fn search(
         term("sender = ?", sender);
     }
     // Without other terms the final states themselves are walked.
-    let is_final = !matches!(search.state, None | Some(MessageState::Enroute));
+    let is_final = match search.state {
+        None => search.asks_for_ends(),
+        Some(state) => state != MessageState::Enroute,
+    };
     let table = if is_final && terms.is_empty() {
         "fin"
     } else {
@@ -58,18 +62,20 @@ pub async fn search(
     );
     let walked = values.len();
     values.push(&limit);
+    let mut end = String::new();
+    if let Some(state) = state.as_ref().filter(|_| is_final) {
+        values.push(state);
+        end.push_str(&format!(" AND f.state = ${}", values.len()));
+    }
+    if is_final && search.asks_for_ends() {
+        values.extend([&ends.start as &(dyn ToSql + Sync), &ends.end]);
+        let last = values.len();
+        end.push_str(&format!(" AND f.at >= ${} AND f.at < ${last}", last - 1));
+    }
     let condition = match &state {
+        _ if is_final => format!("WHERE EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id{end})"),
         None => String::new(),
-        Some(_) if !is_final => {
-            "WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)".to_owned()
-        }
-        Some(state) => {
-            values.push(state);
-            format!(
-                "WHERE EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id AND f.state = ${})",
-                values.len()
-            )
-        }
+        Some(_) => "WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id)".to_owned(),
     };
     let sql = format!(
         "SELECT m.id FROM ({walk}) m {condition} ORDER BY m.id DESC LIMIT ${}",
@@ -79,11 +85,11 @@ pub async fn search(
     let next_before = match state {
         _ if ids.len() >= limit as usize => ids.last().copied(),
         // All that was walked over is on the page.
-        None => None,
-        Some(_) => end_of_walk(client, &walk, &values[..walked]).await?,
+        None if !is_final => None,
+        _ => end_of_walk(client, &walk, &values[..walked]).await?,
     };
     let messages = load(client, damage, &ids).await?.into_iter().flatten();
-    let messages = messages.filter(|stored| search.covers(&stored.message));
+    let messages = messages.filter(|stored| search.covers(stored));
     Ok(FoundMessages {
         messages: messages.collect(),
         next_before,

@@ -12,9 +12,9 @@ use super::reader::{PARKED, history, load, whole};
 use super::record::read_parked;
 use super::schema::sql_failed;
 use super::search::end_of_walk;
-use crate::cold::ids_of;
+use crate::cold::{ColdStatement, ids_of};
 use crate::damage::DamageLog;
-use crate::failed::{FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
+use crate::failed::{EndPlace, FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
 use crate::{FoundMessages, MessageHistory, ParkedRow, Reply};
 
 impl FailedStore for SqliteStore {
@@ -44,6 +44,9 @@ fn failed(
     damage: &DamageLog,
     search: &FailedSearch,
 ) -> rusqlite::Result<FoundMessages> {
+    if search.by_end {
+        return failed_by_end(connection, damage, search);
+    }
     let ids = search.which.ids(&asides::read(connection)?);
     let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
     loop {
@@ -62,6 +65,45 @@ fn failed(
         match next {
             Some(next) if is_full && !enough => below = next,
             _ => return Ok(search.page(found, next)),
+        }
+    }
+}
+
+/// As [`failed`], the latest end first.
+fn failed_by_end(
+    connection: &Connection,
+    damage: &DamageLog,
+    search: &FailedSearch,
+) -> rusqlite::Result<FoundMessages> {
+    let places = |statement: &ColdStatement| {
+        let rows = run(connection, statement)?.returned;
+        EndPlace::all(rows).map_err(as_sql_error)
+    };
+    let last = match search.which.before {
+        None => None,
+        Some(id) => match places(&FailedSearch::end_of(id))?.first() {
+            Some(place) => Some(*place),
+            // Retention has come past it, and past what is behind it.
+            None => return Ok(FoundMessages::default()),
+        },
+    };
+    let mut place = search.first_place(last);
+    let (mut found, mut looked) = (Vec::new(), 0);
+    loop {
+        let candidates = places(&search.candidates_by_end(place))?;
+        looked += candidates.len();
+        let is_full = candidates.len() == PAGE;
+        let next = match candidates.last() {
+            Some(last) if is_full => Some(*last),
+            _ => places(&search.end_of_walk_by_end(place))?.pop(),
+        };
+        let ids: Vec<u64> = candidates.iter().map(|place| place.id).collect();
+        let loaded = load(connection, damage, &ids)?.into_iter().flatten();
+        found.extend(loaded.filter(|stored| search.fits(stored)));
+        let enough = found.len() > search.which.limit || looked >= MAX_LOOKED;
+        match next {
+            Some(next) if is_full && !enough => place = next,
+            next => return Ok(search.page(found, next.map(|place| place.id))),
         }
     }
 }

@@ -85,6 +85,8 @@ pub const UPGRADES: &[&str] = &[
     HEARD,
     CHECKSUMS,
     NOTES,
+    AUDIT_VERSION,
+    FIN_BY_END,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -263,6 +265,17 @@ pub const WITH_DAMAGED: i64 = 21;
 const NOTES: &str = "
 CREATE TABLE notes(id INTEGER PRIMARY KEY, about TEXT NOT NULL, text TEXT NOT NULL, by TEXT NOT NULL);
 CREATE INDEX notes_by_subject ON notes(about, id);
+";
+
+/// Version 23: which version of the configuration a request has made.
+const AUDIT_VERSION: &str = "
+ALTER TABLE audit ADD COLUMN version INT NOT NULL DEFAULT 0;
+";
+
+/// Version 24: what did not end DELIVERED (2), by when it ended. Ends come about in the order of time, so this grows at its
+/// right edge; what was delivered is not in it. It has the state, so that a list of some states reads nothing else.
+const FIN_BY_END: &str = "
+CREATE INDEX fin_by_end ON fin(at, id, state) WHERE state <> 2;
 ";
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.

@@ -78,37 +78,36 @@ fn by_state(
     let limit = search.limit.min(MAX_LIMIT);
     let range = search.ids(asides);
     let (from, below) = (range.start as i64, range.end as i64);
+    let (most, ends) = (limit as i64, search.ends());
+    let state = search.state.map(i32::from);
+    let mut values: Vec<&dyn ToSql> = vec![&from, &below, &most, &MAX_SCAN];
     // The inner SELECT bounds the walk: without it a rare state would read the whole table.
-    let (sql, value): (&str, &dyn ToSql) = match &search.state {
-        None => (
-            "SELECT id FROM msg WHERE id >= ?1 AND id < ?2 AND ?3 = 0
-             ORDER BY id DESC LIMIT min(?4, ?5)",
-            &0,
-        ),
-        Some(MessageState::Enroute) => (
+    let sql = match &search.state {
+        None if !search.asks_for_ends() => {
+            "SELECT id FROM msg WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT min(?3, ?4)"
+        }
+        Some(MessageState::Enroute) => {
             "SELECT m.id FROM (SELECT id FROM msg WHERE id >= ?1 AND id < ?2
-               ORDER BY id DESC LIMIT ?5) m
-             WHERE ?3 = 0 AND NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id) LIMIT ?4",
-            &0,
-        ),
-        Some(state) => (
-            "SELECT id FROM (SELECT id, state FROM fin WHERE id >= ?1 AND id < ?2
-               ORDER BY id DESC LIMIT ?5)
-             WHERE state = ?3 LIMIT ?4",
-            &i32::from(*state),
-        ),
+               ORDER BY id DESC LIMIT ?4) m
+             WHERE NOT EXISTS(SELECT 1 FROM fin f WHERE f.id = m.id) LIMIT ?3"
+        }
+        _ => {
+            values.extend([&state as &dyn ToSql, &ends.start, &ends.end]);
+            "SELECT id FROM (SELECT id, state, at FROM fin WHERE id >= ?1 AND id < ?2
+               ORDER BY id DESC LIMIT ?4)
+             WHERE (?5 IS NULL OR state = ?5) AND at >= ?6 AND at < ?7 LIMIT ?3"
+        }
     };
-    let values: [&dyn ToSql; 5] = [&from, &below, value, &(limit as i64), &MAX_SCAN];
     let ids: Vec<u64> = ids(main, sql, &values[..])?;
     let next_before = match search.state {
         _ if ids.len() >= limit => ids.last().copied(),
         // All that was walked over is on the page.
-        None => None,
+        None if !search.asks_for_ends() => None,
         Some(MessageState::Enroute) => end_of_walk(main, "msg", range)?,
-        Some(_) => end_of_walk(main, "fin", range)?,
+        _ => end_of_walk(main, "fin", range)?,
     };
     let messages = load(main, damage, &ids)?.into_iter().flatten();
-    let messages = messages.filter(|stored| search.covers(&stored.message));
+    let messages = messages.filter(|stored| search.covers(stored));
     Ok(FoundMessages {
         messages: messages.collect(),
         next_before,
@@ -193,8 +192,7 @@ fn by_terms(
             break;
         }
         let loaded = load(main, damage, &page)?.into_iter().flatten();
-        let matching =
-            loaded.filter(|stored| is_in(stored, search.state) && search.covers(&stored.message));
+        let matching = loaded.filter(|stored| is_in(stored, search.state) && search.covers(stored));
         found.extend(matching.take(limit - found.len()));
     }
     let (count, lowest) = walked.get();

@@ -6,7 +6,7 @@ use super::context::AdminContext;
 use crate::actors::context::audit::{AuditNote, write_audit};
 use crate::actors::context::{NodeContext, pages};
 use crate::actors::control::access::{self, Access};
-use crate::api::{Audit, AuditEntry, NewToken, Token, Tokens, time};
+use crate::api::{Audit, AuditEntry, NewToken, Token, Tokens, request_in_words, time};
 use crate::clock;
 use crate::domain::access::AccessRole;
 use crate::domain::id;
@@ -129,11 +129,13 @@ fn entry(row: AuditRow) -> AuditEntry {
         token: row.token,
         role: row.role,
         address: row.address,
+        what: request_in_words(&row.method, &row.path),
         method: row.method,
         path: row.path,
         status: row.status.into(),
         node: row.node.into(),
         detail: row.detail,
+        version: Some(row.version).filter(|version| *version > 0),
     }
 }
 

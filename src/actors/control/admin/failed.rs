@@ -68,13 +68,18 @@ pub(super) fn search(node: &NodeContext, filter: FailedFilter) -> Result<FailedS
             "state must be a final one; GET /v1/messages lists what is not final",
         ));
     }
-    let Question { search, queue } = messages::question(node, filter.which)?;
+    let Question {
+        search,
+        queue,
+        by_end,
+    } = messages::question(node, filter.which)?;
     Ok(FailedSearch {
         which: search,
         operator: queue,
         error: filter.error,
         replayed: filter.replayed,
         receipts: filter.receipts,
+        by_end,
     })
 }
 

@@ -18,10 +18,13 @@ use crate::domain::{bind, command_status};
 use crate::pb::order::What;
 use crate::pb::{EraseRecords, MessageState, Refusal};
 use crate::store::archive::Erased;
+use crate::store::failed::FailedSearch;
 use crate::store::heard::HeardRow;
 use crate::store::{
     ChangeKind, ChangeRow, FinRow, FoundMessages, MessageHistory, Search, SentRow, Stored,
 };
+
+pub use crate::store::failed::is_listed_by_end;
 
 /// Which messages are wanted. What is empty, 0 or unspecified fits any.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +41,12 @@ pub struct MessageFilter {
     pub since: i64,
     /// Accepted before this time, Unix milliseconds.
     pub until: i64,
+    /// Ended at this time or later, Unix milliseconds.
+    pub ended_since: i64,
+    /// Ended before this time, Unix milliseconds.
+    pub ended_until: i64,
+    /// The latest end first, instead of the latest acceptance; only for states that [`is_listed_by_end`] has.
+    pub by_end: bool,
     /// ENROUTE means not final.
     pub state: MessageState,
     /// Only ids below this one.
@@ -95,6 +104,7 @@ pub async fn search(admin: Arc<AdminContext>, filter: MessageFilter) -> Result<M
 pub(super) struct Question {
     pub(super) search: Search,
     pub(super) queue: Option<u32>,
+    pub(super) by_end: bool,
 }
 
 /// The search in terms of the store.
@@ -120,11 +130,17 @@ pub(super) fn question(node: &NodeContext, ask: MessageFilter) -> Result<Questio
         sender,
         since: (ask.since != 0).then_some(ask.since),
         until: (ask.until != 0).then_some(ask.until),
+        ended_since: (ask.ended_since != 0).then_some(ask.ended_since),
+        ended_until: (ask.ended_until != 0).then_some(ask.ended_until),
         state,
         before: (ask.before != 0).then_some(ask.before),
         limit: ask.limit as usize,
     };
-    Ok(Question { search, queue })
+    Ok(Question {
+        search,
+        queue,
+        by_end: ask.by_end,
+    })
 }
 
 /// A page of the store, which has no index of queues over time.
@@ -133,7 +149,19 @@ pub(super) async fn page(
     question: &Question,
 ) -> Result<FoundMessages, Refusal> {
     let in_queue = |stored: &Stored| question.queue.is_none_or(|queue| stored.queue == queue);
-    let read = async |before, limit| node.store.search(question.search.at(before, limit)).await;
+    let read = async |before, limit| {
+        let which = question.search.at(before, limit);
+        if question.by_end {
+            let search = FailedSearch {
+                which,
+                by_end: true,
+                ..FailedSearch::default()
+            };
+            node.store.failed(search).await
+        } else {
+            node.store.search(which).await
+        }
+    };
     let Search { before, limit, .. } = question.search;
     Ok(pages::full_page(before, limit, read, in_queue).await?)
 }

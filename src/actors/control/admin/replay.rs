@@ -121,8 +121,8 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
     if order.dry_run {
         return Ok(report);
     }
-    // They are found newest first; the oldest is to be first again.
-    found.reverse();
+    // However they were found, the oldest is to be first again.
+    found.sort_unstable_by_key(|stored| stored.message.id);
     while !found.is_empty() && started.elapsed() < NO_LONGER {
         let rest = found.split_off(found.len().min(CHUNK));
         for (id, outcome) in submit(intake, std::mem::replace(&mut found, rest), how, to).await {
