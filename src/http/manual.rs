@@ -107,7 +107,7 @@ async fn found(question: web::Query<ManualQuestion>) -> HttpResponse {
     let hits = search(asked);
     let says = match (asked, hits.len()) {
         ("", _) => "Write a word or several into the field above.".to_owned(),
-        (_, 0) => format!("Nothing has all of: {}", escaped(asked)),
+        (_, 0) => format!("Nothing has any of: {}", escaped(asked)),
         (_, 1) => "1 section".to_owned(),
         (_, count) => format!("{count} sections"),
     };

@@ -54,6 +54,7 @@ const KNOWN: &[(&str, How)] = &[
     ),
     ("createdb ", How::Shell("needs PostgreSQL")),
     ("redis-cli ", How::Shell("needs Redis")),
+    ("( umask 077 && openssl rand -hex 4 > web.password", How::Run),
     (
         "( umask 077 && openssl rand",
         How::Shell("writes into /etc"),
@@ -170,6 +171,7 @@ const PLACES: &[(&str, &str)] = &[
     ("/backup/", "./backup/"),
     ("/var/lib/smsc", "./smsc-data"),
     ("/etc/kannel/kannel.conf", "kannel.conf"),
+    ("/etc/smsc/smsc.toml", "smsc.toml"),
     ("/run/smsc/smsc.sock", "./smsc.sock"),
     ("/usr/local/share/man/man1", "./man"),
     ("/usr/share/bash-completion/completions/", "./"),
@@ -186,6 +188,7 @@ const FILES: &[(&str, &str)] = &[
         "0f0e0d0c0b0a09080706050403020100000102030405060708090a0b0c0d0e0f\n",
     ),
     ("web.password", "web-secret\n"),
+    ("carrier.password", "secret\n"),
     ("new.password", "another\n"),
 ];
 

@@ -1,52 +1,50 @@
 //! Which pages there are, in the order of the list of contents.
 
+/// The part whose pages the search leaves out.
+pub(crate) const FOR_DEVELOPERS: &str = "For developers";
+
 /// File name and Markdown of each, by part of the manual.
 pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
     (
-        "Run it",
+        "Begin",
+        &[page!("getting-started.md"), page!("first-bind.md")],
+    ),
+    (
+        "Guides: run the SMSC",
         &[
-            page!("operations.md"),
             page!("install.md"),
-            page!("first-bind.md"),
             page!("day-two.md"),
+            page!("runbooks.md"),
             page!("console.md"),
-            page!("admin-api.md"),
             page!("sign-in.md"),
-            page!("connections.md"),
-            page!("messages.md"),
-            page!("limits.md"),
             page!("cluster.md"),
             page!("upgrade.md"),
-            page!("security.md"),
-            page!("runbooks.md"),
-            page!("sizing.md"),
-            page!("coming-from.md"),
-            page!("glossary.md"),
-        ],
-    ),
-    (
-        "Send and receive",
-        &[
-            page!("http-api.md"),
-            page!("problems.md"),
-            page!("callbacks.md"),
-            page!("mo-rules.md"),
-            page!("local.md"),
-            page!("xml-rpc.md"),
-            page!("compatibility.md"),
-            page!("smpp-conformance.md"),
-        ],
-    ),
-    (
-        "Networks and platforms",
-        &[
-            page!("gsm.md"),
-            page!("carriers.md"),
-            page!("smpp-connector.md"),
-            page!("events.md"),
-            page!("nats.md"),
             page!("usage.md"),
             page!("archive.md"),
+        ],
+    ),
+    (
+        "Guides: connect customers and networks",
+        &[
+            page!("connections.md"),
+            page!("messages.md"),
+            page!("mo-rules.md"),
+            page!("http-api.md"),
+            page!("callbacks.md"),
+            page!("local.md"),
+            page!("gsm.md"),
+            page!("carriers.md"),
+            page!("events.md"),
+            page!("nats.md"),
+        ],
+    ),
+    (
+        "Guides: replace another system",
+        &[
+            page!("coming-from.md"),
+            page!("compatibility.md"),
+            page!("xml-rpc.md"),
+            page!("smpp-connector.md"),
             page!("redis-platform.md"),
         ],
     ),
@@ -56,14 +54,17 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("configuration.md"),
             page!("cli.md"),
             page!("metrics.md"),
+            page!("admin-api.md"),
+            page!("problems.md"),
+            page!("smpp-conformance.md"),
         ],
     ),
+    ("Explanation", &[page!("security.md"), page!("glossary.md")]),
     (
-        "How it is made",
+        FOR_DEVELOPERS,
         &[
             page!("architecture.md"),
             page!("performance.md"),
-            page!("journal.md"),
             page!("faults.md"),
         ],
     ),

@@ -1,63 +1,102 @@
-//! Search: the sections that have all words, those with them in their heading first.
+//! Search: the sections that have any of the words; rare words, and words in headings, count most.
 
-use crate::{Page, Section, parts};
+use std::collections::BTreeSet;
 
-/// Most sections that are found, and octets of a question that are looked at.
+use crate::{Page, Section, pages, parts};
+
+/// Most sections that are found, and characters of a question that are looked at.
 const MOST: usize = 40;
 const LONGEST: usize = 100;
-/// Characters of text that are shown before the first word that was found, and in all.
+/// Characters of text that are shown before the word that was found, and in all.
 const BEFORE: usize = 60;
 const SHOWN: usize = 220;
+/// A word in the heading counts as so many in the text.
+const HEADING: usize = 10;
+/// A word that is found so often has half of the rank that it can have: one more changes little.
+const HALF: f64 = 3.0;
 
 /// A section that was found.
 #[derive(Debug)]
 pub struct Hit {
     pub page: &'static Page,
     pub section: &'static Section,
-    /// Words around the first one that was found.
+    /// Words around the rarest one that was found.
     pub excerpt: String,
 }
 
-/// The sections that have all words of `query`, whatever their case; the best ones first.
+/// The sections that have any of the words of `query`, whatever their case; the best ones first. The pages for developers
+/// are left out.
 pub fn search(query: &str) -> Vec<Hit> {
     let query: String = query.chars().take(LONGEST).collect();
-    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-    if words.is_empty() {
-        return Vec::new();
-    }
-    let mut found: Vec<(usize, Hit)> = parts()
+    let words: BTreeSet<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    let sections: Vec<(&'static Page, &'static Section)> = parts()
         .iter()
+        .filter(|part| part.title != pages::FOR_DEVELOPERS)
         .flat_map(|part| &part.pages)
         .flat_map(|page| page.sections.iter().map(move |section| (page, section)))
-        .filter_map(|(page, section)| {
-            let (title, text) = &section.lower;
-            let rank = rank(&words, title, text)?;
-            let excerpt = excerpt(&section.text, text, &words);
-            Some((
-                rank,
-                Hit {
-                    page,
-                    section,
-                    excerpt,
-                },
-            ))
-        })
         .collect();
+    let mut words: Vec<SearchWord> = words
+        .into_iter()
+        .map(|word| SearchWord::new(word, &sections))
+        .collect();
+    // The rarest one first: the excerpt shows it.
+    words.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+    let ranks = (0..sections.len()).map(|at| words.iter().map(|word| word.rank(at)).sum::<f64>());
+    let mut found: Vec<(f64, usize)> = ranks.zip(0..).filter(|(rank, _)| *rank > 0.0).collect();
     // Stable: equal ones stay in the order of the manual.
-    found.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
-    found.into_iter().take(MOST).map(|(_, hit)| hit).collect()
+    found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    found
+        .into_iter()
+        .take(MOST)
+        .map(|(_, at)| {
+            let (page, section) = sections[at];
+            Hit {
+                page,
+                section,
+                excerpt: excerpt(&section.text, &section.lower.1, &words),
+            }
+        })
+        .collect()
 }
 
-/// None if a word is missing; a word in the heading counts as ten in the text.
-fn rank(words: &[String], title: &str, text: &str) -> Option<usize> {
-    words.iter().try_fold(0, |rank, word| {
-        let count = 10 * title.matches(&**word).count() + text.matches(&**word).count();
-        (count > 0).then_some(rank + count)
-    })
+/// One word of a question.
+struct SearchWord {
+    text: String,
+    /// How often each section has it; one in the heading counts more.
+    counts: Vec<usize>,
+    /// The higher, the fewer sections have it.
+    weight: f64,
 }
 
-fn excerpt(text: &str, lower: &str, words: &[String]) -> String {
-    let first = words.iter().filter_map(|word| lower.find(&**word)).min();
+// === impl SearchWord ===
+
+impl SearchWord {
+    fn new(text: String, sections: &[(&'static Page, &'static Section)]) -> Self {
+        let counts: Vec<usize> = sections
+            .iter()
+            .map(|(_, section)| {
+                let (title, body) = &section.lower;
+                HEADING * title.matches(&*text).count() + body.matches(&*text).count()
+            })
+            .collect();
+        let having = counts.iter().filter(|count| **count > 0).count();
+        let weight = (1.0 + counts.len() as f64 / having.max(1) as f64).ln();
+        Self {
+            text,
+            counts,
+            weight,
+        }
+    }
+
+    /// What it adds to the rank of a section.
+    fn rank(&self, section: usize) -> f64 {
+        let count = self.counts[section] as f64;
+        self.weight * count / (count + HALF)
+    }
+}
+
+fn excerpt(text: &str, lower: &str, words: &[SearchWord]) -> String {
+    let first = words.iter().find_map(|word| lower.find(&*word.text));
     // By characters: lower case may have another number of octets.
     let before = first.map_or(0, |at| lower[..at].chars().count());
     let begin = before.saturating_sub(BEFORE);
@@ -100,6 +139,24 @@ mod tests {
         assert!(both.contains("strict") && both.contains("order"));
         let exit = search("signals exit codes");
         assert_eq!(exit[0].section.title, "Signals and exit codes");
+    }
+
+    #[test]
+    fn any_word_is_enough_and_rare_ones_count_most() {
+        let both = search("xyzzyplugh throttled_delay");
+        assert_eq!(both.len(), search("throttled_delay").len());
+        let hits = search("how do I read signals and exit codes");
+        assert_eq!(hits[0].section.title, "Signals and exit codes");
+    }
+
+    #[test]
+    fn pages_for_developers_are_not_found() {
+        let pages: Vec<&str> = search("architecture")
+            .iter()
+            .map(|hit| hit.page.name)
+            .collect();
+        assert!(!pages.is_empty());
+        assert!(!pages.contains(&"architecture.md"), "{pages:?}");
     }
 
     #[test]
