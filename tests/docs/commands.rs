@@ -54,7 +54,10 @@ const KNOWN: &[(&str, How)] = &[
     ),
     ("createdb ", How::Shell("needs PostgreSQL")),
     ("redis-cli ", How::Shell("needs Redis")),
-    ("( umask 077 && openssl rand -hex 4 > web.password", How::Run),
+    (
+        "( umask 077 && openssl rand -hex 4 > web.password",
+        How::Run,
+    ),
     (
         "( umask 077 && openssl rand",
         How::Shell("writes into /etc"),
