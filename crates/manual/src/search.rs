@@ -1,4 +1,4 @@
-//! Search: the sections that have any of the words; rare words, and words in headings, count most.
+//! Search: the sections that have any of the words, or words that begin so; rare words, and words in headings, count most.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ impl SearchWord {
             .iter()
             .map(|(_, section)| {
                 let (title, body) = &section.lower;
-                HEADING * title.matches(&*text).count() + body.matches(&*text).count()
+                HEADING * places(title, &text).count() + places(body, &text).count()
             })
             .collect();
         let having = counts.iter().filter(|count| **count > 0).count();
@@ -95,8 +95,17 @@ impl SearchWord {
     }
 }
 
+/// Where words of a text begin with `word`, in octets.
+fn places(text: &str, word: &str) -> impl Iterator<Item = usize> {
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| !text[..*at].ends_with(char::is_alphanumeric))
+}
+
 fn excerpt(text: &str, lower: &str, words: &[SearchWord]) -> String {
-    let first = words.iter().find_map(|word| lower.find(&*word.text));
+    let first = words
+        .iter()
+        .find_map(|word| places(lower, &word.text).next());
     // By characters: lower case may have another number of octets.
     let before = first.map_or(0, |at| lower[..at].chars().count());
     let begin = before.saturating_sub(BEFORE);
