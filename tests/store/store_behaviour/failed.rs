@@ -165,7 +165,7 @@ pub fn failed_by_end(h: &mut Harness) {
     };
     assert_eq!(found(&search), newest_first(&within));
     search.state = Some(MessageState::Delivered);
-    let fits = |n: u64| n % 3 == 0 && within(n);
+    let fits = |n: u64| n.is_multiple_of(3) && within(n);
     assert_eq!(found(&search), newest_first(&fits));
     search.sender = Some(message(id(1)).sender);
     assert_eq!(found(&search), newest_first(&fits));
