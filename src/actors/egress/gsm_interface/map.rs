@@ -311,7 +311,11 @@ impl SignallingCore {
             let Some((unitdata, since)) = next else {
                 break;
             };
-            let Err(unavailable) = self.point.send(unitdata.clone(), now.into_std()) else {
+            if !was_kept && self.is_behind(&unitdata) && self.kept.len() < KEPT_MAX {
+                self.kept.push_back((unitdata, since));
+                continue;
+            }
+            let Err(unavailable) = self.point.send(&unitdata, now.into_std()) else {
                 continue;
             };
             let is_away = match unavailable {
@@ -342,6 +346,12 @@ impl SignallingCore {
         self.write();
         self.show_links();
         self.look_around(now);
+    }
+
+    /// Whether an earlier one of its dialogue is kept, which it must not pass.
+    fn is_behind(&self, unitdata: &UnitdataRequest) -> bool {
+        let mut kept = self.kept.iter();
+        kept.any(|(earlier, _)| earlier.sequence == unitdata.sequence)
     }
 
     /// Gives up what has waited for the network for too long, as the network would return it.
