@@ -35,6 +35,7 @@ use crate::config::Gsm;
 use crate::domain::gsm_result::waits_for_subscriber;
 use crate::map::session::{
     FailedPart, MapEvent, MapNotSent, MapSession, MoInvoke, MoRefusal, MtForward, MtOutcome,
+    UnservedCounts,
 };
 use crate::pb::{BindState, GatewaySnapshot, GatewayState};
 use crate::sigtran::{
@@ -128,6 +129,11 @@ impl SignallingCore {
         away.map_or(Duration::ZERO, |(_, since)| {
             now.saturating_duration_since(*since)
         })
+    }
+
+    /// What others have asked and did not get, since the last call.
+    pub(super) fn take_unserved(&mut self) -> UnservedCounts {
+        self.session.take_unserved()
     }
 
     /// Whether anything shall be read.
