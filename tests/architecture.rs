@@ -88,6 +88,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "domain",
             "gsup",
             "pb",
+            "sctp",
             "smpp",
             "sgip",
             "sigtran",

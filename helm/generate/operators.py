@@ -298,8 +298,9 @@ def board():
             ),
             graph(
                 "Messages of handsets",
-                "What handsets send, by network and RP-cause of the answer; 0 is RP-ACK.",
+                "What handsets send, by network and RP-cause of the answer; 0 is RP-ACK. And what others ask over MAP and do not get.",
                 (rate("smsc_gsm_submissions_total", "gsm, cause"), "{{gsm}}: {{cause}}"),
+                (rate("smsc_gsm_unserved_total", "gsm, result"), "{{gsm}}: {{result}}"),
                 unit="mps",
                 w=6,
             ),

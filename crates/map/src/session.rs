@@ -16,6 +16,7 @@
 //! | `route` | where subscribers are, for a moment |
 //! | `report` | the HLR is told of who is absent, or is there again |
 //! | `incoming` | messages of handsets, and subscribers that are there again |
+//! | `strangers` | how much of what others ask is answered |
 //!
 //! Invariants: a token comes back once, by [`MapEvent::Answer`] or [`MapSession::take_lost`]; a subscriber has one
 //! message under way; whatever strangers begin is bounded apart from what we begin.
@@ -25,6 +26,7 @@ mod incoming;
 mod report;
 mod route;
 mod run;
+mod strangers;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -40,6 +42,8 @@ use self::incoming::IncomingDialogue;
 use self::report::PendingStatusReport;
 use self::route::KnownRoutes;
 use self::run::MtRun;
+use self::strangers::StrangerBrakes;
+pub use self::strangers::UnservedCounts;
 use crate::context::{MapVersion, PeerVersions};
 use crate::routing::{ServingAddress, ServingNode};
 
@@ -237,6 +241,7 @@ pub struct MapSession<T> {
     versions: PeerVersions,
     /// Subscribers that were there again a moment ago, and until when that is remembered.
     alerted: AHashMap<String, Instant>,
+    strangers: StrangerBrakes,
     events: VecDeque<MapEvent<T>>,
 }
 
@@ -305,6 +310,7 @@ impl<T> MapSession<T> {
             routes: KnownRoutes::new(config.route_cache),
             versions: PeerVersions::new(config.peer_version_memory),
             alerted: AHashMap::new(),
+            strangers: StrangerBrakes::new(),
             events: VecDeque::new(),
             config,
         }
@@ -341,6 +347,7 @@ impl<T> MapSession<T> {
         self.give_up_overdue_runs(now);
         self.alerted.retain(|_, until| *until > now);
         self.routes.forget_old(now);
+        self.strangers.forget_old(now);
         self.pump(now);
     }
 
@@ -370,6 +377,11 @@ impl<T> MapSession<T> {
     #[must_use]
     pub fn counts(&self) -> TcapCounts {
         self.tcap.counts()
+    }
+
+    /// What others have asked and did not get, since the last call.
+    pub fn take_unserved(&mut self) -> UnservedCounts {
+        std::mem::take(&mut self.strangers.counts)
     }
 
     /// The tokens of all messages that wait, when the links are gone for good, each with whether its message was sent, so

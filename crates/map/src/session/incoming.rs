@@ -3,12 +3,13 @@
 //! 3GPP TS 29.002 §23.2 and §23.4. The caller answers messages of handsets by [`MapSession::answer_mo`] when they are
 //! durable; all else is answered here. Invariants: only what waits for the caller is kept, and no more of it than
 //! `max_incoming`; what comes above that is refused by congestion, so that MSCs try again; a version or an operation
-//! that is not served is refused as §5.5 and Q.773 §4.2.2.6 say.
+//! that is not served is refused as §5.5 and Q.773 §4.2.2.6 say, as long as it is not too much (`strangers`).
 
 use std::time::Instant;
 
 use bytes::Bytes;
 use smsc_domain::gsm_result::RP_CONGESTION;
+use smsc_sigtran::SccpAddress;
 use smsc_tcap::{AbortCause, ApplicationContext, Component, DialogueId, Invoke, RejectProblem};
 
 use super::{MapEvent, MapSession, MoInvoke, MoRefusal};
@@ -39,6 +40,8 @@ enum InvokeFate {
     Waits,
     /// It is answered.
     Answered(Component),
+    /// It is not served, which is the answer.
+    Unserved(Component),
     /// Nobody answers: operations without a result.
     Done,
 }
@@ -74,6 +77,9 @@ impl<T> MapSession<T> {
         let version = match version_of(context) {
             Ok(version) => version,
             Err(alternative) => {
+                if !self.strangers.is_refused(now) {
+                    return self.tcap.abandon(id);
+                }
                 let cause = AbortCause::ContextNotSupported { alternative };
                 return self.tcap.abort(id, cause);
             }
@@ -118,12 +124,17 @@ impl<T> MapSession<T> {
         now: Instant,
     ) {
         let mut has_unreadable = false;
+        let mut unserved = 0;
         for component in components {
             match component {
                 Component::Invoke(invoke) => {
                     match self.on_invoke(id, &dialogue, &invoke, is_end, now) {
                         InvokeFate::Waits => dialogue.waiting.push(invoke.id),
                         InvokeFate::Answered(answer) => dialogue.answers.push(answer),
+                        InvokeFate::Unserved(answer) => {
+                            unserved += 1;
+                            dialogue.answers.push(answer);
+                        }
                         InvokeFate::Done => {}
                     }
                 }
@@ -143,6 +154,11 @@ impl<T> MapSession<T> {
             && dialogue.version == MapVersion::V1
         {
             // alertServiceCentreWithoutResult has a prearranged end.
+            self.tcap.abandon(id);
+        } else if unserved > 0
+            && unserved == dialogue.answers.len()
+            && !self.strangers.is_refused(now)
+        {
             self.tcap.abandon(id);
         } else {
             self.tcap.end(id, dialogue.answers);
@@ -165,9 +181,9 @@ impl<T> MapSession<T> {
             (MapOperationCode::ALERT_SERVICE_CENTRE, None | Some(SHORT_MSG_ALERT))
             | (MapOperationCode::ALERT_WITHOUT_RESULT, None) => {
                 let is_answered = operation == MapOperationCode::ALERT_SERVICE_CENTRE;
-                self.on_alert(invoke, is_answered, now)
+                self.on_alert(id, invoke, is_answered, now)
             }
-            _ => InvokeFate::Answered(reject(invoke, RejectProblem::UNRECOGNIZED_OPERATION)),
+            _ => InvokeFate::Unserved(reject(invoke, RejectProblem::UNRECOGNIZED_OPERATION)),
         }
     }
 
@@ -223,7 +239,23 @@ impl<T> MapSession<T> {
     }
 
     /// A subscriber is there again.
-    fn on_alert(&mut self, invoke: &Invoke, is_answered: bool, now: Instant) -> InvokeFate {
+    fn on_alert(
+        &mut self,
+        id: DialogueId,
+        invoke: &Invoke,
+        is_answered: bool,
+        now: Instant,
+    ) -> InvokeFate {
+        let peer = self.tcap.peer(id).and_then(SccpAddress::digits);
+        if !self.strangers.is_believed(peer.unwrap_or_default(), now) {
+            // An HLR may say it again. What waits is tried when it is due.
+            let error = Component::error(invoke.id, MapUserError::SYSTEM_FAILURE, Bytes::new());
+            return if is_answered {
+                InvokeFate::Answered(error)
+            } else {
+                InvokeFate::Done
+            };
+        }
         match AlertServiceCentreArg::decode(&invoke.parameter) {
             Ok(argument) => {
                 let msisdn = argument.msisdn.text;

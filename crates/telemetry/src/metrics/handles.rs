@@ -55,6 +55,13 @@ pub struct CauseLabel {
     pub cause: u8,
 }
 
+/// A GSM network over MAP, and what became of something that others have asked and did not get.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct UnservedLabel {
+    pub gsm: String,
+    pub result: &'static str,
+}
+
 /// A range of the number plan.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct RangeLabel {

@@ -35,6 +35,7 @@ use crate::config::Gsm;
 use crate::domain::gsm_result::waits_for_subscriber;
 use crate::map::session::{
     FailedPart, MapEvent, MapNotSent, MapSession, MoInvoke, MoRefusal, MtForward, MtOutcome,
+    UnservedCounts,
 };
 use crate::pb::{BindState, GatewaySnapshot, GatewayState};
 use crate::sigtran::{
@@ -128,6 +129,11 @@ impl SignallingCore {
         away.map_or(Duration::ZERO, |(_, since)| {
             now.saturating_duration_since(*since)
         })
+    }
+
+    /// What others have asked and did not get, since the last call.
+    pub(super) fn take_unserved(&mut self) -> UnservedCounts {
+        self.session.take_unserved()
     }
 
     /// Whether anything shall be read.
@@ -311,7 +317,11 @@ impl SignallingCore {
             let Some((unitdata, since)) = next else {
                 break;
             };
-            let Err(unavailable) = self.point.send(unitdata.clone(), now.into_std()) else {
+            if !was_kept && self.is_behind(&unitdata) && self.kept.len() < KEPT_MAX {
+                self.kept.push_back((unitdata, since));
+                continue;
+            }
+            let Err(unavailable) = self.point.send(&unitdata, now.into_std()) else {
                 continue;
             };
             let is_away = match unavailable {
@@ -342,6 +352,12 @@ impl SignallingCore {
         self.write();
         self.show_links();
         self.look_around(now);
+    }
+
+    /// Whether an earlier one of its dialogue is kept, which it must not pass.
+    fn is_behind(&self, unitdata: &UnitdataRequest) -> bool {
+        let mut kept = self.kept.iter();
+        kept.any(|(earlier, _)| earlier.sequence == unitdata.sequence)
     }
 
     /// Gives up what has waited for the network for too long, as the network would return it.
