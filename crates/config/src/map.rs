@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::gsm::Gsm;
+use super::map_firewall::MapFirewall;
 use super::outputs::is_host_and_port;
 use super::section::{choice, section};
 
@@ -159,6 +160,8 @@ section! {
         @between(1, 1_000_000) max_dialogues: usize = 8_192,
         /// Most dialogues of others that are open at once, on each node.
         @between(1, 1_000_000) max_incoming: usize = 4_096,
+        /// Which requests of others are let in.
+        firewall: MapFirewall = MapFirewall::default(),
     }
 }
 
@@ -222,6 +225,15 @@ impl Gsm {
     /// How it is reached by MAP, or the defaults of that.
     pub fn map(&self) -> MapConfig {
         self.map.clone().unwrap_or_default()
+    }
+
+    /// How it is reached by MAP, but for the firewall: that changes without a new connection.
+    pub fn map_connection(&self) -> Option<MapConfig> {
+        let map = self.map.clone();
+        map.map(|map| MapConfig {
+            firewall: MapFirewall::default(),
+            ..map
+        })
     }
 
     /// The global title of a node in MAP, in digits.

@@ -259,6 +259,7 @@ impl Firewall {
             FirewallRule::ForeignSender => {
                 operation == MoForward
                     && titles.has_own_numbers()
+                    && !originator.is_empty()
                     && !titles.is_own_number(originator)
             }
             FirewallRule::SubscriberRate => {

@@ -133,6 +133,12 @@ fn each_rule_blocks_what_it_is_for_and_passes_what_is_near() {
             mo("436640000001", "491701234567"),
             mo("436640000001", "491601234567"),
         ),
+        // One without a sender is refused by whoever reads it.
+        (
+            ForeignSender,
+            mo("436640000001", "4"),
+            mo("436640000001", ""),
+        ),
     ];
     let mut firewall = Firewall::new(settings());
     let now = Instant::now();

@@ -16,6 +16,7 @@
 //! | `route` | where subscribers are, for a moment |
 //! | `report` | the HLR is told of who is absent, or is there again |
 //! | `incoming` | messages of handsets, and subscribers that are there again |
+//! | `screening` | the firewall in front of these |
 //!
 //! Invariants: a token comes back once, by [`MapEvent::Answer`] or [`MapSession::take_lost`]; a subscriber has one
 //! message under way; whatever strangers begin is bounded apart from what we begin.
@@ -25,12 +26,14 @@ mod incoming;
 mod report;
 mod route;
 mod run;
+mod screening;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use bytes::Bytes;
+use smsc_firewall::{Firewall, FirewallSettings};
 use smsc_sigtran::address::ssn;
 use smsc_sigtran::{GlobalTitle, SccpAddress, Unitdata, UnitdataRequest};
 use smsc_sms::tpdu::TpduAddress;
@@ -40,6 +43,7 @@ use self::incoming::IncomingDialogue;
 use self::report::PendingStatusReport;
 use self::route::KnownRoutes;
 use self::run::MtRun;
+pub use self::screening::{ScreeningAction, ScreeningReport};
 use crate::context::{MapVersion, PeerVersions};
 use crate::routing::{ServingAddress, ServingNode};
 
@@ -149,6 +153,8 @@ pub enum MapEvent<T> {
         /// What is wrong with it.
         why: String,
     },
+    /// The firewall has looked at a request: what a rule has found, or nothing.
+    Screened(Option<Box<ScreeningReport>>),
 }
 
 /// What became of a message to a handset.
@@ -237,6 +243,7 @@ pub struct MapSession<T> {
     versions: PeerVersions,
     /// Subscribers that were there again a moment ago, and until when that is remembered.
     alerted: AHashMap<String, Instant>,
+    firewall: Firewall,
     events: VecDeque<MapEvent<T>>,
 }
 
@@ -305,6 +312,8 @@ impl<T> MapSession<T> {
             routes: KnownRoutes::new(config.route_cache),
             versions: PeerVersions::new(config.peer_version_memory),
             alerted: AHashMap::new(),
+            // Off, until it is set.
+            firewall: Firewall::new(FirewallSettings::default()),
             events: VecDeque::new(),
             config,
         }
@@ -399,9 +408,13 @@ impl<T> MapSession<T> {
             TcapEvent::Begun {
                 id,
                 context,
+                calling,
                 components,
                 ..
-            } => self.on_begun(id, context, components, now),
+            } => {
+                let calling = calling.digits().unwrap_or_default().to_owned();
+                self.on_begun(id, context, calling, components, now);
+            }
             TcapEvent::Proceeded { id, components, .. } => {
                 self.on_components(id, components, false, now);
             }

@@ -21,13 +21,14 @@ mod delivery;
 mod enquiry;
 mod exchange;
 mod faults;
+mod firewall;
 mod gateways;
 mod gsup;
 mod hlr;
 mod incoming;
 mod life;
 mod lines;
-mod malformed_log;
+mod log_pace;
 mod map;
 mod naming;
 mod partly;
@@ -51,8 +52,9 @@ use self::core::NetworkCore;
 use self::culprits::Culprits;
 use self::exchange::HandsetSubmission;
 use self::faults::Faults;
+use self::firewall::MIRRORED;
 use self::lines::Lines;
-use self::malformed_log::MalformedLog;
+use self::log_pace::LogPace;
 use self::naming::Naming;
 use self::partly::Partly;
 use self::work::Work;
@@ -142,7 +144,10 @@ pub struct GsmInterface {
     retired: bool,
     /// It has left its queue in this tick: what that has granted meanwhile would be taken twice if it joined again at once.
     has_withdrawn: bool,
-    malformed: MalformedLog,
+    /// When it is logged what cannot be read, what the firewall has found, and what of that is mirrored.
+    malformed: LogPace,
+    found: LogPace,
+    mirrored: LogPace,
     /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
     starts: u64,
     /// Of the tasks of signalling gateways, by address.
@@ -226,7 +231,9 @@ impl GsmInterface {
             leaving_since: None,
             retired: false,
             has_withdrawn: false,
-            malformed: MalformedLog::default(),
+            malformed: LogPace::default(),
+            found: LogPace::default(),
+            mirrored: LogPace::of(MIRRORED),
             starts: 0,
             gateways: HashMap::new(),
         }

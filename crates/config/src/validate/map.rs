@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Findings;
 use crate::outputs::is_host_and_port;
-use crate::{Config, GatewayTransport, Gsm, MapConfig, MapRoutedBy};
+use crate::{Config, GatewayTransport, Gsm, MapConfig, MapFirewallMode, MapRoutedBy};
 
 /// A network over GSUP has no such table.
 pub(super) fn check_no_map(base: &str, one: &Gsm, found: &mut Findings) {
@@ -37,7 +37,18 @@ pub(super) fn check_map(config: &Config, index: usize, base: &str, found: &mut F
     let message = "has one twice; write each once";
     let is_once = nodes.len() == map.serving_nodes.len();
     found.require(&key("serving_nodes"), is_once, message);
+    check_firewall(&base, map, found);
     check_same_point_code(config, index, found);
+}
+
+/// Who is ours has to be said both ways: a number of ours comes from our own network or from abroad.
+fn check_firewall(base: &str, map: &MapConfig, found: &mut Findings) {
+    let firewall = &map.firewall;
+    let knows_one = !firewall.own_numbers.is_empty() && firewall.own_titles.is_empty();
+    if firewall.mode != MapFirewallMode::Off && knows_one {
+        let message = "is empty, so that all nodes but this one count as abroad; write the first digits of the global titles of our own network";
+        found.warn(format!("{base}.firewall.own_titles"), message);
+    }
 }
 
 /// Keys that would do nothing.

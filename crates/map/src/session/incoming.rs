@@ -9,13 +9,14 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use smsc_domain::gsm_result::RP_CONGESTION;
+use smsc_firewall::BlockAnswer;
 use smsc_tcap::{AbortCause, ApplicationContext, Component, DialogueId, Invoke, RejectProblem};
 
 use super::{MapEvent, MapSession, MoInvoke, MoRefusal};
 use crate::context::{self, MapVersion, SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
 use crate::delivery_status::AlertServiceCentreArg;
 use crate::forward::{ForwardSmArg, ForwardSmResult, SmRpDa, SmRpOa};
-use crate::operation::MapOperationCode;
+use crate::operation::{MapOperationCode, MapTimerClass};
 use crate::parameter::MalformedMap;
 use crate::user_error::MapUserError;
 
@@ -24,6 +25,8 @@ pub(super) struct IncomingDialogue {
     version: MapVersion,
     /// Its context; `None` in version 1.
     context: Option<u8>,
+    /// Digits of the global title of who has begun it; empty without one.
+    calling: String,
     /// Invokes that wait for the caller.
     waiting: Vec<i8>,
     /// Answers that go with the last one.
@@ -41,6 +44,8 @@ enum InvokeFate {
     Answered(Component),
     /// Nobody answers: operations without a result.
     Done,
+    /// Nobody answers, because the firewall says so.
+    Dropped,
 }
 
 impl<T> MapSession<T> {
@@ -68,19 +73,25 @@ impl<T> MapSession<T> {
         &mut self,
         id: DialogueId,
         context: Option<ApplicationContext>,
+        calling: String,
         components: Vec<Component>,
         now: Instant,
     ) {
+        let number = context.map(|context| context.context);
         let version = match version_of(context) {
             Ok(version) => version,
             Err(alternative) => {
+                if self.drops_any(&calling, number, &components, now) {
+                    return self.tcap.abandon(id);
+                }
                 let cause = AbortCause::ContextNotSupported { alternative };
                 return self.tcap.abort(id, cause);
             }
         };
         let dialogue = IncomingDialogue {
             version,
-            context: context.map(|context| context.context),
+            context: number,
+            calling,
             waiting: Vec::new(),
             answers: Vec::new(),
         };
@@ -117,14 +128,20 @@ impl<T> MapSession<T> {
         is_end: bool,
         now: Instant,
     ) {
-        let mut has_unreadable = false;
+        let (mut has_unreadable, mut has_dropped) = (false, false);
         for component in components {
             match component {
                 Component::Invoke(invoke) => {
-                    match self.on_invoke(id, &dialogue, &invoke, is_end, now) {
+                    let calling = &dialogue.calling;
+                    let fate = match self.screen(calling, dialogue.context, &invoke, now) {
+                        None => self.on_invoke(id, &dialogue, &invoke, is_end, now),
+                        Some(answer) => blocked(&invoke, answer),
+                    };
+                    match fate {
                         InvokeFate::Waits => dialogue.waiting.push(invoke.id),
                         InvokeFate::Answered(answer) => dialogue.answers.push(answer),
                         InvokeFate::Done => {}
+                        InvokeFate::Dropped => has_dropped = true,
                     }
                 }
                 // Its reject goes with what is sent next.
@@ -139,14 +156,31 @@ impl<T> MapSession<T> {
         if !dialogue.waiting.is_empty() {
             self.incoming.insert(id, dialogue);
         } else if dialogue.answers.is_empty()
-            && !has_unreadable
-            && dialogue.version == MapVersion::V1
+            && (has_dropped || !has_unreadable && dialogue.version == MapVersion::V1)
         {
-            // alertServiceCentreWithoutResult has a prearranged end.
+            // alertServiceCentreWithoutResult has a prearranged end; who is dropped does not hear of us.
             self.tcap.abandon(id);
         } else {
             self.tcap.end(id, dialogue.answers);
         }
+    }
+
+    /// Judges what somebody wants in a context that is not served; whether any of it is not to be answered.
+    fn drops_any(
+        &mut self,
+        calling: &str,
+        context: Option<u8>,
+        components: &[Component],
+        now: Instant,
+    ) -> bool {
+        let mut drops = false;
+        for component in components {
+            if let Component::Invoke(invoke) = component {
+                let answer = self.screen(calling, context, invoke, now);
+                drops |= answer == Some(BlockAnswer::Drop);
+            }
+        }
+        drops
     }
 
     fn on_invoke(
@@ -261,6 +295,18 @@ fn version_of(
     // Version 1 has no dialogue portion: one with its number is none.
     let asked = MapVersion::of(version).filter(|asked| (MapVersion::V2..=latest).contains(asked));
     asked.ok_or_else(|| latest.context(context))
+}
+
+/// What becomes of an invoke that the firewall blocks.
+fn blocked(invoke: &Invoke, answer: BlockAnswer) -> InvokeFate {
+    let timer = MapOperationCode(invoke.operation).timer();
+    match answer {
+        BlockAnswer::Drop => InvokeFate::Dropped,
+        BlockAnswer::Error(_) if timer == MapTimerClass::NotAwaited => InvokeFate::Done,
+        BlockAnswer::Error(code) => {
+            InvokeFate::Answered(Component::error(invoke.id, code, Bytes::new()))
+        }
+    }
 }
 
 fn reject(invoke: &Invoke, problem: RejectProblem) -> Component {

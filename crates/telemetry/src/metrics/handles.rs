@@ -55,6 +55,14 @@ pub struct CauseLabel {
     pub cause: u8,
 }
 
+/// A GSM network, a rule of its firewall, and what that has done: few words each.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct FirewallLabel {
+    pub gsm: String,
+    pub rule: &'static str,
+    pub action: &'static str,
+}
+
 /// A range of the number plan.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct RangeLabel {

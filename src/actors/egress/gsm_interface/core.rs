@@ -15,6 +15,7 @@ use super::map::SignallingCore;
 use super::work::Sending;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
+use crate::config::Gsm;
 use crate::domain::{address, gsm_result};
 use crate::map::session::MoRefusal;
 use crate::pb::Message;
@@ -53,6 +54,14 @@ impl NetworkCore {
         match self {
             Self::Gsup(_) => "HLR",
             Self::Map(_) => "signalling network",
+        }
+    }
+
+    /// Takes the settings that change without a new connection.
+    pub(super) fn follow(&mut self, config: &Gsm, node: u8) {
+        match self {
+            Self::Gsup(_) => {}
+            Self::Map(map) => map.follow(config, node),
         }
     }
 

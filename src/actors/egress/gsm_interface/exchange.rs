@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::work::Sending;
 use crate::gsup::message::GsupMessage;
-use crate::map::session::MoInvoke;
+use crate::map::session::{MoInvoke, ScreeningReport};
 
 /// A TPDU for a handset.
 pub(super) struct MtRequest<'a> {
@@ -91,6 +91,8 @@ pub(super) enum CoreEvent {
     SubscriberReady(String),
     /// What cannot be read, and why; with a request that can be answered.
     Malformed(String, Option<Box<HandsetSubmission>>),
+    /// The firewall has looked at a request of somebody else: what a rule has found, or nothing.
+    Screened(Option<Box<ScreeningReport>>),
     /// Something that nobody here waits for.
     Other,
     /// The connection is to be closed.

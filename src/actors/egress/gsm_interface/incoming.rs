@@ -62,6 +62,7 @@ impl GsmInterface {
                     self.refuse_mo(&submission, INVALID_MANDATORY);
                 }
             }
+            CoreEvent::Screened(report) => self.screened(report),
             CoreEvent::Other => {}
             CoreEvent::Closed(why) => {
                 self.broken_off();

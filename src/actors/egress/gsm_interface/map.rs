@@ -97,10 +97,12 @@ impl SignallingCore {
         let destination = signalling.destination;
         let is_override = signalling.mode == TrafficMode::Override;
         let now = Instant::now();
+        let mut session = MapSession::new(settings::session(config, node));
+        session.set_firewall(settings::firewall(config, node));
         Self {
             network: config.name.clone(),
             point: SignallingPoint::new(signalling, now.into_std()),
-            session: MapSession::new(settings::session(config, node)),
+            session,
             gateways: Vec::new(),
             is_busy: watch::channel(false).0,
             start,
@@ -111,6 +113,11 @@ impl SignallingCore {
             kept: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// Takes the settings that change without a new connection.
+    pub(super) fn follow(&mut self, config: &Gsm, node: u8) {
+        self.session.set_firewall(settings::firewall(config, node));
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -421,6 +428,7 @@ impl SignallingCore {
                 CoreEvent::Other
             }
             MapEvent::Malformed { why } => CoreEvent::Malformed(why, None),
+            MapEvent::Screened(report) => CoreEvent::Screened(report),
         }
     }
 

@@ -1,6 +1,12 @@
-//! The settings of a signalling point and of a MAP session, as `[gsm.map]` says.
+//! The settings of a signalling point, of a MAP session and of its firewall, as `[gsm.map]` says.
 
-use crate::config::{Gsm, MapConfig, MapRoutedBy, MapServingNode, MapTrafficMode};
+use crate::config::{
+    Gsm, MapConfig, MapFirewall, MapFirewallAction, MapFirewallMode, MapFirewallRule, MapRoutedBy,
+    MapServingNode, MapTrafficMode,
+};
+use crate::firewall::{
+    BlockAnswer, FirewallMode, FirewallRule, FirewallSettings, RequestRate, RuleAction,
+};
 use crate::map::session::{HlrAddress, MapSessionConfig};
 use crate::map::{MapVersion, ServingNode};
 use crate::sigtran::{GlobalTitle, PointCode, SccpAddress, SignallingConfig, TrafficMode};
@@ -77,6 +83,78 @@ pub(super) fn session(config: &Gsm, node: u8) -> MapSessionConfig {
         most_in_begin: map.unitdata_octets,
         ..MapSessionConfig::new(config.smsc_number(), own)
     }
+}
+
+/// The firewall in front of it.
+pub(super) fn firewall(config: &Gsm, node: u8) -> FirewallSettings {
+    let Some(map) = &config.map else {
+        return FirewallSettings::default();
+    };
+    let firewall = &map.firewall;
+    let mut own_titles = firewall.own_titles.clone();
+    own_titles.push(config.global_title_of(node));
+    own_titles.extend(map.global_titles.iter().cloned());
+    let networks = firewall.networks.iter();
+    let actions = firewall.rules.all();
+    let actions = actions.map(|(rule, action)| (rule_of(rule), action_of(firewall, rule, action)));
+    FirewallSettings {
+        mode: match firewall.mode {
+            MapFirewallMode::Off => FirewallMode::Off,
+            MapFirewallMode::Dry => FirewallMode::Dry,
+            MapFirewallMode::On => FirewallMode::On,
+        },
+        own_titles,
+        own_numbers: firewall.own_numbers.clone(),
+        visited_titles: firewall.visited_titles.clone(),
+        allowed_titles: firewall.allow.clone(),
+        denied_titles: firewall.deny.clone(),
+        networks: networks.map(|network| network.titles.clone()).collect(),
+        network_digits: firewall.network_digits,
+        title_rate: rate_of(firewall.title_rate, firewall.title_burst),
+        subscriber_rate: rate_of(firewall.subscriber_rate, firewall.subscriber_burst),
+        actions: actions.to_vec(),
+        mirrored: firewall.mirror.iter().copied().map(rule_of).collect(),
+    }
+}
+
+fn rule_of(rule: MapFirewallRule) -> FirewallRule {
+    match rule {
+        MapFirewallRule::Title => FirewallRule::Title,
+        MapFirewallRule::TitleRate => FirewallRule::TitleRate,
+        MapFirewallRule::Operation => FirewallRule::Operation,
+        MapFirewallRule::WithoutRouting => FirewallRule::WithoutRouting,
+        MapFirewallRule::OtherNetwork => FirewallRule::OtherNetwork,
+        MapFirewallRule::ServiceCentre => FirewallRule::ServiceCentre,
+        MapFirewallRule::Spoofed => FirewallRule::Spoofed,
+        MapFirewallRule::ForeignSender => FirewallRule::ForeignSender,
+        MapFirewallRule::SubscriberRate => FirewallRule::SubscriberRate,
+    }
+}
+
+fn action_of(
+    firewall: &MapFirewall,
+    rule: MapFirewallRule,
+    action: MapFirewallAction,
+) -> RuleAction {
+    let error = match rule {
+        MapFirewallRule::TitleRate | MapFirewallRule::SubscriberRate => firewall.rate_error,
+        _ => firewall.error,
+    };
+    match action {
+        MapFirewallAction::Block => RuleAction::Block(BlockAnswer::Error(error.code())),
+        MapFirewallAction::Drop => RuleAction::Block(BlockAnswer::Drop),
+        MapFirewallAction::Report => RuleAction::Report,
+        MapFirewallAction::Count => RuleAction::Count,
+        MapFirewallAction::Off => RuleAction::Off,
+    }
+}
+
+/// A rate; without a burst that of one second.
+fn rate_of(per_second: Option<f64>, burst: Option<u32>) -> Option<RequestRate> {
+    per_second.map(|per_second| RequestRate {
+        per_second,
+        burst: burst.unwrap_or_else(|| per_second.ceil() as u32),
+    })
 }
 
 fn own(map: &MapConfig, node: u8) -> PointCode {
