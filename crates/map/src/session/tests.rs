@@ -3,6 +3,7 @@
 mod handsets;
 mod hostile;
 mod messages;
+mod screening;
 mod versions;
 
 use std::collections::VecDeque;
