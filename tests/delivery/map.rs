@@ -4,6 +4,7 @@
 mod absent_then_alert;
 mod crash;
 mod failures;
+mod firewall;
 mod four_in_one_dialogue;
 mod from_handsets;
 mod gateways;

@@ -294,6 +294,7 @@ fn is_title(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MapFirewallMode;
 
     /// ITU-T Q.708: 3, 8 and 3 bits.
     #[test]
@@ -351,6 +352,25 @@ mod tests {
         let own: Vec<String> = own.iter().map(SocketAddr::to_string).collect();
         assert_eq!(own, ["10.0.0.5:0", "10.0.1.5:2905", "[::1]:0"]);
         assert!(own_address("here").is_err());
+    }
+
+    #[test]
+    fn a_firewall_is_no_part_of_the_connection() {
+        let of = |mode, version| Gsm {
+            map: Some(MapConfig {
+                version,
+                firewall: MapFirewall {
+                    mode,
+                    ..MapFirewall::default()
+                },
+                ..MapConfig::default()
+            }),
+            ..Gsm::default()
+        };
+        let (off, on) = (of(MapFirewallMode::Off, 3), of(MapFirewallMode::On, 3));
+        assert!(off.map != on.map && off.map_connection() == on.map_connection());
+        let other = of(MapFirewallMode::Off, 2);
+        assert!(off.map_connection() != other.map_connection());
     }
 
     #[test]

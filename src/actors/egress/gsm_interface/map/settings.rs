@@ -170,3 +170,52 @@ fn title(map: &MapConfig, digits: String, translation_type: u8) -> GlobalTitle {
         ..GlobalTitle::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_firewall_knows_our_own_titles_and_each_rule_has_its_error() {
+        let mut one = Gsm {
+            smsc_address: "+49160000".to_owned(),
+            map: Some(MapConfig::default()),
+            ..Gsm::default()
+        };
+        assert_eq!(firewall(&one, 0).mode, FirewallMode::Off);
+        one.map = Some(MapConfig {
+            global_titles: ["49170000", "49170001"].map(str::to_owned).to_vec(),
+            firewall: MapFirewall {
+                mode: MapFirewallMode::Dry,
+                own_titles: vec!["4917".to_owned()],
+                title_rate: Some(0.5),
+                subscriber_rate: Some(2.0),
+                subscriber_burst: Some(10),
+                mirror: vec![MapFirewallRule::Spoofed],
+                ..MapFirewall::default()
+            },
+            ..MapConfig::default()
+        });
+        let settings = firewall(&one, 1);
+        assert_eq!(settings.mode, FirewallMode::Dry);
+        for title in ["4917", "49170000", "49170001"] {
+            let is_own = settings.own_titles.iter().any(|own| own == title);
+            assert!(is_own, "{title}: {settings:?}");
+        }
+        let block = |code| RuleAction::Block(BlockAnswer::Error(code));
+        for (rule, action) in [
+            (FirewallRule::Spoofed, block(21)),
+            (FirewallRule::TitleRate, block(34)),
+            (FirewallRule::ServiceCentre, RuleAction::Report),
+        ] {
+            assert_eq!(settings.action_of(rule), action, "{rule:?}");
+        }
+        // Without a burst, what comes in a second; one at least.
+        let rate = |per_second, burst| Some(RequestRate { per_second, burst });
+        assert_eq!(settings.title_rate, rate(0.5, 1));
+        assert_eq!(settings.subscriber_rate, rate(2.0, 10));
+        assert!(settings.is_mirrored(FirewallRule::Spoofed));
+        // Without MAP there is none.
+        assert_eq!(firewall(&Gsm::default(), 0), FirewallSettings::default());
+    }
+}
