@@ -52,7 +52,6 @@ use self::core::NetworkCore;
 use self::culprits::Culprits;
 use self::exchange::HandsetSubmission;
 use self::faults::Faults;
-use self::firewall::MIRRORED;
 use self::lines::Lines;
 use self::log_pace::LogPace;
 use self::naming::Naming;
@@ -83,6 +82,8 @@ const AHEAD: u32 = 4;
 const BUSY: Duration = Duration::from_secs(2);
 /// Messages of handsets that may wait for their commit before the socket is read again.
 const INTAKE: usize = 4096;
+/// Requests in a second that the firewall has found and that are written into the log whole.
+const MIRRORED: u64 = 50;
 
 /// What it takes to start the connection to a network.
 #[derive(Clone)]

@@ -12,8 +12,6 @@ use crate::domain::address::mask;
 use crate::map::session::{ScreeningAction, ScreeningReport};
 use crate::pb::FirewallFinding;
 
-/// Most requests in a second that are written into the log whole.
-pub(super) const MIRRORED: u64 = 50;
 /// Most findings that are listed; of many alike there is one.
 const LISTED: usize = 32;
 /// What counts a request that no rule has found.
