@@ -195,14 +195,29 @@ impl Firewall {
 
     /// What becomes of a request: the first rule that blocks it decides, without one the first that reports it.
     pub fn judge(&mut self, request: &ScreenedRequest<'_>, now: Instant) -> FirewallVerdict {
-        if self.settings.mode == FirewallMode::Off {
-            return FirewallVerdict::Pass;
-        }
         let started = *self.started.get_or_insert(now);
         let elapsed = now.saturating_duration_since(started).as_nanos();
         let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        self.judge_by(&FirewallRule::ALL, request, elapsed)
+    }
+
+    /// What becomes of a forward that has passed, when it is known who has asked for its routing: by the two rules about that.
+    pub fn judge_routing(&mut self, request: &ScreenedRequest<'_>) -> FirewallVerdict {
+        let rules = [FirewallRule::WithoutRouting, FirewallRule::OtherNetwork];
+        self.judge_by(&rules, request, 0)
+    }
+
+    fn judge_by(
+        &mut self,
+        rules: &[FirewallRule],
+        request: &ScreenedRequest<'_>,
+        elapsed: u64,
+    ) -> FirewallVerdict {
+        if self.settings.mode == FirewallMode::Off {
+            return FirewallVerdict::Pass;
+        }
         let mut reported = None;
-        for rule in FirewallRule::ALL {
+        for &rule in rules {
             let action = self.settings.action_of(rule);
             if action == RuleAction::Off || !self.applies(rule, request, elapsed) {
                 continue;

@@ -182,6 +182,33 @@ fn the_longer_prefix_decides_who_is_allowed() {
     assert_eq!(judge(""), denied, "without a title nothing is allowed");
 }
 
+/// Who has asked is known later than all else: then no rate is used up once more.
+#[test]
+fn who_has_asked_may_be_judged_by_itself() {
+    let mut firewall = Firewall::new(FirewallSettings {
+        title_rate: Some(RequestRate {
+            per_second: 0.001,
+            burst: 1,
+        }),
+        ..settings()
+    });
+    for (asked, verdict) in [
+        (RoutingAsked::By("447911000001"), FirewallVerdict::Pass),
+        (RoutingAsked::Nobody, blocked(FirewallRule::WithoutRouting)),
+        (
+            RoutingAsked::By("33600000001"),
+            blocked(FirewallRule::OtherNetwork),
+        ),
+    ] {
+        assert_eq!(firewall.judge_routing(&mt(asked)), verdict, "{asked:?}");
+    }
+    let whole = mt(RoutingAsked::NotApplicable);
+    assert_eq!(
+        firewall.judge(&whole, Instant::now()),
+        FirewallVerdict::Pass
+    );
+}
+
 #[test]
 fn networks_that_are_not_listed_are_told_apart_by_their_first_digits() {
     let mut firewall = Firewall::new(settings());

@@ -68,6 +68,24 @@ impl<T> MapSession<T> {
         }
     }
 
+    /// Does not answer an invoke that waits for the caller: whoever sent it does not hear of us.
+    pub fn drop_invoke(&mut self, invoke: MoInvoke) {
+        let Some(dialogue) = self.incoming.get_mut(&invoke.dialogue) else {
+            return;
+        };
+        dialogue.waiting.retain(|id| *id != invoke.invoke);
+        if !dialogue.waiting.is_empty() {
+            return;
+        }
+        let answers = std::mem::take(&mut dialogue.answers);
+        self.incoming.remove(&invoke.dialogue);
+        if answers.is_empty() {
+            self.tcap.abandon(invoke.dialogue);
+        } else {
+            self.tcap.end(invoke.dialogue, answers);
+        }
+    }
+
     /// Somebody begins a dialogue.
     pub(super) fn on_begun(
         &mut self,

@@ -123,20 +123,35 @@ impl<T> MapSession<T> {
             // Nobody here gives out where subscribers are.
             routing_asked_by: RoutingAsked::NotApplicable,
         };
-        self.judge(&request, invoke, now)
+        let verdict = self.firewall.judge(&request, now);
+        let operation = MapOperationCode(invoke.operation);
+        self.conclude(verdict, &request, operation, &invoke.parameter)
     }
 
-    /// Judges a request that was read already; how it is blocked, if it is.
-    pub(super) fn judge(
+    /// Judges a message for a subscriber of ours by who has asked where that is (`routing_asked_by`), when the caller knows.
+    /// By everything else it was judged before its event. How it is blocked, if it is.
+    pub fn screen_routing(
         &mut self,
         request: &ScreenedRequest<'_>,
-        invoke: &Invoke,
-        now: Instant,
+        tpdu: &Bytes,
     ) -> Option<BlockAnswer> {
-        let verdict = self.firewall.judge(request, now);
+        match self.firewall.judge_routing(request) {
+            // It has been counted.
+            FirewallVerdict::Pass => None,
+            verdict => self.conclude(verdict, request, MapOperationCode::MT_FORWARD_SM, tpdu),
+        }
+    }
+
+    /// Says what has become of a request; how it is blocked, if it is.
+    fn conclude(
+        &mut self,
+        verdict: FirewallVerdict,
+        request: &ScreenedRequest<'_>,
+        operation: MapOperationCode,
+        parameter: &Bytes,
+    ) -> Option<BlockAnswer> {
         let settings = self.firewall.settings();
         let (rule, taken, answer) = match verdict {
-            FirewallVerdict::Pass if settings.mode == FirewallMode::Off => return None,
             FirewallVerdict::Pass => {
                 self.events.push_back(MapEvent::Screened(None));
                 return None;
@@ -161,12 +176,12 @@ impl<T> MapSession<T> {
         let report = ScreeningReport {
             rule,
             taken,
-            operation: MapOperationCode(invoke.operation),
+            operation,
             calling: request.calling_gt.to_owned(),
             service_centre: request.service_centre.to_owned(),
             subscriber: request.subscriber.to_owned(),
             originator: request.originator.to_owned(),
-            mirrored: is_mirrored.then(|| invoke.parameter.clone()),
+            mirrored: is_mirrored.then(|| parameter.clone()),
         };
         let report = MapEvent::Screened(Some(Box::new(report)));
         self.events.push_back(report);

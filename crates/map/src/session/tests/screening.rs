@@ -1,6 +1,9 @@
 //! What the firewall lets in of what the network begins, and how the rest is answered.
 
-use smsc_firewall::{BlockAnswer, FirewallMode, FirewallRule, RequestRate, RuleAction};
+use smsc_firewall::{
+    BlockAnswer, FirewallMode, FirewallRule, RequestRate, RoutingAsked, RuleAction,
+    ScreenedOperation, ScreenedRequest,
+};
 use smsc_tcap::TcapAbort;
 
 use super::*;
@@ -189,6 +192,40 @@ fn questions_and_messages_for_handsets_are_read_as_such() {
             (IMSI, "49176199999")
         );
     }
+}
+
+/// A caller that knows who has asked judges a message by that, and may drop it.
+#[test]
+fn what_waits_may_be_judged_by_who_has_asked_and_dropped() {
+    let mut country = guarded(settings(DROP));
+    let forward = |routing_asked_by| ScreenedRequest {
+        operation: ScreenedOperation::MtForward,
+        calling_gt: STRANGER,
+        service_centre: STRANGER,
+        subscriber: IMSI,
+        originator: "Bank",
+        routing_asked_by,
+    };
+    let tpdu = Bytes::from_static(FROM_OURS);
+    let known = forward(RoutingAsked::By("4917300009"));
+    assert_eq!(country.session.screen_routing(&known, &tpdu), None);
+    let unknown = forward(RoutingAsked::Nobody);
+    let dropped = country.session.screen_routing(&unknown, &tpdu);
+    assert_eq!(dropped, Some(BlockAnswer::Drop));
+    country.begins(context_of(21, 3), MSC, vec![mo()]);
+    let screened = country.screened();
+    let rules: Vec<Option<FirewallRule>> = (screened.iter())
+        .map(|one| one.as_ref().map(|report| report.rule))
+        .collect();
+    assert_eq!(rules, [Some(FirewallRule::WithoutRouting), None]);
+    let [MapEvent::MoForward { invoke, .. }] = &country.events[..] else {
+        panic!("{:?}", country.events);
+    };
+    country.session.drop_invoke(*invoke);
+    country.settle();
+    assert!(country.network.answers.is_empty() && country.network.ended == 0);
+    assert!(country.session.incoming.is_empty());
+    assert_eq!(country.session.tcap.incoming(), 0);
 }
 
 #[test]
