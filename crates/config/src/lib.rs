@@ -74,8 +74,8 @@ pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
 pub use listener::{ListenerConfig, ListenerProtocol};
 pub use local::{LOCAL, Local};
 pub use map::{
-    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapRoutedBy, MapServingNode,
-    MapTrafficMode, point_code,
+    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapHomeRouting, MapRoutedBy,
+    MapServingNode, MapTrafficMode, point_code,
 };
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
