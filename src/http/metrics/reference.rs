@@ -80,6 +80,7 @@ fn exposed() -> String {
     metrics.commands_throttled_of("operator:up");
     metrics.attempt_refused("operator:up", 0x08);
     metrics.answered_handset("home", 0);
+    metrics.home_routed("home", "questions_answered");
     for family in [
         &metrics.traces,
         &metrics.spans_dropped,

@@ -2,7 +2,7 @@
 
 use crate::config::{Gsm, MapConfig, MapRoutedBy, MapServingNode, MapTrafficMode};
 use crate::map::session::{HlrAddress, MapSessionConfig};
-use crate::map::{MapVersion, ServingNode};
+use crate::map::{HomeSubscribers, MapVersion, ServingNode};
 use crate::sigtran::{GlobalTitle, PointCode, SccpAddress, SignallingConfig, TrafficMode};
 
 /// Subsystem number of an HLR (3GPP TS 23.003 §8.2).
@@ -27,7 +27,7 @@ pub(super) fn signalling(config: &Gsm, node: u8) -> SignallingConfig {
         beat_timeout: map.beat_timeout,
         ack_timeout: map.ack_timeout,
         max_unitdata: map.unitdata_octets,
-        subsystems: vec![map.ssn],
+        subsystems: subsystems(&map),
         ..SignallingConfig::new(own(&map, node), destination)
     }
 }
@@ -75,8 +75,18 @@ pub(super) fn session(config: &Gsm, node: u8) -> MapSessionConfig {
             _ => MapVersion::V3,
         },
         most_in_begin: map.unitdata_octets,
+        home: map.home_routing.as_ref().map(|home| HomeSubscribers {
+            numbers: home.numbers.clone(),
+            node: config.global_title_of(node),
+        }),
         ..MapSessionConfig::new(config.smsc_number(), own)
     }
+}
+
+/// What we are for others: with home routing, the HLR of our own subscribers as well.
+fn subsystems(map: &MapConfig) -> Vec<u8> {
+    let hlr = map.home_routing.as_ref().map(|_| HLR);
+    std::iter::once(map.ssn).chain(hlr).collect()
 }
 
 fn own(map: &MapConfig, node: u8) -> PointCode {
