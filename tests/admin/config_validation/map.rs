@@ -176,7 +176,7 @@ fn networks_over_map() {
         ),
         (
             whole("home_routing = { numbers = ['4917'], network = '26201', deliver = 'handset' }"),
-            "gsm[0].map.home_routing.deliver: there is no account \"handset\", did you mean \"handsets\"?",
+            "gsm[0].map.home_routing.deliver: there is no account \"handset\", did you mean `handsets`?",
         ),
         (
             whole("home_routing = { numbers = ['4917'], network = '26201' }")
