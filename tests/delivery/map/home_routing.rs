@@ -185,7 +185,7 @@ fn an_id_that_is_over_is_unknown_and_the_next_attempt_gets_another_one() {
     let mut sent = Vec::new();
     until("an id that is over to be used", || {
         sent.push(esme.submit(submit(&number, "again")));
-        counted(&border.ours, "unknown_ids").map(drop)
+        counted(&border.ours, "unknown_ids").map(|_| ())
     });
     for id in &sent {
         let shown = border.abroad.wait_for_final(id);
