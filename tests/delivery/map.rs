@@ -9,6 +9,7 @@ mod four_in_one_dialogue;
 mod from_handsets;
 mod gateways;
 mod hlr_silent;
+mod home_routing;
 mod long_texts;
 mod memory_full;
 mod nodes;

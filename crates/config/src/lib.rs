@@ -75,8 +75,8 @@ pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
 pub use listener::{ListenerConfig, ListenerProtocol};
 pub use local::{LOCAL, Local};
 pub use map::{
-    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapRoutedBy, MapServingNode,
-    MapTrafficMode, point_code,
+    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapHomeRouting, MapRoutedBy,
+    MapServingNode, MapTrafficMode, point_code,
 };
 pub use map_firewall::{
     MapFirewall, MapFirewallAction, MapFirewallError, MapFirewallMode, MapFirewallNetwork,

@@ -17,11 +17,13 @@
 //! | `report` | the HLR is told of who is absent, or is there again |
 //! | `incoming` | messages of handsets, and subscribers that are there again |
 //! | `screening` | the firewall in front of these |
+//! | `home` | others ask for our own subscribers, and bring messages for them: home routing |
 //!
 //! Invariants: a token comes back once, by [`MapEvent::Answer`] or [`MapSession::take_lost`]; a subscriber has one
 //! message under way; whatever strangers begin is bounded apart from what we begin.
 
 mod answer;
+mod home;
 mod incoming;
 mod report;
 mod route;
@@ -39,6 +41,7 @@ use smsc_sigtran::{GlobalTitle, SccpAddress, Unitdata, UnitdataRequest};
 use smsc_sms::tpdu::TpduAddress;
 use smsc_tcap::{DialogueId, TcapConfig, TcapCounts, TcapDialogues, TcapEvent};
 
+pub use self::home::{ForeignForward, HomeSubscribers, RoutingQuestion};
 use self::incoming::IncomingDialogue;
 use self::report::PendingStatusReport;
 use self::route::KnownRoutes;
@@ -114,6 +117,8 @@ pub struct MapSessionConfig {
     pub latest: MapVersion,
     /// Most octets of a TC-BEGIN: a message with which it would be longer follows an empty one.
     pub most_in_begin: usize,
+    /// Whose HLR and MSC we are for others, with home routing.
+    pub home: Option<HomeSubscribers>,
 }
 
 /// What came in.
@@ -134,6 +139,10 @@ pub enum MapEvent<T> {
         /// An SMS-SUBMIT or SMS-COMMAND.
         tpdu: Bytes,
     },
+    /// Somebody asks where a subscriber of ours is, to be answered by [`MapSession::answer_routing`].
+    RoutingAsked(RoutingQuestion),
+    /// A message of somebody else for a subscriber of ours, to be answered by [`MapSession::answer_forward`].
+    Forwarded(ForeignForward),
     /// A subscriber is there again, or has memory again.
     SubscriberReady {
         /// Its number, in digits.
@@ -206,12 +215,12 @@ pub enum MapNotSent<T> {
     Unwritable(T, &'static str),
 }
 
-/// Which message of a handset is answered.
+/// Which message of a handset, or other request, is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MoInvoke {
     pub(crate) dialogue: DialogueId,
     pub(crate) invoke: i8,
-    /// The version that its MSC speaks.
+    /// The version that its MSC, or whoever has sent it, speaks.
     pub version: MapVersion,
 }
 
@@ -280,6 +289,7 @@ impl MapSessionConfig {
             latest: MapVersion::V3,
             // What MTP carries, less its label, two addresses with titles and the rest of a UDT.
             most_in_begin: 236,
+            home: None,
         }
     }
 }

@@ -25,6 +25,7 @@ mod firewall;
 mod gateways;
 mod gsup;
 mod hlr;
+mod home_routing;
 mod incoming;
 mod life;
 mod lines;
@@ -70,6 +71,7 @@ use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::Serving;
+use crate::map::{MtCorrelation, RoutingQuestion};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, ReceiptReply, ReportHeld,
@@ -127,6 +129,10 @@ pub struct GsmInterface {
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
     submissions: Vec<(Submission, HandsetSubmission)>,
     intake: usize,
+    /// Of the current socket read: messages that other service centres bring for our subscribers, and questions where these
+    /// are, with the ids that are to be told.
+    forwards: Vec<(Submission, HandsetSubmission)>,
+    routings: Vec<(RoutingQuestion, MtCorrelation)>,
     /// By subscriber, how many of its messages wait for their commit.
     storing: HashMap<String, u32>,
     /// Look-ups for messages that may be held already.
@@ -222,6 +228,8 @@ impl GsmInterface {
             offered: 0,
             submissions: Vec::new(),
             intake: 0,
+            forwards: Vec::new(),
+            routings: Vec::new(),
             storing: HashMap::new(),
             looking: 0,
             accepted: InTurn::default(),

@@ -163,6 +163,27 @@ fn networks_over_map() {
             "gsm[0].map.unitdata_octets: must be between 60 and 254",
         ),
         (
+            whole("home_routing = { network = '26201' }"),
+            "gsm[0].map.home_routing.numbers: is empty; write how the numbers of your subscribers begin, such as [\"49170\"]",
+        ),
+        (
+            whole("home_routing = { numbers = ['+4917'], network = '26201' }"),
+            "gsm[0].map.home_routing.numbers[0]: must be the first digits of international numbers, 1 to 15, such as \"49170\"",
+        ),
+        (
+            whole("home_routing = { numbers = ['4917'] }"),
+            "gsm[0].map.home_routing.network: must be MCC and MNC, 5 or 6 digits, such as \"26201\"",
+        ),
+        (
+            whole("home_routing = { numbers = ['4917'], network = '26201', deliver = 'handset' }"),
+            "gsm[0].map.home_routing.deliver: there is no account \"handset\", did you mean `handsets`?",
+        ),
+        (
+            whole("home_routing = { numbers = ['4917'], network = '26201' }")
+                .replace("account = 'handsets'\n", ""),
+            "gsm[0].account: is missing, and home_routing needs it: write the account whose messages those of others become",
+        ),
+        (
             whole("version = 4"),
             "gsm[0].map.version: must be between 1 and 3",
         ),
@@ -181,6 +202,23 @@ fn networks_over_map() {
     assert!(found.is_empty(), "{found:#?}");
     let own = "destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']\nglobal_titles = ['49160001', '49160002']";
     let found = warnings(&network("", &format!("{GATEWAYS}{own}")));
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn with_home_routing_our_own_questions_need_another_hlr() {
+    let home = "home_routing = { numbers = ['4917'], network = '26201' }";
+    let whole = |map: &str| network("", &format!("{GATEWAYS}{CODES}{map}"));
+    let found = warnings(&whole(home));
+    let expected = "gsm[0].map.home_routing.deliver: delivers through this network, whose HLR is asked by the numbers";
+    assert!(
+        found.iter().any(|one| one.starts_with(expected)),
+        "{found:#?}"
+    );
+    let found = warnings(&whole(&format!("hlr = '49161111'\n{home}")));
+    assert!(found.is_empty(), "{found:#?}");
+    let to_account = home.replace(" }", ", deliver = 'handsets' }");
+    let found = warnings(&whole(&to_account));
     assert!(found.is_empty(), "{found:#?}");
 }
 

@@ -1,6 +1,7 @@
 //! Sessions with a scripted network: an HLR and two serving nodes that speak through dialogues of their own.
 
 mod handsets;
+mod home;
 mod hostile;
 mod messages;
 mod screening;

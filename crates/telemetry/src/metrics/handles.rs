@@ -63,6 +63,13 @@ pub struct FirewallLabel {
     pub action: &'static str,
 }
 
+/// A GSM network, and what home routing did for it: as many as there are networks and few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct HomeRoutingLabel {
+    pub gsm: String,
+    pub event: &'static str,
+}
+
 /// A range of the number plan.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct RangeLabel {

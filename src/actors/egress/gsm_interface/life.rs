@@ -273,6 +273,8 @@ impl GsmInterface {
         self.let_go_of_messages();
         self.snapshot.gateways.clear();
         self.submissions.clear();
+        self.forwards.clear();
+        self.routings.clear();
         self.intake = 0;
         self.storing.clear();
         self.looking = 0;

@@ -33,6 +33,7 @@ use crate::actors::context::plan::GsmPlan;
 use crate::clock;
 use crate::config::Gsm;
 use crate::domain::gsm_result::waits_for_subscriber;
+use crate::map::MapUserError;
 use crate::map::session::{
     FailedPart, MapEvent, MapNotSent, MapSession, MoInvoke, MoRefusal, MtForward, MtOutcome,
 };
@@ -185,6 +186,17 @@ impl SignallingCore {
         let answer = refusal.map_or(Ok(None), Err);
         self.session.answer_mo(invoke, answer);
         self.pass_on(Instant::now());
+    }
+
+    pub(super) fn answer_routing(&mut self, invoke: MoInvoke, answer: Result<&str, u8>) {
+        self.session.answer_routing(invoke, answer);
+        self.pass_on(Instant::now());
+    }
+
+    pub(super) fn answer_forward(&mut self, invoke: MoInvoke, answer: Result<(), MapUserError>) {
+        let now = Instant::now();
+        self.session.answer_forward(invoke, answer, now.into_std());
+        self.pass_on(now);
     }
 
     pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {
@@ -422,6 +434,8 @@ impl SignallingCore {
                 tpdu: Some(tpdu),
                 request: SubmissionRequest::Map(invoke),
             })),
+            MapEvent::RoutingAsked(question) => CoreEvent::RoutingAsked(Box::new(question)),
+            MapEvent::Forwarded(forward) => CoreEvent::Forwarded(Box::new(forward)),
             MapEvent::SubscriberReady { msisdn } => CoreEvent::SubscriberReady(msisdn),
             MapEvent::WaitingData { mcef, mnrf, .. } => {
                 tracing::debug!(gsm = %self.network, mcef, mnrf, "the HLR has messages noted for a subscriber");

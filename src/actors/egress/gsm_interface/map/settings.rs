@@ -8,7 +8,7 @@ use crate::firewall::{
     BlockAnswer, FirewallMode, FirewallRule, FirewallSettings, RequestRate, RuleAction,
 };
 use crate::map::session::{HlrAddress, MapSessionConfig};
-use crate::map::{MapVersion, ServingNode};
+use crate::map::{HomeSubscribers, MapVersion, ServingNode};
 use crate::sigtran::{GlobalTitle, PointCode, SccpAddress, SignallingConfig, TrafficMode};
 
 /// Subsystem number of an HLR (3GPP TS 23.003 §8.2).
@@ -33,7 +33,7 @@ pub(super) fn signalling(config: &Gsm, node: u8) -> SignallingConfig {
         beat_timeout: map.beat_timeout,
         ack_timeout: map.ack_timeout,
         max_unitdata: map.unitdata_octets,
-        subsystems: vec![map.ssn],
+        subsystems: subsystems(&map),
         ..SignallingConfig::new(own(&map, node), destination)
     }
 }
@@ -81,6 +81,10 @@ pub(super) fn session(config: &Gsm, node: u8) -> MapSessionConfig {
             _ => MapVersion::V3,
         },
         most_in_begin: map.unitdata_octets,
+        home: map.home_routing.as_ref().map(|home| HomeSubscribers {
+            numbers: home.numbers.clone(),
+            node: config.global_title_of(node),
+        }),
         ..MapSessionConfig::new(config.smsc_number(), own)
     }
 }
@@ -155,6 +159,12 @@ fn rate_of(per_second: Option<f64>, burst: Option<u32>) -> Option<RequestRate> {
         per_second,
         burst: burst.unwrap_or_else(|| per_second.ceil() as u32),
     })
+}
+
+/// What we are for others: with home routing, the HLR of our own subscribers as well.
+fn subsystems(map: &MapConfig) -> Vec<u8> {
+    let hlr = map.home_routing.as_ref().map(|_| HLR);
+    std::iter::once(map.ssn).chain(hlr).collect()
 }
 
 fn own(map: &MapConfig, node: u8) -> PointCode {

@@ -2,6 +2,7 @@
 //! them an HLR, an MSC and an SGSN in one.
 
 mod firewall;
+mod home_routing;
 mod outages;
 
 use std::collections::HashMap;

@@ -1,0 +1,183 @@
+//! Home routing: what others get who ask for our subscribers, and for which ids messages are taken.
+
+use super::*;
+use crate::config::MapHomeRouting;
+use crate::map::context::{SHORT_MSG_GATEWAY, SHORT_MSG_MT_RELAY};
+use crate::map::{ReportDeliveryStatusArg, SmDeliveryOutcome};
+use crate::pb::{CorrelationGiven, CorrelationsGiven};
+use crate::telemetry::metrics::HomeRoutingLabel;
+
+/// Global titles of foreign service centres.
+const FOREIGN: &str = "33600000001";
+const OTHER: &str = "44770000001";
+/// An SMS-DELIVER (3GPP TS 23.040 §9.2.2.1).
+const DELIVER: &[u8] =
+    b"\x04\x05\x91\x21\x43\xf5\x00\x00\x32\x11\x22\x12\x34\x44\x00\x05\xc8\x32\x9b\xfd\x06";
+
+/// A network whose numbers begin with 4916, with more settings of home routing.
+async fn home(adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
+    let mut stp = Stp::next(STP_A);
+    let mut home = MapHomeRouting {
+        numbers: vec!["4916".to_owned()],
+        network: "26201".to_owned(),
+        ..MapHomeRouting::default()
+    };
+    adapt(&mut home);
+    let fixture = over(&[STP_A], |map| map.home_routing = Some(home)).await;
+    stp.expect_nothing().await;
+    (stp, fixture)
+}
+
+fn invoke(operation: MapOperationCode, parameter: Bytes) -> Invoke {
+    Invoke {
+        id: 1,
+        operation: operation.0,
+        parameter,
+        timeout: HOUR,
+    }
+}
+
+impl Stp {
+    /// What somebody gets who asks where a number is.
+    async fn asks_where(&mut self, from: &str, number: &str) -> Component {
+        let argument = RoutingInfoArg {
+            msisdn: TpduAddress::international(number),
+            priority: true,
+            service_centre: TpduAddress::international(from),
+            gprs_support: false,
+        };
+        let parameter = argument.encode(MapVersion::V3).expect("it can be written");
+        let invoke = invoke(MapOperationCode::SEND_ROUTING_INFO_FOR_SM, parameter);
+        self.ask(SHORT_MSG_GATEWAY, 3, address(from, 8), invoke)
+            .await
+    }
+
+    /// The id that somebody gets for a number.
+    async fn gets_id(&mut self, from: &str, number: &str) -> String {
+        let answer = self.asks_where(from, number).await;
+        let Component::Result { parameter, .. } = &answer else {
+            panic!("{answer:?}");
+        };
+        let result = RoutingInfoResult::decode(parameter).expect("a result");
+        let node = result.number_of(ServingNode::Msc).expect("a node");
+        assert_eq!(node.text, SMSC);
+        assert!(
+            result.imsi.len() == 15 && result.imsi.starts_with("26201"),
+            "{}",
+            result.imsi
+        );
+        result.imsi
+    }
+
+    /// The error that somebody gets who brings a message for an id.
+    async fn error_for(&mut self, from: &str, id: &str) -> u8 {
+        let argument = ForwardSmArg {
+            destination: SmRpDa::Imsi(id.to_owned()),
+            originator: SmRpOa::ServiceCentre(TpduAddress::international(from)),
+            tpdu: Bytes::from_static(DELIVER),
+            more: false,
+            imsi: None,
+        };
+        let parameter = argument.encode(MapVersion::V3).expect("it can be written");
+        let invoke = invoke(MapOperationCode::MT_FORWARD_SM, parameter);
+        let answer = self
+            .ask(SHORT_MSG_MT_RELAY, 3, address(from, 8), invoke)
+            .await;
+        match answer {
+            Component::Error { code, .. } => code,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Fixture {
+    /// How often home routing did something.
+    fn home_routed(&self, event: &'static str) -> u64 {
+        let label = HomeRoutingLabel {
+            gsm: "home".to_owned(),
+            event,
+        };
+        let metric = &self.node.context.metrics.gsm_home_routing;
+        metric.get_or_create(&label).get()
+    }
+}
+
+#[actix::test]
+async fn who_asks_gets_an_id_and_the_same_one_when_it_asks_again() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let first = stp.gets_id(FOREIGN, NUMBER_A).await;
+    assert!(!first.ends_with(&NUMBER_A[NUMBER_A.len() - 8..]), "{first}");
+    assert_eq!(stp.gets_id(FOREIGN, NUMBER_A).await, first);
+    assert_ne!(stp.gets_id(FOREIGN, NUMBER_B).await, first);
+    assert_ne!(stp.gets_id(OTHER, NUMBER_A).await, first);
+    assert_eq!(fixture.home_routed("questions_answered"), 4);
+    assert_eq!(stp.asked, 0, "the HLR is not asked");
+}
+
+#[actix::test]
+async fn a_message_is_taken_for_an_id_that_is_valid_only() {
+    let (mut stp, fixture) = home(|home| home.id_lifetime = 3 * MOMENT).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    // It is known: the network has no account, which is why it is refused.
+    let no_account = MapUserError::FACILITY_NOT_SUPPORTED;
+    assert_eq!(stp.error_for(FOREIGN, &id).await, no_account);
+    assert_eq!(fixture.home_routed("messages_refused"), 1);
+    let unknown = MapUserError::UNIDENTIFIED_SUBSCRIBER;
+    assert_eq!(stp.error_for(FOREIGN, &imsi_of(NUMBER_A)).await, unknown);
+    for _ in 0..4 {
+        stp.expect_nothing().await;
+    }
+    assert_eq!(stp.error_for(FOREIGN, &id).await, unknown);
+    assert_eq!(fixture.home_routed("unknown_ids"), 2);
+    let handsets = fixture.interface().submissions;
+    assert!(handsets.is_empty(), "they are no handsets': {handsets:?}");
+}
+
+#[actix::test]
+async fn an_id_that_another_node_has_given_is_known() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = "262010000000042";
+    let given = CorrelationGiven {
+        id: id.to_owned(),
+        msisdn: NUMBER_A.to_owned(),
+        asked_by: FOREIGN.to_owned(),
+        until: clock::now_ms() + 60_000,
+    };
+    let all = vec![given];
+    let known = &fixture.node.context.mt_correlations;
+    known.learn(CorrelationsGiven { all }, clock::now_ms());
+    let no_account = MapUserError::FACILITY_NOT_SUPPORTED;
+    assert_eq!(stp.error_for(FOREIGN, id).await, no_account);
+}
+
+#[actix::test]
+async fn when_there_are_no_more_ids_the_question_is_refused_for_now() {
+    let (mut stp, fixture) = home(|home| home.max_ids = 4).await;
+    stp.gets_id(FOREIGN, NUMBER_A).await;
+    // One network has a quarter of them.
+    let answer = stp.asks_where(FOREIGN, NUMBER_B).await;
+    let full = Component::error(1, MapUserError::SYSTEM_FAILURE, Bytes::new());
+    assert_eq!(answer, full);
+    stp.gets_id(OTHER, NUMBER_B).await;
+    assert_eq!(fixture.home_routed("questions_refused"), 1);
+}
+
+#[actix::test]
+async fn who_reports_how_a_message_ended_is_answered() {
+    let (mut stp, _fixture) = home(|_| {}).await;
+    let argument = ReportDeliveryStatusArg {
+        msisdn: TpduAddress::international(NUMBER_A),
+        service_centre: TpduAddress::international(FOREIGN),
+        outcome: Some(SmDeliveryOutcome::AbsentSubscriber),
+        diagnostic: None,
+        gprs_support: false,
+        of_sgsn: false,
+        additional: None,
+    };
+    let parameter = argument.encode(MapVersion::V3).expect("it can be written");
+    let invoke = invoke(MapOperationCode::REPORT_SM_DELIVERY_STATUS, parameter);
+    let answer = stp
+        .ask(SHORT_MSG_GATEWAY, 3, address(FOREIGN, 8), invoke)
+        .await;
+    assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+}
