@@ -17,6 +17,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
 use crate::config::Gsm;
 use crate::domain::{address, gsm_result};
+use crate::firewall::{BlockAnswer, ScreenedRequest};
 use crate::map::MapUserError;
 use crate::map::session::{MoInvoke, MoRefusal};
 use crate::pb::Message;
@@ -233,6 +234,25 @@ impl NetworkCore {
     pub(super) fn refuse_forward(&mut self, invoke: MoInvoke, error: MapUserError) {
         if let Self::Map(map) = self {
             map.answer_forward(invoke, Err(error));
+        }
+    }
+
+    /// How the firewall blocks what another service centre brings, by who has asked for its routing; if it does.
+    pub(super) fn screen_routing(
+        &mut self,
+        request: &ScreenedRequest<'_>,
+        tpdu: &Bytes,
+    ) -> Option<BlockAnswer> {
+        match self {
+            Self::Gsup(_) => None,
+            Self::Map(map) => map.screen_routing(request, tpdu),
+        }
+    }
+
+    /// Does not answer what another service centre brings.
+    pub(super) fn drop_invoke(&mut self, invoke: MoInvoke) {
+        if let Self::Map(map) = self {
+            map.drop_invoke(invoke);
         }
     }
 

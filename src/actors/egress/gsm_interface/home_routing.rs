@@ -31,6 +31,7 @@ use crate::clock;
 use crate::config::MapHomeRouting;
 use crate::content::handset;
 use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE};
+use crate::firewall::{BlockAnswer, RoutingAsked, ScreenedOperation, ScreenedRequest};
 use crate::map::{CorrelationWish, ForeignForward, MapUserError, MtCorrelation, RoutingQuestion};
 use crate::pb::{Kind, Message, Submission};
 
@@ -101,9 +102,15 @@ impl GsmInterface {
     pub(super) fn on_forwarded(&mut self, forward: ForeignForward) {
         self.snapshot.received_total += 1;
         let known = self.node.mt_correlations.find(&forward.id, clock::now_ms());
-        if let Some(error) = screen(&forward, known.as_ref()) {
+        if let Some(answer) = self.screen(&forward, known.as_ref()) {
             self.count_home("messages_refused");
-            return self.core.refuse_forward(forward.invoke, error);
+            return match answer {
+                BlockAnswer::Error(code) => {
+                    let error = MapUserError::Other(code);
+                    self.core.refuse_forward(forward.invoke, error);
+                }
+                BlockAnswer::Drop => self.core.drop_invoke(forward.invoke),
+            };
         }
         let Some(known) = known else {
             self.count_home("unknown_ids");
@@ -131,6 +138,25 @@ impl GsmInterface {
             }
             Err(cause) => self.refuse_mo(&request, cause),
         }
+    }
+
+    /// How the firewall blocks a message of another service centre, by who has asked where its subscriber is; `known` is what
+    /// its id stands for. By everything else the session has judged it.
+    fn screen(
+        &mut self,
+        forward: &ForeignForward,
+        known: Option<&MtCorrelation>,
+    ) -> Option<BlockAnswer> {
+        let asked = known.map(|known| RoutingAsked::By(&known.asked_by));
+        let request = ScreenedRequest {
+            operation: ScreenedOperation::MtForward,
+            calling_gt: &forward.brought_by,
+            service_centre: &forward.service_centre,
+            subscriber: known.map_or(forward.id.as_str(), |known| known.msisdn.as_str()),
+            originator: "",
+            routing_asked_by: asked.unwrap_or(RoutingAsked::Nobody),
+        };
+        self.core.screen_routing(&request, &forward.tpdu)
     }
 
     /// Passes on what one socket read has brought of other service centres.
@@ -209,11 +235,4 @@ impl GsmInterface {
 
 fn home_routing(plan: &GsmPlan) -> Option<&MapHomeRouting> {
     plan.config.map.as_ref()?.home_routing.as_ref()
-}
-
-/// What a message of another service centre is refused with before anybody looks into it; `known` is what its id stands for.
-/// Nothing is screened here: this is the place for a firewall, which needs who has asked (`known.asked_by`, or nobody) and
-/// who brings it (`forward.brought_by`).
-fn screen(_forward: &ForeignForward, _known: Option<&MtCorrelation>) -> Option<MapUserError> {
-    None
 }

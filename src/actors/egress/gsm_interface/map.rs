@@ -33,6 +33,7 @@ use crate::actors::context::plan::GsmPlan;
 use crate::clock;
 use crate::config::Gsm;
 use crate::domain::gsm_result::waits_for_subscriber;
+use crate::firewall::{BlockAnswer, ScreenedRequest};
 use crate::map::MapUserError;
 use crate::map::session::{
     FailedPart, MapEvent, MapNotSent, MapSession, MoInvoke, MoRefusal, MtForward, MtOutcome,
@@ -197,6 +198,21 @@ impl SignallingCore {
         let now = Instant::now();
         self.session.answer_forward(invoke, answer, now.into_std());
         self.pass_on(now);
+    }
+
+    pub(super) fn screen_routing(
+        &mut self,
+        request: &ScreenedRequest<'_>,
+        tpdu: &Bytes,
+    ) -> Option<BlockAnswer> {
+        let answer = self.session.screen_routing(request, tpdu);
+        self.pass_on(Instant::now());
+        answer
+    }
+
+    pub(super) fn drop_invoke(&mut self, invoke: MoInvoke) {
+        self.session.drop_invoke(invoke);
+        self.pass_on(Instant::now());
     }
 
     pub(super) fn on_tick(&mut self, now: Instant) -> CoreTick {

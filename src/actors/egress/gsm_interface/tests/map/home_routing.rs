@@ -1,7 +1,9 @@
 //! Home routing: what others get who ask for our subscribers, and for which ids messages are taken.
 
 use super::*;
-use crate::config::MapHomeRouting;
+use crate::config::{
+    MapFirewall, MapFirewallAction, MapFirewallError, MapFirewallMode, MapHomeRouting,
+};
 use crate::map::context::{SHORT_MSG_GATEWAY, SHORT_MSG_MT_RELAY};
 use crate::map::{ReportDeliveryStatusArg, SmDeliveryOutcome};
 use crate::pb::{CorrelationGiven, CorrelationsGiven};
@@ -180,4 +182,39 @@ async fn who_reports_how_a_message_ended_is_answered() {
         .ask(SHORT_MSG_GATEWAY, 3, address(FOREIGN, 8), invoke)
         .await;
     assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+}
+
+/// Who brings a message must be of the network that has asked; and somebody must have asked.
+#[actix::test]
+async fn the_firewall_finds_who_brings_a_message_without_a_question() {
+    let mut stp = Stp::next(STP_A);
+    let home = MapHomeRouting {
+        numbers: vec!["4916".to_owned()],
+        network: "26201".to_owned(),
+        ..MapHomeRouting::default()
+    };
+    let mut guard = MapFirewall {
+        mode: MapFirewallMode::On,
+        error: MapFirewallError::UnexpectedDataValue,
+        ..MapFirewall::default()
+    };
+    guard.rules.service_centre = MapFirewallAction::Off;
+    let fixture = over(&[STP_A], |map| {
+        map.home_routing = Some(home);
+        map.firewall = guard;
+    })
+    .await;
+    stp.expect_nothing().await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let blocked = MapUserError::UNEXPECTED_DATA_VALUE;
+    assert_eq!(stp.error_for(OTHER, &id).await, blocked);
+    assert_eq!(stp.error_for(FOREIGN, "262010000000000").await, blocked);
+    // The network has no account: what is let in is refused by that.
+    assert_ne!(stp.error_for(FOREIGN, &id).await, blocked);
+    until("both to be listed", || {
+        let findings = fixture.interface().findings;
+        let rules: Vec<&str> = findings.iter().map(|one| &*one.rule).collect();
+        rules == ["without_routing", "other_network"]
+    })
+    .await;
 }
