@@ -260,3 +260,44 @@ fn two_networks_with_one_point_code_at_one_gateway() {
         "{found:#?}"
     );
 }
+
+#[test]
+fn a_firewall_has_prefixes_and_rates_and_knows_who_is_ours() {
+    let guarded = |firewall: &str| {
+        let map = format!("{GATEWAYS}{CODES}[gsm.map.firewall]\n{firewall}");
+        network("", &map)
+    };
+    for (firewall, key, problem) in [
+        ("deny = ['+49']", "deny", "must be up to 20 digits"),
+        (
+            "visited_titles = ['']",
+            "visited_titles",
+            "must be up to 20 digits",
+        ),
+        (
+            "title_rate = 0.0",
+            "title_rate",
+            "must be above 0; remove the key for no limit",
+        ),
+        (
+            "network_digits = 16",
+            "network_digits",
+            "must be between 1 and 15",
+        ),
+    ] {
+        let key = format!("gsm[0].map.firewall.{key}");
+        let found = refused(&guarded(firewall));
+        let is_it = |one: &String| one.starts_with(&key) && one.ends_with(problem);
+        assert!(found.iter().any(is_it), "{firewall}\n{found:#?}");
+    }
+    let found = warnings(&guarded("mode = 'on'\nown_numbers = ['49160']"));
+    let expected = "gsm[0].map.firewall.own_titles: is empty";
+    assert!(
+        found.iter().any(|one| one.starts_with(expected)),
+        "{found:#?}"
+    );
+    let whole = "mode = 'on'\nown_titles = ['49160']\nown_numbers = ['49160']\nrules = { title_rate = 'drop' }\n\
+                 networks = [{ name = 'a', titles = ['447', '448'] }]\nmirror = ['spoofed']";
+    let found = warnings(&guarded(whole));
+    assert!(found.is_empty(), "{found:#?}");
+}
