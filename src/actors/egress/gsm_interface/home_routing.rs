@@ -101,7 +101,7 @@ impl GsmInterface {
     pub(super) fn on_forwarded(&mut self, forward: ForeignForward) {
         self.snapshot.received_total += 1;
         let known = self.node.mt_correlations.find(&forward.id, clock::now_ms());
-        if let Some(error) = screen(&forward, known.as_ref()) {
+        if let Some(error) = self.screen(&forward, known.as_ref()) {
             self.count_home("messages_refused");
             return self.core.refuse_forward(forward.invoke, error);
         }
@@ -131,6 +131,17 @@ impl GsmInterface {
             }
             Err(cause) => self.refuse_mo(&request, cause),
         }
+    }
+
+    /// What a message of another service centre is refused with before anybody looks into it; `known` is what its id stands
+    /// for. Nothing is screened here: this is the place for a firewall, which needs who has asked (`known.asked_by`, or
+    /// nobody) and who brings it (`forward.brought_by`).
+    fn screen(
+        &mut self,
+        _forward: &ForeignForward,
+        _known: Option<&MtCorrelation>,
+    ) -> Option<MapUserError> {
+        None
     }
 
     /// Passes on what one socket read has brought of other service centres.
@@ -209,11 +220,4 @@ impl GsmInterface {
 
 fn home_routing(plan: &GsmPlan) -> Option<&MapHomeRouting> {
     plan.config.map.as_ref()?.home_routing.as_ref()
-}
-
-/// What a message of another service centre is refused with before anybody looks into it; `known` is what its id stands for.
-/// Nothing is screened here: this is the place for a firewall, which needs who has asked (`known.asked_by`, or nobody) and
-/// who brings it (`forward.brought_by`).
-fn screen(_forward: &ForeignForward, _known: Option<&MtCorrelation>) -> Option<MapUserError> {
-    None
 }
