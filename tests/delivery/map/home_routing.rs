@@ -38,13 +38,14 @@ fn home_routing(keys: &str) -> String {
     )
 }
 
-/// A foreign service centre, with more keys of its `map`.
+/// A foreign service centre, with more keys of its `map`. It is known by its point code, because nobody here translates its
+/// title.
 fn abroad(gateway: SocketAddr, map: &str) -> Smsc {
     let network = format!(
         "[[gsm]]\nname = \"home\"\nprotocol = \"map\"\nsmsc_address = \"{ABROAD}\"\n\
          reconnect = [\"200ms\"]\n{SOON}\n\
          [gsm.map]\npoint_code = \"{ABROAD_POINT_CODE}\"\ndestination = \"{CENTRE_POINT_CODE}\"\n\
-         register = true\n{map}\n\
+         register = true\nrouted_by = \"ssn\"\n{map}\n\
          [[gsm.map.gateways]]\naddress = \"{gateway}\"\ntransport = \"tcp\"\n"
     );
     let smsc = Smsc::new()

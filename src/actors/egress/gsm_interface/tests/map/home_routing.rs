@@ -12,9 +12,11 @@ use crate::telemetry::metrics::HomeRoutingLabel;
 /// Global titles of foreign service centres.
 const FOREIGN: &str = "33600000001";
 const OTHER: &str = "44770000001";
-/// An SMS-DELIVER (3GPP TS 23.040 §9.2.2.1).
+/// An SMS-DELIVER of 12345 that says [`TEXT`] (3GPP TS 23.040 §9.2.2.1), and a status report.
 const DELIVER: &[u8] =
-    b"\x04\x05\x91\x21\x43\xf5\x00\x00\x32\x11\x22\x12\x34\x44\x00\x05\xc8\x32\x9b\xfd\x06";
+    b"\x04\x05\x91\x21\x43\xf5\x00\x00\x32\x11\x22\x12\x34\x44\x00\x05\x31\xd9\x8c\x56\x03";
+const TEXT: u64 = 12345;
+const STATUS_REPORT: &[u8] = b"\x02\x07\x05\x91\x21\x43\xf5";
 
 /// A network whose numbers begin with 4916, with more settings of home routing.
 async fn home(adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
@@ -25,7 +27,9 @@ async fn home(adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
         ..MapHomeRouting::default()
     };
     adapt(&mut home);
-    let fixture = over(&[STP_A], |map| map.home_routing = Some(home)).await;
+    let adapt_map = |map: &mut MapConfig| map.home_routing = Some(home);
+    let adapt_network = |network: &mut Gsm| network.account = Some("test".to_owned());
+    let fixture = over_and(&[STP_A], adapt_map, adapt_network).await;
     stp.expect_nothing().await;
     (stp, fixture)
 }
@@ -71,25 +75,43 @@ impl Stp {
         result.imsi
     }
 
-    /// The error that somebody gets who brings a message for an id.
-    async fn error_for(&mut self, from: &str, id: &str) -> u8 {
+    /// What somebody gets who brings a TPDU for an id.
+    async fn brings(&mut self, from: &str, id: &str, tpdu: &'static [u8]) -> Component {
         let argument = ForwardSmArg {
             destination: SmRpDa::Imsi(id.to_owned()),
             originator: SmRpOa::ServiceCentre(TpduAddress::international(from)),
-            tpdu: Bytes::from_static(DELIVER),
+            tpdu: Bytes::from_static(tpdu),
             more: false,
             imsi: None,
         };
         let parameter = argument.encode(MapVersion::V3).expect("it can be written");
         let invoke = invoke(MapOperationCode::MT_FORWARD_SM, parameter);
-        let answer = self
-            .ask(SHORT_MSG_MT_RELAY, 3, address(from, 8), invoke)
-            .await;
-        match answer {
-            Component::Error { code, .. } => code,
-            other => panic!("{other:?}"),
-        }
+        self.ask(SHORT_MSG_MT_RELAY, 3, address(from, 8), invoke)
+            .await
     }
+
+    /// Somebody brings a message for an id, and it is taken.
+    async fn is_taken(&mut self, from: &str, id: &str) {
+        let answer = self.brings(from, id, DELIVER).await;
+        assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+    }
+
+    /// The message goes out to the handset, where our own question has found it.
+    async fn reaches_handset(&mut self, number: &str) {
+        let asked = self.delivery().await;
+        let expected = Question::Deliver {
+            imsi: imsi_of(number),
+            id: TEXT,
+            more: false,
+        };
+        assert_eq!(asked.question, expected);
+        self.take(&asked).await;
+    }
+}
+
+/// The answer that is an error without more.
+fn error(code: u8) -> Component {
+    Component::error(1, code, Bytes::new())
 }
 
 impl Fixture {
@@ -117,22 +139,44 @@ async fn who_asks_gets_an_id_and_the_same_one_when_it_asks_again() {
 }
 
 #[actix::test]
-async fn a_message_is_taken_for_an_id_that_is_valid_only() {
-    let (mut stp, fixture) = home(|home| home.id_lifetime = 3 * MOMENT).await;
+async fn a_message_for_an_id_is_taken_and_goes_out_to_the_handset() {
+    let (mut stp, fixture) = home(|_| {}).await;
     let id = stp.gets_id(FOREIGN, NUMBER_A).await;
-    // It is known: the network has no account, which is why it is refused.
-    let no_account = MapUserError::FACILITY_NOT_SUPPORTED;
-    assert_eq!(stp.error_for(FOREIGN, &id).await, no_account);
-    assert_eq!(fixture.home_routed("messages_refused"), 1);
-    let unknown = MapUserError::UNIDENTIFIED_SUBSCRIBER;
-    assert_eq!(stp.error_for(FOREIGN, &imsi_of(NUMBER_A)).await, unknown);
+    stp.is_taken(FOREIGN, &id).await;
+    stp.reaches_handset(NUMBER_A).await;
+    fixture.empty().await;
+    assert_eq!(stp.asked, 1, "our own question");
+    assert_eq!(fixture.home_routed("messages_taken"), 1);
+    let handsets = fixture.interface().submissions;
+    assert!(handsets.is_empty(), "it is no handset's: {handsets:?}");
+}
+
+#[actix::test]
+async fn an_id_that_is_unknown_or_over_is_an_unidentified_subscriber() {
+    let (mut stp, fixture) = home(|home| home.id_lifetime = 3 * MOMENT).await;
+    let unidentified = error(MapUserError::UNIDENTIFIED_SUBSCRIBER);
+    let answer = stp.brings(FOREIGN, &imsi_of(NUMBER_A), DELIVER).await;
+    assert_eq!(answer, unidentified);
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
     for _ in 0..4 {
         stp.expect_nothing().await;
     }
-    assert_eq!(stp.error_for(FOREIGN, &id).await, unknown);
+    assert_eq!(stp.brings(FOREIGN, &id, DELIVER).await, unidentified);
     assert_eq!(fixture.home_routed("unknown_ids"), 2);
-    let handsets = fixture.interface().submissions;
-    assert!(handsets.is_empty(), "they are no handsets': {handsets:?}");
+}
+
+#[actix::test]
+async fn what_is_no_sms_deliver_is_refused() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    for (tpdu, code) in [
+        (STATUS_REPORT, MapUserError::FACILITY_NOT_SUPPORTED),
+        (&DELIVER[..3], MapUserError::UNEXPECTED_DATA_VALUE),
+    ] {
+        let answer = stp.brings(FOREIGN, &id, tpdu).await;
+        assert_eq!(answer, error(code), "{tpdu:?}");
+    }
+    assert_eq!(fixture.home_routed("messages_refused"), 2);
 }
 
 #[actix::test]
@@ -148,8 +192,9 @@ async fn an_id_that_another_node_has_given_is_known() {
     let all = vec![given];
     let known = &fixture.node.context.mt_correlations;
     known.learn(CorrelationsGiven { all }, clock::now_ms());
-    let no_account = MapUserError::FACILITY_NOT_SUPPORTED;
-    assert_eq!(stp.error_for(FOREIGN, id).await, no_account);
+    stp.is_taken(FOREIGN, id).await;
+    stp.reaches_handset(NUMBER_A).await;
+    fixture.empty().await;
 }
 
 #[actix::test]
@@ -158,8 +203,7 @@ async fn when_there_are_no_more_ids_the_question_is_refused_for_now() {
     stp.gets_id(FOREIGN, NUMBER_A).await;
     // One network has a quarter of them.
     let answer = stp.asks_where(FOREIGN, NUMBER_B).await;
-    let full = Component::error(1, MapUserError::SYSTEM_FAILURE, Bytes::new());
-    assert_eq!(answer, full);
+    assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
     stp.gets_id(OTHER, NUMBER_B).await;
     assert_eq!(fixture.home_routed("questions_refused"), 1);
 }
