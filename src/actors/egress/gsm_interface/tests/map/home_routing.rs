@@ -243,18 +243,21 @@ async fn the_firewall_finds_who_brings_a_message_without_a_question() {
         ..MapFirewall::default()
     };
     guard.rules.service_centre = MapFirewallAction::Off;
-    let fixture = over(&[STP_A], |map| {
+    let adapt_map = |map: &mut MapConfig| {
         map.home_routing = Some(home);
         map.firewall = guard;
-    })
-    .await;
+    };
+    let adapt_network = |network: &mut Gsm| network.account = Some("test".to_owned());
+    let fixture = over_and(&[STP_A], adapt_map, adapt_network).await;
     stp.expect_nothing().await;
     let id = stp.gets_id(FOREIGN, NUMBER_A).await;
-    let blocked = MapUserError::UNEXPECTED_DATA_VALUE;
-    assert_eq!(stp.error_for(OTHER, &id).await, blocked);
-    assert_eq!(stp.error_for(FOREIGN, "262010000000000").await, blocked);
-    // The network has no account: what is let in is refused by that.
-    assert_ne!(stp.error_for(FOREIGN, &id).await, blocked);
+    let blocked = error(MapUserError::UNEXPECTED_DATA_VALUE);
+    assert_eq!(stp.brings(OTHER, &id, DELIVER).await, blocked);
+    assert_eq!(
+        stp.brings(FOREIGN, "262010000000000", DELIVER).await,
+        blocked
+    );
+    assert_ne!(stp.brings(FOREIGN, &id, DELIVER).await, blocked);
     until("both to be listed", || {
         let findings = fixture.interface().findings;
         let rules: Vec<&str> = findings.iter().map(|one| &*one.rule).collect();
