@@ -25,6 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "smpp",
             "sms",
             "content",
+            "firewall",
             "gsup",
             "map",
             "sctp",

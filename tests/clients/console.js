@@ -353,6 +353,15 @@ const all = {
     await page.close();
   },
 
+  async gsm_firewall_shows_findings(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'GSM networks');
+    const finding = page.getByRole('table', { name: 'Firewall' }).getByRole('row', { name: /spoofed/ });
+    for (const text of ['home', 'refused', 'forwardSM', '43664000001']) await finding.getByText(text, { exact: true }).waitFor();
+    await page.close();
+  },
+
   async queue_is_suspended_and_resumed(browser) {
     const page = await open(browser);
     await signIn(page);

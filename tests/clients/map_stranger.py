@@ -26,14 +26,15 @@ def _segment(called, calling):
 
 
 def _question(called, calling):
-    """Where is a subscriber? A service centre does not say."""
+    """sendRoutingInfoForSM about a subscriber of the network."""
     argument = {
         "msisdn": tcap.address_string("4916000001"),
         "sm-RP-PRI": True,
-        "serviceCentreAddress": tcap.address_string("999000001"),
+        "serviceCentreAddress": tcap.address_string(calling.digits),
     }
-    components = [tcap.invoke(1, tcap.SEND_ROUTING, 3, argument)]
-    data = tcap.encode("begin", TRANSACTION, portion=tcap.request((tcap.GATEWAY, 3)), components=components)
+    invoke = tcap.invoke(1, tcap.SEND_ROUTING, 3, argument)
+    portion = tcap.request((tcap.GATEWAY, 3))
+    data = tcap.encode("begin", TRANSACTION, portion=portion, components=[invoke])
     return encode(Unitdata(UDT, called, calling, data))[0], TRANSACTION
 
 

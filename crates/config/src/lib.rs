@@ -20,6 +20,7 @@ mod kafka;
 mod listener;
 mod local;
 mod map;
+mod map_firewall;
 mod mark;
 mod mo_rule;
 mod named;
@@ -74,8 +75,12 @@ pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
 pub use listener::{ListenerConfig, ListenerProtocol};
 pub use local::{LOCAL, Local};
 pub use map::{
-    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapRoutedBy, MapServingNode,
-    MapTrafficMode, point_code,
+    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapHomeRouting, MapRoutedBy,
+    MapServingNode, MapTrafficMode, point_code,
+};
+pub use map_firewall::{
+    MapFirewall, MapFirewallAction, MapFirewallError, MapFirewallMode, MapFirewallNetwork,
+    MapFirewallRule, MapFirewallRules,
 };
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;

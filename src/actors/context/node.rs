@@ -19,6 +19,7 @@ use crate::actors::context::handlers::Handlers;
 use crate::actors::context::local_lease::LocalLease;
 use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
 use crate::actors::context::managed::{self, Managed};
+use crate::actors::context::mt_correlations::KnownCorrelations;
 use crate::actors::context::octets::OctetPool;
 use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{Published, QueuePort};
@@ -84,6 +85,8 @@ pub struct NodeContext {
     pub arriving: Arc<OctetPool>,
     /// Subscribers that the other nodes are to hear of.
     pub ready_relay: ReadyRelay,
+    /// What other networks know in place of IMSIs.
+    pub mt_correlations: KnownCorrelations,
     look_up_lines: LookUpLines,
     references: Mutex<References>,
     /// When it was last logged that no ids can be given.
@@ -150,6 +153,7 @@ impl NodeContext {
             arriving: Arc::default(),
             watches: Watches::default(),
             ready_relay: ReadyRelay::default(),
+            mt_correlations: KnownCorrelations::default(),
             look_up_lines: LookUpLines::default(),
             references: Mutex::default(),
             said_ahead: Mutex::default(),

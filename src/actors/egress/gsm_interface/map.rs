@@ -33,6 +33,8 @@ use crate::actors::context::plan::GsmPlan;
 use crate::clock;
 use crate::config::Gsm;
 use crate::domain::gsm_result::waits_for_subscriber;
+use crate::firewall::{BlockAnswer, ScreenedRequest};
+use crate::map::MapUserError;
 use crate::map::session::{
     FailedPart, MapEvent, MapNotSent, MapSession, MoInvoke, MoRefusal, MtForward, MtOutcome,
     UnservedCounts,
@@ -98,10 +100,12 @@ impl SignallingCore {
         let destination = signalling.destination;
         let is_override = signalling.mode == TrafficMode::Override;
         let now = Instant::now();
+        let mut session = MapSession::new(settings::session(config, node));
+        session.set_firewall(settings::firewall(config, node));
         Self {
             network: config.name.clone(),
             point: SignallingPoint::new(signalling, now.into_std()),
-            session: MapSession::new(settings::session(config, node)),
+            session,
             gateways: Vec::new(),
             is_busy: watch::channel(false).0,
             start,
@@ -112,6 +116,11 @@ impl SignallingCore {
             kept: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// Takes the settings that change without a new connection.
+    pub(super) fn follow(&mut self, config: &Gsm, node: u8) {
+        self.session.set_firewall(settings::firewall(config, node));
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -183,6 +192,32 @@ impl SignallingCore {
     pub(super) fn answer(&mut self, invoke: MoInvoke, refusal: Option<MoRefusal>) {
         let answer = refusal.map_or(Ok(None), Err);
         self.session.answer_mo(invoke, answer);
+        self.pass_on(Instant::now());
+    }
+
+    pub(super) fn answer_routing(&mut self, invoke: MoInvoke, answer: Result<&str, u8>) {
+        self.session.answer_routing(invoke, answer);
+        self.pass_on(Instant::now());
+    }
+
+    pub(super) fn answer_forward(&mut self, invoke: MoInvoke, answer: Result<(), MapUserError>) {
+        let now = Instant::now();
+        self.session.answer_forward(invoke, answer, now.into_std());
+        self.pass_on(now);
+    }
+
+    pub(super) fn screen_routing(
+        &mut self,
+        request: &ScreenedRequest<'_>,
+        tpdu: &Bytes,
+    ) -> Option<BlockAnswer> {
+        let answer = self.session.screen_routing(request, tpdu);
+        self.pass_on(Instant::now());
+        answer
+    }
+
+    pub(super) fn drop_invoke(&mut self, invoke: MoInvoke) {
+        self.session.drop_invoke(invoke);
         self.pass_on(Instant::now());
     }
 
@@ -431,12 +466,15 @@ impl SignallingCore {
                 tpdu: Some(tpdu),
                 request: SubmissionRequest::Map(invoke),
             })),
+            MapEvent::RoutingAsked(question) => CoreEvent::RoutingAsked(Box::new(question)),
+            MapEvent::Forwarded(forward) => CoreEvent::Forwarded(Box::new(forward)),
             MapEvent::SubscriberReady { msisdn } => CoreEvent::SubscriberReady(msisdn),
             MapEvent::WaitingData { mcef, mnrf, .. } => {
                 tracing::debug!(gsm = %self.network, mcef, mnrf, "the HLR has messages noted for a subscriber");
                 CoreEvent::Other
             }
             MapEvent::Malformed { why } => CoreEvent::Malformed(why, None),
+            MapEvent::Screened(report) => CoreEvent::Screened(report),
         }
     }
 

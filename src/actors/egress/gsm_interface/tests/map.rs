@@ -1,6 +1,8 @@
 //! The interface between a real queue and a signalling network that the test plays: gateways in memory, and behind each of
 //! them an HLR, an MSC and an SGSN in one.
 
+mod firewall;
+mod home_routing;
 mod outages;
 
 use std::collections::HashMap;
