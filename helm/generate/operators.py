@@ -298,9 +298,8 @@ def board():
             ),
             graph(
                 "Messages of handsets",
-                "What handsets send, by network and RP-cause of the answer; 0 is RP-ACK. And what others ask over MAP and do not get.",
+                "What handsets send, by network and RP-cause of the answer; 0 is RP-ACK.",
                 (rate("smsc_gsm_submissions_total", "gsm, cause"), "{{gsm}}: {{cause}}"),
-                (rate("smsc_gsm_unserved_total", "gsm, result"), "{{gsm}}: {{result}}"),
                 unit="mps",
                 w=6,
             ),
@@ -309,6 +308,15 @@ def board():
                 "Messages that wait for the answer of a network.",
                 (total("smsc_bind_in_flight", "name", 'direction="gsm"'), "{{name}}"),
                 w=6,
+            ),
+            graph(
+                "What other networks ask",
+                "Requests over MAP that are not served, what home routing does with those for our own subscribers, and what the firewall finds.",
+                (rate("smsc_gsm_unserved_total", "gsm, result"), "{{gsm}}: {{result}}"),
+                (rate("smsc_gsm_home_routing_total", "gsm, event"), "{{gsm}}: {{event}}"),
+                (rate("smsc_gsm_firewall_requests_total", "gsm, rule, action", 'action!="pass"'), "{{gsm}}: {{rule}} {{action}}"),
+                unit="mps",
+                w=24,
             ),
             row("Accounts"),
             graph(
