@@ -8,6 +8,7 @@
 //! - [`local_lease`], [`remote_command`]: the rights of this node in a cluster, and commands to other nodes;
 //! - [`declined`]: why a submission is refused;
 //! - [`unfinished`], [`octets`]: unfinished messages of each account, and budgets of memory;
+//! - [`outcomes`]: what became of messages lately, and the incidents that were found in it;
 //! - [`traced`], [`watches`]: the spans of a message, and what people watch for a while.
 //!
 //! There is no actor in this room: actors send through its addresses, publish snapshots in it, and read those
@@ -26,6 +27,7 @@ pub mod managed;
 pub mod messages;
 pub mod node;
 pub mod octets;
+pub mod outcomes;
 pub mod pages;
 pub mod plan;
 pub mod ports;

@@ -51,13 +51,8 @@ pub trait IncidentStore {
 
     /// Notes who has acknowledged the open incidents of a kind about somebody, and when (Unix milliseconds), where nobody has
     /// yet; gives how many that were.
-    fn acknowledge_incidents(
-        &self,
-        about: String,
-        kind: String,
-        by: String,
-        at: i64,
-    ) -> Reply<u64>;
+    fn acknowledge_incidents(&self, about: String, kind: String, by: String, at: i64)
+    -> Reply<u64>;
 }
 
 impl<S: ColdTables> IncidentStore for S {

@@ -2,8 +2,8 @@
 
 use smsc::domain::access::{AccessRole, KeyRole};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
-use smsc::store::keys::ApiKeyRow;
 use smsc::store::incidents::{IncidentRow, MOST};
+use smsc::store::keys::ApiKeyRow;
 use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
 
