@@ -190,6 +190,10 @@ fn condition(model: &Model, now: Instant) -> Span<'static> {
         Span::from(first(&overview.not_ready, "NOT READY")).fg(Color::Red)
     } else if !overview.degraded.is_empty() {
         Span::from(first(&overview.degraded, "DEGRADED")).fg(Color::Yellow)
+    } else if !overview.attention.is_empty() {
+        let texts = overview.attention.iter().map(|one| one.text.clone());
+        let texts: Vec<String> = texts.collect();
+        Span::from(first(&texts, "NEEDS A LOOK")).fg(Color::Yellow)
     } else {
         Span::from("READY").fg(Color::Green)
     }

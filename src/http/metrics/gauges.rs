@@ -107,6 +107,8 @@ families! {
         });
     Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator or GSM network has opened, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
+    Gauge "smsc_operator_incident" ["queue, kind"] "1 while this node finds that an operator or GSM network is not well (`smsc incidents`), by kind: refused, failed_receipts, missing_receipts, slow_answers; absent otherwise.",
+        incidents;
     Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), connections of an operator's gateway to us (gateway), and programs on the same machine (local), by state.",
         binds;
     Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to have the name of this node at the HLR of a GSM network; messages are not sent then.",
@@ -243,6 +245,15 @@ fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
 fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
     let queues = node.queues.iter();
     queues.filter(|queue| QueueName::parse(&queue.name).is_connected())
+}
+
+/// Those of accounts have no series: only few labels name accounts.
+fn incidents(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+    let of_operators = node.incidents.iter();
+    let of_operators = of_operators.filter(|row| QueueName::parse(&row.about).is_connected());
+    for row in of_operators {
+        to.labelled(&[("queue", &row.about), ("kind", &row.kind)], 1);
+    }
 }
 
 /// An account has a row for each of its ways.

@@ -19,6 +19,7 @@ use crate::pb::{
     StoreSnapshot, ThrottleSnapshot, TrafficSnapshot,
 };
 use crate::store::Histogram;
+use crate::store::incidents::IncidentRow;
 
 /// Everything that the actors publish, at one moment.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +46,8 @@ pub struct NodeSnapshot {
     pub ids_ahead_ms: i64,
     /// What people watch now.
     pub live_traces: u32,
+    /// Open incidents that this node has found.
+    pub incidents: Vec<IncidentRow>,
 }
 
 /// Every queue, by name.
@@ -240,6 +243,13 @@ fn buckets(histogram: &Histogram) -> Buckets {
     }
 }
 
+fn own_incidents(node: &NodeContext) -> Vec<IncidentRow> {
+    let own = node.ids.node();
+    let all = node.outcomes.incidents.get();
+    let own = all.iter().filter(|row| row.node == own && row.ended_at == 0);
+    own.cloned().collect()
+}
+
 /// All snapshots, for a scrape.
 pub(super) fn node(node: &NodeContext, balance: &NodePurses) -> NodeSnapshot {
     NodeSnapshot {
@@ -255,6 +265,7 @@ pub(super) fn node(node: &NodeContext, balance: &NodePurses) -> NodeSnapshot {
         node: node.ids.node().into(),
         certificates: node.certificates.all(),
         balances: balance.snapshot(&node.plan(), clock::now_ms()),
+        incidents: own_incidents(node),
         ids_ahead_ms: (id::millis(node.ids.last()) - clock::now_ms()).max(0),
         ..NodeSnapshot::default()
     }
