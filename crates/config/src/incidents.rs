@@ -15,7 +15,7 @@ section! {
         /// The time whose messages are compared; what is usual is taken from the 34 such times before, a little more than an hour.
         @between(2 * SECOND, HOUR) window: Duration = 120 * SECOND,
         /// How often to look.
-        @between(SECOND, HOUR) look_every: Duration = 10 * SECOND,
+        @between(SECOND / 2, HOUR) look_every: Duration = 10 * SECOND,
         /// Fewer messages (receipts, answers) in the window name nobody.
         @at_least(1) min_messages: u32 = 50,
         /// Share of messages that an operator refuses, throttling left out, from which on it is named; if more are usual, at twice what is usual.
