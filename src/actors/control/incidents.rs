@@ -70,7 +70,11 @@ impl IncidentWatch {
         changed: Vec<IncidentRow>,
     ) -> Result<(), StoreError> {
         if !self.has_begun {
-            node.store.end_incidents_of(node.ids.node()).await?;
+            let own = node.ids.node();
+            let all = node.store.incidents().await?;
+            if all.iter().any(|row| row.node == own && row.ended_at == 0) {
+                node.store.end_incidents_of(own).await?;
+            }
             self.has_begun = true;
         }
         if !changed.is_empty() {

@@ -246,7 +246,9 @@ fn buckets(histogram: &Histogram) -> Buckets {
 fn own_incidents(node: &NodeContext) -> Vec<IncidentRow> {
     let own = node.ids.node();
     let all = node.outcomes.incidents.get();
-    let own = all.iter().filter(|row| row.node == own && row.ended_at == 0);
+    let own = all
+        .iter()
+        .filter(|row| row.node == own && row.ended_at == 0);
     own.cloned().collect()
 }
 
