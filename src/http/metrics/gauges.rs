@@ -1,7 +1,7 @@
 //! Gauges that are read from snapshots at each scrape: nothing is updated between scrapes, and a
 //! closed bind or a removed queue leaves no stale series.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use crate::actors::control::admin::NodeSnapshot;
@@ -249,10 +249,14 @@ fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
 
 /// Those of accounts have no series: only few labels name accounts.
 fn incidents(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
-    let of_operators = node.incidents.iter();
-    let of_operators = of_operators.filter(|row| QueueName::parse(&row.about).is_connected());
-    for row in of_operators {
-        to.labelled(&[("queue", &row.about), ("kind", &row.kind)], 1);
+    let all = node.incidents.iter();
+    let all = all.filter(|one| QueueName::parse(&one.about).is_connected());
+    // Each once, even if an end could not be written.
+    let all: BTreeSet<(&str, &str)> = all
+        .map(|one| (one.about.as_str(), one.kind.as_str()))
+        .collect();
+    for (queue, kind) in all {
+        to.labelled(&[("queue", queue), ("kind", kind)], 1);
     }
 }
 
@@ -418,7 +422,16 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::Incident;
     use crate::pb::StoreSnapshot;
+
+    fn incident(about: &str) -> Incident {
+        Incident {
+            about: about.to_owned(),
+            kind: "refused".to_owned(),
+            ..Incident::default()
+        }
+    }
 
     fn bind(name: &str, state: BindState) -> BindSnapshot {
         BindSnapshot {
@@ -450,6 +463,9 @@ mod tests {
                     ..bind("acme", BindState::Waiting)
                 },
             ],
+            incidents: ["operator:up", "operator:up", "account:acme"]
+                .map(incident)
+                .into(),
             store: StoreSnapshot {
                 free_mib: 2,
                 commit_rows: Some(Buckets {
@@ -469,6 +485,7 @@ mod tests {
             "smsc_queue_oldest_seconds{queue=\"operator:\\\"up\\\"\"} 1.5",
             "# TYPE smsc_queue_delivered counter",
             "smsc_queue_delivered_total{queue=\"operator:\\\"up\\\"\"} 9",
+            "smsc_operator_incident{queue=\"operator:up\",kind=\"refused\"} 1",
             "smsc_binds{name=\"up\",direction=\"out\",state=\"bound\"} 2",
             "smsc_binds{name=\"up\",direction=\"out\",state=\"waiting\"} 1",
             "smsc_bind_in_flight{name=\"up\",direction=\"out\"} 9",
@@ -494,5 +511,6 @@ mod tests {
         series.sort_unstable();
         series.dedup();
         assert_eq!(series.len(), all);
+        assert!(!page.contains("account:acme"), "few labels name accounts");
     }
 }

@@ -68,6 +68,16 @@ pub(super) fn needing_a_look(node: &NodeContext) -> Vec<Incident> {
         .collect()
 }
 
+/// Open incidents that this node has found.
+pub(super) fn of_this_node(node: &NodeContext) -> Vec<Incident> {
+    let own = node.ids.node();
+    let rows = node.outcomes.incidents.get();
+    let rows = rows.iter();
+    rows.filter(|row| row.node == own && row.ended_at == 0)
+        .map(|row| view(row, true))
+        .collect()
+}
+
 /// What was last found before this time, Unix milliseconds, has ended.
 fn silent_since(node: &NodeContext) -> i64 {
     let config = node.config();

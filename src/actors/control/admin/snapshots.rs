@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::incidents;
 use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::{GsmPlan, OperatorPlan};
 use crate::actors::runtime::locks::lock;
-use crate::api::NatsSourceState;
+use crate::api::{Incident, NatsSourceState};
 use crate::clock;
 use crate::config::BindKind;
 use crate::domain::id;
@@ -19,7 +20,6 @@ use crate::pb::{
     StoreSnapshot, ThrottleSnapshot, TrafficSnapshot,
 };
 use crate::store::Histogram;
-use crate::store::incidents::IncidentRow;
 
 /// Everything that the actors publish, at one moment.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +47,7 @@ pub struct NodeSnapshot {
     /// What people watch now.
     pub live_traces: u32,
     /// Open incidents that this node has found.
-    pub incidents: Vec<IncidentRow>,
+    pub incidents: Vec<Incident>,
 }
 
 /// Every queue, by name.
@@ -243,15 +243,6 @@ fn buckets(histogram: &Histogram) -> Buckets {
     }
 }
 
-fn own_incidents(node: &NodeContext) -> Vec<IncidentRow> {
-    let own = node.ids.node();
-    let all = node.outcomes.incidents.get();
-    let own = all
-        .iter()
-        .filter(|row| row.node == own && row.ended_at == 0);
-    own.cloned().collect()
-}
-
 /// All snapshots, for a scrape.
 pub(super) fn node(node: &NodeContext, balance: &NodePurses) -> NodeSnapshot {
     NodeSnapshot {
@@ -267,7 +258,7 @@ pub(super) fn node(node: &NodeContext, balance: &NodePurses) -> NodeSnapshot {
         node: node.ids.node().into(),
         certificates: node.certificates.all(),
         balances: balance.snapshot(&node.plan(), clock::now_ms()),
-        incidents: own_incidents(node),
+        incidents: incidents::of_this_node(node),
         ids_ahead_ms: (id::millis(node.ids.last()) - clock::now_ms()).max(0),
         ..NodeSnapshot::default()
     }
