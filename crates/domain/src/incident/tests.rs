@@ -21,7 +21,7 @@ fn rules() -> IncidentRules {
 
 /// Answers of an operator to an account, in a minute.
 #[derive(Clone, Copy)]
-struct Traffic {
+struct MinuteTraffic {
     operator: u32,
     account: u32,
     taken: u32,
@@ -31,7 +31,7 @@ struct Traffic {
     answer_ms: u32,
 }
 
-const CLEAN: Traffic = Traffic {
+const CLEAN: MinuteTraffic = MinuteTraffic {
     operator: 1,
     account: 10,
     taken: 600,
@@ -42,7 +42,7 @@ const CLEAN: Traffic = Traffic {
 };
 
 /// Adds the traffic of one minute, at its beginning.
-fn add(log: &mut OutcomeLog, minute: i64, traffic: &[Traffic]) {
+fn add(log: &mut OutcomeLog, minute: i64, traffic: &[MinuteTraffic]) {
     for one in traffic {
         let counts = log.at(one.operator, one.account, minute * MINUTE);
         for _ in 0..one.taken {
@@ -58,7 +58,9 @@ fn add(log: &mut OutcomeLog, minute: i64, traffic: &[Traffic]) {
 }
 
 /// What is named in the minutes of a story: the minute, whom, what for, and whether it began or ended.
-fn named(minutes: impl Iterator<Item = (i64, Vec<Traffic>)>) -> Vec<(i64, IncidentKey, bool)> {
+fn named(
+    minutes: impl Iterator<Item = (i64, Vec<MinuteTraffic>)>,
+) -> Vec<(i64, IncidentKey, bool)> {
     let (mut log, mut book) = (OutcomeLog::new(MINUTE), IncidentBook::default());
     let mut told = Vec::new();
     for (minute, traffic) in minutes {
@@ -77,13 +79,13 @@ fn named(minutes: impl Iterator<Item = (i64, Vec<Traffic>)>) -> Vec<(i64, Incide
 
 #[test]
 fn who_refuses_half_is_named_at_once_and_until_that_is_over() {
-    let failing = Traffic {
+    let failing = MinuteTraffic {
         refused: 600,
         receipts: 0,
         failed: 0,
         ..CLEAN
     };
-    let other = Traffic {
+    let other = MinuteTraffic {
         operator: 2,
         ..CLEAN
     };
@@ -113,7 +115,7 @@ fn who_refuses_half_is_named_at_once_and_until_that_is_over() {
 
 #[test]
 fn an_operator_that_refuses_from_its_first_message_on_is_named_and_stays_so() {
-    let failing = Traffic {
+    let failing = MinuteTraffic {
         taken: 50,
         refused: 50,
         ..CLEAN
@@ -127,14 +129,14 @@ fn an_operator_that_refuses_from_its_first_message_on_is_named_and_stays_so() {
 fn receipts_that_fail_or_do_not_come_and_slow_answers_are_told_apart() {
     for (from_now_on, kind) in [
         (
-            Traffic {
+            MinuteTraffic {
                 failed: 240,
                 ..CLEAN
             },
             IncidentKind::FailedReceipts,
         ),
         (
-            Traffic {
+            MinuteTraffic {
                 receipts: 0,
                 failed: 0,
                 ..CLEAN
@@ -142,7 +144,7 @@ fn receipts_that_fail_or_do_not_come_and_slow_answers_are_told_apart() {
             IncidentKind::MissingReceipts,
         ),
         (
-            Traffic {
+            MinuteTraffic {
                 answer_ms: 2_500,
                 ..CLEAN
             },
@@ -160,7 +162,7 @@ fn receipts_that_fail_or_do_not_come_and_slow_answers_are_told_apart() {
 
 #[test]
 fn an_account_is_named_where_its_operator_is_not() {
-    let refused = Traffic {
+    let refused = MinuteTraffic {
         account: 11,
         taken: 0,
         refused: 60,
@@ -168,7 +170,7 @@ fn an_account_is_named_where_its_operator_is_not() {
         failed: 0,
         ..CLEAN
     };
-    let other = Traffic {
+    let other = MinuteTraffic {
         taken: 6_000,
         receipts: 0,
         failed: 0,
@@ -181,7 +183,7 @@ fn an_account_is_named_where_its_operator_is_not() {
 
 #[test]
 fn few_messages_and_usual_shares_name_nobody() {
-    let few = Traffic {
+    let few = MinuteTraffic {
         taken: 12,
         refused: 12,
         receipts: 12,
