@@ -27,8 +27,9 @@ export default function incidents() {
     caption: "Incidents, those that need a look first",
     key: (row) => row.id,
     columns: [
-      { title: "What", class: "wrap", text: (row) => row.text },
+      { title: "About", text: (row) => row.about.replace(":", " ") },
       { title: "State", render: (cell, row) => stateCell(cell, state(row)) },
+      { title: "What", class: "wrap", text: (row) => row.text },
       { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
       { title: "Ended", render: (cell, row) => showTime(cell, row.ended_at) },
       { title: "Acknowledged by", class: "wrap", text: (row) => row.acknowledged_by ?? "–" },
