@@ -26,6 +26,7 @@ pub mod export;
 pub mod fsck;
 pub mod health;
 pub mod held;
+pub mod incidents;
 pub mod key;
 pub mod load;
 pub mod lookups;
@@ -126,6 +127,8 @@ enum CliCommand {
     Replay(replay::ReplayArgs),
     /// Show operators' receipts that match no message, match or drop one.
     Receipts(receipts::ReceiptsArgs),
+    /// Show operators and accounts that are not well, or say that somebody knows of it.
+    Incidents(incidents::IncidentsArgs),
     /// Show rows of the store that are not as they were written, or forget them.
     Damaged(damaged::DamagedArgs),
     /// Show, release or cancel messages that may have been sent before the database went back in time.
@@ -269,6 +272,7 @@ impl CliCommand {
             Self::DeadLetters(args) => dead_letters::run(&args),
             Self::Replay(args) => replay::run(&args),
             Self::Receipts(args) => receipts::run(&args),
+            Self::Incidents(args) => incidents::run(&args),
             Self::Damaged(args) => damaged::run(&args),
             Self::Held(args) => held::run(&args),
             Self::Drain(args) => drain::run(&args),

@@ -155,6 +155,13 @@ def board():
                 "{{name}}",
                 [up, some],
             ),
+            timeline(
+                "Incidents",
+                "Operators that refuse, fail or answer slowly more than in the hour before: smsc incidents.",
+                total("smsc_operator_incident", "queue, kind", queue, how="max"),
+                "{{queue}}: {{kind}}",
+                [{"type": "value", "options": {"1": {"text": "not well", "color": RED, "index": 0}}}],
+            ),
             row("Traffic to operators"),
             graph(
                 "Taken",

@@ -9,6 +9,7 @@
 //! - [`declined`]: why a submission is refused;
 //! - [`unfinished`], [`octets`]: unfinished messages of each account, and budgets of memory;
 //! - [`mt_correlations`]: what other networks know in place of IMSIs;
+//! - [`outcomes`]: what became of messages lately, and the incidents that were found in it;
 //! - [`traced`], [`watches`]: the spans of a message, and what people watch for a while.
 //!
 //! There is no actor in this room: actors send through its addresses, publish snapshots in it, and read those
@@ -28,6 +29,7 @@ pub mod messages;
 pub mod mt_correlations;
 pub mod node;
 pub mod octets;
+pub mod outcomes;
 pub mod pages;
 pub mod plan;
 pub mod ports;

@@ -251,6 +251,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("receipts replay", &["smsc receipts replay --account shop"]),
     ("receipts drop", &["smsc receipts drop 12"]),
+    ("incidents", &["smsc incidents"]),
+    (
+        "incidents acknowledge",
+        &["smsc incidents acknowledge 1864325947392001"],
+    ),
     (
         "damaged",
         &["smsc damaged", "smsc damaged --id 1864325947392001"],

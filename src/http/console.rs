@@ -83,6 +83,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("view_event_sinks.js"),
     script!("view_gsm.js"),
     script!("view_held.js"),
+    script!("view_incidents.js"),
     script!("view_keys.js"),
     script!("view_message.js"),
     script!("view_messages.js"),

@@ -12,6 +12,7 @@ mod dead_letters;
 mod events;
 mod gsm;
 mod held;
+mod incidents;
 mod lookups;
 pub(super) mod messages;
 mod mo_rules;
@@ -70,6 +71,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         archive { Read: show }
         damaged { Read: list; Operate: forget_all, forget_one }
         held { Read: list; Operate: order, order_one }
+        incidents { Read: list; Operate: acknowledge }
         events { Read: listen }
         whoami { Read: look }
         subscribers { Admin: erase }

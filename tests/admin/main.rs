@@ -24,6 +24,7 @@ mod contexts;
 #[cfg(feature = "otlp")]
 mod details_tell_nothing;
 mod event_sinks;
+mod failing_operator;
 mod held;
 mod http_api;
 mod http_system;

@@ -166,6 +166,7 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("tokens are kept until removed", access::tokens),
         ("API keys are kept until removed", access::api_keys),
         ("notes are kept until removed", access::notes),
+        ("incidents go on, end and are forgotten", access::incidents),
         ("the audit log is read in pages", access::audit),
         ("opt-outs are followed by version", access::opt_outs),
         (

@@ -12,6 +12,7 @@ mod damaged;
 mod failed;
 mod gsm;
 mod held;
+mod incidents;
 mod live;
 mod lookups;
 mod message;
@@ -47,6 +48,7 @@ pub use failed::{
 };
 pub use gsm::{GsmNetwork, GsmNetworks};
 pub use held::{HeldEntry, HeldMessages};
+pub use incidents::{Incident, Incidents};
 pub use live::{
     Attention, BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues,
     OperatorHistory, Overview, Queued, Rates, StoreState, Totals,

@@ -16,6 +16,7 @@ mod events;
 mod former;
 mod gsm;
 mod imsi;
+mod incidents;
 mod kafka;
 mod listener;
 mod local;
@@ -71,6 +72,7 @@ pub use events::{CdrConfig, CdrFormat, OutboxConfig, UsageConfig};
 pub use former::FORMER_NATS;
 pub use gsm::Gsm;
 pub use imsi::{ImsiConfig, ImsiSource};
+pub use incidents::IncidentConfig;
 pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
 pub use listener::{ListenerConfig, ListenerProtocol};
 pub use local::{LOCAL, Local};
@@ -187,6 +189,8 @@ section! {
         compat: Compat = Compat::default(),
         /// Events of messages, for those who read them.
         outbox: OutboxConfig = OutboxConfig::default(),
+        /// Operators and accounts that need a look.
+        incidents: IncidentConfig = IncidentConfig::default(),
         /// Metrics pushed to a StatsD daemon.
         statsd: Statsd = Statsd::default(),
         /// Threads.

@@ -21,6 +21,7 @@ use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
 use crate::actors::context::managed::{self, Managed};
 use crate::actors::context::mt_correlations::KnownCorrelations;
 use crate::actors::context::octets::OctetPool;
+use crate::actors::context::outcomes::OutcomeMeter;
 use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{Published, QueuePort};
 use crate::actors::context::ready_relay::ReadyRelay;
@@ -79,6 +80,8 @@ pub struct NodeContext {
     pub managed: Managed,
     /// What people watch now.
     pub watches: Watches,
+    /// What became of messages lately.
+    pub outcomes: OutcomeMeter,
     /// What bodies of messages in queues take in memory.
     pub bodies: Arc<OctetPool>,
     /// What submissions take in memory until they are durable.
@@ -152,6 +155,7 @@ impl NodeContext {
             bodies: Arc::default(),
             arriving: Arc::default(),
             watches: Watches::default(),
+            outcomes: OutcomeMeter::default(),
             ready_relay: ReadyRelay::default(),
             mt_correlations: KnownCorrelations::default(),
             look_up_lines: LookUpLines::default(),

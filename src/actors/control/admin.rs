@@ -18,6 +18,7 @@ pub mod failed;
 pub mod figures;
 pub mod given_up;
 pub mod held;
+pub mod incidents;
 pub mod lookups;
 pub mod messages;
 pub mod nodes;

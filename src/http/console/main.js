@@ -15,6 +15,7 @@ import deadLetters from "./view_dead_letters.js";
 import eventSinks from "./view_event_sinks.js";
 import gsm from "./view_gsm.js";
 import held from "./view_held.js";
+import incidents from "./view_incidents.js";
 import keys from "./view_keys.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
@@ -39,6 +40,7 @@ import versions from "./view_versions.js";
  */
 const VIEWS = [
   { path: "overview", title: "Overview", view: overview, part: "Work" },
+  { path: "incidents", title: "Incidents", view: incidents, part: "Work" },
   { path: "queues", title: "Queues", view: queues, part: "Work" },
   { path: "operators", title: "Operators", view: operators, part: "Work" },
   { path: "gsm", title: "GSM networks", view: gsm, part: "Work" },
