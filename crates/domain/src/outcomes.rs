@@ -88,10 +88,10 @@ struct OutcomeBucket {
 impl CauseCounts {
     /// Counts `count` more of a cause; further causes than a few are left out.
     pub fn add(&mut self, cause: u32, count: u32) {
-        match self.0.iter_mut().find(|(known, _)| *known == cause) {
-            Some((_, counted)) => *counted = counted.saturating_add(count),
-            None if self.0.len() < MOST_CAUSES => self.0.push((cause, count)),
-            None => {}
+        if let Some((_, counted)) = self.0.iter_mut().find(|(known, _)| *known == cause) {
+            *counted = counted.saturating_add(count);
+        } else if self.0.len() < MOST_CAUSES {
+            self.0.push((cause, count));
         }
     }
 
