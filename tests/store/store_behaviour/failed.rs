@@ -1,7 +1,10 @@
 //! Cases about failures: failed messages page by page, their replays, and parked receipts.
 
-use smsc::pb::MessageState;
+use std::collections::{BTreeMap, BTreeSet};
+
+use smsc::pb::{Message, MessageState};
 use smsc::store::failed::{FailedSearch, ParkedSearch};
+use smsc::store::failures::{FailureCounts, FailureDimension, FailureQuestion, MAX_COUNTED};
 use smsc::store::{ChangeRow, FinRow, ParkedRow, Search, WriteBatch};
 
 use super::{Harness, fin_row, id, message, sent_row, text};
@@ -169,6 +172,146 @@ pub fn failed_by_end(h: &mut Harness) {
     assert_eq!(found(&search), newest_first(&fits));
     search.sender = Some(message(id(1)).sender);
     assert_eq!(found(&search), newest_first(&fits));
+}
+
+/// Countries by their numbers, two operators, three errors, and ends an hour apart.
+pub fn counted(h: &mut Harness) {
+    const HOUR: i64 = 3_600_000;
+    const BEGIN: i64 = 1_700_000_000_000 / HOUR * HOUR;
+    let numbers = [
+        "4917012345678",
+        "+4917012345679",
+        "447700900123",
+        "447700300123",
+        "12345",
+    ];
+    let at = |n: u64| BEGIN + (n % 4) as i64 * HOUR + n as i64;
+    let errors = ["11", "69", ""];
+    h.write(WriteBatch {
+        accept: (1..=60)
+            .map(|n| Message {
+                destination: text(numbers[n as usize % 5]),
+                ..message(id(n))
+            })
+            .collect(),
+        fin: (1..=60)
+            .map(|n| FinRow {
+                at: at(n),
+                error: text(errors[n as usize % 3]),
+                ..ends(n)
+            })
+            .collect(),
+        ..WriteBatch::default()
+    });
+    h.reopen();
+    let all = FailureQuestion {
+        which: FailedSearch {
+            which: Search {
+                ended_since: Some(BEGIN),
+                ended_until: Some(BEGIN + 4 * HOUR),
+                ..Search::default()
+            },
+            ..FailedSearch::default()
+        },
+        by: FailureDimension::Error,
+        bucket_ms: HOUR,
+    };
+    let count = |question: &FailureQuestion| -> FailureCounts {
+        h.store().count_failures(question.clone()).wait().unwrap()
+    };
+    let sums = |question: &FailureQuestion| {
+        let mut sums = BTreeMap::new();
+        for cell in count(question).cells {
+            let word = String::from_utf8(cell.word.to_vec()).unwrap();
+            *sums.entry((cell.number, word)).or_insert(0) += cell.messages;
+        }
+        sums.into_iter().collect::<Vec<_>>()
+    };
+    // Of sixty, every third is DELIVERED, and the index does not have it; every third was DELETED.
+    let by_error = count(&all);
+    assert_eq!((by_error.read, by_error.earliest), (40, at(4)));
+    assert!(by_error.read < MAX_COUNTED);
+    assert_eq!(sums(&all), [((0, "69".to_owned()), 20)]);
+    let latest = by_error.cells.iter().map(|cell| cell.latest).max();
+    assert_eq!(latest, Some(id(58)));
+    let buckets: BTreeSet<i64> = by_error.cells.iter().map(|cell| cell.bucket).collect();
+    assert_eq!(
+        Vec::from_iter(buckets),
+        Vec::from_iter((0..4).map(|n| BEGIN / HOUR + n))
+    );
+
+    let by = |by| FailureQuestion { by, ..all.clone() };
+    let operators = sums(&by(FailureDimension::Operator));
+    assert_eq!(
+        operators,
+        [((3, String::new()), 10), ((4, String::new()), 10)]
+    );
+    let sender = i64::from(message(id(1)).sender);
+    let accounts = sums(&by(FailureDimension::Account));
+    assert_eq!(accounts, [((sender, String::new()), 20)]);
+    let heads = sums(&by(FailureDimension::Country));
+    let heads: Vec<(&str, u64)> = heads
+        .iter()
+        .map(|((_, head), n)| (head.as_str(), *n))
+        .collect();
+    assert_eq!(
+        heads,
+        [("", 4), ("447700300", 4), ("447700900", 4), ("491701", 8)]
+    );
+    let hours = sums(&by(FailureDimension::Hour));
+    let fitting =
+        |fits: &dyn Fn(u64) -> bool| (1..=60).filter(|n| n % 3 == 1 && fits(*n)).count() as u64;
+    let wanted = (0..4).map(|hour| {
+        let number = BEGIN / HOUR + hour as i64;
+        ((number, String::new()), fitting(&|n| n % 4 == hour))
+    });
+    assert_eq!(hours, wanted.collect::<Vec<_>>());
+
+    let total = |which: FailedSearch| -> u64 {
+        let cells = count(&FailureQuestion {
+            which,
+            ..all.clone()
+        })
+        .cells;
+        cells.iter().map(|cell| cell.messages).sum()
+    };
+    let of = |change: &dyn Fn(&mut FailedSearch)| {
+        let mut which = all.which.clone();
+        change(&mut which);
+        total(which)
+    };
+    assert_eq!(
+        of(&|which| which.which.to = Some("4917012345679".to_owned())),
+        4
+    );
+    assert_eq!(
+        of(&|which| which.which.to_prefix = Some("49170".to_owned())),
+        8
+    );
+    assert_eq!(of(&|which| which.which.country = Some("DE")), 8);
+    assert_eq!(of(&|which| which.which.country = Some("GB")), 4);
+    assert_eq!(of(&|which| which.which.country = Some("JE")), 4);
+    assert_eq!(
+        of(&|which| which.which.sender = Some(message(id(1)).sender)),
+        20
+    );
+    assert_eq!(of(&|which| which.operator = Some(4)), 10);
+    assert_eq!(of(&|which| which.error = Some(text("69"))), 20);
+    assert_eq!(of(&|which| which.error = Some(text("11"))), 0);
+    assert_eq!(
+        of(&|which| which.which.state = Some(MessageState::Deleted)),
+        20
+    );
+    assert_eq!(
+        of(&|which| which.which.ended_until = Some(BEGIN + HOUR)),
+        fitting(&|n| n % 4 == 0)
+    );
+    // A list of them is of the same messages.
+    let mut list = all.which.clone();
+    list.which.limit = 100;
+    list.by_end = true;
+    list.which.country = Some("DE");
+    assert_eq!(pages(h, list).len(), 8);
 }
 
 pub fn unmatched(h: &mut Harness) {
