@@ -186,6 +186,10 @@ fn facts(message: &Message) -> Vec<(&'static str, TableCell)> {
         fact("ended", client::time(fin.at.as_deref()));
         fact("done date", client::said_time(fin.done_at.as_deref()));
         fact("error", fin.error.clone());
+        if let Some(words) = &fin.in_words {
+            fact("means", format!("{}: {}", words.name, words.meaning));
+            fact("usually helps", words.cure.clone());
+        }
         fact("reported by", fin.reported_by.clone());
         let receipt = match (fin.receipt_to.as_str(), fin.receipt_acknowledged) {
             ("", _) => "not asked for".to_owned(),
@@ -257,6 +261,7 @@ mod tests {
             fin: Some(Final {
                 at: Some("2023-11-14T22:13:21.000Z".to_owned()),
                 error: String::new(),
+                in_words: None,
                 reported_by: "operator:up".to_owned(),
                 receipt_to: "account:test".to_owned(),
                 receipt_acknowledged: true,

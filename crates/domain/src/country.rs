@@ -310,6 +310,11 @@ pub fn long_heads() -> BTreeSet<&'static str> {
         .collect()
 }
 
+/// The prefixes of all countries.
+pub fn every_prefix() -> impl Iterator<Item = &'static str> {
+    rows().map(|(prefix, _)| prefix)
+}
+
 /// The country with this code, which has prefixes here.
 pub fn of_code(code: &str) -> Option<&'static str> {
     let known = rows().find(|(_, country)| *country == code);

@@ -169,7 +169,12 @@ impl FailureQuestion {
             let like = place(values![format!("{prefix}%")]);
             terms.push_str(&format!(" AND {DIGITS} LIKE {like}"));
         }
-        if let Some(country) = which.country {
+        if which.country == Some("") {
+            let (shortest, any) = (country::SHORTEST, any_of(country::every_prefix()));
+            terms.push_str(&format!(
+                " AND (length({DIGITS}) < {shortest} OR NOT {any})"
+            ));
+        } else if let Some(country) = which.country {
             let (own, others) = country::prefixes(country);
             let shortest = country::SHORTEST;
             terms.push_str(&format!(" AND length({DIGITS}) >= {shortest} AND "));

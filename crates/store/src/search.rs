@@ -19,7 +19,7 @@ pub struct Search {
     /// The first digits of the destination, without a plus. This and the two below are compared with what was found: they make
     /// pages shorter.
     pub to_prefix: Option<String>,
-    /// ISO 3166-1 code of the destination's country, as [`country::of_number`] says.
+    /// ISO 3166-1 code of the destination's country, as [`country::of_number`] says; empty for those that have none.
     pub country: Option<&'static str>,
     /// The network that was looked up for the destination.
     pub network: Option<String>,

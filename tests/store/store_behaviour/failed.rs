@@ -291,6 +291,7 @@ pub fn counted(h: &mut Harness) {
     assert_eq!(of(&|which| which.which.country = Some("DE")), 8);
     assert_eq!(of(&|which| which.which.country = Some("GB")), 4);
     assert_eq!(of(&|which| which.which.country = Some("JE")), 4);
+    assert_eq!(of(&|which| which.which.country = Some("")), 4);
     assert_eq!(
         of(&|which| which.which.sender = Some(message(id(1)).sender)),
         20
