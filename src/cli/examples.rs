@@ -242,7 +242,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "smsc replay 1864325947392001 --to operator:backup",
             "smsc replay --operator up --since 2026-11-24 --until 2026-11-25 --dry-run",
-            "smsc replay --destination '49*' --error ESME_RTHROTTLED --rate 20",
+            "smsc replay --destination \"49*\" --error ESME_RTHROTTLED --rate 20",
         ],
     ),
     (
