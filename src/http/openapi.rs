@@ -23,8 +23,8 @@ use utoipa::openapi::{
 use super::api::{self, Endpoint};
 use super::problem::CONTENT_TYPE as PROBLEM;
 use crate::api::{
-    FailureGrouping, LookupKind, MessageListOrder, MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope,
-    StateName,
+    FailureGrouping, LookupKind, MessageListOrder, MessageVerb, OperatorVerb, ProblemDetails,
+    QueueVerb, Scope, StateName,
 };
 
 /// Name of the security scheme.

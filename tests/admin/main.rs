@@ -24,6 +24,7 @@ mod contexts;
 #[cfg(feature = "otlp")]
 mod details_tell_nothing;
 mod event_sinks;
+mod failures;
 mod held;
 mod http_api;
 mod http_system;

@@ -97,7 +97,10 @@ fn cases() -> Vec<(&'static str, Case)> {
         ),
         ("failed messages come page by page", failed::failed),
         ("failed messages come by their ends", failed::failed_by_end),
-        ("failures are counted by what they have in common", failed::counted),
+        (
+            "failures are counted by what they have in common",
+            failed::counted,
+        ),
         ("parked receipts come page by page", failed::unmatched),
         (
             "rule 7: changes append and the last move wins",
