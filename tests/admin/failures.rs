@@ -169,8 +169,11 @@ fn errors_are_explained(smsc: &Smsc, failures: &FourFailures) {
     let message = |id: &str| smsc.admin().get(&format!("/v1/messages/{id}"));
     let refused = message(&failures.refused_gb);
     assert_eq!(refused["final"]["in_words"], words("11"), "{refused}");
+    assert_eq!(refused["history"][0]["in_words"], words("11"), "{refused}");
     let reported = message(&failures.reported_de);
-    assert!(reported["final"].get("in_words").is_none(), "{reported}");
+    for place in [&reported["final"], &reported["history"][0]] {
+        assert!(place.get("in_words").is_none(), "{reported}");
+    }
     let listed = smsc.admin().get("/v1/dead-letters?error=101");
     let of_list = &listed["messages"][0]["final"]["in_words"];
     assert_eq!(*of_list, words("101"), "{listed}");

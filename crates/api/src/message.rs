@@ -193,6 +193,9 @@ pub struct Attempt {
     pub queue: String,
     /// The command_status of the answer by name, or `no answer`.
     pub status: String,
+    /// What the answer means; absent where the message was taken, and for vendors' statuses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_words: Option<ErrorInWords>,
     pub operator_message_id: String,
     pub latency_ms: u32,
     /// The bind that it was sent on, as node/session; empty when it went by none. The log and `GET

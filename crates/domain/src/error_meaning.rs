@@ -20,9 +20,9 @@ pub struct ErrorMeaning {
     pub cure: &'static str,
 }
 
-/// The answer to the last attempt of a message.
+/// The answer to an attempt of a message: of its end, to the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LastAnswer {
+pub enum AttemptAnswer {
     /// Nothing was sent.
     NotSent,
     /// None came in time.
@@ -37,17 +37,25 @@ pub fn of_status(status: u32) -> Option<ErrorMeaning> {
     word(STATUSES, name)
 }
 
+/// The words for the answer to an attempt; none where it was taken.
+pub fn of_answer(answer: AttemptAnswer) -> Option<ErrorMeaning> {
+    match answer {
+        AttemptAnswer::NotSent | AttemptAnswer::Status(command_status::ESME_ROK) => None,
+        AttemptAnswer::NoAnswer => word(STATES, "no answer"),
+        AttemptAnswer::Status(status) => of_status(status),
+    }
+}
+
 /// The words for the end of a message: by its state (SMPP 3.4 §5.2.28), its error as it is kept, and the answer to its last
 /// attempt. `None` where the error is the operator's own, and where the message has not failed.
-pub fn of_end(state: u8, error: &str, last: LastAnswer) -> Option<ErrorMeaning> {
+pub fn of_end(state: u8, error: &str, last: AttemptAnswer) -> Option<ErrorMeaning> {
     let of_state = word(STATES, super::state::name(state))?;
     let says_nothing = error.bytes().all(|octet| octet == b'0');
+    if says_nothing {
+        return of_answer(last).or(Some(of_state));
+    }
     match last {
-        LastAnswer::Status(status) if status != 0 && (says_nothing || is_of(error, status)) => {
-            of_status(status)
-        }
-        LastAnswer::NoAnswer if says_nothing => word(STATES, "no answer"),
-        _ if says_nothing => Some(of_state),
+        AttemptAnswer::Status(status) if is_of(error, status) => of_status(status),
         _ => of_gateway(error).or_else(|| of_network(error)),
     }
 }
@@ -106,10 +114,10 @@ mod tests {
 
     #[test]
     fn an_error_is_named_by_who_has_said_it() {
-        let named = |state: u8, error: &str, last: LastAnswer| {
+        let named = |state: u8, error: &str, last: AttemptAnswer| {
             of_end(state, error, last).map(|words| words.name)
         };
-        let answer = LastAnswer::Status;
+        let answer = AttemptAnswer::Status;
         let ok = answer(0);
         for (end, error, last, name) in [
             (state::REJECTED, "11", answer(11), Some("ESME_RINVDSTADR")),
@@ -117,8 +125,13 @@ mod tests {
             (state::UNDELIVERABLE, "11", ok, None),
             (state::UNDELIVERABLE, "000", ok, Some("UNDELIVERABLE")),
             (state::EXPIRED, "", answer(0x58), Some("ESME_RTHROTTLED")),
-            (state::EXPIRED, "", LastAnswer::NotSent, Some("EXPIRED")),
-            (state::EXPIRED, "", LastAnswer::NoAnswer, Some("no answer")),
+            (state::EXPIRED, "", AttemptAnswer::NotSent, Some("EXPIRED")),
+            (
+                state::EXPIRED,
+                "",
+                AttemptAnswer::NoAnswer,
+                Some("no answer"),
+            ),
             (
                 state::UNDELIVERABLE,
                 "027",

@@ -19,7 +19,7 @@ const ways = async () => [BY_ROUTE, ...await targets()];
 function attempts(row) {
   if (!row.history.length) return h("p", { class: "quiet" }, `It never left ${row.queue}.`);
   return h("ol", { class: "attempts" }, row.history.map((one) => h("li", {},
-    time(one.at), ` ${one.queue} answered ${one.status} after ${milliseconds(one.latency_ms)}`, one.bind && ` by bind ${one.bind}`)));
+    time(one.at), ` ${one.queue} answered ${one.status} after ${milliseconds(one.latency_ms)}`, one.bind && ` by bind ${one.bind}`, one.in_words && `: ${one.in_words.meaning}`)));
 }
 
 /** The error with its name; what it means is on hover, and on the page of the message. */

@@ -29,7 +29,7 @@ export function timeline(message) {
     }
     const id = attempt.operator_message_id ? `its id there is ${attempt.operator_message_id}` : null;
     steps.push({ at: attempt.at, item: step(isOk ? "good" : "bad", `Attempt ${attempt.attempt}`, attempt.at,
-      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id, attempt.bind && `by bind ${attempt.bind}`) });
+      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, attempt.in_words?.meaning, id, attempt.bind && `by bind ${attempt.bind}`) });
   }
   for (const change of message.changes) {
     if (change.kind === "give_up") {

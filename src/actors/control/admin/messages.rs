@@ -15,7 +15,7 @@ use crate::api::{
 };
 use crate::clock;
 use crate::domain::address::{mask, printable};
-use crate::domain::error_meaning::{self, LastAnswer};
+use crate::domain::error_meaning::{self, AttemptAnswer};
 use crate::domain::trace::to_hex;
 use crate::domain::{bind, command_status};
 use crate::pb::order::What;
@@ -347,13 +347,17 @@ fn final_view(node: &NodeContext, fin: &FinRow, told: bool) -> Final {
 /// What the end of a message means; `None` where only its operator knows, and where it has not failed.
 pub(super) fn error_in_words(history: &MessageHistory) -> Option<ErrorInWords> {
     let fin = history.stored.fin.as_ref()?;
-    let last = match history.attempts.last().map(|attempt| attempt.status) {
-        None => LastAnswer::NotSent,
-        Some(SentRow::NO_ANSWER) => LastAnswer::NoAnswer,
-        Some(status) => LastAnswer::Status(status),
-    };
+    let last = history.attempts.last();
+    let last = last.map_or(AttemptAnswer::NotSent, answer_of);
     let error = printable(&fin.error);
     error_meaning::of_end(i32::from(fin.state) as u8, &error, last).map(ErrorInWords::from)
+}
+
+fn answer_of(attempt: &SentRow) -> AttemptAnswer {
+    match attempt.status {
+        SentRow::NO_ANSWER => AttemptAnswer::NoAnswer,
+        status => AttemptAnswer::Status(status),
+    }
 }
 
 fn change_view(node: &NodeContext, change: ChangeRow) -> (i64, Change) {
@@ -388,6 +392,7 @@ fn heard_view(node: &NodeContext, heard: &HeardRow) -> (i64, Change) {
 
 fn attempt_view(node: &NodeContext, attempt: SentRow) -> Attempt {
     Attempt {
+        in_words: error_meaning::of_answer(answer_of(&attempt)).map(ErrorInWords::from),
         attempt: attempt.attempt,
         at: time(attempt.at),
         queue: node.name_of(attempt.operator),
