@@ -101,6 +101,10 @@ fn cases() -> Vec<(&'static str, Case)> {
             "failures are counted by what they have in common",
             failed::counted,
         ),
+        (
+            "failures are counted with a filter",
+            failed::counted_with_a_filter,
+        ),
         ("parked receipts come page by page", failed::unmatched),
         (
             "rule 7: changes append and the last move wins",

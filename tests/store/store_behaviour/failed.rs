@@ -174,10 +174,24 @@ pub fn failed_by_end(h: &mut Harness) {
     assert_eq!(found(&search), newest_first(&fits));
 }
 
-/// Countries by their numbers, two operators, three errors, and ends an hour apart.
-pub fn counted(h: &mut Harness) {
-    const HOUR: i64 = 3_600_000;
-    const BEGIN: i64 = 1_700_000_000_000 / HOUR * HOUR;
+const HOUR: i64 = 3_600_000;
+/// The hour in which what is counted begins to end.
+const BEGIN: i64 = 1_700_000_000_000 / HOUR * HOUR;
+/// Messages that are counted.
+const COUNTED: u64 = 60;
+
+fn counted_end(n: u64) -> i64 {
+    BEGIN + (n % 4) as i64 * HOUR + n as i64
+}
+
+/// How many of those that failed, which is every third, are like this.
+fn fitting(fits: impl Fn(u64) -> bool) -> u64 {
+    (1..=COUNTED).filter(|n| n % 3 == 1 && fits(*n)).count() as u64
+}
+
+/// Writes messages to several countries, of two operators, with three errors, which end within four hours; of three one is
+/// DELIVERED, one UNDELIVERABLE and one DELETED. Gives the question for them all.
+fn to_be_counted(h: &mut Harness) -> FailureQuestion {
     let numbers = [
         "4917012345678",
         "+4917012345679",
@@ -185,26 +199,23 @@ pub fn counted(h: &mut Harness) {
         "447700300123",
         "12345",
     ];
-    let at = |n: u64| BEGIN + (n % 4) as i64 * HOUR + n as i64;
     let errors = ["11", "69", ""];
+    let accepted = (1..=COUNTED).map(|n| Message {
+        destination: text(numbers[n as usize % 5]),
+        ..message(id(n))
+    });
+    let ended = (1..=COUNTED).map(|n| FinRow {
+        at: counted_end(n),
+        error: text(errors[n as usize % 3]),
+        ..ends(n)
+    });
     h.write(WriteBatch {
-        accept: (1..=60)
-            .map(|n| Message {
-                destination: text(numbers[n as usize % 5]),
-                ..message(id(n))
-            })
-            .collect(),
-        fin: (1..=60)
-            .map(|n| FinRow {
-                at: at(n),
-                error: text(errors[n as usize % 3]),
-                ..ends(n)
-            })
-            .collect(),
+        accept: accepted.collect(),
+        fin: ended.collect(),
         ..WriteBatch::default()
     });
     h.reopen();
-    let all = FailureQuestion {
+    FailureQuestion {
         which: FailedSearch {
             which: Search {
                 ended_since: Some(BEGIN),
@@ -215,97 +226,84 @@ pub fn counted(h: &mut Harness) {
         },
         by: FailureDimension::Error,
         bucket_ms: HOUR,
-    };
-    let count = |question: &FailureQuestion| -> FailureCounts {
-        h.store().count_failures(question.clone()).wait().unwrap()
-    };
-    let sums = |question: &FailureQuestion| {
+    }
+}
+
+fn count(h: &Harness, question: &FailureQuestion) -> FailureCounts {
+    h.store().count_failures(question.clone()).wait().unwrap()
+}
+
+pub fn counted(h: &mut Harness) {
+    let all = to_be_counted(h);
+    let sums = |by: FailureDimension| {
+        let question = FailureQuestion { by, ..all.clone() };
         let mut sums = BTreeMap::new();
-        for cell in count(question).cells {
+        for cell in count(h, &question).cells {
             let word = String::from_utf8(cell.word.to_vec()).unwrap();
             *sums.entry((cell.number, word)).or_insert(0) += cell.messages;
         }
-        sums.into_iter().collect::<Vec<_>>()
+        sums.into_iter().collect::<Vec<((i64, String), u64)>>()
     };
-    // Of sixty, every third is DELIVERED, and the index does not have it; every third was DELETED.
-    let by_error = count(&all);
-    assert_eq!((by_error.read, by_error.earliest), (40, at(4)));
+    let named = |number: i64, messages: u64| ((number, String::new()), messages);
+    let by_error = count(h, &all);
+    // What was delivered is not read.
+    assert_eq!((by_error.read, by_error.earliest), (40, counted_end(4)));
     assert!(by_error.read < MAX_COUNTED);
-    assert_eq!(sums(&all), [((0, "69".to_owned()), 20)]);
     let latest = by_error.cells.iter().map(|cell| cell.latest).max();
     assert_eq!(latest, Some(id(58)));
     let buckets: BTreeSet<i64> = by_error.cells.iter().map(|cell| cell.bucket).collect();
-    assert_eq!(
-        Vec::from_iter(buckets),
-        Vec::from_iter((0..4).map(|n| BEGIN / HOUR + n))
-    );
+    let hours: BTreeSet<i64> = (0..4).map(|n| BEGIN / HOUR + n).collect();
+    assert_eq!(buckets, hours);
 
-    let by = |by| FailureQuestion { by, ..all.clone() };
-    let operators = sums(&by(FailureDimension::Operator));
-    assert_eq!(
-        operators,
-        [((3, String::new()), 10), ((4, String::new()), 10)]
-    );
+    let errors = sums(FailureDimension::Error);
+    assert_eq!(errors, [((0, "69".to_owned()), 20)]);
+    let operators = sums(FailureDimension::Operator);
+    assert_eq!(operators, [named(3, 10), named(4, 10)]);
     let sender = i64::from(message(id(1)).sender);
-    let accounts = sums(&by(FailureDimension::Account));
-    assert_eq!(accounts, [((sender, String::new()), 20)]);
-    let heads = sums(&by(FailureDimension::Country));
+    assert_eq!(sums(FailureDimension::Account), [named(sender, 20)]);
+    let heads = sums(FailureDimension::Country);
     let heads: Vec<(&str, u64)> = heads
         .iter()
-        .map(|((_, head), n)| (head.as_str(), *n))
+        .map(|((_, head), messages)| (head.as_str(), *messages))
         .collect();
     assert_eq!(
         heads,
         [("", 4), ("447700300", 4), ("447700900", 4), ("491701", 8)]
     );
-    let hours = sums(&by(FailureDimension::Hour));
-    let fitting =
-        |fits: &dyn Fn(u64) -> bool| (1..=60).filter(|n| n % 3 == 1 && fits(*n)).count() as u64;
-    let wanted = (0..4).map(|hour| {
-        let number = BEGIN / HOUR + hour as i64;
-        ((number, String::new()), fitting(&|n| n % 4 == hour))
-    });
-    assert_eq!(hours, wanted.collect::<Vec<_>>());
+    let wanted: Vec<_> = (0..4)
+        .map(|hour| named(BEGIN / HOUR + hour, fitting(|n| n % 4 == hour as u64)))
+        .collect();
+    assert_eq!(sums(FailureDimension::Hour), wanted);
+}
 
-    let total = |which: FailedSearch| -> u64 {
-        let cells = count(&FailureQuestion {
-            which,
-            ..all.clone()
-        })
-        .cells;
+pub fn counted_with_a_filter(h: &mut Harness) {
+    let all = to_be_counted(h);
+    let of = |change: &dyn Fn(&mut FailedSearch)| -> u64 {
+        let mut question = all.clone();
+        change(&mut question.which);
+        let cells = count(h, &question).cells;
         cells.iter().map(|cell| cell.messages).sum()
     };
-    let of = |change: &dyn Fn(&mut FailedSearch)| {
-        let mut which = all.which.clone();
-        change(&mut which);
-        total(which)
-    };
+    let to = |to: &str| of(&|search| search.which.to = Some(to.to_owned()));
+    assert_eq!(to("4917012345679"), 4);
+    assert_eq!(to("491701234567"), 0);
+    let prefix = |prefix: &str| of(&|search| search.which.to_prefix = Some(prefix.to_owned()));
+    assert_eq!(prefix("49170"), 8);
+    assert_eq!(prefix("1"), 4);
+    let country = |country: &'static str| of(&|search| search.which.country = Some(country));
+    for (code, messages) in [("DE", 8), ("GB", 4), ("JE", 4), ("", 4), ("US", 0)] {
+        assert_eq!(country(code), messages, "{code:?}");
+    }
+    let sender = message(id(1)).sender;
+    assert_eq!(of(&|search| search.which.sender = Some(sender)), 20);
+    assert_eq!(of(&|search| search.operator = Some(4)), 10);
+    assert_eq!(of(&|search| search.error = Some(text("69"))), 20);
+    assert_eq!(of(&|search| search.error = Some(text("11"))), 0);
+    let deleted = MessageState::Deleted;
+    assert_eq!(of(&|search| search.which.state = Some(deleted)), 20);
     assert_eq!(
-        of(&|which| which.which.to = Some("4917012345679".to_owned())),
-        4
-    );
-    assert_eq!(
-        of(&|which| which.which.to_prefix = Some("49170".to_owned())),
-        8
-    );
-    assert_eq!(of(&|which| which.which.country = Some("DE")), 8);
-    assert_eq!(of(&|which| which.which.country = Some("GB")), 4);
-    assert_eq!(of(&|which| which.which.country = Some("JE")), 4);
-    assert_eq!(of(&|which| which.which.country = Some("")), 4);
-    assert_eq!(
-        of(&|which| which.which.sender = Some(message(id(1)).sender)),
-        20
-    );
-    assert_eq!(of(&|which| which.operator = Some(4)), 10);
-    assert_eq!(of(&|which| which.error = Some(text("69"))), 20);
-    assert_eq!(of(&|which| which.error = Some(text("11"))), 0);
-    assert_eq!(
-        of(&|which| which.which.state = Some(MessageState::Deleted)),
-        20
-    );
-    assert_eq!(
-        of(&|which| which.which.ended_until = Some(BEGIN + HOUR)),
-        fitting(&|n| n % 4 == 0)
+        of(&|search| search.which.ended_until = Some(BEGIN + HOUR)),
+        fitting(|n| n % 4 == 0)
     );
     // A list of them is of the same messages.
     let mut list = all.which.clone();
