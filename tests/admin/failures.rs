@@ -78,7 +78,8 @@ fn ids(smsc: &Smsc, path: &str) -> Vec<String> {
 
 fn cli(smsc: &Smsc, arguments: &[&str]) -> Finished {
     let (url, admin) = (format!("http://{}", smsc.http()), smsc.admin());
-    let finished = smsc.run(&[arguments, &["--url", &url, "--token", admin.token()]].concat());
+    let whom = ["--url", &url, "--token", admin.token()];
+    let finished = smsc.run(&[arguments, &whom].concat());
     assert!(finished.success, "{}", finished.stderr);
     finished
 }
