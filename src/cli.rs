@@ -23,6 +23,7 @@ pub mod erase;
 pub mod events;
 mod examples;
 pub mod export;
+pub mod failures;
 pub mod fsck;
 pub mod health;
 pub mod held;
@@ -123,6 +124,8 @@ enum CliCommand {
     Trace(trace::TraceArgs),
     /// Show failed messages, with their attempts.
     DeadLetters(dead_letters::DeadLettersArgs),
+    /// Count failures by error, operator, account, country or hour.
+    Failures(failures::FailuresArgs),
     /// Send failed messages again, as new ones.
     Replay(replay::ReplayArgs),
     /// Show operators' receipts that match no message, match or drop one.
@@ -270,6 +273,7 @@ impl CliCommand {
             Self::Message(args) => message::run(args),
             Self::Trace(args) => trace::run(&args),
             Self::DeadLetters(args) => dead_letters::run(&args),
+            Self::Failures(args) => failures::run(&args),
             Self::Replay(args) => replay::run(&args),
             Self::Receipts(args) => receipts::run(&args),
             Self::Incidents(args) => incidents::run(&args),

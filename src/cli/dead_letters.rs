@@ -22,7 +22,7 @@ pub struct DeadLettersArgs {
 /// Which failed messages; shared with `smsc replay`.
 #[derive(Debug, Default, clap::Args)]
 pub struct DeadLetterFilter {
-    /// Only messages to this number.
+    /// Only messages to this number, or to all that begin as 49* does.
     #[arg(long, value_name = "NUMBER")]
     destination: Option<String>,
     /// Only messages from this address.
@@ -37,9 +37,15 @@ pub struct DeadLetterFilter {
     /// Only messages with this final state; without it EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Only messages that ended with this error code, or this command_status by name.
+    /// Only messages that ended with this error code, this command_status by name, or without one (none).
     #[arg(long, value_name = "CODE")]
     error: Option<String>,
+    /// Only messages to this country: DE; none for numbers without one.
+    #[arg(long, value_name = "COUNTRY")]
+    country: Option<String>,
+    /// Only messages to this network, where it was looked up: 26201.
+    #[arg(long, value_name = "NETWORK")]
+    network: Option<String>,
     #[command(flatten)]
     times: TimeRangeArgs,
     #[command(flatten)]
@@ -103,6 +109,8 @@ impl DeadLetterFilter {
             ("operator", &self.operator),
             ("state", &self.state),
             ("error", &self.error),
+            ("country", &self.country),
+            ("network", &self.network),
         ];
         let mut all = given(own, &self.times);
         all.extend(self.ends.given());

@@ -231,10 +231,18 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "failures",
+        &[
+            "smsc failures --by error  # of the last 24 hours, with what they mean",
+            "smsc failures --by country --operator up --ended-since 2026-11-24T10:05:00Z",
+        ],
+    ),
+    (
         "replay",
         &[
             "smsc replay 1864325947392001 --to operator:backup",
             "smsc replay --operator up --since 2026-11-24 --until 2026-11-25 --dry-run",
+            "smsc replay --destination \"49*\" --error ESME_RTHROTTLED --rate 20",
         ],
     ),
     (

@@ -102,13 +102,15 @@ fn page(message: &Message) -> OutputPage {
     let mut page = OutputPage::default().facts(facts(message));
     if !message.history.is_empty() {
         let table = table_of!(&message.history, |attempt| {
+            let words = attempt.in_words.as_ref();
             "attempt" => TableCell::number(attempt.attempt),
-            "at" [4] => TableCell::time(attempt.at.as_deref()),
+            "at" [5] => TableCell::time(attempt.at.as_deref()),
             "to" => attempt.queue.clone(),
-            "bind" [2] => attempt.bind.clone(),
+            "bind" [3] => attempt.bind.clone(),
             "answer" => attempt.status.clone(),
-            "their id" [3] => attempt.operator_message_id.clone(),
-            "after" [1] => TableCell::right(format!("{} ms", attempt.latency_ms)),
+            "their id" [4] => attempt.operator_message_id.clone(),
+            "after" [2] => TableCell::right(format!("{} ms", attempt.latency_ms)),
+            "meaning" [1] => words.map(|words| words.meaning.clone()),
         });
         page = page.aside(table);
     }
@@ -186,6 +188,10 @@ fn facts(message: &Message) -> Vec<(&'static str, TableCell)> {
         fact("ended", client::time(fin.at.as_deref()));
         fact("done date", client::said_time(fin.done_at.as_deref()));
         fact("error", fin.error.clone());
+        if let Some(words) = &fin.in_words {
+            fact("means", format!("{}: {}", words.name, words.meaning));
+            fact("usually helps", words.cure.clone());
+        }
         fact("reported by", fin.reported_by.clone());
         let receipt = match (fin.receipt_to.as_str(), fin.receipt_acknowledged) {
             ("", _) => "not asked for".to_owned(),
@@ -257,6 +263,7 @@ mod tests {
             fin: Some(Final {
                 at: Some("2023-11-14T22:13:21.000Z".to_owned()),
                 error: String::new(),
+                in_words: None,
                 reported_by: "operator:up".to_owned(),
                 receipt_to: "account:test".to_owned(),
                 receipt_acknowledged: true,
@@ -268,6 +275,7 @@ mod tests {
                 at: None,
                 queue: "operator:up".to_owned(),
                 status: "ESME_ROK".to_owned(),
+                in_words: None,
                 operator_message_id: "abc".to_owned(),
                 latency_ms: 12,
                 bind: "1/17".to_owned(),

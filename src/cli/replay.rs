@@ -11,7 +11,8 @@ use crate::api::Replayed;
 #[derive(Debug, clap::Args)]
 pub struct ReplayArgs {
     /// One failed message.
-    #[arg(conflicts_with_all = ["destination", "source", "account", "operator", "state", "error",
+    #[arg(conflicts_with_all = ["destination", "source", "account", "operator", "state", "error", "country",
+        "network", "rate",
         "since", "until", "ended_since", "ended_until", "order", "before", "limit", "dry_run"])]
     id: Option<String>,
     #[command(flatten)]
@@ -25,6 +26,9 @@ pub struct ReplayArgs {
     /// Send receipts with the new ids to senders that had asked for receipts.
     #[arg(long)]
     receipt: bool,
+    /// At most so many messages per second.
+    #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rate: Option<u32>,
     /// Also messages that were replayed before.
     #[arg(long)]
     again: bool,
@@ -46,6 +50,9 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<()> {
         if let Some(value) = value {
             how.insert(name.to_owned(), json!(value));
         }
+    }
+    if let Some(rate) = args.rate {
+        how.insert("rate".to_owned(), json!(rate));
     }
     match &args.id {
         Some(id) => one(id, &Value::Object(how), &args.telling),
@@ -89,6 +96,8 @@ mod tests {
         let given = many.filter.given();
         assert_eq!(given, [("operator", "up"), ("state", "EXPIRED")]);
         assert!(line("replay 17 --operator up").is_err());
+        assert!(line("replay 17 --rate 5").is_err());
+        assert!(line("replay --country DE --rate 0").is_err());
         assert!(line("replay --operator up --limit 10001").is_err());
     }
 }

@@ -81,6 +81,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("view_damaged.js"),
     script!("view_dead_letters.js"),
     script!("view_event_sinks.js"),
+    script!("view_failures.js"),
     script!("view_gsm.js"),
     script!("view_held.js"),
     script!("view_incidents.js"),

@@ -10,6 +10,7 @@ mod config;
 mod damaged;
 mod dead_letters;
 mod events;
+mod failures;
 mod gsm;
 mod held;
 mod incidents;
@@ -119,6 +120,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         dead_letters { Operate: replay }
         messages { Operate: order }
         dead_letters { Read: list }
+        failures { Read: count }
         receipts { Read: given_up; Operate: retell; Read: unmatched; Operate: settle, drop_one }
     }
 }

@@ -25,6 +25,7 @@ mod contexts;
 mod details_tell_nothing;
 mod event_sinks;
 mod failing_operator;
+mod failures;
 mod held;
 mod http_api;
 mod http_system;

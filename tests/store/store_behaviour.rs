@@ -97,6 +97,14 @@ fn cases() -> Vec<(&'static str, Case)> {
         ),
         ("failed messages come page by page", failed::failed),
         ("failed messages come by their ends", failed::failed_by_end),
+        (
+            "failures are counted by what they have in common",
+            failed::counted,
+        ),
+        (
+            "failures are counted with a filter",
+            failed::counted_with_a_filter,
+        ),
         ("parked receipts come page by page", failed::unmatched),
         (
             "rule 7: changes append and the last move wins",

@@ -10,6 +10,7 @@ mod binds;
 mod callback;
 mod damaged;
 mod failed;
+mod failures;
 mod gsm;
 mod held;
 mod incidents;
@@ -46,6 +47,7 @@ pub use damaged::{DamagedRowEntry, DamagedRows};
 pub use failed::{
     CancelReport, RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt,
 };
+pub use failures::{ErrorInWords, FailureBucket, FailureGroup, FailureReport};
 pub use gsm::{GsmNetwork, GsmNetworks};
 pub use held::{HeldEntry, HeldMessages};
 pub use incidents::{Incident, Incidents};
@@ -73,8 +75,8 @@ pub use usage::{UsageReport, UsageSum};
 pub use wait::Wait;
 pub use watch::{Begun, Pdu, Step, Steps};
 pub use words::{
-    KeyRoleName, LookupKind, MessageListOrder, MessageVerb, OperatorVerb, QueueVerb, RoleName,
-    Scope, StateName, Word,
+    FailureGrouping, KeyRoleName, LookupKind, MessageListOrder, MessageVerb, OperatorVerb,
+    QueueVerb, RoleName, Scope, StateName, Word,
 };
 
 use smsc_proto as pb;

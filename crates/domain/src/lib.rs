@@ -21,6 +21,7 @@ pub mod csv;
 pub mod culprit;
 pub mod duplicate;
 pub mod enumber;
+pub mod error_meaning;
 pub mod gsm_result;
 pub mod id;
 pub mod imsi;

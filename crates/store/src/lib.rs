@@ -19,6 +19,7 @@ pub mod cluster;
 mod cold;
 pub mod damage;
 pub mod failed;
+pub mod failures;
 pub mod forms;
 mod gauges;
 mod hand_off;
@@ -286,6 +287,7 @@ pub trait Store:
     + damage::DamageListStore
     + damage::DamageStore
     + failed::FailedStore
+    + failures::FailureStore
     + forms::FormStore
     + heard::HeardStore
     + held::HeldStore

@@ -15,6 +15,7 @@ mod context;
 pub mod damaged;
 pub mod drain;
 pub mod failed;
+pub mod failures;
 pub mod figures;
 pub mod given_up;
 pub mod held;

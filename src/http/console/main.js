@@ -13,6 +13,7 @@ import config from "./view_config.js";
 import damaged from "./view_damaged.js";
 import deadLetters from "./view_dead_letters.js";
 import eventSinks from "./view_event_sinks.js";
+import failures from "./view_failures.js";
 import gsm from "./view_gsm.js";
 import held from "./view_held.js";
 import incidents from "./view_incidents.js";
@@ -48,6 +49,7 @@ const VIEWS = [
   { path: "callbacks", title: "Callbacks", view: callbacks, part: "Work" },
   { path: "messages", title: "Messages", view: messages, part: "Work" },
   { path: "compose", title: "Compose", view: compose, part: "Work", needs: "operate" },
+  { path: "failures", title: "Failures", view: failures, part: "Work" },
   { path: "dead-letters", title: "Dead letters", view: deadLetters, part: "Work" },
   { path: "receipts", title: "Unmatched receipts", view: receipts, part: "Work" },
   { path: "damaged", title: "Damaged rows", view: damaged, part: "Work" },

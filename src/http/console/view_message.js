@@ -29,7 +29,7 @@ export function timeline(message) {
     }
     const id = attempt.operator_message_id ? `its id there is ${attempt.operator_message_id}` : null;
     steps.push({ at: attempt.at, item: step(isOk ? "good" : "bad", `Attempt ${attempt.attempt}`, attempt.at,
-      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id, attempt.bind && `by bind ${attempt.bind}`) });
+      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, attempt.in_words?.meaning, id, attempt.bind && `by bind ${attempt.bind}`) });
   }
   for (const change of message.changes) {
     if (change.kind === "give_up") {
@@ -52,7 +52,7 @@ export function timeline(message) {
     const tone = messageState(message)[1];
     steps.push({ at: fin.at, item: step(tone, message.state, fin.at,
       fin.reported_by ? `reported by ${fin.reported_by}` : "ended here",
-      fin.error && `error ${fin.error}`, fin.done_at && `done date of the operator: ${said(fin.done_at)}`) });
+      fin.error && `error ${fin.error}`, fin.in_words && `${fin.in_words.name}: ${fin.in_words.meaning}`, fin.in_words?.cure, fin.done_at && `done date of the operator: ${said(fin.done_at)}`) });
   }
   steps.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   const items = steps.map((one) => one.item);
