@@ -63,6 +63,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("inputs.js"),
     script!("kinds.js"),
     script!("live.js"),
+    script!("live_page.js"),
     script!("main.js"),
     script!("pages.js"),
     script!("schema.js"),

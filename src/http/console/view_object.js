@@ -11,11 +11,14 @@ import { time } from "./format.js";
 import { listPage, newPage, nextSteps, pageOf, routeName, wordsOf } from "./kinds.js";
 import { isSet, kinds, labelOf, valueText } from "./schema.js";
 
+/** Names that are offered of each kind; others can be written. */
+const NAMES = 100;
+
 /** Names of the kinds that keys of this one refer to. */
 async function referredNames(kind) {
   const wanted = [...new Set(Object.values(kind.schema.properties).flatMap((one) => one["x-refers-to"] ?? []))];
   const all = await kinds();
-  const found = await Promise.all(wanted.map((plural) => get(all.get(plural).path).then((said) => said[plural].map((one) => one.name ?? one.id))));
+  const found = await Promise.all(wanted.map((plural) => get(`${all.get(plural).path}?limit=${NAMES}`).then((said) => said[plural].map((one) => one.name ?? one.id))));
   const names = Object.fromEntries(wanted.map((plural, at) => [plural, found[at]]));
   if (names.gsm) names.gsm = [...names.gsm.map((name) => `gsm:${name}`), "test:delivered", "test:accepted", "test:dropped", "test:failed", "test:unreachable"];
   return names;

@@ -5,6 +5,7 @@ import { command } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, rate, showAge } from "./format.js";
 import { live, serverNow } from "./live.js";
+import { livePage } from "./live_page.js";
 import { queueState, stateCell } from "./states.js";
 import { isTarget, targets } from "./targets.js";
 
@@ -63,53 +64,51 @@ export function queueCommands(cell, queue) {
     body: (to) => ({ to }),
     said: (done, to) => (done.count ? `${number(done.count)} messages go to ${to}` : `No message of ${queue.name} can be moved`),
   });
-  cell.replaceChildren(h("div", { class: "buttons" }, hold, move, purge));
+  // What cannot be undone is not beside what is pressed every day.
+  const more = h("details", { class: "more" }, h("summary", { "aria-label": `More for ${queue.name}` }, "More"), purge);
+  cell.replaceChildren(h("div", { class: "buttons" }, hold, move, more));
   if (hadFocus) hold.focus();
 }
 
-export default function queues() {
+export default function queues({ query }) {
+  const page = livePage({ path: "queues", list: "queues", kinds: ["queues"], limit: 50, query, label: "Filter queues by name" });
   const list = table({
     caption: "Queues",
     dense: true,
+    sorted: page.sorted,
     key: (row) => row.name,
     columns: [
-      { title: "Queue", text: (row) => row.name },
-      { title: "State", render: (cell, row) => {
+      { title: "Queue", sort: "name", text: (row) => row.name },
+      { title: "State", sort: "state", render: (cell, row) => {
         stateCell(cell, queueState(row));
         setAttribute(cell, "title", row.suspended_by ? `by ${row.suspended_by}` : null);
       } },
-      { title: "Waiting", numeric: true, render: (cell, row) => {
+      { title: "Waiting", sort: "waiting", numeric: true, render: (cell, row) => {
         setText(cell, number(row.waiting));
         setAttribute(cell, "title", row.nodes.map((share) => `node ${share.node}: ${number(share.waiting)}`).join("\n") || null);
       } },
-      { title: "Scheduled", numeric: true, text: (row) => number(row.scheduled) },
-      { title: "In flight", numeric: true, text: (row) => number(row.in_flight) },
-      { title: "Oldest", numeric: true, render: (cell, row) => showAge(cell, row.oldest_at, serverNow()) },
-      { title: "Out per second", numeric: true, text: (row) => rate(row.delivered_per_second) },
-      { title: "Failed", numeric: true, text: (row) => number(row.failed_total) },
-      { title: "Suspects", numeric: true, render: (cell, row) => {
+      { title: "Scheduled", sort: "scheduled", numeric: true, text: (row) => number(row.scheduled) },
+      { title: "In flight", sort: "in_flight", numeric: true, text: (row) => number(row.in_flight) },
+      { title: "Oldest", sort: "oldest_at", numeric: true, render: (cell, row) => showAge(cell, row.oldest_at, serverNow()) },
+      { title: "Out per second", sort: "delivered_per_second", numeric: true, text: (row) => rate(row.delivered_per_second) },
+      { title: "Failed", sort: "failed_total", numeric: true, text: (row) => number(row.failed_total) },
+      { title: "Suspects", sort: "suspects", numeric: true, render: (cell, row) => {
         setText(cell, number(row.suspects));
         setAttribute(cell, "title", row.ended_sessions_total ? `${number(row.ended_sessions_total)} were given up because they ended sessions` : null);
       } },
-      { title: "Sessions", numeric: true, text: (row) => number(row.sessions) },
+      { title: "Sessions", sort: "sessions", numeric: true, text: (row) => number(row.sessions) },
       { title: "Commands", class: "commands", render: queueCommands },
     ],
-    empty: () => nothing("No queues yet", "Each operator, account and built-in target has one: add them to the configuration."),
+    empty: () => (page.isFiltered() ? nothing("No queue has this name", "A part of the name is enough; with * it is the whole name, such as account:a*.")
+      : nothing("No queues yet", "Each operator, account and built-in target has one: add them to the configuration.")),
   });
-  const filter = h("input", { type: "search", placeholder: "Filter by name", "aria-label": "Filter queues by name", oninput: () => draw() });
-  const more = h("p", { class: "quiet" });
-  let last = null;
-  function draw() {
-    if (!last) return;
-    const wanted = filter.value.trim().toLowerCase();
-    list.update(last.queues.filter((queue) => queue.name.toLowerCase().includes(wanted)));
-    setText(more, last.omitted ? `${number(last.omitted)} idle queues are not shown; GET /v1/queues has them all.` : "");
-  }
   return {
-    elements: [heading("Queues", filter), h("section", { class: "card" }, list.element), more],
-    update(live) {
-      last = live.queues;
-      draw();
+    elements: [heading("Queues", page.filter), h("section", { class: "card" }, list.element), page.below],
+    stream: page.stream,
+    update({ queues: now }) {
+      if (!now) return;
+      list.update(now.queues);
+      page.tell(now.queues.length, now.omitted);
     },
   };
 }

@@ -302,16 +302,19 @@ impl ShownLists {
     /// The page of what was found, in the order that is asked for; and how many are on other pages. Behind the last page
     /// is the last one: the list may have become shorter.
     fn page_of<T: PageRow>(&self, mut found: Vec<T>) -> (Vec<T>, u64) {
+        // What is equal stays in the order of names.
         match self.sort {
             None => {}
-            Some(("name", _)) => found.sort_by(|one, other| one.name().cmp(other.name())),
-            // What is equal stays in the order of names.
-            Some((by, _)) => {
-                found.sort_by(|one, other| one.figure(by).total_cmp(&other.figure(by)));
+            Some(("name", is_descending)) => {
+                found.sort_by(|one, other| one.name().cmp(other.name()));
+                if is_descending {
+                    found.reverse();
+                }
             }
-        }
-        if self.sort.is_some_and(|(_, is_descending)| is_descending) {
-            found.reverse();
+            Some((by, is_descending)) => found.sort_by(|one, other| {
+                let order = one.figure(by).total_cmp(&other.figure(by));
+                if is_descending { order.reverse() } else { order }
+            }),
         }
         let total = found.len();
         let last_page = total.saturating_sub(1) / self.limit;

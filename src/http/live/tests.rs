@@ -250,7 +250,7 @@ async fn a_listener_gets_the_page_that_it_shows_and_no_more() {
     ];
     for (query, names, omitted) in cases {
         let first = text(&mut listen(query)).await;
-        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(queues_in(&first), (names, omitted), "{query}");
     }
     // What changes elsewhere is not told.
