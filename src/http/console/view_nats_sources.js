@@ -3,7 +3,7 @@
 import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, table } from "./dom.js";
-import { number, time } from "./format.js";
+import { number, showTime } from "./format.js";
 import { newPage, pageOf } from "./kinds.js";
 import { stateCell } from "./states.js";
 
