@@ -139,14 +139,20 @@ fn a_stream_brings_the_page_that_is_shown() {
     assert_eq!(names_of_queues(&page), ["operator:south"]);
     let (_, page) = operators.wait_for("binds");
     assert_eq!(names(&page["binds"], "name"), ["south"]);
-    let bind = format!("{}/{}", page["binds"][0]["node"], page["binds"][0]["session"]);
+    let bind = format!(
+        "{}/{}",
+        page["binds"][0]["node"], page["binds"][0]["session"]
+    );
     let mut one = listen(&format!("kinds=binds&list=binds&find={bind}"));
     let (_, page) = one.wait_for("binds");
     assert_eq!(names(&page["binds"], "name"), ["south"]);
     // Without parameters there is everything, up to 256 queues.
     let (_, page) = listen("kinds=queues").wait_for("queues");
     assert_eq!(names_of_queues(&page).len(), 256);
-    let (status, said) = smsc.admin().text("/v1/events?list=queues&sort=weight").unwrap();
+    let (status, said) = smsc
+        .admin()
+        .text("/v1/events?list=queues&sort=weight")
+        .unwrap();
     assert_eq!(status, 400);
     assert!(said.contains("delivered_per_second"), "{said}");
     smsc.assert_no_panic();

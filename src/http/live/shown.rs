@@ -313,7 +313,11 @@ impl ShownLists {
             }
             Some((by, is_descending)) => found.sort_by(|one, other| {
                 let order = one.figure(by).total_cmp(&other.figure(by));
-                if is_descending { order.reverse() } else { order }
+                if is_descending {
+                    order.reverse()
+                } else {
+                    order
+                }
             }),
         }
         let total = found.len();
