@@ -77,7 +77,7 @@ const all = {
     const views = links.filter((href) => href.startsWith('#/')).map((href) => href.slice(2));
     assert(views.length >= 19, `${views}`);
     const nodes = {};
-    for (const view of [...views, 'config/operators', 'config/accounts/shop0500', 'config/operators/carrier100', 'config/routes?new=1']) {
+    for (const view of [...views, 'config/operators', 'config/accounts/shop0500', 'config/operators/carrier100', 'config/routes?new=1', 'versions/1']) {
       await visit(page, view);
       await filled(page, view);
       nodes[view] = await page.evaluate(() => document.querySelectorAll('*').length);

@@ -57,8 +57,8 @@ export function table({ caption, columns: all, key, empty, dense = false, sorted
   }
   function mark() {
     columns.forEach(({ sort }, at) => {
-      const now = sort && sorted.now();
-      setAttribute(head.children[at], "aria-sort", now && (now === sort ? "ascending" : now === `-${sort}` ? "descending" : null));
+      const ways = new Map([[sort, "ascending"], [`-${sort}`, "descending"]]);
+      setAttribute(head.children[at], "aria-sort", (sort && ways.get(sorted.now())) ?? null);
     });
   }
   if (sorted) mark();

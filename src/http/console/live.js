@@ -99,10 +99,10 @@ async function run(signal) {
       end();
     };
     signal.addEventListener("abort", end);
-    let watch = null;
+    let silence = null;
     const restart = () => {
-      clearTimeout(watch);
-      watch = setTimeout(end, SILENCE_MS);
+      clearTimeout(silence);
+      silence = setTimeout(end, SILENCE_MS);
     };
     try {
       restart();
@@ -114,7 +114,7 @@ async function run(signal) {
       if (error.refused) lost(error.message);
       else lost(live.heard ? "The connection was lost." : "The SMSC cannot be reached.");
     } finally {
-      clearTimeout(watch);
+      clearTimeout(silence);
       signal.removeEventListener("abort", end);
     }
     await pause(signal);

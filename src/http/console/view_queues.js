@@ -1,6 +1,6 @@
 // Queues: what waits where, since when, and the commands of a queue.
 
-import { segment } from "./api.js";
+import { may, segment } from "./api.js";
 import { command } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, rate, showAge } from "./format.js";
@@ -65,7 +65,7 @@ export function queueCommands(cell, queue) {
     said: (done, to) => (done.count ? `${number(done.count)} messages go to ${to}` : `No message of ${queue.name} can be moved`),
   });
   // What cannot be undone is not beside what is pressed every day.
-  const more = h("details", { class: "more" }, h("summary", { "aria-label": `More for ${queue.name}` }, "More"), purge);
+  const more = h("details", { class: "more", hidden: !may("operate") }, h("summary", { "aria-label": `More for ${queue.name}` }, "More"), purge);
   cell.replaceChildren(h("div", { class: "buttons" }, hold, move, more));
   if (hadFocus) hold.focus();
 }
