@@ -29,6 +29,10 @@ const FILLED = {
   binds: /^1–50 of 200$/,
   config: /^1–100 of 1,000$/,
   'config/operators': /^1–100 of 200$/,
+  'config/accounts/shop0500': /^Review changes$/,
+  'config/operators/carrier100': /^Review changes$/,
+  'config/routes?new=1': /^Review changes$/,
+  'versions/1': /^[\d,]+ more$/,
 };
 
 async function filled(page, view) {
