@@ -73,6 +73,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("targets.js"),
     script!("theme.js"),
     script!("this_node.js"),
+    script!("ticks.js"),
     script!("view_audit.js"),
     script!("view_bind.js"),
     script!("view_binds.js"),

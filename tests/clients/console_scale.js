@@ -7,6 +7,7 @@
 'use strict';
 
 const assert = require('node:assert');
+const fs = require('node:fs');
 const { console: consoleAt, row, run, settled, until } = require('./browser.js');
 const { report } = require('./common.js');
 
@@ -146,6 +147,25 @@ const all = {
     await first('account:shop0949');
     await filter.fill('nobody');
     await page.getByText('No queue has this name').waitFor();
+    await page.close();
+  },
+
+  async many_queues_are_suspended_together(browser) {
+    const page = await signedIn(browser);
+    await visit(page, 'queues?find=account:shop001*');
+    await page.getByLabel('Tick account:shop0010').check();
+    await page.getByRole('button', { name: 'Tick the page' }).click();
+    await page.getByText('10 queues ticked').waitFor();
+    await page.getByRole('button', { name: 'Suspend ticked' }).click();
+    await page.getByRole('dialog', { name: 'Suspend 10 queues?' }).getByRole('button', { name: 'Suspend' }).click();
+    await page.getByRole('status').filter({ hasText: 'Suspend: ordered for 10 queues' }).waitFor();
+    await row(page, 'account:shop0019').getByText('suspended').waitFor();
+    // The file has what the filter finds.
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const lines = fs.readFileSync(await (await download).path(), 'utf8').trimEnd().split('\r\n');
+    assert.strictEqual(lines.length, 11);
+    assert.match(lines[1], /^account:shop0010,true,/);
     await page.close();
   },
 

@@ -33,6 +33,8 @@ export function livePage({ path, list, kinds, limit, query, label, placeholder =
     filter, below, change, stream: asked(),
     sorted: { now: () => now.sort, set: (sort) => change({ sort, page: 1 }) },
     isFiltered: () => now.find !== "",
+    /** What is searched, for lists that are not live. */
+    found: () => (now.find ? { find: now.find } : {}),
     /** Says where the page is: `shown` entries are on it, `omitted` fit and are on others. */
     tell(shown, omitted) {
       const found = shown + omitted;

@@ -1,6 +1,7 @@
 // The configuration: every kind of resource with a list that can be searched, and a page for each resource.
 
 import { get, may } from "./api.js";
+import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number } from "./format.js";
@@ -100,6 +101,11 @@ function list(kind, tabs, wanted) {
     ],
     empty: () => nothing(`No ${words.title.toLowerCase()}`, find.value.trim() ? "Nothing has this name or value." : words.lead),
   });
+  const csv = csvButton({
+    path: kind.path, items: kind.plural, file: `${kind.plural}.csv`, cursor: "after",
+    query: () => (find.value.trim() ? { find: find.value.trim() } : {}),
+    columns: [["name", (row) => row.name ?? row.id], ...columns.map((key) => [key, (row) => (row.settings[key] === null ? "" : valueText(row.settings[key]))])],
+  });
   /** Behind which name each page begins, up to the one that is shown. */
   let begins = [""];
   let next = null;
@@ -143,7 +149,7 @@ function list(kind, tabs, wanted) {
   turn([""]);
   return {
     elements: [
-      heading(words.title, find, add), tabs, h("p", { class: "lead" }, words.lead, words.live ? [" ", h("a", { href: words.live }, "How they are now.")] : null),
+      heading(words.title, find, h("div", { class: "buttons" }, csv), add), tabs, h("p", { class: "lead" }, words.lead, words.live ? [" ", h("a", { href: words.live }, "How they are now.")] : null),
       h("section", { class: "card" }, rows.element), h("div", { class: "below" }, said, h("div", { class: "buttons" }, back, on)),
     ],
   };

@@ -1,6 +1,7 @@
 // Operators: whom we bind to, how that goes, what went wrong last, and the commands.
 
 import { may, segment } from "./api.js";
+import { csvButton } from "./csv.js";
 import { command } from "./dialog.js";
 import { chip, h, heading, nothing, select, setAttribute, setChip, setText } from "./dom.js";
 import { milliseconds, number, percent, rate, showAge, span } from "./format.js";
@@ -9,6 +10,7 @@ import { serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { trend } from "./spark.js";
 import { bindState, operatorState, stateCell } from "./states.js";
+import { ticks } from "./ticks.js";
 import { windowCell } from "./view_binds.js";
 
 /** Cards on a page. */
@@ -39,7 +41,13 @@ function fact(label) {
   return { label: h("dt", {}, label), value };
 }
 
-function card(operator) {
+/** Columns of the file. */
+const IN_FILE = [
+  ["operator", (row) => row.id], ["address", (row) => row.address], ["state", (row) => row.state], ["bound", (row) => row.bound], ["configured", (row) => row.configured],
+  ["waiting", (row) => (row.queue ? row.queue.waiting + row.queue.scheduled : "")], ["answer_ms", (row) => row.answer_ms], ["rate", (row) => row.rate], ["last_error", (row) => row.last_error],
+];
+
+function card(operator, box) {
   const state = chip("", "quiet");
   const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"), failback: fact("Last failback"),
     throttled: fact("Throttled"), refused: fact("Refused per second"), retried: fact("Repeated per second"), unanswered: fact("Never answered"), answers: fact("Answers in") };
@@ -50,7 +58,7 @@ function card(operator) {
   const moreBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: operator.id })}`, hidden: true });
   const element = h("section", { class: "card operator", "aria-label": `Operator ${operator.id}` },
     h("div", { class: "card-head" }, h("h2", {}, operator.id), h("a", { href: pageOf(`operators/${operator.id}`), "aria-label": `Settings of ${operator.id}` }, "Settings"), state, h("span", { class: "quiet mono" }, operator.address),
-      h("div", { class: "buttons" }, orders.suspend, orders.resume, orders.rebind)),
+      h("div", { class: "buttons" }, orders.suspend, orders.resume, orders.rebind, box)),
     error,
     h("dl", { class: "facts" }, Object.values(facts).map((one) => h("div", {}, one.label, one.value))),
     list, moreBinds);
@@ -121,12 +129,20 @@ export default function operators({ query }) {
   const cards = new Map();
   const list = h("div", { class: "stack" });
   const page = livePage({ path: "operators", list: "operators", kinds: ["operators", "queues", "binds"], limit: CARDS, query, label: "Filter operators by id or address" });
+  const marks = ticks({
+    what: "operators", path: (id, { verb }) => `/v1/operators/${segment(id)}/${verb}`, shown: () => [...cards.keys()],
+    orders: [
+      { label: "Suspend", verb: "suspend", text: "Every bind to these is closed and stays down until they are resumed; their messages wait, or fail over:" },
+      { label: "Resume", verb: "resume", text: "These are bound again:" },
+    ],
+  });
+  const csv = csvButton({ path: "/v1/operators", query: page.found, items: "operators", columns: IN_FILE, file: "operators.csv", cursor: "after" });
   const order = select("order", ORDERS, page.sorted.now());
   order.setAttribute("aria-label", "Order");
   order.addEventListener("change", () => page.sorted.set(order.value));
   const empty = h("section", { class: "card", hidden: true }, h("div", { class: "empty" }));
   return {
-    elements: [heading("Operators", order, page.filter, h("a", { class: "button", href: newPage("operators"), hidden: !may("admin") }, "Add an operator")), list, empty, page.below],
+    elements: [heading("Operators", order, page.filter, h("div", { class: "buttons" }, csv), h("a", { class: "button", href: newPage("operators"), hidden: !may("admin") }, "Add an operator")), marks.bar, list, empty, page.below],
     stream: page.stream,
     update(live) {
       if (!live.operators) return;
@@ -142,7 +158,7 @@ export default function operators({ query }) {
       }
       let place = list.firstElementChild;
       for (const operator of all) {
-        if (!cards.has(operator.id)) cards.set(operator.id, card(operator));
+        if (!cards.has(operator.id)) cards.set(operator.id, card(operator, marks.box(operator.id)));
         const one = cards.get(operator.id);
         if (one.element === place) place = place.nextElementSibling;
         else list.insertBefore(one.element, place);

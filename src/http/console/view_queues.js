@@ -1,6 +1,7 @@
 // Queues: what waits where, since when, and the commands of a queue.
 
 import { may, segment } from "./api.js";
+import { csvButton } from "./csv.js";
 import { command } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, rate, showAge } from "./format.js";
@@ -8,6 +9,14 @@ import { live, serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { queueState, stateCell } from "./states.js";
 import { isTarget, targets } from "./targets.js";
+import { ticks } from "./ticks.js";
+
+/** Columns of the file. */
+const IN_FILE = [
+  ["queue", (row) => row.name], ["suspended", (row) => row.suspended], ["suspended_by", (row) => row.suspended_by], ["waiting", (row) => row.waiting],
+  ["scheduled", (row) => row.scheduled], ["in_flight", (row) => row.in_flight], ["oldest_at", (row) => row.oldest_at], ["sessions", (row) => row.sessions],
+  ["delivered", (row) => row.delivered_total], ["failed", (row) => row.failed_total], ["suspects", (row) => row.suspects],
+];
 
 /** How many a purge or a move takes now. */
 function waitingIn(name) {
@@ -19,7 +28,7 @@ function waitingIn(name) {
 }
 
 /** Suspend or resume, move, and purge; made anew only when the queue changes between the two. */
-export function queueCommands(cell, queue) {
+function queueCommands(cell, queue) {
   const key = String(queue.suspended);
   if (cell.dataset.made === key) return;
   const hadFocus = cell.contains(document.activeElement);
@@ -72,6 +81,14 @@ export function queueCommands(cell, queue) {
 
 export default function queues({ query }) {
   const page = livePage({ path: "queues", list: "queues", kinds: ["queues"], limit: 50, query, label: "Filter queues by name" });
+  const marks = ticks({
+    what: "queues", path: (name, order) => `/v1/queues/${segment(name)}/${order.verb}`, shown: () => (live.queues?.queues ?? []).map((row) => row.name),
+    orders: [
+      { label: "Suspend", verb: "suspend", text: "Nothing is sent from these until they are resumed:" },
+      { label: "Resume", verb: "resume", text: "These hand out again:" },
+    ],
+  });
+  const csv = csvButton({ path: "/v1/queues", query: page.found, items: "queues", columns: IN_FILE, file: "queues.csv", cursor: "after" });
   const list = table({
     caption: "Queues",
     dense: true,
@@ -97,13 +114,16 @@ export default function queues({ query }) {
         setAttribute(cell, "title", row.ended_sessions_total ? `${number(row.ended_sessions_total)} were given up because they ended sessions` : null);
       } },
       { title: "Sessions", sort: "sessions", numeric: true, text: (row) => number(row.sessions) },
-      { title: "Commands", class: "commands", render: queueCommands },
+      { title: "Commands", class: "commands", render: (cell, row) => {
+        queueCommands(cell, row);
+        if (!cell.querySelector("input")) cell.firstChild.append(marks.box(row.name));
+      } },
     ],
     empty: () => (page.isFiltered() ? nothing("No queue has this name", "A part of the name is enough; with * it is the whole name, such as account:a*.")
       : nothing("No queues yet", "Each operator, account and built-in target has one: add them to the configuration.")),
   });
   return {
-    elements: [heading("Queues", page.filter), h("section", { class: "card" }, list.element), page.below],
+    elements: [heading("Queues", page.filter, h("div", { class: "buttons" }, csv)), h("section", { class: "card" }, marks.bar, list.element), page.below],
     stream: page.stream,
     update({ queues: now }) {
       if (!now) return;
