@@ -235,11 +235,13 @@ impl ShownLists {
                 self.page_of(found.collect())
             }
         };
-        let mut by_load: Vec<&LiveQueue> = second.queues.iter().collect();
-        by_load.sort_by(|one, other| load(other).total_cmp(&load(one)));
-        for busy in by_load.into_iter().take(self.busiest) {
-            if !queues.iter().any(|one| one.queue.name == busy.queue.name) {
-                queues.push(busy);
+        if self.busiest > 0 {
+            let mut by_load: Vec<&LiveQueue> = second.queues.iter().collect();
+            by_load.sort_by(|one, other| load(other).total_cmp(&load(one)));
+            for busy in by_load.into_iter().take(self.busiest) {
+                if !queues.iter().any(|one| one.queue.name == busy.queue.name) {
+                    queues.push(busy);
+                }
             }
         }
         LiveQueues {
