@@ -18,6 +18,7 @@ mod config_validation;
 mod config_versions;
 mod console;
 mod console_objects;
+mod console_scale;
 mod console_sign_in;
 mod console_work;
 mod contexts;

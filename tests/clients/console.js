@@ -120,7 +120,7 @@ const all = {
   /** Queues are offered before the live events have come, and as soon as the server can name them. */
   async message_is_moved(browser) {
     const page = await open(browser, { expected: /status of 503/ });
-    await page.route(/\/v1\/events$/, () => {});
+    await page.route(/\/v1\/events\?/, () => {});
     await page.goto(`${base}#/messages/${moved}`);
     await signIn(page);
     await page.getByText('Next attempt').waitFor();
@@ -379,7 +379,10 @@ const all = {
     await queue.getByRole('button', { name: 'Resume operator:up' }).click();
     await queue.getByText('served').waitFor();
     // What cannot be undone wants the name typed.
-    await row(page, 'test:delivered').or(row(page, 'account:test')).first().getByRole('button', { name: /^Purge/ }).click();
+    const first = row(page, 'test:delivered').or(row(page, 'account:test')).first();
+    assert.strictEqual(await first.getByRole('button', { name: /^Purge/ }).isVisible(), false, 'it is not beside what is pressed every day');
+    await first.getByText('More', { exact: true }).click();
+    await first.getByRole('button', { name: /^Purge/ }).click();
     assert(await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).isDisabled());
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });

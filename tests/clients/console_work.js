@@ -180,6 +180,7 @@ const all = {
     const page = await open(browser);
     await signIn(page);
     await go(page, 'Queues');
+    await row(page, 'operator:held').getByText('More', { exact: true }).click();
     await row(page, 'operator:held').getByRole('button', { name: 'Purge operator:held' }).click();
     await page.getByRole('dialog').getByText(/^\d+ messages? waits? here/).waitFor();
     await page.keyboard.press('Escape');

@@ -15,6 +15,12 @@ pub struct GsmNetworks {
     pub version: u64,
     /// By name.
     pub gsm: Vec<GsmNetwork>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// One GSM network, with the connections to it and its queue.

@@ -75,6 +75,7 @@ fn model() -> Model {
         }),
         News::Operators(api::Operators {
             operators: vec![api::Operator::from(operator)],
+            ..api::Operators::default()
         }),
         News::Nodes(api::Nodes::default()),
     ] {

@@ -130,6 +130,7 @@ export default function gsm() {
       heading("GSM networks", h("a", { class: "button", href: newPage("gsm"), hidden: !may("admin") }, "Add a network")), h("section", { class: "card" }, networks.element),
       part("Connections", connections), gatewaysCard, findingsCard, part("Results on this node", results),
     ],
+    stream: { kinds: ["queues", "binds"], list: "binds", direction: "gsm", limit: 256 },
     close: () => clearInterval(timer),
   };
 }

@@ -3,7 +3,7 @@
 import { get, segment, whyNot } from "./api.js";
 import { command, failed, toast } from "./dialog.js";
 import { chip, h, heading, nothing, setChip } from "./dom.js";
-import { milliseconds, said, time } from "./format.js";
+import { localTimes, milliseconds, said, time } from "./format.js";
 import { messageState } from "./states.js";
 import { targets } from "./targets.js";
 import { hasFailed, replay } from "./view_dead_letters.js";
@@ -68,7 +68,7 @@ function copied(copy) {
 
 /** Why it, or its receipt, waits, in the server's words. */
 function whyWaits(message, otherwise) {
-  return message.waits?.text ?? otherwise;
+  return localTimes(message.waits?.text ?? otherwise);
 }
 
 function awaited(message, fin) {
@@ -81,8 +81,8 @@ function awaited(message, fin) {
   }
   if (message.stage === "handed over") return [step("open", "Handed over", null, whyWaits(message, "the operator has it; its receipt is awaited"))];
   if (message.stage === "held") return [step("warn", "Held", message.waits?.since, whyWaits(message, "until somebody releases or cancels it"))];
-  if (message.stage === "scheduled") return [step("open", "Next attempt", message.due_at, `in ${message.queue}`, message.waits?.text)];
-  return [step("open", "Waiting", null, `in ${message.queue}`, message.waits?.text)];
+  if (message.stage === "scheduled") return [step("open", "Next attempt", message.due_at, `in ${message.queue}`, whyWaits(message, ""))];
+  return [step("open", "Waiting", null, `in ${message.queue}`, whyWaits(message, ""))];
 }
 
 export default function message({ rest }) {
