@@ -41,6 +41,7 @@ pub mod migrate;
 pub mod migrate_store;
 pub mod nodes;
 pub mod openapi;
+pub mod operator;
 pub mod opt_out;
 pub mod queues;
 pub mod receipts;
@@ -103,7 +104,7 @@ enum CliCommand {
     Account(resource::ResourceCommand),
     /// Show operators, add, edit or remove one, or suspend, resume or rebind its binds.
     #[command(subcommand)]
-    Operator(binds::OperatorCommand),
+    Operator(operator::OperatorCommand),
     /// Show routes, add, edit or remove one, or explain where a message would go.
     Route(route::RouteArgs),
     /// Simulate an operator.
@@ -285,7 +286,7 @@ impl CliCommand {
             Self::Apply(args) => apply::run(args),
             Self::Config(args) => versions::run(args),
             Self::Account(order) => resource::run(ResourceKind::Account, order),
-            Self::Operator(order) => binds::run_operator(order),
+            Self::Operator(order) => operator::run(order),
             Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),
             Self::Load(args) => load::run(args),

@@ -2,6 +2,7 @@
 
 use super::client::AdminApiError;
 use crate::config::ConfigError;
+use crate::load::LoadError;
 use crate::load::bind::BindError;
 use crate::store::StoreError;
 
@@ -47,7 +48,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<NotDelivered>().is_some() {
         return NOT_DELIVERED;
     }
-    match error.downcast_ref() {
+    match bind_error(error) {
         Some(BindError::Refused { .. }) => return REFUSED,
         Some(_) => return UNREACHABLE,
         None => {}
@@ -62,6 +63,14 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         ) => UNREACHABLE,
         None => 1,
     }
+}
+
+/// Why `smsc send` or `smsc load` could not bind.
+fn bind_error(error: &anyhow::Error) -> Option<&BindError> {
+    if let Some(LoadError::Bind(bind)) = error.downcast_ref() {
+        return Some(bind);
+    }
+    error.downcast_ref()
 }
 
 #[cfg(test)]
