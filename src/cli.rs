@@ -235,8 +235,8 @@ pub fn main(version: &'static str) -> ExitCode {
     let _ = VERSION.set(version);
     let command = command();
     let line = line(&command);
-    let cli = Cli::from_arg_matches(&command.get_matches_from(line))
-        .unwrap_or_else(|error| error.exit());
+    let cli =
+        Cli::from_arg_matches(&command.get_matches_from(line)).unwrap_or_else(|error| error.exit());
     // What it writes holds numbers, texts or secrets, except for what is made to be handed on.
     if !matches!(cli.command, Some(CliCommand::Man(_))) {
         files::keep_private();

@@ -2,9 +2,7 @@
 
 use anyhow::bail;
 
-use super::client::{
-    self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of,
-};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Bind, Binds, Done, Operator, Operators};
 
 /// What to do with binds.
@@ -119,7 +117,8 @@ fn number(bind: &Bind) -> String {
     format!("{}/{}", bind.node, bind.session)
 }
 
-fn bind_table(binds: &[Bind]) -> OutputTable {
+/// A row for each; for `smsc why` too.
+pub(super) fn bind_table(binds: &[Bind]) -> OutputTable {
     table_of!(binds, |bind| {
         let since = bind.since.as_deref();
         "bind" => bind.name.clone(),

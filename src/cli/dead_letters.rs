@@ -79,7 +79,8 @@ pub(super) fn older(before: Option<&str>) -> String {
     })
 }
 
-fn table(messages: &[Message]) -> OutputTable {
+/// Failed messages; for `smsc why` too.
+pub(super) fn table(messages: &[Message]) -> OutputTable {
     table_of!(messages, |message| {
         let fin = message.fin.as_ref();
         let last = message.history.last();

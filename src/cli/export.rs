@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 
+use super::times::moment_ms;
 use crate::app::bootstrap::pg_options;
 use crate::archive::columns::RowMaker;
 use crate::archive::database::Database;
 use crate::archive::{self, ArchiveFileFormat, RowSink};
 use crate::clock;
 use crate::config::Config;
-use crate::domain::moment;
 use crate::files;
 use crate::store::archive::{ArchiveStore as _, Each, first_id};
 use crate::store::damage::{DamageStore as _, DamagedRow};
@@ -118,11 +118,11 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
 
 fn range(args: &ExportArgs, now: i64) -> anyhow::Result<Range<u64>> {
     if args.since >= args.until {
-        bail!("--to must be later than --from");
+        bail!("--until must be later than --since");
     }
     if args.until > now && !args.include_active {
         bail!(
-            "the range is not over yet: give a --to in the past, or --include-active for what there is now"
+            "the range is not over yet: give an --until in the past, or --include-active for what there is now"
         );
     }
     Ok(first_id(args.since)..first_id(args.until))

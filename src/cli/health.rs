@@ -93,13 +93,10 @@ pub fn run(args: &HealthArgs) -> anyhow::Result<()> {
         .tls_config(tls)
         .build()
         .into();
-    let mut answer = agent
-        .get(format!("{url}{path}"))
-        .call()
-        .map_err(|error| {
-            let said = format!("{url}{path} cannot be reached: {error}");
-            anyhow!(AdminApiError::Unreachable(said))
-        })?;
+    let mut answer = agent.get(format!("{url}{path}")).call().map_err(|error| {
+        let said = format!("{url}{path} cannot be reached: {error}");
+        anyhow!(AdminApiError::Unreachable(said))
+    })?;
     let status = answer.status().as_u16();
     let body: Value = answer
         .body_mut()

@@ -162,7 +162,11 @@ pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
             args.length
         );
     }
-    if args.host.split(',').any(|address| address.trim().is_empty()) {
+    if args
+        .host
+        .split(',')
+        .any(|address| address.trim().is_empty())
+    {
         bail!("--host has an empty address; give HOST:PORT, and a comma only between two of them");
     }
     let (system_id, password) = login(args.system_id, args.password, &args.data_dir);
@@ -269,7 +273,9 @@ mod tests {
     fn an_empty_address_is_refused_with_what_to_give() {
         let given = |to: &str| {
             let command = LoadShape::augment_args(Command::new("load"));
-            let matches = command.try_get_matches_from(["load", "--host", to]).unwrap();
+            let matches = command
+                .try_get_matches_from(["load", "--host", to])
+                .unwrap();
             options(LoadShape::from_arg_matches(&matches).unwrap())
         };
         assert_eq!(given("a:1, b:2").unwrap().to, "a:1, b:2");

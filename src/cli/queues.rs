@@ -3,9 +3,7 @@
 use serde_json::Value;
 
 use super::ask::confirm;
-use super::client::{
-    self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of,
-};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
 use super::times::moment;
 use crate::api::{Done, Queue, Queues};
 use crate::domain::queue_name::QueueName;
@@ -117,7 +115,10 @@ fn transfer(args: &MoveQueueArgs) -> anyhow::Result<()> {
     let json = args.order.telling.open()?.post_json(&path, &order)?;
     args.order.done(json, |done| {
         let count = client::number(done.count);
-        format!("has {count} messages that fit, which are being moved to {}", args.queue)
+        format!(
+            "has {count} messages that fit, which are being moved to {}",
+            args.queue
+        )
     })
 }
 
@@ -136,7 +137,8 @@ impl QueueOrderArgs {
     }
 }
 
-fn table(queues: &[Queue]) -> OutputTable {
+/// A row for each; for `smsc why` too.
+pub(super) fn table(queues: &[Queue]) -> OutputTable {
     table_of!(queues, |queue| {
         "queue" => queue.name.clone(),
         "state" => TableCell::state(standing(queue)),

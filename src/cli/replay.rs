@@ -84,7 +84,10 @@ mod tests {
     #[test]
     fn takes_an_id_or_a_filter() {
         let line = |all: &str| parsed::<ReplayArgs>(&all.split(' ').collect::<Vec<_>>());
-        assert_eq!(line("replay 17 --queue b").unwrap().id.as_deref(), Some("17"));
+        assert_eq!(
+            line("replay 17 --queue b").unwrap().id.as_deref(),
+            Some("17")
+        );
         let many = line("replay --operator up --state EXPIRED --limit 10000").unwrap();
         let given = many.filter.given();
         assert_eq!(given, [("operator", "up"), ("state", "EXPIRED")]);

@@ -3,8 +3,8 @@
 use serde_json::Map;
 
 use super::find::MessageFilterArgs;
-use crate::cli::bulk::{self, Bounds, BulkOrder};
 use crate::api::Done;
+use crate::cli::bulk::{self, Bounds, BulkOrder};
 use crate::cli::client::CommandOutput;
 
 /// Arguments of `smsc message cancel`.

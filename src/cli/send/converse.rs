@@ -238,7 +238,9 @@ impl<'a> Conversation<'a> {
                     "no route for this number; `smsc route explain NUMBER` says why"
                 }
                 CommandStatus::ESME_RTHROTTLED => "the account is over its rate; try again later",
-                CommandStatus::ESME_RMSGQFUL => "a queue or the disk is full; see `smsc queue list`",
+                CommandStatus::ESME_RMSGQFUL => {
+                    "a queue or the disk is full; see `smsc queue list`"
+                }
                 _ => "see its log for the reason",
             };
             let which = self.which(place);
