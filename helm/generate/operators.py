@@ -63,7 +63,7 @@ def board():
             stat(
                 "Paused",
                 zero(total("smsc_binds", more=f'{out},state="paused"')),
-                "Binds that stopped for good, usually for a wrong password: smsc binds OPERATOR resume.",
+                "Binds that stopped for good, usually for a wrong password: smsc operator resume OPERATOR.",
                 "short",
                 IS_BAD,
                 w=4,
