@@ -18,11 +18,11 @@ fn what_cannot_be_taken_back_needs_yes_without_a_terminal() {
     let admin = smsc.admin();
     let message = |id: &str| admin.get(&format!("/v1/messages/{id}"));
     for (command, not_done) in [
+        (&["queue", "purge", "operator:up"][..], "nothing was purged"),
         (
-            &["queues", "operator:up", "purge"][..],
-            "nothing was purged",
+            &["message", "replay", "--account", "test"],
+            "nothing was sent",
         ),
-        (&["replay", "--account", "test"], "nothing was sent"),
     ] {
         let refused = smsc.command(command);
         assert!(!refused.success, "{command:?}: {}", refused.stdout);
@@ -37,8 +37,8 @@ fn what_cannot_be_taken_back_needs_yes_without_a_terminal() {
     assert_eq!(message(&waits)["state"], "ENROUTE");
     assert!(message(&failed)["changes"].as_array().unwrap().is_empty());
     for command in [
-        &["replay", "--account", "test"][..],
-        &["queues", "operator:up", "purge"],
+        &["message", "replay", "--account", "test"][..],
+        &["queue", "purge", "operator:up"],
     ] {
         let done = smsc.run(&[command, &["--yes", "--config", "smsc.toml"]].concat());
         assert!(done.success, "{command:?}: {}", done.stderr);
