@@ -56,7 +56,7 @@ fn ask(client: &AdminClient, what: &str) -> anyhow::Result<Value> {
 }
 
 fn of_number(client: &AdminClient, number: &str) -> anyhow::Result<Value> {
-    let to = client::segment(number);
+    let to = number.trim_start_matches('+');
     Ok(json!({
         "number": number,
         "route": client.get(&format!("/v1/routes/explain?to={to}&from=&account=&network="))?,

@@ -58,7 +58,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         let folder = smsc.data_dir().parent().unwrap().to_owned();
         harness::run(Command::new("sh").args(["-c", &script]).current_dir(folder)).stderr
     };
-    assert_eq!(shell("queues --config smsc.toml"), "code 0\n");
+    assert_eq!(shell("queue list --config smsc.toml"), "code 0\n");
     assert_eq!(shell("check-config --defaults"), "code 0\n");
     smsc.terminate();
     let shell = |command: &str| {
