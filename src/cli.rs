@@ -115,10 +115,10 @@ enum CliCommand {
     Bench(bench::BenchArgs),
     /// Show queues, or suspend, resume, purge or move one.
     #[command(subcommand)]
-    Queue(queues::QueueCommand),
+    Queue(queues::QueueSubcommand),
     /// Show binds and operators, or end one bind.
     #[command(subcommand)]
-    Bind(binds::BindCommand),
+    Bind(binds::BindSubcommand),
     /// Show the nodes that share the store.
     #[command(subcommand)]
     Node(nodes::NodeCommand),

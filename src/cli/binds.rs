@@ -7,7 +7,7 @@ use crate::api::{Bind, Binds, Done, Operator, Operators};
 
 /// What to do with binds.
 #[derive(Debug, clap::Subcommand)]
-pub enum BindCommand {
+pub enum BindSubcommand {
     /// Show operators and binds.
     List {
         /// Only this operator's or account's binds, or one bind by its number: 0/17.
@@ -28,10 +28,10 @@ pub enum BindCommand {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(order: BindCommand) -> anyhow::Result<()> {
+pub fn run(order: BindSubcommand) -> anyhow::Result<()> {
     match order {
-        BindCommand::List { name, listing } => list(name.as_deref(), &listing),
-        BindCommand::Disconnect { number, telling } => disconnect(&number, &telling),
+        BindSubcommand::List { name, listing } => list(name.as_deref(), &listing),
+        BindSubcommand::Disconnect { number, telling } => disconnect(&number, &telling),
     }
 }
 

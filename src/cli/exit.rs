@@ -35,7 +35,7 @@ pub const HELP: &str = "Exit codes:
 /// A message that was refused, or that has ended without being delivered.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NotDelivered(pub String);
+pub struct UndeliveredMessage(pub String);
 
 /// The exit code of an error.
 pub fn code_of(error: &anyhow::Error) -> u8 {
@@ -45,7 +45,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
     if let Some(StoreError::Damaged(_)) = error.downcast_ref() {
         return DAMAGED;
     }
-    if error.downcast_ref::<NotDelivered>().is_some() {
+    if error.downcast_ref::<UndeliveredMessage>().is_some() {
         return NOT_DELIVERED;
     }
     match bind_error(error) {
@@ -93,7 +93,7 @@ mod tests {
             (anyhow!(refused), 4),
             (anyhow!(away), 5),
             (anyhow!(bind), 5),
-            (anyhow!(NotDelivered("EXPIRED".to_owned())), 6),
+            (anyhow!(UndeliveredMessage("EXPIRED".to_owned())), 6),
             (anyhow!(StoreError::Damaged("x".to_owned())), 65),
             (anyhow!("anything else"), 1),
         ] {

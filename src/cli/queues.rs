@@ -10,7 +10,7 @@ use crate::domain::queue_name::QueueName;
 
 /// What to do with queues.
 #[derive(Debug, clap::Subcommand)]
-pub enum QueueCommand {
+pub enum QueueSubcommand {
     /// Show all queues.
     List {
         #[command(flatten)]
@@ -71,19 +71,19 @@ pub struct MoveQueueArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(order: QueueCommand) -> anyhow::Result<()> {
+pub fn run(order: QueueSubcommand) -> anyhow::Result<()> {
     match order {
-        QueueCommand::List { listing } => {
+        QueueSubcommand::List { listing } => {
             listing.show("/v1/queues", |found: Queues| table(&found.queues).into())
         }
-        QueueCommand::Show { name, listing } => listing.show(&path(&name), |queue: Queue| {
+        QueueSubcommand::Show { name, listing } => listing.show(&path(&name), |queue: Queue| {
             let nodes = nodes(&queue);
             OutputPage::from(table(&[queue])).text(nodes)
         }),
-        QueueCommand::Suspend(order) => order.give("suspend", |_| "is suspended".to_owned()),
-        QueueCommand::Resume(order) => order.give("resume", |_| "is resumed".to_owned()),
-        QueueCommand::Purge { order, yes } => purge(&order, yes),
-        QueueCommand::Move(args) => transfer(&args),
+        QueueSubcommand::Suspend(order) => order.give("suspend", |_| "is suspended".to_owned()),
+        QueueSubcommand::Resume(order) => order.give("resume", |_| "is resumed".to_owned()),
+        QueueSubcommand::Purge { order, yes } => purge(&order, yes),
+        QueueSubcommand::Move(args) => transfer(&args),
     }
 }
 

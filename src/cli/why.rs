@@ -12,7 +12,7 @@ use super::dead_letters;
 use super::{message, queues, resource, route};
 use crate::api::{Balance, Binds, Explanation, Message, Messages, OptOuts, Queue};
 use crate::domain::settings::ResourceKind;
-use cure::Verdict;
+use cure::CauseAndCure;
 
 /// How many failures are shown.
 const FAILURES: u32 = 10;
@@ -41,7 +41,7 @@ fn ask(client: &AdminClient, what: &str) -> anyhow::Result<Value> {
     if is_id(what)
         && let Some(found) = known(client.get(&format!("/v1/messages/{}", client::segment(what))))?
     {
-        let verdict = Verdict::of(&client::decode(found.clone())?);
+        let verdict = CauseAndCure::of(&client::decode(found.clone())?);
         return Ok(json!({ "message": found, "cause": verdict.cause, "cure": verdict.cure }));
     }
     if is_number(what) {

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 
 use crate::cli::client::print_line;
-use crate::cli::exit::NotDelivered;
+use crate::cli::exit::UndeliveredMessage;
 use crate::clock;
 use crate::domain::state;
 use crate::simulator::wire::SimulatorWire;
@@ -114,7 +114,7 @@ impl<'a> Conversation<'a> {
             if self.is_over() {
                 return match self.failure.take() {
                     None => Ok(()),
-                    Some(failure) => Err(NotDelivered(failure).into()),
+                    Some(failure) => Err(UndeliveredMessage(failure).into()),
                 };
             }
             self.submit(wire);

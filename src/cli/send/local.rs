@@ -16,7 +16,7 @@ use super::compose::SendAlphabet;
 use super::{SendArgs, text};
 use crate::cli::client::print_line;
 use crate::cli::decode::hex;
-use crate::cli::exit::NotDelivered;
+use crate::cli::exit::UndeliveredMessage;
 use crate::domain::state;
 use crate::pb::local::draft::Content;
 use crate::pb::local::from_smsc::What as Answer;
@@ -58,7 +58,7 @@ pub fn run(args: &SendArgs, path: &Path) -> anyhow::Result<()> {
     let outcome = submitted.outcomes.into_iter().next().unwrap_or_default();
     if let Some(refusal) = outcome.refusal {
         let said = format!("the SMSC refuses the message: {}", refusal.detail);
-        return Err(NotDelivered(said).into());
+        return Err(UndeliveredMessage(said).into());
     }
     let elapsed = || started.elapsed().as_secs_f64() * 1000.0;
     let id = outcome.id;
@@ -87,7 +87,7 @@ pub fn run(args: &SendArgs, path: &Path) -> anyhow::Result<()> {
         local::State::Delivered | local::State::Accepted => Ok(()),
         _ => {
             let said = format!("the message was not delivered: {name}{error}");
-            Err(NotDelivered(said).into())
+            Err(UndeliveredMessage(said).into())
         }
     }
 }

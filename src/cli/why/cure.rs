@@ -4,15 +4,15 @@ use crate::api::{Message, Wait};
 
 /// What is said of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct CauseAndCure {
     pub(super) cause: String,
     /// Empty where nothing is to be cured.
     pub(super) cure: String,
 }
 
-// === impl Verdict ===
+// === impl CauseAndCure ===
 
-impl Verdict {
+impl CauseAndCure {
     pub(super) fn of(message: &Message) -> Self {
         if let Some(waits) = &message.waits {
             return Self {
@@ -114,7 +114,7 @@ mod tests {
             "history": [], "changes": [],
             "waits": {"reason": reason, "text": "because", "until": null},
         });
-        let verdict = Verdict::of(&serde_json::from_value(json).unwrap());
+        let verdict = CauseAndCure::of(&serde_json::from_value(json).unwrap());
         assert_eq!(verdict.cause, "because");
         verdict.cure
     }
