@@ -29,11 +29,11 @@ pub enum QueueSubcommand {
     Resume(QueueOrderArgs),
     /// End every waiting message DELETED, with receipts.
     Purge {
-        #[command(flatten)]
-        order: QueueOrderArgs,
         /// Do not ask.
         #[arg(long, short)]
         yes: bool,
+        #[command(flatten)]
+        order: QueueOrderArgs,
     },
     /// Move waiting messages to another queue.
     Move(MoveQueueArgs),
@@ -51,8 +51,6 @@ pub struct QueueOrderArgs {
 /// Arguments of `smsc queue move`.
 #[derive(Debug, clap::Args)]
 pub struct MoveQueueArgs {
-    #[command(flatten)]
-    order: QueueOrderArgs,
     /// The queue to move to, as the list names it: operator:up.
     #[arg(long, value_name = "QUEUE")]
     queue: String,
@@ -65,6 +63,8 @@ pub struct MoveQueueArgs {
     /// Move only messages accepted before then.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<String>,
+    #[command(flatten)]
+    order: QueueOrderArgs,
 }
 
 /// Runs the command.
