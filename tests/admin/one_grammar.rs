@@ -14,6 +14,7 @@ fn waiting_and_failed() -> (Simulator, Smsc, Peer, [String; 2]) {
         .operator("up", operator.address())
         .route("", "up")
         .route("44", "test:failed")
+        .toml("[usage]\nenabled = true")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let waits = esme.submit(submit("33612345678", "hello"));
