@@ -76,7 +76,7 @@ impl OutputPage {
                     lines.extend(more);
                     if !dropped.is_empty() {
                         let said = format!(
-                            "no room for: {} (a wider terminal, or -o json)",
+                            "no room for: {} (a wider terminal, or -o wide)",
                             dropped.join(", ")
                         );
                         lines.push(screen.paint(Tone::Quiet, &said));
@@ -228,7 +228,7 @@ mod tests {
         let narrow = page.render(wide(37));
         assert!(
             narrow.contains("1,234,567")
-                && narrow.ends_with("no room for: failed (a wider terminal, or -o json)")
+                && narrow.ends_with("no room for: failed (a wider terminal, or -o wide)")
         );
         let narrowest = page.render(wide(5));
         assert!(narrowest.contains("operator:up  served\n"), "{narrowest}");
