@@ -18,6 +18,8 @@ use crate::simulator::options::parse_duration;
 const LENGTH_MAX: usize = 60_000;
 /// The account of a server without a configuration file.
 const DEMO: &str = "demo";
+/// The account, or the first letters of several, where nothing says another; and its password.
+const TEST: &str = "test";
 
 /// Send messages to an SMSC at a given rate, and check every answer and receipt.
 #[derive(Debug, clap::Args)]
@@ -169,7 +171,10 @@ pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
     {
         bail!("--host has an empty address; give HOST:PORT, and a comma only between two of them");
     }
-    let (system_id, password) = login(args.system_id, args.password, &args.data_dir);
+    // The demo account is one.
+    let several = args.accounts.map(|_| TEST.to_owned());
+    let system_id = args.system_id.or(several);
+    let (system_id, password) = login(system_id, args.password, &args.data_dir);
     if !(1..=MAX_WINDOW).contains(&args.window) {
         bail!(
             "--window {} is out of range; give 1 to {MAX_WINDOW}",
@@ -223,7 +228,6 @@ pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
 /// Who binds, with which password: the demo account where nothing else is said and its password is there, as for
 /// `smsc send`.
 fn login(system_id: Option<String>, password: Option<String>, data_dir: &Path) -> (String, String) {
-    const TEST: &str = "test";
     let may_be_demo = system_id.as_deref().is_none_or(|name| name == DEMO);
     let of_demo = match &password {
         None if may_be_demo => demo_password(data_dir).ok(),
