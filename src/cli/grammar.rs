@@ -255,7 +255,8 @@ fn rename_options(command: &[String], words: &mut [String]) -> Vec<String> {
 }
 
 fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix('+').unwrap_or(text);
+    // All that begin so: 49*.
+    let digits = text.trim_start_matches('+').trim_end_matches('*');
     !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit())
 }
 

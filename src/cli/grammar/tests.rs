@@ -216,6 +216,7 @@ fn options_of_most_commands_stand_before_the_command_or_behind_it() {
 fn new_forms_are_left_alone() {
     for given in [
         "message replay --to 447700900123 --queue operator:b",
+        "message replay --to 49* --error 88",
         "message list --to 44 --from ACME",
         "message cancel --operator up --yes",
         "message show 17",
