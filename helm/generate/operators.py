@@ -63,7 +63,7 @@ def board():
             stat(
                 "Paused",
                 zero(total("smsc_binds", more=f'{out},state="paused"')),
-                "Binds that stopped for good, usually for a wrong password: smsc binds OPERATOR resume.",
+                "Binds that stopped for good, usually for a wrong password: smsc operator resume OPERATOR.",
                 "short",
                 IS_BAD,
                 w=4,
@@ -157,7 +157,7 @@ def board():
             ),
             timeline(
                 "Incidents",
-                "Operators that refuse, fail or answer slowly more than in the hour before: smsc incidents.",
+                "Operators that refuse, fail or answer slowly more than in the hour before: smsc incident list.",
                 total("smsc_operator_incident", "queue, kind", queue, how="max"),
                 "{{queue}}: {{kind}}",
                 [{"type": "value", "options": {"1": {"text": "not well", "color": RED, "index": 0}}}],

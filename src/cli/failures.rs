@@ -1,6 +1,7 @@
 //! `smsc failures`: how many messages have failed, by what they have in common.
 
 use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
+use super::times::moment;
 use crate::api::{FailureGroup, FailureReport};
 
 /// Arguments of `smsc failures`.
@@ -14,15 +15,15 @@ pub struct FailuresArgs {
         default_value = "error"
     )]
     by: String,
-    /// Only messages that ended then or later: RFC 3339, a day, or Unix milliseconds; 24 hours ago without it.
-    #[arg(long, value_name = "TIME")]
-    ended_since: Option<String>,
+    /// Only messages that ended then or later: 10m, 15:12, yesterday, RFC 3339; 24 hours ago without it.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    since: Option<String>,
     /// Only messages that ended before then.
-    #[arg(long, value_name = "TIME")]
-    ended_until: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    until: Option<String>,
     /// Only messages to this number, or to all that begin as 49* does.
     #[arg(long, value_name = "NUMBER")]
-    destination: Option<String>,
+    to: Option<String>,
     /// Only messages of this account or operator.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
@@ -59,9 +60,9 @@ pub fn run(args: &FailuresArgs) -> anyhow::Result<()> {
 fn path(args: &FailuresArgs) -> String {
     let path = format!("/v1/failures?by={}", args.by);
     let given = [
-        ("ended_since", &args.ended_since),
-        ("ended_until", &args.ended_until),
-        ("to", &args.destination),
+        ("ended_since", &args.since),
+        ("ended_until", &args.until),
+        ("to", &args.to),
         ("account", &args.account),
         ("operator", &args.operator),
         ("state", &args.state),
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn asks_for_what_was_named() {
-        let args = parsed::<FailuresArgs>(&["failures", "--by", "country", "--destination", "49*"]);
+        let args = parsed::<FailuresArgs>(&["failures", "--by", "country", "--to", "49*"]);
         assert_eq!(path(&args.unwrap()), "/v1/failures?by=country&to=49%2A");
         assert!(parsed::<FailuresArgs>(&["failures", "--by", "week"]).is_err());
     }

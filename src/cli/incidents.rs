@@ -1,30 +1,23 @@
-//! `smsc incidents`: operators and accounts that are not well, and saying that somebody knows of it.
+//! `smsc incident`: operators and accounts that are not well, and saying that somebody knows of it.
 
 use super::client::{self, CommandOutput, Listing, OutputPage, TableCell, table_of};
 use crate::api::{Done, Incident, Incidents};
 
 const PATH: &str = "/v1/incidents";
 
-/// Arguments of `smsc incidents`.
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct IncidentsArgs {
-    #[command(subcommand)]
-    order: Option<IncidentOrder>,
-    #[command(flatten)]
-    listing: Listing,
-}
-
+/// What to do with incidents.
 #[derive(Debug, clap::Subcommand)]
-enum IncidentOrder {
+pub enum IncidentCommand {
+    /// Show operators and accounts that are not well, or were not lately.
+    List(Listing),
     /// Say that somebody knows of one: it needs no look any more until it ends.
     Acknowledge(AcknowledgeArgs),
 }
 
-/// Arguments of `smsc incidents acknowledge`.
+/// Arguments of `smsc incident acknowledge`.
 #[derive(Debug, clap::Args)]
-struct AcknowledgeArgs {
-    /// The incident, as smsc incidents shows it.
+pub struct AcknowledgeArgs {
+    /// The incident, as smsc incident list shows it.
     id: String,
     #[command(flatten)]
     telling: CommandOutput,
@@ -34,10 +27,10 @@ struct AcknowledgeArgs {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &IncidentsArgs) -> anyhow::Result<()> {
-    match &args.order {
-        None => args.listing.show(PATH, |list: Incidents| page(&list)),
-        Some(IncidentOrder::Acknowledge(args)) => acknowledge(args),
+pub fn run(order: &IncidentCommand) -> anyhow::Result<()> {
+    match order {
+        IncidentCommand::List(listing) => listing.show(PATH, |list: Incidents| page(&list)),
+        IncidentCommand::Acknowledge(args) => acknowledge(args),
     }
 }
 
@@ -80,15 +73,6 @@ fn state(one: &Incident) -> &'static str {
 mod tests {
     use super::*;
     use crate::cli::client::Screen;
-    use crate::cli::parsed;
-
-    #[test]
-    fn one_is_acknowledged_by_its_id() {
-        let read = |line: &[&str]| parsed(line).map(|args: IncidentsArgs| args.order);
-        assert!(matches!(read(&["x"]), Ok(None)));
-        assert!(matches!(read(&["x", "acknowledge", "7"]), Ok(Some(_))));
-        assert!(read(&["x", "acknowledge"]).is_err());
-    }
 
     #[test]
     fn says_what_goes_on_and_who_knows_of_it() {

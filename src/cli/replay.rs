@@ -1,4 +1,4 @@
-//! `smsc replay`: replays failed messages, one by its id or all that match a filter.
+//! `smsc message replay`: replays failed messages, one by its id or all that match a filter.
 
 use serde_json::{Map, Value, json};
 
@@ -7,19 +7,19 @@ use super::client::{self, CommandOutput};
 use super::dead_letters::DeadLetterFilter;
 use crate::api::Replayed;
 
-/// Arguments of `smsc replay`.
+/// Arguments of `smsc message replay`.
 #[derive(Debug, clap::Args)]
 pub struct ReplayArgs {
     /// One failed message.
-    #[arg(conflicts_with_all = ["destination", "source", "account", "operator", "state", "error", "country",
+    #[arg(conflicts_with_all = ["to", "from", "account", "operator", "state", "error", "country",
         "network", "rate",
         "since", "until", "ended_since", "ended_until", "order", "before", "limit", "dry_run"])]
     id: Option<String>,
     #[command(flatten)]
     filter: DeadLetterFilter,
-    /// Send them there: an operator, or a queue as smsc queues names it; without it, by their routes.
+    /// Send them there: an operator, or a queue as smsc queue list names it; without it, by their routes.
     #[arg(long, value_name = "QUEUE")]
-    to: Option<String>,
+    queue: Option<String>,
     /// How long they are valid: 1h; without it, as long as their senders asked for.
     #[arg(long, value_name = "DURATION")]
     validity: Option<String>,
@@ -46,7 +46,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let mut how = Map::new();
     how.insert("receipt".to_owned(), json!(args.receipt));
     how.insert("again".to_owned(), json!(args.again));
-    for (name, value) in [("to", &args.to), ("validity", &args.validity)] {
+    for (name, value) in [("to", &args.queue), ("validity", &args.validity)] {
         if let Some(value) = value {
             how.insert(name.to_owned(), json!(value));
         }
@@ -91,10 +91,16 @@ mod tests {
     #[test]
     fn takes_an_id_or_a_filter() {
         let line = |all: &str| parsed::<ReplayArgs>(&all.split(' ').collect::<Vec<_>>());
-        assert_eq!(line("replay 17 --to b").unwrap().id.as_deref(), Some("17"));
+        assert_eq!(
+            line("replay 17 --queue b").unwrap().id.as_deref(),
+            Some("17")
+        );
         let many = line("replay --operator up --state EXPIRED --limit 10000").unwrap();
         let given = many.filter.given();
         assert_eq!(given, [("operator", "up"), ("state", "EXPIRED")]);
+        let to = line("replay --to +447700900123 --from ACME").unwrap();
+        let given = to.filter.given();
+        assert_eq!(given, [("to", "+447700900123"), ("from", "ACME")]);
         assert!(line("replay 17 --operator up").is_err());
         assert!(line("replay 17 --rate 5").is_err());
         assert!(line("replay --country DE --rate 0").is_err());

@@ -123,7 +123,7 @@ const TEXT: &str = concat!(
 /v1/docs/      every path of it, for people; /v1/openapi.json for programs
 /v1/events     queues, binds and operators as they change (server-sent events)
 
-On the command line: smsc top, smsc queues, smsc binds, smsc message ID.
+On the command line: smsc top, smsc queue list, smsc bind list, smsc message show ID.
 "
 );
 const WITHOUT_API: &str = "

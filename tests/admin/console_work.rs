@@ -101,7 +101,7 @@ impl Scene {
 fn load(smsc: &Smsc, folder: &tempfile::TempDir, numbers: &str) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--system-id", "test", "--password", "test"])
         .args([
             "--rate",

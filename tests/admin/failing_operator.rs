@@ -87,7 +87,7 @@ fn who_refuses_half_is_named_acknowledged_and_listed_when_it_is_over() {
         });
         assert_eq!(ended["id"], id.as_str(), "it stays in the list");
     });
-    let listed = smsc.command(&["incidents"]).stdout;
+    let listed = smsc.command(&["incident", "list"]).stdout;
     assert!(
         listed.contains("ended") && listed.contains("charlie refuses"),
         "{listed}"

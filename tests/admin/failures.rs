@@ -226,11 +226,14 @@ fn the_command_line_shows_the_same(smsc: &Smsc) {
     }
     let csv = cli(smsc, &["failures", "--by", "country", "-o", "csv"]);
     assert_eq!(csv.stdout.trim_end(), "country,messages\nDE,3\nGB,1");
-    let german = ["failures", "--destination", "49*", "--error", "none"];
+    let german = ["failures", "--to", "49*", "--error", "none"];
     let none = cli(smsc, &german);
     let said = "nothing that fits has failed in this time";
     assert!(none.stdout.contains(said), "{}", none.stdout);
-    let list = cli(smsc, &["dead-letters", "--country", "GB", "-o", "csv"]);
+    let list = cli(
+        smsc,
+        &["dead-letter", "list", "--country", "GB", "-o", "csv"],
+    );
     assert_eq!(list.stdout.lines().count(), 2, "{}", list.stdout);
     let found = cli(smsc, &["message", "find", "--to", "49*", "-o", "csv"]);
     assert_eq!(found.stdout.lines().count(), 4, "{}", found.stdout);

@@ -43,6 +43,7 @@ mod metrics;
 mod nats_by_tls;
 mod notes;
 mod nothing_shows_texts;
+mod one_grammar;
 mod openapi_holds;
 mod operators_commands;
 mod outputs_elsewhere;

@@ -1,11 +1,11 @@
-//! `smsc message find`: messages by number, account, time and state, newest first.
+//! `smsc message list`: messages by number, account, time and state, newest first.
 
 use crate::api::{Message, Messages};
 use crate::cli::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::cli::dead_letters::older;
 use crate::cli::times::{EndRangeArgs, TimeRangeArgs, given};
 
-/// Arguments of `smsc message find`.
+/// Arguments of `smsc message list`.
 #[derive(Debug, clap::Args)]
 pub struct FindMessagesArgs {
     #[command(flatten)]

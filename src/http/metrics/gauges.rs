@@ -107,7 +107,7 @@ families! {
         });
     Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator or GSM network has opened, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
-    Gauge "smsc_operator_incident" ["queue, kind"] "1 while this node finds that an operator or GSM network is not well (`smsc incidents`), by kind: refused, failed_receipts, missing_receipts, slow_answers; absent otherwise.",
+    Gauge "smsc_operator_incident" ["queue, kind"] "1 while this node finds that an operator or GSM network is not well (`smsc incident list`), by kind: refused, failed_receipts, missing_receipts, slow_answers; absent otherwise.",
         incidents;
     Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), connections of an operator's gateway to us (gateway), and programs on the same machine (local), by state.",
         binds;
