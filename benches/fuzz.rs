@@ -12,6 +12,10 @@
 //! | `ipa` | frames are within the octets, and a session takes them |
 //! | `cmpp`, `sgip`, `smgp` | what is written of it reads as the same, and a session takes it |
 //! | `handset` | a TPDU becomes a message, and that SMS-DELIVERs without an oddity |
+//! | `m3ua`, `sccp`, `tcap`, `map` | what is written of it reads as the same |
+//! | `reassembly` | bounds hold whatever segments say, and those of others are whole again |
+//! | `gateways`, `dialogues` | links and dialogues stay within their bounds, and nothing of them stays for ever |
+//! | `session` | a message under way ends once, whatever the network says |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -26,6 +30,9 @@ use smsc::sgip::Sgip;
 use smsc::smgp::Smgp;
 use smsc::sms::rp;
 use smsc::sms::tpdu::{self, Direction, TpduKind};
+
+#[path = "fuzz/signalling.rs"]
+mod signalling;
 
 /// Of a session whose time stands still.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -105,10 +112,16 @@ fn main() -> ExitCode {
     let seconds = Duration::from_secs(after("--seconds").unwrap_or(10));
     let seed = after("--seed").unwrap_or(0x9E37_79B9_7F4A_7C15);
     let named = |name: &str| words.iter().any(|word| word == name);
-    let all = !TARGETS.iter().any(|(name, _)| named(name));
+    let radio = SEEDS.iter().map(|seed| octets(seed)).collect();
+    let kinds: [(&[Target], Vec<Vec<u8>>); 2] =
+        [(TARGETS, radio), (signalling::TARGETS, signalling::seeds())];
+    let mut every = kinds.iter().flat_map(|(targets, _)| targets.iter());
+    let all = !every.any(|(name, _)| named(name));
     let mut is_clean = true;
-    for (name, target) in TARGETS.iter().filter(|(name, _)| all || named(name)) {
-        is_clean &= run(name, *target, seconds, seed);
+    for (targets, seeds) in &kinds {
+        for (name, target) in targets.iter().filter(|(name, _)| all || named(name)) {
+            is_clean &= run(name, *target, seeds, seconds, seed);
+        }
     }
     if is_clean {
         ExitCode::SUCCESS
@@ -118,15 +131,20 @@ fn main() -> ExitCode {
 }
 
 /// Runs a target for so long; false when it found something.
-fn run(name: &str, target: fn(&Bytes) -> Result<(), String>, long: Duration, seed: u64) -> bool {
+fn run(
+    name: &str,
+    target: fn(&Bytes) -> Result<(), String>,
+    seeds: &[Vec<u8>],
+    long: Duration,
+    seed: u64,
+) -> bool {
     let mut dice = Dice(seed | 1);
-    let seeds: Vec<Vec<u8>> = SEEDS.iter().map(|seed| octets(seed)).collect();
     let until = Instant::now() + long;
     let mut tried = 0_u64;
     while Instant::now() < until {
         // The clock is looked at once in a while.
         for _ in 0..256 {
-            let octets = Bytes::from(dice.changed(&seeds));
+            let octets = Bytes::from(dice.changed(seeds));
             let found = catch_unwind(AssertUnwindSafe(|| target(&octets)));
             let said = match found {
                 Ok(Ok(())) => continue,

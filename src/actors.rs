@@ -87,6 +87,7 @@
 //! balance                    gives blocks of balances and quotas back that nobody spends
 //! janitor                    low-water mark, retention of messages and texts
 //! damage keeper              lists damaged rows, and ends their messages
+//! incidents                  finds operators and accounts that are not well
 //! export                     events of the store ─→ call detail records, sinks, archive, Redis
 //! nats sources               commands on NATS ─→ Ingest
 //! platform intake            ids in lists of Redis ─→ Ingest

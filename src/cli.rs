@@ -1,8 +1,11 @@
 //! The command line: one file per subcommand; without one, `serve`.
+//!
+//! A line is `smsc NOUN VERB NAME`; forms of earlier releases are rewritten first (`cli/grammar.rs`).
 
 pub mod apply;
 pub mod archive;
 pub mod ask;
+pub mod audit;
 pub mod backup;
 pub mod balance;
 pub mod bench;
@@ -22,10 +25,15 @@ pub mod drain;
 pub mod erase;
 pub mod events;
 mod examples;
+pub mod exit;
 pub mod export;
+pub mod failures;
 pub mod fsck;
+mod grammar;
+mod groups;
 pub mod health;
 pub mod held;
+pub mod incidents;
 pub mod key;
 pub mod load;
 pub mod lookups;
@@ -35,6 +43,7 @@ pub mod migrate;
 pub mod migrate_store;
 pub mod nodes;
 pub mod openapi;
+pub mod operator;
 pub mod opt_out;
 pub mod queues;
 pub mod receipts;
@@ -54,17 +63,17 @@ pub mod top;
 mod trace;
 pub mod usage;
 pub mod versions;
+pub mod why;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::config::ConfigError;
 use crate::domain::settings::ResourceKind;
 use crate::files;
-use crate::store::StoreError;
 
 /// The release and the commit of the program, as its `main` names them: here they would have everything
 /// compiled again after a commit.
@@ -95,9 +104,9 @@ enum CliCommand {
     /// Show accounts, add, edit or remove one.
     #[command(subcommand)]
     Account(resource::ResourceCommand),
-    /// Show operators, add, edit or remove one.
+    /// Show operators, add, edit or remove one, or suspend, resume or rebind its binds.
     #[command(subcommand)]
-    Operator(resource::ResourceCommand),
+    Operator(operator::OperatorCommand),
     /// Show routes, add, edit or remove one, or explain where a message would go.
     Route(route::RouteArgs),
     /// Simulate an operator.
@@ -107,25 +116,35 @@ enum CliCommand {
     /// Measure several times, and compare with another SMSC or an earlier measurement.
     Bench(bench::BenchArgs),
     /// Show queues, or suspend, resume, purge or move one.
-    Queues(queues::QueuesArgs),
-    /// Show binds and operators, or suspend, resume or rebind an operator.
-    Binds(binds::BindsArgs),
+    #[command(subcommand)]
+    Queue(queues::QueueSubcommand),
+    /// Show binds and operators, or end one bind.
+    #[command(subcommand)]
+    Bind(binds::BindSubcommand),
     /// Show the nodes that share the store.
-    Nodes(nodes::NodesArgs),
+    #[command(subcommand)]
+    Node(nodes::NodeCommand),
     /// Watch throughput, queues, binds, operators and nodes.
     Top(top::TopArgs),
     /// Show what changes, as it changes.
     Events(events::EventsArgs),
-    /// Find or cancel messages, show one, or cancel, retry or move it.
-    Message(message::MessageArgs),
+    /// Say why a message, a number or an account is as it is, and what to do.
+    Why(why::WhyArgs),
+    /// Find messages, show one, cancel, retry, move or replay them.
+    #[command(subcommand)]
+    Message(message::MessageCommand),
     /// Follow what happens to the messages of a number, an account or an operator.
     Trace(trace::TraceArgs),
     /// Show failed messages, with their attempts.
-    DeadLetters(dead_letters::DeadLettersArgs),
-    /// Send failed messages again, as new ones.
-    Replay(replay::ReplayArgs),
+    #[command(subcommand)]
+    DeadLetter(dead_letters::DeadLetterCommand),
+    /// Count failures by error, operator, account, country or hour.
+    Failures(failures::FailuresArgs),
     /// Show operators' receipts that match no message, match or drop one.
-    Receipts(receipts::ReceiptsArgs),
+    Receipt(receipts::ReceiptsArgs),
+    /// Show operators and accounts that are not well, or say that somebody knows of it.
+    #[command(subcommand)]
+    Incident(incidents::IncidentCommand),
     /// Show rows of the store that are not as they were written, or forget them.
     Damaged(damaged::DamagedArgs),
     /// Show, release or cancel messages that may have been sent before the database went back in time.
@@ -136,6 +155,8 @@ enum CliCommand {
     Balance(balance::BalanceArgs),
     /// Show how many messages ended, by day, account, operator, country and state.
     Usage(usage::UsageArgs),
+    /// Show what was commanded and changed, by whom.
+    Audit(audit::AuditArgs),
     /// Send a test callback to the URL of an account.
     Callback(callback::CallbackArgs),
     /// Show, create and remove tokens of the admin API.
@@ -145,11 +166,12 @@ enum CliCommand {
     /// Show opt-outs, add or remove numbers.
     OptOut(opt_out::OptOutArgs),
     /// Show the look-ups of networks and IMSIs, or forget answers.
-    Lookups(lookups::LookupsArgs),
+    Lookup(lookups::LookupsArgs),
     /// What waits for event sinks, and what has become of publishing.
     Sink(sink::SinkArgs),
     /// Show how the sources of commands on NATS stand.
-    Sources(sources::SourcesArgs),
+    #[command(subcommand)]
+    Source(sources::SourceCommand),
     /// Save SMSCs under names, and choose which one commands ask.
     Context(context::ContextArgs),
     /// Print the OpenAPI description of the admin API.
@@ -188,17 +210,40 @@ enum CliCommand {
 /// The whole command line.
 fn command() -> clap::Command {
     let version = VERSION.get_or_init(|| env!("CARGO_PKG_VERSION"));
-    examples::add_to(Cli::command().version(*version))
+    groups::add_to(examples::add_to(Cli::command().version(*version)))
 }
 
-/// EX_DATAERR of sysexits.h: what is on the disk is not what was written.
-const EXIT_DAMAGED: u8 = 65;
+/// The words of this process as clap reads them; says on standard error how an old form is written now.
+fn line(command: &clap::Command) -> Vec<OsString> {
+    let mut all = std::env::args_os();
+    let program = all.next().unwrap_or_else(|| "smsc".into());
+    let given: Vec<OsString> = all.collect();
+    let words: Option<Vec<String>> = given
+        .iter()
+        .map(|word| word.to_str().map(str::to_owned))
+        .collect();
+    let words = match words {
+        // No command and no option is anything but UTF-8.
+        None => given,
+        Some(words) => {
+            let line = grammar::rewritten(command, words);
+            if let Some(hint) = line.hint {
+                eprintln!("{hint}");
+            }
+            line.words.into_iter().map(OsString::from).collect()
+        }
+    };
+    [vec![program], words].concat()
+}
 
-/// Runs the command line and gives the exit code: 78 for a wrong configuration, 65 for a damaged store, 1 otherwise.
+/// Runs the command line and gives the exit code (`cli/exit.rs`).
 pub fn main(version: &'static str) -> ExitCode {
     // There is one program.
     let _ = VERSION.set(version);
-    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
+    let command = command();
+    let line = line(&command);
+    let cli =
+        Cli::from_arg_matches(&command.get_matches_from(line)).unwrap_or_else(|error| error.exit());
     // What it writes holds numbers, texts or secrets, except for what is made to be handed on.
     if !matches!(cli.command, Some(CliCommand::Man(_))) {
         files::keep_private();
@@ -214,13 +259,7 @@ pub fn main(version: &'static str) -> ExitCode {
             return ExitCode::SUCCESS;
         }
         eprintln!("error: {}", said(&error));
-        if error.downcast_ref::<ConfigError>().is_some() {
-            return ExitCode::from(ConfigError::EXIT_CODE);
-        }
-        match error.downcast_ref::<StoreError>() {
-            Some(StoreError::Damaged(_)) => ExitCode::from(EXIT_DAMAGED),
-            _ => ExitCode::FAILURE,
-        }
+        ExitCode::from(exit::code_of(&error))
     })
 }
 
@@ -254,33 +293,36 @@ impl CliCommand {
             Self::Apply(args) => apply::run(args),
             Self::Config(args) => versions::run(args),
             Self::Account(order) => resource::run(ResourceKind::Account, order),
-            Self::Operator(order) => resource::run(ResourceKind::Operator, order),
+            Self::Operator(order) => operator::run(order),
             Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),
             Self::Load(args) => load::run(args),
             Self::Bench(args) => bench::run(args),
-            Self::Queues(args) => queues::run(args),
-            Self::Binds(args) => binds::run(args),
-            Self::Nodes(args) => nodes::run(args),
+            Self::Queue(order) => queues::run(order),
+            Self::Bind(order) => binds::run(order),
+            Self::Node(order) => nodes::run(&order),
             Self::Top(args) => top::run(args),
             Self::Events(args) => events::run(&args),
-            Self::Message(args) => message::run(args),
+            Self::Why(args) => why::run(&args),
+            Self::Message(order) => message::run(order),
             Self::Trace(args) => trace::run(&args),
-            Self::DeadLetters(args) => dead_letters::run(&args),
-            Self::Replay(args) => replay::run(&args),
-            Self::Receipts(args) => receipts::run(&args),
+            Self::DeadLetter(order) => dead_letters::run(&order),
+            Self::Failures(args) => failures::run(&args),
+            Self::Receipt(args) => receipts::run(&args),
+            Self::Incident(order) => incidents::run(&order),
             Self::Damaged(args) => damaged::run(&args),
             Self::Held(args) => held::run(&args),
             Self::Drain(args) => drain::run(&args),
             Self::Balance(args) => balance::run(args),
             Self::Usage(args) => usage::run(args),
+            Self::Audit(args) => audit::run(&args),
             Self::Callback(args) => callback::run(args),
             Self::Token(args) => token::run(args),
             Self::Key(args) => key::run(args),
             Self::OptOut(args) => opt_out::run(args),
-            Self::Lookups(args) => lookups::run(&args),
+            Self::Lookup(args) => lookups::run(&args),
             Self::Sink(args) => sink::run(&args),
-            Self::Sources(args) => sources::run(&args),
+            Self::Source(order) => sources::run(&order),
             Self::Context(args) => context::run(args),
             Self::Openapi(args) => openapi::run(&args),
             Self::Backup(args) => backup::run(&args),

@@ -14,12 +14,14 @@ mod bodies;
 mod configured;
 mod console;
 mod guard;
+mod gzip;
 mod health;
 mod json;
 mod limit;
 mod live;
 mod manual;
 pub mod metrics;
+mod name_page;
 mod oidc;
 pub mod openapi;
 mod peers;
@@ -176,6 +178,7 @@ pub fn serve(
             .app_data(paths.clone())
             // The guard sets the limit per path.
             .app_data(web::PayloadConfig::new(guard::MAX_DOCUMENT as usize))
+            .wrap(from_fn(gzip::press))
             .wrap(from_fn(guard::small_requests))
             .wrap(from_fn(peers::at_work))
             .wrap(from_fn(request_ids::mark))

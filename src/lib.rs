@@ -25,6 +25,7 @@ pub use smsc_config as config;
 pub use smsc_content as content;
 pub use smsc_convert as convert;
 pub use smsc_domain as domain;
+pub use smsc_firewall as firewall;
 pub use smsc_gsup as gsup;
 #[cfg(not(test))]
 pub use smsc_host::clock;

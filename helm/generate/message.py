@@ -9,7 +9,7 @@ traced message the table below shows the trace. Click its id to see it here or i
 Explore.
 
 Which messages are traced is in `[telemetry]` of the configuration; those that fail always are. Of
-every message, traced or not, `smsc message ID` or `GET /v1/messages/ID` tells route, attempts, answers
+every message, traced or not, `smsc message show ID` or `GET /v1/messages/ID` tells route, attempts, answers
 of the operator and state. Numbers are masked in traces; to find a message by its recipient:
 `GET /v1/messages?to=NUMBER`.
 """

@@ -63,7 +63,7 @@ def board():
             stat(
                 "Paused",
                 zero(total("smsc_binds", more=f'{out},state="paused"')),
-                "Binds that stopped for good, usually for a wrong password: smsc binds OPERATOR resume.",
+                "Binds that stopped for good, usually for a wrong password: smsc operator resume OPERATOR.",
                 "short",
                 IS_BAD,
                 w=4,
@@ -154,6 +154,13 @@ def board():
                 + total("smsc_binds", "name", out),
                 "{{name}}",
                 [up, some],
+            ),
+            timeline(
+                "Incidents",
+                "Operators that refuse, fail or answer slowly more than in the hour before: smsc incident list.",
+                total("smsc_operator_incident", "queue, kind", queue, how="max"),
+                "{{queue}}: {{kind}}",
+                [{"type": "value", "options": {"1": {"text": "not well", "color": RED, "index": 0}}}],
             ),
             row("Traffic to operators"),
             graph(
@@ -308,6 +315,15 @@ def board():
                 "Messages that wait for the answer of a network.",
                 (total("smsc_bind_in_flight", "name", 'direction="gsm"'), "{{name}}"),
                 w=6,
+            ),
+            graph(
+                "What other networks ask",
+                "Requests over MAP that are not served, what home routing does with those for our own subscribers, and what the firewall finds.",
+                (rate("smsc_gsm_unserved_total", "gsm, result"), "{{gsm}}: {{result}}"),
+                (rate("smsc_gsm_home_routing_total", "gsm, event"), "{{gsm}}: {{event}}"),
+                (rate("smsc_gsm_firewall_requests_total", "gsm, rule, action", 'action!="pass"'), "{{gsm}}: {{rule}} {{action}}"),
+                unit="mps",
+                w=24,
             ),
             row("Accounts"),
             graph(

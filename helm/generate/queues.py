@@ -70,7 +70,7 @@ def board():
             stat(
                 "Suspended",
                 f"count({total('smsc_queue_suspended', 'queue', queue)} > 0) or vector(0)",
-                "Queues that a person has suspended: smsc queues NAME resume.",
+                "Queues that a person has suspended: smsc queue resume NAME.",
                 "short",
                 steps(GREEN, 1, ORANGE),
                 w=4,

@@ -8,6 +8,8 @@
 //! - [`local_lease`], [`remote_command`]: the rights of this node in a cluster, and commands to other nodes;
 //! - [`declined`]: why a submission is refused;
 //! - [`unfinished`], [`octets`]: unfinished messages of each account, and budgets of memory;
+//! - [`mt_correlations`]: what other networks know in place of IMSIs;
+//! - [`outcomes`]: what became of messages lately, and the incidents that were found in it;
 //! - [`traced`], [`watches`]: the spans of a message, and what people watch for a while.
 //!
 //! There is no actor in this room: actors send through its addresses, publish snapshots in it, and read those
@@ -24,8 +26,10 @@ pub mod local_lease;
 pub mod look_up_line;
 pub mod managed;
 pub mod messages;
+pub mod mt_correlations;
 pub mod node;
 pub mod octets;
+pub mod outcomes;
 pub mod pages;
 pub mod plan;
 pub mod ports;

@@ -4,6 +4,7 @@
 //! - [`settings`]: the configuration in the store, and the task that applies new versions;
 //! - [`supervisor`]: the actor that starts queues and outbound binds as the plan says;
 //! - [`damage_keeper`]: the task that ends messages whose rows are damaged, and lists these;
+//! - [`incidents`]: the task that looks for operators and accounts that are not well;
 //! - [`janitor`]: the task for retention, and for comparing the store with the queues;
 //! - [`export`]: the task that makes call detail records of what the store says has ended;
 //! - [`nats_source`]: the task that makes messages of commands on NATS;
@@ -18,6 +19,7 @@ pub mod access;
 pub mod admin;
 pub mod damage_keeper;
 pub mod export;
+pub mod incidents;
 pub mod janitor;
 pub mod nats_source;
 pub mod platform_intake;

@@ -20,6 +20,7 @@ use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::{Admin, AdminContext};
 use crate::actors::control::export::{self, ArchiveReader, Cdr, Export, Records, SinkStates};
+use crate::actors::control::incidents::{IncidentWatch, look_for_incidents};
 use crate::actors::control::nats_source::{Board, take_commands};
 use crate::actors::control::settings::{StoredConfiguration, follow_versions};
 use crate::actors::control::supervisor::Supervisor;
@@ -296,6 +297,9 @@ impl Starter {
         let node = Arc::clone(&self.node);
         let keep = async move || damage_keeper::keep(&node).await;
         self.task("damage keeper", keep);
+        let (node, mut watch) = (Arc::clone(&self.node), IncidentWatch::default());
+        let look = async move || look_for_incidents(&node, &mut watch).await;
+        self.task("incidents", look);
     }
 
     /// The threads of sessions.

@@ -92,6 +92,11 @@ fn add(args: &AddBalanceArgs) -> anyhow::Result<()> {
 }
 
 fn page(balance: &Balance) -> OutputPage {
+    OutputPage::default().facts(facts(balance))
+}
+
+/// What is left; for `smsc why` too.
+pub(super) fn facts(balance: &Balance) -> [(&'static str, TableCell); 5] {
     let quota = balance.quota_per_day.map(|quota| {
         format!(
             "{} of {quota} segments used today; anew at {}",
@@ -100,7 +105,7 @@ fn page(balance: &Balance) -> OutputPage {
         )
     });
     let prepaid = if balance.prepaid { "yes" } else { "no" };
-    OutputPage::default().facts([
+    [
         ("account", TableCell::from(balance.account.clone())),
         ("prepaid", prepaid.into()),
         ("credits left", TableCell::plain(balance.credits)),
@@ -109,7 +114,7 @@ fn page(balance: &Balance) -> OutputPage {
             TableCell::plain(balance.reserved),
         ),
         ("quota", quota.into()),
-    ])
+    ]
 }
 
 fn table(list: &TopUps) -> OutputTable {

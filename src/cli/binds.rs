@@ -1,56 +1,42 @@
-//! `smsc binds`: operators and SMPP sessions; with an operator and a command, commands its binds; with a bind and
-//! `disconnect`, ends that one.
+//! `smsc bind`: operators and SMPP sessions, and the end of one.
 
 use anyhow::bail;
 
-use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Bind, Binds, Done, Operator, Operators};
 
-/// Arguments of `smsc binds`.
-#[derive(Debug, clap::Args)]
-pub struct BindsArgs {
-    /// Only this operator's or account's binds, or one bind by its number: 0/17.
-    name: Option<String>,
-    /// Command for every bind of the operator, or for one bind.
-    #[arg(value_enum, requires = "name")]
-    command: Option<BindsCommand>,
-    #[command(flatten)]
-    listing: Listing,
-}
-
-/// Commands for binds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum BindsCommand {
-    /// Unbind and bind again, also those that are paused.
-    Rebind,
-    /// Leave the paused state (after a wrong password, after suspend).
-    Resume,
-    /// Unbind and stay down until resumed.
-    Suspend,
+/// What to do with binds.
+#[derive(Debug, clap::Subcommand)]
+pub enum BindSubcommand {
+    /// Show operators and binds.
+    List {
+        /// Only this operator's or account's binds, or one bind by its number: 0/17.
+        name: Option<String>,
+        #[command(flatten)]
+        listing: Listing,
+    },
     /// Unbind one bind: an ESME may bind again at once, one to an operator is made again.
-    Disconnect,
+    Disconnect {
+        /// Its number, as the list shows it: 0/17.
+        number: String,
+        #[command(flatten)]
+        telling: CommandOutput,
+    },
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: BindsArgs) -> anyhow::Result<()> {
-    if let (Some(name), Some(order)) = (&args.name, args.command) {
-        let (verb, said) = match order {
-            BindsCommand::Rebind => ("rebind", "bind again"),
-            BindsCommand::Resume => ("resume", "are resumed"),
-            BindsCommand::Suspend => ("suspend", "are suspended"),
-            BindsCommand::Disconnect => return disconnect(name, &args.listing),
-        };
-        let path = format!("/v1/operators/{}/{verb}", client::segment(name));
-        let json = args.listing.open()?.post(&path)?;
-        return args.listing.done(json, |done: Done| match done.count {
-            0 => format!("{name}: no bind needed it"),
-            count => format!("{name}: {count} binds {said}"),
-        });
+pub fn run(order: BindSubcommand) -> anyhow::Result<()> {
+    match order {
+        BindSubcommand::List { name, listing } => list(name.as_deref(), &listing),
+        BindSubcommand::Disconnect { number, telling } => disconnect(&number, &telling),
     }
-    args.listing.show_all(
+}
+
+fn list(name: Option<&str>, listing: &Listing) -> anyhow::Result<()> {
+    listing.show_all(
         |client| {
             let operators = client.get("/v1/operators")?;
             let binds = client.get("/v1/binds")?;
@@ -59,18 +45,18 @@ pub fn run(args: BindsArgs) -> anyhow::Result<()> {
                 "binds": binds["binds"],
             }))
         },
-        |json| page(json, args.name.as_deref()),
+        |json| page(json, name),
     )
 }
 
-fn disconnect(number: &str, listing: &Listing) -> anyhow::Result<()> {
+fn disconnect(number: &str, telling: &CommandOutput) -> anyhow::Result<()> {
     let Some((node, session)) = number.split_once('/') else {
-        bail!("which bind of {number}? Give its number, as smsc binds {number} shows it: 0/17");
+        bail!("which bind of {number}? Give its number, as smsc bind list {number} shows it: 0/17");
     };
     let (node, session) = (client::segment(node), client::segment(session));
     let path = format!("/v1/binds/{node}/{session}/disconnect");
-    let json = listing.open()?.post(&path)?;
-    listing.done(json, |_: Done| format!("bind {number} is being unbound"))
+    let json = telling.open()?.post(&path)?;
+    telling.done(json, |_: Done| format!("bind {number} is being unbound"))
 }
 
 /// Operators and binds; only those of this name or number, if there is one.
@@ -131,7 +117,8 @@ fn number(bind: &Bind) -> String {
     format!("{}/{}", bind.node, bind.session)
 }
 
-fn bind_table(binds: &[Bind]) -> OutputTable {
+/// A row for each; for `smsc why` too.
+pub(super) fn bind_table(binds: &[Bind]) -> OutputTable {
     table_of!(binds, |bind| {
         let since = bind.since.as_deref();
         "bind" => bind.name.clone(),

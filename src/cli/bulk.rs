@@ -1,4 +1,4 @@
-//! One order for many messages: `smsc replay` and `smsc message cancel`. Counts them, asks, and repeats the order until
+//! One order for many messages: `smsc message replay` and `smsc message cancel`. Counts them, asks, and repeats the order until
 //! nothing is left of it.
 
 use anyhow::bail;

@@ -2,14 +2,15 @@
 //!
 //! Prints "ok" with counts and warnings, or fails with a [`ConfigError`], which the caller turns
 //! into exit code [`ConfigError::EXIT_CODE`]. Looks into the data folder only for what the demo has left there, opens nothing
-//! in it, and does not touch the network.
+//! in it, and does not touch the network. Of the machine it asks whether the kernel has SCTP, where a network needs it.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::send::PASSWORD_FILE;
 use super::serve::DEMO_ACCOUNT;
-use crate::config::{self, Account, Config};
+use crate::config::{self, Account, Config, ConfigProblem, GatewayTransport};
+use crate::sctp;
 use crate::store::sqlite::MAIN_FILE;
 
 /// Arguments of `smsc check-config`.
@@ -34,7 +35,13 @@ pub fn run(args: CheckConfigArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     let config = Config::load(args.config.as_deref())?;
-    write_report(&config, &config.validate()?, &mut out)?;
+    let mut warnings = config.validate()?;
+    let needing = without_sctp(&config);
+    // Asking loads the module of the kernel, where there is one.
+    if !needing.is_empty() && !sctp::is_supported() {
+        warnings.extend(needing);
+    }
+    write_report(&config, &warnings, &mut out)?;
     if let Some(path) = args.config.as_deref().filter(|_| is_of_demo(&config)) {
         let (folder, path) = (config.data_dir.display(), path.display());
         writeln!(
@@ -45,6 +52,23 @@ pub fn run(args: CheckConfigArgs) -> anyhow::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// What this machine cannot do, although another one with this configuration may: the gateways that are reached by SCTP, as
+/// one warning for each network.
+fn without_sctp(config: &Config) -> Vec<ConfigProblem> {
+    let networks = config.gsm.iter().enumerate();
+    let needing = networks.filter_map(|(index, network)| {
+        let gateways = network.map.as_ref()?.gateways.iter();
+        let mut transports = gateways.map(|gateway| gateway.transport);
+        let needs_it = transports.any(|transport| transport == GatewayTransport::Sctp);
+        needs_it.then(|| ConfigProblem {
+            key: format!("gsm[{index}].map.gateways"),
+            message: sctp::NOT_THERE.to_owned(),
+            origin: None,
+        })
+    });
+    needing.collect()
 }
 
 /// Whether the embedded store that a file names is one that the demo has begun: the password of its account is beside it.
@@ -61,7 +85,7 @@ fn is_of_demo(config: &Config) -> bool {
 
 fn write_report(
     config: &Config,
-    warnings: &[config::ConfigProblem],
+    warnings: &[ConfigProblem],
     out: &mut impl Write,
 ) -> io::Result<()> {
     for warning in warnings {
@@ -103,6 +127,36 @@ mod tests {
             "warning: route: there is none: every message is refused; add a [[route]]\n\
              ok: 1 account, 0 operators, 0 routes, 1 warning\n"
         );
+    }
+
+    #[test]
+    fn networks_that_need_sctp_are_named_where_there_is_none() {
+        use crate::config::{Gsm, MapConfig, MapGateway};
+        let over = |transport| Gsm {
+            map: Some(MapConfig {
+                gateways: vec![MapGateway {
+                    transport,
+                    ..MapGateway::default()
+                }],
+                ..MapConfig::default()
+            }),
+            ..Gsm::default()
+        };
+        let config = Config {
+            gsm: vec![
+                Gsm::default(),
+                over(GatewayTransport::Tcp),
+                over(GatewayTransport::Sctp),
+            ],
+            ..Config::default()
+        };
+        let said: Vec<String> = without_sctp(&config)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("gsm[2].map.gateways: "), "{said:?}");
+        assert!(said[0].contains("modprobe sctp"), "{said:?}");
     }
 
     #[test]

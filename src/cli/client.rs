@@ -47,7 +47,29 @@ pub enum AdminApiError {
         "{url} does not accept the token from {from}; give the right one with --token or --config"
     )]
     WrongToken { url: String, from: String },
+    #[error("{0}")]
+    Unreachable(String),
+    /// In the words of the SMSC, as are refusals.
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    Refused(String),
 }
+
+/// What the SMSC's words name, and the command that shows it.
+const COMMANDS: &[(&str, &str)] = &[
+    ("GET /v1/accounts", "smsc account list"),
+    ("GET /v1/api-keys", "smsc key list"),
+    ("GET /v1/binds", "smsc bind list"),
+    ("GET /v1/config/versions", "smsc config versions"),
+    ("GET /v1/damaged", "smsc damaged"),
+    ("GET /v1/messages", "smsc message list"),
+    ("GET /v1/operators", "smsc operator list"),
+    ("GET /v1/queues", "smsc queue list"),
+    ("GET /v1/receipts/unmatched", "smsc receipt unmatched"),
+    ("GET /v1/routes", "smsc route list"),
+    ("GET /v1/tokens", "smsc token list"),
+];
 
 /// A client of the admin API.
 pub struct AdminClient {
@@ -181,13 +203,17 @@ impl AdminClient {
         let detail = body
             .as_ref()
             .and_then(|body| body["detail"].as_str())
-            .map(str::to_owned);
+            .map(by_commands);
         Err(match (status, detail) {
             (401, _) => anyhow!(AdminApiError::WrongToken {
                 url: self.url.clone(),
                 from: self.token_from.clone(),
             }),
-            (422, Some(detail)) => anyhow!(problems(body.as_ref()).unwrap_or(detail)),
+            (404, Some(detail)) => anyhow!(AdminApiError::NotFound(detail)),
+            (403 | 409 | 412 | 422, Some(detail)) => {
+                let problems = problems(body.as_ref()).filter(|_| status == 422);
+                anyhow!(AdminApiError::Refused(problems.unwrap_or(detail)))
+            }
             (_, Some(detail)) => anyhow!(detail),
             (_, None) => anyhow!(
                 "{} answered {status} without the JSON of an SMSC; is --url right?",
@@ -206,9 +232,20 @@ impl AdminClient {
         match error {
             _ if refused => anyhow!(AdminApiError::NothingListens(address)),
             _ if is_unknown(&address) => anyhow!(AdminApiError::NoSuchHost(address)),
-            error => anyhow!("{address} cannot be reached: {error}"),
+            error => anyhow!(AdminApiError::Unreachable(format!(
+                "{address} cannot be reached: {error}"
+            ))),
         }
     }
+}
+
+/// What the SMSC says, with commands in the place of the paths that it names.
+fn by_commands(detail: &str) -> String {
+    COMMANDS
+        .iter()
+        .fold(detail.to_owned(), |said, (path, command)| {
+            said.replace(path, &format!("`{command}`"))
+        })
 }
 
 /// Whether there is no such host; false while nobody can say.
@@ -378,6 +415,14 @@ mod tests {
     fn names_become_path_segments() {
         assert_eq!(segment("operator:up"), "operator:up");
         assert_eq!(segment("account:a b/ü%"), "account:a%20b%2F%C3%BC%25");
+    }
+
+    #[test]
+    fn errors_name_commands() {
+        assert_eq!(
+            by_commands("there is no queue \"x\"; GET /v1/queues lists them"),
+            "there is no queue \"x\"; `smsc queue list` lists them"
+        );
     }
 
     #[test]

@@ -1,10 +1,17 @@
-//! `smsc dead-letters`: failed messages, each with its last attempt.
+//! `smsc dead-letter list`: failed messages, each with its last attempt.
 
 use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use super::times::{EndRangeArgs, TimeRangeArgs, given};
 use crate::api::{Message, Messages};
 
-/// Arguments of `smsc dead-letters`.
+/// What to do with failed messages.
+#[derive(Debug, clap::Subcommand)]
+pub enum DeadLetterCommand {
+    /// Show failed messages, newest first; `smsc message replay` sends them again.
+    List(DeadLettersArgs),
+}
+
+/// Arguments of `smsc dead-letter list`.
 #[derive(Debug, clap::Args)]
 pub struct DeadLettersArgs {
     #[command(flatten)]
@@ -19,15 +26,15 @@ pub struct DeadLettersArgs {
     listing: Listing,
 }
 
-/// Which failed messages; shared with `smsc replay`.
+/// Which failed messages; shared with `smsc message replay`.
 #[derive(Debug, Default, clap::Args)]
 pub struct DeadLetterFilter {
-    /// Only messages to this number.
+    /// Only messages to this number, or to all that begin as 49* does.
     #[arg(long, value_name = "NUMBER")]
-    destination: Option<String>,
+    to: Option<String>,
     /// Only messages from this address.
     #[arg(long, value_name = "ADDRESS")]
-    source: Option<String>,
+    from: Option<String>,
     /// Only messages of this account or operator.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
@@ -37,9 +44,15 @@ pub struct DeadLetterFilter {
     /// Only messages with this final state; without it EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Only messages that ended with this error code, or this command_status by name.
+    /// Only messages that ended with this error code, this command_status by name, or without one (none).
     #[arg(long, value_name = "CODE")]
     error: Option<String>,
+    /// Only messages to this country: DE; none for numbers without one.
+    #[arg(long, value_name = "COUNTRY")]
+    country: Option<String>,
+    /// Only messages to this network, where it was looked up: 26201.
+    #[arg(long, value_name = "NETWORK")]
+    network: Option<String>,
     #[command(flatten)]
     times: TimeRangeArgs,
     #[command(flatten)]
@@ -50,7 +63,8 @@ pub struct DeadLetterFilter {
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &DeadLettersArgs) -> anyhow::Result<()> {
+pub fn run(order: &DeadLetterCommand) -> anyhow::Result<()> {
+    let DeadLetterCommand::List(args) = order;
     let mut query = format!("limit={}", args.limit);
     for (name, value) in args.filter.given() {
         query.push_str(&format!("&{name}={}", client::segment(value)));
@@ -71,7 +85,8 @@ pub(super) fn older(before: Option<&str>) -> String {
     })
 }
 
-fn table(messages: &[Message]) -> OutputTable {
+/// Failed messages; for `smsc why` too.
+pub(super) fn table(messages: &[Message]) -> OutputTable {
     table_of!(messages, |message| {
         let fin = message.fin.as_ref();
         let last = message.history.last();
@@ -97,12 +112,14 @@ impl DeadLetterFilter {
     /// What was given, by the names of the API.
     pub fn given(&self) -> Vec<(&'static str, &str)> {
         let own = [
-            ("to", &self.destination),
-            ("from", &self.source),
+            ("to", &self.to),
+            ("from", &self.from),
             ("account", &self.account),
             ("operator", &self.operator),
             ("state", &self.state),
             ("error", &self.error),
+            ("country", &self.country),
+            ("network", &self.network),
         ];
         let mut all = given(own, &self.times);
         all.extend(self.ends.given());

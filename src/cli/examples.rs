@@ -114,6 +114,12 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("operator notes", &["smsc operator notes up"]),
+    ("operator suspend", &["smsc operator suspend up"]),
+    ("operator resume", &["smsc operator resume up"]),
+    (
+        "operator rebind",
+        &["smsc operator rebind up  # close every bind, and bind again"],
+    ),
     ("operator remove", &["smsc operator remove up --yes"]),
     ("route list", &["smsc route list"]),
     ("route show", &["smsc route show 44"]),
@@ -158,27 +164,31 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "smsc bench --duration 10s --save before.json",
             "smsc bench --duration 10s --compare before.json",
-            "smsc bench --to 127.0.0.1:2775 --compare 127.0.0.1:3775 --rounds 5  # two SMSCs in turns",
+            "smsc bench --host 127.0.0.1:2775 --compare 127.0.0.1:3775 --rounds 5  # two SMSCs in turns",
         ],
     ),
     (
-        "queues",
+        "queue list",
         &[
-            "smsc queues --watch",
-            "smsc queues operator:up suspend",
-            "smsc queues operator:up move --to operator:backup --account shop",
-            "smsc queues operator:up purge",
+            "smsc queue list --watch",
+            "smsc queue list --sort-by waiting",
+            "smsc --context live queue list -o name",
         ],
     ),
+    ("queue show", &["smsc queue show operator:up"]),
+    ("queue suspend", &["smsc queue suspend operator:up"]),
+    ("queue resume", &["smsc queue resume operator:up"]),
+    ("queue purge", &["smsc queue purge account:shop"]),
     (
-        "binds",
+        "queue move",
         &[
-            "smsc binds",
-            "smsc binds up rebind  # close every bind of an operator, and bind again",
-            "smsc binds 0/17 disconnect  # unbind one",
+            "smsc queue move operator:up --queue operator:backup",
+            "smsc queue move operator:up --queue operator:backup --account shop --since 2h",
         ],
     ),
-    ("nodes", &["smsc nodes --watch=5"]),
+    ("bind list", &["smsc bind list", "smsc bind list up"]),
+    ("bind disconnect", &["smsc bind disconnect 0/17"]),
+    ("node list", &["smsc node list --watch=5"]),
     (
         "top",
         &[
@@ -202,55 +212,78 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "message",
+        "why",
         &[
-            "smsc message 1864325947392001",
-            "smsc message 1864325947392001 cancel",
-            "smsc message 1864325947392001 move --to operator:backup",
+            "smsc why 1864325947392001  # what happened to a message, and what to do",
+            "smsc why 447700900123  # where it is routed, and what has failed lately",
+            "smsc why shop  # binds, limits and failures of an account",
         ],
     ),
     (
-        "message find",
+        "message list",
         &[
-            "smsc message find --to 447700900123",
-            "smsc message find --account shop --state ENROUTE --since 2026-11-24 -o csv",
+            "smsc message list --to 447700900123",
+            "smsc message list --account shop --state ENROUTE --since yesterday -o csv",
+            "smsc message list --from ACME --since 15:12 -o jsonl",
+        ],
+    ),
+    (
+        "message show",
+        &[
+            "smsc message show 1864325947392001",
+            "smsc message show 1864325947392001 --text",
         ],
     ),
     (
         "message cancel",
         &[
+            "smsc message cancel 1864325947392001",
             "smsc message cancel --operator up --dry-run  # how many wait there",
-            "smsc message cancel --account shop --since 2026-11-24 --yes",
+            "smsc message cancel --account shop --since 2h --yes",
         ],
     ),
+    ("message retry", &["smsc message retry 1864325947392001"]),
     (
-        "dead-letters",
+        "message move",
+        &["smsc message move 1864325947392001 --queue operator:backup"],
+    ),
+    (
+        "message replay",
         &[
-            "smsc dead-letters --operator up --since 2026-11-24",
-            "smsc dead-letters --ended-since 2026-11-24T10:05:00Z  # what has failed since then",
+            "smsc message replay 1864325947392001 --queue operator:backup",
+            "smsc message replay --operator up --since yesterday --until today --dry-run",
         ],
     ),
     (
-        "replay",
+        "failures",
         &[
-            "smsc replay 1864325947392001 --to operator:backup",
-            "smsc replay --operator up --since 2026-11-24 --until 2026-11-25 --dry-run",
+            "smsc failures --by error  # of the last 24 hours, with what they mean",
+            "smsc failures --by country --operator up --since 10:05",
         ],
     ),
     (
-        "receipts unmatched",
-        &["smsc receipts unmatched --operator up"],
+        "dead-letter list",
+        &[
+            "smsc dead-letter list --operator up --since 2h",
+            "smsc dead-letter list --ended-since 2026-11-24T10:05:00Z  # what has failed since then",
+        ],
     ),
     (
-        "receipts match",
-        &["smsc receipts match 12 1864325947392001"],
+        "receipt unmatched",
+        &["smsc receipt unmatched --operator up"],
     ),
+    ("receipt match", &["smsc receipt match 12 1864325947392001"]),
     (
-        "receipts given-up",
-        &["smsc receipts given-up --account shop"],
+        "receipt given-up",
+        &["smsc receipt given-up --account shop"],
     ),
-    ("receipts replay", &["smsc receipts replay --account shop"]),
-    ("receipts drop", &["smsc receipts drop 12"]),
+    ("receipt replay", &["smsc receipt replay --account shop"]),
+    ("receipt drop", &["smsc receipt drop 12"]),
+    ("incident list", &["smsc incident list"]),
+    (
+        "incident acknowledge",
+        &["smsc incident acknowledge 1864325947392001"],
+    ),
     (
         "damaged",
         &["smsc damaged", "smsc damaged --id 1864325947392001"],
@@ -287,8 +320,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "usage",
         &[
-            "smsc usage --from 2026-11-01 --by account,operator",
+            "smsc usage --since 2026-11-01 --by account,operator",
             "smsc usage --account shop -o csv > usage.csv",
+        ],
+    ),
+    (
+        "audit",
+        &[
+            "smsc audit --since today",
+            "smsc audit accounts/shop --by anna",
         ],
     ),
     ("callback test", &["smsc callback test shop"]),
@@ -310,17 +350,17 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["smsc opt-out add 447700900123 447700900124 --account shop"],
     ),
     ("opt-out remove", &["smsc opt-out remove 447700900123"]),
-    ("lookups list", &["smsc lookups list"]),
+    ("lookup list", &["smsc lookup list"]),
     (
-        "lookups forget",
+        "lookup forget",
         &[
-            "smsc lookups forget network 447700900123",
-            "smsc lookups forget imsi --all",
+            "smsc lookup forget network 447700900123",
+            "smsc lookup forget imsi --all",
         ],
     ),
     ("sink list", &["smsc sink list"]),
     ("sink show", &["smsc sink show billing"]),
-    ("sources", &["smsc sources --watch"]),
+    ("source list", &["smsc source list --watch"]),
     (
         "context add",
         &[
@@ -342,8 +382,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "export",
         &[
-            "smsc export --from 2026-11-17 --to 2026-11-24 --format csv --out week.csv",
-            "smsc export --from 2026-11-01 --to 2026-12-01 --format jsonl --with-text --out november.jsonl",
+            "smsc export --since 2026-11-17 --until 2026-11-24 --format csv --out week.csv",
+            "smsc export --since 2026-11-01 --until 2026-12-01 --format jsonl --with-text --out november.jsonl",
         ],
     ),
     ("erase", &["smsc erase --msisdn 447700900123"]),
@@ -351,8 +391,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "salvage",
         &[
-            "smsc salvage --data-dir ./smsc-data --to ./salvaged",
-            "smsc salvage --data-dir /mnt/copy/smsc.db --to ./salvaged --json > salvaged.json",
+            "smsc salvage --data-dir ./smsc-data --into ./salvaged",
+            "smsc salvage --data-dir /mnt/copy/smsc.db --into ./salvaged --json > salvaged.json",
         ],
     ),
     (
@@ -372,7 +412,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "migrate-store",
-        &["smsc migrate-store --config smsc.toml --from ./smsc-data"],
+        &["smsc migrate-store --config smsc.toml --data-dir ./smsc-data"],
     ),
     (
         "convert kannel",

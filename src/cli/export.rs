@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 
+use super::times::moment_ms;
 use crate::app::bootstrap::pg_options;
 use crate::archive::columns::RowMaker;
 use crate::archive::database::Database;
 use crate::archive::{self, ArchiveFileFormat, RowSink};
 use crate::clock;
 use crate::config::Config;
-use crate::domain::moment;
 use crate::files;
 use crate::store::archive::{ArchiveStore as _, Each, first_id};
 use crate::store::damage::{DamageStore as _, DamagedRow};
@@ -24,12 +24,12 @@ use crate::store::{Store as _, StoreError};
 /// Arguments of `smsc export`.
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
-    /// Accepted at this time or later: a day (2026-11-01, midnight UTC), RFC 3339, or Unix milliseconds.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    from: i64,
+    /// Accepted at this time or later: a day (2026-11-01, midnight UTC), today, 2h (ago), RFC 3339, or Unix milliseconds.
+    #[arg(long, value_name = "TIME", value_parser = moment_ms)]
+    since: i64,
     /// Accepted before this time.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    to: i64,
+    #[arg(long, value_name = "TIME", value_parser = moment_ms)]
+    until: i64,
     /// Format of the file.
     #[arg(long, value_enum, default_value_t = FileFormat::Jsonl)]
     format: FileFormat,
@@ -117,15 +117,15 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
 }
 
 fn range(args: &ExportArgs, now: i64) -> anyhow::Result<Range<u64>> {
-    if args.from >= args.to {
-        bail!("--to must be later than --from");
+    if args.since >= args.until {
+        bail!("--until must be later than --since");
     }
-    if args.to > now && !args.include_active {
+    if args.until > now && !args.include_active {
         bail!(
-            "the range is not over yet: give a --to in the past, or --include-active for what there is now"
+            "the range is not over yet: give an --until in the past, or --include-active for what there is now"
         );
     }
-    Ok(first_id(args.from)..first_id(args.to))
+    Ok(first_id(args.since)..first_id(args.until))
 }
 
 fn out(args: &ExportArgs) -> anyhow::Result<Box<dyn Write + Send>> {
@@ -134,13 +134,6 @@ fn out(args: &ExportArgs) -> anyhow::Result<Box<dyn Write + Send>> {
         Some(path) => Box::new(
             files::create_new(path).with_context(|| format!("cannot create {}", path.display()))?,
         ),
-    })
-}
-
-fn time(text: &str) -> Result<i64, String> {
-    moment::parse(text).ok_or_else(|| {
-        "expected a day such as 2026-11-01, a time such as 2026-11-01T09:00:00Z, or Unix milliseconds"
-            .to_owned()
     })
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
-use super::client;
+use super::client::{self, AdminApiError};
 use crate::config::Config;
 use crate::simulator::options::parse_duration;
 
@@ -93,10 +93,10 @@ pub fn run(args: &HealthArgs) -> anyhow::Result<()> {
         .tls_config(tls)
         .build()
         .into();
-    let mut answer = agent
-        .get(format!("{url}{path}"))
-        .call()
-        .map_err(|error| anyhow!("{url}{path} cannot be reached: {error}"))?;
+    let mut answer = agent.get(format!("{url}{path}")).call().map_err(|error| {
+        let said = format!("{url}{path} cannot be reached: {error}");
+        anyhow!(AdminApiError::Unreachable(said))
+    })?;
     let status = answer.status().as_u16();
     let body: Value = answer
         .body_mut()

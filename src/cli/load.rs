@@ -2,12 +2,13 @@
 //!
 //! Turns flags into [`LoadOptions`], runs, prints the table, and writes JSON when asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 use crate::cli::client::print_line;
+use crate::cli::send::demo_password;
 use crate::load::reference::REFERENCE;
 use crate::load::{Destinations, LoadBindType, LoadOptions, LoadSummary};
 use crate::simulator::in_flight::MAX_WINDOW;
@@ -15,6 +16,10 @@ use crate::simulator::options::parse_duration;
 
 /// Longest text: message_payload and the rest of the PDU fit 64 KiB.
 const LENGTH_MAX: usize = 60_000;
+/// The account of a server without a configuration file.
+const DEMO: &str = "demo";
+/// The account, or the first letters of several, where nothing says another; and its password.
+const TEST: &str = "test";
 
 /// Send messages to an SMSC at a given rate, and check every answer and receipt.
 #[derive(Debug, clap::Args)]
@@ -37,22 +42,24 @@ pub struct LoadArgs {
 pub struct LoadShape {
     /// Address and port of the SMSC; of several nodes with commas between, which the binds take in turn.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2775")]
-    to: String,
-    /// The account to bind as.
-    #[arg(long, value_name = "NAME", default_value = "test")]
-    system_id: String,
+    host: String,
+    /// The account to bind as [default: demo if its password is in the data folder, else test].
+    #[arg(long, value_name = "NAME")]
+    system_id: Option<String>,
     /// Share the binds among this many accounts: NAME1, NAME2 and so on, with the same password.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     accounts: Option<u16>,
-    /// Its password.
+    /// Its password; the demo account's is read from the data folder when absent [default: test].
     #[arg(
         long,
         value_name = "PASSWORD",
-        default_value = "test",
         env = "SMSC_LOAD_PASSWORD",
         hide_env_values = true
     )]
-    password: String,
+    password: Option<String>,
+    /// Where `smsc serve` keeps its data, and the demo account's password.
+    #[arg(long, value_name = "FOLDER", default_value = "./smsc-data")]
+    data_dir: PathBuf,
     /// How many binds; with transmitter+receiver, of each kind.
     #[arg(long, value_name = "COUNT", default_value = "4", value_parser = clap::value_parser!(u16).range(1..))]
     binds: u16,
@@ -157,9 +164,17 @@ pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
             args.length
         );
     }
-    if args.to.split(',').any(|address| address.trim().is_empty()) {
-        bail!("--to has an empty address; give HOST:PORT, and a comma only between two of them");
+    if args
+        .host
+        .split(',')
+        .any(|address| address.trim().is_empty())
+    {
+        bail!("--host has an empty address; give HOST:PORT, and a comma only between two of them");
     }
+    // The demo account is one.
+    let several = args.accounts.map(|_| TEST.to_owned());
+    let system_id = args.system_id.or(several);
+    let (system_id, password) = login(system_id, args.password, &args.data_dir);
     if !(1..=MAX_WINDOW).contains(&args.window) {
         bail!(
             "--window {} is out of range; give 1 to {MAX_WINDOW}",
@@ -176,7 +191,7 @@ pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
         bail!("--from has more than 20 characters; SMPP carries 20 at most");
     }
     let number = args.accounts.map(|accounts| accounts.to_string());
-    if args.system_id.len() + number.map_or(0, |number| number.len()) > 15 {
+    if system_id.len() + number.map_or(0, |number| number.len()) > 15 {
         bail!("--system-id has more than 15 characters; SMPP carries 15 at most");
     }
     if args.accounts.is_some_and(|accounts| accounts > args.binds) {
@@ -187,10 +202,10 @@ pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
         (_, duration) => duration,
     };
     Ok(LoadOptions {
-        to: args.to,
-        system_id: args.system_id,
+        to: args.host,
+        system_id,
         accounts: args.accounts.map(usize::from),
-        password: args.password,
+        password,
         binds: usize::from(args.binds),
         bind_type: args.bind_type,
         window: args.window,
@@ -208,6 +223,21 @@ pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
         threads: usize::from(args.threads),
         progress: true,
     })
+}
+
+/// Who binds, with which password: the demo account where nothing else is said and its password is there, as for
+/// `smsc send`.
+fn login(system_id: Option<String>, password: Option<String>, data_dir: &Path) -> (String, String) {
+    let may_be_demo = system_id.as_deref().is_none_or(|name| name == DEMO);
+    let of_demo = match &password {
+        None if may_be_demo => demo_password(data_dir).ok(),
+        _ => None,
+    };
+    let usual = if of_demo.is_some() { DEMO } else { TEST };
+    (
+        system_id.unwrap_or_else(|| usual.to_owned()),
+        password.or(of_demo).unwrap_or_else(|| TEST.to_owned()),
+    )
 }
 
 /// Completes on the first Ctrl-C; the second one ends the process.
@@ -230,16 +260,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_demo_account_binds_where_its_password_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let some = |text: &str| Some(text.to_owned());
+        let pair = |name: &str, password: &str| (name.to_owned(), password.to_owned());
+        let demo = folder.path();
+        assert_eq!(login(None, None, demo), pair("test", "test"));
+        std::fs::write(demo.join("demo-password"), "s3cret\n").unwrap();
+        assert_eq!(login(None, None, demo), pair("demo", "s3cret"));
+        assert_eq!(login(some("demo"), None, demo), pair("demo", "s3cret"));
+        assert_eq!(login(some("shop"), None, demo), pair("shop", "test"));
+        assert_eq!(login(None, some("x"), demo), pair("test", "x"));
+    }
+
+    #[test]
     fn an_empty_address_is_refused_with_what_to_give() {
         let given = |to: &str| {
             let command = LoadShape::augment_args(Command::new("load"));
-            let matches = command.try_get_matches_from(["load", "--to", to]).unwrap();
+            let matches = command
+                .try_get_matches_from(["load", "--host", to])
+                .unwrap();
             options(LoadShape::from_arg_matches(&matches).unwrap())
         };
         assert_eq!(given("a:1, b:2").unwrap().to, "a:1, b:2");
         for to in ["", ",a:1", "a:1,", "a:1,,b:2"] {
             let error = given(to).unwrap_err().to_string();
-            assert!(error.contains("--to has an empty address"), "{error}");
+            assert!(error.contains("--host has an empty address"), "{error}");
         }
     }
 }

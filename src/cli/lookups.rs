@@ -1,9 +1,9 @@
-//! `smsc lookups`: what is looked up about numbers, and forgetting answers.
+//! `smsc lookup`: what is looked up about numbers, and forgetting answers.
 
 use super::client::{self, CommandOutput, Listing, OutputTable, TableCell, table_of};
 use crate::api::{Forgotten, Lookup, LookupKind, Lookups, Word};
 
-/// Arguments of `smsc lookups`.
+/// Arguments of `smsc lookup`.
 #[derive(Debug, clap::Args)]
 pub struct LookupsArgs {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ enum LookupsCommand {
     Forget(Forget),
 }
 
-/// Arguments of `smsc lookups forget`.
+/// Arguments of `smsc lookup forget`.
 #[derive(Debug, clap::Args)]
 struct Forget {
     /// What was looked up: network or imsi.

@@ -1,114 +1,95 @@
-//! `smsc message ID`: the history of one message; with a command, cancels, retries or moves it. `smsc message find`
-//! finds them, and `smsc message cancel` cancels many.
+//! `smsc message`: messages found, the history of one, and commands to one or many.
 
 mod cancel;
 mod find;
 
-use super::client::{self, Listing, OutputPage, TableCell, table_of};
+use super::client::{self, CommandOutput, Listing, OutputPage, TableCell, table_of};
+use super::replay::{self, ReplayArgs};
 use crate::api::{Address, Done, Message};
 
-/// Arguments of `smsc message`.
-#[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct MessageArgs {
-    #[command(subcommand)]
-    many: Option<Many>,
-    #[command(flatten)]
-    one: OneMessageArgs,
-}
-
+/// What to do with messages.
 #[derive(Debug, clap::Subcommand)]
-enum Many {
+pub enum MessageCommand {
     /// Find messages by number, account, time and state, newest first.
-    Find(find::FindMessagesArgs),
-    /// Cancel all waiting messages that match a filter.
+    List(find::FindMessagesArgs),
+    /// Show one message with its attempts.
+    Show {
+        /// The message id, as in submit_sm_resp.
+        id: String,
+        /// Show the text too.
+        #[arg(long)]
+        text: bool,
+        #[command(flatten)]
+        listing: Listing,
+    },
+    /// End a waiting message DELETED, unless the operator has it already, or all that match a filter.
     Cancel(cancel::CancelMessagesArgs),
-}
-
-/// Arguments of `smsc message ID`.
-#[derive(Debug, clap::Args)]
-struct OneMessageArgs {
-    /// The message id, as in submit_sm_resp.
-    #[arg(required = true)]
-    id: Option<String>,
-    /// Command for the message.
-    #[arg(value_enum)]
-    command: Option<MessageCommand>,
-    /// The queue to move it to, as smsc queues names it: operator:up.
-    #[arg(long, value_name = "QUEUE", required_if_eq("command", "move"))]
-    to: Option<String>,
-    /// Show the text too.
-    #[arg(long)]
-    text: bool,
-    #[command(flatten)]
-    listing: Listing,
-}
-
-/// What can be done with a message that is not final.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum MessageCommand {
-    /// End it DELETED, unless the operator has it already.
-    Cancel,
-    /// Send it now instead of at its due time.
-    Retry,
-    /// Move it to another queue.
-    Move,
+    /// Send a message now instead of at its due time.
+    Retry {
+        /// The message id, as in submit_sm_resp.
+        id: String,
+        #[command(flatten)]
+        telling: CommandOutput,
+    },
+    /// Move a message to another queue.
+    Move {
+        /// The message id, as in submit_sm_resp.
+        id: String,
+        /// The queue to move it to, as smsc queue list names it: operator:up.
+        #[arg(long, value_name = "QUEUE")]
+        queue: String,
+        #[command(flatten)]
+        telling: CommandOutput,
+    },
+    /// Send a failed message again, or all that match a filter, as new ones.
+    Replay(ReplayArgs),
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, does not know the message, or refuses.
-pub fn run(args: MessageArgs) -> anyhow::Result<()> {
-    match args.many {
-        Some(Many::Find(args)) => return find::run(&args),
-        Some(Many::Cancel(args)) => return cancel::run(&args),
-        None => {}
+pub fn run(order: MessageCommand) -> anyhow::Result<()> {
+    match order {
+        MessageCommand::List(args) => find::run(&args),
+        MessageCommand::Show { id, text, listing } => {
+            let query = if text { "?text=true" } else { "" };
+            let path = format!("{}{query}", path(&id));
+            listing.show(&path, |found: Message| page(&found))
+        }
+        MessageCommand::Cancel(args) => cancel::run(&args),
+        MessageCommand::Retry { id, telling } => {
+            let json = telling.open()?.post(&format!("{}/retry", path(&id)))?;
+            telling.done(json, |_: Done| format!("message {id} is due now"))
+        }
+        MessageCommand::Move { id, queue, telling } => {
+            let order = serde_json::json!({ "to": queue });
+            let path = format!("{}/move", path(&id));
+            let json = telling.open()?.post_json(&path, &order)?;
+            telling.done(json, |_: Done| format!("message {id} is moved to {queue}"))
+        }
+        MessageCommand::Replay(args) => replay::run(&args),
     }
-    let args = args.one;
-    let id = args.id.unwrap_or_default();
-    let path = format!("/v1/messages/{}", client::segment(&id));
-    if let Some(order) = args.command {
-        let verb = match order {
-            MessageCommand::Cancel => "cancel",
-            MessageCommand::Retry => "retry",
-            MessageCommand::Move => "move",
-        };
-        let path = format!("{path}/{verb}");
-        let client = args.listing.open()?;
-        let json = match (order, &args.to) {
-            (MessageCommand::Move, Some(to)) => {
-                client.post_json(&path, &serde_json::json!({ "to": to }))?
-            }
-            _ => client.post(&path)?,
-        };
-        return args
-            .listing
-            .done(json, |done: Done| match (order, done.pending) {
-                (MessageCommand::Cancel, false) => format!("message {id} is DELETED"),
-                (MessageCommand::Cancel, true) => format!("message {id} is being deleted"),
-                (MessageCommand::Retry, _) => format!("message {id} is due now"),
-                (MessageCommand::Move, _) => {
-                    format!("message {id} is moved to {}", args.to.unwrap_or_default())
-                }
-            });
-    }
-    let query = if args.text { "?text=true" } else { "" };
-    args.listing
-        .show(&format!("{path}{query}"), |found: Message| page(&found))
 }
 
-fn page(message: &Message) -> OutputPage {
+fn path(id: &str) -> String {
+    format!("/v1/messages/{}", client::segment(id))
+}
+
+/// The facts, the attempts and the orders; for `smsc why` too.
+pub(super) fn page(message: &Message) -> OutputPage {
     let mut page = OutputPage::default().facts(facts(message));
     if !message.history.is_empty() {
         let table = table_of!(&message.history, |attempt| {
+            let words = attempt.in_words.as_ref();
             "attempt" => TableCell::number(attempt.attempt),
-            "at" [4] => TableCell::time(attempt.at.as_deref()),
+            "at" [5] => TableCell::time(attempt.at.as_deref()),
             "to" => attempt.queue.clone(),
-            "bind" [2] => attempt.bind.clone(),
+            "bind" [3] => attempt.bind.clone(),
             "answer" => attempt.status.clone(),
-            "their id" [3] => attempt.operator_message_id.clone(),
-            "after" [1] => TableCell::right(format!("{} ms", attempt.latency_ms)),
+            "their id" [4] => attempt.operator_message_id.clone(),
+            "after" [2] => TableCell::right(format!("{} ms", attempt.latency_ms)),
+            "meaning" [1] => words.map(|words| words.meaning.clone()),
         });
         page = page.aside(table);
     }
@@ -186,6 +167,10 @@ fn facts(message: &Message) -> Vec<(&'static str, TableCell)> {
         fact("ended", client::time(fin.at.as_deref()));
         fact("done date", client::said_time(fin.done_at.as_deref()));
         fact("error", fin.error.clone());
+        if let Some(words) = &fin.in_words {
+            fact("means", format!("{}: {}", words.name, words.meaning));
+            fact("usually helps", words.cure.clone());
+        }
         fact("reported by", fin.reported_by.clone());
         let receipt = match (fin.receipt_to.as_str(), fin.receipt_acknowledged) {
             ("", _) => "not asked for".to_owned(),
@@ -257,6 +242,7 @@ mod tests {
             fin: Some(Final {
                 at: Some("2023-11-14T22:13:21.000Z".to_owned()),
                 error: String::new(),
+                in_words: None,
                 reported_by: "operator:up".to_owned(),
                 receipt_to: "account:test".to_owned(),
                 receipt_acknowledged: true,
@@ -268,6 +254,7 @@ mod tests {
                 at: None,
                 queue: "operator:up".to_owned(),
                 status: "ESME_ROK".to_owned(),
+                in_words: None,
                 operator_message_id: "abc".to_owned(),
                 latency_ms: 12,
                 bind: "1/17".to_owned(),

@@ -37,7 +37,7 @@ pub struct MigrateStoreArgs {
     config: Option<PathBuf>,
     /// The data folder to move from [default: data_dir of the configuration].
     #[arg(long, value_name = "FOLDER")]
-    from: Option<PathBuf>,
+    data_dir: Option<PathBuf>,
     /// Messages per transaction.
     #[arg(long, value_name = "N", default_value_t = 1000,
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -74,7 +74,7 @@ pub fn run(args: &MigrateStoreArgs) -> anyhow::Result<()> {
     let config = Config::load(args.config.as_deref())?;
     let options = pg_options(&config)?
         .context("postgres.url is not set: there is no database to move into")?;
-    let folder = args.from.as_ref().unwrap_or(&config.data_dir);
+    let folder = args.data_dir.as_ref().unwrap_or(&config.data_dir);
     let source = StoreAtRest::open(folder)?;
     let mut target = Import::open(&options)?;
     print_line(&format!("counting what is in {}", folder.display()))?;

@@ -1,21 +1,25 @@
-//! `smsc nodes`: the nodes that share a PostgreSQL store, and what each of them holds.
+//! `smsc node list`: the nodes that share a PostgreSQL store, and what each of them holds.
 
 use super::client::{Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Node, Nodes};
 
-/// Arguments of `smsc nodes`.
-#[derive(Debug, clap::Args)]
-pub struct NodesArgs {
-    #[command(flatten)]
-    listing: Listing,
+/// What to do with nodes.
+#[derive(Debug, clap::Subcommand)]
+pub enum NodeCommand {
+    /// Show all nodes.
+    List {
+        #[command(flatten)]
+        listing: Listing,
+    },
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: NodesArgs) -> anyhow::Result<()> {
-    args.listing.show("/v1/nodes", |found: Nodes| {
+pub fn run(order: &NodeCommand) -> anyhow::Result<()> {
+    let NodeCommand::List { listing } = order;
+    listing.show("/v1/nodes", |found: Nodes| {
         if found.nodes.is_empty() {
             let said = "one node with an embedded store; [postgres] makes a cluster";
             OutputPage::nothing(&table(&[]), said)

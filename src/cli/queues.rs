@@ -1,64 +1,89 @@
-//! `smsc queues`: queues and their depth; with a name, one queue; with a command, commands it.
+//! `smsc queue`: queues and their depth, one queue, and commands to it.
+
+use serde_json::Value;
 
 use super::ask::confirm;
-use super::client::{self, AdminClient, Listing, OutputPage, OutputTable, TableCell, table_of};
+use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
+use super::times::moment;
 use crate::api::{Done, Queue, Queues};
 use crate::domain::queue_name::QueueName;
 
-/// Arguments of `smsc queues`.
+/// What to do with queues.
+#[derive(Debug, clap::Subcommand)]
+pub enum QueueSubcommand {
+    /// Show all queues.
+    List {
+        #[command(flatten)]
+        listing: Listing,
+    },
+    /// Show one queue, and what each node has of it.
+    Show {
+        /// The queue, as the list names it: operator:up, account:test.
+        name: String,
+        #[command(flatten)]
+        listing: Listing,
+    },
+    /// Send nothing until it is resumed.
+    Suspend(QueueOrderArgs),
+    /// Send again.
+    Resume(QueueOrderArgs),
+    /// End every waiting message DELETED, with receipts.
+    Purge {
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+        #[command(flatten)]
+        order: QueueOrderArgs,
+    },
+    /// Move waiting messages to another queue.
+    Move(MoveQueueArgs),
+}
+
+/// Arguments of commands to a queue.
 #[derive(Debug, clap::Args)]
-pub struct QueuesArgs {
-    /// Only this queue, as the list names it: operator:up, account:test.
-    name: Option<String>,
-    /// Command for the queue.
-    #[arg(value_enum, requires = "name")]
-    command: Option<QueuesCommand>,
+pub struct QueueOrderArgs {
+    /// The queue, as the list names it: operator:up, account:test.
+    name: String,
+    #[command(flatten)]
+    telling: CommandOutput,
+}
+
+/// Arguments of `smsc queue move`.
+#[derive(Debug, clap::Args)]
+pub struct MoveQueueArgs {
     /// The queue to move to, as the list names it: operator:up.
-    #[arg(long, value_name = "QUEUE", required_if_eq("command", "move"))]
-    to: Option<String>,
+    #[arg(long, value_name = "QUEUE")]
+    queue: String,
     /// Move only messages of this account or operator.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
-    /// Move only messages accepted then or later: RFC 3339, a day, or Unix milliseconds.
-    #[arg(long, value_name = "TIME")]
+    /// Move only messages accepted then or later: 10m, 2h, 15:12, today, a day, or RFC 3339.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<String>,
     /// Move only messages accepted before then.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<String>,
-    /// Purge without asking.
-    #[arg(long, short)]
-    yes: bool,
     #[command(flatten)]
-    listing: Listing,
-}
-
-/// Commands for a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum QueuesCommand {
-    /// Send nothing until it is resumed.
-    Suspend,
-    /// Send again.
-    Resume,
-    /// End every waiting message DELETED, with receipts.
-    Purge,
-    /// Move waiting messages to another queue.
-    Move,
+    order: QueueOrderArgs,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: QueuesArgs) -> anyhow::Result<()> {
-    match (&args.name, args.command) {
-        (Some(name), Some(order)) => command(&args.listing.open()?, name, order, &args),
-        (Some(name), None) => args.listing.show(&path(name), |queue: Queue| {
+pub fn run(order: QueueSubcommand) -> anyhow::Result<()> {
+    match order {
+        QueueSubcommand::List { listing } => {
+            listing.show("/v1/queues", |found: Queues| table(&found.queues).into())
+        }
+        QueueSubcommand::Show { name, listing } => listing.show(&path(&name), |queue: Queue| {
             let nodes = nodes(&queue);
             OutputPage::from(table(&[queue])).text(nodes)
         }),
-        (None, _) => args
-            .listing
-            .show("/v1/queues", |found: Queues| table(&found.queues).into()),
+        QueueSubcommand::Suspend(order) => order.give("suspend", |_| "is suspended".to_owned()),
+        QueueSubcommand::Resume(order) => order.give("resume", |_| "is resumed".to_owned()),
+        QueueSubcommand::Purge { order, yes } => purge(&order, yes),
+        QueueSubcommand::Move(args) => transfer(&args),
     }
 }
 
@@ -66,55 +91,54 @@ fn path(name: &str) -> String {
     format!("/v1/queues/{}", client::segment(name))
 }
 
-fn command(
-    client: &AdminClient,
-    name: &str,
-    order: QueuesCommand,
-    args: &QueuesArgs,
-) -> anyhow::Result<()> {
-    let verb = match order {
-        QueuesCommand::Suspend => "suspend",
-        QueuesCommand::Resume => "resume",
-        QueuesCommand::Purge => "purge",
-        QueuesCommand::Move => "move",
-    };
-    if order == QueuesCommand::Purge && !args.yes {
-        let queue: Queue = client::decode(client.get(&path(name))?)?;
+fn purge(order: &QueueOrderArgs, yes: bool) -> anyhow::Result<()> {
+    if !yes {
+        let queue: Queue = client::decode(order.telling.open()?.get(&path(&order.name))?)?;
         let waiting = client::number(queue.waiting + queue.scheduled);
         let question = format!(
             "End all {waiting} waiting messages of {} DELETED, and tell their senders?",
             queue.name
         );
-        confirm(&question, args.yes, "nothing was purged")?;
+        confirm(&question, yes, "nothing was purged")?;
     }
-    let path = format!("{}/{verb}", path(name));
-    let json = match order {
-        QueuesCommand::Move => client.post_json(
-            &path,
-            &serde_json::json!({
-                "to": args.to, "account": args.account, "since": args.since, "until": args.until,
-            }),
-        )?,
-        QueuesCommand::Suspend | QueuesCommand::Resume | QueuesCommand::Purge => {
-            client.post(&path)?
-        }
-    };
-    args.listing.done(json, |done: Done| match order {
-        QueuesCommand::Suspend => format!("{name} is suspended"),
-        QueuesCommand::Resume => format!("{name} is resumed"),
-        QueuesCommand::Purge => format!(
-            "{name}: {} messages are being deleted",
-            client::number(done.count)
-        ),
-        QueuesCommand::Move => format!(
-            "{name}: {} messages that fit are being moved to {}",
-            client::number(done.count),
-            args.to.as_deref().unwrap_or_default()
-        ),
+    order.give("purge", |done| {
+        let count = client::number(done.count);
+        format!("has {count} messages that are being deleted")
     })
 }
 
-fn table(queues: &[Queue]) -> OutputTable {
+fn transfer(args: &MoveQueueArgs) -> anyhow::Result<()> {
+    let path = format!("{}/move", path(&args.order.name));
+    let order = serde_json::json!({
+        "to": args.queue, "account": args.account, "since": args.since, "until": args.until,
+    });
+    let json = args.order.telling.open()?.post_json(&path, &order)?;
+    args.order.done(json, |done| {
+        let count = client::number(done.count);
+        format!(
+            "has {count} messages that fit, which are being moved to {}",
+            args.queue
+        )
+    })
+}
+
+// === impl QueueOrderArgs ===
+
+impl QueueOrderArgs {
+    /// Orders it, and says what the queue is or has then.
+    fn give(&self, verb: &str, said: impl FnOnce(&Done) -> String) -> anyhow::Result<()> {
+        let path = format!("{}/{verb}", path(&self.name));
+        self.done(self.telling.open()?.post(&path)?, said)
+    }
+
+    fn done(&self, json: Value, said: impl FnOnce(&Done) -> String) -> anyhow::Result<()> {
+        self.telling
+            .done(json, |done: Done| format!("{} {}", self.name, said(&done)))
+    }
+}
+
+/// A row for each; for `smsc why` too.
+pub(super) fn table(queues: &[Queue]) -> OutputTable {
     table_of!(queues, |queue| {
         "queue" => queue.name.clone(),
         "state" => TableCell::state(standing(queue)),
@@ -160,17 +184,7 @@ pub(super) fn standing(queue: &Queue) -> &'static str {
 mod tests {
     use super::*;
     use crate::cli::client::Screen;
-    use crate::cli::parsed;
     use crate::pb::QueueSnapshot;
-
-    #[test]
-    fn reads_name_and_command() {
-        let args: QueuesArgs = parsed(&["queues", "operator:up", "suspend"]).unwrap();
-        assert_eq!(args.name.as_deref(), Some("operator:up"));
-        assert_eq!(args.command, Some(QueuesCommand::Suspend));
-        assert!(parsed::<QueuesArgs>(&["queues", "operator:up", "drop"]).is_err());
-        assert!(parsed::<QueuesArgs>(&["queues", "--watch=5", "-o", "csv"]).is_ok());
-    }
 
     #[test]
     fn shows_a_row_per_queue() {

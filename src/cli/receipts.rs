@@ -1,4 +1,4 @@
-//! `smsc receipts`: operators' receipts that match no message, and accounts' receipts that were given up.
+//! `smsc receipt`: operators' receipts that match no message, and accounts' receipts that were given up.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::api::{Message, Messages, Replayed, Unmatched, UnmatchedReceipt};
 const PATH: &str = "/v1/receipts/unmatched";
 const GIVEN_UP: &str = "/v1/receipts/given-up";
 
-/// Arguments of `smsc receipts`.
+/// Arguments of `smsc receipt`.
 #[derive(Debug, clap::Args)]
 pub struct ReceiptsArgs {
     #[command(subcommand)]
@@ -24,7 +24,7 @@ enum ReceiptsCommand {
     Unmatched(UnmatchedReceiptsArgs),
     /// End a message with the state of a receipt.
     Match {
-        /// The receipt, as smsc receipts unmatched shows it.
+        /// The receipt, as smsc receipt unmatched shows it.
         receipt: String,
         /// The message, as in submit_sm_resp.
         message: String,
@@ -49,14 +49,14 @@ enum ReceiptsCommand {
     },
     /// Drop a receipt.
     Drop {
-        /// The receipt, as smsc receipts unmatched shows it.
+        /// The receipt, as smsc receipt unmatched shows it.
         receipt: String,
         #[command(flatten)]
         telling: CommandOutput,
     },
 }
 
-/// Arguments of `smsc receipts unmatched`.
+/// Arguments of `smsc receipt unmatched`.
 #[derive(Debug, clap::Args)]
 struct UnmatchedReceiptsArgs {
     /// Only those of this operator.
@@ -75,7 +75,7 @@ struct UnmatchedReceiptsArgs {
     listing: Listing,
 }
 
-/// Arguments of `smsc receipts given-up`.
+/// Arguments of `smsc receipt given-up`.
 #[derive(Debug, clap::Args)]
 struct GivenUpReceiptsArgs {
     /// Only those of this account.

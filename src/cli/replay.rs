@@ -1,4 +1,4 @@
-//! `smsc replay`: replays failed messages, one by its id or all that match a filter.
+//! `smsc message replay`: replays failed messages, one by its id or all that match a filter.
 
 use serde_json::{Map, Value, json};
 
@@ -7,24 +7,28 @@ use super::client::{self, CommandOutput};
 use super::dead_letters::DeadLetterFilter;
 use crate::api::Replayed;
 
-/// Arguments of `smsc replay`.
+/// Arguments of `smsc message replay`.
 #[derive(Debug, clap::Args)]
 pub struct ReplayArgs {
     /// One failed message.
-    #[arg(conflicts_with_all = ["destination", "source", "account", "operator", "state", "error",
+    #[arg(conflicts_with_all = ["to", "from", "account", "operator", "state", "error", "country",
+        "network", "rate",
         "since", "until", "ended_since", "ended_until", "order", "before", "limit", "dry_run"])]
     id: Option<String>,
     #[command(flatten)]
     filter: DeadLetterFilter,
-    /// Send them there: an operator, or a queue as smsc queues names it; without it, by their routes.
+    /// Send them there: an operator, or a queue as smsc queue list names it; without it, by their routes.
     #[arg(long, value_name = "QUEUE")]
-    to: Option<String>,
+    queue: Option<String>,
     /// How long they are valid: 1h; without it, as long as their senders asked for.
     #[arg(long, value_name = "DURATION")]
     validity: Option<String>,
     /// Send receipts with the new ids to senders that had asked for receipts.
     #[arg(long)]
     receipt: bool,
+    /// At most so many messages per second.
+    #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rate: Option<u32>,
     /// Also messages that were replayed before.
     #[arg(long)]
     again: bool,
@@ -42,10 +46,13 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let mut how = Map::new();
     how.insert("receipt".to_owned(), json!(args.receipt));
     how.insert("again".to_owned(), json!(args.again));
-    for (name, value) in [("to", &args.to), ("validity", &args.validity)] {
+    for (name, value) in [("to", &args.queue), ("validity", &args.validity)] {
         if let Some(value) = value {
             how.insert(name.to_owned(), json!(value));
         }
+    }
+    if let Some(rate) = args.rate {
+        how.insert("rate".to_owned(), json!(rate));
     }
     match &args.id {
         Some(id) => one(id, &Value::Object(how), &args.telling),
@@ -84,11 +91,19 @@ mod tests {
     #[test]
     fn takes_an_id_or_a_filter() {
         let line = |all: &str| parsed::<ReplayArgs>(&all.split(' ').collect::<Vec<_>>());
-        assert_eq!(line("replay 17 --to b").unwrap().id.as_deref(), Some("17"));
+        assert_eq!(
+            line("replay 17 --queue b").unwrap().id.as_deref(),
+            Some("17")
+        );
         let many = line("replay --operator up --state EXPIRED --limit 10000").unwrap();
         let given = many.filter.given();
         assert_eq!(given, [("operator", "up"), ("state", "EXPIRED")]);
+        let to = line("replay --to +447700900123 --from ACME").unwrap();
+        let given = to.filter.given();
+        assert_eq!(given, [("to", "+447700900123"), ("from", "ACME")]);
         assert!(line("replay 17 --operator up").is_err());
+        assert!(line("replay 17 --rate 5").is_err());
+        assert!(line("replay --country DE --rate 0").is_err());
         assert!(line("replay --operator up --limit 10001").is_err());
     }
 }

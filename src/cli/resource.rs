@@ -161,8 +161,8 @@ fn table(kind: ResourceKind, keys: &[&str], found: &[Resource]) -> OutputTable {
     table
 }
 
-/// The state of an operator, then the keys.
-fn show(kind: ResourceKind, json: &Value, all: bool) -> OutputPage {
+/// The state of an operator, then the keys; for `smsc why` too.
+pub(super) fn show(kind: ResourceKind, json: &Value, all: bool) -> OutputPage {
     let state = ["state", "bound", "configured", "last_error", "version"];
     let state = state.iter().filter(|key| !json[**key].is_null());
     let mut facts: Vec<(String, TableCell)> = state

@@ -140,7 +140,8 @@ fn render_mo(explained: &MoExplanation) -> String {
     lines.join("\n")
 }
 
-fn render(explained: &Explanation) -> String {
+/// In words; for `smsc why` too.
+pub(super) fn render(explained: &Explanation) -> String {
     let mut lines = vec![format!("to {}", explained.to)];
     if let Some(operator) = &explained.operator
         && !explained.account_is_known

@@ -16,7 +16,7 @@ pub struct SalvageArgs {
     data_dir: PathBuf,
     /// The data folder to make; it must be new or empty.
     #[arg(long, value_name = "FOLDER")]
-    to: PathBuf,
+    into: PathBuf,
     /// Let messages wait that may have been sent already, instead of ending them.
     #[arg(long)]
     send_doubtful: bool,
@@ -30,7 +30,7 @@ pub struct SalvageArgs {
 /// # Errors
 /// Nothing could be written; or not everything could be read, in spite of which the new store is there.
 pub fn run(args: &SalvageArgs) -> anyhow::Result<()> {
-    let report = salvage(&args.data_dir, &args.to, args.send_doubtful)?;
+    let report = salvage(&args.data_dir, &args.into, args.send_doubtful)?;
     if args.json {
         print_line(&serde_json::to_string_pretty(&report)?)?;
     } else {
@@ -39,7 +39,7 @@ pub fn run(args: &SalvageArgs) -> anyhow::Result<()> {
     if report.is_whole() {
         return Ok(());
     }
-    let folder = args.to.display();
+    let folder = args.into.display();
     Err(StoreError::Damaged(format!(
         "{folder} has what could be read, which is not everything. Look at it before anything is sent: `smsc serve \
          --suspended`, then `smsc damaged` (docs/runbooks.md, \"The store cannot be opened\")"

@@ -8,8 +8,8 @@ mod compose;
 mod converse;
 mod local;
 
-use std::io::Read as _;
-use std::path::PathBuf;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -182,14 +182,21 @@ fn password(args: &SendArgs) -> anyhow::Result<String> {
     if let Some(password) = &args.password {
         return Ok(password.clone());
     }
-    let path = args.data_dir.join(PASSWORD_FILE);
-    let text = std::fs::read_to_string(&path).with_context(|| {
+    demo_password(&args.data_dir).with_context(|| {
         format!(
             "no password: {} cannot be read; start `smsc serve` in this folder, name its data \
              folder with --data-dir, or give --password",
-            path.display()
+            args.data_dir.join(PASSWORD_FILE).display()
         )
-    })?;
+    })
+}
+
+/// The password of the demo account, which the server has left in its data folder.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub(super) fn demo_password(data_dir: &Path) -> io::Result<String> {
+    let text = std::fs::read_to_string(data_dir.join(PASSWORD_FILE))?;
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
@@ -243,7 +250,7 @@ async fn send(args: &SendArgs, password: String, messages: &[SubmitSm]) -> anyho
     waited.unwrap_or_else(|_| {
         Err(anyhow::anyhow!(
             "nothing more was heard within {:?}; wait longer with --timeout, or see what holds the \
-             message with `smsc queues`",
+             message with `smsc queue list`",
             args.timeout
         ))
     })

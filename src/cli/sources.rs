@@ -1,24 +1,27 @@
-//! `smsc sources`: how the sources of commands on NATS stand.
+//! `smsc source list`: how the sources of commands on NATS stand.
 
 use super::client::{Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{NatsSourceState, NatsSourceStates};
 
-/// Arguments of `smsc sources`.
-#[derive(Debug, clap::Args)]
-pub struct SourcesArgs {
-    #[command(flatten)]
-    listing: Listing,
+/// What to do with sources.
+#[derive(Debug, clap::Subcommand)]
+pub enum SourceCommand {
+    /// Show all sources.
+    List {
+        #[command(flatten)]
+        listing: Listing,
+    },
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
-pub fn run(args: &SourcesArgs) -> anyhow::Result<()> {
-    args.listing
-        .show("/v1/nats-sources/state", |found: NatsSourceStates| {
-            page(&found.sources)
-        })
+pub fn run(order: &SourceCommand) -> anyhow::Result<()> {
+    let SourceCommand::List { listing } = order;
+    listing.show("/v1/nats-sources/state", |found: NatsSourceStates| {
+        page(&found.sources)
+    })
 }
 
 /// All sources, and the last commands that ended without a dead letter.

@@ -1,13 +1,25 @@
-//! Which messages by when they were accepted and when they ended, for every command that looks for messages.
+//! Times as commands take them, and which messages by when they were accepted and when they ended.
+//!
+//! Where nothing else is said, a time of the day is one of this machine; a day alone begins at midnight UTC, as
+//! everywhere in the admin API.
+
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use crate::clock;
+use crate::config::parse_duration;
+use crate::domain::moment as api_moment;
 
 /// `--since`, `--until` and `--before`.
 #[derive(Debug, Default, clap::Args)]
 pub struct TimeRangeArgs {
-    /// Only messages accepted then or later: RFC 3339, a day, or Unix milliseconds.
-    #[arg(long, value_name = "TIME")]
+    /// Only messages accepted then or later: 10m or 2h (ago), 15:12 (the last one, here), today, yesterday, a day (UTC),
+    /// "2026-11-24 15:12" (here), the same with UTC or Europe/Berlin behind it, RFC 3339, or Unix milliseconds.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<String>,
     /// Only messages accepted before then.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<String>,
     /// Only messages older than this one: where the previous page ended.
     #[arg(long, value_name = "ID")]
@@ -18,10 +30,10 @@ pub struct TimeRangeArgs {
 #[derive(Debug, Default, clap::Args)]
 pub struct EndRangeArgs {
     /// Only messages that ended then or later.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     ended_since: Option<String>,
     /// Only messages that ended before then.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     ended_until: Option<String>,
     /// What comes first: the latest acceptance (accepted) or the latest end (ended).
     #[arg(long, value_name = "ORDER")]
@@ -57,4 +69,140 @@ pub fn given<'a>(
         .chain(times)
         .filter_map(|(name, value)| Some((name, value.as_deref()?)))
         .collect()
+}
+
+/// A time as the admin API takes it.
+///
+/// # Errors
+/// It is none.
+pub fn moment(text: &str) -> Result<String, String> {
+    let now = Timestamp::from_millisecond(clock::now_ms()).map_err(|error| error.to_string())?;
+    read(text, &now.to_zoned(TimeZone::system())).ok_or_else(|| {
+        "expected a time such as 10m, 2h, 15:12, today, yesterday, 2026-11-24, \"2026-11-24 15:12\", or RFC 3339"
+            .to_owned()
+    })
+}
+
+/// A time in Unix milliseconds.
+///
+/// # Errors
+/// It is none.
+pub fn moment_ms(text: &str) -> Result<i64, String> {
+    let moment = moment(text)?;
+    api_moment::parse(&moment).ok_or_else(|| "this is before 1970".to_owned())
+}
+
+/// The day (UTC) of a time, as 2026-11-24.
+///
+/// # Errors
+/// It is none.
+pub fn day(text: &str) -> Result<String, String> {
+    let at = Timestamp::from_millisecond(moment_ms(text)?).map_err(|error| error.to_string())?;
+    Ok(at.strftime("%Y-%m-%d").to_string())
+}
+
+/// What the admin API takes already stays as it is.
+fn read(text: &str, now: &Zoned) -> Option<String> {
+    let text = text.trim();
+    if api_moment::parse(text).is_some() {
+        return Some(text.to_owned());
+    }
+    if let Some((front, name)) = text.rsplit_once(' ')
+        && let Some(zone) = zone(name)
+    {
+        return read(front, &now.with_time_zone(zone));
+    }
+    Some(instant(text, now)?.timestamp().to_string())
+}
+
+fn zone(name: &str) -> Option<TimeZone> {
+    if name == "UTC" {
+        return Some(TimeZone::UTC);
+    }
+    let is_name = name.starts_with(|first: char| first.is_ascii_uppercase());
+    is_name.then(|| TimeZone::get(name).ok()).flatten()
+}
+
+fn instant(text: &str, now: &Zoned) -> Option<Zoned> {
+    if let Some(length) = parse_duration(text.trim_end_matches(" ago")) {
+        return now.checked_sub(length).ok();
+    }
+    let here = |at: DateTime| at.to_zoned(now.time_zone().clone()).ok();
+    let (day, time) = text.split_once(' ').unwrap_or((text, ""));
+    let day = match day {
+        "now" => return time.is_empty().then(|| now.clone()),
+        "today" => Some(now.date()),
+        "yesterday" => now.date().yesterday().ok(),
+        _ => None,
+    };
+    if let Some(day) = day {
+        let time = match time {
+            "" => Time::midnight(),
+            time => time.parse().ok()?,
+        };
+        return here(day.to_datetime(time));
+    }
+    if let Ok(at) = text.parse::<Zoned>() {
+        return Some(at);
+    }
+    if let Ok(at) = text.parse::<DateTime>() {
+        return here(at);
+    }
+    let time: Time = (!text.contains('-')).then_some(text)?.parse().ok()?;
+    let today = here(now.date().to_datetime(time))?;
+    if today <= *now {
+        return Some(today);
+    }
+    here(now.date().yesterday().ok()?.to_datetime(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_say_them() {
+        // 13:30 in Berlin, whose clock is an hour ahead of UTC in winter.
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let now: Timestamp = "2026-11-24T12:30:00Z".parse().unwrap();
+        let now = now.to_zoned(berlin);
+        for (given, at) in [
+            ("10m", Some("2026-11-24T12:20:00Z")),
+            ("2h", Some("2026-11-24T10:30:00Z")),
+            ("1d12h ago", Some("2026-11-23T00:30:00Z")),
+            ("now", Some("2026-11-24T12:30:00Z")),
+            ("today", Some("2026-11-23T23:00:00Z")),
+            ("yesterday", Some("2026-11-22T23:00:00Z")),
+            ("yesterday 15:12", Some("2026-11-23T14:12:00Z")),
+            ("09:05", Some("2026-11-24T08:05:00Z")),
+            // Later than now: it was yesterday.
+            ("15:12", Some("2026-11-23T14:12:00Z")),
+            ("15:12:30 UTC", Some("2026-11-23T15:12:30Z")),
+            ("2026-11-24 15:12", Some("2026-11-24T14:12:00Z")),
+            ("2026-07-01T15:12:00", Some("2026-07-01T13:12:00Z")),
+            ("2026-11-21 09:00:51 UTC", Some("2026-11-21T09:00:51Z")),
+            // As they were given.
+            ("2026-11-24", Some("2026-11-24")),
+            ("1700000000000", Some("1700000000000")),
+            (
+                "2026-11-24T15:12:00+01:00",
+                Some("2026-11-24T15:12:00+01:00"),
+            ),
+            ("soon", None),
+            ("", None),
+            ("25:00", None),
+            ("now 15:12", None),
+            ("2026-13-01 15:12", None),
+        ] {
+            assert_eq!(read(given, &now).as_deref(), at, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_day_is_one_of_utc() {
+        assert_eq!(day("2026-11-24").unwrap(), "2026-11-24");
+        assert_eq!(day("2026-11-24T23:30:00-02:00").unwrap(), "2026-11-25");
+        assert!(day("soon").is_err() && moment("soon").is_err());
+        assert_eq!(moment_ms("2023-11-14T22:13:20Z"), Ok(1_700_000_000_000));
+    }
 }

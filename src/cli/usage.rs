@@ -1,17 +1,18 @@
 //! `smsc usage`: how many messages ended, and what they cost.
 
 use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
+use super::times::day;
 use crate::api::{UsageReport, UsageSum};
 
 /// Arguments of `smsc usage`.
 #[derive(Debug, clap::Args)]
 pub struct UsageArgs {
-    /// The first day (UTC), such as 2026-11-01; 29 days before the last one without it.
-    #[arg(long, value_name = "DAY")]
-    from: Option<String>,
+    /// The first day (UTC), such as 2026-11-01 or yesterday; 29 days before the last one without it.
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    since: Option<String>,
     /// The last day; today without it.
-    #[arg(long, value_name = "DAY")]
-    to: Option<String>,
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    until: Option<String>,
     /// Only this account.
     #[arg(long)]
     account: Option<String>,
@@ -56,8 +57,8 @@ pub fn run(args: UsageArgs) -> anyhow::Result<()> {
 fn path(args: &UsageArgs) -> String {
     let path = format!("/v1/usage?by={}", client::segment(&args.by));
     let given = [
-        ("from", &args.from),
-        ("to", &args.to),
+        ("from", &args.since),
+        ("to", &args.until),
         ("account", &args.account),
         ("operator", &args.operator),
         ("country", &args.country),
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn asks_for_what_was_named() {
         let args =
-            parsed::<UsageArgs>(&["usage", "--from", "2026-11-01", "--country", "GB"]).unwrap();
+            parsed::<UsageArgs>(&["usage", "--since", "2026-11-01", "--country", "GB"]).unwrap();
         let asked = path(&args);
         assert_eq!(
             asked,

@@ -63,6 +63,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("inputs.js"),
     script!("kinds.js"),
     script!("live.js"),
+    script!("live_page.js"),
     script!("main.js"),
     script!("pages.js"),
     script!("schema.js"),
@@ -72,6 +73,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("targets.js"),
     script!("theme.js"),
     script!("this_node.js"),
+    script!("ticks.js"),
     script!("view_audit.js"),
     script!("view_bind.js"),
     script!("view_binds.js"),
@@ -81,8 +83,10 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("view_damaged.js"),
     script!("view_dead_letters.js"),
     script!("view_event_sinks.js"),
+    script!("view_failures.js"),
     script!("view_gsm.js"),
     script!("view_held.js"),
+    script!("view_incidents.js"),
     script!("view_keys.js"),
     script!("view_message.js"),
     script!("view_messages.js"),
@@ -119,7 +123,7 @@ const TEXT: &str = concat!(
 /v1/docs/      every path of it, for people; /v1/openapi.json for programs
 /v1/events     queues, binds and operators as they change (server-sent events)
 
-On the command line: smsc top, smsc queues, smsc binds, smsc message ID.
+On the command line: smsc top, smsc queue list, smsc bind list, smsc message show ID.
 "
 );
 const WITHOUT_API: &str = "

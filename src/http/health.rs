@@ -6,6 +6,7 @@ use super::State;
 use super::problem::Problem;
 use crate::actors::control::admin::CheckReadiness;
 use crate::api::{Live, ProblemDetails, Ready};
+use crate::domain::queue_name::QueueName;
 use actix_web::{HttpResponse, web};
 
 /// The core arbiter must answer by then; when it does not, the node is not ready.
@@ -34,15 +35,18 @@ pub(super) async fn ready(state: web::Data<State>) -> Result<HttpResponse, Probl
             return Err(Problem::not_ready(&[reason], &[]));
         }
     };
+    let mut degraded = readiness.degraded;
+    // Whoever asks needs no token, so accounts are not named.
+    let incidents = readiness.incidents.into_iter();
+    let of_operators =
+        incidents.filter(|incident| !QueueName::parse(&incident.about).is_of_account());
+    degraded.extend(of_operators.map(|incident| incident.text));
     if readiness.not_ready.is_empty() {
         Ok(HttpResponse::Ok().json(Ready {
             ready: true,
-            degraded: readiness.degraded,
+            degraded,
         }))
     } else {
-        Err(Problem::not_ready(
-            &readiness.not_ready,
-            &readiness.degraded,
-        ))
+        Err(Problem::not_ready(&readiness.not_ready, &degraded))
     }
 }

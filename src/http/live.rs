@@ -1,12 +1,14 @@
 //! The live events of `GET /v1/events`: gathered once a second, for all listeners together.
 //!
 //! [`LiveFeed::run`] asks the Admin actor once per second, makes the events of that second, and hands
-//! the same octets to every listener. A listener that reads nothing for [`BACKLOG`] seconds is
+//! the same octets to every listener, but for those that show a part of the lists ([`shown`]): for them the part is
+//! cut out of the last second. A listener that reads nothing for [`BACKLOG`] seconds is
 //! dropped: nothing is buffered for it. Without listeners only the data of the graph is kept.
 
 mod attention;
 mod events;
 mod rates;
+mod shown;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,8 +29,10 @@ use crate::domain::queue_name::QueueName;
 use crate::pb::BindDirection;
 
 pub(super) use events::Kind;
-use events::{Latest, LiveEvent};
+use events::{Latest, LiveEvent, LiveSecond};
 use rates::{QueueRates, RateWindow};
+pub(super) use shown::ShownLists;
+use shown::ShownPart;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -55,6 +59,8 @@ struct Inner {
     /// `None` once the server stops.
     sender: Option<broadcast::Sender<Arc<Vec<LiveEvent>>>>,
     latest: Latest,
+    /// The last look, for those that show a part of it; `None` without listeners.
+    second: Option<Arc<LiveSecond>>,
     rate: RateWindow,
     history: VecDeque<Point>,
     node: u32,
@@ -77,6 +83,8 @@ struct Point {
 /// One listener.
 pub(super) struct Subscription {
     kinds: Vec<Kind>,
+    /// What it shows of the lists, if that is a part.
+    part: Option<ShownPart>,
     first: Option<Bytes>,
     events: broadcast::Receiver<Arc<Vec<LiveEvent>>>,
     owner: Owner,
@@ -112,6 +120,7 @@ impl LiveFeed {
             inner: Mutex::new(Inner {
                 sender: Some(broadcast::Sender::new(BACKLOG)),
                 latest: Latest::default(),
+                second: None,
                 rate: RateWindow::default(),
                 history: VecDeque::with_capacity(HISTORY),
                 node: 0,
@@ -172,12 +181,13 @@ impl LiveFeed {
         }
     }
 
-    /// A new listener: it gets everything once, with the history after `since` (Unix
+    /// A new listener: it gets everything once, or the part that it shows, with the history after `since` (Unix
     /// milliseconds, the id of the last event it has), then what changes.
     /// It ends when its token is removed from `access`, or ends.
     pub(super) fn subscribe(
         self: &Arc<Self>,
         kinds: Vec<Kind>,
+        shown: Option<ShownLists>,
         since: i64,
         bearer: Bearer,
         access: Arc<Access>,
@@ -198,25 +208,39 @@ impl LiveFeed {
             bearer,
             access,
         };
+        let mut part = shown.map(ShownPart::new);
+        let second = inner.second.as_deref();
+        let mut operators = inner.operator_histories();
+        if let Some(part) = &part {
+            part.lists.keep_histories(&mut operators, second);
+        }
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             node: inner.node,
             every_ms: EVERY.as_millis() as u64,
             history: inner.history_after(since),
-            operators: inner.operator_histories(),
+            operators,
         };
         let at_ms = inner.history.back().map_or(0, |point| point.at_ms);
         let mut first = format!("retry: {RETRY_MS}\n").into_bytes();
         first.extend_from_slice(&LiveEvent::new(Kind::Hello, at_ms, &hello).octets);
-        for event in inner
-            .latest
-            .all()
-            .filter(|event| kinds.contains(&event.kind))
-        {
-            first.extend_from_slice(&event.octets);
+        match &mut part {
+            None => {
+                let all = inner.latest.all();
+                for event in all.filter(|event| kinds.contains(&event.kind)) {
+                    first.extend_from_slice(&event.octets);
+                }
+            }
+            Some(part) => {
+                let news = second.map(|second| part.news(&kinds, second));
+                for event in news.iter().flatten() {
+                    first.extend_from_slice(&event.octets);
+                }
+            }
         }
         Ok(Subscription {
             kinds,
+            part,
             first: Some(first.into()),
             events,
             owner,
@@ -240,6 +264,7 @@ impl LiveFeed {
         let mut inner = self.lock();
         // The last events are outdated: the next listener must not get them.
         inner.latest = Latest::default();
+        inner.second = None;
         inner.look(node, now, at_ms);
     }
 
@@ -247,8 +272,11 @@ impl LiveFeed {
     fn publish(&self, node: &NodeSnapshot, rest: events::Rest, now: Instant, at_ms: i64) {
         let mut inner = self.lock();
         let measured = inner.look(node, now, at_ms);
-        let events = events::make(node, rest, &measured, at_ms);
+        let second = LiveSecond::new(node, rest, &measured, at_ms);
+        let whole = Kind::ALL.into_iter();
+        let events = whole.filter_map(|kind| second.whole(kind)).collect();
         let news = inner.latest.replace(events);
+        inner.second = Some(Arc::new(second));
         if let Some(sender) = &inner.sender {
             let _ = sender.send(Arc::new(news));
         }
@@ -383,11 +411,23 @@ impl Subscription {
         }
     }
 
-    fn select(&self, events: &[LiveEvent]) -> Bytes {
+    fn select(&mut self, events: &[LiveEvent]) -> Bytes {
         let mut octets = Vec::new();
-        let wanted = |kind| kind == Kind::End || self.kinds.contains(&kind);
-        for event in events.iter().filter(|event| wanted(event.kind)) {
-            octets.extend_from_slice(&event.octets);
+        let is_end = events.iter().any(|event| event.kind == Kind::End);
+        match &mut self.part {
+            Some(part) if !is_end => {
+                let second = self.owner.live.lock().second.clone();
+                let news = second.map(|second| part.news(&self.kinds, &second));
+                for event in news.iter().flatten() {
+                    octets.extend_from_slice(&event.octets);
+                }
+            }
+            _ => {
+                let wanted = |kind| kind == Kind::End || self.kinds.contains(&kind);
+                for event in events.iter().filter(|event| wanted(event.kind)) {
+                    octets.extend_from_slice(&event.octets);
+                }
+            }
         }
         if octets.is_empty() {
             // A comment keeps the connection alive.

@@ -23,8 +23,8 @@ use utoipa::openapi::{
 use super::api::{self, Endpoint};
 use super::problem::CONTENT_TYPE as PROBLEM;
 use crate::api::{
-    LookupKind, MessageListOrder, MessageVerb, OperatorVerb, ProblemDetails, QueueVerb, Scope,
-    StateName,
+    FailureGrouping, LookupKind, MessageListOrder, MessageVerb, OperatorVerb, ProblemDetails,
+    QueueVerb, Scope, StateName,
 };
 
 /// Name of the security scheme.
@@ -36,7 +36,7 @@ roles, each of which includes the one before: `read` looks, but sees no text of 
 commands queues, binds and messages, and sees texts; `admin` may do everything.\n\n\
 Message ids are strings. Times are RFC 3339 in UTC. Every error is `application/problem+json` \
 (RFC 9457), of a type that docs/problems.md of the manual explains; every answer has an X-Request-Id. Lists that may be long are read in pages: `limit` says how many entries, and `next_before` of \
-the answer goes into `before` of the next request until it is null.";
+the answer goes into `before` of the next request until it is null; where lists are in the order of names, `next_after` into `after`.";
 
 /// What a document says of its API.
 pub(super) struct About {
@@ -62,6 +62,7 @@ pub fn document() -> OpenApi {
         .schema_from::<OperatorVerb>()
         .schema_from::<MessageVerb>()
         .schema_from::<MessageListOrder>()
+        .schema_from::<FailureGrouping>()
         .schema_from::<LookupKind>()
         .schema_from::<StateName>()
         .schema_from::<Scope>();

@@ -10,8 +10,10 @@ mod config;
 mod damaged;
 mod dead_letters;
 mod events;
+mod failures;
 mod gsm;
 mod held;
+mod incidents;
 mod lookups;
 pub(super) mod messages;
 mod mo_rules;
@@ -70,6 +72,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         archive { Read: show }
         damaged { Read: list; Operate: forget_all, forget_one }
         held { Read: list; Operate: order, order_one }
+        incidents { Read: list; Operate: acknowledge }
         events { Read: listen }
         whoami { Read: look }
         subscribers { Admin: erase }
@@ -117,6 +120,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         dead_letters { Operate: replay }
         messages { Operate: order }
         dead_letters { Read: list }
+        failures { Read: count }
         receipts { Read: given_up; Operate: retell; Read: unmatched; Operate: settle, drop_one }
     }
 }

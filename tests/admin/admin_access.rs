@@ -97,7 +97,7 @@ fn a_token_opens_until_it_is_removed_or_ends() {
     let said = smsc.command(&["token", "add", "cli", "--role", "read"]);
     assert!(said.success, "{}", said.stderr);
     let secret = said.stdout.trim().to_owned();
-    let queues = smsc.run(&["queues", "--url", &url, "--token", &secret]);
+    let queues = smsc.run(&["queue", "list", "--url", &url, "--token", &secret]);
     assert!(queues.stdout.contains("operator:up"), "{}", queues.stderr);
     let refused = smsc.run(&[
         "queues",

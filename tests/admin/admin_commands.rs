@@ -47,7 +47,7 @@ fn messages_are_moved_to_another_operator() {
     let other = two.submit(quiet("447700900002", "of two"));
 
     // One message, on the command line.
-    let said = smsc.command(&["message", &first, "move", "--to", "operator:up"]);
+    let said = smsc.command(&["message", "move", &first, "--queue", "operator:up"]);
     assert!(said.success, "{}", said.stderr);
     assert_eq!(smsc.wait_for_final(&first)["state"], "ACCEPTED");
     let moved = admin.get(&format!("/v1/messages/{first}"));
@@ -110,7 +110,7 @@ fn messages_are_moved_to_another_operator() {
 
     // All remaining messages.
     smsc.wait_for_binds("up", 1);
-    let said = smsc.command(&["queues", "operator:down", "move", "--to", "operator:up"]);
+    let said = smsc.command(&["queue", "move", "operator:down", "--queue", "operator:up"]);
     assert!(said.success, "{}", said.stderr);
     assert_eq!(smsc.wait_for_final(&other)["state"], "ACCEPTED");
     smsc.assert_no_panic();
@@ -347,7 +347,14 @@ fn https_with_a_certificate_that_is_renewed() {
         .https(&old.pem)
         .start();
     std::fs::write(file("ca.pem"), &old.pem).unwrap();
-    let queues = smsc.run(&["queues", "--config", "smsc.toml", "--ca", &file("ca.pem")]);
+    let queues = smsc.run(&[
+        "queue",
+        "list",
+        "--config",
+        "smsc.toml",
+        "--ca",
+        &file("ca.pem"),
+    ]);
     assert!(queues.stdout.contains("account:test"), "{}", queues.stderr);
     let stranger = smsc.run(&[
         "queues",

@@ -123,12 +123,12 @@ fn json_lines_hold_every_message_once() {
 #[test]
 fn only_ended_messages_of_a_range_that_is_over_are_exported() {
     let (system, all) = with_messages("");
-    let open = system.command(&["export", "--from", "2020-01-01", "--to", "2100-01-01"]);
+    let open = system.command(&["export", "--since", "2020-01-01", "--until", "2100-01-01"]);
     assert!(!open.status.success());
     let said = String::from_utf8_lossy(&open.stderr).into_owned();
     assert!(said.contains("not over yet"), "{said}");
     let until = ((all[3].parse::<u64>().unwrap() >> 20) + 1).to_string();
-    let closed = system.command(&["export", "--from", "2020-01-01", "--to", &until]);
+    let closed = system.command(&["export", "--since", "2020-01-01", "--until", &until]);
     let said = String::from_utf8_lossy(&closed.stderr).into_owned();
     assert!(said.contains("3 messages exported"), "{said}");
     assert!(
@@ -168,7 +168,7 @@ fn csv_is_read_back() {
         "null is empty: {}",
         lines[4]
     );
-    let again = system.command(&["export", "--from", "0", "--to", "1", "--out", out]);
+    let again = system.command(&["export", "--since", "0", "--until", "1", "--out", out]);
     assert!(!again.status.success(), "a file is not overwritten");
 }
 

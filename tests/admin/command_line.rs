@@ -96,7 +96,7 @@ fn a_list_is_printed_for_people_and_for_programs() {
         let waits = up["waiting"] == 1 && up["sessions"] == 0;
         (waits && sessions(&smsc, "account:test") == 1).then_some(())
     });
-    let table = printed(&smsc, &["queues"]);
+    let table = printed(&smsc, &["queue", "list"]);
     assert!(
         table.contains("operator:up") && !table.contains('\u{1b}'),
         "{table}"
@@ -111,14 +111,14 @@ fn a_list_is_printed_for_people_and_for_programs() {
             .collect()
     };
     let from_json: Value =
-        serde_json::from_str(&printed(&smsc, &["queues", "-o", "json"])).unwrap();
+        serde_json::from_str(&printed(&smsc, &["queue", "list", "-o", "json"])).unwrap();
     assert_eq!(names(&from_json), names(&answered));
     assert_eq!(
         from_json,
-        serde_json::from_str::<Value>(&printed(&smsc, &["queues", "--json"])).unwrap()
+        serde_json::from_str::<Value>(&printed(&smsc, &["queue", "list", "--json"])).unwrap()
     );
 
-    let yaml = printed(&smsc, &["queues", "-o", "yaml"]);
+    let yaml = printed(&smsc, &["queue", "list", "-o", "yaml"]);
     let mut reader = python_script("yaml_as_json.py", &[]);
     let mut child = reader
         .stdin(Stdio::piped())
@@ -130,7 +130,7 @@ fn a_list_is_printed_for_people_and_for_programs() {
     let from_yaml: Value = serde_json::from_slice(&read).unwrap();
     assert_eq!(from_yaml, from_json);
 
-    let csv = printed(&smsc, &["queues", "-o", "csv"]);
+    let csv = printed(&smsc, &["queue", "list", "-o", "csv"]);
     let mut lines = csv.lines();
     assert_eq!(
         lines.next(),
@@ -155,11 +155,11 @@ fn a_list_is_printed_for_people_and_for_programs() {
 #[test]
 fn a_narrow_terminal_loses_columns_and_no_value() {
     let (_operator, smsc, _esme) = waiting();
-    let (wide, _) = in_terminal(&smsc, 200, "", &["queues"], &[]);
+    let (wide, _) = in_terminal(&smsc, 200, "", &["queue", "list"], &[]);
     assert!(wide.contains("\u{1b}[33mnobody bound\u{1b}[0m"), "{wide:?}");
     assert!(plain(&wide).contains("expired"), "{wide}");
     for columns in [40, 60, 80] {
-        let (narrow, code) = in_terminal(&smsc, columns, "", &["queues"], &[]);
+        let (narrow, code) = in_terminal(&smsc, columns, "", &["queue", "list"], &[]);
         let narrow = plain(&narrow);
         assert_eq!(code, 0, "{narrow}");
         let table = narrow
@@ -180,7 +180,7 @@ fn a_narrow_terminal_loses_columns_and_no_value() {
             "{narrow}"
         );
     }
-    let (colourless, _) = in_terminal(&smsc, 80, "", &["queues"], &[("NO_COLOR", "1")]);
+    let (colourless, _) = in_terminal(&smsc, 80, "", &["queue", "list"], &[("NO_COLOR", "1")]);
     assert!(!colourless.contains('\u{1b}'), "{colourless:?}");
 }
 
@@ -202,7 +202,7 @@ fn a_list_is_shown_again_and_again() {
     let watch = going_on(
         &smsc,
         "watch",
-        &["queues", "operator:up", "-o", "csv", "--watch=1"],
+        &["queue", "show", "operator:up", "-o", "csv", "--watch=1"],
     );
     until("it to be shown", || {
         watch.log().contains("nobody bound").then_some(())
@@ -218,25 +218,25 @@ fn messages_are_found() {
     let (_operator, smsc, mut esme) = waiting();
     let id = esme.submit(submit("447700900999", "another"));
     until("the index", || {
-        printed(&smsc, &["message", "find", "--to", "447700900999"])
+        printed(&smsc, &["message", "list", "--to", "447700900999"])
             .contains(&id)
             .then_some(())
     });
     let csv = printed(
         &smsc,
         &[
-            "message", "find", "--state", "ENROUTE", "--limit", "1", "-o", "csv",
+            "message", "list", "--state", "ENROUTE", "--limit", "1", "-o", "csv",
         ],
     );
     assert!(
         csv.starts_with("message,state,to,") && csv.lines().count() == 2,
         "{csv}"
     );
-    assert!(printed(&smsc, &["message", "find", "--limit", "1"]).contains("older ones: --before"));
+    assert!(printed(&smsc, &["message", "list", "--limit", "1"]).contains("older ones: --before"));
     assert!(
-        printed(&smsc, &["message", "find", "--state", "DELIVERED"]).contains("no message fits")
+        printed(&smsc, &["message", "list", "--state", "DELIVERED"]).contains("no message fits")
     );
-    assert!(printed(&smsc, &["message", &id]).contains("447700900999"));
+    assert!(printed(&smsc, &["message", "show", &id]).contains("447700900999"));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn measurements_are_compared() {
     let shape = |smsc: &Smsc| smsc.smpp().to_string();
     let (to, against) = (shape(&one), shape(&other));
     let load = [
-        "bench", "--to", &to, "--count", "200", "--binds", "1", "--rounds", "2",
+        "bench", "--host", &to, "--count", "200", "--binds", "1", "--rounds", "2",
     ];
     let bench = |more: &[&str]| {
         let finished = one.run(&[&load[..], more].concat());
@@ -329,7 +329,7 @@ fn errors_of_connections_name_host_and_port_once() {
         format!("http://127.0.0.1:{port}"),
     );
     for line in [
-        &["queues", "--url", &url, "--token", "x"][..],
+        &["queue", "list", "--url", &url, "--token", "x"][..],
         &["account", "list", "--url", &url, "--token", "x"],
         &["events", "--url", &url, "--token", "x"],
         &["health", "--url", &url],
@@ -343,7 +343,7 @@ fn errors_of_connections_name_host_and_port_once() {
             "x",
             "x",
         ],
-        &["load", "--to", &address, "--count", "1"],
+        &["load", "--host", &address, "--count", "1"],
     ] {
         let finished = smsc.run(line);
         assert!(!finished.success, "{line:?}");

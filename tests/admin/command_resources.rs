@@ -165,7 +165,7 @@ fn a_read_token_changes_nothing() {
         &["account", "edit", "test", "--set", "window=1", "--yes"][..],
         &["account", "add", "new", "--set", "password=x", "--yes"],
         &["route", "remove", "default", "--yes"],
-        &["queues", "test:delivered", "suspend"],
+        &["queue", "suspend", "test:delivered"],
     ] {
         let said = refused(&smsc, &[line, &["--token", token]].concat());
         assert!(said.contains("role"), "{line:?}: {said}");

@@ -99,6 +99,26 @@ fn server_tables() {
              \"https://app.example.com\"",
         ),
         (
+            "incidents.window = '1s'",
+            "incidents.window: must be between 2s and 1h",
+        ),
+        (
+            "incidents.look_every = '0s'",
+            "incidents.look_every: must be between 500ms and 1h",
+        ),
+        (
+            "incidents.min_messages = 0",
+            "incidents.min_messages: must be at least 1",
+        ),
+        (
+            "incidents.refused_share = 2",
+            "incidents.refused_share: must be between 0 (none) and 1 (all)",
+        ),
+        (
+            "incidents.slow_answer = '0s'",
+            "incidents.slow_answer: must be longer than \"0s\"",
+        ),
+        (
             "telemetry.trace_ratio = 1.5",
             "telemetry.trace_ratio: must be between 0 (none) and 1 (all)",
         ),

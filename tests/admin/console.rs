@@ -111,7 +111,7 @@ impl Scene {
 fn load(smsc: &Smsc, folder: &tempfile::TempDir) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--system-id", "test", "--password", "test"])
         .args(["--rate", "200", "--duration", "10m"]);
     Process::start("smsc load", command, &folder.path().join("load.log"))

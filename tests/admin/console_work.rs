@@ -101,7 +101,7 @@ impl Scene {
 fn load(smsc: &Smsc, folder: &tempfile::TempDir, numbers: &str) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--system-id", "test", "--password", "test"])
         .args([
             "--rate",
@@ -166,6 +166,7 @@ fn the_console_does_the_daily_work() {
         "bind_is_looked_into_and_disconnected",
         "reader_sees_no_text_and_commands_nothing",
         "unmatched_receipt_is_matched_or_dropped",
+        "failures_lead_to_their_messages_and_are_replayed_at_a_rate",
         "searches_are_saved_as_csv",
         "dead_letters_are_replayed_together",
         "waiting_messages_are_cancelled_together",

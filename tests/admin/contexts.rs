@@ -35,7 +35,7 @@ fn commands_ask_the_smsc_that_is_named_or_chosen() {
 
     // Nothing is saved yet, and there is no SMSC here.
     assert!(says(&run(&["context", "list"])).contains("none is saved"));
-    assert!(!run(&["queues"]).status.success());
+    assert!(!run(&["queue", "list"]).status.success());
 
     std::fs::write(folder.path().join("live.token"), "harness-token\n").unwrap();
     let live_file = [
@@ -67,11 +67,11 @@ fn commands_ask_the_smsc_that_is_named_or_chosen() {
     assert_eq!(mode & 0o777, 0o600);
 
     // Saved is not chosen.
-    assert!(!run(&["queues"]).status.success());
+    assert!(!run(&["queue", "list"]).status.success());
     assert!(run(&["context", "use", "live"]).status.success());
-    let queues = says(&run(&["queues"]));
+    let queues = says(&run(&["queue", "list"]));
     assert!(queues.contains("suspended"), "{queues}");
-    let other = says(&run(&["queues", "--context", "test"]));
+    let other = says(&run(&["queue", "list", "--context", "test"]));
     assert!(
         other.contains("test:failed") && !other.contains("suspended"),
         "{other}"
@@ -91,7 +91,7 @@ fn commands_ask_the_smsc_that_is_named_or_chosen() {
     assert!(!list.contains("harness-token"), "{list}");
 
     assert!(run(&["context", "remove", "live"]).status.success());
-    assert!(!run(&["queues"]).status.success());
+    assert!(!run(&["queue", "list"]).status.success());
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn what_is_wrong_is_said() {
             "has no context live; none is saved",
         ),
         (
-            &["queues", "--context", "live"],
+            &["queue", "list", "--context", "live"],
             "has no context live; none is saved",
         ),
         (
@@ -128,7 +128,7 @@ fn what_is_wrong_is_said() {
             "none cannot be read",
         ),
         (
-            &["queues", "--context", "a", "--url", "http://a"],
+            &["queue", "list", "--context", "a", "--url", "http://a"],
             "cannot be used with",
         ),
     ] {

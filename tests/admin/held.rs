@@ -198,7 +198,7 @@ fn a_held_message_says_since_when_why_and_what_to_do() {
     for part in [SINCE.1, "may have been sent", "cancel", "release"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let shown = node.command(&["message", &scene.held[0]]);
+    let shown = node.command(&["message", "show", &scene.held[0]]);
     assert!(
         shown.stdout.contains("ENROUTE (held)") && shown.stdout.contains(text),
         "{}",

@@ -273,26 +273,26 @@ fn the_command_line_shows_and_commands() {
         }
     };
     shows(
-        &["queues"],
+        &["queue", "list"],
         &["operator:up", "account:test", "nobody bound"],
     );
     shows(
-        &["queues", "operator:up", "suspend"],
+        &["queue", "suspend", "operator:up"],
         &["operator:up is suspended"],
     );
-    shows(&["queues", "operator:up"], &["suspended"]);
+    shows(&["queue", "show", "operator:up"], &["suspended"]);
     shows(
-        &["queues", "operator:up", "--json"],
+        &["queue", "show", "operator:up", "--json"],
         &["\"suspended\": true"],
     );
-    shows(&["binds"], &["up", "0/1", "down"]);
-    shows(&["binds", "up", "suspend"], &["1 binds are suspended"]);
+    shows(&["bind", "list"], &["up", "0/1", "down"]);
+    shows(&["operator", "suspend", "up"], &["1 binds are suspended"]);
     shows(
-        &["message", &id, "--text"],
+        &["message", "show", &id, "--text"],
         &["ENROUTE (waiting)", "447700900123", "hello"],
     );
-    shows(&["message", &id, "cancel"], &["is DELETED"]);
-    shows(&["message", &id], &["DELETED", "cancel"]);
+    shows(&["message", "cancel", &id], &["is DELETED"]);
+    shows(&["message", "show", &id], &["DELETED", "cancel"]);
 }
 
 #[test]
@@ -308,27 +308,34 @@ fn the_command_line_says_what_is_wrong() {
     };
     let url = format!("http://127.0.0.1:{}", system.http);
     fails(
-        &["queues", "--url", &url, "--token", "x"],
+        &["queue", "list", "--url", &url, "--token", "x"],
         "token from --token",
     );
     fails(
-        &["queues", "--url", "http://127.0.0.1:1", "--token", "x"],
+        &[
+            "queue",
+            "list",
+            "--url",
+            "http://127.0.0.1:1",
+            "--token",
+            "x",
+        ],
         "is the SMSC running?",
     );
     fails(
-        &["queues", "--url", &url, "--data-dir", "/nowhere"],
+        &["queue", "list", "--url", &url, "--data-dir", "/nowhere"],
         "/nowhere/admin-token",
     );
     fails(
-        &["queues", "--url", "ftp://localhost", "--token", "x"],
+        &["queue", "list", "--url", "ftp://localhost", "--token", "x"],
         "an address begins with http:// or https://",
     );
     fails(
-        &["message", "1", "--url", &url, "--token", TOKEN],
+        &["message", "show", "1", "--url", &url, "--token", TOKEN],
         "there is no message 1",
     );
     fails(
-        &["queues", "up", "suspend", "--url", &url, "--token", TOKEN],
+        &["queue", "suspend", "up", "--url", &url, "--token", TOKEN],
         "there is no queue",
     );
 }

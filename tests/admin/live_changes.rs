@@ -36,7 +36,7 @@ fn operator_settings(operator: &Simulator) -> Value {
 fn load(smsc: &Smsc) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--binds", "4", "--window", "100", "--rate", RATE])
         .args(["--duration", "10m", "--settle", "120s", "--journal"])
         .arg(smsc.file("load.journal"));

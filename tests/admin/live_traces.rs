@@ -192,11 +192,11 @@ fn a_bind_is_looked_into_and_disconnected() {
     );
     smsc.wait_for_binds("up", 1);
     // An ESME is unbound, and the stream ends with its bind.
-    let shown = smsc.command(&["binds", "test"]);
+    let shown = smsc.command(&["bind", "list", "test"]);
     assert!(shown.stdout.contains(&bind), "{shown:?}");
-    let unnamed = smsc.command(&["binds", "test", "disconnect"]);
+    let unnamed = smsc.command(&["bind", "disconnect", "test"]);
     assert!(unnamed.stderr.contains("Give its number"), "{unnamed:?}");
-    let told = smsc.command(&["binds", &bind, "disconnect"]);
+    let told = smsc.command(&["bind", "disconnect", &bind]);
     assert_eq!(
         told.stdout,
         format!("bind {bind} is being unbound\n"),

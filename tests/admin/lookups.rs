@@ -32,8 +32,8 @@ fn who_may_read_sees_look_ups_and_who_may_operate_forgets_answers() {
     assert!(audit.contains("/v1/lookups/network/"), "{audit}");
     assert!(!audit.contains("447700900123"), "{audit}");
 
-    let said = smsc.command(&["lookups", "list"]).stdout;
+    let said = smsc.command(&["lookup", "list"]).stdout;
     assert!(said.contains("imsi") && said.contains("asked"), "{said}");
-    let said = smsc.command(&["lookups", "forget", "imsi", "--all"]).stdout;
+    let said = smsc.command(&["lookup", "forget", "imsi", "--all"]).stdout;
     assert!(said.contains("all numbers: 0 answers forgotten"), "{said}");
 }

@@ -132,7 +132,7 @@ fn one_message(collector: &Collector) {
     assert_eq!(view["traceparent"], format!("00-{trace_id}-{root}-01"));
     let message = smsc.admin().get(&format!("/v1/messages/{id}"));
     assert_eq!(message["trace"], view);
-    let told = smsc.command(&["message", &id]).stdout;
+    let told = smsc.command(&["message", "show", &id]).stdout;
     assert!(told.contains(trace_id.as_str()), "{told}");
     let line = |span: &Span| {
         let log = smsc.log();

@@ -106,7 +106,7 @@ fn what_was_sent_and_what_came_are_apart_unless_asked_otherwise() {
         .map(|line| line.split(',').nth(5).unwrap())
         .collect();
     assert_eq!(kinds, ["MT", "MO"], "{}", shown.stdout);
-    let before = smsc.command(&["usage", "--from", "2020-01-01", "--to", "2020-01-02"]);
+    let before = smsc.command(&["usage", "--since", "2020-01-01", "--until", "2020-01-02"]);
     let said = "no message that fits has ended in these days";
     assert!(before.stdout.contains(said), "{}", before.stdout);
 }

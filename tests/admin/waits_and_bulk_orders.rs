@@ -76,7 +76,7 @@ fn a_message_says_why_it_waits() {
         "{queue}"
     );
     // The command line says the same.
-    let shown = smsc.command(&["message", &held]);
+    let shown = smsc.command(&["message", "show", &held]);
     assert!(
         shown.stdout.contains("operator:up is suspended by anna"),
         "{}",

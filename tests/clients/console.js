@@ -11,7 +11,7 @@ const { report } = require('./common.js');
 
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const { open, signIn, go } = consoleAt({ base, token, screenshots });
-const VIEWS = ['overview', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'dead-letters', 'damaged', 'held', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
+const VIEWS = ['overview', 'incidents', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'failures', 'dead-letters', 'damaged', 'held', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
 
 const tileIsAbove = ([label, least]) => [...document.querySelectorAll('.tile')].some((tile) =>
   tile.querySelector('.tile-label').textContent === label
@@ -120,7 +120,7 @@ const all = {
   /** Queues are offered before the live events have come, and as soon as the server can name them. */
   async message_is_moved(browser) {
     const page = await open(browser, { expected: /status of 503/ });
-    await page.route(/\/v1\/events$/, () => {});
+    await page.route(/\/v1\/events\?/, () => {});
     await page.goto(`${base}#/messages/${moved}`);
     await signIn(page);
     await page.getByText('Next attempt').waitFor();
@@ -353,6 +353,15 @@ const all = {
     await page.close();
   },
 
+  async gsm_firewall_shows_findings(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'GSM networks');
+    const finding = page.getByRole('table', { name: 'Firewall' }).getByRole('row', { name: /spoofed/ });
+    for (const text of ['home', 'refused', 'forwardSM', '43664000001']) await finding.getByText(text, { exact: true }).waitFor();
+    await page.close();
+  },
+
   async queue_is_suspended_and_resumed(browser) {
     const page = await open(browser);
     await signIn(page);
@@ -370,7 +379,10 @@ const all = {
     await queue.getByRole('button', { name: 'Resume operator:up' }).click();
     await queue.getByText('served').waitFor();
     // What cannot be undone wants the name typed.
-    await row(page, 'test:delivered').or(row(page, 'account:test')).first().getByRole('button', { name: /^Purge/ }).click();
+    const first = row(page, 'test:delivered').or(row(page, 'account:test')).first();
+    assert.strictEqual(await first.getByRole('button', { name: /^Purge/ }).isVisible(), false, 'it is not beside what is pressed every day');
+    await first.getByText('More', { exact: true }).click();
+    await first.getByRole('button', { name: /^Purge/ }).click();
     assert(await page.getByRole('dialog').getByRole('button', { name: 'Purge' }).isDisabled());
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });

@@ -49,6 +49,44 @@ async function picturesIn(browser, colorScheme) {
 }
 
 const all = {
+  async failures_lead_to_their_messages_and_are_replayed_at_a_rate(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Failures');
+    await page.getByText(/messages have failed from/).waitFor();
+    const error = page.getByRole('row').filter({ hasText: '11 ESME_RINVDSTADR' });
+    await error.getByText('The operator does not accept this number').waitFor();
+    await page.getByText('As a table').click();
+    await accessible(page, 'failures');
+    await look(page, 'failures');
+    // A few digits are enough.
+    await page.getByLabel('To number, or its first digits').fill('33');
+    await page.getByLabel('Divided by').selectOption('country');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('link', { name: 'FR', exact: true }).waitFor();
+    assert.match(page.url(), /[?&]to=33\*/);
+    await page.locator('rect.bar.group-1:not([height="0"])').last().click();
+    await page.getByRole('heading', { name: 'Dead letters', level: 1 }).waitFor();
+    assert.match(page.url(), /dead-letters\?to=33\*&country=FR&ended_since=.*&ended_until=/);
+    await page.getByText(/^\d+( or more)? found$/).waitFor();
+    const numbers = await page.locator('td[data-label="To"]').allTextContents();
+    assert(numbers.length && numbers.every((number) => number.startsWith('33')), `${numbers}`);
+    await page.getByRole('button', { name: 'Replay all found' }).click();
+    const dialog = page.getByRole('dialog');
+    const replayThem = dialog.getByRole('button', { name: /^Replay \d+$/ });
+    await replayThem.waitFor();
+    const count = await counted(dialog);
+    await dialog.getByLabel('At most per second (optional)').fill('10');
+    await accessible(page, 'replay at a rate');
+    const began = Date.now();
+    await replayThem.click();
+    await dialog.getByText(`${count} of ${count} sent again`).waitFor();
+    assert(Date.now() - began >= 100 * (count - 10), `${count} in ${Date.now() - began} ms`);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.locator('td[data-label="Replay"] a').first().waitFor();
+    await page.close();
+  },
+
   async dead_letters_are_replayed_together(browser) {
     const page = await open(browser);
     await signIn(page);
@@ -142,6 +180,7 @@ const all = {
     const page = await open(browser);
     await signIn(page);
     await go(page, 'Queues');
+    await row(page, 'operator:held').getByText('More', { exact: true }).click();
     await row(page, 'operator:held').getByRole('button', { name: 'Purge operator:held' }).click();
     await page.getByRole('dialog').getByText(/^\d+ messages? waits? here/).waitFor();
     await page.keyboard.press('Escape');

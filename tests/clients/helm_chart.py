@@ -86,7 +86,7 @@ def render():
         names = [(one["kind"], one["metadata"]["name"]) for one in objects]
         report.expect(len(names) == len(set(names)), f"{case}: two objects of one name: {names}")
         look_closer(report, case, values, objects)
-        report.expect("smsc queues" in notes, f"{case}: NOTES.txt says nothing")
+        report.expect("smsc queue list" in notes, f"{case}: NOTES.txt says nothing")
     restarts(report)
     helm_upgrades.check(report, CASES)
     helm_network.policies(report, rendered)

@@ -103,6 +103,10 @@ REACHED = [
     ({"smppConnector": {"type": "NodePort"}}, {"smppConnectorFrom": SOME}, SAME, SOME),
     ({"http": {"type": "NodePort"}}, {"httpFrom": FEW, "smppConnectorFrom": SOME}, FEW, SOME),
 ]
+# Signalling gateways by SCTP, the default, and by TCP.
+GATEWAYS = [{"address": "stp"}, {"address": "10.0.0.1:2906"}, {"address": "stp:2907", "transport": "tcp"}]
+SIGNALLING = {"point_code": "0.1.1", "destination": "0.2.1", "gateways": GATEWAYS}
+SCTP = {2905, 2906}
 # What `config` names, and the ports that it needs.
 LEFT_FOR = [
     ({}, set()),
@@ -114,6 +118,7 @@ LEFT_FOR = [
     ({"gsm": [{"name": "home", "address": "hlr9", "smsc_address": "44"}]}, {4222}),
     ({"gsm": [{"name": "home", "address": "10.0.0.1:4223", "smsc_address": "44"}]}, {4223}),
     ({"gsm": [{"name": "home", "address": "local", "smsc_address": "44"}]}, set()),
+    ({"gsm": [{"name": "ss7", "protocol": "map", "smsc_address": "44", "map": SIGNALLING}]}, SCTP | {2907}),
     ({"event_sink": [{"name": "a", "servers": ["nats://a", "tls://b:4333"]}]}, {4222, 4333}),
     ({"event_sink": [{"name": "a", "kind": "kafka", "servers": ["a", "b:9093"]}]}, {9092, 9093}),
     ({"compat": {"smpp_connector": {"nats_servers": ["nats://a:4444"]}}}, {4444}),
@@ -139,5 +144,8 @@ def policies(report, rendered):
         values = {"config": config, "secrets": secrets, "networkPolicy": {"restrictEgress": True}}
         objects, _ = rendered(values)
         (one,) = of_kind(objects, "NetworkPolicy")
-        out = {port["port"] for rule in one["spec"]["egress"] for port in rule["ports"]} - {53}
+        ports = [port for rule in one["spec"]["egress"] for port in rule["ports"]]
+        out = {port["port"] for port in ports} - {53}
         report.expect(out == wanted, f"{config}: lets out to {out}")
+        by_sctp = {port["port"] for port in ports if port.get("protocol") == "SCTP"}
+        report.expect(by_sctp == wanted & SCTP, f"{config}: lets out by SCTP to {by_sctp}")

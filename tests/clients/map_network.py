@@ -17,7 +17,7 @@ a line; each gets an answer, a JSON object a line, so `nc 127.0.0.1 N` is enough
     {"do": "submit", "msisdn": "4916000001", "tpdu": "…", "version": 3, "empty_begin": false}     what a handset sends
     {"do": "counts"} {"do": "messages", "imsi": "…"} {"do": "dialogues"} {"do": "reports"} {"do": "returned"}
     {"do": "complaints"} {"do": "links"} {"do": "clear"} {"do": "raw", "sccp": ["…"]}
-    {"do": "flood", "kind": "dialogues", "count": 1000}   from elsewhere: what is never ended; or "segments"
+    {"do": "flood", "kind": "dialogues", "count": 1000}   from elsewhere: what is never ended; or "segments", "questions"
     {"do": "link", "stp": 0, "up": false}                 leaves a gateway, or comes back to it
 
 Outcomes: ok, report:HEX, slow:SECONDS, silent, abort, p_abort, reject, absent[:DIAGNOSTIC], memory_full, unknown, unidentified,

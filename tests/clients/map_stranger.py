@@ -1,5 +1,5 @@
-"""A node of another network that floods a service centre: with dialogues that it never ends, or segments of messages that
-never get whole.
+"""A node of another network that floods a service centre: with dialogues that it never ends, segments of messages that
+never get whole, or questions that only an HLR answers.
 """
 
 import asyncio
@@ -25,7 +25,20 @@ def _segment(called, calling):
     return encode(whole, 100, int.from_bytes(REFERENCE, "big"))[0], REFERENCE
 
 
-KINDS = {"dialogues": _dialogue, "segments": _segment}
+def _question(called, calling):
+    """sendRoutingInfoForSM about a subscriber of the network."""
+    argument = {
+        "msisdn": tcap.address_string("4916000001"),
+        "sm-RP-PRI": True,
+        "serviceCentreAddress": tcap.address_string(calling.digits),
+    }
+    invoke = tcap.invoke(1, tcap.SEND_ROUTING, 3, argument)
+    portion = tcap.request((tcap.GATEWAY, 3))
+    data = tcap.encode("begin", TRANSACTION, portion=portion, components=[invoke])
+    return encode(Unitdata(UDT, called, calling, data))[0], TRANSACTION
+
+
+KINDS = {"dialogues": _dialogue, "segments": _segment, "questions": _question}
 
 
 async def flood(like, kind, count, point_code, digits, centre, centre_point_code):

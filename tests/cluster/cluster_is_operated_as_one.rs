@@ -159,7 +159,7 @@ fn every_node_shows_the_whole_cluster() {
     let url = format!("http://{}", cluster.nodes[1].http());
     let token = cluster.nodes[1].admin().token().to_owned();
     let whom = ["--url", &url, "--token", &token];
-    let shown = cluster.nodes[0].run(&[&["binds", "up"], &whom[..]].concat());
+    let shown = cluster.nodes[0].run(&[&["bind", "list", "up"], &whom[..]].concat());
     assert!(shown.stdout.contains("3/3"), "{}", shown.stdout);
 
     // Messages that wait on any node count for the cluster.

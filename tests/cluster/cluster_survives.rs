@@ -79,7 +79,7 @@ impl Scene {
             let journal = folder.path().join(BACKLOG_JOURNAL);
             let sent = harness::run(
                 Command::new(harness::binary())
-                    .args(["load", "--to", &cluster.entry().address().to_string()])
+                    .args(["load", "--host", &cluster.entry().address().to_string()])
                     .args(["--binds", "6", "--window", "200", "--settle", "1s"])
                     .args(["--count", &backlog.to_string(), "--journal"])
                     .arg(&journal),
@@ -95,7 +95,7 @@ impl Scene {
         }
         let mut command = Command::new(harness::binary());
         command
-            .args(["load", "--to", &cluster.entry().address().to_string()])
+            .args(["load", "--host", &cluster.entry().address().to_string()])
             .args(["--binds", "6", "--window", "50", "--rate", RATE])
             .args(["--duration", "10m", "--settle"])
             .args([format!("{}s", limit().as_secs()), "--journal".to_owned()])

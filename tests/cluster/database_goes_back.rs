@@ -292,7 +292,7 @@ fn what_was_forgotten_is_held_until_somebody_orders_it() {
     scene.assert_sent_once();
     // One is cancelled, the others are sent once more, because somebody wants it.
     let cancelled = &waiting[0];
-    let shown = node.command(&["message", cancelled]).stdout;
+    let shown = node.command(&["message", "show", cancelled]).stdout;
     assert!(shown.contains("it has been held since"), "{shown}");
     let done = node.command(&["held", "cancel", "--id", cancelled]);
     assert!(done.success, "{}{}", done.stdout, done.stderr);

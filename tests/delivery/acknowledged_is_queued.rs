@@ -153,7 +153,7 @@ fn queue(smsc: &Smsc) -> Value {
 fn fill(smsc: &Smsc) {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--binds", "2", "--window", "200", "--no-receipts"])
         .args(["--count", &MESSAGES.to_string()]);
     let mut load = Process::start("smsc load", command, &smsc.file("load.log"));

@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(200);
 fn load(smsc: &Smsc) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--binds", "2", "--window", "500", "--resubmit", "on"])
         .args(["--count", &MESSAGES.to_string(), "--rate", "15000"])
         .args(["--settle", "30s", "--destinations", "4477000+200"])

@@ -32,7 +32,7 @@ fn configured(smsc: SmscBuilder, operator: &Simulator) -> SmscBuilder {
 fn submit_all(smsc: &Smsc) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--count", &MESSAGES.to_string(), "--settle", "150s"])
         .args(["--window", "100", "--resubmit", "on", "--journal"])
         .arg(smsc.file("load.journal"));

@@ -164,8 +164,8 @@ fn what_has_failed_since_a_moment_is_listed_by_its_end() {
     assert_eq!(report["matched"], 1, "{report}");
     let moment = between.to_string();
     for command in [
-        ["dead-letters", "--ended-since", &moment, "-o", "csv"].as_slice(),
-        &["message", "find", "--ended-since", &moment, "-o", "csv"],
+        ["dead-letter", "list", "--ended-since", &moment, "-o", "csv"].as_slice(),
+        &["message", "list", "--ended-since", &moment, "-o", "csv"],
     ] {
         let shown = scene.smsc.command(command);
         let (titles, rows) = shown.stdout.split_once('\n').unwrap();

@@ -78,13 +78,13 @@ fn they_are_listed_and_sent_again(smsc: SmscBuilder, hooks: &Hooks, takes: &Atom
     assert_eq!(again.0, 200, "{}", again.1);
     hooks.wait_for(before + 2);
     assert_eq!(listed(&smsc, "?replayed=true").len(), 1);
-    let shown = smsc.command(&["receipts", "given-up", "--account", "test"]);
+    let shown = smsc.command(&["receipt", "given-up", "--account", "test"]);
     let shown = shown.stdout;
     assert!(
         shown.contains(&ids[1]) && shown.contains("HTTP 404"),
         "{shown}"
     );
-    let sent = smsc.command(&["receipts", "replay", "--account", "test"]);
+    let sent = smsc.command(&["receipt", "replay", "--account", "test"]);
     assert!(
         sent.stdout.contains("2 receipts are sent again"),
         "{}",

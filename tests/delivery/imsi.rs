@@ -117,7 +117,7 @@ fn an_unknown_subscriber_ends_the_message_and_is_remembered() {
 
     // Somebody gets the number: an order makes the SMSC forget that nobody had it.
     hlr.add(NUMBER, IMSI);
-    let said = smsc.command(&["lookups", "forget", "imsi", NUMBER]).stdout;
+    let said = smsc.command(&["lookup", "forget", "imsi", NUMBER]).stdout;
     assert!(said.contains("1 answers forgotten"), "{said}");
     let id = esme.submit(submit(NUMBER, "hello"));
     assert_eq!(found(&smsc, &id)["imsi"], IMSI);

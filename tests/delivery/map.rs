@@ -4,10 +4,12 @@
 mod absent_then_alert;
 mod crash;
 mod failures;
+mod firewall;
 mod four_in_one_dialogue;
 mod from_handsets;
 mod gateways;
 mod hlr_silent;
+mod home_routing;
 mod long_texts;
 mod memory_full;
 mod nodes;

@@ -12,7 +12,7 @@ const LIMIT: Duration = Duration::from_secs(200);
 fn load(smsc: &Smsc, flags: &str) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--binds", "2", "--window", "100", "--settle", "60s"])
         .args(flags.split_whitespace())
         .arg("--journal")

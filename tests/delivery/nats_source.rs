@@ -279,7 +279,7 @@ fn a_source_is_a_resource_of_the_api_and_shows_how_it_stands() {
         403
     );
     assert_eq!(operate.call("DELETE", "/v1/nats-sources/up", None).0, 403);
-    let shown = smsc.command(&["sources"]);
+    let shown = smsc.command(&["source", "list"]);
     assert!(shown.stdout.contains("connected"), "{}", shown.stdout);
     // Removed, it takes no more; the commands wait in the stream.
     let (status, answer) = admin.call("DELETE", "/v1/nats-sources/up", None);

@@ -201,7 +201,7 @@ fn an_account_hears_of_the_numbers_that_it_wrote() {
             })
         )
     );
-    let told = smsc.command(&["message", &id]);
+    let told = smsc.command(&["message", "show", &id]);
     assert!(
         told.stdout.contains("07700900123 (TON 2, NPI 1)"),
         "{}{}",

@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 pub fn load(smsc: &Smsc, to: std::net::SocketAddr, count: usize, rate: &str) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &to.to_string(), "--binds", "4"])
+        .args(["load", "--host", &to.to_string(), "--binds", "4"])
         .args(["--window", "100", "--resubmit", "on", "--rate", rate])
         .args(["--count", &count.to_string(), "--settle", "60s"])
         .arg("--journal")

@@ -100,7 +100,7 @@ fn pain_25_a_ported_number_goes_to_the_network_that_it_belongs_to_now() {
     assert_eq!(smsc.wait_for_final(&other)["network"], Value::Null);
     assert_eq!(service.asked_at_all(), 2);
 
-    let said = smsc.command(&["message", &ported]).stdout;
+    let said = smsc.command(&["message", "show", &ported]).stdout;
     assert!(said.contains(&format!("resolver: network {NEW}")), "{said}");
     let explain = |arguments: &[&str]| {
         let mut all = vec![

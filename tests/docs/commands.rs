@@ -75,7 +75,7 @@ const KNOWN: &[(&str, How)] = &[
     ("smsc trace", How::Parsed("goes on: tests/admin runs it")),
     ("smsc serve", How::Parsed("goes on: one runs already")),
     (
-        "smsc queues --watch",
+        "smsc queue list --watch",
         How::Parsed("goes on: tests/admin runs it"),
     ),
     (
@@ -106,7 +106,7 @@ const KNOWN: &[(&str, How)] = &[
         How::Parsed("needs PostgreSQL: tests/store runs it"),
     ),
     (
-        "smsc export --from 2026-11-01 --to 2026-11-02 --to-database",
+        "smsc export --since 2026-11-01 --until 2026-11-02 --to-database",
         How::Parsed("needs PostgreSQL: tests/admin runs it"),
     ),
     // What asks.
@@ -123,10 +123,10 @@ const KNOWN: &[(&str, How)] = &[
     ("smsc config show 7", How::Refused("no version 7")),
     ("smsc erase", How::With("--yes")),
     (
-        "smsc replay --operator up --state EXPIRED --dry-run",
+        "smsc message replay --operator up --state EXPIRED --dry-run",
         How::Run,
     ),
-    ("smsc replay --operator", How::With("--yes")),
+    ("smsc message replay --operator", How::With("--yes")),
     ("smsc message cancel --operator up --dry-run", How::Run),
     ("smsc message cancel", How::With("--yes")),
     (
@@ -137,22 +137,30 @@ const KNOWN: &[(&str, How)] = &[
     ("smsc salvage", How::Refused("in use")),
     // What names something that is not there.
     (
-        "smsc message 1853010945916928000",
+        "smsc message show 1853010945916928000",
         How::Refused("no message 1853010945916928000"),
     ),
-    ("smsc binds 0/17 disconnect", How::Refused("0/17")),
     (
-        "smsc replay 1853010945916928000",
+        "smsc message move 1853010945916928000",
         How::Refused("no message 1853010945916928000"),
     ),
-    ("smsc receipts match", How::Refused("1853010945916928001")),
-    ("smsc receipts drop", How::Refused("1853010945916928001")),
+    (
+        "smsc why 1853010945916928000",
+        How::Refused("no message and no account"),
+    ),
+    ("smsc bind disconnect 0/17", How::Refused("0/17")),
+    (
+        "smsc message replay 1853010945916928000",
+        How::Refused("no message 1853010945916928000"),
+    ),
+    ("smsc receipt match", How::Refused("1853010945916928001")),
+    ("smsc receipt drop", How::Refused("1853010945916928001")),
     (
         "smsc damaged forget --table",
         How::Refused("1853010945916928000"),
     ),
     (
-        "smsc receipts replay 1853010945916928000",
+        "smsc receipt replay 1853010945916928000",
         How::Refused("1853010945916928000"),
     ),
     ("smsc key remove", How::Refused("no API key")),

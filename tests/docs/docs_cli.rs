@@ -9,9 +9,10 @@ const INTRODUCTION: &str = "\
 
 <!-- Generated from `smsc --help`. Change src/cli, then run: SMSC_BLESS=1 cargo test --test docs docs_cli -->
 
-Without a subcommand, `smsc` serves. Exit codes: 0 done, 1 failed, 2 wrong arguments, 65 a damaged
-store, 69 another process has taken the data folder, 70 an actor could not be kept alive, 74 a write or
-fsync failed, 78 wrong configuration.
+Without a subcommand, `smsc` serves. A command is a noun, a verb and a name: `smsc queue suspend operator:up`.
+The options of most commands stand behind the command or in front of it. Forms of earlier releases
+(`smsc queues operator:up suspend`) work for two more releases, and say on standard error how they are
+written now. The exit codes are below the help of `smsc`.
 ";
 
 /// Headings of options that many commands have.
@@ -34,7 +35,7 @@ fn the_reference_is_what_help_says() {
 fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
     // Most commands have them, so they stand here once.
-    let of_most = help(&["queues".to_owned()]);
+    let of_most = help(&["queue".to_owned(), "list".to_owned()]);
     page.push_str("\n## Options of most commands\n\nEvery command that asks a running SMSC has these.\n\n```text\n");
     for heading in SHARED {
         page.push_str(&section(&of_most, heading).0);
@@ -72,20 +73,19 @@ fn section(text: &str, heading: &str) -> (String, String) {
     (own, others)
 }
 
-/// The names under "Commands:", without clap's own `help`; none where there are none.
+/// The names under "Commands:" or, of the program, under each "Commands for …:", without clap's own `help`; none where
+/// there are none.
 fn subcommands(top: &str) -> Vec<String> {
-    let names: Vec<String> = top
-        .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| line.starts_with("  "))
+    let (mut names, mut is_inside) = (Vec::new(), false);
+    for line in top.lines() {
+        let is_heading = line.starts_with("Commands") && line.ends_with(':');
+        is_inside = is_heading || (is_inside && line.starts_with("  "));
         // Further lines of a description are indented deeper.
-        .filter(|line| !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
-        .map(str::to_owned)
-        .collect();
-    names
+        let is_command = is_inside && !is_heading && !line.starts_with("   ");
+        names.extend(line.split_whitespace().next().filter(|_| is_command));
+    }
+    names.retain(|name| *name != "help");
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// The output of `smsc … --help`, the same on every machine: no environment variables, no terminal

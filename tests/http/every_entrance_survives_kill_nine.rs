@@ -252,7 +252,7 @@ fn configured(smsc: SmscBuilder, operator: SocketAddr, receiver: &str) -> SmscBu
 fn load(address: SocketAddr, folder: &Path) -> Process {
     let mut command = Command::new(harness::binary());
     command
-        .args(["load", "--to", &address.to_string()])
+        .args(["load", "--host", &address.to_string()])
         .args([
             "--window",
             "50",

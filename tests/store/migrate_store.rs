@@ -17,6 +17,7 @@ use filling::{
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _};
+use smsc::store::incidents::IncidentStore as _;
 use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutListStore as _, OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
@@ -267,11 +268,13 @@ fn everything_arrives_once_although_the_move_is_killed() {
     assert_eq!(shared.api_keys().wait(), embedded.api_keys().wait());
     let notes = |store: &dyn Store| store.notes(None, u64::MAX, 10).wait().unwrap();
     assert_eq!(notes(&shared), notes(&embedded));
+    assert_eq!(shared.incidents().wait(), embedded.incidents().wait());
     for (table, expected) in [
         ("dead", 1),
         ("top_ups", 2),
         ("api_keys", 1),
         ("notes", 1),
+        ("incidents", 1),
         ("cdr", RECORDED.len() as i64),
         ("idempotency", REQUESTS as i64),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),

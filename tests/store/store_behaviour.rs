@@ -97,6 +97,14 @@ fn cases() -> Vec<(&'static str, Case)> {
         ),
         ("failed messages come page by page", failed::failed),
         ("failed messages come by their ends", failed::failed_by_end),
+        (
+            "failures are counted by what they have in common",
+            failed::counted,
+        ),
+        (
+            "failures are counted with a filter",
+            failed::counted_with_a_filter,
+        ),
         ("parked receipts come page by page", failed::unmatched),
         (
             "rule 7: changes append and the last move wins",
@@ -166,6 +174,7 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("tokens are kept until removed", access::tokens),
         ("API keys are kept until removed", access::api_keys),
         ("notes are kept until removed", access::notes),
+        ("incidents go on, end and are forgotten", access::incidents),
         ("the audit log is read in pages", access::audit),
         ("opt-outs are followed by version", access::opt_outs),
         (

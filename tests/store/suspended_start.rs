@@ -49,7 +49,7 @@ fn what_waits_in_a_restored_backup_is_sent_when_its_queue_is_resumed() {
     for id in [&ids[1], &new, &of_test] {
         assert_eq!(admin.get(&format!("/v1/messages/{id}"))["state"], "ENROUTE");
     }
-    let resumed = smsc.command(&["queues", "operator:up", "resume"]);
+    let resumed = smsc.command(&["queue", "resume", "operator:up"]);
     assert!(resumed.success, "{}", resumed.stderr);
     for id in [&ids[1], &new] {
         assert_eq!(smsc.final_state(id), "DELIVERED");

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::settings::Resource;
-use super::{Bind, OperatorOnNode, Queue};
+use super::{Bind, OperatorOnNode, Queue, time};
 use smsc_domain::command_status;
 use smsc_proto as pb;
 
@@ -15,6 +15,12 @@ pub struct GsmNetworks {
     pub version: u64,
     /// By name.
     pub gsm: Vec<GsmNetwork>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// One GSM network, with the connections to it and its queue.
@@ -42,6 +48,9 @@ pub struct GsmNetwork {
     /// How many submissions of handsets to the node that answers had which answer.
     #[serde(default)]
     pub submissions: Vec<GsmAnswer>,
+    /// What the firewall of the node that answers has found lately, newest first: 32 at most. Over MAP only.
+    #[serde(default)]
+    pub firewall: Vec<FirewallHit>,
     /// Whether new messages take it, where there is another target.
     #[serde(default)]
     pub available: bool,
@@ -75,6 +84,49 @@ pub struct GsmAnswer {
     pub count: u64,
 }
 
+/// Requests of one sender that a rule of the firewall has found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FirewallHit {
+    /// When the last one came.
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// The rule, as in `map.firewall.rules`.
+    pub rule: String,
+    /// `block`, `drop`, `report`, or `dry` for what would be blocked.
+    pub action: String,
+    /// The error of MAP that it was answered with; null for none.
+    pub error: Option<u32>,
+    /// The operation of MAP.
+    pub operation: String,
+    /// The global title of the sender; empty without one.
+    pub calling: String,
+    /// Of the last one, the number of the service centre; empty without one.
+    pub service_centre: String,
+    /// Of the last one, the subscriber, masked.
+    pub subscriber: String,
+    /// Of the last one, the sender of the message, masked.
+    pub originator: String,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl From<&pb::FirewallFinding> for FirewallHit {
+    fn from(found: &pb::FirewallFinding) -> Self {
+        Self {
+            at: time(found.at),
+            rule: found.rule.clone(),
+            action: found.action.clone(),
+            error: (found.error > 0).then_some(found.error),
+            operation: found.operation.clone(),
+            calling: found.calling.clone(),
+            service_centre: found.service_centre.clone(),
+            subscriber: found.subscriber.clone(),
+            originator: found.originator.clone(),
+            count: found.count,
+        }
+    }
+}
+
 // === impl GsmNetwork ===
 
 impl GsmNetwork {
@@ -101,6 +153,8 @@ impl GsmNetwork {
             cause: one.result,
             count: one.count,
         });
+        let findings = live.binds.iter().flat_map(|bind| &bind.findings);
+        let firewall = findings.map(FirewallHit::from).collect();
         let (results, submissions) = (results.collect(), submissions.collect());
         let in_flight = live.binds.iter().map(|bind| bind.in_flight);
         Self {
@@ -114,6 +168,7 @@ impl GsmNetwork {
             outstanding: in_flight.sum(),
             results,
             submissions,
+            firewall,
             available: queue.available,
             breaker: (!queue.breaker.is_empty()).then_some(queue.breaker),
             queue: live.queue.map(Queue::from),

@@ -10,8 +10,10 @@ mod binds;
 mod callback;
 mod damaged;
 mod failed;
+mod failures;
 mod gsm;
 mod held;
+mod incidents;
 mod live;
 mod lookups;
 mod message;
@@ -45,8 +47,10 @@ pub use damaged::{DamagedRowEntry, DamagedRows};
 pub use failed::{
     CancelReport, RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt,
 };
+pub use failures::{ErrorInWords, FailureBucket, FailureGroup, FailureReport};
 pub use gsm::{GsmNetwork, GsmNetworks};
 pub use held::{HeldEntry, HeldMessages};
+pub use incidents::{Incident, Incidents};
 pub use live::{
     Attention, BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues,
     OperatorHistory, Overview, Queued, Rates, StoreState, Totals,
@@ -71,8 +75,8 @@ pub use usage::{UsageReport, UsageSum};
 pub use wait::Wait;
 pub use watch::{Begun, Pdu, Step, Steps};
 pub use words::{
-    KeyRoleName, LookupKind, MessageListOrder, MessageVerb, OperatorVerb, QueueVerb, RoleName,
-    Scope, StateName, Word,
+    FailureGrouping, KeyRoleName, LookupKind, MessageListOrder, MessageVerb, OperatorVerb,
+    QueueVerb, RoleName, Scope, StateName, Word,
 };
 
 use smsc_proto as pb;
@@ -81,6 +85,12 @@ use smsc_proto as pb;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Queues {
     pub queues: Vec<Queue>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `GET /v1/notes`
@@ -184,6 +194,12 @@ pub struct QueueOnNode {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Operators {
     pub operators: Vec<Operator>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// One operator with its binds and its queue.

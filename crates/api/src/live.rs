@@ -43,6 +43,9 @@ pub struct Overview {
     /// What somebody should look at, the most urgent first; empty when all is well.
     #[serde(default)]
     pub attention: Vec<Attention>,
+    /// More of these, where the listener wants only the first ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attention_omitted: u64,
     /// Why the node cannot do its work; empty when it is ready.
     pub not_ready: Vec<String>,
     /// Problems that do not make the node unready.
@@ -54,6 +57,10 @@ pub struct Overview {
     pub queued: Queued,
     pub binds: BindCounts,
     pub store: StoreState,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Something that is not well.
@@ -151,7 +158,7 @@ pub struct StoreState {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveQueues {
     pub queues: Vec<LiveQueue>,
-    /// Idle queues beyond the most that an event holds; `GET /v1/queues` has them all.
+    /// Idle queues beyond the most that an event holds, or what fits and is on other pages; `GET /v1/queues` has them all.
     pub omitted: u64,
 }
 
@@ -178,7 +185,7 @@ pub struct LiveQueue {
 pub struct LiveBinds {
     /// Those to operators first.
     pub binds: Vec<LiveBind>,
-    /// Binds beyond the most that an event holds; `GET /v1/binds` has them all.
+    /// Binds beyond the most that an event holds, or what fits and is on other pages; `GET /v1/binds` has them all.
     pub omitted: u64,
 }
 

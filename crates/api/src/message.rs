@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Wait, time};
+use super::{ErrorInWords, Wait, time};
 use crate::text;
 use smsc_content as content;
 use smsc_domain::address::printable;
@@ -168,6 +168,9 @@ pub struct Final {
     pub done_at: Option<String>,
     /// The operator's error code, as it was written; empty without one.
     pub error: String,
+    /// What the error means, or an end without one; absent where only the operator knows, and in lists without attempts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_words: Option<ErrorInWords>,
     /// Who reported the end; empty for ourselves.
     pub reported_by: String,
     /// The account that gets a receipt; empty for none.
@@ -190,6 +193,9 @@ pub struct Attempt {
     pub queue: String,
     /// The command_status of the answer by name, or `no answer`.
     pub status: String,
+    /// What the answer means; absent where the message was taken, and for vendors' statuses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_words: Option<ErrorInWords>,
     pub operator_message_id: String,
     pub latency_ms: u32,
     /// The bind that it was sent on, as node/session; empty when it went by none. The log and `GET

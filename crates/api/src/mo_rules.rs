@@ -12,6 +12,12 @@ pub struct MoRules {
     pub version: u64,
     /// In the order in which they are tried.
     pub mo_rules: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `PATCH /v1/mo-rules`

@@ -39,6 +39,12 @@ pub struct Node {
     pub queues: Vec<QueueShare>,
     /// Outbound bind slots that it holds, as `operator/slot`.
     pub binds: Vec<String>,
+    /// How many queue partitions it owns.
+    #[serde(default)]
+    pub partitions: u32,
+    /// How many outbound bind slots it holds.
+    #[serde(default)]
+    pub binds_held: u32,
     /// It does what one node does for all.
     pub janitor: bool,
     /// Binds to operators that are up; this and the following as of its last heartbeat.

@@ -60,6 +60,11 @@ const REQUESTS: &[(&str, &str, &str)] = &[
     ("POST", "/v1/queues/{}/{}", "{1} queue {0}"),
     ("POST", "/v1/held/{}/{}", "{1} held message {0}"),
     ("POST", "/v1/held/{}", "{0} all held messages"),
+    (
+        "POST",
+        "/v1/incidents/{}/acknowledge",
+        "acknowledge incident {0}",
+    ),
     ("POST", "/v1/messages/cancel", "cancel messages that wait"),
     ("POST", "/v1/messages/replay", "send failed messages again"),
     ("POST", "/v1/messages/{}/move", "move message {0}"),

@@ -13,6 +13,12 @@ pub struct Accounts {
     /// Of the whole configuration.
     pub version: u64,
     pub accounts: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `GET /v1/routes`
@@ -21,6 +27,12 @@ pub struct Routes {
     /// Of the whole configuration.
     pub version: u64,
     pub routes: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `GET /v1/lists`
@@ -29,6 +41,12 @@ pub struct AddressLists {
     /// Of the whole configuration.
     pub version: u64,
     pub lists: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `GET /v1/limits`
@@ -37,6 +55,12 @@ pub struct Limits {
     /// Of the whole configuration.
     pub version: u64,
     pub limits: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `GET /v1/number-ranges`
@@ -45,6 +69,12 @@ pub struct NumberRanges {
     /// Of the whole configuration.
     pub version: u64,
     pub number_ranges: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `GET /v1/event-sinks`
@@ -53,6 +83,12 @@ pub struct EventSinks {
     /// Of the whole configuration.
     pub version: u64,
     pub event_sinks: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `GET /v1/nats-sources`
@@ -61,6 +97,12 @@ pub struct NatsSources {
     /// Of the whole configuration.
     pub version: u64,
     pub nats_sources: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// `GET /v1/policies`
@@ -70,6 +112,12 @@ pub struct Policies {
     pub version: u64,
     /// At most one.
     pub policies: Vec<Resource>,
+    /// `after` of the next page; absent on the last one, and where no page was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_after: Option<String>,
+    /// How many there are on all pages, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// One account, route, list, limit, policy, MO rule or GSM network. `PUT` takes the same, or `settings` alone.

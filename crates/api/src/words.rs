@@ -58,6 +58,17 @@ words! {
 }
 
 words! {
+    /// What failures are counted by.
+    pub enum FailureGrouping {
+        Error = "error",
+        Operator = "operator",
+        Account = "account",
+        Country = "country",
+        Hour = "hour",
+    }
+}
+
+words! {
     /// The scope of the figures.
     pub enum Scope {
         Cluster = "cluster",

@@ -16,10 +16,12 @@ mod events;
 mod former;
 mod gsm;
 mod imsi;
+mod incidents;
 mod kafka;
 mod listener;
 mod local;
 mod map;
+mod map_firewall;
 mod mark;
 mod mo_rule;
 mod named;
@@ -70,12 +72,17 @@ pub use events::{CdrConfig, CdrFormat, OutboxConfig, UsageConfig};
 pub use former::FORMER_NATS;
 pub use gsm::Gsm;
 pub use imsi::{ImsiConfig, ImsiSource};
+pub use incidents::IncidentConfig;
 pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
 pub use listener::{ListenerConfig, ListenerProtocol};
 pub use local::{LOCAL, Local};
 pub use map::{
-    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapRoutedBy, MapServingNode,
-    MapTrafficMode, point_code,
+    GatewayTransport, GsmProtocol, MapConfig, MapGateway, MapHomeRouting, MapRoutedBy,
+    MapServingNode, MapTrafficMode, point_code,
+};
+pub use map_firewall::{
+    MapFirewall, MapFirewallAction, MapFirewallError, MapFirewallMode, MapFirewallNetwork,
+    MapFirewallRule, MapFirewallRules,
 };
 pub use mo_rule::{MoRule, mo_rules};
 pub use named::files_out_of_reach;
@@ -182,6 +189,8 @@ section! {
         compat: Compat = Compat::default(),
         /// Events of messages, for those who read them.
         outbox: OutboxConfig = OutboxConfig::default(),
+        /// Operators and accounts that need a look.
+        incidents: IncidentConfig = IncidentConfig::default(),
         /// Metrics pushed to a StatsD daemon.
         statsd: Statsd = Statsd::default(),
         /// Threads.

@@ -4,8 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::gsm::Gsm;
+use super::map_firewall::MapFirewall;
 use super::outputs::is_host_and_port;
 use super::section::{choice, section};
+use smsc_domain::address::is_digits;
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Where signalling gateways listen for M3UA (RFC 4666 §1.4.8).
@@ -16,6 +18,12 @@ const MAX_POINT_CODE: u32 = (1 << 14) - 1;
 const PARTS: [u32; 3] = [3, 8, 3];
 /// Digits of a global title (ITU-T Q.713 §3.4.2.3).
 pub(super) const MAX_TITLE: usize = 20;
+/// Digits of an international number (ITU-T E.164 §6.2).
+const MAX_NUMBER: usize = 15;
+/// Digits of MCC and MNC (3GPP TS 23.003 §2.2).
+const NETWORK: std::ops::RangeInclusive<usize> = 5..=6;
+/// Where messages go that home routing brings, if no account gets them.
+const TO_NETWORK: &str = "network";
 
 choice! {
     /// What a GSM network speaks with us.
@@ -77,6 +85,26 @@ section! {
         /// Own addresses that it is connected from, IP or IP:port; with SCTP several, for several ways. Empty: the kernel chooses.
         @valid(|address| own_address(address).map(drop))
         local: Vec<String> = Vec::new(),
+    }
+}
+
+section! {
+    /// `[gsm.map.home_routing]`: others that ask where our own subscribers are get our address, with an id in place of the IMSI, and bring their messages to us (3GPP TR 23.840). They become messages of `account`.
+    pub struct MapHomeRouting {
+        /// How the numbers of our own subscribers begin, in international form without a plus.
+        @filled("is empty; write how the numbers of your subscribers begin, such as [\"49170\"]")
+        @must(|prefix| is_prefix(prefix), "must be the first digits of international numbers, 1 to 15, such as \"49170\"")
+        numbers: Vec<String> = Vec::new(),
+        /// MCC and MNC of our network, with which the ids begin: 5 or 6 digits, such as `26201`.
+        @must(|network| is_network(network), "must be MCC and MNC, 5 or 6 digits, such as \"26201\"")
+        @required network: String = String::new(),
+        /// Where the messages go: `network`, to the handset through this network, or the name of an account, which gets them as MO messages.
+        @filled("is empty; write \"network\" or the name of an account")
+        deliver: String = TO_NETWORK.to_owned(),
+        /// How long an id is valid after it was given, or given again.
+        @positive id_lifetime: Duration = 300 * SECOND,
+        /// Most ids that are valid at once; those who ask from one global title have a quarter of them. Above, a question is refused as a system failure.
+        @between(4, 1_000_000) max_ids: usize = 100_000,
     }
 }
 
@@ -159,6 +187,10 @@ section! {
         @between(1, 1_000_000) max_dialogues: usize = 8_192,
         /// Most dialogues of others that are open at once, on each node.
         @between(1, 1_000_000) max_incoming: usize = 4_096,
+        /// Which requests of others are let in.
+        firewall: MapFirewall = MapFirewall::default(),
+        /// Home routing: messages of others for our own subscribers come to us first. Without it, others ask the HLR itself.
+        home_routing: Option<MapHomeRouting> = None,
     }
 }
 
@@ -179,6 +211,15 @@ impl MapGateway {
         let own = self.local.iter();
         // Others are refused.
         own.filter_map(|text| own_address(text).ok()).collect()
+    }
+}
+
+// === impl MapHomeRouting ===
+
+impl MapHomeRouting {
+    /// The account that gets the messages; `None` when they go to the handset.
+    pub fn account(&self) -> Option<&str> {
+        (self.deliver != TO_NETWORK).then_some(&*self.deliver)
     }
 }
 
@@ -222,6 +263,15 @@ impl Gsm {
     /// How it is reached by MAP, or the defaults of that.
     pub fn map(&self) -> MapConfig {
         self.map.clone().unwrap_or_default()
+    }
+
+    /// How it is reached by MAP, but for the firewall: that changes without a new connection.
+    pub fn map_connection(&self) -> Option<MapConfig> {
+        let map = self.map.clone();
+        map.map(|map| MapConfig {
+            firewall: MapFirewall::default(),
+            ..map
+        })
     }
 
     /// The global title of a node in MAP, in digits.
@@ -276,12 +326,23 @@ fn own_address(text: &str) -> Result<SocketAddr, String> {
 
 /// Whether it may be a global title.
 fn is_title(text: &str) -> bool {
-    (1..=MAX_TITLE).contains(&text.len()) && text.bytes().all(|octet| octet.is_ascii_digit())
+    (1..=MAX_TITLE).contains(&text.len()) && is_digits(text.as_bytes())
+}
+
+/// Whether numbers may begin so.
+fn is_prefix(text: &str) -> bool {
+    (1..=MAX_NUMBER).contains(&text.len()) && is_digits(text.as_bytes())
+}
+
+/// Whether it may be MCC and MNC.
+fn is_network(text: &str) -> bool {
+    NETWORK.contains(&text.len()) && is_digits(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MapFirewallMode;
 
     /// ITU-T Q.708: 3, 8 and 3 bits.
     #[test]
@@ -342,6 +403,25 @@ mod tests {
     }
 
     #[test]
+    fn a_firewall_is_no_part_of_the_connection() {
+        let of = |mode, version| Gsm {
+            map: Some(MapConfig {
+                version,
+                firewall: MapFirewall {
+                    mode,
+                    ..MapFirewall::default()
+                },
+                ..MapConfig::default()
+            }),
+            ..Gsm::default()
+        };
+        let (off, on) = (of(MapFirewallMode::Off, 3), of(MapFirewallMode::On, 3));
+        assert!(off.map != on.map && off.map_connection() == on.map_connection());
+        let other = of(MapFirewallMode::Off, 2);
+        assert!(off.map_connection() != other.map_connection());
+    }
+
+    #[test]
     fn our_global_title_is_the_number_of_the_smsc_unless_it_is_said() {
         let mut one = Gsm {
             smsc_address: "+49160000".to_owned(),
@@ -361,5 +441,24 @@ mod tests {
         });
         assert_eq!(one.global_title_of(1), "49170001");
         assert!(one.is_map() && !Gsm::default().is_map());
+    }
+
+    #[test]
+    fn messages_of_home_routing_go_to_the_handset_or_to_an_account() {
+        let mut home = MapHomeRouting::default();
+        assert_eq!(home.account(), None);
+        home.deliver = "shop".to_owned();
+        assert_eq!(home.account(), Some("shop"));
+        for (text, is_one) in [
+            ("26201", true),
+            ("310410", true),
+            ("2620", false),
+            ("2620a", false),
+        ] {
+            assert_eq!(is_network(text), is_one, "{text}");
+        }
+        assert!(
+            is_prefix("4") && !is_prefix("") && !is_prefix("+49") && !is_prefix(&"4".repeat(16))
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! The country of a number: by its country code (ITU-T E.164), and its area code where countries share one.
 //!
-//! Used to count usage. A country is its code of ISO 3166-1, two letters; codes that belong to no country
+//! Used to count usage and failures. A country is its code of ISO 3166-1, two letters; codes that belong to no country
 //! (satellites, international networks) are [`SHARED`]. Numbers that are not international have none.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::address;
@@ -11,7 +12,11 @@ use super::route::Trie;
 /// In place of a country for codes of networks without one, such as +870 and +883.
 pub const SHARED: &str = "001";
 /// Digits of the shortest number that is taken for an international one; shorter ones are short codes.
-const SHORTEST: usize = 7;
+pub const SHORTEST: usize = 7;
+/// First digits by which a database may count numbers: they have one country, but for those of [`long_heads`].
+pub const HEAD: usize = 6;
+/// Digits of the longest prefix.
+pub const LONGEST: usize = 9;
 
 /// Countries and their prefixes.
 const TABLE: &str = "
@@ -264,25 +269,69 @@ UZ 998
 
 static BY_PREFIX: LazyLock<Trie<&'static str>> = LazyLock::new(|| {
     let mut table = Trie::default();
-    for line in TABLE.lines() {
-        let mut words = line.split_ascii_whitespace();
-        let Some(country) = words.next() else {
-            continue;
-        };
-        for prefix in words {
-            *table.entry(prefix.as_bytes()) = Some(country);
-        }
+    for (prefix, country) in rows() {
+        *table.entry(prefix.as_bytes()) = Some(country);
     }
     table
 });
 
+/// Every prefix with its country.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLE.lines().flat_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let country = words.next().unwrap_or_default();
+        words.map(move |prefix| (prefix, country))
+    })
+}
+
 /// The country of an international number, with or without a leading `+`; empty for anything else.
 pub fn of_number(number: &[u8]) -> &'static str {
     let digits = address::normalise(number);
-    if digits.len() < SHORTEST || !address::is_digits(digits) {
+    if digits.len() < SHORTEST {
+        return "";
+    }
+    of_head(digits)
+}
+
+/// The country of the first digits of such a number, without a `+`: [`HEAD`] of them, or [`LONGEST`] where they are one of
+/// [`long_heads`].
+pub fn of_head(digits: &[u8]) -> &'static str {
+    if !address::is_digits(digits) {
         return "";
     }
     BY_PREFIX.longest(digits).map_or("", |(_, country)| country)
+}
+
+/// The first digits below which there is more than one country.
+pub fn long_heads() -> BTreeSet<&'static str> {
+    rows()
+        .filter(|(prefix, _)| prefix.len() > HEAD)
+        .map(|(prefix, _)| &prefix[..HEAD])
+        .collect()
+}
+
+/// The prefixes of all countries.
+pub fn every_prefix() -> impl Iterator<Item = &'static str> {
+    rows().map(|(prefix, _)| prefix)
+}
+
+/// The country with this code, which has prefixes here.
+pub fn of_code(code: &str) -> Option<&'static str> {
+    let known = rows().find(|(_, country)| *country == code);
+    known.map(|(_, country)| country)
+}
+
+/// The prefixes of a country, and those longer ones that are of others.
+pub fn prefixes(country: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+    let own: Vec<&str> = rows()
+        .filter(|(_, of)| *of == country)
+        .map(|(prefix, _)| prefix)
+        .collect();
+    let others = rows()
+        .filter(|(prefix, of)| *of != country && own.iter().any(|one| prefix.starts_with(one)))
+        .map(|(prefix, _)| prefix);
+    let others = others.collect();
+    (own, others)
 }
 
 #[cfg(test)]
@@ -309,6 +358,42 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(of_number(number.as_bytes()), country, "{number}");
+        }
+    }
+
+    #[test]
+    fn heads_of_numbers_are_enough_for_their_country() {
+        let long = long_heads();
+        assert!(long.contains("447700") && !long.contains("441534"));
+        for (prefix, country) in rows() {
+            assert!(prefix.len() <= LONGEST, "{prefix}");
+            let number = format!("{prefix}000000000");
+            let length = if long.contains(&number[..HEAD]) {
+                LONGEST
+            } else {
+                HEAD
+            };
+            assert_eq!(
+                of_head(&number.as_bytes()[..length]),
+                of_number(number.as_bytes()),
+                "{prefix} of {country}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_country_is_its_prefixes_without_those_of_others() {
+        assert_eq!(prefixes("DE"), (vec!["49"], vec![]));
+        assert_eq!(prefixes("RU"), (vec!["7"], vec!["76", "77"]));
+        assert_eq!(of_code("DE"), Some("DE"));
+        assert_eq!(of_code("de"), None);
+        for (prefix, country) in rows() {
+            let (own, others) = prefixes(country);
+            let is_own = |number: &str| {
+                own.iter().any(|one| number.starts_with(one))
+                    && !others.iter().any(|one| number.starts_with(one))
+            };
+            assert!(is_own(prefix), "{prefix} is of {country}");
         }
     }
 

@@ -91,11 +91,13 @@ impl MapVersion {
     }
 }
 
-/// The latest version in which we answer a context; `None` for those that we do not.
-pub(crate) fn served(context: u8) -> Option<MapVersion> {
+/// The latest version in which we answer a context; `None` for those that we do not. With home routing we are the HLR and
+/// the MSC of our own subscribers as well.
+pub(crate) fn served(context: u8, routes_home: bool) -> Option<MapVersion> {
     match context {
         SHORT_MSG_MO_RELAY => Some(MapVersion::V3),
         SHORT_MSG_ALERT => Some(MapVersion::V2),
+        SHORT_MSG_GATEWAY | SHORT_MSG_MT_RELAY if routes_home => Some(MapVersion::V3),
         _ => None,
     }
 }

@@ -28,11 +28,13 @@
 //! | [`user_error`] | the errors of all of them |
 //! | [`context`] | application contexts, their versions, and which one a peer understands |
 //! | [`session`] | messages to handsets and from them, as the interface sees them |
+//! | [`correlation`] | what others get in place of the IMSI of our own subscribers: home routing |
 //!
 //! Invariants: unknown elements and extensions are passed over, wherever they stand; what a writer writes, the reader
 //! reads as the same; no input makes anything grow without a bound, or panics.
 
 pub mod context;
+pub mod correlation;
 pub mod delivery_status;
 pub mod forward;
 pub mod operation;
@@ -42,6 +44,7 @@ pub mod session;
 pub mod user_error;
 
 pub use context::MapVersion;
+pub use correlation::{CorrelationWish, MtCorrelation, MtCorrelations};
 pub use delivery_status::{
     AlertServiceCentreArg, InformServiceCentreArg, MessageWaitingStatus, ReportDeliveryStatusArg,
     ReportDeliveryStatusResult, SmDeliveryOutcome,
@@ -50,7 +53,10 @@ pub use forward::{ForwardSmArg, ForwardSmResult, SmRpDa, SmRpOa};
 pub use operation::MapOperationCode;
 pub use parameter::{MalformedMap, UnwritableMap};
 pub use routing::{RoutingInfoArg, RoutingInfoResult, ServingAddress, ServingNode};
-pub use session::{MapEvent, MapSession, MapSessionConfig, MtForward, MtOutcome};
+pub use session::{
+    ForeignForward, HomeSubscribers, MapEvent, MapSession, MapSessionConfig, MtForward, MtOutcome,
+    RoutingQuestion,
+};
 pub use user_error::MapUserError;
 
 // The one for the tests of all crates.

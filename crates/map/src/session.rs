@@ -16,30 +16,41 @@
 //! | `route` | where subscribers are, for a moment |
 //! | `report` | the HLR is told of who is absent, or is there again |
 //! | `incoming` | messages of handsets, and subscribers that are there again |
+//! | `screening` | the firewall in front of these |
+//! | `home` | others ask for our own subscribers, and bring messages for them: home routing |
+//! | `strangers` | how much of what others ask is answered |
 //!
 //! Invariants: a token comes back once, by [`MapEvent::Answer`] or [`MapSession::take_lost`]; a subscriber has one
 //! message under way; whatever strangers begin is bounded apart from what we begin.
 
 mod answer;
+mod home;
 mod incoming;
 mod report;
 mod route;
 mod run;
+mod screening;
+mod strangers;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use ahash::AHashMap;
 use bytes::Bytes;
+use smsc_firewall::{Firewall, FirewallSettings};
 use smsc_sigtran::address::ssn;
 use smsc_sigtran::{GlobalTitle, SccpAddress, Unitdata, UnitdataRequest};
 use smsc_sms::tpdu::TpduAddress;
 use smsc_tcap::{DialogueId, TcapConfig, TcapCounts, TcapDialogues, TcapEvent};
 
+pub use self::home::{ForeignForward, HomeSubscribers, RoutingQuestion};
 use self::incoming::IncomingDialogue;
 use self::report::PendingStatusReport;
 use self::route::KnownRoutes;
 use self::run::MtRun;
+pub use self::screening::{ScreeningAction, ScreeningReport};
+use self::strangers::StrangerBrakes;
+pub use self::strangers::UnservedCounts;
 use crate::context::{MapVersion, PeerVersions};
 use crate::routing::{ServingAddress, ServingNode};
 
@@ -110,6 +121,8 @@ pub struct MapSessionConfig {
     pub latest: MapVersion,
     /// Most octets of a TC-BEGIN: a message with which it would be longer follows an empty one.
     pub most_in_begin: usize,
+    /// Whose HLR and MSC we are for others, with home routing.
+    pub home: Option<HomeSubscribers>,
 }
 
 /// What came in.
@@ -130,6 +143,10 @@ pub enum MapEvent<T> {
         /// An SMS-SUBMIT or SMS-COMMAND.
         tpdu: Bytes,
     },
+    /// Somebody asks where a subscriber of ours is, to be answered by [`MapSession::answer_routing`].
+    RoutingAsked(RoutingQuestion),
+    /// A message of somebody else for a subscriber of ours, to be answered by [`MapSession::answer_forward`].
+    Forwarded(ForeignForward),
     /// A subscriber is there again, or has memory again.
     SubscriberReady {
         /// Its number, in digits.
@@ -149,6 +166,8 @@ pub enum MapEvent<T> {
         /// What is wrong with it.
         why: String,
     },
+    /// The firewall has looked at a request: what a rule has found, or nothing.
+    Screened(Option<Box<ScreeningReport>>),
 }
 
 /// What became of a message to a handset.
@@ -200,12 +219,12 @@ pub enum MapNotSent<T> {
     Unwritable(T, &'static str),
 }
 
-/// Which message of a handset is answered.
+/// Which message of a handset, or other request, is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MoInvoke {
     pub(crate) dialogue: DialogueId,
     pub(crate) invoke: i8,
-    /// The version that its MSC speaks.
+    /// The version that its MSC, or whoever has sent it, speaks.
     pub version: MapVersion,
 }
 
@@ -237,6 +256,8 @@ pub struct MapSession<T> {
     versions: PeerVersions,
     /// Subscribers that were there again a moment ago, and until when that is remembered.
     alerted: AHashMap<String, Instant>,
+    strangers: StrangerBrakes,
+    firewall: Firewall,
     events: VecDeque<MapEvent<T>>,
 }
 
@@ -273,6 +294,7 @@ impl MapSessionConfig {
             latest: MapVersion::V3,
             // What MTP carries, less its label, two addresses with titles and the rest of a UDT.
             most_in_begin: 236,
+            home: None,
         }
     }
 }
@@ -305,6 +327,9 @@ impl<T> MapSession<T> {
             routes: KnownRoutes::new(config.route_cache),
             versions: PeerVersions::new(config.peer_version_memory),
             alerted: AHashMap::new(),
+            strangers: StrangerBrakes::new(),
+            // Off, until it is set.
+            firewall: Firewall::new(FirewallSettings::default()),
             events: VecDeque::new(),
             config,
         }
@@ -341,6 +366,7 @@ impl<T> MapSession<T> {
         self.give_up_overdue_runs(now);
         self.alerted.retain(|_, until| *until > now);
         self.routes.forget_old(now);
+        self.strangers.forget_old(now);
         self.pump(now);
     }
 
@@ -372,6 +398,11 @@ impl<T> MapSession<T> {
         self.tcap.counts()
     }
 
+    /// What others have asked and did not get, since the last call.
+    pub fn take_unserved(&mut self) -> UnservedCounts {
+        std::mem::take(&mut self.strangers.counts)
+    }
+
     /// The tokens of all messages that wait, when the links are gone for good, each with whether its message was sent, so
     /// that it may have arrived. All dialogues are forgotten; nothing is said to their other ends.
     pub fn take_lost(&mut self) -> Vec<(T, bool)> {
@@ -399,9 +430,13 @@ impl<T> MapSession<T> {
             TcapEvent::Begun {
                 id,
                 context,
+                calling,
                 components,
                 ..
-            } => self.on_begun(id, context, components, now),
+            } => {
+                let calling = calling.digits().unwrap_or_default().to_owned();
+                self.on_begun(id, context, calling, components, now);
+            }
             TcapEvent::Proceeded { id, components, .. } => {
                 self.on_components(id, components, false, now);
             }

@@ -187,6 +187,25 @@ impl MapUserError {
     }
 }
 
+impl MapUserError {
+    /// What a foreign service centre gets whose message for a subscriber of ours is refused with an RP-cause. It is to try
+    /// again where that may help: none of these errors says that the subscriber is absent, or has no memory.
+    #[must_use]
+    pub fn of_refused_forward(rp_cause: u8) -> Self {
+        Self::Other(match MoMapError::of_rp(rp_cause) {
+            MoMapError::DeliveryFailure(MoMapError::CONGESTION) | MoMapError::SystemFailure => {
+                Self::SYSTEM_FAILURE
+            }
+            MoMapError::DeliveryFailure(_) | MoMapError::FacilityNotSupported => {
+                Self::FACILITY_NOT_SUPPORTED
+            }
+            MoMapError::UnexpectedDataValue | MoMapError::DataMissing => {
+                Self::UNEXPECTED_DATA_VALUE
+            }
+        })
+    }
+}
+
 /// The elements of a parameter: those of a sequence, or the only one. None of what is no BER.
 fn elements_of(parameter: &[u8]) -> BerElements<'_> {
     match ber::only(parameter) {

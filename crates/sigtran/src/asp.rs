@@ -33,6 +33,9 @@ const FAULT_EVERY: Duration = Duration::from_secs(1);
 /// How often to ask about destinations that are not available; and how long a link that cannot ask, since it
 /// is not active, remembers them.
 const AUDIT_EVERY: Duration = Duration::from_secs(30);
+/// How often that time doubles for a link that has given way again and again because it did not reach our destination:
+/// up to eight minutes. A link that stands by cannot ask (RFC 4666 §4.3.1), so only the traffic shows what it reaches.
+const DOUBLINGS_MAX: u32 = 4;
 /// How long another ASP is left the traffic before this one asks for it, the first time; twice as long each time
 /// that it loses it again, up to the longest.
 const OVERRIDDEN_FIRST: Duration = Duration::from_secs(60);
@@ -97,6 +100,8 @@ pub(crate) struct AspLink {
     states: DestinationStates,
     /// When the states were last kept up to date: it was active, or heard of them.
     states_at: Instant,
+    /// How often it has given way because it did not reach our destination, since it last did for long.
+    given_way: u32,
     faults: FaultBrake,
     last_error: Option<String>,
 }
@@ -152,6 +157,7 @@ impl AspLink {
             audited_at: now,
             states: DestinationStates::default(),
             states_at: now,
+            given_way: 0,
             faults: FaultBrake::default(),
             last_error: None,
         }
@@ -251,6 +257,9 @@ impl AspLink {
             let message = self.with_context(M3uaMessage::new(M3uaKind::ASPIA), config);
             out.manage(self.number, &message);
             self.leave(AspPhase::Inactive);
+            if !self.states.is_available(config.destination) {
+                self.given_way = self.given_way.saturating_add(1);
+            }
         }
     }
 
@@ -286,6 +295,9 @@ impl AspLink {
         let active = now.saturating_duration_since(since);
         if active >= PAUSE_MAX {
             self.refusals = 0;
+        }
+        if active >= AUDIT_EVERY && self.states.is_available(config.destination) {
+            self.given_way = 0;
         }
         // Longer than two processes leave each other the traffic.
         if active >= OVERRIDDEN_MAX * 2 {
@@ -426,12 +438,15 @@ impl AspLink {
     }
 
     /// What was said once of destinations is forgotten on a link that stands by: nobody tells it that they are
-    /// back, and it would never be tried again.
+    /// back, and it would never be tried again. The longer nobody reaches our destination, the less often links take turns.
     fn refresh_states(&mut self, now: Instant) {
         self.states.expire(now);
+        let doublings = self.given_way.saturating_sub(1).min(DOUBLINGS_MAX);
         if self.is_active() {
             self.states_at = now;
-        } else if now.saturating_duration_since(self.states_at) >= AUDIT_EVERY {
+        } else if now.saturating_duration_since(self.states_at)
+            >= AUDIT_EVERY * 2_u32.pow(doublings)
+        {
             self.states = DestinationStates::default();
         }
     }

@@ -117,7 +117,7 @@ impl SignallingPoint {
     /// Why it cannot be sent; then nothing is.
     pub fn send(
         &mut self,
-        request: UnitdataRequest,
+        request: &UnitdataRequest,
         _now: Instant,
     ) -> Result<(), SignallingUnavailable> {
         let destination = self.destination_of(&request.called);
@@ -125,7 +125,7 @@ impl SignallingPoint {
         let selection = (request.sequence & SLS) as u8;
         let link = self.link_for(destination, selection)?;
         self.reference = self.reference.wrapping_add(1);
-        let messages = messages(&request, self.config.max_unitdata, self.reference)?;
+        let messages = messages(request, self.config.max_unitdata, self.reference)?;
         let octets = messages.iter().map(SccpMessage::encode);
         let octets = octets.collect::<Result<Vec<Bytes>, _>>()?;
         for data in octets {

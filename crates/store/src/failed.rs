@@ -36,7 +36,7 @@ pub const FAILURES: [MessageState; 4] = [
 ];
 
 /// What the index of ends has: all states but DELIVERED.
-const HAS_PLACE: &str = "state <> 2";
+pub(crate) const HAS_PLACE: &str = "state <> 2";
 
 /// Whether a list by ends can have messages of this state: one that is final, and not DELIVERED.
 pub fn is_listed_by_end(state: MessageState) -> bool {
@@ -173,7 +173,7 @@ impl FailedSearch {
     }
 
     /// The requested states as numbers of the tables, for `state IN (…)`.
-    fn states(&self) -> String {
+    pub(crate) fn states(&self) -> String {
         let one = self.which.state.as_ref().map(std::slice::from_ref);
         let states = one.unwrap_or(&FAILURES);
         let numbers: Vec<String> = states

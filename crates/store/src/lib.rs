@@ -19,12 +19,14 @@ pub mod cluster;
 mod cold;
 pub mod damage;
 pub mod failed;
+pub mod failures;
 pub mod forms;
 mod gauges;
 mod hand_off;
 pub mod heard;
 pub mod held;
 pub mod idempotency;
+pub mod incidents;
 pub mod keys;
 mod low_water;
 mod meta;
@@ -54,6 +56,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use self::balance::TopUpRow;
+use self::incidents::IncidentRow;
 use self::keys::ApiKeyRow;
 use self::moving::MovedTable;
 use self::notes::NoteRow;
@@ -71,10 +74,11 @@ pub use self::rows::{
 pub use self::search::{FoundMessages, Search};
 
 /// Tables that `smsc migrate-store` moves whole.
-const MOVED_WHOLE: [MovedTable; 3] = [
+const MOVED_WHOLE: [MovedTable; 4] = [
     MovedTable::of::<ApiKeyRow>(),
     MovedTable::of::<TopUpRow>(),
     MovedTable::of::<NoteRow>(),
+    MovedTable::of::<IncidentRow>(),
 ];
 
 /// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
@@ -283,11 +287,13 @@ pub trait Store:
     + damage::DamageListStore
     + damage::DamageStore
     + failed::FailedStore
+    + failures::FailureStore
     + forms::FormStore
     + heard::HeardStore
     + held::HeldStore
     + pauses::PauseStore
     + idempotency::IdempotencyStore
+    + incidents::IncidentStore
     + keys::ApiKeyStore
     + notes::NoteStore
     + outbox::OutboxStore

@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use super::{Stored, archive};
+use smsc_domain::address::normalise;
+use smsc_domain::country;
 use smsc_domain::id::{Aside, MAX_LEAD_MS};
-use smsc_proto::MessageState;
+use smsc_proto::{Message, MessageState};
 
 /// Rows walked per request of a person: a search for something rare must not keep a store busy for long.
 pub(super) const MAX_SCAN: i64 = 500_000;
@@ -14,6 +16,13 @@ pub(super) const MAX_SCAN: i64 = 500_000;
 pub struct Search {
     /// Destination, exact, without a leading plus.
     pub to: Option<String>,
+    /// The first digits of the destination, without a plus. This and the two below are compared with what was found: they make
+    /// pages shorter.
+    pub to_prefix: Option<String>,
+    /// ISO 3166-1 code of the destination's country, as [`country::of_number`] says; empty for those that have none.
+    pub country: Option<&'static str>,
+    /// The network that was looked up for the destination.
+    pub network: Option<String>,
     /// Source address, exact, without a leading plus.
     pub from: Option<String>,
     /// Interned name of the account or operator that brought it.
@@ -79,12 +88,66 @@ impl Search {
         self.ended_since.unwrap_or(i64::MIN)..self.ended_until.unwrap_or(i64::MAX)
     }
 
-    /// Whether a message was accepted, and has ended, in its times.
+    /// Whether the destination of a message has its prefix, country and network.
+    fn is_to(&self, message: &Message) -> bool {
+        let (to, network) = (&message.destination, &message.network);
+        let prefix = self.to_prefix.as_deref().unwrap_or_default();
+        normalise(to).starts_with(prefix.as_bytes())
+            && self
+                .country
+                .is_none_or(|wanted| country::of_number(to) == wanted)
+            && self.network.as_ref().is_none_or(|wanted| wanted == network)
+    }
+
+    /// Whether a message was accepted, and has ended, in its times, and has gone where it asks for.
     pub(super) fn covers(&self, stored: &Stored) -> bool {
         let accepted_at = stored.message.accepted_at;
         let ended = stored.fin.as_ref().map(|fin| fin.at);
-        self.since.is_none_or(|since| accepted_at >= since)
+        self.is_to(&stored.message)
+            && self.since.is_none_or(|since| accepted_at >= since)
             && self.until.is_none_or(|until| accepted_at < until)
             && (!self.asks_for_ends() || ended.is_some_and(|at| self.ends().contains(&at)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn destinations_have_a_prefix_a_country_and_a_network() {
+        let message = Message {
+            destination: Bytes::from_static(b"+4917012345678"),
+            network: "26201".to_owned(),
+            ..Message::default()
+        };
+        let (prefix, network) = (
+            |prefix: &str| Search {
+                to_prefix: Some(prefix.to_owned()),
+                ..Search::default()
+            },
+            |network: &str| Search {
+                network: Some(network.to_owned()),
+                ..Search::default()
+            },
+        );
+        let country = |country| Search {
+            country: Some(country),
+            ..Search::default()
+        };
+        for (search, fits) in [
+            (Search::default(), true),
+            (prefix("49170"), true),
+            (prefix("4917012345678"), true),
+            (prefix("48"), false),
+            (country("DE"), true),
+            (country("AT"), false),
+            (network("26201"), true),
+            (network("26202"), false),
+        ] {
+            assert_eq!(search.is_to(&message), fits, "{search:?}");
+        }
     }
 }

@@ -19,8 +19,9 @@ use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
 pub use self::handles::{
-    AttemptCounts, AttemptMeter, CauseLabel, DirectionLabel, FormLabel, Mailbox, MailboxMeter,
-    OperatorLabel, OperatorMeter, PolicyLabel, RangeLabel, ReceiptLabel, StateMeters,
+    AttemptCounts, AttemptMeter, CauseLabel, DirectionLabel, FirewallLabel, FormLabel,
+    HomeRoutingLabel, Mailbox, MailboxMeter, OperatorLabel, OperatorMeter, PolicyLabel, RangeLabel,
+    ReceiptLabel, StateMeters, UnservedLabel,
 };
 pub use self::labels::{
     ActorLabel, AnswerLabel, ApiLabel, AttemptLabel, LocalLabel, QueueLabel, ReaderLabel, SinkLabel,
@@ -344,6 +345,12 @@ metrics! {
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
     /// Messages and commands of handsets that were answered, by GSM network and RP-cause (3GPP TS 24.011 §8.2.5.4); 0 is RP-ACK.
     gsm_submissions: Family<CauseLabel, Counter> = "gsm_submissions", Family::default();
+    /// What others have asked of a GSM network over MAP and did not get, by network and result: refused (an operation that is not served), unanswered (above 100 of those a second), or disbelieved (an alert above 200 a second of one node, or 1,000 of all).
+    gsm_unserved: Family<UnservedLabel, Counter> = "gsm_unserved", Family::default();
+    /// Requests of others over MAP that the firewall has looked at, by GSM network, rule and action: none and pass when no rule has found them, otherwise count, report, dry, block or drop.
+    gsm_firewall: Family<FirewallLabel, Counter> = "gsm_firewall_requests", Family::default();
+    /// What home routing did, by GSM network: questions_answered and questions_refused (sendRoutingInfoForSM of others for our subscribers), messages_taken and messages_refused (what they brought for an id), unknown_ids (for one that is unknown or over).
+    gsm_home_routing: Family<HomeRoutingLabel, Counter> = "gsm_home_routing", Family::default();
     /// Answers of peers other than ESME_ROK, by queue and command_status; vendor statuses (0x400-0x4FF) in hexadecimal.
     attempts_refused: Family<AnswerLabel, Counter> = "attempts_refused", Family::default();
     /// Seconds from reading submissions until they are durable or refused; one observation per batch.
@@ -431,6 +438,31 @@ impl Metrics {
         let gsm = gsm.to_owned();
         self.gsm_submissions
             .get_or_create(&CauseLabel { gsm, cause })
+            .inc();
+    }
+
+    /// Counts what others have asked of a GSM network over MAP and did not get.
+    pub fn not_served(&self, gsm: &str, result: &'static str, count: u64) {
+        if count > 0 {
+            let gsm = gsm.to_owned();
+            let label = UnservedLabel { gsm, result };
+            self.gsm_unserved.get_or_create(&label).inc_by(count);
+        }
+    }
+
+    /// Counts a request that the firewall of a GSM network has looked at.
+    pub fn screened(&self, gsm: &str, rule: &'static str, action: &'static str) {
+        let gsm = gsm.to_owned();
+        self.gsm_firewall
+            .get_or_create(&FirewallLabel { gsm, rule, action })
+            .inc();
+    }
+
+    /// Counts what home routing did.
+    pub fn home_routed(&self, gsm: &str, event: &'static str) {
+        let gsm = gsm.to_owned();
+        self.gsm_home_routing
+            .get_or_create(&HomeRoutingLabel { gsm, event })
             .inc();
     }
 

@@ -219,7 +219,7 @@ spec:
   {{- end }}
 {{- end }}
 
-{{/* Where the file is, so that `kubectl exec … smsc queues` needs no flags; and where traces go. */}}
+{{/* Where the file is, so that `kubectl exec … smsc queue list` needs no flags; and where traces go. */}}
 {{- define "smsc.environment" -}}
 - name: SMSC_CONFIG
   value: /etc/smsc/smsc.toml

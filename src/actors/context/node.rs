@@ -19,7 +19,9 @@ use crate::actors::context::handlers::Handlers;
 use crate::actors::context::local_lease::LocalLease;
 use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
 use crate::actors::context::managed::{self, Managed};
+use crate::actors::context::mt_correlations::KnownCorrelations;
 use crate::actors::context::octets::OctetPool;
+use crate::actors::context::outcomes::OutcomeMeter;
 use crate::actors::context::plan::{self, Plan, Targets};
 use crate::actors::context::ports::{Published, QueuePort};
 use crate::actors::context::ready_relay::ReadyRelay;
@@ -78,12 +80,16 @@ pub struct NodeContext {
     pub managed: Managed,
     /// What people watch now.
     pub watches: Watches,
+    /// What became of messages lately.
+    pub outcomes: OutcomeMeter,
     /// What bodies of messages in queues take in memory.
     pub bodies: Arc<OctetPool>,
     /// What submissions take in memory until they are durable.
     pub arriving: Arc<OctetPool>,
     /// Subscribers that the other nodes are to hear of.
     pub ready_relay: ReadyRelay,
+    /// What other networks know in place of IMSIs.
+    pub mt_correlations: KnownCorrelations,
     look_up_lines: LookUpLines,
     references: Mutex<References>,
     /// When it was last logged that no ids can be given.
@@ -149,7 +155,9 @@ impl NodeContext {
             bodies: Arc::default(),
             arriving: Arc::default(),
             watches: Watches::default(),
+            outcomes: OutcomeMeter::default(),
             ready_relay: ReadyRelay::default(),
+            mt_correlations: KnownCorrelations::default(),
             look_up_lines: LookUpLines::default(),
             references: Mutex::default(),
             said_ahead: Mutex::default(),

@@ -21,13 +21,15 @@ mod delivery;
 mod enquiry;
 mod exchange;
 mod faults;
+mod firewall;
 mod gateways;
 mod gsup;
 mod hlr;
+mod home_routing;
 mod incoming;
 mod life;
 mod lines;
-mod malformed_log;
+mod log_pace;
 mod map;
 mod naming;
 mod partly;
@@ -52,7 +54,7 @@ use self::culprits::Culprits;
 use self::exchange::HandsetSubmission;
 use self::faults::Faults;
 use self::lines::Lines;
-use self::malformed_log::MalformedLog;
+use self::log_pace::LogPace;
 use self::naming::Naming;
 use self::partly::Partly;
 use self::work::Work;
@@ -69,6 +71,7 @@ use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::core::{MAILBOX, TICK};
 use crate::actors::session::outgoing::Serving;
+use crate::map::{MtCorrelation, RoutingQuestion};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
     BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, ReceiptReply, ReportHeld,
@@ -81,6 +84,8 @@ const AHEAD: u32 = 4;
 const BUSY: Duration = Duration::from_secs(2);
 /// Messages of handsets that may wait for their commit before the socket is read again.
 const INTAKE: usize = 4096;
+/// Requests in a second that the firewall has found and that are written into the log whole.
+const MIRRORED: u64 = 50;
 
 /// What it takes to start the connection to a network.
 #[derive(Clone)]
@@ -124,6 +129,10 @@ pub struct GsmInterface {
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
     submissions: Vec<(Submission, HandsetSubmission)>,
     intake: usize,
+    /// Of the current socket read: messages that other service centres bring for our subscribers, and questions where these
+    /// are, with the ids that are to be told.
+    forwards: Vec<(Submission, HandsetSubmission)>,
+    routings: Vec<(RoutingQuestion, MtCorrelation)>,
     /// By subscriber, how many of its messages wait for their commit.
     storing: HashMap<String, u32>,
     /// Look-ups for messages that may be held already.
@@ -142,7 +151,10 @@ pub struct GsmInterface {
     retired: bool,
     /// It has left its queue in this tick: what that has granted meanwhile would be taken twice if it joined again at once.
     has_withdrawn: bool,
-    malformed: MalformedLog,
+    /// When it is logged what cannot be read, what the firewall has found, and what of that is mirrored.
+    malformed: LogPace,
+    found: LogPace,
+    mirrored: LogPace,
     /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
     starts: u64,
     /// Of the tasks of signalling gateways, by address.
@@ -216,6 +228,8 @@ impl GsmInterface {
             offered: 0,
             submissions: Vec::new(),
             intake: 0,
+            forwards: Vec::new(),
+            routings: Vec::new(),
             storing: HashMap::new(),
             looking: 0,
             accepted: InTurn::default(),
@@ -226,7 +240,9 @@ impl GsmInterface {
             leaving_since: None,
             retired: false,
             has_withdrawn: false,
-            malformed: MalformedLog::default(),
+            malformed: LogPace::default(),
+            found: LogPace::default(),
+            mirrored: LogPace::of(MIRRORED),
             starts: 0,
             gateways: HashMap::new(),
         }

@@ -278,13 +278,19 @@ impl Backlog {
         ids
     }
 
-    /// Takes what was read of scheduled messages.
-    pub(super) fn subscribers_read(&mut self, ids: &[u64], read: &[Option<Stored>]) {
+    /// Takes what was read of scheduled messages; `by_number` as for [`SubscriberKey::of_message`].
+    pub(super) fn subscribers_read(
+        &mut self,
+        ids: &[u64],
+        read: &[Option<Stored>],
+        by_number: bool,
+    ) {
         self.reading_subscribers = false;
         for (id, stored) in ids.iter().zip(read) {
             let attempts = self.scheduled.attempts_of(*id).unwrap_or_default();
             let message = stored.as_ref().map(|stored| &stored.message);
-            let key = message.and_then(|message| SubscriberKey::of_message(message, attempts));
+            let key =
+                message.and_then(|message| SubscriberKey::of_message(message, attempts, by_number));
             self.scheduled.subscribers.read(*id, key);
         }
     }

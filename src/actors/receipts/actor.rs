@@ -17,7 +17,7 @@ use crate::actors::receipts::wanted;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::content;
-use crate::domain::ByQueue;
+use crate::domain::{ByQueue, state};
 use crate::pb::{Final, FinalBatch, QueueItem};
 use crate::telemetry::metrics::StateMeters;
 
@@ -42,8 +42,24 @@ impl Receipts {
         }
     }
 
+    /// Counts what receipts of operators say.
+    fn count_outcomes(&self, finals: &[Final], now: i64) {
+        let by_receipt = finals.iter().filter(|ended| ended.by_receipt);
+        let by_receipt =
+            by_receipt.filter_map(|ended| Some((ended, ended.message.as_deref()?.sender)));
+        self.node.outcomes.count(|log| {
+            for (ended, sender) in by_receipt {
+                let number = ended.state() as i32 as u8;
+                let is_good = matches!(number, state::DELIVERED | state::ACCEPTED);
+                let failed = (!is_good).then_some(number);
+                log.at(ended.operator, sender, now).note_receipt(failed);
+            }
+        });
+    }
+
     fn forward(&mut self, finals: Vec<Final>) {
         let now = clock::now_ms();
+        self.count_outcomes(&finals, now);
         let mut by_queue: ByQueue<Vec<QueueItem>> = ByQueue::default();
         for ended in &finals {
             let Some(message) = &ended.message else {

@@ -1,4 +1,5 @@
-//! How commands print what an SMSC answers: `-o table|json|csv|yaml`, once or again and again (`--watch`).
+//! How commands print what an SMSC answers: `-o table|wide|name|json|jsonl|csv|yaml`, once or again and again
+//! (`--watch`).
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -17,8 +18,14 @@ use crate::cli::said;
 pub enum OutputFormat {
     /// For people.
     Table,
+    /// For people, with every column however narrow the terminal is.
+    Wide,
+    /// The first column alone: the names.
+    Name,
     /// What the admin API answers, as it is.
     Json,
+    /// What it answers, an entry of the list in each line.
+    Jsonl,
     /// A line of names and a line per entry.
     Csv,
     /// What the admin API answers, as YAML.
@@ -76,10 +83,17 @@ pub struct ListOutput {
         value_enum,
         hide_possible_values = true,
         default_value = "table",
-        help = "How to print it: table, json (what the admin API answers), csv or yaml",
+        help = "How to print it: table, wide (all columns), name (the first column), json (what the admin API answers), \
+                jsonl (an entry in each line), csv or yaml",
         help_heading = "Output"
     )]
     output: OutputFormat,
+    /// Without the titles of columns, in table, wide and csv.
+    #[arg(long, help_heading = "Output")]
+    no_headers: bool,
+    /// Sort by this column, in table, wide, name and csv.
+    #[arg(long, value_name = "COLUMN", help_heading = "Output")]
+    sort_by: Option<String>,
     /// Print what the admin API answers: short for -o json.
     #[arg(long, conflicts_with = "output", hide = true)]
     json: bool,
@@ -98,7 +112,10 @@ impl Listing {
 
     /// Whether something else than words is wanted.
     pub fn is_for_programs(&self) -> bool {
-        self.output.format() != OutputFormat::Table
+        !matches!(
+            self.output.format(),
+            OutputFormat::Table | OutputFormat::Wide
+        )
     }
 
     /// Prints what is at a path.
@@ -122,11 +139,14 @@ impl Listing {
         json: Value,
         words: impl FnOnce(T) -> String,
     ) -> anyhow::Result<()> {
-        match self.output.format() {
-            OutputFormat::Json => print_line(&as_json(&json)?),
-            OutputFormat::Yaml => print_line(&as_yaml(&json)?),
-            OutputFormat::Table | OutputFormat::Csv => print_line(&words(decode(json)?)),
-        }
+        print_line(&match self.output.format() {
+            OutputFormat::Json => as_json(&json)?,
+            OutputFormat::Jsonl => as_lines(&json),
+            OutputFormat::Yaml => as_yaml(&json)?,
+            OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name | OutputFormat::Csv => {
+                words(decode(json)?)
+            }
+        })
     }
 
     /// Prints what `ask` finds out.
@@ -248,14 +268,38 @@ impl ListOutput {
         screen: Screen,
         page: impl FnOnce() -> anyhow::Result<OutputPage>,
     ) -> anyhow::Result<String> {
+        let page = || {
+            let page = page()?;
+            let page = match &self.sort_by {
+                Some(column) => page.sorted_by(column)?,
+                None => page,
+            };
+            anyhow::Ok(if self.no_headers {
+                page.without_headers()
+            } else {
+                page
+            })
+        };
         match self.format() {
             OutputFormat::Table => Ok(page()?.render(screen)),
+            OutputFormat::Wide => {
+                let wide = Screen {
+                    width: None,
+                    ..screen
+                };
+                Ok(page()?.render(wide))
+            }
+            OutputFormat::Name => {
+                let names = page()?.names();
+                names.context("-o name: this is no list; use -o json or -o yaml")
+            }
             OutputFormat::Csv => {
                 let csv = page()?.csv();
                 let csv = csv.context("-o csv: this is no list; use -o json or -o yaml")?;
                 Ok(csv.trim_end().to_owned())
             }
             OutputFormat::Json => as_json(json),
+            OutputFormat::Jsonl => Ok(as_lines(json)),
             OutputFormat::Yaml => as_yaml(json),
         }
     }
@@ -263,6 +307,22 @@ impl ListOutput {
 
 fn as_json(json: &Value) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(json)?)
+}
+
+/// Each entry of the one list that an answer has, or else all of it, in a line.
+fn as_lines(json: &Value) -> String {
+    let members = json
+        .as_object()
+        .into_iter()
+        .flat_map(|object| object.values());
+    let lists: Vec<&Vec<Value>> = members.filter_map(Value::as_array).collect();
+    match lists.as_slice() {
+        [list] => {
+            let lines: Vec<String> = list.iter().map(Value::to_string).collect();
+            lines.join("\n")
+        }
+        _ => json.to_string(),
+    }
 }
 
 fn as_yaml(json: &Value) -> anyhow::Result<String> {
@@ -281,7 +341,14 @@ mod tests {
         let format = |line: &[&str]| parsed::<ListOutput>(line).map(|output| output.format());
         assert_eq!(format(&["x"]).unwrap(), OutputFormat::Table);
         assert_eq!(format(&["x", "--json"]).unwrap(), OutputFormat::Json);
-        assert_eq!(format(&["x", "-o", "csv"]).unwrap(), OutputFormat::Csv);
+        for (given, read) in [
+            ("csv", OutputFormat::Csv),
+            ("jsonl", OutputFormat::Jsonl),
+            ("name", OutputFormat::Name),
+            ("wide", OutputFormat::Wide),
+        ] {
+            assert_eq!(format(&["x", "-o", given]).unwrap(), read);
+        }
         assert!(format(&["x", "-o", "xml"]).is_err());
         assert!(format(&["x", "-o", "csv", "--json"]).is_err());
         // What is told to do something answers with no list.
@@ -290,6 +357,43 @@ mod tests {
         assert_eq!(watch(&["x", "--watch"]).unwrap(), Some(2));
         assert_eq!(watch(&["x", "--watch=9"]).unwrap(), Some(9));
         assert!(watch(&["x", "--watch=0"]).is_err());
+    }
+
+    #[test]
+    fn a_list_is_printed_by_names_by_lines_and_sorted() {
+        let json = json!({"queues": [{"name": "b", "waiting": 10}, {"name": "a", "waiting": 9}], "next_before": null});
+        let page = || {
+            let mut table = crate::cli::client::OutputTable::new(&["queue", "in flight"]);
+            for one in json["queues"].as_array().unwrap() {
+                let name = one["name"].as_str().unwrap();
+                let number = one["waiting"].as_u64().unwrap();
+                table.row([name.into(), crate::cli::client::TableCell::number(number)]);
+            }
+            Ok(OutputPage::from(table))
+        };
+        let text = |line: &[&str]| {
+            let words = [&["x"][..], line].concat();
+            let output = parsed::<ListOutput>(&words).unwrap();
+            output.text(&json, Screen::default(), page)
+        };
+        let read = |line: &[&str]| text(line).unwrap();
+        assert_eq!(read(&["-o", "name"]), "b\na");
+        assert_eq!(read(&["-o", "name", "--sort-by", "queue"]), "a\nb");
+        assert_eq!(
+            read(&["-o", "csv", "--sort-by", "in_flight", "--no-headers"]),
+            "a,9\nb,10"
+        );
+        assert_eq!(
+            read(&["-o", "jsonl"]),
+            "{\"name\":\"b\",\"waiting\":10}\n{\"name\":\"a\",\"waiting\":9}"
+        );
+        assert_eq!(
+            read(&["--no-headers"]),
+            "b             10\na              9"
+        );
+        let wrong = text(&["--sort-by", "depth"]).unwrap_err().to_string();
+        assert!(wrong.contains("queue, in_flight"), "{wrong}");
+        assert_eq!(as_lines(&json!({"count": 1})), "{\"count\":1}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a command shows: sentences, facts and tables.
 
+use anyhow::bail;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::screen::{Screen, Tone};
@@ -75,7 +76,7 @@ impl OutputPage {
                     lines.extend(more);
                     if !dropped.is_empty() {
                         let said = format!(
-                            "no room for: {} (a wider terminal, or -o json)",
+                            "no room for: {} (a wider terminal, or -o wide)",
                             dropped.join(", ")
                         );
                         lines.push(screen.paint(Tone::Quiet, &said));
@@ -110,6 +111,61 @@ impl OutputPage {
             })
         };
         own.or_else(table).or_else(facts)
+    }
+}
+
+// === what programs ask of lists ===
+
+impl OutputPage {
+    /// Its tables sorted by a column, by its title or as CSV has it.
+    ///
+    /// # Errors
+    /// No table has this column.
+    pub fn sorted_by(mut self, column: &str) -> anyhow::Result<Self> {
+        let mut known = Vec::new();
+        let mut is_sorted = false;
+        for part in &mut self.0 {
+            if let OutputPart::Table(table) = part {
+                is_sorted |= table.sort_by(column);
+                known.extend(table.titles().iter().map(|title| title.replace(' ', "_")));
+            }
+        }
+        // A sentence in place of an empty table has no columns.
+        if is_sorted || known.is_empty() {
+            return Ok(self);
+        }
+        bail!("--sort-by {column}: the columns are {}", known.join(", "))
+    }
+
+    /// Without the titles of columns.
+    pub fn without_headers(mut self) -> Self {
+        for part in &mut self.0 {
+            match part {
+                OutputPart::Table(table) | OutputPart::Aside(table) => table.leave_out_titles(),
+                OutputPart::Csv(csv) => {
+                    let rows = csv.split_once('\n').map_or("", |(_, rows)| rows);
+                    *csv = rows.to_owned();
+                }
+                OutputPart::Text(_) | OutputPart::Facts(_) => {}
+            }
+        }
+        self
+    }
+
+    /// The first column of the first table, a value in each line; nothing in place of an empty table. `None` where there is
+    /// no list.
+    pub fn names(&self) -> Option<String> {
+        let of_table = self.0.iter().find_map(|part| match part {
+            OutputPart::Table(table) => {
+                // Lists mark an entry, such as the node that answers, behind its name.
+                let names = table.rows().iter().filter_map(|row| row.first());
+                let names = names.map(|cell| cell.raw.trim_end_matches('*'));
+                Some(names.collect::<Vec<_>>().join("\n"))
+            }
+            _ => None,
+        });
+        let is_empty_list = self.0.iter().any(|part| matches!(part, OutputPart::Csv(_)));
+        of_table.or(is_empty_list.then(String::new))
     }
 }
 
@@ -172,7 +228,7 @@ mod tests {
         let narrow = page.render(wide(37));
         assert!(
             narrow.contains("1,234,567")
-                && narrow.ends_with("no room for: failed (a wider terminal, or -o json)")
+                && narrow.ends_with("no room for: failed (a wider terminal, or -o wide)")
         );
         let narrowest = page.render(wide(5));
         assert!(narrowest.contains("operator:up  served\n"), "{narrowest}");

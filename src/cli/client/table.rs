@@ -33,6 +33,8 @@ pub struct OutputTable {
     /// Titles of columns in the order in which they are left out where there is no room; others stay.
     dispensable: Vec<String>,
     rows: Vec<Vec<TableCell>>,
+    /// Titles are not shown.
+    is_headless: bool,
 }
 
 /// Which columns of a table there is room for.
@@ -224,6 +226,26 @@ impl OutputTable {
         &self.titles
     }
 
+    /// Titles are not shown.
+    pub(super) fn leave_out_titles(&mut self) {
+        self.is_headless = true;
+    }
+
+    /// Sorts the rows by a column, numbers by their value; false if there is no such column.
+    pub(super) fn sort_by(&mut self, column: &str) -> bool {
+        let is_it = |title: &String| title == column || title.replace(' ', "_") == column;
+        let Some(at) = self.titles.iter().position(is_it) else {
+            return false;
+        };
+        let value = |row: &Vec<TableCell>| row[at].raw.parse::<f64>().ok();
+        self.rows
+            .sort_by(|one, other| match (value(one), value(other)) {
+                (Some(one), Some(other)) => one.total_cmp(&other),
+                _ => one[at].raw.cmp(&other[at].raw),
+            });
+        true
+    }
+
     pub fn rows(&self) -> &[Vec<TableCell>] {
         &self.rows
     }
@@ -253,11 +275,13 @@ impl OutputTable {
             cells.join(&" ".repeat(BETWEEN)).trim_end().to_owned()
         };
         let is_number = |at: usize| self.rows.first().is_some_and(|row| row[at].is_number);
-        let mut lines = vec![line(&|at| {
-            (self.titles[at].clone(), is_number(at), Tone::Strong)
-        })];
-        let rule = line(&|at| ("─".repeat(widths[at]), false, Tone::Quiet));
-        lines.push(rule);
+        let mut lines = Vec::new();
+        if !self.is_headless {
+            lines.push(line(&|at| {
+                (self.titles[at].clone(), is_number(at), Tone::Strong)
+            }));
+            lines.push(line(&|at| ("─".repeat(widths[at]), false, Tone::Quiet)));
+        }
         lines.extend(
             self.rows
                 .iter()
@@ -274,7 +298,11 @@ impl OutputTable {
     /// As [`super::OutputPage::csv`].
     pub(super) fn csv(&self) -> String {
         let titles = self.titles.iter().map(|title| title.replace(' ', "_"));
-        let mut text = csv_line(titles);
+        let mut text = if self.is_headless {
+            String::new()
+        } else {
+            csv_line(titles)
+        };
         for row in &self.rows {
             text.push_str(&csv_line(row.iter().map(|cell| cell.raw.clone())));
         }

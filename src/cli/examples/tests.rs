@@ -1,7 +1,7 @@
 //! Every command has an example, and every example is a command line.
 
 use super::*;
-use crate::cli::command;
+use crate::cli::{command, grammar};
 
 /// The words of a line as a shell makes them, up to what is for the shell itself.
 fn words(line: &str) -> Vec<String> {
@@ -60,7 +60,10 @@ fn every_command_has_an_example() {
 fn every_example_is_a_command_line() {
     for (path, lines) in EXAMPLES {
         for line in *lines {
-            let words = words(line);
+            let given = words(line).into_iter().skip(1).collect();
+            let line_now = grammar::rewritten(&command(), given);
+            assert_eq!(line_now.hint, None, "{line}");
+            let words = [vec!["smsc".to_owned()], line_now.words].concat();
             let of = words
                 .iter()
                 .skip(1)

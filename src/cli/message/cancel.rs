@@ -1,14 +1,18 @@
-//! `smsc message cancel`: cancels messages that wait, all that match a filter. `smsc message ID cancel` cancels one.
+//! `smsc message cancel`: cancels a message that waits, or all that match a filter.
 
 use serde_json::Map;
 
 use super::find::MessageFilterArgs;
+use crate::api::Done;
 use crate::cli::bulk::{self, Bounds, BulkOrder};
 use crate::cli::client::CommandOutput;
 
 /// Arguments of `smsc message cancel`.
 #[derive(Debug, clap::Args)]
 pub struct CancelMessagesArgs {
+    /// One message, by its id as in submit_sm_resp.
+    #[arg(conflicts_with_all = ["to", "from", "account", "operator", "since", "until", "before", "limit", "dry_run"])]
+    id: Option<String>,
     #[command(flatten)]
     filter: MessageFilterArgs,
     #[command(flatten)]
@@ -22,11 +26,22 @@ pub struct CancelMessagesArgs {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses; no filter was given.
 pub fn run(args: &CancelMessagesArgs) -> anyhow::Result<()> {
+    if let Some(id) = &args.id {
+        let path = format!("{}/cancel", super::path(id));
+        let json = args.telling.open()?.post(&path)?;
+        return args.telling.done(json, |done: Done| {
+            if done.pending {
+                format!("message {id} is being deleted")
+            } else {
+                format!("message {id} is DELETED")
+            }
+        });
+    }
     let order = BulkOrder {
         path: "/v1/messages/cancel",
         filter: args.filter.given(),
         more: Map::new(),
-        which: "which messages? Give a filter such as --operator or --to",
+        which: "which messages? Give an id, or a filter such as --operator or --to",
         done: "cancelled",
         question: "End {} waiting messages DELETED, and tell their senders?",
         refused: "nothing was cancelled",
@@ -49,6 +64,8 @@ mod tests {
             args.filter.given(),
             [("operator", "up"), ("since", "2026-11-24")]
         );
+        assert_eq!(line("cancel 17 --yes").unwrap().id.as_deref(), Some("17"));
+        assert!(line("cancel 17 --operator up").is_err());
         assert!(line("cancel --state ENROUTE").is_err());
     }
 }

@@ -1,11 +1,11 @@
-//! `smsc message find`: messages by number, account, time and state, newest first.
+//! `smsc message list`: messages by number, account, time and state, newest first.
 
 use crate::api::{Message, Messages};
 use crate::cli::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::cli::dead_letters::older;
 use crate::cli::times::{EndRangeArgs, TimeRangeArgs, given};
 
-/// Arguments of `smsc message find`.
+/// Arguments of `smsc message list`.
 #[derive(Debug, clap::Args)]
 pub struct FindMessagesArgs {
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub struct FindMessagesArgs {
 /// Which messages; shared with `smsc message cancel`.
 #[derive(Debug, Default, clap::Args)]
 pub struct MessageFilterArgs {
-    /// Only messages to this number, with or without a plus.
+    /// Only messages to this number, with or without a plus, or to all that begin as 49* does.
     #[arg(long, value_name = "NUMBER")]
     to: Option<String>,
     /// Only messages from this address.
@@ -37,6 +37,12 @@ pub struct MessageFilterArgs {
     /// Only messages that are with this operator or in this queue, or were at their end.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
+    /// Only messages to this country: DE; none for numbers without one.
+    #[arg(long, value_name = "COUNTRY")]
+    country: Option<String>,
+    /// Only messages to this network, where it was looked up: 26201.
+    #[arg(long, value_name = "NETWORK")]
+    network: Option<String>,
     #[command(flatten)]
     times: TimeRangeArgs,
 }
@@ -90,6 +96,8 @@ impl MessageFilterArgs {
             ("from", &self.from),
             ("account", &self.account),
             ("operator", &self.operator),
+            ("country", &self.country),
+            ("network", &self.network),
         ];
         given(own, &self.times)
     }

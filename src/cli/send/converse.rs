@@ -10,6 +10,7 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 
 use crate::cli::client::print_line;
+use crate::cli::exit::UndeliveredMessage;
 use crate::clock;
 use crate::domain::state;
 use crate::simulator::wire::SimulatorWire;
@@ -113,7 +114,7 @@ impl<'a> Conversation<'a> {
             if self.is_over() {
                 return match self.failure.take() {
                     None => Ok(()),
-                    Some(failure) => bail!(failure),
+                    Some(failure) => Err(UndeliveredMessage(failure).into()),
                 };
             }
             self.submit(wire);
@@ -234,10 +235,12 @@ impl<'a> Conversation<'a> {
         if !pdu.status.is_ok() {
             let cure = match pdu.status {
                 CommandStatus::ESME_RINVDSTADR => {
-                    "no route for this number; see [[route]] in the configuration"
+                    "no route for this number; `smsc route explain NUMBER` says why"
                 }
                 CommandStatus::ESME_RTHROTTLED => "the account is over its rate; try again later",
-                CommandStatus::ESME_RMSGQFUL => "a queue or the disk is full; see `smsc queues`",
+                CommandStatus::ESME_RMSGQFUL => {
+                    "a queue or the disk is full; see `smsc queue list`"
+                }
                 _ => "see its log for the reason",
             };
             let which = self.which(place);

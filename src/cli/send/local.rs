@@ -16,6 +16,7 @@ use super::compose::SendAlphabet;
 use super::{SendArgs, text};
 use crate::cli::client::print_line;
 use crate::cli::decode::hex;
+use crate::cli::exit::UndeliveredMessage;
 use crate::domain::state;
 use crate::pb::local::draft::Content;
 use crate::pb::local::from_smsc::What as Answer;
@@ -56,7 +57,8 @@ pub fn run(args: &SendArgs, path: &Path) -> anyhow::Result<()> {
     };
     let outcome = submitted.outcomes.into_iter().next().unwrap_or_default();
     if let Some(refusal) = outcome.refusal {
-        bail!("the SMSC refuses the message: {}", refusal.detail);
+        let said = format!("the SMSC refuses the message: {}", refusal.detail);
+        return Err(UndeliveredMessage(said).into());
     }
     let elapsed = || started.elapsed().as_secs_f64() * 1000.0;
     let id = outcome.id;
@@ -83,7 +85,10 @@ pub fn run(args: &SendArgs, path: &Path) -> anyhow::Result<()> {
     ))?;
     match ended.state() {
         local::State::Delivered | local::State::Accepted => Ok(()),
-        _ => bail!("the message was not delivered: {name}{error}"),
+        _ => {
+            let said = format!("the message was not delivered: {name}{error}");
+            Err(UndeliveredMessage(said).into())
+        }
     }
 }
 
@@ -184,7 +189,7 @@ impl LocalConnection {
             let late = || {
                 anyhow::anyhow!(
                     "nothing more was heard in time; wait longer with --timeout, or see what holds the message with \
-                     `smsc queues`"
+                     `smsc queue list`"
                 )
             };
             if left.is_zero() {

@@ -174,6 +174,9 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// The page of the console that lists incidents.
+const INCIDENTS: &str = "#/incidents";
+
 /// Whether the figures are current, and problems.
 fn condition(model: &Model, now: Instant) -> Span<'static> {
     if let Some(trouble) = model.trouble(now) {
@@ -186,10 +189,15 @@ fn condition(model: &Model, now: Instant) -> Span<'static> {
         return Span::from("");
     };
     let first = |list: &[String], word: &str| format!("{word}: {}", list.join("; "));
+    let incidents = overview.attention.iter();
+    let incidents = incidents.filter(|one| one.page == INCIDENTS);
+    let incidents: Vec<String> = incidents.map(|one| one.text.clone()).collect();
     if !overview.not_ready.is_empty() {
         Span::from(first(&overview.not_ready, "NOT READY")).fg(Color::Red)
     } else if !overview.degraded.is_empty() {
         Span::from(first(&overview.degraded, "DEGRADED")).fg(Color::Yellow)
+    } else if !incidents.is_empty() {
+        Span::from(first(&incidents, "READY, INCIDENTS")).fg(Color::Yellow)
     } else {
         Span::from("READY").fg(Color::Green)
     }

@@ -75,6 +75,7 @@ fn model() -> Model {
         }),
         News::Operators(api::Operators {
             operators: vec![api::Operator::from(operator)],
+            ..api::Operators::default()
         }),
         News::Nodes(api::Nodes::default()),
     ] {
@@ -153,6 +154,19 @@ fn what_is_wrong_is_said_on_top() {
     let news = News::Overview(serde_json::from_value(degraded).unwrap());
     model.take(news, Instant::now());
     assert!(shown(&model, 90, 30).contains("DEGRADED: operator up: no bind is up"));
+    let mut incident = overview(&[]);
+    incident["attention"] = json!([
+        {"text": "operator up refuses 50 %", "page": "#/incidents", "runbook": ""},
+        {"text": "queue operator:up: old", "page": "#/queues", "runbook": ""},
+    ]);
+    let news = News::Overview(serde_json::from_value(incident).unwrap());
+    model.take(news, Instant::now());
+    let text = shown(&model, 90, 30);
+    assert!(
+        text.contains("READY, INCIDENTS: operator up refuses 50 %"),
+        "{text}"
+    );
+    assert!(!text.contains("queue operator:up: old"), "{text}");
     model.take(
         News::Away("nothing listens on http://127.0.0.1:1".to_owned()),
         Instant::now(),

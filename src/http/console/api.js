@@ -1,14 +1,38 @@
-// The admin API: one token, kept while the tab is open, or a session by OpenID Connect, whose cookie
-// no script can read. Every refusal becomes an ApiError whose text is the server's own.
+// The admin API: one token, kept while the tab is open and handed to new tabs of the same browser, or a session by OpenID
+// Connect, whose cookie no script can read. Every refusal becomes an ApiError whose text is the server's own.
 
 const KEY = "smsc.token";
 const BACK = "smsc.back";
+/** How long a new tab waits for the others. */
+const TABS_MS = 1_000;
 const RANK = { read: 0, operate: 1, admin: 2 };
 
 /** Who is signed in. */
 export const session = { token: sessionStorage.getItem(KEY), name: null, role: "read" };
 
 const leavers = [];
+/** The other tabs of this server: what is said there goes nowhere else, and is kept nowhere. */
+const tabs = new BroadcastChannel("smsc.session");
+
+tabs.addEventListener("message", ({ data }) => {
+  if (data.kind === "ask" && session.token && session.name) tabs.postMessage({ kind: "token", token: session.token });
+  if (data.kind === "out" && session.token === data.token) signOut("You have signed out in another tab.");
+});
+
+/** The token of another tab where somebody is signed in; null without one. */
+export function askTabs() {
+  return new Promise((resolve) => {
+    const hear = ({ data }) => data.kind === "token" && end(data.token);
+    const timer = setTimeout(() => end(null), TABS_MS);
+    function end(token) {
+      clearTimeout(timer);
+      tabs.removeEventListener("message", hear);
+      resolve(token);
+    }
+    tabs.addEventListener("message", hear);
+    tabs.postMessage({ kind: "ask" });
+  });
+}
 
 /** A refusal: its status, the server's text, and all that the server said (problem+json). */
 export class ApiError extends Error {
@@ -77,6 +101,8 @@ export async function signOut(reason = null) {
     if (!answer) said = "The server does not answer: your session may go on in this browser. Close the browser, or sign out again later.";
     else if (!answer.ok) said = "This browser has forgotten the session, but the server could not end it. An administrator can remove it at Tokens.";
   }
+  // Without a reason it was the person, who means all tabs.
+  if (session.token && reason === null) tabs.postMessage({ kind: "out", token: session.token });
   sessionStorage.removeItem(KEY);
   session.token = null;
   session.name = null;

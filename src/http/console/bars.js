@@ -14,10 +14,15 @@ function svg(name, attributes = {}, text = null) {
   return element;
 }
 
-/** `series`: name in the places, and label. A place has a `label` and a number for each series. */
-export function bars({ title, series, show, height = 220 }) {
-  const legend = h("div", { class: "legend" },
-    series.map((one) => h("span", { class: `key ${one.name}` }, h("i", { "aria-hidden": "true" }), one.label)));
+/**
+ * `series`: name in the places, and label. A place has a `label` and a number for each series; `tick` stands below it. A click on
+ * a bar calls `pick` with its place and its series: what it does must be had without a mouse elsewhere, too.
+ */
+export function bars({ title, series: first, show, pick = null, height = 220 }) {
+  let series = first;
+  const legend = h("div", { class: "legend" });
+  const keys = () => series.map((one) => h("span", { class: `key ${one.name}` }, h("i", { "aria-hidden": "true" }), one.label));
+  legend.append(...keys());
   const drawing = svg("svg", { role: "img", height, focusable: "false" });
   const label = svg("title");
   const inside = svg("g");
@@ -49,14 +54,19 @@ export function bars({ title, series, show, height = 220 }) {
     const every = Math.ceil(places.length / (width < 560 ? 3 : 8));
     const drawn = places.map((place, index) => {
       const x = PAD.left + step * index;
-      if (index % every === 0) grid.append(svg("text", { x: x + step / 2, y: height - 5, "text-anchor": "middle" }, place.label.slice(5)));
+      if (index % every === 0) grid.append(svg("text", { x: x + step / 2, y: height - 5, "text-anchor": "middle" }, place.tick ?? place.label.slice(5)));
       let below = 0;
       const bar = svg("g");
       bar.append(svg("title", {}, `${place.label}: ${series.map((one) => `${show(place[one.name])} ${one.label}`).join(", ")}`));
       for (const one of series) {
         const from = below;
         below += place[one.name];
-        bar.append(svg("rect", { class: `bar ${one.name}`, x: x + step * 0.1, width: step * 0.8, y: y(below), height: y(from) - y(below) }));
+        const rect = svg("rect", { class: `bar ${one.name}`, x: x + step * 0.1, width: step * 0.8, y: y(below), height: y(from) - y(below) });
+        if (pick) {
+          rect.classList.add("pickable");
+          rect.addEventListener("click", () => pick(place, one));
+        }
+        bar.append(rect);
       }
       return bar;
     });
@@ -67,8 +77,12 @@ export function bars({ title, series, show, height = 220 }) {
 
   return {
     element,
-    update(next) {
+    update(next, others = series) {
       places = next;
+      if (others !== series) {
+        series = others;
+        legend.replaceChildren(...keys());
+      }
       draw();
     },
   };

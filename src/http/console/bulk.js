@@ -21,9 +21,9 @@ export function filterOf(query, names) {
 
 /**
  * A button that gives `path` the `filter()` of what is searched. `verb` is what it does, `done` the name of the count
- * in the answer; `options` is a choice that `extra(choice)` turns into more of the body.
+ * in the answer; `options` is a choice that `extra(choice)` turns into more of the body; with `rated` it may be slowed down.
  */
-export function bulk({ label, verb, path, done, filter, explain, options = null, extra = () => ({}), tone = "", after = () => {} }) {
+export function bulk({ label, verb, path, done, filter, explain, options = null, extra = () => ({}), rated = false, tone = "", after = () => {} }) {
   const button = h("button", { type: "button", class: `small ${tone}`, hidden: !may("operate"), onclick: open }, label);
 
   async function open() {
@@ -49,6 +49,7 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
     const all = found.matched;
     const many = `${number(all)}${found.next_before ? " or more" : ""}`;
     const select = choices && h("select", {}, choices.map((name) => h("option", {}, name)));
+    const rate = rated && h("input", { type: "number", min: "1", max: "10000", step: "1", inputmode: "numeric" });
     const bar = h("progress", { max: all, value: 0, "aria-label": "Progress", hidden: true });
     const said = h("p", { role: "status" });
     const problems = h("ul", { class: "reasons" });
@@ -57,7 +58,7 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
     const dialog = h("dialog", { "aria-labelledby": "bulk-title", "aria-describedby": "bulk-text" },
       h("h2", { id: "bulk-title" }, `${verb.imperative} ${many} messages?`),
       h("p", { id: "bulk-text" }, explain),
-      options && field(options.label, select), bar, said, problems,
+      options && field(options.label, select), rate && field("At most per second (optional)", rate), bar, said, problems,
       h("div", { class: "buttons" }, close, go));
     let isOpen = true;
     let isStopped = false;
@@ -76,11 +77,17 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
     });
 
     async function run() {
+      if (rate && !rate.checkValidity()) {
+        rate.reportValidity();
+        return;
+      }
       const more = extra(select?.value);
+      if (rate && rate.value) more.rate = Number(rate.value);
       const sums = { done: 0, refused: 0 };
       go.setAttribute("aria-busy", "true");
       go.disabled = true;
       if (select) select.disabled = true;
+      if (rate) rate.disabled = true;
       setText(close, "Stop");
       bar.hidden = false;
       try {

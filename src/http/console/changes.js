@@ -2,17 +2,35 @@
 
 import { get } from "./api.js";
 import { confirm } from "./dialog.js";
-import { chip, h, prose } from "./dom.js";
+import { chip, h, prose, setText } from "./dom.js";
+import { number } from "./format.js";
 import { pageOf } from "./kinds.js";
 import { valueText } from "./schema.js";
 
 const TONES = { added: "good", changed: "busy", removed: "bad" };
 
+/** Resources that are shown at once: the first version has all of them. */
+const SHOWN = 25;
+
 /** Every resource that differs, with its keys before and after. */
 export function differences(changes) {
-  return h("div", { class: "differences" }, changes.map((change) => h("section", { class: "difference" },
+  const list = h("div", { class: "differences" });
+  const more = h("button", { type: "button", class: "small", onclick: () => show() });
+  let shown = 0;
+  function show() {
+    list.append(...changes.slice(shown, shown + SHOWN).map(difference));
+    shown += SHOWN;
+    more.hidden = shown >= changes.length;
+    setText(more, `${number(changes.length - shown)} more`);
+  }
+  show();
+  return h("div", {}, list, more);
+}
+
+function difference(change) {
+  return h("section", { class: "difference" },
     h("h3", {}, h("a", { href: pageOf(change.resource) }, change.resource), " ", chip(change.action, TONES[change.action] ?? "quiet")),
-    change.fields.length ? fields(change) : null)));
+    change.fields.length ? fields(change) : null);
 }
 
 /** The keys of one change. */
@@ -37,6 +55,11 @@ export function review({ title, said, action, text = "", danger = false }) {
     text: text || (said.changes.length === 1 ? "This changes one resource, on every node." : `This changes ${said.changes.length} resources, on every node.`),
     content: h("div", { class: "review", tabindex: "0", role: "region", "aria-label": "What changes" }, differences(said.changes), said.warnings.length ? [h("h3", {}, "Probably not meant"), warnings(said.warnings)] : null),
   });
+}
+
+/** The version of the whole configuration; all of that is megabytes where there are a thousand accounts. */
+export async function presentVersion() {
+  return (await get("/v1/policies?limit=1")).version;
 }
 
 /** The versions that changed a resource, newest first. */

@@ -20,9 +20,10 @@ function csvField(value) {
 
 /**
  * A button that saves whatever `path` finds for `query` as `file`, a page at a time, and what it says meanwhile.
- * `items` is the name of the list in the answer, `columns` are `[title, value(row)]`.
+ * `items` is the name of the list in the answer, `columns` are `[title, value(row)]`, `cursor` is the parameter with which the
+ * next page begins; `query` may be a function.
  */
-export function csvButton({ path, query, items, columns, file }) {
+export function csvButton({ path, query, items, columns, file, cursor = "before" }) {
   const said = h("span", { class: "quiet", role: "status" });
   const button = h("button", { type: "button", class: "small", onclick: () => (running ? stop() : run()) }, "CSV");
   /** The run that is wanted now; another one ends when it sees this. */
@@ -44,20 +45,21 @@ export function csvButton({ path, query, items, columns, file }) {
     setText(button, "Stop");
     setText(said, "");
     const lines = [];
-    let before = null;
+    const wanted = typeof query === "function" ? query() : query;
+    let next = null;
     try {
       do {
-        const asked = new URLSearchParams(query);
+        const asked = new URLSearchParams(wanted);
         asked.set("limit", String(PORTION));
-        if (before) asked.set("before", before);
+        if (next) asked.set(cursor, next);
         const page = await get(`${path}?${asked}`);
         // Whoever has gone elsewhere wants no file any more.
         if (running !== own || !button.isConnected) return;
         for (const row of page[items]) lines.push(columns.map(([, value]) => csvField(value(row))).join(","));
-        before = page.next_before;
+        next = page[`next_${cursor}`];
         setText(said, `${number(lines.length)} rows`);
-      } while (before && lines.length < MOST);
-      save(lines, Boolean(before));
+      } while (next && lines.length < MOST);
+      save(lines, Boolean(next));
     } catch (error) {
       if (running !== own) return;
       setText(said, "");

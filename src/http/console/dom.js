@@ -41,11 +41,27 @@ export function setChip(element, text, tone) {
 /**
  * A table whose rows are kept by key. Each column has a `title` and either `text(row)` or
  * `render(cell, row)`, which is called again for every update and must do nothing twice; a `hidden` one is left out.
+ * With `sorted` (`now()` and `set(order)`) a click on the title of a column with `sort` orders by it: `waiting`, or
+ * `-waiting` for the largest first.
  */
-export function table({ caption, columns: all, key, empty, dense = false }) {
+export function table({ caption, columns: all, key, empty, dense = false, sorted = null }) {
   const columns = all.filter((column) => !column.hidden);
   const head = h("tr", {}, columns.map((column) =>
-    h("th", { scope: "col", class: [column.numeric && "number", column.class].filter(Boolean).join(" ") || null }, column.title)));
+    h("th", { scope: "col", class: [column.numeric && "number", column.class].filter(Boolean).join(" ") || null },
+      sorted && column.sort ? h("button", { type: "button", class: "sort", onclick: () => order(column) }, column.title) : column.title)));
+  /** Figures begin with the largest, words with the first. */
+  function order({ sort, numeric }) {
+    const [first, second] = numeric ? [`-${sort}`, sort] : [sort, `-${sort}`];
+    sorted.set(sorted.now() === first ? second : first);
+    mark();
+  }
+  function mark() {
+    columns.forEach(({ sort }, at) => {
+      const ways = new Map([[sort, "ascending"], [`-${sort}`, "descending"]]);
+      setAttribute(head.children[at], "aria-sort", (sort && ways.get(sorted.now())) ?? null);
+    });
+  }
+  if (sorted) mark();
   const body = h("tbody");
   const nothing = h("div", { class: "empty", hidden: true });
   const element = h("div", { class: dense ? "table dense" : "table" },
@@ -83,7 +99,9 @@ export function table({ caption, columns: all, key, empty, dense = false }) {
       }
       element.firstElementChild.hidden = items.length === 0;
       nothing.hidden = items.length > 0;
-      if (items.length === 0 && !nothing.hasChildNodes()) nothing.append(empty());
+      if (items.length > 0) return;
+      const said = empty();
+      if (nothing.textContent !== said.textContent) nothing.replaceChildren(said);
     },
     /** Says something in place of rows. */
     say(node) {

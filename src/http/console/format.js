@@ -71,6 +71,11 @@ export function local(iso) {
   return today ? clock.format(time) : `${day.format(time)}, ${clock.format(time)}`;
 }
 
+/** A sentence of the server in which moments are local, as everywhere else. */
+export function localTimes(text) {
+  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (iso) => local(iso));
+}
+
 /** A time that a receipt says: most have whole minutes, and their seconds would be invented. */
 export function said(iso) {
   return Date.parse(iso) % 60_000 === 0 ? local(iso).replace(/[:.]00$/, "") : local(iso);

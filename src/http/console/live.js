@@ -1,5 +1,5 @@
 // The live events: one stream, read with fetch because EventSource cannot send a token. Whoever
-// subscribes is called after every change of `live`.
+// subscribes is called after every change of `live`. The stream brings what the page shows, as `watch` says, and no more.
 
 import { authorization, session, signOut } from "./api.js";
 import { readEvents } from "./events.js";
@@ -9,6 +9,10 @@ const HISTORY = 300;
 const SECONDS = 120;
 /** Without any event for so long the connection counts as lost. */
 const SILENCE_MS = 6000;
+/** What is typed within this time is one question. */
+const TURN_MS = 150;
+/** What every page needs: how the node is. */
+const USUAL = { kinds: [], attention: 1 };
 
 export const live = {
   hello: null,
@@ -30,6 +34,11 @@ export const live = {
 
 const subscribers = new Set();
 let running = null;
+/** Parameters of the stream. */
+let wanted = parametersOf(USUAL);
+let turnTimer = null;
+/** Ends the connection, and begins another one at once. */
+let turn = () => {};
 let lastId = "";
 let retry = 2000;
 
@@ -45,6 +54,24 @@ function tell() {
 /** The server's clock, as far as the last event told. */
 export function serverNow() {
   return live.overview ? live.overview.at_ms + (Date.now() - live.heard) : Date.now();
+}
+
+function parametersOf({ kinds, ...more }) {
+  const set = Object.entries({ ...USUAL, ...more }).filter(([name, value]) => name !== "kinds" && value !== "" && value !== null && value !== undefined);
+  return new URLSearchParams([["kinds", ["overview", ...kinds].join(",")], ...set]).toString();
+}
+
+/**
+ * Says what the page shows: `kinds` of events beside the overview, and parameters of GET /v1/events. On a new page the
+ * lists of the one before are forgotten; on the page that is open they stay until the answer comes.
+ */
+export function watch(shown = USUAL, isNewPage = false) {
+  const parameters = parametersOf({ ...USUAL, ...shown });
+  if (parameters === wanted) return;
+  wanted = parameters;
+  if (isNewPage) Object.assign(live, { queues: null, binds: null, operators: null, nodes: null });
+  clearTimeout(turnTimer);
+  turnTimer = setTimeout(() => turn(), TURN_MS);
 }
 
 export function start() {
@@ -66,11 +93,16 @@ async function run(signal) {
   while (!signal.aborted) {
     const connection = new AbortController();
     const end = () => connection.abort();
+    let isTurned = false;
+    turn = () => {
+      isTurned = true;
+      end();
+    };
     signal.addEventListener("abort", end);
-    let watch = null;
+    let silence = null;
     const restart = () => {
-      clearTimeout(watch);
-      watch = setTimeout(end, SILENCE_MS);
+      clearTimeout(silence);
+      silence = setTimeout(end, SILENCE_MS);
     };
     try {
       restart();
@@ -78,10 +110,11 @@ async function run(signal) {
       lost("The server has ended the stream.");
     } catch (error) {
       if (signal.aborted) return;
+      if (isTurned) continue;
       if (error.refused) lost(error.message);
       else lost(live.heard ? "The connection was lost." : "The SMSC cannot be reached.");
     } finally {
-      clearTimeout(watch);
+      clearTimeout(silence);
       signal.removeEventListener("abort", end);
     }
     await pause(signal);
@@ -109,7 +142,9 @@ function pause(signal) {
 async function listen(signal, heard) {
   const headers = { ...authorization(), Accept: "text/event-stream" };
   if (lastId) headers["Last-Event-ID"] = lastId;
-  const answer = await fetch("/v1/events", { headers, signal, cache: "no-store" });
+  clearTimeout(turnTimer);
+  const asked = wanted;
+  const answer = await fetch(`/v1/events?${asked}`, { headers, signal, cache: "no-store" });
   if (answer.status === 401) {
     signOut("The token is not accepted any more. Sign in again.");
     throw Object.assign(new Error("not signed in"), { refused: true });
@@ -120,6 +155,8 @@ async function listen(signal, heard) {
     throw Object.assign(new Error(message), { refused: true });
   }
   await readEvents(answer, (events) => {
+    // What is left of the page before.
+    if (asked !== wanted) return;
     heard();
     if (events.map(take).some(Boolean)) tell();
   });

@@ -1,6 +1,6 @@
 // The frame around every view: sign in, navigation, and how the node and the connection are.
 
-import { askOffer, askWho, comeBack, goElsewhere, may, onSignOut, session, signIn, signOut, whoIs } from "./api.js";
+import { askOffer, askTabs, askWho, comeBack, goElsewhere, may, onSignOut, session, signIn, signOut, whoIs } from "./api.js";
 import { chip, field, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
@@ -13,8 +13,10 @@ import config from "./view_config.js";
 import damaged from "./view_damaged.js";
 import deadLetters from "./view_dead_letters.js";
 import eventSinks from "./view_event_sinks.js";
+import failures from "./view_failures.js";
 import gsm from "./view_gsm.js";
 import held from "./view_held.js";
+import incidents from "./view_incidents.js";
 import keys from "./view_keys.js";
 import message from "./view_message.js";
 import messages from "./view_messages.js";
@@ -39,6 +41,7 @@ import versions from "./view_versions.js";
  */
 const VIEWS = [
   { path: "overview", title: "Overview", view: overview, part: "Work" },
+  { path: "incidents", title: "Incidents", view: incidents, part: "Work" },
   { path: "queues", title: "Queues", view: queues, part: "Work" },
   { path: "operators", title: "Operators", view: operators, part: "Work" },
   { path: "gsm", title: "GSM networks", view: gsm, part: "Work" },
@@ -46,6 +49,7 @@ const VIEWS = [
   { path: "callbacks", title: "Callbacks", view: callbacks, part: "Work" },
   { path: "messages", title: "Messages", view: messages, part: "Work" },
   { path: "compose", title: "Compose", view: compose, part: "Work", needs: "operate" },
+  { path: "failures", title: "Failures", view: failures, part: "Work" },
   { path: "dead-letters", title: "Dead letters", view: deadLetters, part: "Work" },
   { path: "receipts", title: "Unmatched receipts", view: receipts, part: "Work" },
   { path: "damaged", title: "Damaged rows", view: damaged, part: "Work" },
@@ -178,8 +182,9 @@ function showFrame(moveFocus = false) {
       document.body.classList.remove("stale");
     },
   };
-  stream.start();
+  // First it is known what to ask for.
   show(main, links, moveFocus);
+  stream.start();
 }
 
 /** The links by part, each below its name. */
@@ -234,6 +239,7 @@ function show(main, links, moveFocus = true) {
   for (const [at, link] of links) setAttribute(link, "aria-current", at === found?.path ? "page" : null);
   const view = (rest.length && OF_ONE[found?.path]) || found?.view;
   const shown = links.has(found?.path) ? view({ rest, query, live: stream.live }) : noPage(address);
+  stream.watch(shown.stream, true);
   main.replaceChildren(...shown.elements);
   document.title = `${shown.title ?? found.title} · smsc`;
   const unsubscribe = shown.update ? stream.subscribe(shown.update) : () => {};
@@ -276,6 +282,12 @@ if (session.token) {
   const offered = askOffer();
   // Whoever has a token does not wait for what is known of others.
   showDoor(null, offered);
+  // A link that was opened in a new tab needs no second sign-in.
+  askTabs().then(async (token) => {
+    if (!token || frame) return;
+    await signIn(token);
+    if (!frame) showFrame();
+  }).catch(() => {});
   // Only where people can have a session is it worth to ask for one.
   offered.then((label) => (label ? askWho() : Promise.reject())).then(() => {
     if (frame) return;

@@ -105,6 +105,7 @@ export default function bind({ rest }) {
           h("label", { class: "choice", hidden: noTexts }, texts, " with texts"), h("div", { class: "buttons" }, toggle)),
         ...feed.elements, list.element),
     ],
+    stream: { kinds: ["binds"], list: "binds", find: `${node}/${session}` },
     update,
     close: () => feed.stop(),
   };

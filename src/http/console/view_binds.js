@@ -3,6 +3,7 @@
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, rate, showAge } from "./format.js";
 import { serverNow } from "./live.js";
+import { livePage } from "./live_page.js";
 import { bindState, stateCell } from "./states.js";
 
 /** How full the window is, as a bar and as numbers. */
@@ -25,47 +26,42 @@ export function kindOf({ direction, bind_type: type }) {
   return `${direction === "out" ? "to operator" : "from ESME"}${type && `, ${type}`}`;
 }
 
-export default function binds() {
+export default function binds({ query }) {
+  const side = h("select", { "aria-label": "Direction", onchange: () => page.change({ page: 1 }) },
+    h("option", { value: "" }, "All"), h("option", { value: "out" }, "To operators"), h("option", { value: "in" }, "From ESMEs"), h("option", { value: "gateway" }, "From gateways"), h("option", { value: "gsm" }, "To GSM networks"), h("option", { value: "callback" }, "Callbacks"), h("option", { value: "local" }, "Programs on this machine"));
+  const page = livePage({ path: "binds", list: "binds", kinds: ["binds"], limit: 50, query, label: "Filter binds by name or peer", more: () => ({ direction: side.value }) });
   const list = table({
     caption: "Binds",
+    sorted: page.sorted,
     key: (row) => row.session,
     columns: [
-      { title: "Name", render: (cell, row) => {
+      { title: "Name", sort: "name", render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("a", { href: `#/binds/${row.node}/${row.session}` }, ""));
         setText(cell.firstChild, row.name || "not bound yet");
       } },
       { title: "Kind", text: kindOf },
-      { title: "State", render: (cell, row) => {
+      { title: "State", sort: "state", render: (cell, row) => {
         stateCell(cell, bindState(row.state));
         setAttribute(cell, "title", row.last_error || null);
       } },
       { title: "Peer", class: "mono", text: (row) => row.peer || "–" },
-      { title: "Window", numeric: true, render: windowCell },
-      { title: "Answers in", numeric: true, text: (row) => milliseconds(row.answer_ms) },
-      { title: "In / s", numeric: true, text: (row) => rate(row.received_per_second) },
-      { title: "Out / s", numeric: true, text: (row) => rate(row.sent_per_second) },
-      { title: "Errors", numeric: true, text: (row) => number(row.errors_total) },
-      { title: "Bound for", numeric: true, render: (cell, row) => showAge(cell, row.since, serverNow()) },
+      { title: "Window", sort: "in_flight", numeric: true, render: windowCell },
+      { title: "Answers in", sort: "answer_ms", numeric: true, text: (row) => milliseconds(row.answer_ms) },
+      { title: "In / s", sort: "received_per_second", numeric: true, text: (row) => rate(row.received_per_second) },
+      { title: "Out / s", sort: "sent_per_second", numeric: true, text: (row) => rate(row.sent_per_second) },
+      { title: "Errors", sort: "errors_total", numeric: true, text: (row) => number(row.errors_total) },
+      { title: "Bound for", sort: "since", numeric: true, render: (cell, row) => showAge(cell, row.since, serverNow()) },
     ],
-    empty: () => nothing("No binds", "No sessions. ESMEs bind to smpp.listen; the SMSC binds to operators once they are configured."),
+    empty: () => (page.isFiltered() || side.value ? nothing("No bind is like that", "A part of the name or of the peer is enough; with * it is the whole name.")
+      : nothing("No binds", "No sessions. ESMEs bind to smpp.listen; the SMSC binds to operators once they are configured.")),
   });
-  const filter = h("input", { type: "search", placeholder: "Filter by name or peer", "aria-label": "Filter binds by name or peer", oninput: () => draw() });
-  const side = h("select", { "aria-label": "Direction", onchange: () => draw() },
-    h("option", { value: "" }, "All"), h("option", { value: "out" }, "To operators"), h("option", { value: "in" }, "From ESMEs"), h("option", { value: "gateway" }, "From gateways"), h("option", { value: "gsm" }, "To GSM networks"), h("option", { value: "callback" }, "Callbacks"), h("option", { value: "local" }, "Programs on this machine"));
-  const more = h("p", { class: "quiet" });
-  let last = null;
-  function draw() {
-    if (!last) return;
-    const wanted = filter.value.trim().toLowerCase();
-    const fits = (bind) => (!side.value || bind.direction === side.value) && `${bind.name} ${bind.peer}`.toLowerCase().includes(wanted);
-    list.update(last.binds.filter(fits));
-    setText(more, last.omitted ? `${number(last.omitted)} more binds are not shown; GET /v1/binds has them all.` : "");
-  }
   return {
-    elements: [heading("Binds", side, filter), h("section", { class: "card" }, list.element), more],
-    update(live) {
-      last = live.binds;
-      draw();
+    elements: [heading("Binds", side, page.filter), h("section", { class: "card" }, list.element), page.below],
+    stream: page.stream,
+    update({ binds: now }) {
+      if (!now) return;
+      list.update(now.binds);
+      page.tell(now.binds.length, now.omitted);
     },
   };
 }

@@ -6,6 +6,7 @@ import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, showAge, time } from "./format.js";
 import { pageOf } from "./kinds.js";
 import { live, serverNow } from "./live.js";
+import { livePage } from "./live_page.js";
 import { bindState, stateCell } from "./states.js";
 import { windowCell } from "./view_binds.js";
 import { columns } from "./view_messages.js";
@@ -98,7 +99,8 @@ function givenUp() {
   return { element: list.element, read };
 }
 
-export default function callbacks() {
+export default function callbacks({ query }) {
+  const page = livePage({ path: "callbacks", list: "binds", kinds: ["queues", "binds"], limit: 25, query, label: "Filter callbacks by account or URL", more: () => ({ direction: "callback" }) });
   const list = table({
     caption: "Callbacks",
     key: (row) => row.session,
@@ -127,11 +129,14 @@ export default function callbacks() {
   receipts.read();
   return {
     elements: [
-      heading("Callbacks"), h("section", { class: "card" }, list.element),
+      heading("Callbacks", page.filter), h("section", { class: "card" }, list.element), page.below,
       h("h2", {}, "Receipts given up"), h("section", { class: "card" }, receipts.element),
     ],
-    update(now) {
-      if (now.binds) list.update(now.binds.binds.filter((bind) => bind.direction === "callback" && bind.queue));
+    stream: page.stream,
+    update({ binds: now }) {
+      if (!now) return;
+      list.update(now.binds.filter((bind) => bind.queue));
+      page.tell(now.binds.length, now.omitted);
     },
   };
 }

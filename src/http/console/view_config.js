@@ -1,6 +1,7 @@
 // The configuration: every kind of resource with a list that can be searched, and a page for each resource.
 
 import { get, may } from "./api.js";
+import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number } from "./format.js";
@@ -9,8 +10,10 @@ import { isSet, kinds, labelOf, valueText } from "./schema.js";
 import object from "./view_object.js";
 
 const FIRST = "accounts";
-/** Rows before "Show all". */
-const ROWS = 200;
+/** Rows of a page. */
+const ROWS = 100;
+/** What is typed within this time is one question. */
+const TYPED_MS = 200;
 /** Letters of a value in a list; the page of the resource has all. */
 const LONGEST = 60;
 /** Keys without a column of their own that a list names. */
@@ -63,9 +66,10 @@ function tabs(all, current) {
     counts.set(plural, count);
     return h("a", { href: listPage(plural), "aria-current": plural === current ? "page" : null }, wordsOf(plural).title, " ", count);
   }));
-  get("/v1/config").then((whole) => {
-    for (const [plural, count] of counts) setText(count, whole[plural]?.length || "");
-  }, failed);
+  // Counted on the server: all of it is megabytes where there are a thousand accounts.
+  for (const [plural, count] of counts) {
+    get(`${all.get(plural).path}?limit=1`).then((page) => setText(count, page.total || ""), failed);
+  }
   return element;
 }
 
@@ -74,13 +78,14 @@ function list(kind, tabs, wanted) {
   const words = wordsOf(kind.plural);
   const properties = kind.schema.properties;
   const columns = words.columns.filter((key) => properties[key]);
-  const find = h("input", { type: "search", name: "find", autocomplete: "off", spellcheck: "false", value: wanted, placeholder: "Name or any value", "aria-label": `Find among ${words.title}`, oninput: () => show() });
+  const find = h("input", { type: "search", name: "find", autocomplete: "off", spellcheck: "false", value: wanted, placeholder: "Name or any value", "aria-label": `Find among ${words.title}`, oninput: () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => turn([""]), TYPED_MS);
+  } });
   const add = h("a", { class: "button primary", href: newPage(kind.plural), hidden: !may("admin") }, `Add ${words.one}`);
   const said = h("p", { class: "quiet", role: "status" });
-  const all = h("button", { type: "button", hidden: true, onclick: () => {
-    most = Infinity;
-    show();
-  } }, "Show all");
+  const back = h("button", { type: "button", class: "small", onclick: () => turn(begins.slice(0, -1)) }, "Previous");
+  const on = h("button", { type: "button", class: "small", onclick: () => turn([...begins, next]) }, "Next");
   const rows = table({
     caption: words.title,
     key: (row) => row.name,
@@ -94,10 +99,18 @@ function list(kind, tabs, wanted) {
       })),
       { title: "Also set", class: "also", text: (row) => alsoSet(row) },
     ],
-    empty: () => nothing(`No ${words.title.toLowerCase()}`, found.length ? "Nothing has this name or value." : words.lead),
+    empty: () => nothing(`No ${words.title.toLowerCase()}`, find.value.trim() ? "Nothing has this name or value." : words.lead),
   });
-  let found = [];
-  let most = ROWS;
+  const csv = csvButton({
+    path: kind.path, items: kind.plural, file: `${kind.plural}.csv`, cursor: "after",
+    query: () => (find.value.trim() ? { find: find.value.trim() } : {}),
+    columns: [["name", (row) => row.name ?? row.id], ...columns.map((key) => [key, (row) => (row.settings[key] === null ? "" : valueText(row.settings[key]))])],
+  });
+  /** Behind which name each page begins, up to the one that is shown. */
+  let begins = [""];
+  let next = null;
+  let typing = null;
+  let asked = 0;
 
   function alsoSet(row) {
     const keys = Object.keys(properties).filter((key) => key !== kind.name_field && !columns.includes(key) && isSet(properties[key], row.settings[key]) && !isNone(row.settings[key]));
@@ -105,27 +118,39 @@ function list(kind, tabs, wanted) {
     return [...first, keys.length > MORE_KEYS ? `and ${keys.length - MORE_KEYS} more` : null].filter(Boolean).join(", ") || "–";
   }
 
-  function show() {
-    const parts = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = found.filter((row) => parts.every((part) => row.text.includes(part)));
-    rows.update(fits.slice(0, most));
-    all.hidden = fits.length <= most;
-    setText(said, parts.length ? `${number(fits.length)} of ${number(found.length)}` : "");
+  /** Shows the last one of these pages. */
+  async function turn(to) {
+    asked += 1;
+    const own = asked;
+    const question = Object.entries({ find: find.value.trim(), after: to.at(-1) }).filter(([, value]) => value);
+    try {
+      const page = await get(`${kind.path}?${new URLSearchParams([["limit", ROWS], ...question])}`);
+      // What was typed meanwhile counts.
+      if (own !== asked) return;
+      begins = to;
+      next = page.next_after ?? null;
+      const shown = page[kind.plural].map((one) => ({ name: one.name ?? one.id, settings: one.settings }));
+      rows.update(shown);
+      const first = (begins.length - 1) * ROWS;
+      const { total } = page;
+      const found = find.value.trim() ? `${number(total)} found` : "";
+      setText(said, total > ROWS ? `${number(first + 1)}–${number(first + shown.length)} of ${number(total)}` : found);
+      back.disabled = begins.length === 1;
+      on.disabled = !next;
+      for (const one of [back, on]) one.hidden = total <= ROWS;
+    } catch (error) {
+      if (own !== asked) return;
+      rows.say(nothing("They cannot be listed", error.message));
+      failed(error);
+    }
   }
 
-  get(kind.path).then((answer) => {
-    found = answer[kind.plural].map((one) => ({ name: one.name ?? one.id, settings: one.settings }));
-    // What is not set is not searched: every account has a key "callback".
-    for (const row of found) row.text = `${row.name} ${Object.entries(row.settings).filter(([, value]) => value !== null).map(([key, value]) => `${key} ${valueText(value)}`).join(" ")}`.toLowerCase();
-    show();
-  }, (error) => {
-    rows.say(nothing("They cannot be listed", error.message));
-    failed(error);
-  });
+  for (const one of [back, on]) one.hidden = true;
+  turn([""]);
   return {
     elements: [
-      heading(words.title, find, add), tabs, h("p", { class: "lead" }, words.lead, words.live ? [" ", h("a", { href: words.live }, "How they are now.")] : null),
-      h("section", { class: "card" }, rows.element), h("div", { class: "below" }, said, all),
+      heading(words.title, find, h("div", { class: "buttons" }, csv), add), tabs, h("p", { class: "lead" }, words.lead, words.live ? [" ", h("a", { href: words.live }, "How they are now.")] : null),
+      h("section", { class: "card" }, rows.element), h("div", { class: "below" }, said, h("div", { class: "buttons" }, back, on)),
     ],
   };
 }

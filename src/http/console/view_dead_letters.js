@@ -4,10 +4,10 @@
 import { segment } from "./api.js";
 import { bulk, filterOf } from "./bulk.js";
 import { command } from "./dialog.js";
-import { field, h, nothing, table } from "./dom.js";
+import { field, h, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, time } from "./format.js";
 import { targets } from "./targets.js";
-import { columns, search, stateSelect, textInput } from "./view_messages.js";
+import { columns, firstDigits, search, stateSelect, textInput } from "./view_messages.js";
 
 const STATES = ["EXPIRED", "UNDELIVERABLE", "UNKNOWN", "REJECTED", "DELETED"];
 /** Chosen in place of a queue. */
@@ -19,7 +19,15 @@ const ways = async () => [BY_ROUTE, ...await targets()];
 function attempts(row) {
   if (!row.history.length) return h("p", { class: "quiet" }, `It never left ${row.queue}.`);
   return h("ol", { class: "attempts" }, row.history.map((one) => h("li", {},
-    time(one.at), ` ${one.queue} answered ${one.status} after ${milliseconds(one.latency_ms)}`, one.bind && ` by bind ${one.bind}`)));
+    time(one.at), ` ${one.queue} answered ${one.status} after ${milliseconds(one.latency_ms)}`, one.bind && ` by bind ${one.bind}`, one.in_words && `: ${one.in_words.meaning}`)));
+}
+
+/** The error with its name; what it means is on hover, and on the page of the message. */
+function showError(cell, row) {
+  const words = row.final?.in_words;
+  const name = words && words.name !== row.state ? words.name : "";
+  setText(cell, [row.final?.error, name].filter(Boolean).join(" "));
+  setAttribute(cell, "title", words ? `${words.meaning} ${words.cure}` : null);
 }
 
 /** Whether a message can be sent again. */
@@ -52,14 +60,14 @@ function showReplay(cell, row) {
 }
 
 export default function deadLetters({ query }) {
-  const inputs = Object.fromEntries(["to", "account", "operator", "error"].map((name) => [name, textInput(query, name)]));
+  const inputs = Object.fromEntries(["to", "country", "network", "account", "operator", "error"].map((name) => [name, textInput(query, name)]));
   inputs.to.dataset.focus = true;
   inputs.state = stateSelect(query, "Failed", STATES);
   const list = table({
     caption: "Failed messages",
     key: (row) => row.id,
     columns: [
-      columns.id, columns.state, { title: "Error", text: (row) => row.final?.error ?? "" }, columns.to, columns.sender, columns.queue, columns.accepted, columns.ended,
+      columns.id, columns.state, { title: "Error", render: showError }, columns.to, columns.sender, columns.queue, columns.accepted, columns.ended,
       { title: "Attempts", class: "wrap", render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("details", {}, h("summary", { "aria-label": `${row.history.length} attempts of ${row.id}` }, String(row.history.length)), attempts(row)));
       } },
@@ -67,22 +75,22 @@ export default function deadLetters({ query }) {
     ],
     empty: () => nothing("Nothing has failed", "No failed message matches."),
   });
-  const names = ["to", "account", "operator", "state", "error", "since", "until", "ended_since", "ended_until"];
+  const names = ["to", "country", "network", "account", "operator", "state", "error", "since", "until", "ended_since", "ended_until"];
   const replayAll = bulk({
     label: "Replay all found", verb: { imperative: "Replay", past: "sent again" }, path: "/v1/messages/replay", done: "replayed",
     filter: () => filterOf(query, names),
     explain: "Each goes again as a new message with the same text; senders are not told. What was sent again before is left out.",
-    options: { label: "Send them to", values: ways }, extra: (to) => (to === BY_ROUTE ? {} : { to }),
+    options: { label: "Send them to", values: ways }, rated: true, extra: (to) => (to === BY_ROUTE ? {} : { to }),
     after: () => page.reload(),
   });
   const page = search({
     // Who comes here asks what has failed lately, not what was accepted lately.
     name: "dead-letters", title: "Dead letters", query, list, order: "ended", beside: [replayAll],
     fields: [
-      field("To number", inputs.to), field("Account", inputs.account), field("Operator", inputs.operator), field("State", inputs.state),
+      field("To number, or its first digits", inputs.to), field("Country", inputs.country), field("Network", inputs.network), field("Account", inputs.account), field("Operator", inputs.operator), field("State", inputs.state),
       field("Error", inputs.error),
     ],
-    question: () => Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value.trim()])),
+    question: () => ({ ...Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value.trim()])), to: firstDigits(inputs.to.value) }),
   });
   return page;
 }

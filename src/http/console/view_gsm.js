@@ -16,6 +16,9 @@ const CAUSES = {
   50: "50 facility not subscribed", 69: "69 facility not implemented", 96: "96 invalid mandatory information",
 };
 
+/** What the firewall does with a request. */
+const TAKEN = { block: "refused", drop: "not answered", report: "let in, reported", dry: "let in: dry" };
+
 export default function gsm() {
   const networks = table({
     caption: "GSM networks",
@@ -74,6 +77,23 @@ export default function gsm() {
     empty: () => nothing("No signalling gateways", "Networks over MAP are reached through some."),
   });
   const gatewaysCard = part("Signalling gateways of this node", gateways);
+  const findings = table({
+    caption: "Firewall",
+    key: (row) => `${row.network} ${row.rule} ${row.action} ${row.operation} ${row.calling}`,
+    columns: [
+      { title: "Network", text: (row) => row.network },
+      { title: "Last", numeric: true, render: (cell, row) => showAge(cell, row.at, serverNow()) },
+      { title: "Rule", text: (row) => row.rule },
+      { title: "Done", text: (row) => TAKEN[row.action] ?? row.action },
+      { title: "Operation", text: (row) => row.operation },
+      { title: "Global title", class: "mono", text: (row) => row.calling || "none" },
+      { title: "Subscriber", class: "mono", text: (row) => row.subscriber || "–" },
+      { title: "Sender", class: "mono", text: (row) => row.originator || "–" },
+      { title: "How many", numeric: true, text: (row) => number(row.count) },
+    ],
+    empty: () => nothing("Nothing found", "Requests that a rule of map.firewall has found are listed here."),
+  });
+  const findingsCard = part("What the firewall of this node has found", findings);
   const results = table({
     caption: "Results",
     key: (row) => `${row.network} ${row.way} ${row.result}`,
@@ -95,6 +115,8 @@ export default function gsm() {
       const found = all.flatMap(gatewaysOf);
       gateways.update(found);
       gatewaysCard.hidden = found.length === 0;
+      findings.update(all.flatMap(findingsOf));
+      findingsCard.hidden = !all.some(isGuarded);
       results.update(all.flatMap(resultsOf));
     } catch (error) {
       failed(error);
@@ -106,8 +128,9 @@ export default function gsm() {
   return {
     elements: [
       heading("GSM networks", h("a", { class: "button", href: newPage("gsm"), hidden: !may("admin") }, "Add a network")), h("section", { class: "card" }, networks.element),
-      part("Connections", connections), gatewaysCard, part("Results on this node", results),
+      part("Connections", connections), gatewaysCard, findingsCard, part("Results on this node", results),
     ],
+    stream: { kinds: ["queues", "binds"], list: "binds", direction: "gsm", limit: 256 },
     close: () => clearInterval(timer),
   };
 }
@@ -134,6 +157,16 @@ function connectionsOf(network) {
 /** Of networks over MAP, as this node is connected to them. */
 function gatewaysOf(network) {
   return network.connections.flatMap((bind) => (bind.gateways ?? []).map((gateway) => ({ network: network.name, ...gateway })));
+}
+
+/** What the firewall has found lately, the newest first. */
+function findingsOf(network) {
+  return (network.firewall ?? []).map((finding) => ({ network: network.name, ...finding }));
+}
+
+/** Whether a firewall looks at what others send. */
+function isGuarded(network) {
+  return network.firewall?.length > 0 || (network.settings?.map?.firewall?.mode ?? "off") !== "off";
 }
 
 /** By how often: to handsets, then from them. */

@@ -3,7 +3,7 @@
 import { get, segment, whyNot } from "./api.js";
 import { command, failed, toast } from "./dialog.js";
 import { chip, h, heading, nothing, setChip } from "./dom.js";
-import { milliseconds, said, time } from "./format.js";
+import { localTimes, milliseconds, said, time } from "./format.js";
 import { messageState } from "./states.js";
 import { targets } from "./targets.js";
 import { hasFailed, replay } from "./view_dead_letters.js";
@@ -29,7 +29,7 @@ export function timeline(message) {
     }
     const id = attempt.operator_message_id ? `its id there is ${attempt.operator_message_id}` : null;
     steps.push({ at: attempt.at, item: step(isOk ? "good" : "bad", `Attempt ${attempt.attempt}`, attempt.at,
-      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, id, attempt.bind && `by bind ${attempt.bind}`) });
+      `${attempt.queue} answered ${attempt.status} after ${milliseconds(attempt.latency_ms)}`, attempt.in_words?.meaning, id, attempt.bind && `by bind ${attempt.bind}`) });
   }
   for (const change of message.changes) {
     if (change.kind === "give_up") {
@@ -52,7 +52,7 @@ export function timeline(message) {
     const tone = messageState(message)[1];
     steps.push({ at: fin.at, item: step(tone, message.state, fin.at,
       fin.reported_by ? `reported by ${fin.reported_by}` : "ended here",
-      fin.error && `error ${fin.error}`, fin.done_at && `done date of the operator: ${said(fin.done_at)}`) });
+      fin.error && `error ${fin.error}`, fin.in_words && `${fin.in_words.name}: ${fin.in_words.meaning}`, fin.in_words?.cure, fin.done_at && `done date of the operator: ${said(fin.done_at)}`) });
   }
   steps.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   const items = steps.map((one) => one.item);
@@ -68,7 +68,7 @@ function copied(copy) {
 
 /** Why it, or its receipt, waits, in the server's words. */
 function whyWaits(message, otherwise) {
-  return message.waits?.text ?? otherwise;
+  return localTimes(message.waits?.text ?? otherwise);
 }
 
 function awaited(message, fin) {
@@ -81,8 +81,8 @@ function awaited(message, fin) {
   }
   if (message.stage === "handed over") return [step("open", "Handed over", null, whyWaits(message, "the operator has it; its receipt is awaited"))];
   if (message.stage === "held") return [step("warn", "Held", message.waits?.since, whyWaits(message, "until somebody releases or cancels it"))];
-  if (message.stage === "scheduled") return [step("open", "Next attempt", message.due_at, `in ${message.queue}`, message.waits?.text)];
-  return [step("open", "Waiting", null, `in ${message.queue}`, message.waits?.text)];
+  if (message.stage === "scheduled") return [step("open", "Next attempt", message.due_at, `in ${message.queue}`, whyWaits(message, ""))];
+  return [step("open", "Waiting", null, `in ${message.queue}`, whyWaits(message, ""))];
 }
 
 export default function message({ rest }) {

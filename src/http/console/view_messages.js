@@ -13,6 +13,15 @@ const STATES = ["ENROUTE", "DELIVERED", "EXPIRED", "DELETED", "UNDELIVERABLE", "
 /** Longer digits are an id: E.164 numbers have at most 15. */
 const LONGEST_NUMBER = 15;
 
+/** Fewer digits than the shortest number with a country code are those that it begins with. */
+const FIRST_DIGITS = /^\+?\d{1,6}$/;
+
+/** A destination as the API takes it: a few digits stand for all numbers that begin so. */
+export function firstDigits(text) {
+  const given = text.trim();
+  return FIRST_DIGITS.test(given) ? `${given}*` : given;
+}
+
 /** Columns of every list of messages. */
 export const columns = {
   id: { title: "Id", class: "mono", render: (cell, row) => {
@@ -126,6 +135,8 @@ export default function messages({ query }) {
   const from = textInput(query, "from");
   const account = textInput(query, "account");
   const operator = textInput(query, "operator");
+  const country = textInput(query, "country");
+  const network = textInput(query, "network");
   const state = stateSelect(query, "Any", STATES);
   const list = table({
     caption: "Messages found, newest first",
@@ -134,24 +145,24 @@ export default function messages({ query }) {
       columns.id, columns.state, { title: "From", text: (row) => row.from }, columns.to, columns.sender, columns.queue, columns.accepted, columns.ended,
       { title: "Attempts", numeric: true, text: (row) => row.attempts },
     ],
-    empty: () => nothing("No message fits", "Widen the search: leave fields empty, or take an earlier time. Numbers must match completely."),
+    empty: () => nothing("No message fits", "Widen the search: leave fields empty, or take an earlier time. A few digits find all numbers that begin with them; more must match completely, unless a star ends them."),
   });
   const cancelAll = bulk({
     label: "Cancel all that wait", verb: { imperative: "Cancel", past: "cancelled" }, path: "/v1/messages/cancel", done: "cancelled", tone: "risky",
-    filter: () => filterOf(query, ["to", "from", "account", "operator", "since", "until"]),
+    filter: () => filterOf(query, ["to", "from", "account", "operator", "country", "network", "since", "until"]),
     explain: "Those of this search that no operator has yet end DELETED, and their senders are told. This cannot be undone.",
     after: () => page.reload(),
   });
   const page = search({
     name: "messages", title: "Messages", query, list, beside: [cancelAll],
-    fields: [field("To number, or message id", what), field("From", from), field("Account or operator that sent it", account), field("Operator or queue that it is in", operator), field("State", state)],
+    fields: [field("To number, or message id", what), field("From", from), field("Account or operator that sent it", account), field("Operator or queue that it is in", operator), field("State", state), field("Country", country), field("Network", network)],
     question() {
       const given = what.value.replace(/[\s+]/g, "");
       if (/^\d+$/.test(given) && given.length > LONGEST_NUMBER) {
         location.hash = `#/messages/${given}`;
         return null;
       }
-      return { to: given, from: from.value.trim(), account: account.value.trim(), operator: operator.value.trim(), state: state.value };
+      return { to: firstDigits(given), country: country.value.trim(), network: network.value.trim(), from: from.value.trim(), account: account.value.trim(), operator: operator.value.trim(), state: state.value };
     },
   });
   return page;

@@ -3,7 +3,7 @@
 import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, table } from "./dom.js";
-import { number, time } from "./format.js";
+import { number, showTime } from "./format.js";
 import { newPage, pageOf } from "./kinds.js";
 import { stateCell } from "./states.js";
 
@@ -42,7 +42,7 @@ export default function natsSources() {
     key: (row) => `${row.source}/${row.at}/${row.stream_sequence}`,
     columns: [
       { title: "Source", text: (row) => row.source },
-      { title: "At", text: (row) => time(row.at) },
+      { title: "At", render: (cell, row) => showTime(cell, row.at) },
       { title: "Place in the stream", numeric: true, text: (row) => String(row.stream_sequence) },
       { title: "Ended because", text: (row) => row.reason },
     ],

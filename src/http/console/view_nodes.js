@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
-import { number, showAge, span } from "./format.js";
+import { local, number, showAge, span } from "./format.js";
 import { serverNow } from "./live.js";
 import { nodeState, stateCell } from "./states.js";
 import { thisNode } from "./this_node.js";
@@ -24,11 +24,11 @@ export default function nodes() {
       { title: "Roles", text: (row) => row.roles.join(", ") + (row.janitor ? " · janitor now" : "") },
       { title: "HTTP", class: "mono", text: (row) => row.http || "–" },
       { title: "Partitions", numeric: true, render: (cell, row) => {
-        setText(cell, number(row.queues.reduce((sum, share) => sum + share.partitions, 0)));
+        setText(cell, number(row.partitions));
         setAttribute(cell, "title", row.queues.map((share) => `${share.queue}: ${share.partitions}`).join("\n") || null);
       } },
       { title: "Binds held", numeric: true, render: (cell, row) => {
-        setText(cell, number(row.binds.length));
+        setText(cell, number(row.binds_held));
         setAttribute(cell, "title", row.binds.join("\n") || null);
       } },
       { title: "Binds up", numeric: true, text: (row) => number(row.bound) },
@@ -50,6 +50,7 @@ export default function nodes() {
       h("section", { class: "card" }, h("h2", {}, "Archive"), archive),
     ],
     close: own.close,
+    stream: { kinds: ["nodes"] },
     update(live) {
       if (live.nodes) list.update(live.nodes.nodes);
     },
@@ -60,6 +61,6 @@ export default function nodes() {
 function archiveText(archive) {
   if (!archive.enabled) return "Finished messages are not archived: [archive] in the configuration.";
   const place = archive.dir ? `${archive.format} in ${archive.dir}` : archive.format;
-  const since = archive.oldest_at ? `, the oldest of ${archive.oldest_at}` : "";
+  const since = archive.oldest_at ? `, the oldest of ${local(archive.oldest_at)}` : "";
   return `Finished messages go to ${place}. ${number(archive.waiting)} wait${since}. This node has written ${number(archive.messages)}, and ${number(archive.failures)} writes have failed.`;
 }

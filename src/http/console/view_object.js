@@ -2,7 +2,7 @@
 // else has changed it meanwhile, its history, and what people do next with it.
 
 import { del, get, may, post, postIf, put, remove as discard, segment } from "./api.js";
-import { fields, historyOf, review, warnings } from "./changes.js";
+import { fields, historyOf, presentVersion, review, warnings } from "./changes.js";
 import { confirm, failed, toast } from "./dialog.js";
 import { chip, field, h, heading, nothing, setText } from "./dom.js";
 import { balanceCard } from "./balance.js";
@@ -11,11 +11,14 @@ import { time } from "./format.js";
 import { listPage, newPage, nextSteps, pageOf, routeName, wordsOf } from "./kinds.js";
 import { isSet, kinds, labelOf, valueText } from "./schema.js";
 
+/** Names that are offered of each kind; others can be written. */
+const NAMES = 50;
+
 /** Names of the kinds that keys of this one refer to. */
 async function referredNames(kind) {
   const wanted = [...new Set(Object.values(kind.schema.properties).flatMap((one) => one["x-refers-to"] ?? []))];
   const all = await kinds();
-  const found = await Promise.all(wanted.map((plural) => get(all.get(plural).path).then((said) => said[plural].map((one) => one.name ?? one.id))));
+  const found = await Promise.all(wanted.map((plural) => get(`${all.get(plural).path}?limit=${NAMES}`).then((said) => said[plural].map((one) => one.name ?? one.id))));
   const names = Object.fromEntries(wanted.map((plural, at) => [plural, found[at]]));
   if (names.gsm) names.gsm = [...names.gsm.map((name) => `gsm:${name}`), "test:delivered", "test:accepted", "test:dropped", "test:failed", "test:unreachable"];
   return names;
@@ -310,7 +313,7 @@ export default function object({ kind, name, query, tabs }) {
     const question = new URLSearchParams({ resource: `${kind.plural}/${name}` });
     const rollback = `/v1/config/rollback/${number}?${question}`;
     try {
-      const said = await postIf(`${rollback}&dry_run=true`, (await get("/v1/config")).version);
+      const said = await postIf(`${rollback}&dry_run=true`, await presentVersion());
       if (!said.changes.length) return toast(`It is what it was in version ${number}.`, "warn");
       if (!await review({ title: `Restore ${name} as of version ${number}?`, said, action: "Restore" })) return undefined;
       const done = await postIf(rollback, said.version);

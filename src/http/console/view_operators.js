@@ -1,14 +1,23 @@
 // Operators: whom we bind to, how that goes, what went wrong last, and the commands.
 
 import { may, segment } from "./api.js";
+import { csvButton } from "./csv.js";
 import { command } from "./dialog.js";
-import { chip, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
+import { chip, h, heading, nothing, select, setAttribute, setChip, setText } from "./dom.js";
 import { milliseconds, number, percent, rate, showAge, span } from "./format.js";
 import { newPage, pageOf } from "./kinds.js";
 import { serverNow } from "./live.js";
+import { livePage } from "./live_page.js";
 import { trend } from "./spark.js";
 import { bindState, operatorState, stateCell } from "./states.js";
+import { ticks } from "./ticks.js";
 import { windowCell } from "./view_binds.js";
+
+/** Cards on a page. */
+const CARDS = 15;
+/** Binds on a card; the page of binds has all. */
+const BINDS = 6;
+const ORDERS = [["", "By name"], ["state", "Worst state first"], ["-waiting", "Most waiting first"], ["-delivered_per_second", "Busiest first"], ["-throttled_share", "Most throttled first"], ["-answer_ms", "Slowest first"]];
 
 function commands(id) {
   const path = `/v1/operators/${segment(id)}`;
@@ -32,7 +41,13 @@ function fact(label) {
   return { label: h("dt", {}, label), value };
 }
 
-function card(operator) {
+/** Columns of the file. */
+const IN_FILE = [
+  ["operator", (row) => row.id], ["address", (row) => row.address], ["state", (row) => row.state], ["bound", (row) => row.bound], ["configured", (row) => row.configured],
+  ["waiting", (row) => (row.queue ? row.queue.waiting + row.queue.scheduled : "")], ["answer_ms", (row) => row.answer_ms], ["rate", (row) => row.rate], ["last_error", (row) => row.last_error],
+];
+
+function card(operator, box) {
   const state = chip("", "quiet");
   const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"), failback: fact("Last failback"),
     throttled: fact("Throttled"), refused: fact("Refused per second"), retried: fact("Repeated per second"), unanswered: fact("Never answered"), answers: fact("Answers in") };
@@ -40,12 +55,13 @@ function card(operator) {
   const orders = commands(operator.id);
   const rows = new Map();
   const list = h("ul", { class: "bind-list" });
+  const moreBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: operator.id })}`, hidden: true });
   const element = h("section", { class: "card operator", "aria-label": `Operator ${operator.id}` },
     h("div", { class: "card-head" }, h("h2", {}, operator.id), h("a", { href: pageOf(`operators/${operator.id}`), "aria-label": `Settings of ${operator.id}` }, "Settings"), state, h("span", { class: "quiet mono" }, operator.address),
-      h("div", { class: "buttons" }, orders.suspend, orders.resume, orders.rebind)),
+      h("div", { class: "buttons" }, orders.suspend, orders.resume, orders.rebind, box)),
     error,
     h("dl", { class: "facts" }, Object.values(facts).map((one) => h("div", {}, one.label, one.value))),
-    list);
+    list, moreBinds);
   return {
     element,
     update(now, binds, queue, lists) {
@@ -71,7 +87,9 @@ function card(operator) {
       error.hidden = !now.last_error;
       orders.resume.hidden = now.state !== "paused" && now.state !== "down" && now.state !== "partly up";
       orders.suspend.hidden = now.state === "paused";
-      updateBinds(binds);
+      updateBinds(binds.slice(0, BINDS));
+      setText(moreBinds, `${number(binds.length - BINDS)} more binds`);
+      moreBinds.hidden = binds.length <= BINDS;
     },
   };
 
@@ -107,32 +125,48 @@ function noteOf(bind) {
   return [bind.last_error, next].filter(Boolean).join(" · ");
 }
 
-export default function operators() {
+export default function operators({ query }) {
   const cards = new Map();
   const list = h("div", { class: "stack" });
-  const empty = h("section", { class: "card", hidden: true }, h("div", { class: "empty" },
-    nothing("No operators", "Add one to deliver messages.")));
+  const page = livePage({ path: "operators", list: "operators", kinds: ["operators", "queues", "binds"], limit: CARDS, query, label: "Filter operators by id or address" });
+  const marks = ticks({
+    what: "operators", path: (id, { verb }) => `/v1/operators/${segment(id)}/${verb}`, shown: () => [...cards.keys()],
+    orders: [
+      { label: "Suspend", verb: "suspend", text: "Every bind to these is closed and stays down until they are resumed; their messages wait, or fail over:" },
+      { label: "Resume", verb: "resume", text: "These are bound again:" },
+    ],
+  });
+  const csv = csvButton({ path: "/v1/operators", query: page.found, items: "operators", columns: IN_FILE, file: "operators.csv", cursor: "after" });
+  const order = select("order", ORDERS, page.sorted.now());
+  order.setAttribute("aria-label", "Order");
+  order.addEventListener("change", () => page.sorted.set(order.value));
+  const empty = h("section", { class: "card", hidden: true }, h("div", { class: "empty" }));
   return {
-    elements: [heading("Operators", h("a", { class: "button", href: newPage("operators"), hidden: !may("admin") }, "Add an operator")), list, empty],
+    elements: [heading("Operators", order, page.filter, h("div", { class: "buttons" }, csv), h("a", { class: "button", href: newPage("operators"), hidden: !may("admin") }, "Add an operator")), marks.bar, list, empty, page.below],
+    stream: page.stream,
     update(live) {
       if (!live.operators) return;
       const all = live.operators.operators;
+      const said = page.isFiltered() ? nothing("No operator is like that", "A part of the id or of the address is enough; with * it is the whole id.") : nothing("No operators", "Add one to deliver messages.");
+      if (empty.textContent !== said.textContent) empty.firstElementChild.replaceChildren(said);
       empty.hidden = all.length > 0;
+      const shown = new Set(all.map((operator) => operator.id));
       for (const [id, one] of cards) {
-        if (!all.some((operator) => operator.id === id)) {
-          one.element.remove();
-          cards.delete(id);
-        }
+        if (shown.has(id)) continue;
+        one.element.remove();
+        cards.delete(id);
       }
+      let place = list.firstElementChild;
       for (const operator of all) {
-        if (!cards.has(operator.id)) {
-          cards.set(operator.id, card(operator));
-          list.append(cards.get(operator.id).element);
-        }
+        if (!cards.has(operator.id)) cards.set(operator.id, card(operator, marks.box(operator.id)));
+        const one = cards.get(operator.id);
+        if (one.element === place) place = place.nextElementSibling;
+        else list.insertBefore(one.element, place);
         const binds = (live.binds?.binds ?? []).filter((bind) => bind.direction === "out" && bind.name === operator.id);
-        const queue = live.queues?.queues.find((one) => one.name === `operator:${operator.id}`);
-        cards.get(operator.id).update(operator, binds, queue, live.operatorHistory.get(`operator:${operator.id}`));
+        const queue = live.queues?.queues.find((other) => other.name === `operator:${operator.id}`);
+        one.update(operator, binds, queue, live.operatorHistory.get(`operator:${operator.id}`));
       }
+      page.tell(all.length, (live.operators.total ?? all.length) - all.length);
     },
   };
 }

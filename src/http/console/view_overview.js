@@ -1,7 +1,7 @@
 // Overview: what goes through now, what waits, and what needs a look.
 
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
-import { age, milliseconds, number, percent, rate, utc } from "./format.js";
+import { age, localTimes, milliseconds, number, percent, rate, utc } from "./format.js";
 import { graph } from "./graph.js";
 import { serverNow } from "./live.js";
 import { trend } from "./spark.js";
@@ -25,9 +25,16 @@ function tile(label, href = null) {
 }
 
 function item({ text, page, runbook }) {
-  return h("li", {}, page ? h("a", { href: page }, text) : text,
+  return h("li", {}, page ? h("a", { href: page }, localTimes(text)) : localTimes(text),
     runbook && h("a", { class: "runbook", href: `/docs/runbooks.md#${runbook.toLowerCase()}`, "aria-label": `What to do: ${text}` }, "What to do"));
 }
+
+/** Operators that are shown, the busiest ones; the page of operators has all. */
+const OPERATORS = 12;
+/** Queues that are shown. */
+const QUEUES = 6;
+/** What needs a look is shown up to this. */
+const ATTENTION = 20;
 
 /** Each operator with what it takes, throttles and refuses, and how quickly it answers. */
 function operatorTable() {
@@ -51,11 +58,17 @@ function operatorTable() {
     ],
     empty: () => nothing("No operators", "Add an operator to deliver messages."),
   });
+  const more = h("p", { hidden: true }, h("a", { href: "#/operators" }));
   return {
-    element: h("section", { class: "card", "aria-labelledby": "operators" }, h("h2", { id: "operators" }, "Operators"), list.element),
+    element: h("section", { class: "card", "aria-labelledby": "operators" }, h("h2", { id: "operators" }, "Operators"), list.element, more),
     update(live) {
       if (!live.operators || !live.queues) return;
-      const rows = live.operators.operators.map((operator) => ({
+      const all = live.operators.total ?? 0;
+      more.hidden = all <= OPERATORS;
+      setText(more.firstChild, `The ${OPERATORS} busiest of ${number(all)}: all operators`);
+      // Rows that change places every second cannot be read.
+      const shown = live.operators.operators.toSorted((one, other) => one.id.localeCompare(other.id));
+      const rows = shown.map((operator) => ({
         ...operator,
         queue: live.queues.queues.find((queue) => queue.name === `operator:${operator.id}`) ?? IDLE,
         lists: live.operatorHistory.get(`operator:${operator.id}`),
@@ -178,17 +191,18 @@ export default function overview() {
     nodes.update(live);
     if (live.queues) {
       const load = (row) => row.waiting + row.scheduled + row.in_flight + row.delivered_per_second;
-      const shown = live.queues.queues.toSorted((one, other) => load(other) - load(one) || one.name.localeCompare(other.name)).slice(0, 6);
+      const shown = live.queues.queues.toSorted((one, other) => load(other) - load(one) || one.name.localeCompare(other.name)).slice(0, QUEUES);
       busiest.update(shown);
     }
   }
 
   /** What is wrong, each with where it is and what to do. */
-  function tell({ attention: all }) {
-    const key = JSON.stringify(all);
+  function tell({ attention: all, attention_omitted: omitted = 0 }) {
+    const key = JSON.stringify([all, omitted]);
     if (attention.dataset.key !== key) {
       attention.dataset.key = key;
-      attention.replaceChildren(...(all.length ? all.map(item) : [h("li", {}, "Nothing. Every operator is bound and the store works.")]));
+      attention.replaceChildren(...(all.length ? all.map(item) : [h("li", {}, "Nothing. Every operator is bound and the store works.")]),
+        ...(omitted ? [h("li", {}, h("a", { href: "#/operators?sort=state" }, `${number(omitted)} more`))] : []));
     }
     attentionBox.classList.toggle("warn", all.length > 0);
   }
@@ -203,6 +217,7 @@ export default function overview() {
       h("div", { class: "columns" }, queues, h("section", { class: "card" }, backlog.element)),
       nodes.element,
     ],
+    stream: { kinds: ["operators", "queues", "nodes"], list: "operators", sort: "-delivered_per_second", limit: OPERATORS, busiest: QUEUES, attention: ATTENTION },
     update,
   };
 }

@@ -1,7 +1,7 @@
 // The history of the configuration: who changed what, the difference between two versions, and going back.
 
 import { get, may, postIf } from "./api.js";
-import { differences, review, warnings } from "./changes.js";
+import { differences, presentVersion, review, warnings } from "./changes.js";
 import { command, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number, time } from "./format.js";
@@ -93,10 +93,10 @@ function one(version, since) {
 
   async function load() {
     try {
-      const [found, now] = await Promise.all([get(`/v1/config/versions/${version}${since ? `?since=${encodeURIComponent(since)}` : ""}`), get("/v1/config")]);
+      const [found, now] = await Promise.all([get(`/v1/config/versions/${version}${since ? `?since=${encodeURIComponent(since)}` : ""}`), presentVersion()]);
       facts.replaceChildren(...[["When", time(found.at)], ["Who", found.who], ["What", found.what]].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
       changed.replaceChildren(found.changes.length ? differences(found.changes) : h("p", { class: "quiet" }, "Nothing is different."));
-      back.hidden = now.version === found.version || !may("admin");
+      back.hidden = now === found.version || !may("admin");
     } catch (error) {
       changed.replaceChildren(h("p", { class: "problem" }, error.message));
       if (error.status === 401) failed(error);
@@ -107,7 +107,7 @@ function one(version, since) {
     alert.replaceChildren();
     const path = `/v1/config/rollback/${version}`;
     try {
-      const would = await postIf(`${path}?dry_run=true`, (await get("/v1/config")).version);
+      const would = await postIf(`${path}?dry_run=true`, await presentVersion());
       if (!would.changes.length) return toast(`The configuration is what it was in version ${version}.`, "warn");
       if (!await review({ title: `Roll back to version ${version}?`, said: would, action: "Roll back", danger: true })) return undefined;
       const done = await postIf(path, would.version);

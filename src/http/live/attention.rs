@@ -11,6 +11,9 @@ const THROTTLED: f64 = 0.05;
 /// Messages that wait for longer, though they could go, need a look: that of the alert SmscQueueOld.
 const OLD_MS: i64 = 15 * 60 * 1000;
 
+/// The chapter about incidents, and the alert of those of operators.
+const INCIDENT: &str = "SmscOperatorIncident";
+
 /// Everything that is not well, the most urgent first.
 pub(super) fn of(
     node: &NodeSnapshot,
@@ -29,6 +32,11 @@ pub(super) fn of(
         text: text.clone(),
         page: "#/versions".to_owned(),
         runbook: String::new(),
+    }));
+    all.extend(readiness.incidents.iter().map(|incident| Attention {
+        text: incident.text.clone(),
+        page: "#/incidents".to_owned(),
+        runbook: INCIDENT.to_owned(),
     }));
     for operator in &operators.operators {
         if operator.bound > 0 && operator.bound < operator.configured {
@@ -103,6 +111,7 @@ fn told(text: &str) -> Attention {
 mod tests {
     use super::super::rates::QueueRates;
     use super::*;
+    use crate::api::Incident;
     use crate::manual;
 
     fn texts(share: f64, oldest_at: i64, sessions: u64) -> Vec<String> {
@@ -164,6 +173,24 @@ mod tests {
     }
 
     #[test]
+    fn an_operator_that_is_not_well_is_told_with_its_page() {
+        let text = "operator charlie refuses 50 % since 15:21 UTC with ESME_RINVSRCADR, 2 accounts";
+        let incident = Incident {
+            text: text.to_owned(),
+            ..Incident::default()
+        };
+        let readiness = Readiness {
+            incidents: vec![incident],
+            ..Readiness::default()
+        };
+        let node = NodeSnapshot::default();
+        let measured = Measured::default();
+        let all = of(&node, &readiness, &Operators::default(), &measured, 0);
+        assert_eq!(all.len(), 1);
+        assert_eq!((&*all[0].text, &*all[0].page), (text, "#/incidents"));
+    }
+
+    #[test]
     fn every_runbook_that_is_named_is_there() {
         let page = manual::page("runbooks.md").unwrap();
         for text in [
@@ -183,7 +210,7 @@ mod tests {
             let anchor = format!("id=\"{}\"", told.runbook.to_lowercase());
             assert!(page.html.contains(&anchor), "{text}: {anchor}");
         }
-        for runbook in ["SmscOperatorThrottling", "SmscQueueOld"] {
+        for runbook in ["SmscOperatorThrottling", "SmscQueueOld", INCIDENT] {
             let anchor = format!("id=\"{}\"", runbook.to_lowercase());
             assert!(page.html.contains(&anchor), "{anchor}");
         }

@@ -10,10 +10,10 @@ use crate::api::{
     self, Bind, BindCounts, LiveBind, LiveBinds, LiveQueue, LiveQueues, Nodes, Operator, Operators,
     Overview, Queue, Queued, StoreState,
 };
-use crate::pb::{BindDirection, BindState, OperatorView, QueueSnapshot};
+use crate::pb::{BindDirection, BindSnapshot, BindState, OperatorView, QueueSnapshot};
 
 /// Most queues, and most binds, in one event.
-const MOST: usize = 256;
+pub(super) const MOST: usize = 256;
 
 /// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +44,20 @@ pub(super) struct Latest(Vec<LiveEvent>);
 pub(super) struct Rest {
     pub readiness: Readiness,
     pub operators: Vec<OperatorView>,
+    pub nodes: Nodes,
+}
+
+/// What there is to show in one second.
+pub(super) struct LiveSecond {
+    /// Unix milliseconds.
+    pub at_ms: i64,
+    pub overview: Overview,
+    /// All of them, by name.
+    pub queues: Vec<LiveQueue>,
+    /// All of them: those to operators first, then those of ESMEs and local programs; by name, oldest first.
+    pub binds: Vec<LiveBind>,
+    /// By id.
+    pub operators: Operators,
     pub nodes: Nodes,
 }
 
@@ -115,27 +129,71 @@ pub(super) fn backlog(node: &NodeSnapshot) -> u64 {
     queues.map(|queue| queue.waiting + queue.scheduled).sum()
 }
 
-/// The events of one second.
-pub(super) fn make(
-    node: &NodeSnapshot,
-    rest: Rest,
-    measured: &Measured,
-    at_ms: i64,
-) -> Vec<LiveEvent> {
-    let operators = Operators {
-        operators: rest.operators.into_iter().map(quiet).collect(),
-    };
-    vec![
-        LiveEvent::new(
-            Kind::Overview,
+// === impl LiveSecond ===
+
+impl LiveSecond {
+    pub(super) fn new(node: &NodeSnapshot, rest: Rest, measured: &Measured, at_ms: i64) -> Self {
+        let operators = Operators {
+            operators: rest.operators.into_iter().map(quiet).collect(),
+            ..Operators::default()
+        };
+        Self {
             at_ms,
-            &overview(node, rest.readiness, &operators, measured, at_ms),
-        ),
-        LiveEvent::new(Kind::Queues, at_ms, &queues(node, measured)),
-        LiveEvent::new(Kind::Binds, at_ms, &binds(node, measured)),
-        LiveEvent::new(Kind::Operators, at_ms, &operators),
-        LiveEvent::new(Kind::Nodes, at_ms, &rest.nodes),
-    ]
+            overview: overview(node, rest.readiness, &operators, measured, at_ms),
+            queues: queues(node, measured),
+            binds: binds(node, measured),
+            operators,
+            nodes: rest.nodes,
+        }
+    }
+
+    /// The event of a kind with everything that there is, up to [`MOST`] entries; nothing for what
+    /// begins and ends a stream.
+    pub(super) fn whole(&self, kind: Kind) -> Option<LiveEvent> {
+        let at_ms = self.at_ms;
+        Some(match kind {
+            Kind::Overview => LiveEvent::new(kind, at_ms, &self.overview),
+            Kind::Queues => LiveEvent::new(kind, at_ms, &self.most_queues()),
+            Kind::Binds => LiveEvent::new(kind, at_ms, &self.most_binds()),
+            Kind::Operators => LiveEvent::new(kind, at_ms, &self.operators),
+            Kind::Nodes => LiveEvent::new(kind, at_ms, &self.nodes),
+            Kind::Hello | Kind::End => return None,
+        })
+    }
+
+    /// A queue by its name.
+    pub(super) fn queue(&self, name: &str) -> Option<&LiveQueue> {
+        let place = self
+            .queues
+            .binary_search_by(|one| one.queue.name.as_str().cmp(name));
+        self.queues.get(place.ok()?)
+    }
+
+    /// All queues; when there are too many, the active ones.
+    fn most_queues(&self) -> LiveQueues {
+        let mut queues: Vec<&LiveQueue> = self.queues.iter().collect();
+        let omitted = queues.len().saturating_sub(MOST);
+        if omitted > 0 {
+            queues.sort_by_key(|one| {
+                let queue = &one.queue;
+                let busy = queue.waiting + queue.scheduled + queue.in_flight;
+                std::cmp::Reverse((queue.suspended, busy, queue.sessions))
+            });
+            queues.truncate(MOST);
+            queues.sort_by(|one, other| one.queue.name.cmp(&other.queue.name));
+        }
+        LiveQueues {
+            queues: queues.into_iter().cloned().collect(),
+            omitted: omitted as u64,
+        }
+    }
+
+    fn most_binds(&self) -> LiveBinds {
+        LiveBinds {
+            binds: self.binds.iter().take(MOST).cloned().collect(),
+            omitted: self.binds.len().saturating_sub(MOST) as u64,
+        }
+    }
 }
 
 /// An operator without its queue and its binds: those have events of their own.
@@ -166,6 +224,7 @@ fn overview(
     Overview {
         at_ms,
         attention: attention::of(node, &readiness, operators, measured, at_ms),
+        attention_omitted: 0,
         not_ready: readiness.not_ready,
         degraded: readiness.degraded,
         draining: node.draining,
@@ -200,66 +259,43 @@ fn overview(
     }
 }
 
-/// All queues by name; when there are too many, the active ones.
-fn queues(node: &NodeSnapshot, measured: &Measured) -> LiveQueues {
-    let mut queues: Vec<&QueueSnapshot> = node.queues.iter().collect();
-    let omitted = queues.len().saturating_sub(MOST);
-    if omitted > 0 {
-        queues.sort_by_key(|queue| {
-            let busy = queue.waiting + queue.scheduled + queue.in_flight;
-            std::cmp::Reverse((queue.suspended, busy, queue.sessions))
-        });
-        queues.truncate(MOST);
-    }
-    queues.sort_by(|one, other| one.name.cmp(&other.name));
-    LiveQueues {
-        queues: queues
-            .into_iter()
-            .map(|queue| {
-                let rates = measured.queues.get(&queue.name);
-                let rates = rates.copied().unwrap_or_default();
-                LiveQueue {
-                    queue: Queue::from(queue.clone()),
-                    delivered_per_second: rates.delivered,
-                    failed_per_second: rates.failed,
-                    retried_per_second: rates.retried,
-                    throttled_per_second: rates.throttled,
-                    refused_per_second: rates.refused,
-                    throttled_share: rates.throttled_share,
-                }
-            })
-            .collect(),
-        omitted: omitted as u64,
-    }
+/// All queues, by name.
+fn queues(node: &NodeSnapshot, measured: &Measured) -> Vec<LiveQueue> {
+    let shown = |queue: &QueueSnapshot| {
+        let rates = measured.queues.get(&queue.name);
+        let rates = rates.copied().unwrap_or_default();
+        LiveQueue {
+            queue: Queue::from(queue.clone()),
+            delivered_per_second: rates.delivered,
+            failed_per_second: rates.failed,
+            retried_per_second: rates.retried,
+            throttled_per_second: rates.throttled,
+            refused_per_second: rates.refused,
+            throttled_share: rates.throttled_share,
+        }
+    };
+    let mut queues: Vec<LiveQueue> = node.queues.iter().map(shown).collect();
+    queues.sort_by(|one, other| one.queue.name.cmp(&other.queue.name));
+    queues
 }
 
 /// Binds to operators first, then those of ESMEs and local programs; by name, oldest first.
-fn binds(node: &NodeSnapshot, measured: &Measured) -> LiveBinds {
-    let mut binds: Vec<_> = node.binds.iter().collect();
+fn binds(node: &NodeSnapshot, measured: &Measured) -> Vec<LiveBind> {
+    let mut binds: Vec<&BindSnapshot> = node.binds.iter().collect();
     binds.sort_by(|one, other| {
-        let key = |bind: &&crate::pb::BindSnapshot| {
+        let key = |bind: &&BindSnapshot| {
             [BindDirection::In, BindDirection::Local].contains(&bind.direction())
         };
         (key(one), &one.name, one.session).cmp(&(key(other), &other.name, other.session))
     });
-    let omitted = binds.len().saturating_sub(MOST);
-    binds.truncate(MOST);
-    LiveBinds {
-        binds: binds
-            .into_iter()
-            .map(|bind| {
-                let (received, sent) = measured
-                    .binds
-                    .get(&bind.session)
-                    .copied()
-                    .unwrap_or_default();
-                LiveBind {
-                    bind: Bind::from(bind.clone()),
-                    received_per_second: received,
-                    sent_per_second: sent,
-                }
-            })
-            .collect(),
-        omitted: omitted as u64,
-    }
+    let shown = |bind: &BindSnapshot| {
+        let rates = measured.binds.get(&bind.session);
+        let (received, sent) = rates.copied().unwrap_or_default();
+        LiveBind {
+            bind: Bind::from(bind.clone()),
+            received_per_second: received,
+            sent_per_second: sent,
+        }
+    };
+    binds.into_iter().map(shown).collect()
 }

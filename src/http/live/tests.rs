@@ -1,7 +1,10 @@
 //! Live events without sockets: who gets what, and who is dropped.
 
+use actix_web::test::TestRequest;
+
 use super::*;
 use crate::domain::access::AccessRole;
+use crate::http::query::Query;
 use crate::pb::QueueSnapshot;
 
 fn node(waiting: u64) -> NodeSnapshot {
@@ -17,12 +20,16 @@ fn node(waiting: u64) -> NodeSnapshot {
 }
 
 fn publish(live: &LiveFeed, waiting: u64, at_ms: i64) {
+    publish_node(live, &node(waiting), at_ms);
+}
+
+fn publish_node(live: &LiveFeed, node: &NodeSnapshot, at_ms: i64) {
     let rest = events::Rest {
         readiness: Default::default(),
         operators: Default::default(),
         nodes: Default::default(),
     };
-    live.publish(&node(waiting), rest, Instant::now(), at_ms);
+    live.publish(node, rest, Instant::now(), at_ms);
 }
 
 fn bearer(name: &str) -> Bearer {
@@ -38,7 +45,7 @@ fn listen(live: &Arc<LiveFeed>) -> Subscription {
 }
 
 fn listen_as(live: &Arc<LiveFeed>, name: &str) -> Result<Subscription, ListenRefused> {
-    live.subscribe(Kind::ALL.to_vec(), 0, bearer(name), Arc::default())
+    live.subscribe(Kind::ALL.to_vec(), None, 0, bearer(name), Arc::default())
 }
 
 async fn text(subscription: &mut Subscription) -> String {
@@ -83,7 +90,13 @@ async fn one_who_comes_back_gets_only_the_history_it_has_missed() {
         publish(&live, second, second as i64 * 1_000);
     }
     let mut listener = live
-        .subscribe(vec![Kind::Overview], 2_000, bearer("ci"), Arc::default())
+        .subscribe(
+            vec![Kind::Overview],
+            None,
+            2_000,
+            bearer("ci"),
+            Arc::default(),
+        )
         .unwrap();
     let first = text(&mut listener).await;
     assert!(first.contains("\"at_ms\":[3000,4000]"), "{first}");
@@ -139,7 +152,9 @@ async fn a_stream_ends_with_its_token() {
         ..bearer("ci")
     };
     let kinds_of = Kind::ALL.to_vec();
-    let mut listener = live.subscribe(kinds_of, 0, gone, Arc::default()).unwrap();
+    let mut listener = live
+        .subscribe(kinds_of, None, 0, gone, Arc::default())
+        .unwrap();
     let mut other = listen(&live);
     text(&mut listener).await;
     text(&mut other).await;
@@ -155,7 +170,7 @@ async fn a_stream_ends_with_its_token() {
 async fn the_end_is_told_and_nobody_comes_after_it() {
     let live = LiveFeed::new();
     let mut listener = live
-        .subscribe(vec![Kind::Nodes], 0, bearer("ci"), Arc::default())
+        .subscribe(vec![Kind::Nodes], None, 0, bearer("ci"), Arc::default())
         .unwrap();
     text(&mut listener).await;
     live.close();
@@ -173,4 +188,101 @@ async fn without_listeners_only_the_graph_is_kept() {
     let first = text(&mut listen(&live)).await;
     assert_eq!(kinds(&first), ["hello"]);
     assert!(first.contains("\"waiting\":[5,7]"), "{first}");
+}
+
+/// Three hundred idle queues, in one of which messages wait.
+fn many_queues(waiting: u64) -> NodeSnapshot {
+    let queue = |at: u32| QueueSnapshot {
+        name: format!("account:a{at:03}"),
+        waiting: if at == 299 { waiting } else { 0 },
+        ..QueueSnapshot::default()
+    };
+    NodeSnapshot {
+        queues: (0..300).map(queue).collect(),
+        ..NodeSnapshot::default()
+    }
+}
+
+fn shown(query: &str) -> Result<Option<ShownLists>, String> {
+    let request = TestRequest::with_uri(&format!("/v1/events?{query}")).to_http_request();
+    let query =
+        Query::read(&request, &ShownLists::PARAMETERS).map_err(|error| error.to_string())?;
+    ShownLists::read(&query).map_err(|error| error.to_string())
+}
+
+/// The names of the queues in the last event about them, and how many are elsewhere.
+fn queues_in(text: &str) -> (Vec<String>, u64) {
+    let (_, event) = text.rsplit_once("event: queues\n").expect("no queues");
+    let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+    let queues: crate::api::LiveQueues = serde_json::from_str(data.unwrap()).unwrap();
+    let names = queues.queues.into_iter().map(|one| one.queue.name);
+    (names.collect(), queues.omitted)
+}
+
+#[tokio::test]
+async fn a_listener_gets_the_page_that_it_shows_and_no_more() {
+    let live = LiveFeed::new();
+    publish_node(&live, &many_queues(1), 1_000);
+    let listen = |query: &str| {
+        let part = shown(query).unwrap();
+        let kinds = vec![Kind::Queues];
+        live.subscribe(kinds, part, 0, bearer("ci"), Arc::default())
+            .unwrap()
+    };
+    let cases: [(&str, &[&str], u64); 5] = [
+        (
+            "list=queues&limit=2",
+            &["account:a000", "account:a001"],
+            298,
+        ),
+        (
+            "list=queues&limit=2&page=2&sort=-name",
+            &["account:a297", "account:a296"],
+            298,
+        ),
+        ("list=queues&limit=1&sort=-waiting", &["account:a299"], 299),
+        (
+            "list=queues&limit=2&find=account:*7&page=99",
+            &["account:a287", "account:a297"],
+            28,
+        ),
+        ("list=operators&busiest=1", &["account:a299"], 0),
+    ];
+    for (query, names, omitted) in cases {
+        let first = text(&mut listen(query)).await;
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(queues_in(&first), (names, omitted), "{query}");
+    }
+    // What changes elsewhere is not told.
+    let mut top = listen("list=queues&limit=2");
+    let mut busy = listen("list=queues&limit=2&sort=-waiting");
+    text(&mut top).await;
+    text(&mut busy).await;
+    publish_node(&live, &many_queues(7), 2_000);
+    assert_eq!(text(&mut top).await, ":\n\n");
+    assert!(text(&mut busy).await.contains("\"waiting\":7"));
+}
+
+#[test]
+fn what_a_listener_shows_is_read_strictly() {
+    assert_eq!(shown("").unwrap(), None);
+    assert!(shown("attention=5").unwrap().is_some());
+    for (query, said) in [
+        (
+            "list=routes",
+            "list is one of queues, operators, binds, not \"routes\"",
+        ),
+        (
+            "find=a",
+            "find is about one list; name it by list, such as list=queues",
+        ),
+        (
+            "list=queues&limit=257",
+            "limit must be a number from 1 to 256, not \"257\"",
+        ),
+        ("list=binds&sort=-waiting", "not by \"-waiting\""),
+    ] {
+        let problem = shown(query).unwrap_err();
+        assert!(problem.ends_with(said), "{query}: {problem}");
+    }
 }

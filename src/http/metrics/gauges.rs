@@ -1,7 +1,7 @@
 //! Gauges that are read from snapshots at each scrape: nothing is updated between scrapes, and a
 //! closed bind or a removed queue leaves no stale series.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use crate::actors::control::admin::NodeSnapshot;
@@ -107,6 +107,8 @@ families! {
         });
     Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator or GSM network has opened, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
+    Gauge "smsc_operator_incident" ["queue, kind"] "1 while this node finds that an operator or GSM network is not well (`smsc incident list`), by kind: refused, failed_receipts, missing_receipts, slow_answers; absent otherwise.",
+        incidents;
     Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), connections of an operator's gateway to us (gateway), and programs on the same machine (local), by state.",
         binds;
     Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to have the name of this node at the HLR of a GSM network; messages are not sent then.",
@@ -243,6 +245,19 @@ fn shared(node: &NodeSnapshot) -> Option<&ThrottleSnapshot> {
 fn operators(node: &NodeSnapshot) -> impl Iterator<Item = &QueueSnapshot> {
     let queues = node.queues.iter();
     queues.filter(|queue| QueueName::parse(&queue.name).is_connected())
+}
+
+/// Those of accounts have no series: only few labels name accounts.
+fn incidents(node: &NodeSnapshot, _: i64, to: &mut Samples<'_>) {
+    let all = node.incidents.iter();
+    let all = all.filter(|one| QueueName::parse(&one.about).is_connected());
+    // Each once, even if an end could not be written.
+    let all: BTreeSet<(&str, &str)> = all
+        .map(|one| (one.about.as_str(), one.kind.as_str()))
+        .collect();
+    for (queue, kind) in all {
+        to.labelled(&[("queue", queue), ("kind", kind)], 1);
+    }
 }
 
 /// An account has a row for each of its ways.
@@ -407,7 +422,16 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::Incident;
     use crate::pb::StoreSnapshot;
+
+    fn incident(about: &str) -> Incident {
+        Incident {
+            about: about.to_owned(),
+            kind: "refused".to_owned(),
+            ..Incident::default()
+        }
+    }
 
     fn bind(name: &str, state: BindState) -> BindSnapshot {
         BindSnapshot {
@@ -439,6 +463,9 @@ mod tests {
                     ..bind("acme", BindState::Waiting)
                 },
             ],
+            incidents: ["operator:up", "operator:up", "account:acme"]
+                .map(incident)
+                .into(),
             store: StoreSnapshot {
                 free_mib: 2,
                 commit_rows: Some(Buckets {
@@ -458,6 +485,7 @@ mod tests {
             "smsc_queue_oldest_seconds{queue=\"operator:\\\"up\\\"\"} 1.5",
             "# TYPE smsc_queue_delivered counter",
             "smsc_queue_delivered_total{queue=\"operator:\\\"up\\\"\"} 9",
+            "smsc_operator_incident{queue=\"operator:up\",kind=\"refused\"} 1",
             "smsc_binds{name=\"up\",direction=\"out\",state=\"bound\"} 2",
             "smsc_binds{name=\"up\",direction=\"out\",state=\"waiting\"} 1",
             "smsc_bind_in_flight{name=\"up\",direction=\"out\"} 9",
@@ -483,5 +511,6 @@ mod tests {
         series.sort_unstable();
         series.dedup();
         assert_eq!(series.len(), all);
+        assert!(!page.contains("account:acme"), "few labels name accounts");
     }
 }

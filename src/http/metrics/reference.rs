@@ -80,6 +80,9 @@ fn exposed() -> String {
     metrics.commands_throttled_of("operator:up");
     metrics.attempt_refused("operator:up", 0x08);
     metrics.answered_handset("home", 0);
+    metrics.not_served("home", "refused", 1);
+    metrics.screened("home", "none", "pass");
+    metrics.home_routed("home", "questions_answered");
     for family in [
         &metrics.traces,
         &metrics.spans_dropped,

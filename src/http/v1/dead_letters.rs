@@ -6,7 +6,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::messages::{address, list_order, message_id, no_place_by_end, state_of};
+use super::messages::{
+    NONE, address, country_of, exact_or_prefix, list_order, message_id, no_place_by_end, state_of,
+};
 use super::{body, body_or_default, call};
 use crate::actors::control::admin::cancel;
 use crate::actors::control::admin::failed::{self, FailedFilter};
@@ -30,6 +32,8 @@ const QUERY: &[&str] = &[
     "operator",
     "state",
     "error",
+    "country",
+    "network",
     "since",
     "until",
     "ended_since",
@@ -43,6 +47,8 @@ const QUERY: &[&str] = &[
 const REPLAYED: u32 = 1_000;
 /// Most of them.
 const MAX_REPLAYED: u32 = 10_000;
+/// Most messages per second of a replay.
+const MAX_RATE: u32 = 10_000;
 /// Shorter is over before it is sent.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -53,12 +59,14 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 /// A page has `limit` entries; fewer only if it is the last one, or if looking for them takes long.
 #[utoipa::path(get, path = "/v1/dead-letters", tag = "messages",
     params(
-        ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus"),
+        ("to" = Option<String>, Query, description = "Destination, exact, with or without a plus; first digits and a star, as 49*, for all that begin so"),
         ("from" = Option<String>, Query, description = "Source address, exact"),
         ("account" = Option<String>, Query, description = "The sender: an account or an operator"),
         ("operator" = Option<String>, Query, description = "The operator that reported the final state, or in whose queue the message was"),
         ("state" = Option<StateName>, Query, description = "Any final state; EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it"),
-        ("error" = Option<String>, Query, description = "Error code of the final state, as shown, or a command_status by name"),
+        ("error" = Option<String>, Query, description = "Error code of the final state, as shown, or a command_status by name; `none` for ends without one"),
+        ("country" = Option<String>, Query, description = "The destination's country, ISO 3166-1, such as DE; `none` for destinations without one"),
+        ("network" = Option<String>, Query, description = "The network that was looked up for the destination, such as 26201"),
         ("since" = Option<String>, Query, description = "Accepted at this time or later: RFC 3339, a day, or Unix milliseconds"),
         ("until" = Option<String>, Query, description = "Accepted before this time"),
         ("ended_since" = Option<String>, Query, description = "Ended at this time or later"),
@@ -76,24 +84,7 @@ pub(super) async fn list(
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, QUERY)?;
     let page = query.page()?;
-    let text = |key: &str| query.text(key).map(str::to_owned);
-    // A plus sign that was not percent-encoded arrives as a space.
-    let time = |key: &str| text(key).map(|time| time.replace(' ', "+"));
-    let wanted = FailedMessageFilter {
-        to: text("to"),
-        from: text("from"),
-        account: text("account"),
-        operator: text("operator"),
-        state: text("state"),
-        error: text("error"),
-        since: time("since"),
-        until: time("until"),
-        ended_since: time("ended_since"),
-        ended_until: time("ended_until"),
-        order: text("order"),
-        before: None,
-    };
-    let filter = wanted.failed(&query, page)?;
+    let filter = FailedMessageFilter::of_query(&query).failed(&query, page)?;
     let page = call(&state, |admin| failed::list(admin, filter)).await??;
     Ok(HttpResponse::Ok().json(page))
 }
@@ -158,7 +149,7 @@ pub(super) async fn replay(
 #[schema(as = Filter)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FailedMessageFilter {
-    /// Destination, exact.
+    /// Destination, exact; first digits and a star, as `49*`, for all that begin so.
     to: Option<String>,
     /// Source address, exact.
     from: Option<String>,
@@ -168,8 +159,12 @@ pub(super) struct FailedMessageFilter {
     operator: Option<String>,
     /// A final state; EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without it.
     state: Option<String>,
-    /// Error code of the end, as it is shown, or a command_status by name.
+    /// Error code of the end, as it is shown, or a command_status by name; `none` for ends without one.
     error: Option<String>,
+    /// The destination's country, ISO 3166-1; `none` for destinations without one.
+    country: Option<String>,
+    /// The network that was looked up for the destination.
+    network: Option<String>,
     /// Accepted then or later: RFC 3339, a day, or Unix milliseconds.
     since: Option<String>,
     /// Accepted before then.
@@ -202,6 +197,10 @@ pub(super) struct ReplayMany {
     #[serde(default)]
     #[schema(minimum = 1, maximum = 10000)]
     limit: Option<u32>,
+    /// At most so many messages per second; as fast as it goes without it.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 10000)]
+    rate: Option<u32>,
     /// Only count what fits.
     #[serde(default)]
     dry_run: bool,
@@ -212,7 +211,7 @@ pub(super) struct ReplayMany {
 /// `to`, `validity`, `receipt` and `again` are as for one message; the filter must have at least
 /// one condition. Messages that were replayed before are left out unless `again` is true, so a
 /// request that ended early (`left` above 0) is simply repeated; for messages older than those
-/// within `limit`, use `before`.
+/// within `limit`, use `before`. With `rate` a request sends for some seconds, and leaves the rest to the next one.
 #[utoipa::path(post, path = "/v1/messages/replay", tag = "messages", request_body = ReplayMany,
     responses((status = 200, description = "What was done", body = ReplayReport),
         (status = 404, description = "There is no such account, operator or queue")))]
@@ -305,6 +304,12 @@ fn at_most(limit: Option<u32>) -> Result<u32, Problem> {
 
 fn many(order: ReplayMany, by: String) -> Result<ManyReplays, Problem> {
     let limit = at_most(order.limit)?;
+    if let Some(rate) = order.rate.filter(|rate| !(1..=MAX_RATE).contains(rate)) {
+        return Err(Problem::bad_value(
+            "rate",
+            format!("rate must be a number from 1 to {MAX_RATE} messages per second, not {rate}"),
+        ));
+    }
     order
         .filter
         .names_something("send again all that has failed")?;
@@ -317,6 +322,7 @@ fn many(order: ReplayMany, by: String) -> Result<ManyReplays, Problem> {
     Ok(ManyReplays {
         which: order.filter.question(limit)?,
         how: how.how(by)?,
+        rate: order.rate,
         dry_run: order.dry_run,
     })
 }
@@ -354,6 +360,29 @@ impl ReplayOne {
 // === impl FailedMessageFilter ===
 
 impl FailedMessageFilter {
+    /// The filter of a query; what the query may not have is absent.
+    pub(super) fn of_query(query: &Query) -> Self {
+        let text = |key: &str| query.text(key).map(str::to_owned);
+        // A plus sign that was not percent-encoded arrives as a space.
+        let time = |key: &str| text(key).map(|time| time.replace(' ', "+"));
+        Self {
+            to: text("to"),
+            from: text("from"),
+            account: text("account"),
+            operator: text("operator"),
+            state: text("state"),
+            error: text("error"),
+            country: text("country"),
+            network: text("network"),
+            since: time("since"),
+            until: time("until"),
+            ended_since: time("ended_since"),
+            ended_until: time("ended_until"),
+            order: text("order"),
+            before: None,
+        }
+    }
+
     fn is_empty(&self) -> bool {
         let Self {
             to,
@@ -362,6 +391,8 @@ impl FailedMessageFilter {
             operator,
             state,
             error,
+            country,
+            network,
             since,
             until,
             ended_since,
@@ -377,6 +408,8 @@ impl FailedMessageFilter {
             operator,
             state,
             error,
+            country,
+            network,
             since,
             until,
             ended_since,
@@ -412,7 +445,8 @@ impl FailedMessageFilter {
         Ok(question)
     }
 
-    fn question(self, limit: u32) -> Result<FailedFilter, Problem> {
+    /// Which messages it asks for, at most so many.
+    pub(super) fn question(self, limit: u32) -> Result<FailedFilter, Problem> {
         let time = |key: &str, text: &Option<String>| match text.as_deref() {
             None | Some("") => Ok(0),
             Some(text) => moment(key, text),
@@ -436,9 +470,13 @@ impl FailedMessageFilter {
             Some(MessageListOrder::Ended) if has_place => true,
             Some(MessageListOrder::Ended) => return Err(no_place_by_end()),
         };
+        let (to, to_prefix) = exact_or_prefix(self.to.as_deref(), |text| address(Some(text)))?;
         Ok(FailedFilter {
             which: MessageFilter {
-                to: address(self.to.as_deref()),
+                to,
+                to_prefix,
+                country: country_of(self.country.as_deref())?,
+                network: self.network.unwrap_or_default(),
                 from: address(self.from.as_deref()),
                 sender: self.account.unwrap_or_default(),
                 since: time("since", &self.since)?,
@@ -472,7 +510,9 @@ fn final_state(text: &str) -> Result<MessageState, Problem> {
 
 /// What an operator refused has the number of the command_status as its error.
 fn error_code(text: &str) -> String {
-    if text.starts_with("ESME_") {
+    if text == NONE {
+        String::new()
+    } else if text.starts_with("ESME_") {
         command_status::parse(text).map_or_else(|| text.to_owned(), |one| one.to_string())
     } else {
         text.to_owned()
@@ -492,12 +532,13 @@ mod tests {
         let order = read(
             r#"{"filter": {"operator": "up", "state": "rejected", "error": "ESME_RINVDSTADR",
                 "to": "+4179", "since": "2023-11-14T22:13:20Z"},
-                "to": "operator-b", "validity": "90m", "receipt": true, "limit": 7}"#,
+                "to": "operator-b", "validity": "90m", "receipt": true, "limit": 7, "rate": 20}"#,
         )
         .unwrap();
         let ManyReplays {
             which,
             how,
+            rate,
             dry_run,
         } = order;
         let search = which.which;
@@ -510,6 +551,7 @@ mod tests {
             ("operator-b", 5_400_000)
         );
         assert!(how.receipt && !how.again && !dry_run);
+        assert_eq!(rate, Some(20));
     }
 
     #[test]
@@ -562,6 +604,9 @@ mod tests {
             (r#"{"filter": {"when": "now"}}"#, "when"),
             (r#"{"filter": {"to": "1"}, "limit": 0}"#, "1 to 10000"),
             (r#"{"filter": {"to": "1"}, "limit": 10001}"#, "1 to 10000"),
+            (r#"{"filter": {"to": "1"}, "rate": 0}"#, "rate must be"),
+            (r#"{"filter": {"to": "1*2"}}"#, "to is a number"),
+            (r#"{"filter": {"country": "XX"}}"#, "country is a code"),
             (
                 r#"{"filter": {"to": "1"}, "validity": "long"}"#,
                 "validity must be",

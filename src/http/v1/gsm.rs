@@ -13,20 +13,34 @@ use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
 use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::configured;
+use crate::http::name_page::{NamePage, words_of};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::OperatorView;
 
 /// Every GSM network with its connections and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/gsm", tag = "gsm",
-    params(("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
+    params(
+        ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; without it and `after` all of them"),
+        ("after" = Option<String>, Query, description = "`next_after` of the previous page"),
+        ("find" = Option<String>, Query, description = "Only those with these words in the name or a value; a word with `*` is the whole name, such as `north-*`")),
     responses((status = 200, description = "By name", body = GsmNetworks)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let (version, gsm) = networks(&request, &state).await?;
-    Ok(tagged(HttpResponse::Ok(), version).json(GsmNetworks { version, gsm }))
+    let query = Query::read(&request, &["scope", "limit", "after", "find"])?;
+    let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
+    let (version, mut networks) = networks(&state, own).await?;
+    networks.retain(|one| page.find.fits(&one.name, || words_of(&one.settings)));
+    let found = page.cut(networks, |one| one.name.as_str());
+    Ok(tagged(HttpResponse::Ok(), version).json(GsmNetworks {
+        version,
+        gsm: found.entries,
+        next_after: found.next_after,
+        total: found.total,
+    }))
 }
 
 /// One GSM network with its connections and its queue.
@@ -40,7 +54,8 @@ pub(super) async fn one(
     name: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let name = name.into_inner();
-    let (_, networks) = networks(&request, &state).await?;
+    let own = Query::read(&request, &["scope"])?.is_of_node()?;
+    let (_, networks) = networks(&state, own).await?;
     match networks.into_iter().find(|network| network.name == name) {
         Some(network) => Ok(tagged(HttpResponse::Ok(), network.version).json(network)),
         None => Err(Problem::not_found(format!(
@@ -50,8 +65,7 @@ pub(super) async fn one(
 }
 
 /// The version of the configuration, and every network, also one that is not on this node yet.
-async fn networks(request: &HttpRequest, state: &State) -> Result<(u64, Vec<GsmNetwork>), Problem> {
-    let own = Query::read(request, &["scope"])?.is_of_node()?;
+async fn networks(state: &State, own: bool) -> Result<(u64, Vec<GsmNetwork>), Problem> {
     let settings = call(state, settings::read).await??.settings;
     let live = call(state, move |admin| figures::gsms(admin, own)).await?;
     let mut live: HashMap<String, OperatorView> = live

@@ -2,6 +2,8 @@
 //!
 //! Numbers are shown in full, because the token is required; the text only when it is asked for.
 
+use std::ops::RangeInclusive;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -15,6 +17,7 @@ use crate::api::{
 };
 use crate::domain::access::AccessRole;
 use crate::domain::address::normalise;
+use crate::domain::country;
 use crate::domain::state as states;
 use crate::http::State;
 use crate::http::audit;
@@ -37,16 +40,23 @@ const QUERY: &[&str] = &[
     "ended_until",
     "order",
     "state",
+    "country",
+    "network",
     "limit",
     "before",
 ];
+
+/// What is searched for that does not have it: an error, a country.
+pub(super) const NONE: &str = "none";
+/// First digits of a destination.
+const DIGITS: RangeInclusive<usize> = 1..=20;
 
 /// A page of messages, newest first.
 ///
 /// A page has `limit` entries; fewer only if it is the last one, or if looking for them takes long.
 #[utoipa::path(get, path = "/v1/messages", tag = "messages",
     params(
-        ("to" = Option<String>, Query, description = "Destination, exact, in any form in which a submission takes it; with `account` also as it is dialled in its country"),
+        ("to" = Option<String>, Query, description = "Destination, exact, in any form in which a submission takes it; with `account` also as it is dialled in its country. First digits and a star, as 49*, for all that begin so"),
         ("from" = Option<String>, Query, description = "Source address, exact"),
         ("account" = Option<String>, Query, description = "The sender: an account or an operator"),
         ("operator" = Option<String>, Query, description = "The operator, or the queue, that it is in, or was in at its end"),
@@ -56,6 +66,8 @@ const QUERY: &[&str] = &[
         ("ended_until" = Option<String>, Query, description = "Ended before this time"),
         ("order" = Option<MessageListOrder>, Query, description = "What comes first: the latest acceptance, or, for one final state other than DELIVERED, the latest end"),
         ("state" = Option<StateName>, Query, description = "ENROUTE means not final"),
+        ("country" = Option<String>, Query, description = "The destination's country, ISO 3166-1, such as DE; `none` for destinations without one"),
+        ("network" = Option<String>, Query, description = "The network that was looked up for the destination, such as 26201"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
@@ -197,9 +209,12 @@ fn filter(query: &Query, numbers: &Numbers) -> Result<MessageFilter, Problem> {
             "ENROUTE is what has not ended: leave it out, or ended_since and ended_until",
         ));
     }
-    let to = query.text("to").map(|text| destination(text, numbers));
+    let (to, to_prefix) = exact_or_prefix(query.text("to"), |text| destination(text, numbers))?;
     Ok(MessageFilter {
-        to: to.unwrap_or_default(),
+        to,
+        to_prefix,
+        country: country_of(query.text("country"))?,
+        network: query.text("network").unwrap_or_default().to_owned(),
         from: address(query.text("from")),
         sender: query.text("account").unwrap_or_default().to_owned(),
         operator: query.text("operator").unwrap_or_default().to_owned(),
@@ -244,6 +259,51 @@ pub(in crate::http) fn destination(text: &str, numbers: &Numbers) -> String {
     // What a check refuses now may have been sent before, and networks have codes that are no numbers.
     let read = numbers.unchecked().read(&written);
     read.unwrap_or_else(|_| address(Some(text)))
+}
+
+/// The destination of a search: exact, as `exact` reads it, or the first digits that stand before a star.
+pub(super) fn exact_or_prefix(
+    text: Option<&str>,
+    exact: impl FnOnce(&str) -> String,
+) -> Result<(String, String), Problem> {
+    let text = text.unwrap_or_default();
+    if !text.contains('*') {
+        let exact = (!text.is_empty()).then(|| exact(text));
+        return Ok((exact.unwrap_or_default(), String::new()));
+    }
+    let prefix = text
+        .trim_end()
+        .strip_suffix('*')
+        .map(|one| address(Some(one)));
+    let is_prefix = |digits: &String| {
+        DIGITS.contains(&digits.len()) && digits.bytes().all(|octet| octet.is_ascii_digit())
+    };
+    match prefix.filter(is_prefix) {
+        Some(prefix) => Ok((String::new(), prefix)),
+        None => Err(Problem::bad_value(
+            "to",
+            format!("to is a number, or its first digits and a star such as 49*, not {text:?}"),
+        )),
+    }
+}
+
+/// The country of a search; empty for destinations without one.
+pub(super) fn country_of(text: Option<&str>) -> Result<Option<&'static str>, Problem> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    if text == NONE {
+        return Ok(Some(""));
+    }
+    let known = country::of_code(&text.to_ascii_uppercase());
+    known.map(Some).ok_or_else(|| {
+        Problem::bad_value(
+            "country",
+            format!(
+                "country is a code of ISO 3166-1 such as DE, or {NONE} for numbers without one, not {text:?}"
+            ),
+        )
+    })
 }
 
 /// As messages have it; empty when none is given. A plus sign that was not percent-encoded arrives as a space.
@@ -312,6 +372,39 @@ mod tests {
             (all.to.as_str(), all.state, all.limit),
             ("", MessageState::Unspecified, PAGE)
         );
+    }
+
+    #[test]
+    fn a_star_stands_for_the_other_digits() {
+        for (query, prefix) in [
+            ("to=49*", "49"),
+            ("to=+49*", "49"),
+            ("to=%2B49170*", "49170"),
+        ] {
+            let found = ask_for(query).unwrap();
+            assert_eq!((found.to.as_str(), found.to_prefix.as_str()), ("", prefix));
+        }
+        let found = ask_for("to=49&country=de&network=26201").unwrap();
+        assert_eq!((found.to.as_str(), found.to_prefix.as_str()), ("49", ""));
+        assert_eq!(
+            (found.country, found.network.as_str()),
+            (Some("DE"), "26201")
+        );
+        assert_eq!(ask_for("country=none").unwrap().country, Some(""));
+        for (query, field) in [
+            ("to=*", "to"),
+            ("to=4*9", "to"),
+            ("to=49**", "to"),
+            ("to=ACME*", "to"),
+            ("country=Germany", "country"),
+            ("country=XX", "country"),
+        ] {
+            let problem = ask_for(query).unwrap_err().to_string();
+            assert!(
+                problem.contains(&format!("{field} is a")),
+                "{query}: {problem}"
+            );
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
+use crate::http::name_page::{NamePage, words_of};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::bind_command::Verb;
@@ -20,17 +21,30 @@ use crate::pb::{CommandOperator, OperatorView};
 
 /// Every operator with its binds and its queue, in the whole cluster.
 #[utoipa::path(get, path = "/v1/operators", tag = "operators",
-    params(("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
+    params(
+        ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; without it and `after` all of them"),
+        ("after" = Option<String>, Query, description = "`next_after` of the previous page"),
+        ("find" = Option<String>, Query, description = "Only those with these words in the id or a value; a word with `*` is the whole name, such as `north-*`")),
     responses((status = 200, description = "By id", body = Operators)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let own = Query::read(&request, &["scope"])?.is_of_node()?;
+    let query = Query::read(&request, &["scope", "limit", "after", "find"])?;
+    let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
     let settings = call(&state, settings::read).await??.settings;
     let live = call(&state, move |admin| figures::operators(admin, own)).await?;
-    let operators = merged(&settings, live);
-    Ok(tagged(HttpResponse::Ok(), settings.version).json(Operators { operators }))
+    let mut operators = merged(&settings, live);
+    operators.retain(|one| page.find.fits(&one.id, || words_of(&one.settings)));
+    let found = page.cut(operators, |one| one.id.as_str());
+    Ok(
+        tagged(HttpResponse::Ok(), settings.version).json(Operators {
+            operators: found.entries,
+            next_after: found.next_after,
+            total: found.total,
+        }),
+    )
 }
 
 /// One operator with its binds and its queue.

@@ -10,6 +10,7 @@ use crate::actors::orders::transfer::many;
 use crate::api::{Done, Queue, QueueVerb, Queues, Scope};
 use crate::http::State;
 use crate::http::auth::who;
+use crate::http::name_page::NamePage;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, moment};
 use crate::pb::queue_command::Verb;
@@ -17,16 +18,25 @@ use crate::pb::{CommandQueue, MoveMessages};
 
 /// All queues of the whole cluster.
 #[utoipa::path(get, path = "/v1/queues", tag = "queues",
-    params(("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
+    params(
+        ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; without it and `after` all of them"),
+        ("after" = Option<String>, Query, description = "`next_after` of the previous page"),
+        ("find" = Option<String>, Query, description = "Only those with these words in the name; a word with `*` is the whole name, such as `operator:a*`")),
     responses((status = 200, description = "By name", body = Queues)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let own = Query::read(&request, &["scope"])?.is_of_node()?;
-    let queues = call(&state, move |admin| figures::queues(admin, own)).await?;
+    let query = Query::read(&request, &["scope", "limit", "after", "find"])?;
+    let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
+    let mut queues = call(&state, move |admin| figures::queues(admin, own)).await?;
+    queues.retain(|queue| page.find.fits(&queue.name, String::new));
+    let found = page.cut(queues, |queue| queue.name.as_str());
     Ok(HttpResponse::Ok().json(Queues {
-        queues: queues.into_iter().map(Queue::from).collect(),
+        queues: found.entries.into_iter().map(Queue::from).collect(),
+        next_after: found.next_after,
+        total: found.total,
     }))
 }
 

@@ -38,13 +38,22 @@ macro_rules! operation {
     (list $Kind:ident $path:literal ($List:ident { $field:ident }) $(#$doc:tt)+) => {
         $(#$doc)+
         #[utoipa::path(get, path = $path, tag = "configuration",
+            params(
+                ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; without it and `after` all of them"),
+                ("after" = Option<String>, Query, description = "`next_after` of the previous page"),
+                ("find" = Option<String>, Query, description = "Only those with these words in the name or a value; a word with `*` is the whole name, such as `shop*`")),
             responses((status = 200, body = $List)))]
         pub(in crate::http) async fn list(
             request: HttpRequest,
             state: web::Data<State>,
         ) -> Result<HttpResponse, Problem> {
-            let (version, $field) = settings::list(&request, &state, ResourceKind::$Kind).await?;
-            Ok(tagged(HttpResponse::Ok(), version).json($List { version, $field }))
+            let (version, found) = settings::list(&request, &state, ResourceKind::$Kind).await?;
+            Ok(tagged(HttpResponse::Ok(), version).json($List {
+                version,
+                $field: found.entries,
+                next_after: found.next_after,
+                total: found.total,
+            }))
         }
     };
     (one $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {

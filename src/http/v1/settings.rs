@@ -18,6 +18,7 @@ use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::json;
+use crate::http::name_page::{NamePage, NamedEntries, words_of};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 
@@ -57,21 +58,35 @@ pub(in crate::http) async fn explain(
     Ok(HttpResponse::Ok().json(Explanation::from(explained)))
 }
 
-/// Every resource of a kind, with the version of the whole.
+/// Every resource of a kind, or a page of them, with the version of the whole.
 pub(super) async fn list(
     request: &HttpRequest,
     state: &State,
     kind: ResourceKind,
-) -> Result<(u64, Vec<Resource>), Problem> {
-    Query::read(request, &[])?;
+) -> Result<(u64, NamedEntries<Resource>), Problem> {
+    let page = NamePage::read(&Query::read(request, &["limit", "after", "find"])?)?;
     let settings = call(state, settings::read).await??.settings;
     let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
-    let mut list: Vec<Resource> = of_kind.map(configured::resource).collect();
+    if page.find.is_empty() && kind != ResourceKind::MoRule {
+        // What is on other pages is not written: with a thousand accounts that takes longest.
+        let all: Vec<&StoredSetting> = of_kind.collect();
+        let cut = page.cut(all, |one| one.key.name.as_str());
+        let found = NamedEntries {
+            entries: cut.entries.into_iter().map(configured::resource).collect(),
+            next_after: cut.next_after,
+            total: cut.total,
+        };
+        return Ok((settings.version, found));
+    }
+    let mut list: Vec<Resource> = of_kind
+        .map(configured::resource)
+        .filter(|one| page.find.fits(&one.name, || words_of(&one.settings)))
+        .collect();
     if kind == ResourceKind::MoRule {
         // They are in the order of their names, which stays among equals.
         list.sort_by_key(|one| one.settings["order"].as_u64());
     }
-    Ok((settings.version, list))
+    Ok((settings.version, page.cut(list, |one| one.name.as_str())))
 }
 
 /// One resource as the store has it, or an answer that there is none.

@@ -18,11 +18,11 @@ fn what_cannot_be_taken_back_needs_yes_without_a_terminal() {
     let admin = smsc.admin();
     let message = |id: &str| admin.get(&format!("/v1/messages/{id}"));
     for (command, not_done) in [
+        (&["queue", "purge", "operator:up"][..], "nothing was purged"),
         (
-            &["queues", "operator:up", "purge"][..],
-            "nothing was purged",
+            &["message", "replay", "--account", "test"],
+            "nothing was sent",
         ),
-        (&["replay", "--account", "test"], "nothing was sent"),
     ] {
         let refused = smsc.command(command);
         assert!(!refused.success, "{command:?}: {}", refused.stdout);
@@ -37,8 +37,8 @@ fn what_cannot_be_taken_back_needs_yes_without_a_terminal() {
     assert_eq!(message(&waits)["state"], "ENROUTE");
     assert!(message(&failed)["changes"].as_array().unwrap().is_empty());
     for command in [
-        &["replay", "--account", "test"][..],
-        &["queues", "operator:up", "purge"],
+        &["message", "replay", "--account", "test"][..],
+        &["queue", "purge", "operator:up"],
     ] {
         let done = smsc.run(&[command, &["--yes", "--config", "smsc.toml"]].concat());
         assert!(done.success, "{command:?}: {}", done.stderr);
@@ -58,7 +58,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         let folder = smsc.data_dir().parent().unwrap().to_owned();
         harness::run(Command::new("sh").args(["-c", &script]).current_dir(folder)).stderr
     };
-    assert_eq!(shell("queues --config smsc.toml"), "code 0\n");
+    assert_eq!(shell("queue list --config smsc.toml"), "code 0\n");
     assert_eq!(shell("check-config --defaults"), "code 0\n");
     smsc.terminate();
     let shell = |command: &str| {

@@ -163,6 +163,27 @@ fn networks_over_map() {
             "gsm[0].map.unitdata_octets: must be between 60 and 254",
         ),
         (
+            whole("home_routing = { network = '26201' }"),
+            "gsm[0].map.home_routing.numbers: is empty; write how the numbers of your subscribers begin, such as [\"49170\"]",
+        ),
+        (
+            whole("home_routing = { numbers = ['+4917'], network = '26201' }"),
+            "gsm[0].map.home_routing.numbers[0]: must be the first digits of international numbers, 1 to 15, such as \"49170\"",
+        ),
+        (
+            whole("home_routing = { numbers = ['4917'] }"),
+            "gsm[0].map.home_routing.network: must be MCC and MNC, 5 or 6 digits, such as \"26201\"",
+        ),
+        (
+            whole("home_routing = { numbers = ['4917'], network = '26201', deliver = 'handset' }"),
+            "gsm[0].map.home_routing.deliver: there is no account \"handset\", did you mean `handsets`?",
+        ),
+        (
+            whole("home_routing = { numbers = ['4917'], network = '26201' }")
+                .replace("account = 'handsets'\n", ""),
+            "gsm[0].account: is missing, and home_routing needs it: write the account whose messages those of others become",
+        ),
+        (
             whole("version = 4"),
             "gsm[0].map.version: must be between 1 and 3",
         ),
@@ -181,6 +202,23 @@ fn networks_over_map() {
     assert!(found.is_empty(), "{found:#?}");
     let own = "destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']\nglobal_titles = ['49160001', '49160002']";
     let found = warnings(&network("", &format!("{GATEWAYS}{own}")));
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn with_home_routing_our_own_questions_need_another_hlr() {
+    let home = "home_routing = { numbers = ['4917'], network = '26201' }";
+    let whole = |map: &str| network("", &format!("{GATEWAYS}{CODES}{map}"));
+    let found = warnings(&whole(home));
+    let expected = "gsm[0].map.home_routing.deliver: delivers through this network, whose HLR is asked by the numbers";
+    assert!(
+        found.iter().any(|one| one.starts_with(expected)),
+        "{found:#?}"
+    );
+    let found = warnings(&whole(&format!("hlr = '49161111'\n{home}")));
+    assert!(found.is_empty(), "{found:#?}");
+    let to_account = home.replace(" }", ", deliver = 'handsets' }");
+    let found = warnings(&whole(&to_account));
     assert!(found.is_empty(), "{found:#?}");
 }
 
@@ -221,4 +259,45 @@ fn two_networks_with_one_point_code_at_one_gateway() {
         !found.iter().any(|one| one.contains("point_code")),
         "{found:#?}"
     );
+}
+
+#[test]
+fn a_firewall_has_prefixes_and_rates_and_knows_who_is_ours() {
+    let guarded = |firewall: &str| {
+        let map = format!("{GATEWAYS}{CODES}[gsm.map.firewall]\n{firewall}");
+        network("", &map)
+    };
+    for (firewall, key, problem) in [
+        ("deny = ['+49']", "deny", "must be up to 20 digits"),
+        (
+            "visited_titles = ['']",
+            "visited_titles",
+            "must be up to 20 digits",
+        ),
+        (
+            "title_rate = 0.0",
+            "title_rate",
+            "must be above 0; remove the key for no limit",
+        ),
+        (
+            "network_digits = 16",
+            "network_digits",
+            "must be between 1 and 15",
+        ),
+    ] {
+        let key = format!("gsm[0].map.firewall.{key}");
+        let found = refused(&guarded(firewall));
+        let is_it = |one: &String| one.starts_with(&key) && one.ends_with(problem);
+        assert!(found.iter().any(is_it), "{firewall}\n{found:#?}");
+    }
+    let found = warnings(&guarded("mode = 'on'\nown_numbers = ['49160']"));
+    let expected = "gsm[0].map.firewall.own_titles: is empty";
+    assert!(
+        found.iter().any(|one| one.starts_with(expected)),
+        "{found:#?}"
+    );
+    let whole = "mode = 'on'\nown_titles = ['49160']\nown_numbers = ['49160']\nrules = { title_rate = 'drop' }\n\
+                 networks = [{ name = 'a', titles = ['447', '448'] }]\nmirror = ['spoofed']";
+    let found = warnings(&guarded(whole));
+    assert!(found.is_empty(), "{found:#?}");
 }

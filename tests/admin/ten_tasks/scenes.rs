@@ -95,10 +95,10 @@ pub fn a_failed_message(desk: &mut Desk) -> Value {
 
 pub fn find_out_why(desk: &mut Desk, known: &Value) -> String {
     let number = known["number"].as_str().unwrap();
-    let found = desk.tell(&["message", "find", "--to", number]);
+    let found = desk.tell(&["message", "list", "--to", number]);
     let mut words = found.split_whitespace();
     let is_id = |word: &&str| word.len() > 15 && word.bytes().all(|one| one.is_ascii_digit());
-    desk.tell(&["message", words.find(is_id).unwrap()])
+    desk.tell(&["message", "show", words.find(is_id).unwrap()])
 }
 
 pub fn says_why(desk: &mut Desk, learnt: &str) {
@@ -147,7 +147,7 @@ pub fn a_queue_that_stands(desk: &mut Desk) -> Value {
 
 pub fn move_queue(desk: &mut Desk, known: &Value) -> String {
     let [from, to] = ["from", "to"].map(|key| known[key].as_str().unwrap());
-    desk.tell(&["queues", from, "move", "--to", to])
+    desk.tell(&["queue", "move", from, "--queue", to])
 }
 
 pub fn went_elsewhere(desk: &mut Desk, learnt: &str) {
@@ -179,7 +179,14 @@ pub fn failures_of_an_operator(desk: &mut Desk) -> Value {
 
 pub fn replay_failures(desk: &mut Desk, known: &Value) -> String {
     let [operator, since] = ["operator", "since"].map(|key| known[key].as_str().unwrap());
-    let which = ["replay", "--operator", operator, "--since", since];
+    let which = [
+        "message",
+        "replay",
+        "--operator",
+        operator,
+        "--since",
+        since,
+    ];
     desk.tell(&[&which[..], &["--dry-run"]].concat());
     desk.tell(&[&which[..], &["--yes"]].concat())
 }
@@ -318,7 +325,7 @@ pub fn export(desk: &mut Desk, known: &Value) -> String {
     let [since, file] = ["since", "file"].map(|key| known[key].as_str().unwrap());
     let now = now().to_string();
     desk.tell(&[
-        "export", "--from", since, "--to", &now, "--format", "csv", "--out", file,
+        "export", "--since", since, "--until", &now, "--format", "csv", "--out", file,
     ]);
     file.to_owned()
 }

@@ -24,7 +24,7 @@ fn load(smsc: &Smsc) -> Process {
     let mut command = Command::new(harness::binary());
     let (first, _) = map_subscriber(0);
     command
-        .args(["load", "--to", &smsc.smpp().to_string()])
+        .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--binds", &SENDER_BINDS.to_string()])
         .args(["--window", &SENDER_WINDOW.to_string(), "--resubmit", "on"])
         .args(["--count", &MESSAGES.to_string(), "--settle", "120s"])

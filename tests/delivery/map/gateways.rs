@@ -95,3 +95,26 @@ fn a_gateway_that_refuses_the_registration_is_no_way() {
     assert!(!is_active(&smsc, refusing.m3ua()));
     network.assert_content();
 }
+
+#[test]
+fn a_check_says_as_the_start_does_that_the_kernel_has_no_sctp() {
+    const CURE: &str = "load the module sctp (modprobe sctp)";
+    // SCTP is the default.
+    let map = "[[gsm.map.gateways]]\naddress = \"127.0.0.1:9\"\n";
+    let smsc = reached_by(Smsc::new(), NEVER, map).start();
+    let checked = smsc.run(&["check-config", "--config", "smsc.toml"]);
+    assert!(checked.success, "{}", checked.stderr);
+    let is_missing = !smsc::sctp::is_supported();
+    let warning = format!("warning: gsm[0].map.gateways: {}", smsc::sctp::NOT_THERE);
+    assert_eq!(
+        checked.stdout.contains(&warning),
+        is_missing,
+        "{}",
+        checked.stdout
+    );
+    if is_missing {
+        until("the log to say so", || {
+            smsc.log().contains(CURE).then_some(())
+        });
+    }
+}

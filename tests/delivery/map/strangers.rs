@@ -1,11 +1,12 @@
-//! Another network floods the SMSC with what it never ends: memory stays bounded, and nobody else notices.
+//! Another network floods the SMSC with what it never ends, or with what the SMSC does not do: memory stays bounded, and
+//! nobody else notices.
 
 use bytes::Bytes;
 use serde_json::json;
 use smsc::sms::tpdu::{SmsSubmit, TpduAddress};
 
 use super::{DELIVERED, MapTown, SOON};
-use crate::harness::{saying, stat_of, submit};
+use crate::harness::{saying, stat_of, submit, until};
 
 /// Twice what the table of dialogues of others has room for.
 const FLOOD: usize = 20_000;
@@ -65,4 +66,35 @@ fn dialogues_that_nobody_ends_leave_room_for_everybody_else() {
 #[test]
 fn segments_of_messages_that_never_get_whole_leave_room_for_everybody_else() {
     flooded_with("segments");
+}
+
+#[test]
+fn questions_that_only_an_hlr_answers_are_refused_in_measure_and_stop_no_message() {
+    const MESSAGES: usize = 200;
+    let town = MapTown::start(SOON, "");
+    let subscribers = town.network.subscribers(20);
+    let mut esme = town.esme();
+    std::thread::scope(|scope| {
+        let flood = json!({ "kind": "questions", "count": FLOOD });
+        let flood = scope.spawn(|| town.network.order("flood", flood));
+        for at in 0..MESSAGES {
+            let (number, _) = &subscribers[at % subscribers.len()];
+            esme.submit(submit(number, &format!("meanwhile {at}")));
+        }
+        for (_, imsi) in &subscribers {
+            town.network.wait_for(imsi, MESSAGES / subscribers.len());
+        }
+        flood.join().expect("the flood");
+    });
+    let counted = |result: &str| {
+        let metric = format!("smsc_gsm_unserved_total{{gsm=\"home\",result=\"{result}\"}}");
+        town.smsc.admin().metric(&metric).unwrap_or(0.0)
+    };
+    until("the flood to be counted", || {
+        let (refused, unanswered) = (counted("refused"), counted("unanswered"));
+        (refused >= 100.0 && unanswered > refused).then_some(())
+    });
+    assert_eq!(town.network.count("delivered"), MESSAGES as u64);
+    town.network.assert_content();
+    town.smsc.assert_no_panic();
 }

@@ -71,7 +71,7 @@ fn an_answer_is_a_message_of_its_account() {
         );
         assert_eq!(sent[0]["answer_to"], message["id"]);
         assert_eq!(replies(&smsc, "sent"), 1.0);
-        let shown = smsc.command(&["message", sent[0]["id"].as_str().unwrap()]);
+        let shown = smsc.command(&["message", "show", sent[0]["id"].as_str().unwrap()]);
         assert!(shown.stdout.contains("answer to"), "{}", shown.stdout);
     }
 }
@@ -310,7 +310,7 @@ fn a_rule_that_is_gone_meanwhile_lets_its_messages_go() {
     let smsc = two(&answering(""), &listener).start();
     let mut up = listener.accept_bind();
     let mut shop = Peer::bind(smsc.smpp(), "shop", "shop");
-    let suspended = smsc.command(&["queues", "internal:responder", "suspend"]);
+    let suspended = smsc.command(&["queue", "suspend", "internal:responder"]);
     assert_eq!(suspended.code, Some(0), "{}", suspended.stderr);
     brought(&mut up, mo(NUMBER, "12345", "hi"));
     assert_eq!(
@@ -318,7 +318,7 @@ fn a_rule_that_is_gone_meanwhile_lets_its_messages_go() {
         200
     );
     assert_eq!(shop.next(super::QUIET).err(), Some(PeerError::Silence));
-    smsc.command(&["queues", "internal:responder", "resume"]);
+    smsc.command(&["queue", "resume", "internal:responder"]);
     // Its address is the account's.
     assert_eq!(shop.deliver().short_message, "hi");
     assert_eq!(shop.submit(submit(NUMBER, "an answer by hand")).len(), 19);

@@ -67,7 +67,7 @@ fn dead_ones_end_and_others_go_on(dispatch: &Dispatch, keys: &str, said: &str) {
     assert_eq!(ended[0]["reason"], "it has expired (expiresAt)");
     let place = ended[0]["stream_sequence"].as_u64().unwrap();
     assert!((1..=dead as u64).contains(&place), "{place}");
-    let shown = smsc.command(&["sources"]).stdout;
+    let shown = smsc.command(&["source", "list"]).stdout;
     assert!(
         shown.contains(&place.to_string()) && shown.contains("it has expired"),
         "{shown}"

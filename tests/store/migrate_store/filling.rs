@@ -7,6 +7,7 @@ use smsc::pb::{EarlyKind, Message, MessageState};
 use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpOutcome, TopUpRow};
 use smsc::store::heard::HeardRow;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
+use smsc::store::incidents::{IncidentRow, IncidentStore as _};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
 use smsc::store::notes::{NoteRow, NoteStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
@@ -227,6 +228,14 @@ fn add_key(store: &SqliteStore) {
         by: "somebody".to_owned(),
     };
     store.add_note(note).wait().unwrap();
+    let incident = IncidentRow {
+        id: 78,
+        about: "operator:up".to_owned(),
+        kind: "refused".to_owned(),
+        acknowledged_by: "somebody".to_owned(),
+        ..IncidentRow::default()
+    };
+    store.keep_incidents(vec![incident]).wait().unwrap();
 }
 
 /// The claim of an Idempotency-Key whose request came a while later.

@@ -2,6 +2,7 @@
 
 use smsc::domain::access::{AccessRole, KeyRole};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
+use smsc::store::incidents::{IncidentRow, MOST};
 use smsc::store::keys::ApiKeyRow;
 use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
@@ -179,6 +180,54 @@ pub fn notes(h: &mut Harness) {
     );
     assert_eq!(h.store().remove_note(id(1)).wait(), Ok(None));
     assert_eq!(found(h, Some("accounts/a"), u64::MAX, 10), [third]);
+}
+
+pub fn incidents(h: &mut Harness) {
+    let row = |n: u64, node: u8, about: &str| IncidentRow {
+        id: id(n),
+        node,
+        about: about.to_owned(),
+        kind: "refused".to_owned(),
+        text: format!("refuses {n} %"),
+        cause: "ESME_RINVSRCADR".to_owned(),
+        began_at: 1_000,
+        seen_at: 2_000,
+        ..IncidentRow::default()
+    };
+    let (first, second) = (row(1, 1, "operator:a"), row(2, 2, "operator:a"));
+    let kept = vec![first.clone(), second, row(3, 1, "operator:b")];
+    h.store().keep_incidents(kept).wait().unwrap();
+    let acknowledge = |h: &Harness, by: &str| {
+        let (about, kind) = ("operator:a".to_owned(), "refused".to_owned());
+        let by = by.to_owned();
+        let done = h.store().acknowledge_incidents(about, kind, by, 2_500);
+        done.wait()
+    };
+    assert_eq!(acknowledge(h, "anna"), Ok(2), "on both nodes");
+    assert_eq!(acknowledge(h, "otto"), Ok(0), "somebody knows already");
+    let goes_on = IncidentRow {
+        text: "refuses 50 %".to_owned(),
+        seen_at: 3_000,
+        ..first
+    };
+    h.store().keep_incidents(vec![goes_on]).wait().unwrap();
+    h.reopen();
+    h.store().end_incidents_of(1).wait().unwrap();
+    let found = h.store().incidents().wait().unwrap();
+    let brief = |row: &IncidentRow| (row.id, row.ended_at, row.acknowledged_by.clone());
+    let found: Vec<_> = found.iter().map(brief).collect();
+    let expected = [
+        (id(3), 2_000, String::new()),
+        (id(2), 0, "anna".to_owned()),
+        (id(1), 3_000, "anna".to_owned()),
+    ];
+    assert_eq!(found, expected);
+
+    let many = (10..10 + MOST as u64).map(|n| row(n, 1, "operator:a"));
+    h.store().keep_incidents(many.collect()).wait().unwrap();
+    let left = h.store().incidents().wait().unwrap();
+    assert_eq!(left.len(), MOST);
+    assert_eq!(left[MOST - 1].id, id(10), "the oldest are forgotten");
 }
 
 pub fn opt_outs(h: &mut Harness) {

@@ -1,7 +1,10 @@
 //! Cases about failures: failed messages page by page, their replays, and parked receipts.
 
-use smsc::pb::MessageState;
+use std::collections::{BTreeMap, BTreeSet};
+
+use smsc::pb::{Message, MessageState};
 use smsc::store::failed::{FailedSearch, ParkedSearch};
+use smsc::store::failures::{FailureCounts, FailureDimension, FailureQuestion, MAX_COUNTED};
 use smsc::store::{ChangeRow, FinRow, ParkedRow, Search, WriteBatch};
 
 use super::{Harness, fin_row, id, message, sent_row, text};
@@ -165,10 +168,149 @@ pub fn failed_by_end(h: &mut Harness) {
     };
     assert_eq!(found(&search), newest_first(&within));
     search.state = Some(MessageState::Delivered);
-    let fits = |n: u64| n % 3 == 0 && within(n);
+    let fits = |n: u64| n.is_multiple_of(3) && within(n);
     assert_eq!(found(&search), newest_first(&fits));
     search.sender = Some(message(id(1)).sender);
     assert_eq!(found(&search), newest_first(&fits));
+}
+
+const HOUR: i64 = 3_600_000;
+/// The hour in which what is counted begins to end.
+const BEGIN: i64 = 1_700_000_000_000 / HOUR * HOUR;
+/// Messages that are counted.
+const COUNTED: u64 = 60;
+
+fn counted_end(n: u64) -> i64 {
+    BEGIN + (n % 4) as i64 * HOUR + n as i64
+}
+
+/// How many of those that failed, which is every third, are like this.
+fn fitting(fits: impl Fn(u64) -> bool) -> u64 {
+    (1..=COUNTED).filter(|n| n % 3 == 1 && fits(*n)).count() as u64
+}
+
+/// Writes messages to several countries, of two operators, with three errors, which end within four hours; of three one is
+/// DELIVERED, one UNDELIVERABLE and one DELETED. Gives the question for them all.
+fn to_be_counted(h: &mut Harness) -> FailureQuestion {
+    let numbers = [
+        "4917012345678",
+        "+4917012345679",
+        "447700900123",
+        "447700300123",
+        "12345",
+    ];
+    let errors = ["11", "69", ""];
+    let accepted = (1..=COUNTED).map(|n| Message {
+        destination: text(numbers[n as usize % 5]),
+        ..message(id(n))
+    });
+    let ended = (1..=COUNTED).map(|n| FinRow {
+        at: counted_end(n),
+        error: text(errors[n as usize % 3]),
+        ..ends(n)
+    });
+    h.write(WriteBatch {
+        accept: accepted.collect(),
+        fin: ended.collect(),
+        ..WriteBatch::default()
+    });
+    h.reopen();
+    FailureQuestion {
+        which: FailedSearch {
+            which: Search {
+                ended_since: Some(BEGIN),
+                ended_until: Some(BEGIN + 4 * HOUR),
+                ..Search::default()
+            },
+            ..FailedSearch::default()
+        },
+        by: FailureDimension::Error,
+        bucket_ms: HOUR,
+    }
+}
+
+fn count(h: &Harness, question: &FailureQuestion) -> FailureCounts {
+    h.store().count_failures(question.clone()).wait().unwrap()
+}
+
+pub fn counted(h: &mut Harness) {
+    let all = to_be_counted(h);
+    let sums = |by: FailureDimension| {
+        let question = FailureQuestion { by, ..all.clone() };
+        let mut sums = BTreeMap::new();
+        for cell in count(h, &question).cells {
+            let word = String::from_utf8(cell.word.to_vec()).unwrap();
+            *sums.entry((cell.number, word)).or_insert(0) += cell.messages;
+        }
+        sums.into_iter().collect::<Vec<((i64, String), u64)>>()
+    };
+    let named = |number: i64, messages: u64| ((number, String::new()), messages);
+    let by_error = count(h, &all);
+    // What was delivered is not read.
+    assert_eq!((by_error.read, by_error.earliest), (40, counted_end(4)));
+    assert!(by_error.read < MAX_COUNTED);
+    let latest = by_error.cells.iter().map(|cell| cell.latest).max();
+    assert_eq!(latest, Some(id(58)));
+    let buckets: BTreeSet<i64> = by_error.cells.iter().map(|cell| cell.bucket).collect();
+    let hours: BTreeSet<i64> = (0..4).map(|n| BEGIN / HOUR + n).collect();
+    assert_eq!(buckets, hours);
+
+    let errors = sums(FailureDimension::Error);
+    assert_eq!(errors, [((0, "69".to_owned()), 20)]);
+    let operators = sums(FailureDimension::Operator);
+    assert_eq!(operators, [named(3, 10), named(4, 10)]);
+    let sender = i64::from(message(id(1)).sender);
+    assert_eq!(sums(FailureDimension::Account), [named(sender, 20)]);
+    let heads = sums(FailureDimension::Country);
+    let heads: Vec<(&str, u64)> = heads
+        .iter()
+        .map(|((_, head), messages)| (head.as_str(), *messages))
+        .collect();
+    assert_eq!(
+        heads,
+        [("", 4), ("447700300", 4), ("447700900", 4), ("491701", 8)]
+    );
+    let wanted: Vec<_> = (0..4)
+        .map(|hour| named(BEGIN / HOUR + hour, fitting(|n| n % 4 == hour as u64)))
+        .collect();
+    assert_eq!(sums(FailureDimension::Hour), wanted);
+}
+
+pub fn counted_with_a_filter(h: &mut Harness) {
+    let all = to_be_counted(h);
+    let of = |change: &dyn Fn(&mut FailedSearch)| -> u64 {
+        let mut question = all.clone();
+        change(&mut question.which);
+        let cells = count(h, &question).cells;
+        cells.iter().map(|cell| cell.messages).sum()
+    };
+    let to = |to: &str| of(&|search| search.which.to = Some(to.to_owned()));
+    assert_eq!(to("4917012345679"), 4);
+    assert_eq!(to("491701234567"), 0);
+    let prefix = |prefix: &str| of(&|search| search.which.to_prefix = Some(prefix.to_owned()));
+    assert_eq!(prefix("49170"), 8);
+    assert_eq!(prefix("1"), 4);
+    let country = |country: &'static str| of(&|search| search.which.country = Some(country));
+    for (code, messages) in [("DE", 8), ("GB", 4), ("JE", 4), ("", 4), ("US", 0)] {
+        assert_eq!(country(code), messages, "{code:?}");
+    }
+    let sender = message(id(1)).sender;
+    assert_eq!(of(&|search| search.which.sender = Some(sender)), 20);
+    assert_eq!(of(&|search| search.operator = Some(4)), 10);
+    assert_eq!(of(&|search| search.error = Some(text("69"))), 20);
+    assert_eq!(of(&|search| search.error = Some(text("11"))), 0);
+    let deleted = MessageState::Deleted;
+    assert_eq!(of(&|search| search.which.state = Some(deleted)), 20);
+    assert_eq!(
+        of(&|search| search.which.ended_until = Some(BEGIN + HOUR)),
+        fitting(|n| n % 4 == 0)
+    );
+    // A list of them is of the same messages.
+    let mut list = all.which.clone();
+    list.which.limit = 100;
+    list.by_end = true;
+    list.which.country = Some("DE");
+    assert_eq!(pages(h, list).len(), 8);
 }
 
 pub fn unmatched(h: &mut Harness) {

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::Findings;
+use super::{Findings, accounts};
 use crate::outputs::is_host_and_port;
-use crate::{Config, GatewayTransport, Gsm, MapConfig, MapRoutedBy};
+use crate::{Config, GatewayTransport, Gsm, MapConfig, MapFirewallMode, MapRoutedBy};
 
 /// A network over GSUP has no such table.
 pub(super) fn check_no_map(base: &str, one: &Gsm, found: &mut Findings) {
@@ -37,7 +37,42 @@ pub(super) fn check_map(config: &Config, index: usize, base: &str, found: &mut F
     let message = "has one twice; write each once";
     let is_once = nodes.len() == map.serving_nodes.len();
     found.require(&key("serving_nodes"), is_once, message);
+    check_firewall(&base, map, found);
     check_same_point_code(config, index, found);
+    check_home_routing(config, index, &key("home_routing"), found);
+}
+
+/// Messages that others bring need an account, and our own questions another HLR than us.
+fn check_home_routing(config: &Config, index: usize, base: &str, found: &mut Findings) {
+    let one = &config.gsm[index];
+    let map = one.map();
+    let Some(home) = &map.home_routing else {
+        return;
+    };
+    let key = |name: &str| format!("{base}.{name}");
+    let message = "is missing, and home_routing needs it: write the account whose messages those of others become";
+    let account = format!("gsm[{index}].account");
+    found.require(&account, one.account.is_some(), message);
+    if let Some(account) = home.account() {
+        found.check_known(&key("deliver"), "account", account, &accounts(config));
+        return;
+    }
+    let finds_hlr =
+        map.hlr.is_some() || map.hlr_point_code.is_some() || map.hlr_translation_type.is_some();
+    if !finds_hlr {
+        let message = "delivers through this network, whose HLR is asked by the numbers of subscribers, as others ask us: unless the STP tells them apart, write map.hlr, map.hlr_point_code or map.hlr_translation_type";
+        found.warn(key("deliver"), message);
+    }
+}
+
+/// Who is ours has to be said both ways: a number of ours comes from our own network or from abroad.
+fn check_firewall(base: &str, map: &MapConfig, found: &mut Findings) {
+    let firewall = &map.firewall;
+    let knows_one = !firewall.own_numbers.is_empty() && firewall.own_titles.is_empty();
+    if firewall.mode != MapFirewallMode::Off && knows_one {
+        let message = "is empty, so that all nodes but this one count as abroad; write the first digits of the global titles of our own network";
+        found.warn(format!("{base}.firewall.own_titles"), message);
+    }
 }
 
 /// Keys that would do nothing.

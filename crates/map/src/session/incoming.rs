@@ -1,66 +1,108 @@
 //! What others begin: messages of handsets, subscribers that are there again, and what nobody here can answer.
 //!
 //! 3GPP TS 29.002 §23.2 and §23.4. The caller answers messages of handsets by [`MapSession::answer_mo`] when they are
-//! durable; all else is answered here. Invariants: only what waits for the caller is kept, and no more of it than
-//! `max_incoming`; what comes above that is refused by congestion, so that MSCs try again; a version or an operation
-//! that is not served is refused as §5.5 and Q.773 §4.2.2.6 say.
+//! durable; home routing is in `home`, and all else is answered here. Invariants: only what waits for the caller, or was
+//! announced to follow, is kept, and no more of it than `max_incoming`; what comes above that is refused by congestion, so
+//! that MSCs try again; a version or an operation that is not served is refused as §5.5 and Q.773 §4.2.2.6 say, as long as
+//! it is not too much (`strangers`).
 
 use std::time::Instant;
 
 use bytes::Bytes;
 use smsc_domain::gsm_result::RP_CONGESTION;
+use smsc_firewall::BlockAnswer;
+use smsc_sigtran::SccpAddress;
 use smsc_tcap::{AbortCause, ApplicationContext, Component, DialogueId, Invoke, RejectProblem};
 
+use super::home::ForwardRecipient;
 use super::{MapEvent, MapSession, MoInvoke, MoRefusal};
 use crate::context::{self, MapVersion, SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
 use crate::delivery_status::AlertServiceCentreArg;
 use crate::forward::{ForwardSmArg, ForwardSmResult, SmRpDa, SmRpOa};
-use crate::operation::MapOperationCode;
+use crate::operation::{MapOperationCode, MapTimerClass};
 use crate::parameter::MalformedMap;
 use crate::user_error::MapUserError;
 
 /// A dialogue that somebody else has begun.
 pub(super) struct IncomingDialogue {
-    version: MapVersion,
+    pub(super) version: MapVersion,
     /// Its context; `None` in version 1.
-    context: Option<u8>,
+    pub(super) context: Option<u8>,
+    /// Digits of the global title of who has begun it; empty without one.
+    pub(super) calling: String,
     /// Invokes that wait for the caller.
     waiting: Vec<i8>,
     /// Answers that go with the last one.
     answers: Vec<Component>,
+    /// To whom its messages go, if they are for a subscriber: what the first one says holds for those that follow.
+    pub(super) recipient: Option<ForwardRecipient>,
+    /// More messages follow, so it is kept open.
+    pub(super) more: bool,
 }
 
 /// Most messages of one dialogue that wait at once.
 const WAITING_MAX: usize = 8;
 
 /// What becomes of an invoke.
-enum InvokeFate {
+pub(super) enum InvokeFate {
     /// The caller answers.
     Waits,
     /// It is answered.
     Answered(Component),
+    /// It is not served, which is the answer.
+    Unserved(Component),
     /// Nobody answers: operations without a result.
     Done,
+    /// Nobody answers, because the firewall says so.
+    Dropped,
+    /// It is about a subscriber of somebody else: refused as the whole context is without home routing.
+    NotOurs,
 }
 
 impl<T> MapSession<T> {
     /// Answers a message of a handset: with the SMS-SUBMIT-REPORT that accepts it, if there is one, or by a refusal.
     /// One whose dialogue is gone meanwhile is not answered any more.
     pub fn answer_mo(&mut self, invoke: MoInvoke, result: Result<Option<Bytes>, MoRefusal>) {
+        let answer = mo_answer(invoke.invoke, invoke.version, result);
+        if let Some((_, answers)) = self.answered(invoke, answer) {
+            self.tcap.end(invoke.dialogue, answers);
+        }
+    }
+
+    /// Does not answer an invoke that waits for the caller: whoever sent it does not hear of us.
+    pub fn drop_invoke(&mut self, invoke: MoInvoke) {
         let Some(dialogue) = self.incoming.get_mut(&invoke.dialogue) else {
             return;
         };
-        let Some(at) = (dialogue.waiting.iter()).position(|id| *id == invoke.invoke) else {
+        dialogue.waiting.retain(|id| *id != invoke.invoke);
+        if !dialogue.waiting.is_empty() {
             return;
-        };
-        dialogue.waiting.swap_remove(at);
-        let answer = mo_answer(invoke.invoke, dialogue.version, result);
-        dialogue.answers.push(answer);
-        if dialogue.waiting.is_empty() {
-            let answers = std::mem::take(&mut dialogue.answers);
-            self.incoming.remove(&invoke.dialogue);
+        }
+        let answers = std::mem::take(&mut dialogue.answers);
+        self.incoming.remove(&invoke.dialogue);
+        if answers.is_empty() {
+            self.tcap.abandon(invoke.dialogue);
+        } else {
             self.tcap.end(invoke.dialogue, answers);
         }
+    }
+
+    /// Notes the answer to an invoke that waits. With that to the last one, its dialogue and all answers.
+    pub(super) fn answered(
+        &mut self,
+        invoke: MoInvoke,
+        answer: Component,
+    ) -> Option<(IncomingDialogue, Vec<Component>)> {
+        let dialogue = self.incoming.get_mut(&invoke.dialogue)?;
+        let at = (dialogue.waiting.iter()).position(|id| *id == invoke.invoke)?;
+        dialogue.waiting.swap_remove(at);
+        dialogue.answers.push(answer);
+        if !dialogue.waiting.is_empty() {
+            return None;
+        }
+        let mut dialogue = self.incoming.remove(&invoke.dialogue)?;
+        let answers = std::mem::take(&mut dialogue.answers);
+        Some((dialogue, answers))
     }
 
     /// Somebody begins a dialogue.
@@ -68,21 +110,31 @@ impl<T> MapSession<T> {
         &mut self,
         id: DialogueId,
         context: Option<ApplicationContext>,
+        calling: String,
         components: Vec<Component>,
         now: Instant,
     ) {
-        let version = match version_of(context) {
+        let number = context.map(|context| context.context);
+        let version = match version_of(context, self.config.home.is_some()) {
             Ok(version) => version,
             Err(alternative) => {
+                if self.drops_any(&calling, number, &components, now)
+                    || !self.strangers.is_refused(now)
+                {
+                    return self.tcap.abandon(id);
+                }
                 let cause = AbortCause::ContextNotSupported { alternative };
                 return self.tcap.abort(id, cause);
             }
         };
         let dialogue = IncomingDialogue {
             version,
-            context: context.map(|context| context.context),
+            context: number,
+            calling,
             waiting: Vec::new(),
             answers: Vec::new(),
+            recipient: None,
+            more: false,
         };
         if components.is_empty() {
             // What is to be answered comes when the dialogue is accepted. In version 1 there is nothing to accept.
@@ -117,14 +169,36 @@ impl<T> MapSession<T> {
         is_end: bool,
         now: Instant,
     ) {
-        let mut has_unreadable = false;
+        let (mut has_unreadable, mut has_dropped) = (false, false);
+        let mut unserved = 0;
         for component in components {
             match component {
                 Component::Invoke(invoke) => {
-                    match self.on_invoke(id, &dialogue, &invoke, is_end, now) {
+                    let calling = &dialogue.calling;
+                    let fate = match self.screen(calling, dialogue.context, &invoke, now) {
+                        None => self.on_invoke(id, &mut dialogue, &invoke, is_end, now),
+                        Some(answer) => blocked(&invoke, answer),
+                    };
+                    match fate {
                         InvokeFate::Waits => dialogue.waiting.push(invoke.id),
                         InvokeFate::Answered(answer) => dialogue.answers.push(answer),
+                        InvokeFate::Unserved(answer) => {
+                            unserved += 1;
+                            dialogue.answers.push(answer);
+                        }
                         InvokeFate::Done => {}
+                        InvokeFate::Dropped => has_dropped = true,
+                        InvokeFate::NotOurs if dialogue.context.is_none() => {
+                            let problem = RejectProblem::UNRECOGNIZED_OPERATION;
+                            dialogue.answers.push(reject(&invoke, problem));
+                        }
+                        InvokeFate::NotOurs => {
+                            if !self.strangers.is_refused(now) {
+                                return self.tcap.abandon(id);
+                            }
+                            let cause = AbortCause::ContextNotSupported { alternative: None };
+                            return self.tcap.abort(id, cause);
+                        }
                     }
                 }
                 // Its reject goes with what is sent next.
@@ -139,25 +213,52 @@ impl<T> MapSession<T> {
         if !dialogue.waiting.is_empty() {
             self.incoming.insert(id, dialogue);
         } else if dialogue.answers.is_empty()
-            && !has_unreadable
-            && dialogue.version == MapVersion::V1
+            && (has_dropped || !has_unreadable && dialogue.version == MapVersion::V1)
         {
-            // alertServiceCentreWithoutResult has a prearranged end.
+            // alertServiceCentreWithoutResult has a prearranged end; who is dropped does not hear of us.
+            self.tcap.abandon(id);
+        } else if unserved > 0
+            && unserved == dialogue.answers.len()
+            && !self.strangers.is_refused(now)
+        {
             self.tcap.abandon(id);
         } else {
             self.tcap.end(id, dialogue.answers);
         }
     }
 
+    /// Judges what somebody wants in a context that is not served; whether any of it is not to be answered.
+    fn drops_any(
+        &mut self,
+        calling: &str,
+        context: Option<u8>,
+        components: &[Component],
+        now: Instant,
+    ) -> bool {
+        let mut drops = false;
+        for component in components {
+            if let Component::Invoke(invoke) = component {
+                let answer = self.screen(calling, context, invoke, now);
+                drops |= answer == Some(BlockAnswer::Drop);
+            }
+        }
+        drops
+    }
+
     fn on_invoke(
         &mut self,
         id: DialogueId,
-        dialogue: &IncomingDialogue,
+        dialogue: &mut IncomingDialogue,
         invoke: &Invoke,
         is_end: bool,
         now: Instant,
     ) -> InvokeFate {
         let operation = MapOperationCode(invoke.operation);
+        if self.config.home.is_some()
+            && let Some(fate) = self.on_home_invoke(id, dialogue, invoke, is_end)
+        {
+            return fate;
+        }
         match (operation, dialogue.context) {
             (MapOperationCode::FORWARD_SM, None | Some(SHORT_MSG_MO_RELAY)) if !is_end => {
                 self.on_mo(id, dialogue, invoke)
@@ -165,17 +266,25 @@ impl<T> MapSession<T> {
             (MapOperationCode::ALERT_SERVICE_CENTRE, None | Some(SHORT_MSG_ALERT))
             | (MapOperationCode::ALERT_WITHOUT_RESULT, None) => {
                 let is_answered = operation == MapOperationCode::ALERT_SERVICE_CENTRE;
-                self.on_alert(invoke, is_answered, now)
+                self.on_alert(id, invoke, is_answered, now)
             }
-            _ => InvokeFate::Answered(reject(invoke, RejectProblem::UNRECOGNIZED_OPERATION)),
+            _ => InvokeFate::Unserved(reject(invoke, RejectProblem::UNRECOGNIZED_OPERATION)),
         }
     }
 
-    /// A message of a handset.
+    /// Whether another invoke of a dialogue may wait.
+    pub(super) fn has_room(&self, dialogue: &IncomingDialogue) -> bool {
+        // One that waits already has its place.
+        let has_place = !dialogue.waiting.is_empty();
+        let is_full = !has_place && self.incoming.len() >= self.config.max_incoming;
+        !is_full && dialogue.waiting.len() < WAITING_MAX
+    }
+
+    /// A message of a handset; in version 1 also one for a handset.
     fn on_mo(
         &mut self,
         id: DialogueId,
-        dialogue: &IncomingDialogue,
+        dialogue: &mut IncomingDialogue,
         invoke: &Invoke,
     ) -> InvokeFate {
         let argument = match ForwardSmArg::decode(&invoke.parameter) {
@@ -185,6 +294,11 @@ impl<T> MapSession<T> {
                 return InvokeFate::Answered(unreadable(invoke, &malformed));
             }
         };
+        let is_of_v1 = dialogue.context.is_none();
+        if is_of_v1 && self.config.home.is_some() && matches!(argument.destination, SmRpDa::Imsi(_))
+        {
+            return self.on_forward(id, dialogue, invoke, argument);
+        }
         let SmRpDa::ServiceCentre(smsc) = argument.destination else {
             // To a handset: versions 1 and 2 have one operation for both directions.
             let code = match argument.destination {
@@ -194,10 +308,7 @@ impl<T> MapSession<T> {
             let error = Component::error(invoke.id, code, Bytes::new());
             return InvokeFate::Answered(error);
         };
-        // One that waits already has its place.
-        let has_none = dialogue.waiting.is_empty();
-        let is_full = has_none && self.incoming.len() >= self.config.max_incoming;
-        if is_full || dialogue.waiting.len() >= WAITING_MAX {
+        if !self.has_room(dialogue) {
             let refusal = MoRefusal {
                 cause: RP_CONGESTION,
                 report: None,
@@ -223,7 +334,23 @@ impl<T> MapSession<T> {
     }
 
     /// A subscriber is there again.
-    fn on_alert(&mut self, invoke: &Invoke, is_answered: bool, now: Instant) -> InvokeFate {
+    fn on_alert(
+        &mut self,
+        id: DialogueId,
+        invoke: &Invoke,
+        is_answered: bool,
+        now: Instant,
+    ) -> InvokeFate {
+        let peer = self.tcap.peer(id).and_then(SccpAddress::digits);
+        if !self.strangers.is_believed(peer.unwrap_or_default(), now) {
+            // An HLR may say it again. What waits is tried when it is due.
+            let error = Component::error(invoke.id, MapUserError::SYSTEM_FAILURE, Bytes::new());
+            return if is_answered {
+                InvokeFate::Answered(error)
+            } else {
+                InvokeFate::Done
+            };
+        }
         match AlertServiceCentreArg::decode(&invoke.parameter) {
             Ok(argument) => {
                 let msisdn = argument.msisdn.text;
@@ -253,14 +380,27 @@ impl<T> MapSession<T> {
 /// We do not answer it; perhaps another version of its context.
 fn version_of(
     context: Option<ApplicationContext>,
+    routes_home: bool,
 ) -> Result<MapVersion, Option<ApplicationContext>> {
     let Some(ApplicationContext { context, version }) = context else {
         return Ok(MapVersion::V1);
     };
-    let latest = context::served(context).ok_or(None)?;
+    let latest = context::served(context, routes_home).ok_or(None)?;
     // Version 1 has no dialogue portion: one with its number is none.
     let asked = MapVersion::of(version).filter(|asked| (MapVersion::V2..=latest).contains(asked));
     asked.ok_or_else(|| latest.context(context))
+}
+
+/// What becomes of an invoke that the firewall blocks.
+fn blocked(invoke: &Invoke, answer: BlockAnswer) -> InvokeFate {
+    let timer = MapOperationCode(invoke.operation).timer();
+    match answer {
+        BlockAnswer::Drop => InvokeFate::Dropped,
+        BlockAnswer::Error(_) if timer == MapTimerClass::NotAwaited => InvokeFate::Done,
+        BlockAnswer::Error(code) => {
+            InvokeFate::Answered(Component::error(invoke.id, code, Bytes::new()))
+        }
+    }
 }
 
 fn reject(invoke: &Invoke, problem: RejectProblem) -> Component {
@@ -271,7 +411,7 @@ fn reject(invoke: &Invoke, problem: RejectProblem) -> Component {
 }
 
 /// The answer to an invoke whose parameter cannot be read.
-fn unreadable(invoke: &Invoke, malformed: &MalformedMap) -> Component {
+pub(super) fn unreadable(invoke: &Invoke, malformed: &MalformedMap) -> Component {
     match malformed {
         MalformedMap::Missing(_) => {
             Component::error(invoke.id, MapUserError::DATA_MISSING, Bytes::new())

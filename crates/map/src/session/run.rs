@@ -3,7 +3,7 @@
 //!
 //! Called by the session; [`super::answer`] takes what comes back. 3GPP TS 29.002 §23.3.2: a TC-BEGIN that would be
 //! longer than a unitdata goes without the message, which follows when the other side has accepted the dialogue. Of the
-//! messages of one dialogue all but the first lack their addresses (§7.6.8.1, §7.6.8.2).
+//! messages of one dialogue all but the first lack their addresses (§7.6.8.1, §7.6.8.2). The first one names the IMSI.
 
 use std::time::Instant;
 
@@ -362,6 +362,8 @@ impl<T> MapSession<T> {
             return Err(StepFault::Unwritable);
         };
         let (destination, originator) = if is_first {
+            // An LMSI that the HLR gives is an option for the operator (§12.9.3) which only spares the VLR a search: the
+            // IMSI would have to be in the MAP-OPEN then (§7.3.1), and a VLR that has been restarted knows it no more.
             let centre = self.centre.clone();
             (
                 SmRpDa::Imsi(route.imsi.clone()),

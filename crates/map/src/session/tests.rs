@@ -1,8 +1,10 @@
 //! Sessions with a scripted network: an HLR and two serving nodes that speak through dialogues of their own.
 
 mod handsets;
+mod home;
 mod hostile;
 mod messages;
+mod screening;
 mod versions;
 
 use std::collections::VecDeque;

@@ -142,3 +142,23 @@ proptest! {
         prop_assert_eq!(error.code(), code);
     }
 }
+
+#[test]
+fn a_foreign_service_centre_tries_again_where_that_may_help() {
+    for (cause, code) in [
+        (42, MapUserError::SYSTEM_FAILURE),
+        (41, MapUserError::SYSTEM_FAILURE),
+        (21, MapUserError::FACILITY_NOT_SUPPORTED),
+        (1, MapUserError::FACILITY_NOT_SUPPORTED),
+        (50, MapUserError::FACILITY_NOT_SUPPORTED),
+        (69, MapUserError::FACILITY_NOT_SUPPORTED),
+        (96, MapUserError::UNEXPECTED_DATA_VALUE),
+        (95, MapUserError::UNEXPECTED_DATA_VALUE),
+    ] {
+        let refused = MapUserError::of_refused_forward(cause);
+        assert_eq!(refused, MapUserError::Other(code), "{cause}");
+        for version in [MapVersion::V1, MapVersion::V2, MapVersion::V3] {
+            assert_eq!(refused.encode(version), Ok(Bytes::new()));
+        }
+    }
+}

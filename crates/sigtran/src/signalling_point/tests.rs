@@ -158,7 +158,7 @@ impl Scene {
             sequence,
             ..request(peer())
         };
-        let sent = self.point.send(request, self.now);
+        let sent = self.point.send(&request, self.now);
         self.settle();
         sent
     }

@@ -87,6 +87,7 @@ pub const UPGRADES: &[&str] = &[
     NOTES,
     AUDIT_VERSION,
     FIN_BY_END,
+    INCIDENTS,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -276,6 +277,13 @@ ALTER TABLE audit ADD COLUMN version INT NOT NULL DEFAULT 0;
 /// right edge; what was delivered is not in it. It has the state, so that a list of some states reads nothing else.
 const FIN_BY_END: &str = "
 CREATE INDEX fin_by_end ON fin(at, id, state) WHERE state <> 2;
+";
+
+/// Version 25: operators and accounts that were not well.
+const INCIDENTS: &str = "
+CREATE TABLE incidents(id INTEGER PRIMARY KEY, node INT NOT NULL, about TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
+  cause TEXT NOT NULL, began_at INT NOT NULL, seen_at INT NOT NULL, ended_at INT NOT NULL,
+  acknowledged_by TEXT NOT NULL, acknowledged_at INT NOT NULL);
 ";
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.

@@ -55,6 +55,28 @@ pub struct CauseLabel {
     pub cause: u8,
 }
 
+/// A GSM network over MAP, and what became of something that others have asked and did not get.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct UnservedLabel {
+    pub gsm: String,
+    pub result: &'static str,
+}
+
+/// A GSM network, a rule of its firewall, and what that has done: few words each.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct FirewallLabel {
+    pub gsm: String,
+    pub rule: &'static str,
+    pub action: &'static str,
+}
+
+/// A GSM network, and what home routing did for it: as many as there are networks and few words.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct HomeRoutingLabel {
+    pub gsm: String,
+    pub event: &'static str,
+}
+
 /// A range of the number plan.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct RangeLabel {

@@ -92,7 +92,7 @@ impl MapAsp {
 
     pub(super) fn send(&mut self, request: UnitdataRequest, now: Instant) {
         // What cannot be sent is lost, as in a network.
-        let _ = self.point.send(request, now);
+        let _ = self.point.send(&request, now);
     }
 
     /// Gives the connection what is to be written.

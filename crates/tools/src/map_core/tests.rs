@@ -106,7 +106,7 @@ impl Centre {
     async fn turn(&mut self) {
         let now = Instant::now();
         while let Some(request) = self.session.next_unitdata() {
-            self.point.send(request, now).unwrap();
+            self.point.send(&request, now).unwrap();
         }
         while let Some(transmit) = self.point.next_transmit() {
             self.socket.write_all(&transmit.octets).await.unwrap();

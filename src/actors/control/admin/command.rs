@@ -14,6 +14,7 @@ use crate::actors::orders::{self, ask, audit};
 use crate::actors::receipts::alert;
 use crate::actors::receipts::notification;
 use crate::actors::session::bind_permits;
+use crate::clock;
 use crate::pb::order::What;
 use crate::pb::{
     BindCommand, BindState, CommandOperator, CommandQueue, Commanded, Order, QueueCommand, Refusal,
@@ -93,6 +94,9 @@ pub(super) async fn execute(admin: Arc<AdminContext>, order: Order) {
         Some(What::ForgetParked(order)) => post_to(node.correlation.recipient(), order),
         Some(What::Alert(forward)) => alert::arrived(&node, &forward),
         Some(What::Subscriber(ready)) => alert::subscriber_ready(&node, ready),
+        Some(What::CorrelationsGiven(given)) => {
+            node.mt_correlations.learn(given, clock::now_ms());
+        }
         // The API shows a configuration that cannot be applied here; it is tried again every second.
         Some(What::Settings(_)) => drop(admin.configuration.follow(false).await),
         Some(What::MakeRoom(order)) => {

@@ -10,9 +10,12 @@ use crate::actors::context::traced;
 use crate::actors::context::{NodeContext, pages};
 use crate::actors::control::export::Records;
 use crate::actors::orders;
-use crate::api::{Attempt, Change, ErasedMessages, Final, Message, Messages, Trace, time};
+use crate::api::{
+    Attempt, Change, ErasedMessages, ErrorInWords, Final, Message, Messages, Trace, time,
+};
 use crate::clock;
 use crate::domain::address::{mask, printable};
+use crate::domain::error_meaning::{self, AttemptAnswer};
 use crate::domain::trace::to_hex;
 use crate::domain::{bind, command_status};
 use crate::pb::order::What;
@@ -31,6 +34,12 @@ pub use crate::store::failed::is_listed_by_end;
 pub struct MessageFilter {
     /// Destination digits, exact.
     pub to: String,
+    /// The first digits of the destination.
+    pub to_prefix: String,
+    /// ISO 3166-1 code of its country; empty for destinations without one.
+    pub country: Option<&'static str>,
+    /// The network that was looked up for it.
+    pub network: String,
     /// Source address, exact.
     pub from: String,
     /// Name of the account or operator that sent it, with or without its kind.
@@ -126,6 +135,9 @@ pub(super) fn question(node: &NodeContext, ask: MessageFilter) -> Result<Questio
     };
     let search = Search {
         to: (!ask.to.is_empty()).then_some(ask.to),
+        to_prefix: (!ask.to_prefix.is_empty()).then_some(ask.to_prefix),
+        country: ask.country,
+        network: (!ask.network.is_empty()).then_some(ask.network),
         from: (!ask.from.is_empty()).then_some(ask.from),
         sender,
         since: (ask.since != 0).then_some(ask.since),
@@ -249,6 +261,7 @@ fn stage(history: &MessageHistory, now: i64) -> UnheldStage {
 pub(super) fn view(node: &NodeContext, history: MessageHistory, with_text: bool) -> Message {
     let stage = stage(&history, clock::now_ms());
     let due_at = history.due_at();
+    let in_words = error_in_words(&history);
     let (mut told, mut given_up) = (history.told, false);
     if history
         .changes
@@ -280,6 +293,7 @@ pub(super) fn view(node: &NodeContext, history: MessageHistory, with_text: bool)
         changes: changes.into_iter().map(|(_, change)| change).collect(),
         fin: history.stored.fin.as_ref().map(|fin| Final {
             receipt_given_up: given_up,
+            in_words,
             ..final_view(node, fin, told)
         }),
         ..list_entry(node, history.stored, with_text)
@@ -322,10 +336,27 @@ fn final_view(node: &NodeContext, fin: &FinRow, told: bool) -> Final {
         at: time(fin.at),
         done_at: time(fin.done_at),
         error: printable(&fin.error),
+        in_words: None,
         reported_by: node.name_of(fin.operator),
         receipt_to: node.name_of(fin.tell),
         receipt_acknowledged: told,
         receipt_given_up: false,
+    }
+}
+
+/// What the end of a message means; `None` where only its operator knows, and where it has not failed.
+pub(super) fn error_in_words(history: &MessageHistory) -> Option<ErrorInWords> {
+    let fin = history.stored.fin.as_ref()?;
+    let last = history.attempts.last();
+    let last = last.map_or(AttemptAnswer::NotSent, answer_of);
+    let error = printable(&fin.error);
+    error_meaning::of_end(i32::from(fin.state) as u8, &error, last).map(ErrorInWords::from)
+}
+
+fn answer_of(attempt: &SentRow) -> AttemptAnswer {
+    match attempt.status {
+        SentRow::NO_ANSWER => AttemptAnswer::NoAnswer,
+        status => AttemptAnswer::Status(status),
     }
 }
 
@@ -361,6 +392,7 @@ fn heard_view(node: &NodeContext, heard: &HeardRow) -> (i64, Change) {
 
 fn attempt_view(node: &NodeContext, attempt: SentRow) -> Attempt {
     Attempt {
+        in_words: error_meaning::of_answer(answer_of(&attempt)).map(ErrorInWords::from),
         attempt: attempt.attempt,
         at: time(attempt.at),
         queue: node.name_of(attempt.operator),

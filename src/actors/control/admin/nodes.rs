@@ -76,6 +76,8 @@ fn show(node: &NodeContext, view: &View, member: &NodeView) -> Node {
         state: state.to_owned(),
         lease_ms: member.lives_for.map_or(0, |left| left.as_millis() as u64),
         since: time(member.since),
+        partitions: queues.values().sum(),
+        binds_held: binds.len() as u32,
         queues: queues
             .into_iter()
             .map(|(queue, partitions)| QueueShare { queue, partitions })

@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 
 use actix::Message;
 
-use super::{snapshots, waits, whole};
+use super::{incidents, snapshots, waits, whole};
 use crate::actors::context::NodeContext;
+use crate::api::Incident;
 use crate::domain::id;
 use crate::domain::queue_name::QueueName;
 
@@ -27,6 +28,8 @@ pub struct Readiness {
     pub not_ready: Vec<String>,
     /// Problems that do not make the node unready.
     pub degraded: Vec<String>,
+    /// Operators and accounts that are not well, of which nobody knows yet.
+    pub incidents: Vec<Incident>,
     /// That the store was not made from this node's file, and what to do. It names the file, so that only those who have a
     /// token are told.
     pub unused_file: Option<String>,
@@ -85,7 +88,10 @@ impl RestartWatch {
 
 /// Checks everything that can prevent the node from working.
 pub(super) fn check(node: &NodeContext, restarts: &RestartWatch, now: i64) -> Readiness {
-    let mut answer = Readiness::default();
+    let mut answer = Readiness {
+        incidents: incidents::needing_a_look(node),
+        ..Readiness::default()
+    };
     if node.draining.load(Ordering::Relaxed) {
         answer.not_ready.push(
             "draining: intake is stopped and windows in flight are being finished".to_owned(),

@@ -60,6 +60,8 @@ pub struct ManyReplays {
     /// `limit` is how many at most.
     pub which: FailedFilter,
     pub how: Replaying,
+    /// At most so many per second; as fast as it goes when absent.
+    pub rate: Option<u32>,
     /// Only counts them.
     pub dry_run: bool,
 }
@@ -123,8 +125,10 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
     }
     // However they were found, the oldest is to be first again.
     found.sort_unstable_by_key(|stored| stored.message.id);
+    let chunk = order.rate.map_or(CHUNK, chunk_of);
     while !found.is_empty() && started.elapsed() < NO_LONGER {
-        let rest = found.split_off(found.len().min(CHUNK));
+        let began = Instant::now();
+        let rest = found.split_off(found.len().min(chunk));
         for (id, outcome) in submit(intake, std::mem::replace(&mut found, rest), how, to).await {
             match outcome {
                 Ok(_) => report.replayed += 1,
@@ -139,9 +143,23 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
                 }
             }
         }
+        // Also before the end of this request: the next one goes on at once.
+        if let Some(rate) = order.rate.filter(|_| !found.is_empty()) {
+            tokio::time::sleep_until(began + time_of(chunk, rate)).await;
+        }
     }
     report.left = found.len() as u64;
     Ok(report)
+}
+
+/// How many are given to Ingest at once at this rate: those of a quarter of a second.
+fn chunk_of(rate: u32) -> usize {
+    (rate as usize / 4).clamp(1, CHUNK)
+}
+
+/// How long it takes until as many may follow.
+fn time_of(messages: usize, rate: u32) -> Duration {
+    Duration::from_secs_f64(messages as f64 / f64::from(rate))
 }
 
 /// Up to the requested number, newest first, and where older ones continue.
@@ -380,6 +398,19 @@ mod tests {
             group_first: 6,
             group_size: 2,
             ..Message::default()
+        }
+    }
+
+    #[test]
+    fn chunks_keep_the_rate() {
+        for (rate, chunk, ms) in [
+            (1, 1, 1_000),
+            (3, 1, 333),
+            (100, 25, 250),
+            (10_000, CHUNK, 50),
+        ] {
+            assert_eq!(chunk_of(rate), chunk, "{rate}");
+            assert_eq!(time_of(chunk, rate).as_millis(), ms, "{rate}");
         }
     }
 

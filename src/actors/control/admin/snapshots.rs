@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::incidents;
 use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::{GsmPlan, OperatorPlan};
 use crate::actors::runtime::locks::lock;
-use crate::api::NatsSourceState;
+use crate::api::{Incident, NatsSourceState};
 use crate::clock;
 use crate::config::BindKind;
 use crate::domain::id;
@@ -45,6 +46,8 @@ pub struct NodeSnapshot {
     pub ids_ahead_ms: i64,
     /// What people watch now.
     pub live_traces: u32,
+    /// Open incidents that this node has found.
+    pub incidents: Vec<Incident>,
 }
 
 /// Every queue, by name.
@@ -255,6 +258,7 @@ pub(super) fn node(node: &NodeContext, balance: &NodePurses) -> NodeSnapshot {
         node: node.ids.node().into(),
         certificates: node.certificates.all(),
         balances: balance.snapshot(&node.plan(), clock::now_ms()),
+        incidents: incidents::of_this_node(node),
         ids_ahead_ms: (id::millis(node.ids.last()) - clock::now_ms()).max(0),
         ..NodeSnapshot::default()
     }

@@ -452,7 +452,7 @@ async fn bury(
                     commands,
                     sequence,
                     trouble,
-                    "commands end without a dead letter: `smsc sources` says which"
+                    "commands end without a dead letter: `smsc source list` says which"
                 );
             }
             line.tell(message, AckKind::Term).await

@@ -15,8 +15,11 @@ use super::map::SignallingCore;
 use super::work::Sending;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
+use crate::config::Gsm;
 use crate::domain::{address, gsm_result};
-use crate::map::session::MoRefusal;
+use crate::firewall::{BlockAnswer, ScreenedRequest};
+use crate::map::MapUserError;
+use crate::map::session::{MoInvoke, MoRefusal};
 use crate::pb::Message;
 
 /// Digits of an international number (ITU-T E.164 §6.2).
@@ -53,6 +56,14 @@ impl NetworkCore {
         match self {
             Self::Gsup(_) => "HLR",
             Self::Map(_) => "signalling network",
+        }
+    }
+
+    /// Takes the settings that change without a new connection.
+    pub(super) fn follow(&mut self, config: &Gsm, node: u8) {
+        match self {
+            Self::Gsup(_) => {}
+            Self::Map(map) => map.follow(config, node),
         }
     }
 
@@ -180,6 +191,9 @@ impl NetworkCore {
         match (self, &submission.request) {
             (Self::Gsup(gsup), SubmissionRequest::Gsup(request)) => gsup.accept(request),
             (Self::Map(map), SubmissionRequest::Map(invoke)) => map.answer(*invoke, None),
+            (Self::Map(map), SubmissionRequest::MapForward(invoke)) => {
+                map.answer_forward(*invoke, Ok(()));
+            }
             // The network speaks something else since.
             _ => {}
         }
@@ -200,7 +214,45 @@ impl NetworkCore {
             (Self::Map(map), SubmissionRequest::Map(invoke)) => {
                 map.answer(*invoke, Some(MoRefusal { cause, report }));
             }
+            // Its sender is no handset, and gets no report of one.
+            (Self::Map(map), SubmissionRequest::MapForward(invoke)) => {
+                let error = MapUserError::of_refused_forward(cause);
+                map.answer_forward(*invoke, Err(error));
+            }
             _ => {}
+        }
+    }
+
+    /// Answers where a subscriber of ours is: with an id in place of the IMSI, or by the code of an error of MAP.
+    pub(super) fn answer_routing(&mut self, invoke: MoInvoke, answer: Result<&str, u8>) {
+        if let Self::Map(map) = self {
+            map.answer_routing(invoke, answer);
+        }
+    }
+
+    /// Refuses what another service centre brings with an error of MAP.
+    pub(super) fn refuse_forward(&mut self, invoke: MoInvoke, error: MapUserError) {
+        if let Self::Map(map) = self {
+            map.answer_forward(invoke, Err(error));
+        }
+    }
+
+    /// How the firewall blocks what another service centre brings, by who has asked for its routing; if it does.
+    pub(super) fn screen_routing(
+        &mut self,
+        request: &ScreenedRequest<'_>,
+        tpdu: &Bytes,
+    ) -> Option<BlockAnswer> {
+        match self {
+            Self::Gsup(_) => None,
+            Self::Map(map) => map.screen_routing(request, tpdu),
+        }
+    }
+
+    /// Does not answer what another service centre brings.
+    pub(super) fn drop_invoke(&mut self, invoke: MoInvoke) {
+        if let Self::Map(map) = self {
+            map.drop_invoke(invoke);
         }
     }
 

@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use super::work::Sending;
 use crate::gsup::message::GsupMessage;
-use crate::map::session::MoInvoke;
+use crate::map::session::{MoInvoke, ScreeningReport};
+use crate::map::{ForeignForward, RoutingQuestion};
 
 /// A TPDU for a handset.
 pub(super) struct MtRequest<'a> {
@@ -75,6 +76,8 @@ pub(super) struct HandsetSubmission {
 pub(super) enum SubmissionRequest {
     Gsup(Box<GsupMessage>),
     Map(MoInvoke),
+    /// What another service centre brings for a subscriber of ours: home routing.
+    MapForward(MoInvoke),
 }
 
 /// What came of the network.
@@ -87,10 +90,16 @@ pub(super) enum CoreEvent {
     /// The answer to the message of a subscriber that was given up.
     Late(String, MtResult),
     Submission(Box<HandsetSubmission>),
+    /// Another network asks where a subscriber of ours is.
+    RoutingAsked(Box<RoutingQuestion>),
+    /// Another service centre brings a message for a subscriber of ours.
+    Forwarded(Box<ForeignForward>),
     /// A subscriber is there again, or has memory again.
     SubscriberReady(String),
     /// What cannot be read, and why; with a request that can be answered.
     Malformed(String, Option<Box<HandsetSubmission>>),
+    /// The firewall has looked at a request of somebody else: what a rule has found, or nothing.
+    Screened(Option<Box<ScreeningReport>>),
     /// Something that nobody here waits for.
     Other,
     /// The connection is to be closed.

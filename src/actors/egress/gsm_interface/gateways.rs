@@ -73,9 +73,18 @@ impl GsmInterface {
 
     /// What the time has brought to a network over MAP.
     pub(super) fn tick_map(&mut self, ctx: &mut Context<Self>) {
-        let NetworkCore::Map(map) = &self.core else {
+        let NetworkCore::Map(map) = &mut self.core else {
             return;
         };
+        let unserved = map.take_unserved();
+        for (result, count) in [
+            ("refused", unserved.refused),
+            ("unanswered", unserved.unanswered),
+            ("disbelieved", unserved.alerts),
+        ] {
+            let metrics = &self.node.metrics;
+            metrics.not_served(&self.snapshot.name, result, count);
+        }
         let lost = map.lost(Instant::now()).map(str::to_owned);
         self.take_events(ctx);
         if let Some(why) = lost.filter(|_| self.serving.is_some() && !self.is_ready()) {

@@ -9,7 +9,7 @@ use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::exchange::{CoreEvent, HandsetSubmission};
+use super::exchange::{CoreEvent, HandsetSubmission, SubmissionRequest};
 use super::{GsmInterface, INTAKE, count};
 use crate::actors::ingress::ingest::Submit;
 use crate::actors::ingress::operations::{self, Asker};
@@ -24,9 +24,9 @@ use crate::sms::tpdu::SmsCommand;
 /// What counts an RP-ACK, which has no cause.
 const ACKNOWLEDGED: u8 = 0;
 /// Other RP-causes to a handset that submits (3GPP TS 24.011 §8.2.5.4).
-const NOT_SUBSCRIBED: u8 = 50;
-const NOT_IMPLEMENTED: u8 = 69;
-const INVALID_MANDATORY: u8 = 96;
+pub(super) const NOT_SUBSCRIBED: u8 = 50;
+pub(super) const NOT_IMPLEMENTED: u8 = 69;
+pub(super) const INVALID_MANDATORY: u8 = 96;
 /// TP-MTI of an SMS-COMMAND (3GPP TS 23.040 §9.2.3.1).
 const TYPE: u8 = 0x03;
 const COMMAND: u8 = 0x02;
@@ -40,6 +40,8 @@ impl GsmInterface {
             self.on_event(event, ctx);
         }
         self.submit(ctx);
+        self.submit_forwards(ctx);
+        self.answer_routings(ctx);
         self.go_on();
     }
 
@@ -52,6 +54,8 @@ impl GsmInterface {
             CoreEvent::Result(sending, result) => self.answered(*sending, result),
             CoreEvent::Late(subscriber, result) => self.answered_late(&subscriber, result),
             CoreEvent::Submission(submission) => self.on_mo(*submission, ctx),
+            CoreEvent::RoutingAsked(question) => self.on_routing_asked(*question),
+            CoreEvent::Forwarded(forward) => self.on_forwarded(*forward),
             CoreEvent::SubscriberReady(subscriber) => self.subscriber_ready(&subscriber),
             CoreEvent::Malformed(malformed, submission) => {
                 self.snapshot.errors_total += 1;
@@ -62,6 +66,7 @@ impl GsmInterface {
                     self.refuse_mo(&submission, INVALID_MANDATORY);
                 }
             }
+            CoreEvent::Screened(report) => self.screened(report),
             CoreEvent::Other => {}
             CoreEvent::Closed(why) => {
                 self.broken_off();
@@ -163,11 +168,21 @@ impl GsmInterface {
 
     /// Passes on what one socket read has brought of handsets.
     pub(super) fn submit(&mut self, ctx: &mut Context<Self>) {
+        let taken = std::mem::take(&mut self.submissions);
+        self.submit_to(0, taken, ctx);
+    }
+
+    /// Passes messages on to Ingest, and answers them when they are durable. `to`: the queue that they go to, 0 to use routes.
+    pub(super) fn submit_to(
+        &mut self,
+        to: u32,
+        taken: Vec<(Submission, HandsetSubmission)>,
+        ctx: &mut Context<Self>,
+    ) {
         let account = self.plan.as_ref().and_then(|plan| plan.account);
-        let (Some(sender), false) = (account, self.submissions.is_empty()) else {
+        let (Some(sender), false) = (account, taken.is_empty()) else {
             return;
         };
-        let taken = std::mem::take(&mut self.submissions);
         let (submissions, requests): (Vec<Submission>, Vec<HandsetSubmission>) =
             taken.into_iter().unzip();
         let count = requests.len();
@@ -178,6 +193,7 @@ impl GsmInterface {
             peer: self.snapshot.peer.clone(),
             // data_coding 0 is the alphabet of handsets.
             encoded: true,
+            to,
             ..SubmitBatch::default()
         };
         let submit = Timed::new(Submit(batch), &self.node.mailboxes.ingest);
@@ -256,7 +272,7 @@ impl GsmInterface {
     }
 
     pub(super) fn accept_mo(&mut self, request: &HandsetSubmission) {
-        self.count_mo(ACKNOWLEDGED);
+        self.count_mo(request, ACKNOWLEDGED);
         self.core.accept(request);
     }
 
@@ -271,11 +287,18 @@ impl GsmInterface {
         cause: u8,
         report: Option<Bytes>,
     ) {
-        self.count_mo(cause);
+        self.count_mo(request, cause);
         self.core.refuse(request, cause, report);
     }
 
-    fn count_mo(&mut self, cause: u8) {
+    fn count_mo(&mut self, request: &HandsetSubmission, cause: u8) {
+        if matches!(request.request, SubmissionRequest::MapForward(_)) {
+            return self.count_home(if cause == ACKNOWLEDGED {
+                "messages_taken"
+            } else {
+                "messages_refused"
+            });
+        }
         count(&mut self.snapshot.submissions, cause.into());
         let metrics = &self.node.metrics;
         metrics.answered_handset(&self.snapshot.name, cause);

@@ -1,5 +1,6 @@
 //! When to connect to the network, and what happens when that fails or ends. How, its core knows (`gsup`, `map`).
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -166,11 +167,16 @@ impl GsmInterface {
     /// Takes the newest plan; true when the connection has to be made anew for it.
     fn follow_plan(&mut self, ctx: &mut Context<Self>) -> bool {
         let newest = self.node.plan().gsm(self.options.gsm).cloned();
+        if let (Some(before), Some(newest)) = (&self.plan, &newest)
+            && Arc::ptr_eq(before, newest)
+        {
+            return false;
+        }
         let is_alike = match (&self.plan, &newest) {
             (Some(before), Some(newest)) => {
                 let (before, newest) = (&before.config, &newest.config);
                 before.protocol == newest.protocol
-                    && before.map == newest.map
+                    && before.map_connection() == newest.map_connection()
                     // In MAP the number of the service centre is our address.
                     && (!newest.is_map() || before.smsc_address == newest.smsc_address)
                     && before.hlr() == newest.hlr()
@@ -183,6 +189,9 @@ impl GsmInterface {
             _ => true,
         };
         self.plan = newest;
+        if let Some(plan) = self.plan.as_ref().filter(|_| is_alike) {
+            self.core.follow(&plan.config, self.node.ids.node());
+        }
         if !is_alike {
             self.failures = 0;
             self.naming.forgive();
@@ -264,6 +273,8 @@ impl GsmInterface {
         self.let_go_of_messages();
         self.snapshot.gateways.clear();
         self.submissions.clear();
+        self.forwards.clear();
+        self.routings.clear();
         self.intake = 0;
         self.storing.clear();
         self.looking = 0;

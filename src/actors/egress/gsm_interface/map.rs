@@ -19,6 +19,7 @@ pub(super) mod transport;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -33,8 +34,11 @@ use crate::actors::context::plan::GsmPlan;
 use crate::clock;
 use crate::config::Gsm;
 use crate::domain::gsm_result::waits_for_subscriber;
+use crate::firewall::{BlockAnswer, ScreenedRequest};
+use crate::map::MapUserError;
 use crate::map::session::{
     FailedPart, MapEvent, MapNotSent, MapSession, MoInvoke, MoRefusal, MtForward, MtOutcome,
+    UnservedCounts,
 };
 use crate::pb::{BindState, GatewaySnapshot, GatewayState};
 use crate::sigtran::{
@@ -97,10 +101,12 @@ impl SignallingCore {
         let destination = signalling.destination;
         let is_override = signalling.mode == TrafficMode::Override;
         let now = Instant::now();
+        let mut session = MapSession::new(settings::session(config, node));
+        session.set_firewall(settings::firewall(config, node));
         Self {
             network: config.name.clone(),
             point: SignallingPoint::new(signalling, now.into_std()),
-            session: MapSession::new(settings::session(config, node)),
+            session,
             gateways: Vec::new(),
             is_busy: watch::channel(false).0,
             start,
@@ -111,6 +117,11 @@ impl SignallingCore {
             kept: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// Takes the settings that change without a new connection.
+    pub(super) fn follow(&mut self, config: &Gsm, node: u8) {
+        self.session.set_firewall(settings::firewall(config, node));
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -128,6 +139,11 @@ impl SignallingCore {
         away.map_or(Duration::ZERO, |(_, since)| {
             now.saturating_duration_since(*since)
         })
+    }
+
+    /// What others have asked and did not get, since the last call.
+    pub(super) fn take_unserved(&mut self) -> UnservedCounts {
+        self.session.take_unserved()
     }
 
     /// Whether anything shall be read.
@@ -177,6 +193,32 @@ impl SignallingCore {
     pub(super) fn answer(&mut self, invoke: MoInvoke, refusal: Option<MoRefusal>) {
         let answer = refusal.map_or(Ok(None), Err);
         self.session.answer_mo(invoke, answer);
+        self.pass_on(Instant::now());
+    }
+
+    pub(super) fn answer_routing(&mut self, invoke: MoInvoke, answer: Result<&str, u8>) {
+        self.session.answer_routing(invoke, answer);
+        self.pass_on(Instant::now());
+    }
+
+    pub(super) fn answer_forward(&mut self, invoke: MoInvoke, answer: Result<(), MapUserError>) {
+        let now = Instant::now();
+        self.session.answer_forward(invoke, answer, now.into_std());
+        self.pass_on(now);
+    }
+
+    pub(super) fn screen_routing(
+        &mut self,
+        request: &ScreenedRequest<'_>,
+        tpdu: &Bytes,
+    ) -> Option<BlockAnswer> {
+        let answer = self.session.screen_routing(request, tpdu);
+        self.pass_on(Instant::now());
+        answer
+    }
+
+    pub(super) fn drop_invoke(&mut self, invoke: MoInvoke) {
+        self.session.drop_invoke(invoke);
         self.pass_on(Instant::now());
     }
 
@@ -311,7 +353,11 @@ impl SignallingCore {
             let Some((unitdata, since)) = next else {
                 break;
             };
-            let Err(unavailable) = self.point.send(unitdata.clone(), now.into_std()) else {
+            if !was_kept && self.is_behind(&unitdata) && self.kept.len() < KEPT_MAX {
+                self.kept.push_back((unitdata, since));
+                continue;
+            }
+            let Err(unavailable) = self.point.send(&unitdata, now.into_std()) else {
                 continue;
             };
             let is_away = match unavailable {
@@ -342,6 +388,12 @@ impl SignallingCore {
         self.write();
         self.show_links();
         self.look_around(now);
+    }
+
+    /// Whether an earlier one of its dialogue is kept, which it must not pass.
+    fn is_behind(&self, unitdata: &UnitdataRequest) -> bool {
+        let mut kept = self.kept.iter();
+        kept.any(|(earlier, _)| earlier.sequence == unitdata.sequence)
     }
 
     /// Gives up what has waited for the network for too long, as the network would return it.
@@ -415,12 +467,15 @@ impl SignallingCore {
                 tpdu: Some(tpdu),
                 request: SubmissionRequest::Map(invoke),
             })),
+            MapEvent::RoutingAsked(question) => CoreEvent::RoutingAsked(Box::new(question)),
+            MapEvent::Forwarded(forward) => CoreEvent::Forwarded(Box::new(forward)),
             MapEvent::SubscriberReady { msisdn } => CoreEvent::SubscriberReady(msisdn),
             MapEvent::WaitingData { mcef, mnrf, .. } => {
                 tracing::debug!(gsm = %self.network, mcef, mnrf, "the HLR has messages noted for a subscriber");
                 CoreEvent::Other
             }
             MapEvent::Malformed { why } => CoreEvent::Malformed(why, None),
+            MapEvent::Screened(report) => CoreEvent::Screened(report),
         }
     }
 

@@ -13,8 +13,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
 use super::gsup::NOBODY;
 use super::*;
+use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::ports::QueueKind;
+use crate::actors::ingress::ingest::{self, Intake};
 use crate::actors::queue::{self, Queue};
+use crate::actors::routing::policy::PolicyState;
 use crate::actors::test_support::{self, TestNode, until};
 use crate::clock;
 use crate::config::{Gsm, Retry};
@@ -231,10 +234,9 @@ async fn fixture_with(writes: bool, adapt: impl FnOnce(&mut Gsm)) -> Fixture {
     slot.start(&arbiter, health, Arc::clone(&escalate), move || {
         Queue::new(for_queue, for_port, Vec::new())
     });
-    let (ingest, _) = supervise::slot::<Ingest>(1);
     GsmOptions {
+        ingest: ingest_of(&context, &escalate),
         node: context,
-        ingest,
         imsis: Arc::default(),
         gsm,
         escalate,
@@ -246,6 +248,23 @@ async fn fixture_with(writes: bool, adapt: impl FnOnce(&mut Gsm)) -> Fixture {
     let fixture = Fixture { node, queue: port };
     tokio::time::pause();
     fixture
+}
+
+/// What takes messages of handsets.
+fn ingest_of(node: &Arc<NodeContext>, escalate: &Escalate) -> Addr<Ingest> {
+    let intake = Arc::new(Intake::new(
+        Arc::clone(node),
+        Arc::new(PolicyState::new(&node.config().policy)),
+        Arc::default(),
+        Arc::new(NodePurses::default()),
+    ));
+    let (ingest, slot) = supervise::slot::<Ingest>(ingest::MAILBOX);
+    let health = Health::new("ingest");
+    let arbiter = actix::Arbiter::current();
+    slot.start(&arbiter, health, Arc::clone(escalate), move || {
+        Ingest::new(intake)
+    });
+    ingest
 }
 
 impl Fixture {

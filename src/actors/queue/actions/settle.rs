@@ -10,7 +10,7 @@ use std::time::Duration;
 use actix::Context;
 
 use crate::actors::context::item::Item;
-use crate::actors::context::ports::UnwrittenAttempts;
+use crate::actors::context::ports::{QueueKind, UnwrittenAttempts};
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::TakenItem;
 use crate::actors::queue::guard::breaker_verdict;
@@ -20,6 +20,7 @@ use crate::actors::receipts::final_state;
 use crate::actors::receipts::states::MessageReached;
 use crate::clock;
 use crate::config::OutcomePolicy;
+use crate::domain::command_status::RefusalClass;
 use crate::domain::gsm_result::BreakerVerdict;
 use crate::domain::queue_name::QueueName;
 use crate::domain::retry::Decision;
@@ -240,6 +241,7 @@ impl Queue {
         let mut results = Results::default();
         let opened = self.guard.opened();
         let culprit = self.blame(session, &failed);
+        let mut refusals = Vec::new();
         // In reverse, so that pushing them to the front keeps their order.
         for failure in failed.iter().rev() {
             let item = if failure.late {
@@ -248,6 +250,9 @@ impl Queue {
                 self.failed(session, failure)
             };
             let Some(item) = item else { continue };
+            if self.is_refusal(failure, item) {
+                refusals.push((item.sender, failure.status, failure.latency_ms));
+            }
             let attempt = FailedAttempt {
                 item,
                 failure,
@@ -268,6 +273,7 @@ impl Queue {
                 Why::Waits | Why::HeldUp => self.waits(&attempt, &mut results),
             }
         }
+        self.count_refusals(&refusals, now);
         if self.guard.opened() > opened {
             self.call_back();
         }
@@ -279,6 +285,29 @@ impl Queue {
         if !batch.is_empty() || !finals.is_empty() {
             self.finish_and_confirm(batch, finals, reached, confirms, ctx);
         }
+    }
+
+    /// Whether an operator has refused a message with an error that is not throttling.
+    fn is_refusal(&self, failure: &Failed, item: Item) -> bool {
+        let is_of_operator = self.port.kind == QueueKind::Operator && item.what == What::Message;
+        if !is_of_operator || failure.why() != Why::Status || failure.unsent {
+            return false;
+        }
+        let plan = self.node.plan();
+        plan.retry_of(self.port.id).class(failure.status) != RefusalClass::Throttled
+    }
+
+    /// Counts refusals: account, command_status, and how long the answer took in milliseconds.
+    fn count_refusals(&self, refusals: &[(u32, u32, u32)], now: i64) {
+        if refusals.is_empty() {
+            return;
+        }
+        self.node.outcomes.count(|log| {
+            for (account, status, after_ms) in refusals {
+                let counts = log.at(self.port.id, *account, now);
+                counts.note_refused(*status, *after_ms);
+            }
+        });
     }
 
     /// The item, if this session still holds it.

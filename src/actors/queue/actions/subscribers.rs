@@ -64,7 +64,11 @@ impl Queue {
     ) {
         match loaded {
             Ok(loaded) => {
-                self.backlog.subscribers_read(ids, &loaded);
+                // A message may have an IMSI from another network, or from its sender.
+                let plan = self.node.plan();
+                let network = plan.gsm(self.port.id);
+                let by_number = network.is_some_and(|gsm| gsm.config.is_map());
+                self.backlog.subscribers_read(ids, &loaded, by_number);
                 self.wake_messages(Vec::new(), ctx);
                 self.read_subscribers(ctx);
             }

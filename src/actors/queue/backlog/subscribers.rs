@@ -45,13 +45,14 @@ impl SubscriberKey {
         Self::of("number", address::normalise(number))
     }
 
-    /// The recipient of a message; `None` if the message waits for a time that its sender has asked for.
-    pub fn of_message(message: &Message, attempts: u16) -> Option<Self> {
+    /// The recipient of a message: by its IMSI where that is known, unless its network knows subscribers `by_number` only.
+    /// `None` if the message waits for a time that its sender has asked for.
+    pub fn of_message(message: &Message, attempts: u16, by_number: bool) -> Option<Self> {
         if attempts == 0 && message.due_at > clock::now_ms() {
             return None;
         }
         Some(match message.imsi.as_str() {
-            "" => Self::of_number(&message.destination),
+            imsi if by_number || imsi.is_empty() => Self::of_number(&message.destination),
             imsi => Self::of_imsi(imsi),
         })
     }
@@ -189,9 +190,9 @@ mod tests {
             due_at: clock::now_ms() + 60_000,
             ..Message::default()
         };
-        assert_eq!(SubscriberKey::of_message(&later, 0), None);
+        assert_eq!(SubscriberKey::of_message(&later, 0, false), None);
         assert_eq!(
-            SubscriberKey::of_message(&later, 1),
+            SubscriberKey::of_message(&later, 1, false),
             Some(SubscriberKey::of_number(b"4470"))
         );
         let reachable = Message {
@@ -200,8 +201,13 @@ mod tests {
             ..later
         };
         assert_eq!(
-            SubscriberKey::of_message(&reachable, 0),
+            SubscriberKey::of_message(&reachable, 0, false),
             Some(SubscriberKey::of_imsi("00101"))
+        );
+        assert_eq!(
+            SubscriberKey::of_message(&reachable, 0, true),
+            Some(SubscriberKey::of_number(b"4470")),
+            "alerts of MAP name the number"
         );
     }
 }

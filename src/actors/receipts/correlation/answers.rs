@@ -25,6 +25,7 @@ impl Correlation {
         let form = self.form_of(batch.operator);
         let by = bind::number(self.node.ids.node(), batch.session);
         let cache = self.node.config().correlation.cache;
+        self.count_outcomes(&batch, now);
         let mut rows = WriteBatch::default();
         let (mut finals, mut reached) = (Vec::new(), Vec::new());
         let mut overdue = Vec::new();
@@ -117,6 +118,18 @@ impl Correlation {
             self.retry_early(ctx);
         }
         self.spill(ctx);
+    }
+
+    /// Counts what operators have taken.
+    fn count_outcomes(&self, batch: &SentBatch, now: i64) {
+        self.node.outcomes.count(|log| {
+            for sent in &batch.sent {
+                let message = sent.message.as_deref();
+                let account = message.map_or(0, |message| message.sender);
+                let counts = log.at(batch.operator, account, now);
+                counts.note_taken(sent.receipt_expected, sent.latency_ms);
+            }
+        });
     }
 
     pub(super) fn remember(&mut self, message: Box<Message>, attempt: u32, at: i64, cache: usize) {

@@ -307,3 +307,52 @@ fn one_peer_gets_a_quarter_of_the_dialogues() {
         assert_eq!(country.session.tcap.incoming(), most);
     }
 }
+
+#[test]
+fn a_flood_of_what_is_not_served_is_refused_in_measure_and_stops_no_message() {
+    let mut country = ScriptedNetwork::new();
+    for number in 0..1_000 {
+        let (context, operation) = if number % 2 == 0 {
+            (
+                context_of(20, 3),
+                MapOperationCode::SEND_ROUTING_INFO_FOR_SM,
+            )
+        } else {
+            (None, MapOperationCode(2))
+        };
+        country.begins(context, MSC, vec![invoke(operation, alert())]);
+    }
+    let refused = country.network.aborted.len() + country.network.answers.len();
+    assert_eq!((refused, country.session.dialogues()), (100, (0, 0)));
+    assert_eq!(country.outcome_of(PHONE), delivered());
+    let counts = country.session.take_unserved();
+    assert_eq!((counts.refused, counts.unanswered), (100, 900));
+    assert_eq!(country.session.take_unserved(), UnservedCounts::default());
+}
+
+#[test]
+fn alerts_of_very_many_numbers_make_no_work_and_those_of_others_do() {
+    let mut country = ScriptedNetwork::new();
+    for number in 0..1_000 {
+        let alert = AlertServiceCentreArg {
+            msisdn: TpduAddress::international(format!("4917600{number:04}")),
+            service_centre: TpduAddress::international(CENTRE),
+        };
+        let parameter = alert.encode().unwrap();
+        let component = invoke(MapOperationCode::ALERT_SERVICE_CENTRE, parameter);
+        country.begins(context_of(23, 2), "447700900", vec![component]);
+    }
+    let ready = |events: &[MapEvent<u32>]| {
+        let events = events.iter();
+        let ready = events.filter(|event| matches!(event, MapEvent::SubscriberReady { .. }));
+        ready.count()
+    };
+    assert_eq!(ready(&country.events), 200);
+    let error = Component::error(1, MapUserError::SYSTEM_FAILURE, Bytes::new());
+    assert_eq!(country.network.answers.last(), Some(&error));
+    assert_eq!(country.session.take_unserved().alerts, 800);
+    country.events.clear();
+    let component = invoke(MapOperationCode::ALERT_SERVICE_CENTRE, alert());
+    country.begins(context_of(23, 2), MSC, vec![component]);
+    assert_eq!(ready(&country.events), 1);
+}

@@ -655,6 +655,36 @@ fn a_standby_that_did_not_reach_our_destination_is_tried_again() {
 }
 
 #[test]
+fn gateways_that_both_do_not_reach_our_destination_take_turns_ever_less_often() {
+    let mut scene = Scene::new(|config| {
+        config.links = 2;
+        config.beat_every = Duration::ZERO;
+    });
+    scene.come_up(0);
+    scene.come_up(1);
+    let mut turns = [0_usize; 2];
+    let mut carrier = 0;
+    for _ in 0..600 {
+        for link in [0, 1] {
+            if scene.kinds(link).contains(&M3uaKind::ASPAC) {
+                turns[link] += 1;
+                carrier = link;
+                scene.hear(link, M3uaMessage::new(M3uaKind::ASPAC_ACK));
+                scene.hear(link, affecting(M3uaKind::DUNA, STP));
+            }
+        }
+        scene.seconds(1);
+    }
+    // At 30, 60, 120, 180, 300 and 420 seconds, and not every 30.
+    let all: usize = turns.iter().sum();
+    assert!((6..=9).contains(&all), "{turns:?}");
+    assert!(turns.iter().all(|count| *count > 1), "{turns:?}");
+    // Of the one that carries, word is taken at once.
+    scene.hear(carrier, affecting(M3uaKind::DAVA, STP));
+    assert!(scene.send(0).is_ok());
+}
+
+#[test]
 fn an_override_at_one_gateway_does_not_stop_the_others() {
     let mut scene = Scene::new(|config| {
         config.links = 2;

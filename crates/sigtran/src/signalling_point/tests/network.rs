@@ -12,7 +12,7 @@ fn nothing_goes_where_the_only_gateway_cannot_reach() {
     );
     assert_eq!(scene.send(0), Err(SignallingUnavailable::Destination(STP)));
     let other = request(SccpAddress::of_point(PEER, ssn::MSC));
-    assert!(scene.point.send(other.clone(), scene.now).is_ok());
+    assert!(scene.point.send(&other, scene.now).is_ok());
     scene.hear(0, affecting(M3uaKind::DUNA, STP));
     assert_eq!(scene.events(), []);
     // Whom we wrote to once is told of as well.
@@ -21,7 +21,7 @@ fn nothing_goes_where_the_only_gateway_cannot_reach() {
         scene.events(),
         [SignallingEvent::DestinationUnavailable(PEER)]
     );
-    let sent = scene.point.send(other, scene.now);
+    let sent = scene.point.send(&other, scene.now);
     assert_eq!(sent, Err(SignallingUnavailable::Destination(PEER)));
     for kind in [M3uaKind::DAVA, M3uaKind::DRST] {
         scene.hear(0, affecting(kind, STP));

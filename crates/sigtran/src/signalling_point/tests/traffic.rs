@@ -9,7 +9,7 @@ fn messages_by_title_go_to_the_destination_and_by_point_code_there() {
     scene.send(0x1235).unwrap();
     scene
         .point
-        .send(request(SccpAddress::of_point(PEER, ssn::MSC)), scene.now)
+        .send(&request(SccpAddress::of_point(PEER, ssn::MSC)), scene.now)
         .unwrap();
     scene.settle();
     let streams: Vec<u16> = scene.said.iter().map(|(_, stream, _)| *stream).collect();
@@ -39,7 +39,7 @@ fn long_data_goes_in_segments_on_one_link_and_stream_and_arrives_as_it_went() {
         sequence: 7,
         ..request(smsc())
     };
-    one.point.send(long, one.now).unwrap();
+    one.point.send(&long, one.now).unwrap();
     one.settle();
     let said = std::mem::take(&mut one.said);
     assert_eq!(said.len(), 5);
@@ -66,11 +66,11 @@ fn what_cannot_be_sent_says_why_and_nothing_is() {
         data: vec![0; 10_000].into(),
         ..request(peer())
     };
-    let sent = scene.point.send(long, scene.now);
+    let sent = scene.point.send(&long, scene.now);
     assert_eq!(sent, Err(SignallingUnavailable::TooLong(10_000)));
     let mut called = peer();
     called.global_title = Some(GlobalTitle::international("49x", 0));
-    let sent = scene.point.send(request(called), scene.now);
+    let sent = scene.point.send(&request(called), scene.now);
     assert!(matches!(sent, Err(SignallingUnavailable::Address(_))));
     scene.settle();
     assert_eq!(scene.kinds(0), []);
@@ -121,7 +121,7 @@ fn what_was_to_be_written_to_a_dead_link_is_gone() {
         scene
             .point
             .send(
-                UnitdataRequest {
+                &UnitdataRequest {
                     sequence,
                     ..request(peer())
                 },

@@ -1,6 +1,8 @@
 //! The interface between a real queue and a signalling network that the test plays: gateways in memory, and behind each of
 //! them an HLR, an MSC and an SGSN in one.
 
+mod firewall;
+mod home_routing;
 mod outages;
 
 use std::collections::HashMap;
@@ -540,6 +542,32 @@ async fn who_is_absent_waits_with_its_line_until_the_hlr_says_it_is_there() {
         assert_eq!(again.id(), *id);
         stp.take(&again).await;
     }
+    fixture.empty().await;
+}
+
+#[actix::test]
+async fn what_has_an_imsi_is_found_by_the_number_of_an_alert() {
+    const EQUIPMENT_PROTOCOL_ERROR: u8 = 1;
+    let mut stp = Stp::next(STP_A);
+    let fixture = over(&[STP_A], |_| {}).await;
+    // As after a failover from a network over GSUP.
+    let imsi = imsi_of(NUMBER_A);
+    let ids = fixture.accept_all(24 * HOUR, &[(NUMBER_A, &imsi)]).await;
+    let first = stp.delivery().await;
+    let error = MapUserError::SmDeliveryFailure {
+        cause: Some(EQUIPMENT_PROTOCOL_ERROR),
+        report: None,
+    };
+    stp.refuse(&first, &error).await;
+    fixture.scheduled(1).await;
+    // The interface itself does not remember who was not absent: the queue finds it.
+    let began = Instant::now();
+    stp.alert(NUMBER_A).await;
+    let again = stp.delivery().await;
+    assert_eq!(again.id(), ids[0]);
+    // Long before it is due.
+    assert!(began.elapsed() < HOUR / 2, "{:?}", began.elapsed());
+    stp.take(&again).await;
     fixture.empty().await;
 }
 

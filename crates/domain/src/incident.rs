@@ -1,0 +1,406 @@
+//! Incidents: what is not well with the messages of an operator or an account, found in their counts.
+//!
+//! Four rules compare the last minutes with a floor and with the usual share of the hour before. What is named has more than
+//! chance explains, so that traffic with its usual noise names nobody. An incident keeps what was usual when it began, and
+//! ends when it has not been found for [`NOW`] buckets. Called by the task that looks for incidents; pure.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::outcomes::{NOW, OutcomeCounts, PairOutcomes, SeenOutcomes};
+use super::{command_status, state};
+
+/// Usual shares are known after so many buckets, with so many times the least number of messages.
+const USUAL_AFTER: i64 = 10;
+const USUAL_MESSAGES: u32 = 5;
+/// How many standard deviations above the usual count are no chance, and how many messages besides: there are many
+/// operators and many looks.
+const DEVIATIONS: f64 = 5.0;
+const MARGIN: f64 = 3.0;
+/// An incident goes on above this part of the share at which it is named.
+const GOES_ON: f64 = 0.8;
+/// Receipts are missing from operators that usually bring at least this part of them.
+const BRINGS_RECEIPTS: f64 = 0.5;
+/// Answers are slow when they take so many times as long as usual.
+const SLOWER: f64 = 3.0;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IncidentKind {
+    /// submit_sm_resp with an error that is not throttling.
+    Refused,
+    /// Receipts that report a failure.
+    FailedReceipts,
+    /// Receipts that do not come.
+    MissingReceipts,
+    /// Answers that take longer than usual.
+    SlowAnswers,
+}
+
+/// Whom an incident is about, by the number of the queue or of the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IncidentSubject {
+    Operator(u32),
+    Account(u32),
+}
+
+/// Names an incident while it is open.
+pub type IncidentKey = (IncidentSubject, IncidentKind);
+
+/// What is too much.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IncidentRules {
+    /// Fewer messages, receipts or answers name nobody.
+    pub minimum: u32,
+    /// Share of refusals from which on somebody is named, 0 to 1.
+    pub refused_share: f64,
+    /// Share of failed receipts from which on somebody is named, 0 to 1.
+    pub failed_share: f64,
+    /// Mean answer from which on an operator may be slow, milliseconds.
+    pub slow_ms: f64,
+}
+
+/// What a rule has found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RuleFinding {
+    /// The share, 0 to 1; of slow answers their mean in milliseconds.
+    pub value: f64,
+    /// What was usual before.
+    pub usual: f64,
+    /// Whether it began in the bucket before the current one, or earlier.
+    pub earlier: bool,
+}
+
+/// An incident that has not ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenIncident {
+    /// When it began, to the bucket; and when it was last found. Unix milliseconds.
+    pub began_at: i64,
+    pub seen_at: i64,
+    pub finding: RuleFinding,
+    /// The most frequent status of refusals, or state of failed receipts; empty for none.
+    pub cause: String,
+    /// How many accounts of the operator, or operators of the account, are concerned.
+    pub others: usize,
+}
+
+/// What a look has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IncidentStage {
+    Began,
+    GoesOn,
+    Ended,
+}
+
+/// The open incidents of a node.
+#[derive(Debug, Default)]
+pub struct IncidentBook {
+    open: HashMap<IncidentKey, OpenIncident>,
+}
+
+// === impl IncidentKind ===
+
+impl IncidentKind {
+    pub const ALL: [Self; 4] = [
+        Self::Refused,
+        Self::FailedReceipts,
+        Self::MissingReceipts,
+        Self::SlowAnswers,
+    ];
+    /// Those that accounts are named for as well.
+    const OF_ACCOUNTS: [Self; 2] = [Self::Refused, Self::FailedReceipts];
+
+    /// As the API and metrics have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::FailedReceipts => "failed_receipts",
+            Self::MissingReceipts => "missing_receipts",
+            Self::SlowAnswers => "slow_answers",
+        }
+    }
+
+    /// Whether these counts have something of it.
+    fn concerns(self, counts: &OutcomeCounts) -> bool {
+        match self {
+            Self::Refused => counts.refused > 0,
+            Self::FailedReceipts => counts.failed > 0,
+            Self::MissingReceipts => counts.awaited > 0,
+            Self::SlowAnswers => counts.answers > 0,
+        }
+    }
+
+    /// The most frequent cause, for people.
+    fn cause(self, counts: &OutcomeCounts) -> String {
+        match self {
+            Self::Refused => counts.statuses.most().map(command_status::display),
+            Self::FailedReceipts => {
+                let most = counts.states.most();
+                most.map(|number| state::name(number as u8).to_owned())
+            }
+            Self::MissingReceipts | Self::SlowAnswers => None,
+        }
+        .unwrap_or_default()
+    }
+}
+
+// === impl IncidentRules ===
+
+impl IncidentRules {
+    /// What the rule of this kind finds; `open`: what was usual when the incident began, if it is open.
+    pub fn judge(
+        &self,
+        kind: IncidentKind,
+        seen: &SeenOutcomes,
+        open: Option<f64>,
+    ) -> Option<RuleFinding> {
+        match kind {
+            IncidentKind::Refused => self.share(seen, open, self.refused_share, |counts| {
+                (counts.refused, counts.refused.saturating_add(counts.taken))
+            }),
+            IncidentKind::FailedReceipts => self.share(seen, open, self.failed_share, |counts| {
+                (counts.failed, counts.receipts)
+            }),
+            IncidentKind::MissingReceipts => self.missing(seen, open),
+            IncidentKind::SlowAnswers => self.slow(seen, open),
+        }
+    }
+
+    fn share(
+        &self,
+        seen: &SeenOutcomes,
+        open: Option<f64>,
+        floor: f64,
+        parts: impl Fn(&OutcomeCounts) -> (u32, u32),
+    ) -> Option<RuleFinding> {
+        let (part, whole) = parts(&seen.now());
+        let (part, whole) = (f64::from(part), f64::from(whole));
+        let usual = open.unwrap_or_else(|| {
+            let (part, whole) = parts(&seen.before);
+            if self.knows_usual(seen, whole) {
+                f64::from(part) / f64::from(whole)
+            } else {
+                0.0
+            }
+        });
+        // Twice what is usual; where that is much, half of the rest fails as well.
+        let named_from = floor.max((2.0 * usual).min(usual.midpoint(1.0)));
+        // Below the floor nobody knows what is usual in the first minutes.
+        let expected = usual.max(floor / 2.0);
+        let noise = DEVIATIONS * (whole * expected * (1.0 - expected)).sqrt() + MARGIN;
+        let minimum = f64::from(self.minimum.max(1));
+        let is_found = if open.is_some() {
+            whole >= minimum / 2.0 && part >= GOES_ON * named_from * whole
+        } else {
+            whole >= minimum && part >= named_from * whole && part >= expected * whole + noise
+        };
+        let (last_part, last_whole) = parts(&seen.last);
+        is_found.then(|| RuleFinding {
+            value: part / whole,
+            usual,
+            earlier: last_part > 0 && f64::from(last_part) >= floor * f64::from(last_whole),
+        })
+    }
+
+    fn missing(&self, seen: &SeenOutcomes, open: Option<f64>) -> Option<RuleFinding> {
+        let awaited = f64::from(seen.awaited_lately);
+        let came = f64::from(seen.receipts_lately).min(awaited);
+        let usual_missing = open.or_else(|| {
+            let before = f64::from(seen.receipts_before) / f64::from(seen.awaited_before);
+            let is_known = self.knows_usual(seen, seen.awaited_before);
+            (is_known && before >= BRINGS_RECEIPTS).then(|| (1.0 - before).max(0.0))
+        })?;
+        let expected = awaited * (1.0 - usual_missing);
+        let is_found = if open.is_some() {
+            came < expected * GOES_ON
+        } else {
+            let noise = DEVIATIONS * expected.sqrt() + MARGIN;
+            came <= expected / 2.0 && expected - came >= noise
+        };
+        (is_found && seen.awaited_lately >= self.minimum.max(1)).then(|| RuleFinding {
+            value: 1.0 - came / awaited,
+            usual: usual_missing,
+            earlier: true,
+        })
+    }
+
+    fn slow(&self, seen: &SeenOutcomes, open: Option<f64>) -> Option<RuleFinding> {
+        let mean = |counts: &OutcomeCounts| counts.answer_ms as f64 / f64::from(counts.answers);
+        let now = seen.now();
+        if now.answers < self.minimum.max(1) {
+            return None;
+        }
+        let usual = open.or_else(|| {
+            let is_known = self.knows_usual(seen, seen.before.answers);
+            is_known.then(|| mean(&seen.before))
+        })?;
+        let named_from = self.slow_ms.max(SLOWER * usual);
+        let value = mean(&now);
+        let least = if open.is_some() {
+            GOES_ON * named_from
+        } else {
+            named_from
+        };
+        (value >= least).then(|| RuleFinding {
+            value,
+            usual,
+            earlier: seen.last.answers > 0 && mean(&seen.last) >= named_from,
+        })
+    }
+
+    /// Whether there was enough before, for long enough, to say what is usual.
+    fn knows_usual(&self, seen: &SeenOutcomes, messages: u32) -> bool {
+        let least = self.minimum.max(1).saturating_mul(USUAL_MESSAGES);
+        seen.known_for >= USUAL_AFTER && messages >= least
+    }
+}
+
+// === impl IncidentBook ===
+
+impl IncidentBook {
+    /// Compares what is known with the rules. Gives each incident that began, goes on or has ended.
+    ///
+    /// Accounts are named for what operators that are not named themselves do with their messages.
+    pub fn look(
+        &mut self,
+        pairs: &[PairOutcomes],
+        rules: &IncidentRules,
+        now_ms: i64,
+        bucket_ms: i64,
+    ) -> Vec<(IncidentKey, IncidentStage, OpenIncident)> {
+        let mut changed = Vec::new();
+        let look = LookTime { now_ms, bucket_ms };
+        for (operator, group) in grouped(pairs.iter(), |pair| pair.operator) {
+            for kind in IncidentKind::ALL {
+                let subject = IncidentSubject::Operator(operator);
+                self.examine((subject, kind), &group, rules, look, &mut changed);
+            }
+        }
+        for kind in IncidentKind::OF_ACCOUNTS {
+            let open = self.open.keys();
+            let named: HashSet<u32> = open
+                .filter_map(|key| match key {
+                    (IncidentSubject::Operator(operator), of) if *of == kind => Some(*operator),
+                    _ => None,
+                })
+                .collect();
+            let others = pairs
+                .iter()
+                .filter(|pair| pair.account != 0 && !named.contains(&pair.operator));
+            for (account, group) in grouped(others, |pair| pair.account) {
+                let subject = IncidentSubject::Account(account);
+                self.examine((subject, kind), &group, rules, look, &mut changed);
+            }
+        }
+        self.open.retain(|key, incident| {
+            let is_over = now_ms - incident.seen_at > NOW * bucket_ms;
+            if is_over {
+                changed.push((*key, IncidentStage::Ended, incident.clone()));
+            }
+            !is_over
+        });
+        changed
+    }
+
+    fn examine(
+        &mut self,
+        key: IncidentKey,
+        group: &[&PairOutcomes],
+        rules: &IncidentRules,
+        look: LookTime,
+        changed: &mut Vec<(IncidentKey, IncidentStage, OpenIncident)>,
+    ) {
+        let (_, kind) = key;
+        let mut seen = SeenOutcomes::default();
+        for pair in group {
+            seen.add(&pair.seen);
+        }
+        let open = self.open.get(&key);
+        let usual = open.map(|open| open.finding.usual);
+        let Some(finding) = rules.judge(kind, &seen, usual) else {
+            return;
+        };
+        let (stage, began_at) = match open {
+            Some(open) => (IncidentStage::GoesOn, open.began_at),
+            None => (IncidentStage::Began, look.began_at(finding.earlier)),
+        };
+        let concerned = group.iter().filter(|pair| kind.concerns(&pair.seen.now()));
+        let incident = OpenIncident {
+            began_at,
+            seen_at: look.now_ms,
+            finding,
+            cause: kind.cause(&seen.now()),
+            others: concerned.count(),
+        };
+        self.open.insert(key, incident.clone());
+        changed.push((key, stage, incident));
+    }
+}
+
+/// When a look is, and how long a bucket is; milliseconds.
+#[derive(Debug, Clone, Copy)]
+struct LookTime {
+    now_ms: i64,
+    bucket_ms: i64,
+}
+
+impl LookTime {
+    /// The beginning of the current bucket, or of the one before.
+    fn began_at(self, earlier: bool) -> i64 {
+        let current = self.now_ms.div_euclid(self.bucket_ms) - i64::from(earlier);
+        current * self.bucket_ms
+    }
+}
+
+fn grouped<'p>(
+    pairs: impl Iterator<Item = &'p PairOutcomes>,
+    by: impl Fn(&PairOutcomes) -> u32,
+) -> BTreeMap<u32, Vec<&'p PairOutcomes>> {
+    let mut groups: BTreeMap<u32, Vec<&PairOutcomes>> = BTreeMap::new();
+    for pair in pairs {
+        groups.entry(by(pair)).or_default().push(pair);
+    }
+    groups
+}
+
+// === for people ===
+
+/// An incident in one sentence. `name` is that of the queue or account, such as `operator:up`; `since` the time at which it
+/// began.
+pub fn sentence(name: &str, kind: IncidentKind, incident: &OpenIncident, since: &str) -> String {
+    let who = name.replacen(':', " ", 1);
+    let is_account = name.starts_with("account:");
+    let RuleFinding { value, usual, .. } = incident.finding;
+    let share = format!("{:.0} %", value * 100.0);
+    let usually = format!("usually {:.0} %", usual * 100.0);
+    let others = match (incident.others, is_account) {
+        (1, true) => "1 operator".to_owned(),
+        (1, false) => "1 account".to_owned(),
+        (others, true) => format!("{others} operators"),
+        (others, false) => format!("{others} accounts"),
+    };
+    match kind {
+        IncidentKind::Refused => {
+            let cause = &incident.cause;
+            if is_account {
+                format!(
+                    "{who}: {share} of its messages are refused since {since} with {cause}, {others} ({usually})"
+                )
+            } else {
+                format!("{who} refuses {share} since {since} with {cause}, {others} ({usually})")
+            }
+        }
+        IncidentKind::FailedReceipts => format!(
+            "{who}: {share} of the receipts since {since} report a failure, mostly {}, {others} ({usually})",
+            incident.cause
+        ),
+        IncidentKind::MissingReceipts => format!(
+            "{who}: {share} of the receipts are missing since {since}, {others} ({usually})"
+        ),
+        IncidentKind::SlowAnswers => {
+            format!("{who} answers in {value:.0} ms since {since} (usually {usual:.0} ms)")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,344 @@
+//! What became of messages lately, counted by operator and account in buckets of time: what incidents are found in.
+//!
+//! Filled by queues (refusals), Correlation (answers) and Receipts (receipts), a batch at a time; read by the task that looks
+//! for incidents. Bounded: at most [`KEPT`] buckets of each of [`MOST_PAIRS`] pairs, of which the longest idle one goes.
+
+use std::collections::{HashMap, VecDeque};
+
+/// Buckets of a pair: those of the incident, and the hour before it while a bucket has a minute.
+pub const KEPT: i64 = 70;
+/// Buckets whose counts are taken for those of now: the current one and the last one.
+pub const NOW: i64 = 2;
+/// Receipts are looked for in so many buckets, for messages of the older half of them: a receipt takes its time.
+const LATELY: i64 = 10;
+const OLDER_HALF: i64 = 5;
+/// Most pairs of an operator and an account.
+const MOST_PAIRS: usize = 4_096;
+/// Most different causes of a bucket.
+const MOST_CAUSES: usize = 8;
+
+/// How often there was which cause: a command_status, or the state of a receipt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CauseCounts(Vec<(u32, u32)>);
+
+/// Messages of a time by what became of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutcomeCounts {
+    /// Answered with ESME_ROK.
+    pub taken: u32,
+    /// Answered with an error that is not throttling, by its command_status.
+    pub refused: u32,
+    pub statuses: CauseCounts,
+    /// Those of `taken` for which a receipt is to come.
+    pub awaited: u32,
+    /// Receipts that ended a message.
+    pub receipts: u32,
+    /// Those of them that report a failure, by their state.
+    pub failed: u32,
+    pub states: CauseCounts,
+    /// Answers whose time is known, and the sum of these times, milliseconds.
+    pub answers: u32,
+    pub answer_ms: u64,
+}
+
+/// What is known of an operator, an account, or a pair of both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SeenOutcomes {
+    /// The bucket that is being filled.
+    pub current: OutcomeCounts,
+    /// The bucket before it.
+    pub last: OutcomeCounts,
+    /// All buckets before these.
+    pub before: OutcomeCounts,
+    /// How many buckets ago the first of them was.
+    pub known_for: i64,
+    /// Messages of some buckets ago for which receipts should have come, and receipts since then.
+    pub awaited_lately: u32,
+    pub receipts_lately: u32,
+    /// Messages and receipts of the buckets before those.
+    pub awaited_before: u32,
+    pub receipts_before: u32,
+}
+
+/// What is known of the messages of an account that an operator was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairOutcomes {
+    /// Numbers of the operator's queue and of the account; 0 for an account that is not known.
+    pub operator: u32,
+    pub account: u32,
+    pub seen: SeenOutcomes,
+}
+
+/// The counts of all pairs.
+#[derive(Debug)]
+pub struct OutcomeLog {
+    bucket_ms: i64,
+    pairs: HashMap<(u32, u32), VecDeque<OutcomeBucket>, ahash::RandomState>,
+}
+
+#[derive(Debug)]
+struct OutcomeBucket {
+    /// Its time, in buckets since 1970.
+    number: i64,
+    counts: OutcomeCounts,
+}
+
+// === impl CauseCounts ===
+
+impl CauseCounts {
+    /// Counts `count` more of a cause; further causes than a few are left out.
+    pub fn add(&mut self, cause: u32, count: u32) {
+        if let Some((_, counted)) = self.0.iter_mut().find(|(known, _)| *known == cause) {
+            *counted = counted.saturating_add(count);
+        } else if self.0.len() < MOST_CAUSES {
+            self.0.push((cause, count));
+        }
+    }
+
+    /// The most frequent cause.
+    pub fn most(&self) -> Option<u32> {
+        let most = self.0.iter().max_by_key(|(_, count)| *count);
+        most.map(|(cause, _)| *cause)
+    }
+}
+
+// === impl OutcomeCounts ===
+
+impl OutcomeCounts {
+    /// An answer with ESME_ROK came after so many milliseconds; `awaited`: whether a receipt is to come.
+    pub fn note_taken(&mut self, awaited: bool, after_ms: u32) {
+        self.taken = self.taken.saturating_add(1);
+        self.awaited = self.awaited.saturating_add(u32::from(awaited));
+        self.note_answer(after_ms);
+    }
+
+    /// An answer with an error that is not throttling came.
+    pub fn note_refused(&mut self, status: u32, after_ms: u32) {
+        self.refused = self.refused.saturating_add(1);
+        self.statuses.add(status, 1);
+        self.note_answer(after_ms);
+    }
+
+    /// A receipt ended a message; `failed`: the number of its state, if that is a failure.
+    pub fn note_receipt(&mut self, failed: Option<u8>) {
+        self.receipts = self.receipts.saturating_add(1);
+        if let Some(state) = failed {
+            self.failed = self.failed.saturating_add(1);
+            self.states.add(u32::from(state), 1);
+        }
+    }
+
+    fn note_answer(&mut self, after_ms: u32) {
+        self.answers = self.answers.saturating_add(1);
+        self.answer_ms = self.answer_ms.saturating_add(u64::from(after_ms));
+    }
+
+    /// Adds those of another pair, or of another time.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.taken, other.taken),
+            (&mut self.refused, other.refused),
+            (&mut self.awaited, other.awaited),
+            (&mut self.receipts, other.receipts),
+            (&mut self.failed, other.failed),
+            (&mut self.answers, other.answers),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        self.answer_ms = self.answer_ms.saturating_add(other.answer_ms);
+        for (cause, count) in &other.statuses.0 {
+            self.statuses.add(*cause, *count);
+        }
+        for (cause, count) in &other.states.0 {
+            self.states.add(*cause, *count);
+        }
+    }
+}
+
+// === impl SeenOutcomes ===
+
+impl SeenOutcomes {
+    /// Adds what is known of another pair.
+    pub fn add(&mut self, other: &Self) {
+        self.current.add(&other.current);
+        self.last.add(&other.last);
+        self.before.add(&other.before);
+        self.known_for = self.known_for.max(other.known_for);
+        for (sum, more) in [
+            (&mut self.awaited_lately, other.awaited_lately),
+            (&mut self.receipts_lately, other.receipts_lately),
+            (&mut self.awaited_before, other.awaited_before),
+            (&mut self.receipts_before, other.receipts_before),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
+    /// What counts as now: the current bucket and the last one.
+    pub fn now(&self) -> OutcomeCounts {
+        let mut now = self.last.clone();
+        now.add(&self.current);
+        now
+    }
+
+    fn of(buckets: &VecDeque<OutcomeBucket>, current: i64) -> Self {
+        let mut seen = Self::default();
+        for OutcomeBucket { number, counts } in buckets {
+            let ago = current - number;
+            if !(0..KEPT).contains(&ago) {
+                continue;
+            }
+            seen.known_for = seen.known_for.max(ago);
+            match ago {
+                0 => seen.current.add(counts),
+                1 => seen.last.add(counts),
+                _ => seen.before.add(counts),
+            }
+            if ago < LATELY {
+                seen.receipts_lately = seen.receipts_lately.saturating_add(counts.receipts);
+                if ago >= OLDER_HALF {
+                    seen.awaited_lately = seen.awaited_lately.saturating_add(counts.awaited);
+                }
+            } else {
+                seen.awaited_before = seen.awaited_before.saturating_add(counts.awaited);
+                seen.receipts_before = seen.receipts_before.saturating_add(counts.receipts);
+            }
+        }
+        seen
+    }
+}
+
+// === impl OutcomeLog ===
+
+impl OutcomeLog {
+    /// Without counts; a bucket has so many milliseconds.
+    pub fn new(bucket_ms: i64) -> Self {
+        Self {
+            bucket_ms: bucket_ms.max(1),
+            pairs: HashMap::default(),
+        }
+    }
+
+    /// How long a bucket is, milliseconds.
+    pub fn bucket_ms(&self) -> i64 {
+        self.bucket_ms
+    }
+
+    /// The counts of a pair, to which what happens now (Unix milliseconds) is added.
+    pub fn at(&mut self, operator: u32, account: u32, now_ms: i64) -> &mut OutcomeCounts {
+        let number = now_ms.div_euclid(self.bucket_ms);
+        let pair = (operator, account);
+        if self.pairs.len() >= MOST_PAIRS && !self.pairs.contains_key(&pair) {
+            self.drop_longest_idle();
+        }
+        let buckets = self.pairs.entry(pair).or_default();
+        let newest = buckets.back().map(|bucket| bucket.number);
+        if newest.is_some_and(|newest| newest > number + 1) {
+            // The clock was wrong then.
+            buckets.clear();
+        }
+        let newest = buckets.back().map(|bucket| bucket.number);
+        if newest.is_none_or(|newest| newest < number) {
+            if buckets.len() as i64 >= KEPT {
+                buckets.pop_front();
+            }
+            let counts = OutcomeCounts::default();
+            buckets.push_back(OutcomeBucket { number, counts });
+        }
+        let newest = buckets.len() - 1;
+        &mut buckets[newest].counts
+    }
+
+    /// What is known of each pair at this time (Unix milliseconds). Forgets those of which nothing is known any more.
+    pub fn look(&mut self, now_ms: i64) -> Vec<PairOutcomes> {
+        let current = now_ms.div_euclid(self.bucket_ms);
+        self.pairs.retain(|_, buckets| {
+            let newest = buckets.back().map(|bucket| bucket.number);
+            newest.is_some_and(|newest| newest > current - KEPT)
+        });
+        let pairs = self.pairs.iter();
+        pairs
+            .map(|((operator, account), buckets)| PairOutcomes {
+                operator: *operator,
+                account: *account,
+                seen: SeenOutcomes::of(buckets, current),
+            })
+            .collect()
+    }
+
+    fn drop_longest_idle(&mut self) {
+        let pairs = self.pairs.iter();
+        let idle = pairs
+            .min_by_key(|(_, buckets)| buckets.back().map(|bucket| bucket.number))
+            .map(|(pair, _)| *pair);
+        if let Some(idle) = idle {
+            self.pairs.remove(&idle);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: i64 = 60_000;
+
+    fn only(log: &mut OutcomeLog, now_ms: i64) -> SeenOutcomes {
+        let mut pairs = log.look(now_ms);
+        assert_eq!(pairs.len(), 1);
+        pairs.remove(0).seen
+    }
+
+    #[test]
+    fn counts_move_from_now_to_the_hour_before_and_are_forgotten() {
+        let mut log = OutcomeLog::new(MINUTE);
+        log.at(1, 2, 0).note_refused(0x0A, 20);
+        log.at(1, 2, MINUTE).note_taken(true, 40);
+        let seen = only(&mut log, MINUTE);
+        assert_eq!((seen.last.refused, seen.current.taken), (1, 1));
+        assert_eq!(seen.now().statuses.most(), Some(0x0A));
+        assert_eq!((seen.now().answers, seen.now().answer_ms), (2, 60));
+        let seen = only(&mut log, 3 * MINUTE);
+        assert_eq!((seen.now().answers, seen.before.answers), (0, 2));
+        assert_eq!(seen.known_for, 3);
+        assert!(log.look((KEPT + 1) * MINUTE).is_empty());
+    }
+
+    #[test]
+    fn receipts_are_compared_with_messages_of_some_minutes_before() {
+        let mut log = OutcomeLog::new(MINUTE);
+        for minute in 0..30 {
+            let counts = log.at(1, 2, minute * MINUTE);
+            counts.note_taken(true, 1);
+            counts.note_receipt(None);
+        }
+        let seen = only(&mut log, 29 * MINUTE);
+        assert_eq!((seen.awaited_lately, seen.receipts_lately), (5, 10));
+        assert_eq!((seen.awaited_before, seen.receipts_before), (20, 20));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut log = OutcomeLog::new(MINUTE);
+        for minute in 0..3 * KEPT {
+            for status in 0..100 {
+                log.at(0, 0, minute * MINUTE).note_refused(status, 1);
+            }
+        }
+        assert_eq!(log.pairs[&(0, 0)].len() as i64, KEPT);
+        assert_eq!(log.pairs[&(0, 0)][0].counts.statuses.0.len(), MOST_CAUSES);
+        for account in 1..=MOST_PAIRS as u32 {
+            log.at(1, account, 3 * KEPT * MINUTE).note_taken(false, 1);
+        }
+        assert_eq!(log.pairs.len(), MOST_PAIRS);
+        assert!(!log.pairs.contains_key(&(0, 0)), "the longest idle one");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_stops_no_counting() {
+        let mut log = OutcomeLog::new(MINUTE);
+        log.at(1, 2, 1_000 * MINUTE).note_taken(false, 1);
+        log.at(1, 2, 10 * MINUTE).note_taken(false, 1);
+        assert_eq!(only(&mut log, 10 * MINUTE).current.taken, 1);
+    }
+}

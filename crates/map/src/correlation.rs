@@ -1,0 +1,188 @@
+//! MT correlation ids: what others get in place of the IMSI of a subscriber when they ask where it is, so that they bring
+//! their messages to us (home routing, 3GPP TR 23.840).
+//!
+//! An id has the 15 digits of an IMSI: MCC and MNC of our network, then 9 or 10 digits. It is looked up in a table, and is no
+//! permutation of the number, because there is no room for one: 9 or 10 digits are 29 or 33 bits, of which a number within
+//! its prefixes takes 20 to 30. What is left for its age and for check digits would let about one guess in some hundred
+//! pass, for every subscriber at any time, whether anybody has asked for it or not; and it could not tell who has asked.
+//!
+//! The digits of an id in the table are random: they say nothing about the IMSI, which we do not know ourselves, nor about the
+//! number. A guess finds one of `n` ids that are valid with a chance of `n` in 10^10 (10^9 with an MNC of three digits): with
+//! 100,000 of them 1 in 100,000 (1 in 10,000). A firewall that wants both of one network makes it rarer again: the table knows
+//! who has asked. Whoever asks again for the same number while its id is valid gets the same one, which then lives longer, so
+//! that the parts of a text and attempts that follow one another need one place.
+//!
+//! Each node has the whole table: an id is told to all others before it is given away. It is not stored: after the end of
+//! all nodes, or on a node that has just started, an id is unknown, its message is refused as that of an unidentified subscriber,
+//! and whoever has sent it asks again.
+//!
+//! Pure: times and random numbers come from the caller. Invariants: an id that is over is never found; there are no more
+//! than the caller allows, and a quarter of that for one asker, so that a flood of questions from one network leaves room
+//! for all others.
+
+use std::collections::BTreeSet;
+
+use ahash::AHashMap;
+
+/// Digits of an IMSI (3GPP TS 23.003 §2.2), and so of an id.
+const DIGITS: usize = 15;
+/// One asker has this part of all places.
+const SHARE_OF_ASKER: usize = 4;
+/// Most ids that are kept, whatever other nodes say.
+pub const CORRELATIONS_MAX: usize = 1_000_000;
+/// How many random ids are tried before there is said to be no room.
+const TRIES: usize = 16;
+
+/// An id, and what it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MtCorrelation {
+    /// The 15 digits that stand in place of an IMSI.
+    pub id: String,
+    /// The subscriber, in international digits.
+    pub msisdn: String,
+    /// The global title of who has asked, in digits; empty without one.
+    pub asked_by: String,
+    /// When it is over, Unix milliseconds.
+    pub until: i64,
+}
+
+/// What an id is wanted for.
+#[derive(Debug, Clone, Copy)]
+pub struct CorrelationWish<'a> {
+    /// MCC and MNC, five or six digits.
+    pub network: &'a str,
+    /// The subscriber, in international digits.
+    pub msisdn: &'a str,
+    /// The global title of who asks, in digits; empty without one.
+    pub asked_by: &'a str,
+    /// When it is to be over, Unix milliseconds.
+    pub until: i64,
+    /// Most ids that may be valid at once.
+    pub most: usize,
+}
+
+/// The ids that are valid.
+#[derive(Debug, Default)]
+pub struct MtCorrelations {
+    by_id: AHashMap<String, MtCorrelation>,
+    /// By subscriber and asker, the id.
+    by_question: AHashMap<(String, String), String>,
+    /// When each is over.
+    due: BTreeSet<(i64, String)>,
+    /// How many ids each asker has.
+    of_asker: AHashMap<String, usize>,
+}
+
+// === impl MtCorrelations ===
+
+impl MtCorrelations {
+    /// An id for who asks at `now` (Unix milliseconds); `None` when there is no room.
+    pub fn give(
+        &mut self,
+        wish: &CorrelationWish<'_>,
+        now: i64,
+        mut random: impl FnMut() -> u64,
+    ) -> Option<MtCorrelation> {
+        self.forget_old(now);
+        let question = (wish.msisdn.to_owned(), wish.asked_by.to_owned());
+        let known = self.by_question.get(&question);
+        let known = known.filter(|id| id.starts_with(wish.network)).cloned();
+        let id = match known {
+            Some(id) => id,
+            None => self.new_id(wish, &mut random)?,
+        };
+        let (msisdn, asked_by) = question;
+        let given = MtCorrelation {
+            id,
+            msisdn,
+            asked_by,
+            until: wish.until,
+        };
+        self.insert(given.clone());
+        Some(given)
+    }
+
+    /// Takes an id that another node gives, or has prolonged. One that finds no room is left out.
+    pub fn learn(&mut self, given: MtCorrelation, now: i64) {
+        self.forget_old(now);
+        let has_room = self.by_id.len() < CORRELATIONS_MAX || self.by_id.contains_key(&given.id);
+        if given.until > now && has_room {
+            self.insert(given);
+        }
+    }
+
+    /// What an id stands for at `now` (Unix milliseconds).
+    #[must_use]
+    pub fn find(&self, id: &str, now: i64) -> Option<&MtCorrelation> {
+        self.by_id.get(id).filter(|known| known.until > now)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    fn new_id(
+        &self,
+        wish: &CorrelationWish<'_>,
+        random: &mut impl FnMut() -> u64,
+    ) -> Option<String> {
+        let of_asker = self.of_asker.get(wish.asked_by).copied();
+        let share = (wish.most / SHARE_OF_ASKER).max(1);
+        if self.by_id.len() >= wish.most || of_asker.unwrap_or_default() >= share {
+            return None;
+        }
+        let width = DIGITS.saturating_sub(wish.network.len());
+        let all = 10_u64.pow(width as u32);
+        (0..TRIES)
+            .map(|_| format!("{}{:0width$}", wish.network, random() % all))
+            .find(|id| !self.by_id.contains_key(id))
+    }
+
+    fn insert(&mut self, given: MtCorrelation) {
+        self.remove(&given.id);
+        let id = &given.id;
+        self.due.insert((given.until, id.clone()));
+        let question = (given.msisdn.clone(), given.asked_by.clone());
+        self.by_question.insert(question, id.clone());
+        *self.of_asker.entry(given.asked_by.clone()).or_default() += 1;
+        self.by_id.insert(id.clone(), given);
+    }
+
+    fn remove(&mut self, id: &str) {
+        let Some(old) = self.by_id.remove(id) else {
+            return;
+        };
+        self.due.remove(&(old.until, old.id));
+        if let Some(count) = self.of_asker.get_mut(&old.asked_by) {
+            *count -= 1;
+            if *count == 0 {
+                self.of_asker.remove(&old.asked_by);
+            }
+        }
+        let question = (old.msisdn, old.asked_by);
+        if self.by_question.get(&question).is_some_and(|own| own == id) {
+            self.by_question.remove(&question);
+        }
+    }
+
+    fn forget_old(&mut self, now: i64) {
+        while let Some((until, id)) = self.due.first() {
+            if *until > now {
+                break;
+            }
+            let id = id.clone();
+            self.remove(&id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

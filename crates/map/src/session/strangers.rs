@@ -1,0 +1,128 @@
+//! How much of what others ask is answered or believed: whoever reaches the signalling network reaches us.
+//!
+//! Asked by `incoming`. What is not served is refused, as 3GPP TS 29.002 §5.5 and Q.773 §4.2.2.6 say, but a flood of it is
+//! not worth a flood of answers. An alertServiceCentre makes the queues look for what waits for its subscriber, and an HLR
+//! may be forged. Invariants: memory is bounded; what is too much is counted.
+
+use std::time::Instant;
+
+use ahash::AHashMap;
+use smsc_domain::limit::Gcra;
+
+/// Refusals a second of what is not served, of all peers together.
+const REFUSALS: u32 = 100;
+/// Alerts a second that are believed, of one peer and of all.
+const ALERTS_OF_PEER: u32 = 200;
+const ALERTS: u32 = 1_000;
+/// Most peers whose alerts are limited by themselves. Those of more are limited all together only.
+const PEERS_MAX: usize = 1_024;
+
+/// What was asked and not done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UnservedCounts {
+    /// Dialogues for an operation or a context that is not served, which were refused.
+    pub refused: u64,
+    /// Such dialogues that were not even refused, because there were more than 100 a second.
+    pub unanswered: u64,
+    /// Alerts that were not believed, because there were more than 200 a second of their peer, or 1,000 of all.
+    pub alerts: u64,
+}
+
+/// The brakes, and what they have counted.
+pub(super) struct StrangerBrakes {
+    /// What the brakes count their time from.
+    since: Option<Instant>,
+    refusals: Gcra,
+    alerts: Gcra,
+    /// By the digits of who alerts.
+    of_peers: AHashMap<String, Gcra>,
+    pub(super) counts: UnservedCounts,
+}
+
+// === impl StrangerBrakes ===
+
+impl StrangerBrakes {
+    pub(super) fn new() -> Self {
+        Self {
+            since: None,
+            refusals: Gcra::new(f64::from(REFUSALS), REFUSALS),
+            alerts: Gcra::new(f64::from(ALERTS), ALERTS),
+            of_peers: AHashMap::new(),
+            counts: UnservedCounts::default(),
+        }
+    }
+
+    /// Whether something that is not served is refused; if not, nothing is said of it.
+    pub(super) fn is_refused(&mut self, now: Instant) -> bool {
+        let at = self.nanoseconds(now);
+        let is_refused = self.refusals.take(at, 1).granted > 0;
+        if is_refused {
+            self.counts.refused += 1;
+        } else {
+            self.counts.unanswered += 1;
+        }
+        is_refused
+    }
+
+    /// Whether an alert of this peer is believed.
+    pub(super) fn is_believed(&mut self, peer: &str, now: Instant) -> bool {
+        let at = self.nanoseconds(now);
+        if !self.of_peers.contains_key(peer) && self.of_peers.len() < PEERS_MAX {
+            let brake = Gcra::new(f64::from(ALERTS_OF_PEER), ALERTS_OF_PEER);
+            self.of_peers.insert(peer.to_owned(), brake);
+        }
+        let brake = self.of_peers.get_mut(peer);
+        let is_of_few = brake.is_none_or(|brake| brake.take(at, 1).granted > 0);
+        let is_believed = is_of_few && self.alerts.take(at, 1).granted > 0;
+        self.counts.alerts += u64::from(!is_believed);
+        is_believed
+    }
+
+    /// Forgets peers that have not alerted for a while.
+    pub(super) fn forget_old(&mut self, now: Instant) {
+        let at = self.nanoseconds(now);
+        self.of_peers
+            .retain(|_, brake| brake.available(at) < ALERTS_OF_PEER);
+    }
+
+    fn nanoseconds(&mut self, now: Instant) -> u64 {
+        let since = *self.since.get_or_insert(now);
+        now.saturating_duration_since(since).as_nanos() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_flood_is_refused_a_hundred_times_a_second() {
+        let (mut brakes, now) = (StrangerBrakes::new(), Instant::now());
+        for _ in 0..10_000 {
+            brakes.is_refused(now);
+        }
+        let counts = brakes.counts;
+        assert_eq!((counts.refused, counts.unanswered), (100, 9_900));
+        assert!(brakes.is_refused(now + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn alerts_of_a_forger_leave_room_for_those_of_others() {
+        let (mut brakes, now) = (StrangerBrakes::new(), Instant::now());
+        let believed = (0..10_000).filter(|_| brakes.is_believed("44770", now));
+        assert_eq!(believed.count(), 200);
+        assert!(brakes.is_believed("49170", now));
+        assert_eq!(brakes.counts.alerts, 9_800);
+        // One that says to be many.
+        let peers = (0..100_000).map(|peer| peer.to_string());
+        let believed = peers.filter(|peer| brakes.is_believed(peer, now)).count();
+        assert_eq!(believed, 799);
+        assert!(brakes.of_peers.len() <= PEERS_MAX);
+        let later = now + Duration::from_secs(2);
+        brakes.forget_old(later);
+        assert!(brakes.of_peers.is_empty());
+        assert!(brakes.is_believed("49170", later));
+    }
+}

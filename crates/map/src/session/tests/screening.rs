@@ -1,0 +1,288 @@
+//! What the firewall lets in of what the network begins, and how the rest is answered.
+
+use smsc_firewall::{
+    BlockAnswer, FirewallMode, FirewallRule, RequestRate, RoutingAsked, RuleAction,
+    ScreenedOperation, ScreenedRequest,
+};
+use smsc_tcap::TcapAbort;
+
+use super::*;
+use crate::AlertServiceCentreArg;
+use crate::forward::SmRpOa;
+
+const BLOCK: RuleAction =
+    RuleAction::Block(BlockAnswer::Error(MapUserError::FACILITY_NOT_SUPPORTED));
+const DROP: RuleAction = RuleAction::Block(BlockAnswer::Drop);
+/// Where nobody of ours roams.
+const STRANGER: &str = "4917300001";
+/// An SMS-DELIVER of 49176199999 (3GPP TS 23.040 §9.2.2.1).
+const FROM_OURS: &[u8] =
+    b"\x04\x0b\x91\x94\x71\x16\x99\x99\xf9\x00\x00\x62\x21\x10\x00\x00\x00\x00\x01\x41";
+
+/// Titles and numbers of our network are 491761…; ours roam at [`MSC`] only.
+fn settings(action: RuleAction) -> FirewallSettings {
+    let prefixes = |prefix: &str| vec![prefix.to_owned()];
+    FirewallSettings {
+        mode: FirewallMode::On,
+        own_titles: prefixes("491761"),
+        own_numbers: prefixes("491761"),
+        visited_titles: prefixes(MSC),
+        denied_titles: prefixes("882"),
+        network_digits: 5,
+        actions: FirewallRule::ALL.map(|rule| (rule, action)).to_vec(),
+        mirrored: vec![FirewallRule::Spoofed],
+        ..FirewallSettings::default()
+    }
+}
+
+fn guarded(settings: FirewallSettings) -> ScriptedNetwork {
+    let mut country = ScriptedNetwork::new();
+    country.session.set_firewall(settings);
+    country
+}
+
+/// A message of a handset of ours.
+fn mo() -> Component {
+    let submit = ForwardSmArg {
+        destination: SmRpDa::ServiceCentre(TpduAddress::international(CENTRE)),
+        originator: SmRpOa::Msisdn(TpduAddress::international(PHONE)),
+        tpdu: Bytes::from_static(&[0x01, 0x00, 0x0B]),
+        more: false,
+        imsi: None,
+    };
+    let parameter = submit.encode(MapVersion::V3).unwrap();
+    invoke(MapOperationCode::FORWARD_SM, parameter)
+}
+
+fn alert(operation: MapOperationCode) -> Component {
+    let alert = AlertServiceCentreArg {
+        msisdn: TpduAddress::international(PHONE),
+        service_centre: TpduAddress::international(CENTRE),
+    };
+    invoke(operation, alert.encode().unwrap())
+}
+
+impl ScriptedNetwork {
+    /// What the firewall has found since the last time; `None` of what has passed.
+    fn screened(&mut self) -> Vec<Option<ScreeningReport>> {
+        let mut screened = Vec::new();
+        self.events.retain(|event| match event {
+            MapEvent::Screened(report) => {
+                screened.push(report.as_deref().cloned());
+                false
+            }
+            _ => true,
+        });
+        screened
+    }
+
+    /// The one thing that it has found.
+    fn found(&mut self) -> ScreeningReport {
+        match &self.screened()[..] {
+            [Some(report)] => report.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_blocked_is_answered_and_nothing_is_done_for_it() {
+    let mut country = guarded(settings(BLOCK));
+    country.begins(context_of(21, 3), STRANGER, vec![mo()]);
+    let code = MapUserError::FACILITY_NOT_SUPPORTED;
+    let error = Component::error(1, code, Bytes::new());
+    assert_eq!(country.network.answers, [error]);
+    assert!(country.session.incoming.is_empty());
+    let found = country.found();
+    assert_eq!(
+        (found.rule, found.taken),
+        (FirewallRule::Spoofed, ScreeningAction::Blocked(code))
+    );
+    assert_eq!(
+        (&*found.calling, &*found.service_centre, &*found.originator),
+        (STRANGER, CENTRE, PHONE)
+    );
+    let Component::Invoke(sent) = mo() else {
+        unreachable!()
+    };
+    assert_eq!(found.mirrored, Some(sent.parameter));
+    assert!(country.events.is_empty());
+    // The same message from where ours roam.
+    country.begins(context_of(21, 3), MSC, vec![mo()]);
+    assert_eq!(country.screened(), [None]);
+    assert!(matches!(country.events[..], [MapEvent::MoForward { .. }]));
+}
+
+#[test]
+fn what_is_dropped_is_not_answered_and_takes_no_room() {
+    let mut country = guarded(settings(DROP));
+    country.begins(context_of(21, 3), STRANGER, vec![mo()]);
+    let empty = country.begins(context_of(21, 3), STRANGER, vec![]);
+    let sent = (country.network.tcap).proceed(empty, vec![mo()], country.now);
+    assert_eq!(sent, Ok(()));
+    country.settle();
+    assert_eq!(country.screened().len(), 2);
+    assert!(country.network.answers.is_empty() && country.network.ended == 0);
+    assert!(country.network.aborted.is_empty());
+    assert_eq!(country.session.tcap.incoming(), 0);
+    assert!(country.events.is_empty() && country.session.incoming.is_empty());
+}
+
+/// sendIMSI, in a context that no service centre serves, is of category 1; readyForSM has to do with messages.
+#[test]
+fn operations_that_have_nothing_to_do_with_messages_are_found() {
+    let refused = TcapAbort::ContextNotSupported { alternative: None };
+    let send_imsi = || invoke(MapOperationCode(58), Bytes::new());
+    let mut country = guarded(settings(BLOCK));
+    country.begins(context_of(26, 2), MSC, vec![send_imsi()]);
+    let found = country.found();
+    assert_eq!(found.rule, FirewallRule::Operation);
+    assert_eq!(found.operation, MapOperationCode(58));
+    assert_eq!(country.network.aborted, [refused.clone()]);
+    country.network.aborted.clear();
+    let ready = invoke(MapOperationCode::READY_FOR_SM, Bytes::new());
+    country.begins(context_of(24, 3), MSC, vec![ready]);
+    assert_eq!(country.screened(), [None]);
+    assert_eq!(country.network.aborted, [refused]);
+    // The code of a forward in another context is none.
+    let other = invoke(MapOperationCode::FORWARD_SM, Bytes::new());
+    country.begins(context_of(26, 2), MSC, vec![other]);
+    assert_eq!(country.found().rule, FirewallRule::Operation);
+    let mut country = guarded(settings(DROP));
+    country.begins(context_of(26, 2), MSC, vec![send_imsi()]);
+    assert!(country.network.aborted.is_empty());
+    assert_eq!(country.session.tcap.incoming(), 0);
+}
+
+#[test]
+fn questions_and_messages_for_handsets_are_read_as_such() {
+    let mut country = guarded(settings(BLOCK));
+    let question = RoutingInfoArg {
+        msisdn: TpduAddress::international(PHONE),
+        priority: true,
+        service_centre: TpduAddress::international("88210"),
+        gprs_support: false,
+    };
+    let parameter = question.encode(MapVersion::V1).unwrap();
+    let asked = invoke(MapOperationCode::SEND_ROUTING_INFO_FOR_SM, parameter);
+    country.begins(None, "88210", vec![asked]);
+    let found = country.found();
+    assert_eq!(found.rule, FirewallRule::Title);
+    assert_eq!(
+        (&*found.subscriber, &*found.service_centre),
+        (PHONE, "88210")
+    );
+    let forward = ForwardSmArg {
+        destination: SmRpDa::Imsi(IMSI.to_owned()),
+        originator: SmRpOa::ServiceCentre(TpduAddress::international(STRANGER)),
+        tpdu: Bytes::from_static(FROM_OURS),
+        more: false,
+        imsi: None,
+    };
+    for (context, operation) in [
+        (None, MapOperationCode::FORWARD_SM),
+        (context_of(25, 3), MapOperationCode::MT_FORWARD_SM),
+    ] {
+        let parameter = forward.encode(MapVersion::V3).unwrap();
+        country.begins(context, STRANGER, vec![invoke(operation, parameter)]);
+        let found = country.found();
+        assert_eq!(found.rule, FirewallRule::Spoofed, "{operation}");
+        assert_eq!(
+            (&*found.subscriber, &*found.originator),
+            (IMSI, "49176199999")
+        );
+    }
+}
+
+/// A caller that knows who has asked judges a message by that, and may drop it.
+#[test]
+fn what_waits_may_be_judged_by_who_has_asked_and_dropped() {
+    let mut country = guarded(settings(DROP));
+    let forward = |routing_asked_by| ScreenedRequest {
+        operation: ScreenedOperation::MtForward,
+        calling_gt: STRANGER,
+        service_centre: STRANGER,
+        subscriber: IMSI,
+        originator: "Bank",
+        routing_asked_by,
+    };
+    let tpdu = Bytes::from_static(FROM_OURS);
+    let known = forward(RoutingAsked::By("4917300009"));
+    assert_eq!(country.session.screen_routing(&known, &tpdu), None);
+    let unknown = forward(RoutingAsked::Nobody);
+    let dropped = country.session.screen_routing(&unknown, &tpdu);
+    assert_eq!(dropped, Some(BlockAnswer::Drop));
+    country.begins(context_of(21, 3), MSC, vec![mo()]);
+    let screened = country.screened();
+    let rules: Vec<Option<FirewallRule>> = (screened.iter())
+        .map(|one| one.as_ref().map(|report| report.rule))
+        .collect();
+    assert_eq!(rules, [Some(FirewallRule::WithoutRouting), None]);
+    let [MapEvent::MoForward { invoke, .. }] = &country.events[..] else {
+        panic!("{:?}", country.events);
+    };
+    country.session.drop_invoke(*invoke);
+    country.settle();
+    assert!(country.network.answers.is_empty() && country.network.ended == 0);
+    assert!(country.session.incoming.is_empty());
+    assert_eq!(country.session.tcap.incoming(), 0);
+}
+
+#[test]
+fn a_dry_firewall_tells_and_lets_in() {
+    let mut dry = settings(BLOCK);
+    dry.mode = FirewallMode::Dry;
+    let mut country = guarded(dry);
+    country.begins(context_of(21, 3), STRANGER, vec![mo()]);
+    let found = country.found();
+    assert_eq!(
+        (found.rule, found.taken),
+        (FirewallRule::Spoofed, ScreeningAction::Dry)
+    );
+    assert!(matches!(country.events[..], [MapEvent::MoForward { .. }]));
+}
+
+#[test]
+fn an_alert_that_is_blocked_is_no_news_and_version_1_has_no_answer() {
+    for (context, operation, answers) in [
+        (context_of(23, 2), MapOperationCode::ALERT_SERVICE_CENTRE, 1),
+        (None, MapOperationCode::ALERT_WITHOUT_RESULT, 0),
+    ] {
+        let mut country = guarded(settings(BLOCK));
+        country.begins(context, "88210", vec![alert(operation)]);
+        assert_eq!(country.found().rule, FirewallRule::Title);
+        assert!(country.events.is_empty(), "{:?}", country.events);
+        assert_eq!(country.network.answers.len(), answers);
+        assert_eq!(country.session.tcap.incoming(), 0);
+        country.begins(context, STRANGER, vec![alert(operation)]);
+        assert_eq!(country.screened(), [None]);
+        let ready = matches!(country.events[..], [MapEvent::SubscriberReady { .. }]);
+        assert!(ready, "{:?}", country.events);
+    }
+}
+
+/// One that sends too much is limited, and others are not.
+#[test]
+fn a_title_above_its_rate_is_limited_alone_and_other_settings_count_at_once() {
+    let mut limited = settings(BLOCK);
+    limited.title_rate = Some(RequestRate {
+        per_second: 1.0,
+        burst: 3,
+    });
+    let mut country = guarded(limited);
+    for _ in 0..10 {
+        let alert = alert(MapOperationCode::ALERT_SERVICE_CENTRE);
+        country.begins(context_of(23, 2), STRANGER, vec![alert]);
+    }
+    let alert = || alert(MapOperationCode::ALERT_SERVICE_CENTRE);
+    let is_passed = |one: &&Option<ScreeningReport>| one.is_none();
+    assert_eq!(country.screened().iter().filter(is_passed).count(), 3);
+    country.begins(context_of(23, 2), MSC, vec![alert()]);
+    assert_eq!(country.screened(), [None]);
+    country.session.set_firewall(settings(BLOCK));
+    country.begins(context_of(23, 2), STRANGER, vec![alert()]);
+    assert_eq!(country.screened(), [None]);
+    country.session.set_firewall(FirewallSettings::default());
+    country.begins(context_of(23, 2), "88210", vec![alert()]);
+    assert!(country.screened().is_empty());
+}

@@ -1,0 +1,98 @@
+//! The incidents port: operators and accounts that were not well, who has acknowledged that, and how it ended.
+//!
+//! Each node writes its own incidents, and every node reads those of all. The newest [`MOST`] are kept.
+
+use super::Reply;
+use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
+
+/// So many incidents are kept.
+pub const MOST: usize = 200;
+
+record! {
+    /// An incident that a node has found.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct IncidentRow in "incidents" {
+        /// From the sequence of message ids: it carries the time.
+        pub id: u64,
+        /// The node that has found it.
+        pub node: u8,
+        /// Whom it is about: `operator:ID`, `gsm:NAME` or `account:SYSTEM_ID`.
+        pub about: String,
+        /// What it is: `refused`, `failed_receipts`, `missing_receipts` or `slow_answers`.
+        pub kind: String,
+        /// In one sentence.
+        pub text: String,
+        /// The status or state that is behind most of it; may be empty.
+        pub cause: String,
+        /// Unix milliseconds.
+        pub began_at: i64,
+        /// When it was last found, Unix milliseconds.
+        pub seen_at: i64,
+        /// Unix milliseconds, 0 while it goes on.
+        pub ended_at: i64,
+        /// Who knows of it; empty for nobody.
+        pub acknowledged_by: String,
+        /// Unix milliseconds, 0 for never.
+        pub acknowledged_at: i64,
+    }
+}
+
+/// The incidents part of a store. Calls never block.
+pub trait IncidentStore {
+    /// The incidents of all nodes, the newest first.
+    fn incidents(&self) -> Reply<Vec<IncidentRow>>;
+
+    /// Keeps those that began, and of those that are there what a look has changed; what people have said of them stays.
+    /// Forgets the oldest beyond [`MOST`].
+    fn keep_incidents(&self, rows: Vec<IncidentRow>) -> Reply<()>;
+
+    /// Ends the incidents that an earlier process of a node has left, when they were last found.
+    fn end_incidents_of(&self, node: u8) -> Reply<()>;
+
+    /// Notes who has acknowledged the open incidents of a kind about somebody, and when (Unix milliseconds), where nobody has
+    /// yet; gives how many that were.
+    fn acknowledge_incidents(&self, about: String, kind: String, by: String, at: i64)
+    -> Reply<u64>;
+}
+
+impl<S: ColdTables> IncidentStore for S {
+    fn incidents(&self) -> Reply<Vec<IncidentRow>> {
+        let found = IncidentRow::select("ORDER BY id DESC LIMIT $1", values![MOST]);
+        self.select(found, IncidentRow::all)
+    }
+
+    fn keep_incidents(&self, rows: Vec<IncidentRow>) -> Reply<()> {
+        let conflict = "ON CONFLICT(id) DO UPDATE SET text = excluded.text, cause = excluded.cause, \
+             seen_at = excluded.seen_at, ended_at = excluded.ended_at";
+        let mut statements: Vec<ColdStatement> =
+            rows.iter().map(|row| row.insert(conflict)).collect();
+        statements.push(ColdStatement::new(
+            "DELETE FROM incidents WHERE id NOT IN (SELECT id FROM incidents ORDER BY id DESC LIMIT $1)",
+            values![MOST],
+        ));
+        self.change(statements, |_| Ok(()))
+    }
+
+    fn end_incidents_of(&self, node: u8) -> Reply<()> {
+        let end = ColdStatement::new(
+            "UPDATE incidents SET ended_at = seen_at WHERE node = $1 AND ended_at = 0",
+            values![node],
+        );
+        self.change(vec![end], |_| Ok(()))
+    }
+
+    fn acknowledge_incidents(
+        &self,
+        about: String,
+        kind: String,
+        by: String,
+        at: i64,
+    ) -> Reply<u64> {
+        let acknowledge = ColdStatement::new(
+            "UPDATE incidents SET acknowledged_by = $3, acknowledged_at = $4 \
+             WHERE about = $1 AND kind = $2 AND ended_at = 0 AND acknowledged_at = 0",
+            values![about, kind, by, at],
+        );
+        self.change(vec![acknowledge], |done| Ok(done.rows))
+    }
+}

@@ -1,0 +1,205 @@
+//! The task that looks for incidents: operators and accounts that are not well.
+//!
+//! It runs on each node, compares what this node has counted with the rules, and keeps what it finds in the store, where all
+//! nodes read the incidents of all. An incident that began is logged, and so is its end.
+
+use std::collections::HashMap;
+
+use crate::actors::context::NodeContext;
+use crate::api::time;
+use crate::clock;
+use crate::config::IncidentConfig;
+use crate::domain::incident::{
+    IncidentBook, IncidentKey, IncidentRules, IncidentStage, IncidentSubject, OpenIncident,
+    sentence,
+};
+use crate::domain::outcomes::{NOW, PairOutcomes};
+use crate::domain::queue_name::QueueName;
+use crate::store::StoreError;
+use crate::store::incidents::IncidentRow;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// What is known from one look to the next. It outlives a panic of the task.
+#[derive(Default)]
+pub struct IncidentWatch {
+    book: IncidentBook,
+    /// The rows of open incidents.
+    rows: HashMap<IncidentKey, IncidentRow>,
+    /// What an earlier process of this node has left open has ended.
+    has_begun: bool,
+}
+
+/// Looks, and again after a pause, without an end.
+pub async fn look_for_incidents(node: &NodeContext, watch: &mut IncidentWatch) {
+    loop {
+        let config = node.config();
+        watch.look(node, &config.incidents).await;
+        tokio::time::sleep(config.incidents.look_every).await;
+    }
+}
+
+/// Reads the incidents of all nodes, for readiness, the console and metrics.
+pub(super) async fn publish(node: &NodeContext) -> Result<(), StoreError> {
+    let rows = node.store.incidents().await?;
+    node.outcomes.incidents.set(rows);
+    Ok(())
+}
+
+// === impl IncidentWatch ===
+
+impl IncidentWatch {
+    async fn look(&mut self, node: &NodeContext, settings: &IncidentConfig) {
+        let bucket_ms = (settings.window.as_millis() as i64 / NOW).max(1);
+        node.outcomes.configure(settings.enabled, bucket_ms);
+        let now = clock::now_ms();
+        let pairs = with_names(node, node.outcomes.look(now));
+        let changed = self.book.look(&pairs, &rules(settings), now, bucket_ms);
+        let changed: Vec<IncidentRow> = changed
+            .into_iter()
+            .filter_map(|(key, stage, incident)| self.row(node, key, stage, &incident, now))
+            .collect();
+        if let Err(error) = self.keep(node, changed).await {
+            tracing::warn!(%error, "incidents are not kept");
+        }
+    }
+
+    async fn keep(
+        &mut self,
+        node: &NodeContext,
+        changed: Vec<IncidentRow>,
+    ) -> Result<(), StoreError> {
+        if !self.has_begun {
+            let own = node.ids.node();
+            let all = node.store.incidents().await?;
+            if all.iter().any(|row| row.node == own && row.ended_at == 0) {
+                node.store.end_incidents_of(own).await?;
+            }
+            self.has_begun = true;
+        }
+        if !changed.is_empty() {
+            node.store.keep_incidents(changed).await?;
+        }
+        publish(node).await
+    }
+
+    /// The row of what has changed; `None` for the end of what has none.
+    fn row(
+        &mut self,
+        node: &NodeContext,
+        key: IncidentKey,
+        stage: IncidentStage,
+        incident: &OpenIncident,
+        now: i64,
+    ) -> Option<IncidentRow> {
+        let (IncidentSubject::Operator(number) | IncidentSubject::Account(number), kind) = key;
+        let is_over = stage == IncidentStage::Ended;
+        let known = self.rows.remove(&key);
+        if is_over && known.is_none() {
+            return None;
+        }
+        let is_new = known.is_none();
+        let mut row = known.unwrap_or_else(|| IncidentRow {
+            id: node.ids.next_anyway(now),
+            node: node.ids.node(),
+            about: node.name_of(number),
+            kind: kind.name().to_owned(),
+            began_at: incident.began_at,
+            ..IncidentRow::default()
+        });
+        row.text = sentence(&row.about, kind, incident, &since(row.began_at, now));
+        row.cause.clone_from(&incident.cause);
+        row.seen_at = incident.seen_at;
+        if is_new {
+            tracing::warn!(about = %row.about, kind = %row.kind, "{}", row.text);
+        }
+        if is_over {
+            row.ended_at = incident.seen_at;
+            tracing::info!(about = %row.about, kind = %row.kind, "this has ended: {}", row.text);
+        } else {
+            self.rows.insert(key, row.clone());
+        }
+        Some(row)
+    }
+}
+
+fn rules(settings: &IncidentConfig) -> IncidentRules {
+    IncidentRules {
+        minimum: settings.min_messages,
+        refused_share: settings.refused_share,
+        failed_share: settings.failed_share,
+        slow_ms: settings.slow_answer.as_secs_f64() * 1_000.0,
+    }
+}
+
+/// Those about operators and GSM networks. What is of no account, such as MO messages that go on, has the account 0.
+fn with_names(node: &NodeContext, pairs: Vec<PairOutcomes>) -> Vec<PairOutcomes> {
+    let plan = node.plan();
+    let name = |number| QueueName::parse(plan.name_of(number));
+    let pairs = pairs.into_iter();
+    pairs
+        .filter(|pair| name(pair.operator).is_connected())
+        .map(|pair| {
+            let is_account = name(pair.account).account().is_some();
+            PairOutcomes {
+                account: if is_account { pair.account } else { 0 },
+                ..pair
+            }
+        })
+        .collect()
+}
+
+/// A time for people: `15:21 UTC`, with its day if that is long ago. Unix milliseconds.
+fn since(at: i64, now: i64) -> String {
+    let text = time(at).unwrap_or_default();
+    let (day, minute) = (text.get(..10), text.get(11..16));
+    match (day, minute) {
+        (Some(day), Some(minute)) if now - at >= DAY_MS => format!("{day} {minute} UTC"),
+        (_, Some(minute)) => format!("{minute} UTC"),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::test_support;
+    use crate::domain::command_status;
+
+    const WRONG_SOURCE: u32 = 0x0A;
+
+    #[test]
+    fn a_time_is_short_while_it_is_of_today() {
+        let at = 1_764_602_460_000;
+        assert_eq!(since(at, at + 60_000), "15:21 UTC");
+        assert_eq!(since(at, at + DAY_MS), "2025-12-01 15:21 UTC");
+    }
+
+    #[actix::test]
+    async fn what_is_found_is_kept_and_published_and_ends_when_nobody_looks() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let settings = IncidentConfig::default();
+        node.outcomes.count(|log| {
+            for _ in 0..100 {
+                let counts = log.at(test.operator, 0, clock::now_ms());
+                counts.note_refused(WRONG_SOURCE, 10);
+            }
+        });
+        let mut watch = IncidentWatch::default();
+        watch.look(node, &settings).await;
+        let found = node.outcomes.incidents.get();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].about, "operator:up");
+        assert_eq!(found[0].cause, command_status::display(WRONG_SOURCE));
+        assert_eq!(found[0].ended_at, 0);
+
+        let mut next_process = IncidentWatch::default();
+        let off = IncidentConfig {
+            enabled: false,
+            ..settings
+        };
+        next_process.look(node, &off).await;
+        assert_ne!(node.outcomes.incidents.get()[0].ended_at, 0);
+    }
+}

@@ -1,0 +1,267 @@
+//! Home routing: what others get who ask for our subscribers, and for which ids messages are taken.
+
+use super::*;
+use crate::config::{
+    MapFirewall, MapFirewallAction, MapFirewallError, MapFirewallMode, MapHomeRouting,
+};
+use crate::map::context::{SHORT_MSG_GATEWAY, SHORT_MSG_MT_RELAY};
+use crate::map::{ReportDeliveryStatusArg, SmDeliveryOutcome};
+use crate::pb::{CorrelationGiven, CorrelationsGiven};
+use crate::telemetry::metrics::HomeRoutingLabel;
+
+/// Global titles of foreign service centres.
+const FOREIGN: &str = "33600000001";
+const OTHER: &str = "44770000001";
+/// An SMS-DELIVER of 12345 that says [`TEXT`] (3GPP TS 23.040 §9.2.2.1), and a status report.
+const DELIVER: &[u8] =
+    b"\x04\x05\x91\x21\x43\xf5\x00\x00\x32\x11\x22\x12\x34\x44\x00\x05\x31\xd9\x8c\x56\x03";
+const TEXT: u64 = 12345;
+const STATUS_REPORT: &[u8] = b"\x02\x07\x05\x91\x21\x43\xf5";
+
+/// A network whose numbers begin with 4916, with more settings of home routing.
+async fn home(adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
+    let mut stp = Stp::next(STP_A);
+    let mut home = MapHomeRouting {
+        numbers: vec!["4916".to_owned()],
+        network: "26201".to_owned(),
+        ..MapHomeRouting::default()
+    };
+    adapt(&mut home);
+    let adapt_map = |map: &mut MapConfig| map.home_routing = Some(home);
+    let adapt_network = |network: &mut Gsm| network.account = Some("test".to_owned());
+    let fixture = over_and(&[STP_A], adapt_map, adapt_network).await;
+    stp.expect_nothing().await;
+    (stp, fixture)
+}
+
+fn invoke(operation: MapOperationCode, parameter: Bytes) -> Invoke {
+    Invoke {
+        id: 1,
+        operation: operation.0,
+        parameter,
+        timeout: HOUR,
+    }
+}
+
+impl Stp {
+    /// What somebody gets who asks where a number is.
+    async fn asks_where(&mut self, from: &str, number: &str) -> Component {
+        let argument = RoutingInfoArg {
+            msisdn: TpduAddress::international(number),
+            priority: true,
+            service_centre: TpduAddress::international(from),
+            gprs_support: false,
+        };
+        let parameter = argument.encode(MapVersion::V3).expect("it can be written");
+        let invoke = invoke(MapOperationCode::SEND_ROUTING_INFO_FOR_SM, parameter);
+        self.ask(SHORT_MSG_GATEWAY, 3, address(from, 8), invoke)
+            .await
+    }
+
+    /// The id that somebody gets for a number.
+    async fn gets_id(&mut self, from: &str, number: &str) -> String {
+        let answer = self.asks_where(from, number).await;
+        let Component::Result { parameter, .. } = &answer else {
+            panic!("{answer:?}");
+        };
+        let result = RoutingInfoResult::decode(parameter).expect("a result");
+        let node = result.number_of(ServingNode::Msc).expect("a node");
+        assert_eq!(node.text, SMSC);
+        assert!(
+            result.imsi.len() == 15 && result.imsi.starts_with("26201"),
+            "{}",
+            result.imsi
+        );
+        result.imsi
+    }
+
+    /// What somebody gets who brings a TPDU for an id.
+    async fn brings(&mut self, from: &str, id: &str, tpdu: &'static [u8]) -> Component {
+        let argument = ForwardSmArg {
+            destination: SmRpDa::Imsi(id.to_owned()),
+            originator: SmRpOa::ServiceCentre(TpduAddress::international(from)),
+            tpdu: Bytes::from_static(tpdu),
+            more: false,
+            imsi: None,
+        };
+        let parameter = argument.encode(MapVersion::V3).expect("it can be written");
+        let invoke = invoke(MapOperationCode::MT_FORWARD_SM, parameter);
+        self.ask(SHORT_MSG_MT_RELAY, 3, address(from, 8), invoke)
+            .await
+    }
+
+    /// Somebody brings a message for an id, and it is taken.
+    async fn is_taken(&mut self, from: &str, id: &str) {
+        let answer = self.brings(from, id, DELIVER).await;
+        assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+    }
+
+    /// The message goes out to the handset, where our own question has found it.
+    async fn reaches_handset(&mut self, number: &str) {
+        let asked = self.delivery().await;
+        let expected = Question::Deliver {
+            imsi: imsi_of(number),
+            id: TEXT,
+            more: false,
+        };
+        assert_eq!(asked.question, expected);
+        self.take(&asked).await;
+    }
+}
+
+/// The answer that is an error without more.
+fn error(code: u8) -> Component {
+    Component::error(1, code, Bytes::new())
+}
+
+impl Fixture {
+    /// How often home routing did something.
+    fn home_routed(&self, event: &'static str) -> u64 {
+        let label = HomeRoutingLabel {
+            gsm: "home".to_owned(),
+            event,
+        };
+        let metric = &self.node.context.metrics.gsm_home_routing;
+        metric.get_or_create(&label).get()
+    }
+}
+
+#[actix::test]
+async fn who_asks_gets_an_id_and_the_same_one_when_it_asks_again() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let first = stp.gets_id(FOREIGN, NUMBER_A).await;
+    assert!(!first.ends_with(&NUMBER_A[NUMBER_A.len() - 8..]), "{first}");
+    assert_eq!(stp.gets_id(FOREIGN, NUMBER_A).await, first);
+    assert_ne!(stp.gets_id(FOREIGN, NUMBER_B).await, first);
+    assert_ne!(stp.gets_id(OTHER, NUMBER_A).await, first);
+    assert_eq!(fixture.home_routed("questions_answered"), 4);
+    assert_eq!(stp.asked, 0, "the HLR is not asked");
+}
+
+#[actix::test]
+async fn a_message_for_an_id_is_taken_and_goes_out_to_the_handset() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    stp.is_taken(FOREIGN, &id).await;
+    stp.reaches_handset(NUMBER_A).await;
+    fixture.empty().await;
+    assert_eq!(stp.asked, 1, "our own question");
+    assert_eq!(fixture.home_routed("messages_taken"), 1);
+    let handsets = fixture.interface().submissions;
+    assert!(handsets.is_empty(), "it is no handset's: {handsets:?}");
+}
+
+#[actix::test]
+async fn an_id_that_is_unknown_or_over_is_an_unidentified_subscriber() {
+    let (mut stp, fixture) = home(|home| home.id_lifetime = 3 * MOMENT).await;
+    let unidentified = error(MapUserError::UNIDENTIFIED_SUBSCRIBER);
+    let answer = stp.brings(FOREIGN, &imsi_of(NUMBER_A), DELIVER).await;
+    assert_eq!(answer, unidentified);
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    for _ in 0..4 {
+        stp.expect_nothing().await;
+    }
+    assert_eq!(stp.brings(FOREIGN, &id, DELIVER).await, unidentified);
+    assert_eq!(fixture.home_routed("unknown_ids"), 2);
+}
+
+#[actix::test]
+async fn what_is_no_sms_deliver_is_refused() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    for (tpdu, code) in [
+        (STATUS_REPORT, MapUserError::FACILITY_NOT_SUPPORTED),
+        (&DELIVER[..3], MapUserError::UNEXPECTED_DATA_VALUE),
+    ] {
+        let answer = stp.brings(FOREIGN, &id, tpdu).await;
+        assert_eq!(answer, error(code), "{tpdu:?}");
+    }
+    assert_eq!(fixture.home_routed("messages_refused"), 2);
+}
+
+#[actix::test]
+async fn an_id_that_another_node_has_given_is_known() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = "262010000000042";
+    let given = CorrelationGiven {
+        id: id.to_owned(),
+        msisdn: NUMBER_A.to_owned(),
+        asked_by: FOREIGN.to_owned(),
+        until: clock::now_ms() + 60_000,
+    };
+    let all = vec![given];
+    let known = &fixture.node.context.mt_correlations;
+    known.learn(CorrelationsGiven { all }, clock::now_ms());
+    stp.is_taken(FOREIGN, id).await;
+    stp.reaches_handset(NUMBER_A).await;
+    fixture.empty().await;
+}
+
+#[actix::test]
+async fn when_there_are_no_more_ids_the_question_is_refused_for_now() {
+    let (mut stp, fixture) = home(|home| home.max_ids = 4).await;
+    stp.gets_id(FOREIGN, NUMBER_A).await;
+    // One network has a quarter of them.
+    let answer = stp.asks_where(FOREIGN, NUMBER_B).await;
+    assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    stp.gets_id(OTHER, NUMBER_B).await;
+    assert_eq!(fixture.home_routed("questions_refused"), 1);
+}
+
+#[actix::test]
+async fn who_reports_how_a_message_ended_is_answered() {
+    let (mut stp, _fixture) = home(|_| {}).await;
+    let argument = ReportDeliveryStatusArg {
+        msisdn: TpduAddress::international(NUMBER_A),
+        service_centre: TpduAddress::international(FOREIGN),
+        outcome: Some(SmDeliveryOutcome::AbsentSubscriber),
+        diagnostic: None,
+        gprs_support: false,
+        of_sgsn: false,
+        additional: None,
+    };
+    let parameter = argument.encode(MapVersion::V3).expect("it can be written");
+    let invoke = invoke(MapOperationCode::REPORT_SM_DELIVERY_STATUS, parameter);
+    let answer = stp
+        .ask(SHORT_MSG_GATEWAY, 3, address(FOREIGN, 8), invoke)
+        .await;
+    assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+}
+
+/// Who brings a message must be of the network that has asked; and somebody must have asked.
+#[actix::test]
+async fn the_firewall_finds_who_brings_a_message_without_a_question() {
+    let mut stp = Stp::next(STP_A);
+    let home = MapHomeRouting {
+        numbers: vec!["4916".to_owned()],
+        network: "26201".to_owned(),
+        ..MapHomeRouting::default()
+    };
+    let mut guard = MapFirewall {
+        mode: MapFirewallMode::On,
+        error: MapFirewallError::UnexpectedDataValue,
+        ..MapFirewall::default()
+    };
+    guard.rules.service_centre = MapFirewallAction::Off;
+    let adapt_map = |map: &mut MapConfig| {
+        map.home_routing = Some(home);
+        map.firewall = guard;
+    };
+    let adapt_network = |network: &mut Gsm| network.account = Some("test".to_owned());
+    let fixture = over_and(&[STP_A], adapt_map, adapt_network).await;
+    stp.expect_nothing().await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let blocked = error(MapUserError::UNEXPECTED_DATA_VALUE);
+    assert_eq!(stp.brings(OTHER, &id, DELIVER).await, blocked);
+    assert_eq!(
+        stp.brings(FOREIGN, "262010000000000", DELIVER).await,
+        blocked
+    );
+    assert_ne!(stp.brings(FOREIGN, &id, DELIVER).await, blocked);
+    until("both to be listed", || {
+        let findings = fixture.interface().findings;
+        let rules: Vec<&str> = findings.iter().map(|one| &*one.rule).collect();
+        rules == ["without_routing", "other_network"]
+    })
+    .await;
+}

@@ -1,0 +1,75 @@
+// Incidents: operators and accounts that are not well, who knows of it, and those that have ended.
+
+import { get, may, segment } from "./api.js";
+import { command, failed } from "./dialog.js";
+import { h, heading, nothing, setText, table } from "./dom.js";
+import { number, showTime } from "./format.js";
+import { stateCell } from "./states.js";
+
+const PATH = "/v1/incidents";
+
+function state(row) {
+  if (row.ended_at) return ["ended", "quiet"];
+  return row.acknowledged_at ? ["acknowledged", "busy"] : ["open", "bad"];
+}
+
+function acknowledge(row, after) {
+  return command({
+    label: "Acknowledge", describe: `Acknowledge: ${row.text}`, path: `${PATH}/${segment(row.id)}/acknowledge`, after,
+    said: "It is acknowledged, and needs no look until it ends",
+  });
+}
+
+export default function incidents() {
+  let isOpen = true;
+  let told = null;
+  const list = table({
+    caption: "Incidents, those that need a look first",
+    key: (row) => row.id,
+    columns: [
+      { title: "About", text: (row) => row.about.replace(":", " ") },
+      { title: "State", render: (cell, row) => stateCell(cell, state(row)) },
+      { title: "What", class: "wrap", text: (row) => row.text },
+      { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
+      { title: "Ended", render: (cell, row) => showTime(cell, row.ended_at) },
+      { title: "Acknowledged by", class: "wrap", text: (row) => row.acknowledged_by ?? "–" },
+      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+        const isNews = !row.ended_at && !row.acknowledged_at;
+        if (!isNews) cell.replaceChildren();
+        else if (!cell.firstChild) cell.append(acknowledge(row, load));
+      } },
+    ],
+    empty: () => nothing("Every operator and account is well, and was", "An operator that refuses or fails more than usual, brings no receipts or answers slowly would be listed here, and so would an account."),
+  });
+  const said = h("p", { class: "quiet", role: "status" });
+
+  async function load() {
+    try {
+      const page = await get(PATH);
+      if (!isOpen) return;
+      list.update(page.incidents);
+      const open = page.incidents.filter((one) => !one.ended_at && !one.acknowledged_at).length;
+      setText(said, open ? `${number(open)} need a look` : "");
+    } catch (error) {
+      if (!isOpen) return;
+      if (error.status === 401) failed(error);
+      else list.say(nothing("Incidents cannot be shown", error.message));
+    }
+  }
+  load();
+  return {
+    elements: [
+      heading("Incidents"),
+      h("section", { class: "card" }, list.element), h("div", { class: "below" }, said),
+    ],
+    /** Reads them again when what needs a look has changed. */
+    update(live) {
+      const now = JSON.stringify(live.overview?.attention ?? []);
+      if (told !== null && told !== now) load();
+      told = now;
+    },
+    close() {
+      isOpen = false;
+    },
+  };
+}

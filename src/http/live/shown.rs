@@ -1,0 +1,498 @@
+//! What one listener shows of the lists: a page of one of them, and of the others what belongs to that page.
+//!
+//! A page of the console has twenty operators of two hundred on the screen. Whoever asks for a list by `list` gets no
+//! more than that; events of others stay as they are.
+
+use std::collections::HashSet;
+
+use super::events::{Kind, Latest, LiveEvent, LiveSecond, MOST};
+use crate::api::{
+    LiveBind, LiveBinds, LiveQueue, LiveQueues, Nodes, Operator, OperatorHistory, Operators,
+    Overview,
+};
+use crate::domain::moment;
+use crate::http::name_page::NamePattern;
+use crate::http::problem::Problem;
+use crate::http::query::{PAGE, Query};
+
+/// Most names of queues and binds that a node is shown with; the rest is counted.
+const NAMES: usize = 20;
+
+/// The list that is shown in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PagedList {
+    Queues,
+    Operators,
+    Binds,
+}
+
+/// The part that one listener shows: the parameters of `GET /v1/events` but for the kinds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::http) struct ShownLists {
+    /// `None`: all lists as they are for everybody.
+    list: Option<PagedList>,
+    find: NamePattern,
+    /// Only binds of this direction; empty for all.
+    direction: String,
+    /// What the list is sorted by, and whether the largest comes first; `None`: as it is.
+    sort: Option<(&'static str, bool)>,
+    /// Pages before this one.
+    pages_before: usize,
+    limit: usize,
+    /// How many of the busiest queues come besides.
+    busiest: usize,
+    /// How many entries of what needs a look an overview has; all without it.
+    attention: Option<usize>,
+}
+
+/// What a listener shows, and what it was sent of it last.
+pub(super) struct ShownPart {
+    pub lists: ShownLists,
+    sent: Latest,
+}
+
+/// An entry of a list that is shown in pages.
+trait PageRow {
+    fn name(&self) -> &str;
+    /// The figure that it is sorted by.
+    fn figure(&self, by: &str) -> f64;
+}
+
+/// An operator with its queue.
+struct OperatorRow<'a> {
+    operator: &'a Operator,
+    queue: Option<&'a LiveQueue>,
+}
+
+// === impl PagedList ===
+
+impl PagedList {
+    const ALL: [Self; 3] = [Self::Queues, Self::Operators, Self::Binds];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Queues => "queues",
+            Self::Operators => "operators",
+            Self::Binds => "binds",
+        }
+    }
+
+    /// What it can be sorted by.
+    fn orders(self) -> &'static [&'static str] {
+        match self {
+            Self::Queues => &[
+                "name",
+                "state",
+                "waiting",
+                "scheduled",
+                "in_flight",
+                "oldest_at",
+                "delivered_per_second",
+                "failed_total",
+                "suspects",
+                "sessions",
+            ],
+            Self::Operators => &[
+                "name",
+                "state",
+                "bound",
+                "waiting",
+                "delivered_per_second",
+                "throttled_share",
+                "answer_ms",
+            ],
+            Self::Binds => &[
+                "name",
+                "state",
+                "in_flight",
+                "answer_ms",
+                "received_per_second",
+                "sent_per_second",
+                "errors_total",
+                "since",
+            ],
+        }
+    }
+}
+
+// === impl ShownLists ===
+
+impl ShownLists {
+    /// Its parameters in a query.
+    pub(in crate::http) const PARAMETERS: [&'static str; 8] = [
+        "list",
+        "find",
+        "direction",
+        "sort",
+        "page",
+        "limit",
+        "busiest",
+        "attention",
+    ];
+
+    /// What a query asks for; `None` if it has none of [`ShownLists::PARAMETERS`].
+    pub(in crate::http) fn read(query: &Query) -> Result<Option<Self>, Problem> {
+        if Self::PARAMETERS.iter().all(|key| query.text(key).is_none()) {
+            return Ok(None);
+        }
+        let list = query.text("list").map(list_of).transpose()?;
+        if list.is_none() {
+            let of_a_list = &Self::PARAMETERS[1..7];
+            if let Some(key) = of_a_list.iter().find(|key| query.text(key).is_some()) {
+                let detail =
+                    format!("{key} is about one list; name it by list, such as list=queues");
+                return Err(Problem::bad_value(key, detail));
+            }
+        }
+        let sort = match (list, query.text("sort")) {
+            (Some(list), Some(text)) => Some(order_of(list, text)?),
+            _ => None,
+        };
+        let count = |key: &str, least: usize, most: usize| {
+            let range = format!("a number from {least} to {most}");
+            query.number(key, &range, |count: &usize| (least..=most).contains(count))
+        };
+        Ok(Some(Self {
+            list,
+            find: NamePattern::new(query.text("find").unwrap_or_default()),
+            direction: query.text("direction").unwrap_or_default().to_owned(),
+            sort,
+            pages_before: count("page", 1, 1_000_000)?.unwrap_or(1) - 1,
+            limit: count("limit", 1, MOST)?.unwrap_or(PAGE as usize),
+            busiest: count("busiest", 1, MOST)?.unwrap_or(0),
+            attention: count("attention", 1, MOST)?,
+        }))
+    }
+
+    /// Of the histories of all operators those that are on the page; before the first look nobody knows which these are.
+    pub(super) fn keep_histories(
+        &self,
+        histories: &mut Vec<OperatorHistory>,
+        second: Option<&LiveSecond>,
+    ) {
+        if self.list != Some(PagedList::Operators) {
+            histories.clear();
+        } else if let Some(second) = second {
+            let (rows, _) = self.operators(second);
+            let shown: HashSet<String> = rows.iter().map(|row| queue_of(row.operator)).collect();
+            histories.retain(|one| shown.contains(&one.name));
+        } else {
+            histories.truncate(self.limit);
+        }
+    }
+
+    /// The events of a second.
+    fn events(&self, kinds: &[Kind], second: &LiveSecond) -> Vec<LiveEvent> {
+        let at_ms = second.at_ms;
+        let event = |kind: Kind| match kind {
+            Kind::Overview => Some(LiveEvent::new(kind, at_ms, &self.overview(second))),
+            Kind::Nodes => Some(LiveEvent::new(kind, at_ms, &counted(&second.nodes))),
+            // What is on no page of this list stays as it is.
+            Kind::Operators if self.list != Some(PagedList::Operators) => second.whole(kind),
+            Kind::Binds if self.list == Some(PagedList::Queues) => second.whole(kind),
+            _ if self.list.is_none() => second.whole(kind),
+            Kind::Queues => Some(LiveEvent::new(kind, at_ms, &self.shown_queues(second))),
+            Kind::Binds => Some(LiveEvent::new(kind, at_ms, &self.shown_binds(second))),
+            Kind::Operators => Some(LiveEvent::new(kind, at_ms, &self.shown_operators(second))),
+            Kind::Hello | Kind::End => None,
+        };
+        kinds.iter().filter_map(|kind| event(*kind)).collect()
+    }
+
+    fn overview(&self, second: &LiveSecond) -> Overview {
+        let mut overview = second.overview.clone();
+        if let Some(most) = self.attention {
+            let omitted = overview.attention.len().saturating_sub(most);
+            overview.attention_omitted = omitted as u64;
+            overview.attention.truncate(most);
+            overview.not_ready.truncate(most);
+            overview.degraded.truncate(most);
+        }
+        overview
+    }
+
+    fn shown_queues(&self, second: &LiveSecond) -> LiveQueues {
+        let named = |names: HashSet<String>| {
+            let queues = second.queues.iter();
+            let own = queues.filter(|one| names.contains(&one.queue.name));
+            own.collect::<Vec<_>>()
+        };
+        let (mut queues, omitted) = match self.list {
+            Some(PagedList::Operators) => {
+                let (rows, _) = self.operators(second);
+                (
+                    named(rows.iter().map(|row| queue_of(row.operator)).collect()),
+                    0,
+                )
+            }
+            Some(PagedList::Binds) => {
+                let (binds, _) = self.binds(second);
+                (named(binds.iter().map(|one| served_by(one)).collect()), 0)
+            }
+            _ => {
+                let queues = second.queues.iter();
+                let found = queues.filter(|one| self.find.fits(&one.queue.name, String::new));
+                self.page_of(found.collect())
+            }
+        };
+        if self.busiest > 0 {
+            let mut by_load: Vec<&LiveQueue> = second.queues.iter().collect();
+            by_load.sort_by(|one, other| load(other).total_cmp(&load(one)));
+            for busy in by_load.into_iter().take(self.busiest) {
+                if !queues.iter().any(|one| one.queue.name == busy.queue.name) {
+                    queues.push(busy);
+                }
+            }
+        }
+        LiveQueues {
+            queues: queues.into_iter().cloned().collect(),
+            omitted,
+        }
+    }
+
+    fn shown_binds(&self, second: &LiveSecond) -> LiveBinds {
+        let (binds, omitted) = match self.list {
+            Some(PagedList::Operators) => {
+                let (rows, _) = self.operators(second);
+                let ids: HashSet<&str> = rows.iter().map(|row| row.operator.id.as_str()).collect();
+                let is_own = |one: &&LiveBind| {
+                    one.bind.direction == "out" && ids.contains(one.bind.name.as_str())
+                };
+                let own: Vec<&LiveBind> = second.binds.iter().filter(is_own).collect();
+                let omitted = own.len().saturating_sub(MOST) as u64;
+                (own.into_iter().take(MOST).collect(), omitted)
+            }
+            _ => self.binds(second),
+        };
+        LiveBinds {
+            binds: binds.into_iter().cloned().collect(),
+            omitted,
+        }
+    }
+
+    fn shown_operators(&self, second: &LiveSecond) -> Operators {
+        let (rows, omitted) = self.operators(second);
+        Operators {
+            total: Some(rows.len() as u64 + omitted),
+            operators: rows.into_iter().map(|row| row.operator.clone()).collect(),
+            next_after: None,
+        }
+    }
+
+    /// The operators of the page, and how many fit besides.
+    fn operators<'a>(&self, second: &'a LiveSecond) -> (Vec<OperatorRow<'a>>, u64) {
+        let all = second.operators.operators.iter();
+        let fits = |one: &&Operator| self.find.fits(&one.id, || one.address.clone());
+        let rows = all.filter(fits).map(|operator| OperatorRow {
+            operator,
+            queue: second.queue(&queue_of(operator)),
+        });
+        self.page_of(rows.collect())
+    }
+
+    /// The binds of the page, and how many fit besides. One is found by its number, too: `0/17`.
+    fn binds<'a>(&self, second: &'a LiveSecond) -> (Vec<&'a LiveBind>, u64) {
+        let fits = |one: &&LiveBind| {
+            let bind = &one.bind;
+            let beside = || format!("{} {}/{}", bind.peer, bind.node, bind.session);
+            let is_of_side = self.direction.is_empty() || bind.direction == self.direction;
+            is_of_side && self.find.fits(&bind.name, beside)
+        };
+        self.page_of(second.binds.iter().filter(fits).collect())
+    }
+
+    /// The page of what was found, in the order that is asked for; and how many are on other pages. Behind the last page
+    /// is the last one: the list may have become shorter.
+    fn page_of<T: PageRow>(&self, mut found: Vec<T>) -> (Vec<T>, u64) {
+        // What is equal stays in the order of names.
+        match self.sort {
+            None => {}
+            Some(("name", is_descending)) => {
+                found.sort_by(|one, other| one.name().cmp(other.name()));
+                if is_descending {
+                    found.reverse();
+                }
+            }
+            Some((by, is_descending)) => found.sort_by(|one, other| {
+                let order = one.figure(by).total_cmp(&other.figure(by));
+                if is_descending {
+                    order.reverse()
+                } else {
+                    order
+                }
+            }),
+        }
+        let total = found.len();
+        let last_page = total.saturating_sub(1) / self.limit;
+        let begin = self.pages_before.min(last_page) * self.limit;
+        let page: Vec<T> = found.into_iter().skip(begin).take(self.limit).collect();
+        let omitted = total - page.len();
+        (page, omitted as u64)
+    }
+}
+
+fn list_of(text: &str) -> Result<PagedList, Problem> {
+    let list = PagedList::ALL.into_iter().find(|list| list.name() == text);
+    list.ok_or_else(|| {
+        let names = PagedList::ALL.map(PagedList::name).join(", ");
+        Problem::bad_value("list", format!("list is one of {names}, not {text:?}"))
+    })
+}
+
+/// `waiting`, or `-waiting` for the largest first.
+fn order_of(list: PagedList, text: &str) -> Result<(&'static str, bool), Problem> {
+    let (by, is_descending) = match text.strip_prefix('-') {
+        Some(by) => (by, true),
+        None => (text, false),
+    };
+    let order = list.orders().iter().find(|order| **order == by);
+    order.map(|order| (*order, is_descending)).ok_or_else(|| {
+        let (list, orders) = (list.name(), list.orders().join(", "));
+        let detail = format!(
+            "{list} are sorted by {orders}, with - in front for the largest first; not by {text:?}"
+        );
+        Problem::bad_value("sort", detail)
+    })
+}
+
+/// The name of the queue of an operator.
+fn queue_of(operator: &Operator) -> String {
+    format!("operator:{}", operator.id)
+}
+
+/// The name of the queue that a bind takes from.
+fn served_by(bind: &LiveBind) -> String {
+    let bind = &bind.bind;
+    match (&bind.queue, &*bind.direction) {
+        (Some(queue), _) => queue.clone(),
+        (None, "gsm") => format!("gsm:{}", bind.name),
+        (None, "out" | "gateway") => format!("operator:{}", bind.name),
+        (None, _) => format!("account:{}", bind.name),
+    }
+}
+
+/// How much a queue has to do.
+fn load(one: &LiveQueue) -> f64 {
+    let queue = &one.queue;
+    (queue.waiting + queue.scheduled + queue.in_flight) as f64 + one.delivered_per_second
+}
+
+/// Nodes with counts in place of long lists of names.
+fn counted(nodes: &Nodes) -> Nodes {
+    let mut nodes = nodes.clone();
+    for node in &mut nodes.nodes {
+        node.queues.truncate(NAMES);
+        node.binds.truncate(NAMES);
+    }
+    nodes
+}
+
+/// A moment as a figure: the oldest is the largest, and none is the smallest.
+fn age_of(at: Option<&String>) -> f64 {
+    let at = at.and_then(|at| moment::parse(at));
+    at.map_or(f64::NEG_INFINITY, |at| -(at as f64))
+}
+
+// === impl PageRow ===
+
+impl<T: PageRow> PageRow for &T {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn figure(&self, by: &str) -> f64 {
+        (**self).figure(by)
+    }
+}
+
+impl PageRow for LiveQueue {
+    fn name(&self) -> &str {
+        &self.queue.name
+    }
+
+    fn figure(&self, by: &str) -> f64 {
+        let queue = &self.queue;
+        let waits = queue.waiting + queue.scheduled > 0;
+        match by {
+            "state" if queue.suspended => 0.0,
+            "state" if queue.sessions == 0 && waits => 1.0,
+            "state" if queue.sessions == 0 => 2.0,
+            "state" => 3.0,
+            "waiting" => queue.waiting as f64,
+            "scheduled" => queue.scheduled as f64,
+            "in_flight" => queue.in_flight as f64,
+            "oldest_at" => age_of(queue.oldest_at.as_ref()),
+            "delivered_per_second" => self.delivered_per_second,
+            "failed_total" => queue.failed_total as f64,
+            "suspects" => queue.suspects as f64,
+            "sessions" => queue.sessions as f64,
+            _ => 0.0,
+        }
+    }
+}
+
+impl PageRow for OperatorRow<'_> {
+    fn name(&self) -> &str {
+        &self.operator.id
+    }
+
+    fn figure(&self, by: &str) -> f64 {
+        let of_queue = |figure: fn(&LiveQueue) -> f64| self.queue.map_or(0.0, figure);
+        match by {
+            "state" => match self.operator.state.as_str() {
+                "name taken" | "down" => 0.0,
+                "paused" => 1.0,
+                "partly up" => 2.0,
+                "up" => 3.0,
+                _ => 4.0,
+            },
+            "bound" => f64::from(self.operator.bound),
+            "waiting" => of_queue(|one| (one.queue.waiting + one.queue.scheduled) as f64),
+            "delivered_per_second" => of_queue(|one| one.delivered_per_second),
+            "throttled_share" => of_queue(|one| one.throttled_share),
+            "answer_ms" => self.operator.answer_ms.unwrap_or(0.0),
+            _ => 0.0,
+        }
+    }
+}
+
+impl PageRow for LiveBind {
+    fn name(&self) -> &str {
+        &self.bind.name
+    }
+
+    fn figure(&self, by: &str) -> f64 {
+        let bind = &self.bind;
+        match by {
+            "state" => match bind.state.as_str() {
+                "paused" => 0.0,
+                "waiting" => 1.0,
+                "bound" => 3.0,
+                _ => 2.0,
+            },
+            "in_flight" => f64::from(bind.in_flight),
+            "answer_ms" => bind.answer_ms.unwrap_or(0.0),
+            "received_per_second" => self.received_per_second,
+            "sent_per_second" => self.sent_per_second,
+            "errors_total" => bind.errors_total as f64,
+            "since" => age_of(bind.since.as_ref()),
+            _ => 0.0,
+        }
+    }
+}
+
+// === impl ShownPart ===
+
+impl ShownPart {
+    pub(super) fn new(lists: ShownLists) -> Self {
+        Self {
+            lists,
+            sent: Latest::default(),
+        }
+    }
+
+    /// What has changed on the page.
+    pub(super) fn news(&mut self, kinds: &[Kind], second: &LiveSecond) -> Vec<LiveEvent> {
+        self.sent.replace(self.lists.events(kinds, second))
+    }
+}
