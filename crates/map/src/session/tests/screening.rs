@@ -138,7 +138,7 @@ fn operations_that_have_nothing_to_do_with_messages_are_found() {
     let found = country.found();
     assert_eq!(found.rule, FirewallRule::Operation);
     assert_eq!(found.operation, MapOperationCode(58));
-    assert_eq!(country.network.aborted, [refused.clone()]);
+    assert_eq!(country.network.aborted, std::slice::from_ref(&refused));
     country.network.aborted.clear();
     let ready = invoke(MapOperationCode::READY_FOR_SM, Bytes::new());
     country.begins(context_of(24, 3), MSC, vec![ready]);
