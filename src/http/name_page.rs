@@ -5,6 +5,9 @@ use serde_json::Value;
 use super::problem::Problem;
 use super::query::Query;
 
+/// Most characters of what is searched. It is held against every name, for live lists once a second.
+const LONGEST: usize = 256;
+
 /// What a name must be like: words that all fit, in upper or lower case. A word without `*` is somewhere in the name, or
 /// in the text beside it; one with `*` is the whole name, in which each `*` stands for any signs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +36,18 @@ pub(super) struct NamedEntries<T> {
 // === impl NamePattern ===
 
 impl NamePattern {
-    pub(super) fn new(text: &str) -> Self {
+    /// `find` of a query; without it everything fits.
+    pub(super) fn read(query: &Query) -> Result<Self, Problem> {
+        let text = query.text("find").unwrap_or_default();
+        let length = text.chars().count();
+        if length > LONGEST {
+            let detail = format!("find has at most {LONGEST} characters, not {length}");
+            return Err(Problem::bad_value("find", detail));
+        }
+        Ok(Self::new(text))
+    }
+
+    fn new(text: &str) -> Self {
         let words = text.to_lowercase();
         Self(words.split_whitespace().map(str::to_owned).collect())
     }
@@ -100,7 +114,7 @@ impl NamePage {
         let is_asked = after.is_some() || query.text("limit").is_some();
         let limit = is_asked.then(|| query.limit()).transpose()?;
         Ok(Self {
-            find: NamePattern::new(query.text("find").unwrap_or_default()),
+            find: NamePattern::read(query)?,
             limit: limit.map(|limit| limit as usize),
             after,
         })
@@ -134,9 +148,25 @@ impl NamePage {
 
 #[cfg(test)]
 mod tests {
+    use actix_web::test::TestRequest;
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_searched_is_short() {
+        let read = |find: &str| {
+            let request = TestRequest::with_uri(&format!("/?find={find}")).to_http_request();
+            NamePattern::read(&Query::read(&request, &["find"]).unwrap())
+        };
+        assert!(read("").unwrap().is_empty());
+        assert_eq!(read(&"*".repeat(LONGEST)).unwrap().0.len(), 1);
+        let problem = read(&"a+".repeat(LONGEST)).unwrap_err().to_string();
+        assert!(
+            problem.ends_with("find has at most 256 characters, not 512"),
+            "{problem}"
+        );
+    }
 
     #[test]
     fn a_pattern_is_a_part_of_the_name_or_all_of_it() {

@@ -11,7 +11,7 @@ import { watch } from "./live.js";
  */
 export function livePage({ path, list, kinds, limit, query, label, placeholder = "Filter: a part, or a*", more = () => ({}) }) {
   const now = { find: query.get("find") ?? "", sort: query.get("sort") ?? "", page: Math.max(1, Number.parseInt(query.get("page"), 10) || 1) };
-  const filter = h("input", { type: "search", value: now.find, placeholder, "aria-label": label, autocomplete: "off", spellcheck: "false",
+  const filter = h("input", { type: "search", value: now.find, placeholder, "aria-label": label, maxlength: "256", autocomplete: "off", spellcheck: "false",
     oninput: () => change({ find: filter.value.trim(), page: 1 }) });
   const said = h("span", { class: "quiet" });
   const back = h("button", { type: "button", class: "small", onclick: () => change({ page: now.page - 1 }) }, "Previous");

@@ -154,7 +154,7 @@ impl ShownLists {
         };
         Ok(Some(Self {
             list,
-            find: NamePattern::new(query.text("find").unwrap_or_default()),
+            find: NamePattern::read(query)?,
             direction: query.text("direction").unwrap_or_default().to_owned(),
             sort,
             pages_before: count("page", 1, 1_000_000)?.unwrap_or(1) - 1,
