@@ -190,7 +190,31 @@ const all = {
     await other.goto(`${base}#/queues?find=shop0001`);
     await row(other, 'account:shop0001').waitFor();
     assert.strictEqual(await other.evaluate(() => localStorage.length), 0, 'it is kept nowhere but in the tabs');
-    // Who signs out means all tabs.
+    // Of several tabs the one with the lowest role hands its token over: nobody gets more than expected.
+    const made = await fetch(`${base}v1/tokens`, {
+      method: 'POST', headers: { Authorization: `Bearer ${token}` }, body: JSON.stringify({ name: 'looker', role: 'read' }),
+    });
+    const { secret } = await made.json();
+    const looker = await page.context().newPage();
+    await looker.goto(base);
+    await looker.evaluate((given) => sessionStorage.setItem('smsc.token', given), secret);
+    await looker.reload();
+    await looker.getByText('looker · read').waitFor();
+    const fourth = await page.context().newPage();
+    await fourth.goto(base);
+    await fourth.getByText('looker · read').waitFor();
+    // Who signs out means all tabs, whatever their tokens: what is loaded again takes over none of them.
+    await looker.getByRole('button', { name: 'Sign out' }).click();
+    await looker.getByLabel('Token').waitFor();
+    await page.getByText('You have signed out in another tab.').waitFor();
+    await looker.reload();
+    await looker.getByLabel('Token').waitFor();
+    await looker.waitForTimeout(2_000);
+    assert.strictEqual(await looker.evaluate(() => sessionStorage.length), 0);
+    await signIn(page);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await other.reload();
+    await row(other, 'account:shop0001').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await other.getByText('You have signed out in another tab.').waitFor();
     assert.strictEqual(await other.evaluate(() => sessionStorage.length), 0);

@@ -5,29 +5,45 @@ const KEY = "smsc.token";
 const BACK = "smsc.back";
 /** How long a new tab waits for the others. */
 const TABS_MS = 1_000;
+/** How long it waits for more answers after the first one. */
+const MORE_MS = 100;
 const RANK = { read: 0, operate: 1, admin: 2 };
 
 /** Who is signed in. */
 export const session = { token: sessionStorage.getItem(KEY), name: null, role: "read" };
 
 const leavers = [];
+/** How often somebody has signed in or out here, or has signed out elsewhere. */
+let turns = 0;
 /** The other tabs of this server: what is said there goes nowhere else, and is kept nowhere. */
 const tabs = new BroadcastChannel("smsc.session");
 
 tabs.addEventListener("message", ({ data }) => {
-  if (data.kind === "ask" && session.token && session.name) tabs.postMessage({ kind: "token", token: session.token });
-  if (data.kind === "out" && session.token === data.token) signOut("You have signed out in another tab.");
+  if (data.kind === "ask" && session.token && session.name) tabs.postMessage({ kind: "token", token: session.token, role: session.role });
+  if (data.kind !== "out") return;
+  // Also of a token that is being taken over just now.
+  turns += 1;
+  // Whatever its token: the tab that was left must not take over the rights of this one when it is loaded again.
+  if (session.token) signOut("You have signed out in another tab.");
 });
 
-/** The token of another tab where somebody is signed in; null without one. */
+/** The token of another tab where somebody is signed in, of several the one with the lowest role; null without one. */
 export function askTabs() {
   return new Promise((resolve) => {
-    const hear = ({ data }) => data.kind === "token" && end(data.token);
-    const timer = setTimeout(() => end(null), TABS_MS);
-    function end(token) {
+    const offers = [];
+    let timer = setTimeout(end, TABS_MS);
+    function hear({ data }) {
+      if (data.kind !== "token") return;
+      offers.push(data);
+      if (offers.length > 1) return;
       clearTimeout(timer);
+      timer = setTimeout(end, MORE_MS);
+    }
+    function end() {
       tabs.removeEventListener("message", hear);
-      resolve(token);
+      const rank = ({ role }) => RANK[role] ?? RANK.admin;
+      offers.sort((one, other) => rank(one) - rank(other));
+      resolve(offers[0]?.token ?? null);
     }
     tabs.addEventListener("message", hear);
     tabs.postMessage({ kind: "ask" });
@@ -48,8 +64,12 @@ export function onSignOut(leave) {
   leavers.push(leave);
 }
 
+function bearer(token) {
+  return { Authorization: `Bearer ${token}` };
+}
+
 export function authorization() {
-  return session.token ? { Authorization: `Bearer ${session.token}` } : {};
+  return session.token ? bearer(session.token) : {};
 }
 
 /** What stands on the button of OpenID Connect; null if only tokens sign in, or nobody says. */
@@ -76,21 +96,20 @@ export function whoIs() {
 
 /** Asks who the token is; throws ApiError 401 for a wrong one. */
 export async function signIn(token) {
-  session.token = token;
-  try {
-    await askWho();
-  } catch (error) {
-    session.token = sessionStorage.getItem(KEY);
-    throw error;
-  }
+  await askWho(token);
   sessionStorage.setItem(KEY, token);
 }
 
-/** Name and role of the token. */
-export async function askWho() {
-  const { name, role } = await request("GET", "/v1/self");
-  session.name = name;
-  session.role = role in RANK ? role : "read";
+/**
+ * Name and role of a token, or of the session by OpenID Connect without one. Until they are known nothing has changed: the
+ * role that is shown is always that of the token that is used.
+ */
+export async function askWho(token = session.token) {
+  const before = turns;
+  const { name, role } = await request("GET", "/v1/self", undefined, token ? bearer(token) : {});
+  if (turns !== before) throw new ApiError(409, "Somebody has signed in or out here meanwhile. Try again.");
+  turns += 1;
+  Object.assign(session, { token, name, role: role in RANK ? role : "read" });
 }
 
 export async function signOut(reason = null) {
@@ -102,10 +121,10 @@ export async function signOut(reason = null) {
     else if (!answer.ok) said = "This browser has forgotten the session, but the server could not end it. An administrator can remove it at Tokens.";
   }
   // Without a reason it was the person, who means all tabs.
-  if (session.token && reason === null) tabs.postMessage({ kind: "out", token: session.token });
+  if (reason === null) tabs.postMessage({ kind: "out" });
+  turns += 1;
   sessionStorage.removeItem(KEY);
-  session.token = null;
-  session.name = null;
+  Object.assign(session, { token: null, name: null, role: "read" });
   for (const leave of leavers) leave(said);
 }
 

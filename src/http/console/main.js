@@ -269,6 +269,25 @@ function themeButton() {
   return button;
 }
 
+/** Signs in who needs no token: one with a session of one's own, else with the token of another tab. */
+async function comeIn(offered) {
+  // The session first: it has the rights of the person, and the token may have more.
+  if (await offered) {
+    const isKnown = await askWho(null).then(() => true, () => false);
+    if (frame) return;
+    if (isKnown) {
+      comeBack();
+      showFrame();
+      return;
+    }
+  }
+  // A link that was opened in a new tab needs no second sign-in.
+  const token = await askTabs();
+  if (!token || frame) return;
+  await signIn(token);
+  if (!frame) showFrame();
+}
+
 onSignOut(showDoor);
 // The address after # is the router's, so the skip link moves the focus itself.
 document.querySelector(".skip").addEventListener("click", (event) => {
@@ -277,21 +296,15 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 if (session.token) {
   // The frame does not wait for the answer: a server that is away is told inside it.
-  askWho().then(() => showFrame(), (error) => (error.status === 401 ? signOut("The token is not accepted any more. Sign in again.") : showFrame()));
+  askWho().then(() => showFrame(), (error) => {
+    // Somebody may have signed out in another tab meanwhile.
+    if (!session.token) return;
+    if (error.status === 401) signOut("The token is not accepted any more. Sign in again.");
+    else showFrame();
+  });
 } else {
   const offered = askOffer();
   // Whoever has a token does not wait for what is known of others.
   showDoor(null, offered);
-  // A link that was opened in a new tab needs no second sign-in.
-  askTabs().then(async (token) => {
-    if (!token || frame) return;
-    await signIn(token);
-    if (!frame) showFrame();
-  }).catch(() => {});
-  // Only where people can have a session is it worth to ask for one.
-  offered.then((label) => (label ? askWho() : Promise.reject())).then(() => {
-    if (frame) return;
-    comeBack();
-    showFrame();
-  }, () => {});
+  comeIn(offered).catch(() => {});
 }

@@ -78,7 +78,7 @@ function list(kind, tabs, wanted) {
   const words = wordsOf(kind.plural);
   const properties = kind.schema.properties;
   const columns = words.columns.filter((key) => properties[key]);
-  const find = h("input", { type: "search", name: "find", autocomplete: "off", spellcheck: "false", value: wanted, placeholder: "Name or any value", "aria-label": `Find among ${words.title}`, oninput: () => {
+  const find = h("input", { type: "search", name: "find", maxlength: "256", autocomplete: "off", spellcheck: "false", value: wanted, placeholder: "Name or any value", "aria-label": `Find among ${words.title}`, oninput: () => {
     clearTimeout(typing);
     typing = setTimeout(() => turn([""]), TYPED_MS);
   } });
