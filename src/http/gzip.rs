@@ -70,8 +70,10 @@ pub(super) async fn press(
 pub(super) fn is_taken(headers: &HeaderMap) -> bool {
     let is_gzip = |part: &str| {
         let (name, weight) = part.split_once(';').unwrap_or((part, ""));
-        let weight = weight.trim().strip_prefix("q=");
-        let is_refused = weight.is_some_and(|weight| weight.parse().is_ok_and(|q: f32| q <= 0.0));
+        let weight = weight.trim().strip_prefix(['q', 'Q']);
+        let weight = weight.and_then(|weight| weight.strip_prefix('='));
+        // What is no number is no consent.
+        let is_refused = weight.is_some_and(|weight| !weight.parse().is_ok_and(|q: f32| q > 0.0));
         name.trim().eq_ignore_ascii_case(GZIP) && !is_refused
     };
     headers
@@ -130,6 +132,8 @@ mod tests {
         };
         assert!(takes("gzip") && takes("br, GZIP;q=0.5") && takes("gzip, deflate, br, zstd"));
         assert!(!takes("br") && !takes("gzip;q=0, br") && !takes("") && !takes("x-gzipped"));
+        assert!(!takes("gzip; q=0.000") && !takes("gzip;Q=0") && !takes("gzip;q=nan"));
+        assert!(!takes("*") && !takes("identity;q=0, *;q=0") && takes("identity;q=0, gzip ; q=1"));
     }
 
     #[test]

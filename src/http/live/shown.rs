@@ -313,14 +313,20 @@ impl ShownLists {
                     found.reverse();
                 }
             }
-            Some((by, is_descending)) => found.sort_by(|one, other| {
-                let order = one.figure(by).total_cmp(&other.figure(by));
-                if is_descending {
-                    order.reverse()
-                } else {
-                    order
-                }
-            }),
+            Some((by, is_descending)) => {
+                // Once for each: a moment is read from its text.
+                let figures = found.into_iter().map(|one| (one.figure(by), one));
+                let mut by_figure: Vec<(f64, T)> = figures.collect();
+                by_figure.sort_by(|(one, _), (other, _)| {
+                    let order = one.total_cmp(other);
+                    if is_descending {
+                        order.reverse()
+                    } else {
+                        order
+                    }
+                });
+                found = by_figure.into_iter().map(|(_, one)| one).collect();
+            }
         }
         let total = found.len();
         let last_page = total.saturating_sub(1) / self.limit;
