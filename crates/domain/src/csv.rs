@@ -1,10 +1,16 @@
 //! Fields of CSV (RFC 4180) that are opened in a spreadsheet, too.
 //!
-//! A spreadsheet takes what begins with `=`, `+`, `-` or `@` for a formula, and peers choose texts, addresses and names.
+//! A spreadsheet takes what begins with `=`, `+`, `-` or `@` for a formula, in East Asia also their full-width forms, and
+//! passes over controls in front of them; peers choose texts, addresses and names.
 //! Such a field gets an apostrophe in front, as OWASP advises against CSV injection; numbers stay as they are, and so do
 //! telephone numbers with a plus. The console does the same in `csv.js`.
 
 use std::borrow::Cow;
+
+/// Beginnings of a formula, and what may be in front of it.
+const FORMULA: [char; 12] = [
+    '=', '+', '-', '@', '\t', '\r', '\n', '\0', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+];
 
 /// A text as a field.
 pub fn field(text: &str) -> Cow<'_, str> {
@@ -21,7 +27,7 @@ pub fn field(text: &str) -> Cow<'_, str> {
 }
 
 fn is_formula(text: &str) -> bool {
-    text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number(text)
+    text.starts_with(FORMULA) && !is_number(text)
 }
 
 /// Digits after a sign, with a fraction or without.
@@ -59,6 +65,12 @@ mod tests {
             ("@SUM(A1)", "'@SUM(A1)"),
             ("\t=1", "'\t=1"),
             ("\r=1", "\"'\r=1\""),
+            ("\n=1", "\"'\n=1\""),
+            ("\0=1", "'\0=1"),
+            ("＝1+1", "'＝1+1"),
+            ("＋1", "'＋1"),
+            ("－1", "'－1"),
+            ("＠SUM(A1)", "'＠SUM(A1)"),
         ] {
             assert_eq!(field(given), written);
         }

@@ -10,11 +10,13 @@ import { number } from "./format.js";
 const PORTION = 1_000;
 /** Most rows of one file: the page holds all of them until it is saved. */
 const MOST = 100_000;
+/** Beginnings of a formula, also full-width ones, and what may be in front of it. */
+const FORMULA = /^[=+\-@\t\r\n\0\uff1d\uff0b\uff0d\uff20]/;
 
 /** A value as a field (RFC 4180); a formula gets an apostrophe in front, a number stays as it is. */
 function csvField(value) {
   const text = String(value ?? "");
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
+  const safe = FORMULA.test(text) && !/^[+-]\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
   return /["\n\r,]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
