@@ -14,6 +14,7 @@ use crate::domain::moment;
 use crate::http::name_page::NamePattern;
 use crate::http::problem::Problem;
 use crate::http::query::{PAGE, Query};
+use crate::pb::BindDirection;
 
 /// Most names of queues and binds that a node is shown with; the rest is counted.
 const NAMES: usize = 20;
@@ -155,7 +156,7 @@ impl ShownLists {
         Ok(Some(Self {
             list,
             find: NamePattern::read(query)?,
-            direction: query.text("direction").unwrap_or_default().to_owned(),
+            direction: direction_of(query)?,
             sort,
             pages_before: count("page", 1, 1_000_000)?.unwrap_or(1) - 1,
             limit: count("limit", 1, MOST)?.unwrap_or(PAGE as usize),
@@ -343,6 +344,26 @@ fn list_of(text: &str) -> Result<PagedList, Problem> {
         let names = PagedList::ALL.map(PagedList::name).join(", ");
         Problem::bad_value("list", format!("list is one of {names}, not {text:?}"))
     })
+}
+
+/// The direction of binds; empty for all.
+fn direction_of(query: &Query) -> Result<String, Problem> {
+    let known = [
+        BindDirection::In,
+        BindDirection::Out,
+        BindDirection::Gateway,
+        BindDirection::Gsm,
+        BindDirection::Callback,
+        BindDirection::Local,
+    ];
+    let known = known.map(BindDirection::word);
+    let direction = query.text("direction").unwrap_or_default();
+    if direction.is_empty() || known.contains(&direction) {
+        return Ok(direction.to_owned());
+    }
+    let names = known.join(", ");
+    let detail = format!("direction is one of {names}, not {direction:?}");
+    Err(Problem::bad_value("direction", detail))
 }
 
 /// `waiting`, or `-waiting` for the largest first.

@@ -281,6 +281,10 @@ fn what_a_listener_shows_is_read_strictly() {
             "limit must be a number from 1 to 256, not \"257\"",
         ),
         ("list=binds&sort=-waiting", "not by \"-waiting\""),
+        (
+            "list=binds&direction=up",
+            "direction is one of in, out, gateway, gsm, callback, local, not \"up\"",
+        ),
     ] {
         let problem = shown(query).unwrap_err();
         assert!(problem.ends_with(said), "{query}: {problem}");
