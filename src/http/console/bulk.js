@@ -91,7 +91,7 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
       setText(close, "Stop");
       bar.hidden = false;
       try {
-        for (let before = null; !isStopped;) {
+        for (let before = null; !isStopped && dialog.isConnected;) {
           const body = { ...more, filter: before ? { ...wanted, before } : wanted, limit: PORTION };
           const report = await post(path, body);
           const isPortion = !(report.left && report[done]);

@@ -42,13 +42,22 @@ export function setChip(element, text, tone) {
  * A table whose rows are kept by key. Each column has a `title` and either `text(row)` or
  * `render(cell, row)`, which is called again for every update and must do nothing twice; a `hidden` one is left out.
  * With `sorted` (`now()` and `set(order)`) a click on the title of a column with `sort` orders by it: `waiting`, or
- * `-waiting` for the largest first.
+ * `-waiting` for the largest first. With `choice` (columns.js) whoever looks chooses the columns.
  */
-export function table({ caption, columns: all, key, empty, dense = false, sorted = null }) {
-  const columns = all.filter((column) => !column.hidden);
-  const head = h("tr", {}, columns.map((column) =>
-    h("th", { scope: "col", class: [column.numeric && "number", column.class].filter(Boolean).join(" ") || null },
-      sorted && column.sort ? h("button", { type: "button", class: "sort", onclick: () => order(column) }, column.title) : column.title)));
+export function table({ caption, columns: given, key, empty, dense = false, sorted = null, choice = null }) {
+  const all = given.filter((column) => !column.hidden);
+  let columns = [];
+  /** What is shown now; null for something in place of rows. */
+  let shown = null;
+  const head = h("tr");
+  sorted?.keep(all.map(({ sort }) => sort));
+  function lay() {
+    columns = choice ? choice.of(all) : all;
+    head.replaceChildren(...columns.map((column) =>
+      h("th", { scope: "col", class: [column.numeric && "number", column.class].filter(Boolean).join(" ") || null },
+        sorted && column.sort ? h("button", { type: "button", class: "sort", onclick: () => order(column) }, column.title) : column.title)));
+    if (sorted) mark();
+  }
   /** Figures begin with the largest, words with the first. */
   function order({ sort, numeric }) {
     const [first, second] = numeric ? [`-${sort}`, sort] : [sort, `-${sort}`];
@@ -61,15 +70,18 @@ export function table({ caption, columns: all, key, empty, dense = false, sorted
       setAttribute(head.children[at], "aria-sort", (sort && ways.get(sorted.now())) ?? null);
     });
   }
-  if (sorted) mark();
+  lay();
   const body = h("tbody");
   const nothing = h("div", { class: "empty", hidden: true });
-  const element = h("div", { class: dense ? "table dense" : "table" },
-    h("table", {}, h("caption", { class: "unseen" }, caption), h("thead", {}, head), body), nothing);
+  const grid = h("table", {}, h("caption", { class: "unseen" }, caption), h("thead", {}, head), body);
+  const element = h("div", { class: dense ? "table dense" : "table" }, choice && choice.element, grid, nothing);
   const rows = new Map();
-  return {
+  const list = {
     element,
+    /** The columns that are shown. */
+    columns: () => columns,
     update(items) {
+      shown = items;
       const seen = new Set();
       let place = body.firstElementChild;
       for (const item of items) {
@@ -97,7 +109,7 @@ export function table({ caption, columns: all, key, empty, dense = false, sorted
         row.remove();
         rows.delete(id);
       }
-      element.firstElementChild.hidden = items.length === 0;
+      grid.hidden = items.length === 0;
       nothing.hidden = items.length > 0;
       if (items.length > 0) return;
       const said = empty();
@@ -105,11 +117,19 @@ export function table({ caption, columns: all, key, empty, dense = false, sorted
     },
     /** Says something in place of rows. */
     say(node) {
+      shown = null;
       nothing.replaceChildren(node);
       nothing.hidden = false;
-      element.firstElementChild.hidden = true;
+      grid.hidden = true;
     },
   };
+  choice?.begin(all, () => {
+    lay();
+    rows.clear();
+    body.replaceChildren();
+    if (shown) list.update(shown);
+  });
+  return list;
 }
 
 /** What an empty place says: what it is, and what to do. */

@@ -3,7 +3,7 @@
 import { h, setAttribute, setText } from "./dom.js";
 
 const whole = new Intl.NumberFormat("en");
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
 
 /** 1,234,567 */
@@ -113,5 +113,7 @@ export function fromInput(value) {
 export function toInput(iso) {
   if (!iso) return "";
   const at = new Date(iso);
+  // Addresses are written by hand, too; the server says what is wrong with this one.
+  if (Number.isNaN(at.getTime())) return "";
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

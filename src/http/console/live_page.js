@@ -5,13 +5,18 @@ import { h, setText } from "./dom.js";
 import { number } from "./format.js";
 import { watch } from "./live.js";
 
+/** Most characters of the filter, and the last page: the server's own limits. */
+const LONGEST = 256;
+const LAST = 1_000_000;
+
 /**
  * `path` is the view, `list` and `kinds` what the stream brings, `limit` how many entries a page has; `more()` are further
- * parameters. Gives the filter for the heading, what stands below the list, and `stream` for the frame.
+ * parameters, and `kept()` those that the address keeps, too. Gives the filter for the heading, what stands below the list, and `stream` for the frame.
  */
-export function livePage({ path, list, kinds, limit, query, label, placeholder = "Filter: a part, or a*", more = () => ({}) }) {
-  const now = { find: query.get("find") ?? "", sort: query.get("sort") ?? "", page: Math.max(1, Number.parseInt(query.get("page"), 10) || 1) };
-  const filter = h("input", { type: "search", value: now.find, placeholder, "aria-label": label, maxlength: "256", autocomplete: "off", spellcheck: "false",
+export function livePage({ path, list, kinds, limit, query, label, placeholder = "Filter: a part, or a*", more = () => ({}), kept = () => ({}) }) {
+  // An address may be of another release, or written by hand: what the server would refuse is left out.
+  const now = { find: (query.get("find") ?? "").slice(0, LONGEST), sort: query.get("sort") ?? "", page: Math.min(LAST, Math.max(1, Number.parseInt(query.get("page"), 10) || 1)) };
+  const filter = h("input", { type: "search", value: now.find, placeholder, "aria-label": label, maxlength: LONGEST, autocomplete: "off", spellcheck: "false",
     oninput: () => change({ find: filter.value.trim(), page: 1 }) });
   const said = h("span", { class: "quiet" });
   const back = h("button", { type: "button", class: "small", onclick: () => change({ page: now.page - 1 }) }, "Previous");
@@ -19,19 +24,29 @@ export function livePage({ path, list, kinds, limit, query, label, placeholder =
   const below = h("div", { class: "below", hidden: true }, said, h("div", { class: "buttons" }, back, on));
 
   function asked() {
-    return { kinds, list, limit, find: now.find, sort: now.sort, page: now.page > 1 ? now.page : null, ...more() };
+    return { kinds, list, limit, find: now.find, sort: now.sort, page: now.page > 1 ? now.page : null, ...more(), ...kept() };
   }
 
   function change(news) {
     Object.assign(now, news);
-    const set = Object.entries(now).filter(([name, value]) => value && !(name === "page" && value === 1));
+    const set = Object.entries({ ...now, ...kept() }).filter(([name, value]) => value && !(name === "page" && value === 1));
     history.replaceState(null, "", `#/${path}${set.length ? `?${new URLSearchParams(set)}` : ""}`);
     watch(asked());
   }
 
   return {
-    filter, below, change, stream: asked(),
-    sorted: { now: () => now.sort, set: (sort) => change({ sort, page: 1 }) },
+    filter, below, change,
+    get stream() {
+      return asked();
+    },
+    sorted: {
+      now: () => now.sort,
+      set: (sort) => change({ sort, page: 1 }),
+      /** Forgets an order that is none of these. */
+      keep(orders) {
+        if (!orders.includes(now.sort.replace(/^-/, ""))) now.sort = "";
+      },
+    },
     isFiltered: () => now.find !== "",
     /** What is searched, for lists that are not live. */
     found: () => (now.find ? { find: now.find } : {}),

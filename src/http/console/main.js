@@ -4,6 +4,7 @@ import { askOffer, askTabs, askWho, comeBack, goElsewhere, may, onSignOut, sessi
 import { chip, field, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
+import { savedViews } from "./saved_views.js";
 import audit from "./view_audit.js";
 import bind from "./view_bind.js";
 import binds from "./view_binds.js";
@@ -86,6 +87,8 @@ function showDoor(reason = null, offered = askOffer()) {
   frame?.close();
   frame = null;
   stream.stop();
+  // A question of who has left is not for who comes next.
+  for (const dialog of document.querySelectorAll("dialog")) dialog.remove();
   document.title = "Sign in · smsc";
   const input = h("input", { type: "password", name: "token", autocomplete: "current-password", required: true, spellcheck: "false" });
   const problem = h("p", { class: "problem", role: "alert" }, reason ?? "");
@@ -129,7 +132,7 @@ function showDoor(reason = null, offered = askOffer()) {
 function showFrame(moveFocus = false) {
   const main = h("main", { id: "main", tabindex: "-1" });
   const links = new Map(VIEWS.filter(({ needs }) => !needs || may(needs)).map(({ path, title }) => [path, h("a", { href: `#/${path}` }, title)]));
-  const nav = h("nav", { "aria-label": "Views" }, parts(links), h("a", { href: "/docs/" }, "Manual"));
+  const nav = h("nav", { "aria-label": "Views" }, parts(links), h("a", { href: "/docs/" }, "Manual"), savedViews());
   const health = chip("…", "quiet");
   const connection = h("span", { class: "connection" }, h("i", { "aria-hidden": "true" }), h("span", {}, "Connecting"));
   const node = h("span", { class: "quiet node" });

@@ -1,5 +1,6 @@
 // Binds: every SMPP session, its window and how quickly the other side answers.
 
+import { columnChoice } from "./columns.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, rate, showAge } from "./format.js";
 import { serverNow } from "./live.js";
@@ -29,9 +30,13 @@ export function kindOf({ direction, bind_type: type }) {
 export default function binds({ query }) {
   const side = h("select", { "aria-label": "Direction", onchange: () => page.change({ page: 1 }) },
     h("option", { value: "" }, "All"), h("option", { value: "out" }, "To operators"), h("option", { value: "in" }, "From ESMEs"), h("option", { value: "gateway" }, "From gateways"), h("option", { value: "gsm" }, "To GSM networks"), h("option", { value: "callback" }, "Callbacks"), h("option", { value: "local" }, "Programs on this machine"));
-  const page = livePage({ path: "binds", list: "binds", kinds: ["binds"], limit: 50, query, label: "Filter binds by name or peer", more: () => ({ direction: side.value }) });
+  side.value = query.get("direction") ?? "";
+  // Of a direction that is none nothing is chosen.
+  if (side.selectedIndex < 0) side.value = "";
+  const page = livePage({ path: "binds", list: "binds", kinds: ["binds"], limit: 50, query, label: "Filter binds by name or peer", kept: () => ({ direction: side.value }) });
   const list = table({
     caption: "Binds",
+    choice: columnChoice("binds"),
     sorted: page.sorted,
     key: (row) => row.session,
     columns: [

@@ -1,6 +1,7 @@
 // Callbacks: where each account is called, how that goes, and the receipts that were given up.
 
 import { get, segment } from "./api.js";
+import { columnChoice } from "./columns.js";
 import { command, failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, showAge, time } from "./format.js";
@@ -103,6 +104,8 @@ export default function callbacks({ query }) {
   const page = livePage({ path: "callbacks", list: "binds", kinds: ["queues", "binds"], limit: 25, query, label: "Filter callbacks by account or URL", more: () => ({ direction: "callback" }) });
   const list = table({
     caption: "Callbacks",
+    sorted: page.sorted,
+    choice: columnChoice("callbacks"),
     key: (row) => row.session,
     columns: [
       { title: "Account", render: (cell, row) => {
@@ -110,16 +113,16 @@ export default function callbacks({ query }) {
       } },
       { title: "To", class: "mono", text: (row) => row.peer || "–" },
       { title: "Queue", class: "mono", text: (row) => row.queue },
-      { title: "State", render: (cell, row) => {
+      { title: "State", sort: "state", render: (cell, row) => {
         stateCell(cell, bindState(row.state));
         setAttribute(cell, "title", row.last_error || null);
       } },
       { title: "URLs", text: urls },
       { title: "Waiting", numeric: true, text: (row) => number((queueOf(row)?.waiting ?? 0) + (queueOf(row)?.scheduled ?? 0)) },
       { title: "Oldest", numeric: true, render: (cell, row) => showAge(cell, queueOf(row)?.oldest_at, serverNow()) },
-      { title: "Under way", numeric: true, render: windowCell },
+      { title: "Under way", sort: "in_flight", numeric: true, render: windowCell },
       { title: "Sent", numeric: true, text: (row) => number(row.sent_total) },
-      { title: "Failed", numeric: true, text: (row) => number(row.errors_total) },
+      { title: "Failed", sort: "errors_total", numeric: true, text: (row) => number(row.errors_total) },
       { title: "Last attempts", render: showAttempts },
       { title: "Commands", class: "commands", render: commands },
     ],

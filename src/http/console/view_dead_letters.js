@@ -3,6 +3,7 @@
 
 import { segment } from "./api.js";
 import { bulk, filterOf } from "./bulk.js";
+import { columnChoice } from "./columns.js";
 import { command } from "./dialog.js";
 import { field, h, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, time } from "./format.js";
@@ -65,6 +66,7 @@ export default function deadLetters({ query }) {
   inputs.state = stateSelect(query, "Failed", STATES);
   const list = table({
     caption: "Failed messages",
+    choice: columnChoice("dead-letters"),
     key: (row) => row.id,
     columns: [
       columns.id, columns.state, { title: "Error", render: showError }, columns.to, columns.sender, columns.queue, columns.accepted, columns.ended,

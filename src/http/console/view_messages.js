@@ -3,6 +3,7 @@
 
 import { get } from "./api.js";
 import { bulk, filterOf } from "./bulk.js";
+import { columnChoice } from "./columns.js";
 import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
@@ -140,6 +141,7 @@ export default function messages({ query }) {
   const state = stateSelect(query, "Any", STATES);
   const list = table({
     caption: "Messages found, newest first",
+    choice: columnChoice("messages"),
     key: (row) => row.id,
     columns: [
       columns.id, columns.state, { title: "From", text: (row) => row.from }, columns.to, columns.sender, columns.queue, columns.accepted, columns.ended,

@@ -137,6 +137,7 @@ export default function operators({ query }) {
     ],
   });
   const csv = csvButton({ path: "/v1/operators", query: page.found, items: "operators", columns: IN_FILE, file: "operators.csv", cursor: "after" });
+  page.sorted.keep(ORDERS.map(([by]) => by.replace(/^-/, "")));
   const order = select("order", ORDERS, page.sorted.now());
   order.setAttribute("aria-label", "Order");
   order.addEventListener("change", () => page.sorted.set(order.value));

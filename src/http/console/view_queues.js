@@ -1,6 +1,7 @@
 // Queues: what waits where, since when, and the commands of a queue.
 
 import { may, segment } from "./api.js";
+import { columnChoice } from "./columns.js";
 import { csvButton } from "./csv.js";
 import { command } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
@@ -92,6 +93,7 @@ export default function queues({ query }) {
   const list = table({
     caption: "Queues",
     dense: true,
+    choice: columnChoice("queues"),
     sorted: page.sorted,
     key: (row) => row.name,
     columns: [
