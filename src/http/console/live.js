@@ -11,6 +11,11 @@ const SECONDS = 120;
 const SILENCE_MS = 6000;
 /** What is typed within this time is one question. */
 const TURN_MS = 150;
+/**
+ * A tab that nobody has looked at for so long gives its connection back: by HTTP/1.1 a browser has six for all tabs of a
+ * server, and a seventh tab would load nothing.
+ */
+const UNSEEN_MS = 10_000;
 /** What every page needs: how the node is. */
 const USUAL = { kinds: [], attention: 1 };
 
@@ -37,6 +42,9 @@ let running = null;
 /** Parameters of the stream. */
 let wanted = parametersOf(USUAL);
 let turnTimer = null;
+let unseenTimer = null;
+/** Whether the connection was given back. */
+let isAway = false;
 /** Ends the connection, and begins another one at once. */
 let turn = () => {};
 let lastId = "";
@@ -89,8 +97,29 @@ export function stop() {
 /** Ends the pause before the next attempt. */
 export let tryNow = () => {};
 
+function seen() {
+  clearTimeout(unseenTimer);
+  if (document.hidden) {
+    unseenTimer = setTimeout(() => {
+      isAway = true;
+      turn();
+    }, UNSEEN_MS);
+  } else if (isAway) {
+    isAway = false;
+    tryNow();
+  }
+}
+
+document.addEventListener("visibilitychange", seen);
+// A link that was opened in the background.
+seen();
+
 async function run(signal) {
   while (!signal.aborted) {
+    if (isAway) {
+      await pause(signal);
+      continue;
+    }
     const connection = new AbortController();
     const end = () => connection.abort();
     let isTurned = false;
