@@ -17,6 +17,7 @@ mod guard;
 mod gzip;
 mod health;
 mod json;
+mod key_order;
 mod limit;
 mod live;
 mod manual;

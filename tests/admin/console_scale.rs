@@ -82,12 +82,38 @@ fn lists_come_in_pages_by_name_and_compressed() {
         ("operators?find=nor", "operators", "id", 1),
         ("operators?find=nor*&limit=1", "operators", "id", 1),
         ("routes?find=north", "routes", "name", 1),
+        // No character but the star stands for others.
+        ("accounts?find=shop%25", "accounts", "name", 0),
+        ("accounts?find=shop000_", "accounts", "name", 0),
+        ("accounts?find=%5Cshop*", "accounts", "name", 0),
     ] {
         let found = admin.get(&format!("/v1/{path}"));
         assert_eq!(names(&found[list], key).len(), wanted, "{path}: {found}");
     }
-    let (status, said) = admin.text("/v1/queues?limit=0").unwrap();
-    assert_eq!(status, 400, "{said}");
+    // In the order of any key, a page at a time.
+    for (path, list, key, wanted) in [
+        (
+            "accounts?sort=-name&limit=2",
+            "accounts",
+            "name",
+            ["shop0029", "shop0028"],
+        ),
+        (
+            "accounts?sort=-addresses&limit=2&after=shop0028",
+            "accounts",
+            "name",
+            ["shop0027", "shop0026"],
+        ),
+        ("operators?sort=-name", "operators", "id", ["south", "north"]),
+    ] {
+        let found = admin.get(&format!("/v1/{path}"));
+        assert_eq!(names(&found[list], key), wanted, "{path}: {found}");
+    }
+    let long = format!("accounts?find={}", "a".repeat(257));
+    for path in ["queues?limit=0", "accounts?sort=weight", &long] {
+        let (status, said) = admin.text(&format!("/v1/{path}")).unwrap();
+        assert_eq!(status, 400, "{path}: {said}");
+    }
 
     let (head, plain) = raw(smsc.http(), "/v1/accounts", "");
     assert!(!head.contains("content-encoding"), "{head}");

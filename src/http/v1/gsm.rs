@@ -13,6 +13,7 @@ use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
 use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::configured;
+use crate::http::key_order::KeyOrder;
 use crate::http::name_page::{NamePage, words_of};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -24,16 +25,21 @@ use crate::pb::OperatorView;
         ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; without it and `after` all of them"),
         ("after" = Option<String>, Query, description = "`next_after` of the previous page"),
+        ("sort" = Option<String>, Query, description = "A key, such as `address`, or `name`; with `-` in front for the largest first"),
         ("find" = Option<String>, Query, description = "Only those with these words in the name or a value; a word with `*` is the whole name, such as `north-*`")),
     responses((status = 200, description = "By name", body = GsmNetworks)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let query = Query::read(&request, &["scope", "limit", "after", "find"])?;
+    let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
     let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
+    let order = KeyOrder::read(&query, ResourceKind::Gsm)?;
     let (version, mut networks) = networks(&state, own).await?;
     networks.retain(|one| page.find.fits(&one.name, || words_of(&one.settings)));
+    if let Some(order) = order {
+        order.sort(&mut networks, |one| (one.name.as_str(), &one.settings));
+    }
     let found = page.cut(networks, |one| one.name.as_str());
     Ok(tagged(HttpResponse::Ok(), version).json(GsmNetworks {
         version,

@@ -13,6 +13,7 @@ use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
+use crate::http::key_order::KeyOrder;
 use crate::http::name_page::{NamePage, words_of};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -25,18 +26,23 @@ use crate::pb::{CommandOperator, OperatorView};
         ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; without it and `after` all of them"),
         ("after" = Option<String>, Query, description = "`next_after` of the previous page"),
+        ("sort" = Option<String>, Query, description = "A key, such as `rate`, or `name`; with `-` in front for the largest first"),
         ("find" = Option<String>, Query, description = "Only those with these words in the id or a value; a word with `*` is the whole name, such as `north-*`")),
     responses((status = 200, description = "By id", body = Operators)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let query = Query::read(&request, &["scope", "limit", "after", "find"])?;
+    let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
     let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
+    let order = KeyOrder::read(&query, ResourceKind::Operator)?;
     let settings = call(&state, settings::read).await??.settings;
     let live = call(&state, move |admin| figures::operators(admin, own)).await?;
     let mut operators = merged(&settings, live);
     operators.retain(|one| page.find.fits(&one.id, || words_of(&one.settings)));
+    if let Some(order) = order {
+        order.sort(&mut operators, |one| (one.id.as_str(), &one.settings));
+    }
     let found = page.cut(operators, |one| one.id.as_str());
     Ok(
         tagged(HttpResponse::Ok(), settings.version).json(Operators {

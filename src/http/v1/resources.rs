@@ -41,6 +41,7 @@ macro_rules! operation {
             params(
                 ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; without it and `after` all of them"),
                 ("after" = Option<String>, Query, description = "`next_after` of the previous page"),
+                ("sort" = Option<String>, Query, description = "A key, such as `rate`, or `name`; with `-` in front for the largest first"),
                 ("find" = Option<String>, Query, description = "Only those with these words in the name or a value; a word with `*` is the whole name, such as `shop*`")),
             responses((status = 200, body = $List)))]
         pub(in crate::http) async fn list(

@@ -18,6 +18,7 @@ use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::json;
+use crate::http::key_order::KeyOrder;
 use crate::http::name_page::{NamePage, NamedEntries, words_of};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -64,10 +65,11 @@ pub(super) async fn list(
     state: &State,
     kind: ResourceKind,
 ) -> Result<(u64, NamedEntries<Resource>), Problem> {
-    let page = NamePage::read(&Query::read(request, &["limit", "after", "find"])?)?;
+    let query = Query::read(request, &["limit", "after", "find", "sort"])?;
+    let (page, order) = (NamePage::read(&query)?, KeyOrder::read(&query, kind)?);
     let settings = call(state, settings::read).await??.settings;
     let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
-    if page.find.is_empty() && kind != ResourceKind::MoRule {
+    if page.find.is_empty() && order.is_none() && kind != ResourceKind::MoRule {
         // What is on other pages is not written: with a thousand accounts that takes longest.
         let all: Vec<&StoredSetting> = of_kind.collect();
         let cut = page.cut(all, |one| one.key.name.as_str());
@@ -85,6 +87,9 @@ pub(super) async fn list(
     if kind == ResourceKind::MoRule {
         // They are in the order of their names, which stays among equals.
         list.sort_by_key(|one| one.settings["order"].as_u64());
+    }
+    if let Some(order) = order {
+        order.sort(&mut list, |one| (one.name.as_str(), &one.settings));
     }
     Ok((settings.version, page.cut(list, |one| one.name.as_str())))
 }
