@@ -104,7 +104,12 @@ fn lists_come_in_pages_by_name_and_compressed() {
             "name",
             ["shop0027", "shop0026"],
         ),
-        ("operators?sort=-name", "operators", "id", ["south", "north"]),
+        (
+            "operators?sort=-name",
+            "operators",
+            "id",
+            ["south", "north"],
+        ),
     ] {
         let found = admin.get(&format!("/v1/{path}"));
         assert_eq!(names(&found[list], key), wanted, "{path}: {found}");

@@ -23,9 +23,9 @@ function csvField(value) {
 /**
  * A button that saves whatever `path` finds for `query` as `file`, a page at a time, and what it says meanwhile.
  * `items` is the name of the list in the answer, `columns` are `[title, value(row)]`, `cursor` is the parameter with which the
- * next page begins; `query` may be a function.
+ * next page begins; `query` and `columns` may be functions.
  */
-export function csvButton({ path, query, items, columns, file, cursor = "before" }) {
+export function csvButton({ path, query, items, columns: wantedColumns, file, cursor = "before" }) {
   const said = h("span", { class: "quiet", role: "status" });
   const button = h("button", { type: "button", class: "small", onclick: () => (running ? stop() : run()) }, "CSV");
   /** The run that is wanted now; another one ends when it sees this. */
@@ -47,6 +47,7 @@ export function csvButton({ path, query, items, columns, file, cursor = "before"
     setText(button, "Stop");
     setText(said, "");
     const lines = [];
+    const columns = typeof wantedColumns === "function" ? wantedColumns() : wantedColumns;
     const wanted = typeof query === "function" ? query() : query;
     let next = null;
     try {
@@ -61,7 +62,7 @@ export function csvButton({ path, query, items, columns, file, cursor = "before"
         next = page[`next_${cursor}`];
         setText(said, `${number(lines.length)} rows`);
       } while (next && lines.length < MOST);
-      save(lines, Boolean(next));
+      save(columns, lines, Boolean(next));
     } catch (error) {
       if (running !== own) return;
       setText(said, "");
@@ -70,7 +71,7 @@ export function csvButton({ path, query, items, columns, file, cursor = "before"
     end();
   }
 
-  function save(lines, isCut) {
+  function save(columns, lines, isCut) {
     const text = [columns.map(([title]) => title).join(","), ...lines].map((line) => `${line}\r\n`);
     saveFile(new Blob(text, { type: "text/csv" }), file);
     setText(said, isCut ? `Only the newest ${number(lines.length)} rows are saved: end the search earlier for the rest` : "");

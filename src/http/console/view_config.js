@@ -1,6 +1,7 @@
 // The configuration: every kind of resource with a list that can be searched, and a page for each resource.
 
 import { get, may } from "./api.js";
+import { columnChoice } from "./columns.js";
 import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
@@ -47,7 +48,7 @@ export default function config(asked) {
     const wanted = name.length ? name : single;
     inner = wanted.length || isNew
       ? object({ kind, name: wanted.length ? wanted.join("/") : null, query: asked.query, tabs: tabs(all, plural) })
-      : list(kind, tabs(all, plural), asked.query.get("find") ?? "");
+      : list(kind, tabs(all, plural), asked.query);
     const hadFocus = page.contains(document.activeElement);
     page.replaceChildren(...inner.elements);
     if (hadFocus) page.querySelector("h1").focus();
@@ -74,13 +75,16 @@ function tabs(all, current) {
 }
 
 /** All resources of a kind. */
-function list(kind, tabs, wanted) {
+function list(kind, tabs, query) {
   const words = wordsOf(kind.plural);
   const properties = kind.schema.properties;
   const columns = words.columns.filter((key) => properties[key]);
-  const find = h("input", { type: "search", name: "find", maxlength: "256", autocomplete: "off", spellcheck: "false", value: wanted, placeholder: "Name or any value", "aria-label": `Find among ${words.title}`, oninput: () => {
+  /** The other keys have columns for those who choose them. */
+  const others = Object.keys(properties).filter((key) => key !== kind.name_field && !columns.includes(key));
+  let sort = query.get("sort") ?? "";
+  const find = h("input", { type: "search", name: "find", maxlength: "256", autocomplete: "off", spellcheck: "false", value: (query.get("find") ?? "").slice(0, 256), placeholder: "Name or any value", "aria-label": `Find among ${words.title}`, oninput: () => {
     clearTimeout(typing);
-    typing = setTimeout(() => turn([""]), TYPED_MS);
+    typing = setTimeout(() => find.isConnected && change(), TYPED_MS);
   } });
   const add = h("a", { class: "button primary", href: newPage(kind.plural), hidden: !may("admin") }, `Add ${words.one}`);
   const said = h("p", { class: "quiet", role: "status" });
@@ -88,14 +92,25 @@ function list(kind, tabs, wanted) {
   const on = h("button", { type: "button", class: "small", onclick: () => turn([...begins, next]) }, "Next");
   const rows = table({
     caption: words.title,
+    choice: columnChoice(`config/${kind.plural}`),
+    sorted: {
+      now: () => sort,
+      set(by) {
+        sort = by;
+        change();
+      },
+      keep(orders) {
+        if (!orders.includes(sort.replace(/^-/, ""))) sort = "";
+      },
+    },
     key: (row) => row.name,
     columns: [
-      { title: "Name", render: (cell, row) => {
+      { title: "Name", sort: "name", render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("a", { href: pageOf(`${kind.plural}/${row.name}`) }, row.name));
       } },
-      ...columns.map((key) => ({
-        title: labelOf(key), numeric: ["integer", "number"].includes(properties[key].type),
-        text: (row) => cut(row.settings[key] === null || isNone(row.settings[key]) ? "–" : valueText(row.settings[key])),
+      ...[...columns, ...others].map((key) => ({
+        title: labelOf(key), key, sort: key, isExtra: others.includes(key), numeric: ["integer", "number"].includes(properties[key].type),
+        text: (row) => cut((row.settings[key] ?? null) === null || isNone(row.settings[key]) ? "–" : valueText(row.settings[key])),
       })),
       { title: "Also set", class: "also", text: (row) => alsoSet(row) },
     ],
@@ -103,8 +118,8 @@ function list(kind, tabs, wanted) {
   });
   const csv = csvButton({
     path: kind.path, items: kind.plural, file: `${kind.plural}.csv`, cursor: "after",
-    query: () => (find.value.trim() ? { find: find.value.trim() } : {}),
-    columns: [["name", (row) => row.name ?? row.id], ...columns.map((key) => [key, (row) => (row.settings[key] === null ? "" : valueText(row.settings[key]))])],
+    query: asks,
+    columns: () => [["name", (row) => row.name ?? row.id], ...rows.columns().filter(({ key }) => key).map(({ key }) => [key, (row) => ((row.settings[key] ?? null) === null ? "" : valueText(row.settings[key]))])],
   });
   /** Behind which name each page begins, up to the one that is shown. */
   let begins = [""];
@@ -118,11 +133,23 @@ function list(kind, tabs, wanted) {
     return [...first, keys.length > MORE_KEYS ? `and ${keys.length - MORE_KEYS} more` : null].filter(Boolean).join(", ") || "–";
   }
 
+  /** What is searched, and in which order. */
+  function asks() {
+    return Object.fromEntries(Object.entries({ find: find.value.trim(), sort }).filter(([, value]) => value));
+  }
+
+  /** Another search or order: the address keeps it. */
+  function change() {
+    const kept = new URLSearchParams(asks());
+    history.replaceState(null, "", kept.size ? `${listPage(kind.plural)}?${kept}` : listPage(kind.plural));
+    turn([""]);
+  }
+
   /** Shows the last one of these pages. */
   async function turn(to) {
     asked += 1;
     const own = asked;
-    const question = Object.entries({ find: find.value.trim(), after: to.at(-1) }).filter(([, value]) => value);
+    const question = Object.entries({ ...asks(), after: to.at(-1) }).filter(([, value]) => value);
     try {
       const page = await get(`${kind.path}?${new URLSearchParams([["limit", ROWS], ...question])}`);
       // What was typed meanwhile counts.
