@@ -206,7 +206,7 @@ fn the_console_stays_small_with_a_thousand_accounts() {
     let pictures = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
     fs::create_dir_all(&pictures).unwrap();
     let base = format!("http://{}/", smsc.http());
-    let steps = "pages_are_small,pages_are_painted_soon,tabs_take_little,every_queue_is_found,many_queues_are_suspended_together,every_account_is_found,new_tab_needs_no_token";
+    let steps = "pages_are_small,pages_are_painted_soon,tabs_take_little,every_queue_is_found,many_queues_are_suspended_together,who_was_refused_is_named,columns_and_views_are_kept,unseen_tabs_give_their_connection_back,every_account_is_found,new_tab_needs_no_token";
     let arguments = [steps, &base, TOKEN, pictures.to_str().unwrap()];
     Client::run(browser_script(
         "console_scale.js",

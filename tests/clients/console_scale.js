@@ -169,6 +169,80 @@ const all = {
     await page.close();
   },
 
+  /** Of many orders those that are refused are named, and stay ticked. An address that makes no sense breaks no page. */
+  async who_was_refused_is_named(browser) {
+    const page = await open(browser, { expected: /status of 40[04]/ });
+    await signIn(page);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.route(/shop0021\/suspend$/, (route) => route.fulfill({
+      status: 404, contentType: 'application/problem+json', body: JSON.stringify({ detail: 'there is no such queue any more' }),
+    }));
+    await visit(page, 'queues?find=account:shop002*');
+    await page.getByLabel('Tick account:shop0020').check();
+    await page.getByLabel('Tick account:shop0021').check();
+    await page.getByRole('button', { name: 'Suspend ticked' }).click();
+    await page.getByRole('dialog', { name: 'Suspend 2 queues?' }).getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('account:shop0021: there is no such queue any more').waitFor();
+    await page.getByText('1 queues ticked').waitFor();
+    assert(await page.getByLabel('Tick account:shop0021').isChecked());
+    await row(page, 'account:shop0020').getByText('suspended').waitFor();
+    await visit(page, 'messages?since=junk');
+    await page.getByText('The search is not understood').waitFor();
+    await page.close();
+  },
+
+  async columns_and_views_are_kept(browser) {
+    const page = await signedIn(browser);
+    // An order that there is no longer does nothing.
+    await visit(page, 'queues?find=account:shop003*&sort=weight');
+    await row(page, 'account:shop0030').waitFor();
+    await page.getByText('Columns', { exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Suspects' }).uncheck();
+    await page.getByRole('columnheader', { name: 'Suspects' }).waitFor({ state: 'detached' });
+    await row(page, 'account:shop0030').waitFor();
+    await page.getByRole('button', { name: 'Keep this view' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Keep this view?' });
+    await dialog.getByLabel('Name').fill('The thirties');
+    await dialog.getByRole('button', { name: 'Keep' }).click();
+    await go(page, 'Binds');
+    await page.reload();
+    await page.getByRole('link', { name: 'The thirties' }).click();
+    await row(page, 'account:shop0039').waitFor();
+    assert.strictEqual(await page.getByLabel('Filter queues by name').inputValue(), 'account:shop003*');
+    assert.strictEqual(await page.getByRole('columnheader', { name: 'Suspects' }).count(), 0);
+    await look(page, 'saved-views');
+    await page.getByRole('button', { name: 'Forget the view The thirties' }).click();
+    await page.getByRole('link', { name: 'The thirties' }).waitFor({ state: 'detached' });
+    // In the configuration every key can be a column, and sorts.
+    await visit(page, 'config/accounts?sort=-name');
+    await page.getByRole('link', { name: 'shop0999' }).waitFor();
+    await page.getByText('Columns', { exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Addresses', exact: true }).check();
+    await page.getByRole('cell', { name: '447700900999', exact: true }).waitFor();
+    await page.getByRole('columnheader', { name: 'Addresses' }).getByRole('button').click();
+    await page.getByRole('cell', { name: '447700900000', exact: true }).waitFor();
+    assert.strictEqual(await page.evaluate(() => location.hash), '#/config/accounts?sort=addresses');
+    await page.close();
+  },
+
+  async unseen_tabs_give_their_connection_back(browser) {
+    const page = await signedIn(browser);
+    await settled(page);
+    const see = (isHidden) => page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, isHidden);
+    const isOfEvents = (request) => request.url().includes('/v1/events?');
+    const givenBack = page.waitForEvent('requestfailed', isOfEvents);
+    await see(true);
+    await givenBack;
+    const again = page.waitForRequest(isOfEvents);
+    await see(false);
+    await again;
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.close();
+  },
+
   /** Accounts are searched on the server, by any value. */
   async every_account_is_found(browser) {
     const page = await signedIn(browser);
