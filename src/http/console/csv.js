@@ -23,9 +23,9 @@ function csvField(value) {
 /**
  * A button that saves whatever `path` finds for `query` as `file`, a page at a time, and what it says meanwhile.
  * `items` is the name of the list in the answer, `columns` are `[title, value(row)]`, `cursor` is the parameter with which the
- * next page begins; `query` and `columns` may be functions.
+ * next page begins; `query` and `columns` may be functions. `keep(row)` says whether a row that was found is wanted.
  */
-export function csvButton({ path, query, items, columns: wantedColumns, file, cursor = "before" }) {
+export function csvButton({ path, query, items, columns: wantedColumns, file, cursor = "before", keep = () => true }) {
   const said = h("span", { class: "quiet", role: "status" });
   const button = h("button", { type: "button", class: "small", onclick: () => (running ? stop() : run()) }, "CSV");
   /** The run that is wanted now; another one ends when it sees this. */
@@ -58,7 +58,7 @@ export function csvButton({ path, query, items, columns: wantedColumns, file, cu
         const page = await get(`${path}?${asked}`);
         // Whoever has gone elsewhere wants no file any more.
         if (running !== own || !button.isConnected) return;
-        for (const row of page[items]) lines.push(columns.map(([, value]) => csvField(value(row))).join(","));
+        for (const row of page[items].filter(keep)) lines.push(columns.map(([, value]) => csvField(value(row))).join(","));
         next = page[`next_${cursor}`];
         setText(said, `${number(lines.length)} rows`);
       } while (next && lines.length < MOST);

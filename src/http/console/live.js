@@ -117,7 +117,7 @@ seen();
 async function run(signal) {
   while (!signal.aborted) {
     if (isAway) {
-      await pause(signal);
+      await pause(signal, null);
       continue;
     }
     const connection = new AbortController();
@@ -156,14 +156,16 @@ function lost(reason) {
   tell();
 }
 
-function pause(signal) {
+/** Waits so many milliseconds, or until `tryNow` (null). */
+function pause(signal, after = retry) {
   return new Promise((resume) => {
     const done = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", done);
       resume();
     };
-    const timer = setTimeout(done, retry);
-    signal.addEventListener("abort", done, { once: true });
+    const timer = after === null ? null : setTimeout(done, after);
+    signal.addEventListener("abort", done);
     tryNow = done;
   });
 }

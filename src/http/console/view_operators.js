@@ -136,8 +136,13 @@ export default function operators({ query }) {
       { label: "Resume", verb: "resume", text: "These are bound again:" },
     ],
   });
-  const csv = csvButton({ path: "/v1/operators", query: page.found, items: "operators", columns: IN_FILE, file: "operators.csv", cursor: "after" });
+  const csv = csvButton({ path: "/v1/operators", query: page.found, items: "operators", columns: IN_FILE, file: "operators.csv", cursor: "after", keep: isListed });
   page.sorted.keep(ORDERS.map(([by]) => by.replace(/^-/, "")));
+  /** The API finds any value; the list, only id and address. */
+  function isListed({ id, address }) {
+    const words = (page.found().find ?? "").toLowerCase().split(/\s+/);
+    return words.every((word) => word.includes("*") || `${id} ${address}`.toLowerCase().includes(word));
+  }
   const order = select("order", ORDERS, page.sorted.now());
   order.setAttribute("aria-label", "Order");
   order.addEventListener("change", () => page.sorted.set(order.value));
