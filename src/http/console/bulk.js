@@ -102,7 +102,7 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
           setText(said, `${number(sums.done)} of ${many} ${verb.past}${sums.refused ? `, ${number(sums.refused)} refused` : ""}`);
           // What was not reached in time is asked for again; what is older comes next.
           if (!isPortion) continue;
-          for (const one of report.reasons.slice(0, SHOWN - problems.children.length)) problems.append(h("li", {}, one.reason));
+          for (const one of report.reasons.slice(0, SHOWN - problems.children.length)) problems.append(h("li", {}, `${one.id}: ${one.reason}`));
           if (!report.next_before) break;
           before = report.next_before;
         }

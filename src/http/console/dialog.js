@@ -1,7 +1,7 @@
 // Commands: a button that knows whether the token may, asks before it does harm, and says what came
 // of it.
 
-import { ApiError, may, post, signOut } from "./api.js";
+import { ApiError, may, post, session, signOut } from "./api.js";
 import { field, h } from "./dom.js";
 
 const SHOWN_MS = 6000;
@@ -125,7 +125,8 @@ export function showSecret(place, { title, text, secret, more = null }) {
 /** Tells of a request that failed; a token that is over leads back to the door. */
 export function failed(error) {
   if (error instanceof ApiError && error.status === 401) {
-    signOut("The token is not accepted any more. Sign in again.");
+    // An answer that comes after the sign-out disturbs nobody who signs in just now.
+    if (session.token || session.name) signOut("The token is not accepted any more. Sign in again.");
   } else if (error instanceof ApiError && error.status === 403) {
     toast(`Not allowed: ${error.message}`, "warn");
   } else {

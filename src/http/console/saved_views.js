@@ -38,7 +38,7 @@ export function savedViews() {
   function show() {
     const own = read().filter((one) => one.who === who).toSorted((one, other) => one.name.localeCompare(other.name));
     links.replaceChildren(...own.map(({ name, hash }) => h("span", {}, h("a", { href: hash, title: hash }, name),
-      h("button", { type: "button", class: "small", "aria-label": `Forget the view ${name}`, onclick: () => remove(name) }, "×"))));
+      h("button", { type: "button", class: "small", "aria-label": `Forget the view ${name}`, onclick: () => remove(name) }, "Forget"))));
   }
 
   function remove(name) {
