@@ -21,14 +21,16 @@ const AT_ONCE: usize = 4;
 
 static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
 
-/// Resolves the address of an operator, connects, does TLS where it is on, binds and unbinds, within ten seconds, and says
-/// what is wrong.
+/// Resolves the address of an operator, connects, does TLS where it is on, binds and unbinds, within ten seconds and its
+/// `bind_timeout`, and says what is wrong.
 ///
 /// Without a body, of the operator as it is configured. With one, of the operator that a PUT of this body would make, which
 /// need not be there yet; a password that is left out is empty. Nothing is stored, no message is sent, and the binds that
-/// are there stay. Any address may be tried, also one of this machine.
+/// are there stay. While any of them is up, that is the answer, unless `force` asks for another connection: an operator may
+/// allow just one bind.
 #[utoipa::path(post, path = "/v1/operators/{id}/test", tag = "operators", request_body = Resource,
-    params(("id" = String, Path, description = "As in the configuration")),
+    params(("id" = String, Path, description = "As in the configuration"),
+        ("force" = Option<bool>, Query, description = "Connect also while binds to it are up")),
     responses((status = 200, description = "What came of it, also where the operator is not reached or refuses", body = OperatorTest),
         (status = 422, description = "The body is no operator; `problems` names the keys")))]
 pub(super) async fn test(
@@ -37,7 +39,7 @@ pub(super) async fn test(
     id: web::Path<String>,
     octets: web::Bytes,
 ) -> Result<HttpResponse, Problem> {
-    Query::read(&request, &[])?;
+    let force = Query::read(&request, &["force"])?.flag("force")?;
     let id = id.into_inner();
     let operator = if octets.is_empty() {
         call(&state, move |admin| operator_test::configured(admin, id)).await??
@@ -59,11 +61,16 @@ pub(super) async fn test(
     // Until the test is over, also when the client goes away.
     let tested = call(&state, move |admin| async move {
         let _room = room;
-        operator_test::test(admin, operator).await
+        operator_test::test(admin, operator, force).await
     });
     let tested = tested.await??;
-    let outcome = tested.failed.as_deref().unwrap_or("ok");
-    audit::detail(&request, format!("tested {target}: {outcome}"));
+    let said = if tested.live {
+        format!("not tested, because it is bound: {target}")
+    } else {
+        let outcome = tested.failed.as_deref().unwrap_or("ok");
+        format!("tested {target}: {outcome}")
+    };
+    audit::detail(&request, said);
     Ok(HttpResponse::Ok().json(tested))
 }
 

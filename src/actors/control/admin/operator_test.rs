@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::context::AdminContext;
+use super::whole;
 use crate::actors::control::settings::SettingsError;
 use crate::actors::egress::operator_session::connection_test::try_connection;
 use crate::api::OperatorTest;
@@ -12,22 +13,22 @@ use crate::config::{self, ConfigProblem, OperatorConfig, OperatorProtocol};
 use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::pb::Refusal;
 
-/// The operator with this id as this node has it.
+/// The operator with this id as this node has it, enabled or not.
 ///
 /// # Errors
 /// There is none.
 pub async fn configured(admin: Arc<AdminContext>, id: String) -> Result<OperatorConfig, Refusal> {
-    let plan = admin.node.full_plan();
-    let mut operators = plan.operators();
-    let found = operators.find(|one| one.config.id == id);
-    found.map(|one| one.config.clone()).ok_or_else(|| {
+    let config = admin.node.config();
+    let found = config.operator.iter().find(|one| one.id == id);
+    found.cloned().ok_or_else(|| {
         Refusal::not_found(format!(
-            "there is no operator {id:?}, or it is not enabled; GET /v1/operators lists them"
+            "there is no operator {id:?}; GET /v1/operators lists them, and a body with settings tests one that is not there yet"
         ))
     })
 }
 
-/// An operator as a PUT of it would make it, but for a password that is left out: there is none then.
+/// An operator as a PUT of it would make it, but for a password that is left out: there is none then, so that a kept one
+/// does not go to an address that somebody only tries.
 ///
 /// # Errors
 /// What is wrong with it; the store does not answer.
@@ -72,14 +73,31 @@ pub async fn given(
     found.ok_or_else(|| unusable("cannot be read".to_owned()))
 }
 
-/// Tries its connection.
+/// Tries its connection. While binds to the operator of this id are up, on any node, that is the answer unless `force`
+/// says to make another connection: an operator may allow just one bind.
 ///
 /// # Errors
 /// It has none that can be tried.
 pub async fn test(
     admin: Arc<AdminContext>,
     operator: OperatorConfig,
+    force: bool,
 ) -> Result<OperatorTest, Refusal> {
+    let id = &operator.id;
+    let all = whole::operators(&admin.node);
+    let live = all.iter().find(|one| one.id == *id && one.bound > 0);
+    let said =
+        live.map(|live| format!("{} of {} binds to {id} are up", live.bound, live.configured));
+    if let Some(said) = said.as_ref().filter(|_| !force) {
+        return Ok(OperatorTest {
+            ok: true,
+            live: true,
+            detail: format!(
+                "{said}, so no other connection was made: an operator may allow just so many; ask with force=true for one"
+            ),
+            ..OperatorTest::default()
+        });
+    }
     let why = if operator.managed {
         "its address and credentials are fetched before each bind"
     } else if operator.is_local() {
@@ -87,9 +105,15 @@ pub async fn test(
     } else if operator.protocol != OperatorProtocol::Smpp {
         "only connections by SMPP are tested"
     } else {
-        return Ok(try_connection(&admin.node, &operator).await);
+        let mut found = try_connection(&admin.node, &operator).await;
+        if let (Some(said), Some("bind")) = (said, found.failed.as_deref()) {
+            found.detail = format!(
+                "{}; {said}, and the operator may allow no more",
+                found.detail
+            );
+        }
+        return Ok(found);
     };
-    let id = &operator.id;
     Err(Refusal::conflict(format!(
         "the connection to {id:?} is not tested: {why}; `smsc bind list {id}` shows its last error"
     )))
