@@ -45,6 +45,7 @@ mod notes;
 mod nothing_shows_texts;
 mod one_grammar;
 mod openapi_holds;
+mod operator_test;
 mod operators_commands;
 mod outputs_elsewhere;
 mod secrets_change;

@@ -34,7 +34,7 @@ function commands(id) {
       ask: { title: `Rebind ${id}?`, text: "Every bind to this operator is closed after its answers have come, and opened again.", action: "Rebind" },
       said: `${id} is being bound again`,
     }),
-    test: command({ label: "Test", describe: `Test the connection to ${id}`, needs: "admin", path: `${path}/test`, said: inShort, rate: ({ ok }) => (ok ? "good" : "bad") }),
+    test: command({ label: "Test", describe: `Test the connection to ${id}`, needs: "admin", path: `${path}/test`, said: inShort, toneOf: ({ ok }) => (ok ? "good" : "bad") }),
   };
 }
 
