@@ -20,6 +20,7 @@ mod console;
 mod console_objects;
 mod console_scale;
 mod console_sign_in;
+mod console_wizard;
 mod console_work;
 mod contexts;
 #[cfg(feature = "otlp")]
