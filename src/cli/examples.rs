@@ -120,6 +120,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "operator rebind",
         &["smsc operator rebind up  # close every bind, and bind again"],
     ),
+    (
+        "operator test",
+        &[
+            "smsc operator test up",
+            "smsc operator test up --force  # one more connection, while binds are up",
+        ],
+    ),
     ("operator remove", &["smsc operator remove up --yes"]),
     ("route list", &["smsc route list"]),
     ("route show", &["smsc route show 44"]),

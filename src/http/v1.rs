@@ -21,6 +21,7 @@ mod nats_sources;
 mod node;
 mod nodes;
 mod notes;
+mod operator_tests;
 mod operators;
 mod opt_outs;
 mod queues;
@@ -66,6 +67,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         binds { Read: list, one, pdus; Operate: disconnect }
         operators { Read: list, one }
         operator_settings { Admin: put, delete; Read: rate; Admin: put_rate }
+        // Before the pattern that would take it for a command.
+        operator_tests { Admin: test }
         operators { Operate: order }
         nodes { Read: list }
         notes { Read: list; Operate: add, remove }

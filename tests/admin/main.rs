@@ -20,6 +20,7 @@ mod console;
 mod console_objects;
 mod console_scale;
 mod console_sign_in;
+mod console_wizard;
 mod console_work;
 mod contexts;
 #[cfg(feature = "otlp")]
@@ -45,6 +46,7 @@ mod notes;
 mod nothing_shows_texts;
 mod one_grammar;
 mod openapi_holds;
+mod operator_test;
 mod operators_commands;
 mod outputs_elsewhere;
 mod secrets_change;

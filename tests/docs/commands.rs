@@ -163,6 +163,12 @@ const KNOWN: &[(&str, How)] = &[
         "smsc receipt replay 1853010945916928000",
         How::Refused("1853010945916928000"),
     ),
+    // No operator listens, and no name is known.
+    (
+        "smsc operator test carrier",
+        How::Refused("is not resolved"),
+    ),
+    ("smsc operator test", How::Refused("nothing listens")),
     ("smsc key remove", How::Refused("no API key")),
     (
         "curl -s http://127.0.0.1:8081/v1/messages/1900000000000000123",

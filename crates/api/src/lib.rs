@@ -60,7 +60,7 @@ pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, 
 pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
 pub use nats_sources::{EndedCommand, NatsSourceState, NatsSourceStates};
 pub use nodes::{Node, Nodes, QueueShare};
-pub use operators::{OperatorHealth, OperatorOnNode};
+pub use operators::{OperatorHealth, OperatorOnNode, OperatorTest, OperatorTestStep};
 pub use opt_outs::{ChangedOptOut, OptOut, OptOuts};
 pub use request_words::request_in_words;
 pub use schema::{ConfigSchema, FieldGroup, KindSchema};

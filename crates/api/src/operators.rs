@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::time;
+use super::{ErrorInWords, time};
 use smsc_proto as pb;
 
 /// How an operator stands, in the words of the events of `operator.health`.
@@ -25,6 +25,45 @@ pub struct OperatorOnNode {
     pub bound: u32,
     /// All that it has.
     pub binds: u32,
+}
+
+/// `POST /v1/operators/{id}/test`: what came of a connection that was made only to try it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OperatorTest {
+    /// Whether the operator has taken the bind; with `live`, whether any bind to it is up.
+    pub ok: bool,
+    /// Whether no connection was made, because binds to the operator are up already; `force=true` makes one.
+    pub live: bool,
+    /// The steps that were done, in their order.
+    pub steps: Vec<OperatorTestStep>,
+    /// The step that failed: `resolve`, `connect`, `tls` or `bind`; null where none did.
+    pub failed: Option<String>,
+    /// What was found, in words.
+    pub detail: String,
+    /// What usually helps; null where nothing is wrong.
+    pub cure: Option<String>,
+    /// What the status means with which the operator refused the bind; null without a refusal, and for a status without a name.
+    pub error: Option<ErrorInWords>,
+    /// The address that was connected to; null without a connection.
+    pub peer: Option<String>,
+    /// The bind that was tried last: `transceiver`, `transmitter` or `receiver`; null where none was tried.
+    pub bind: Option<String>,
+    /// What the operator calls itself; null where it has not taken the bind.
+    pub system_id: Option<String>,
+    /// Milliseconds that all of it took.
+    pub took_ms: u64,
+}
+
+/// A step of the test of a connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OperatorTestStep {
+    /// `resolve`, `connect`, `tls`, `bind` or `unbind`.
+    pub step: String,
+    pub ok: bool,
+    /// What was found, in words.
+    pub detail: String,
+    /// Milliseconds that it took.
+    pub took_ms: u64,
 }
 
 // === conversions ===

@@ -55,6 +55,11 @@ const REQUESTS: &[(&str, &str, &str)] = &[
     ("DELETE", "/v1/drain", "end the drain of the node"),
     ("PUT", "/v1/log-level", "set the log level of the node"),
     ("POST", "/v1/gsm/{}/{}", "{1} GSM network {0}"),
+    (
+        "POST",
+        "/v1/operators/{}/test",
+        "test the connection to operator {0}",
+    ),
     ("POST", "/v1/operators/{}/{}", "{1} operator {0}"),
     ("POST", "/v1/queues/{}/move", "move what waits in queue {0}"),
     ("POST", "/v1/queues/{}/{}", "{1} queue {0}"),

@@ -18,6 +18,9 @@ fn in_words(error: &TlsError) -> String {
             Some(why) => format!("the peer's certificate is refused: {why}"),
             None => error.to_string(),
         },
+        TlsError::InvalidMessage(_) => {
+            format!("the peer answers with something else than TLS ({error})")
+        }
         _ => error.to_string(),
     }
 }

@@ -23,6 +23,7 @@ pub mod incidents;
 pub mod lookups;
 pub mod messages;
 pub mod nodes;
+pub mod operator_test;
 pub mod opt_outs;
 mod readiness;
 pub mod replay;

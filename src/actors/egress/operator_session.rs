@@ -6,6 +6,7 @@
 //! down until an operator resumes it. Neither counts against the restart budget.
 
 mod binding;
+pub mod connection_test;
 pub(super) mod dial;
 mod life;
 mod managed;

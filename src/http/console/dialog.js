@@ -64,9 +64,9 @@ export async function confirm({ title, text: said, action, typed = null, options
 /**
  * A button for a command; nobody sees one that the token may not use.
  * `ask` is what `confirm` takes, `body` makes the body of its answer, and so may `path`; `send` is how it is given; `said` is told when
- * it is done, of what came of it and that answer.
+ * it is done, of what came of it and that answer; `toneOf` says in which tone it is told.
  */
-export function command({ label, needs = "operate", path, send = post, ask = null, said, body = null, tone = "", after = null, describe = null }) {
+export function command({ label, needs = "operate", path, send = post, ask = null, said, body = null, tone = "", toneOf = () => "good", after = null, describe = null }) {
   const button = h("button", { type: "button", class: may(needs) ? `small ${tone}` : FORBIDDEN, "aria-label": describe, onclick: run }, label);
   async function run() {
     if (button.getAttribute("aria-busy")) return undefined;
@@ -78,7 +78,7 @@ export function command({ label, needs = "operate", path, send = post, ask = nul
         return undefined;
       }
       const done = await send(typeof path === "function" ? path(answer) : path, body?.(answer));
-      toast(typeof said === "function" ? said(done, answer) : said, "good");
+      toast(typeof said === "function" ? said(done, answer) : said, toneOf(done));
       await after?.(done);
       // Its row may be gone, and nothing has the focus then.
       if (!button.isConnected && document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true });

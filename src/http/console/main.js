@@ -15,6 +15,7 @@ import damaged from "./view_damaged.js";
 import deadLetters from "./view_dead_letters.js";
 import eventSinks from "./view_event_sinks.js";
 import failures from "./view_failures.js";
+import firstSteps from "./view_first_steps.js";
 import gsm from "./view_gsm.js";
 import held from "./view_held.js";
 import incidents from "./view_incidents.js";
@@ -59,6 +60,7 @@ const VIEWS = [
   { path: "subscribers", title: "Subscribers", view: subscribers, part: "Work" },
   { path: "usage", title: "Usage", view: usage, part: "Work" },
   { path: "nodes", title: "Nodes", view: nodes, part: "Work" },
+  { path: "first-steps", title: "First steps", view: firstSteps, part: "Set up", needs: "admin" },
   { path: "config", title: "Configuration", view: config, part: "Set up" },
   { path: "routes", title: "Routes", view: routes, part: "Set up" },
   { path: "mo-rules", title: "MO rules", view: moRules, part: "Set up" },

@@ -342,7 +342,8 @@ export default function object({ kind, name, query, tabs }) {
   };
 }
 
-function note(title, tone, ...inside) {
+/** A card that tells something: `bad`, `warn` or `good`. */
+export function note(title, tone, ...inside) {
   return h("section", { class: `card note ${tone}` }, h("h2", {}, title), inside);
 }
 

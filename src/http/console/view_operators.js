@@ -8,6 +8,7 @@ import { milliseconds, number, percent, rate, showAge, span } from "./format.js"
 import { newPage, pageOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
+import { inShort } from "./operator_test.js";
 import { trend } from "./spark.js";
 import { bindState, operatorState, stateCell } from "./states.js";
 import { ticks } from "./ticks.js";
@@ -33,6 +34,7 @@ function commands(id) {
       ask: { title: `Rebind ${id}?`, text: "Every bind to this operator is closed after its answers have come, and opened again.", action: "Rebind" },
       said: `${id} is being bound again`,
     }),
+    test: command({ label: "Test", describe: `Test the connection to ${id}`, needs: "admin", path: `${path}/test`, said: inShort, toneOf: ({ ok }) => (ok ? "good" : "bad") }),
   };
 }
 
@@ -58,7 +60,7 @@ function card(operator, box) {
   const moreBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: operator.id })}`, hidden: true });
   const element = h("section", { class: "card operator", "aria-label": `Operator ${operator.id}` },
     h("div", { class: "card-head" }, h("h2", {}, operator.id), h("a", { href: pageOf(`operators/${operator.id}`), "aria-label": `Settings of ${operator.id}` }, "Settings"), state, h("span", { class: "quiet mono" }, operator.address),
-      h("div", { class: "buttons" }, orders.suspend, orders.resume, orders.rebind, box)),
+      h("div", { class: "buttons" }, orders.test, orders.suspend, orders.resume, orders.rebind, box)),
     error,
     h("dl", { class: "facts" }, Object.values(facts).map((one) => h("div", {}, one.label, one.value))),
     list, moreBinds);

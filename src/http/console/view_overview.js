@@ -6,6 +6,7 @@ import { graph } from "./graph.js";
 import { serverNow } from "./live.js";
 import { trend } from "./spark.js";
 import { nodeState, operatorState, queueState, stateCell } from "./states.js";
+import { firstStepsCard } from "./view_first_steps.js";
 
 function tile(label, href = null) {
   const value = h("div", { class: "tile-value" }, "–");
@@ -210,6 +211,7 @@ export default function overview() {
   return {
     elements: [
       heading("Overview"),
+      firstStepsCard(),
       attentionBox,
       h("div", { class: "tiles" }, Object.values(tiles).map((one) => one.element)),
       h("section", { class: "card" }, traffic.element),

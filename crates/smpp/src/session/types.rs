@@ -183,7 +183,7 @@ impl BindType {
         }
     }
 
-    /// The bind request of this type.
+    /// The `command_id` of a bind request of this type.
     pub const fn command_id(self) -> CommandId {
         match self {
             BindType::Transmitter => CommandId::BIND_TRANSMITTER,
@@ -202,7 +202,8 @@ impl BindType {
         matches!(self, BindType::Receiver | BindType::Transceiver)
     }
 
-    pub(super) fn request(self, bind: BindRequest) -> Body {
+    /// The body of a bind request of this type.
+    pub fn request(self, bind: BindRequest) -> Body {
         match self {
             BindType::Transmitter => Body::BindTransmitter(bind),
             BindType::Receiver => Body::BindReceiver(bind),

@@ -35,11 +35,34 @@ pub(in crate::actors::egress) async fn dial(
         node.certificates.show(certificate, None);
         return Ok((Wire::Plain(socket), peer));
     }
+    let (config, expires_at) = client_config(operator).await?;
+    node.certificates.show(certificate, expires_at);
+    let wire = handshake(operator, config, socket).await?;
+    Ok((wire, peer))
+}
+
+/// How this operator is dialled by TLS, and when the certificate ends that it is shown.
+///
+/// # Errors
+/// Which file cannot be used, and why.
+pub(super) async fn client_config(
+    operator: &OperatorConfig,
+) -> Result<(ClientConfig, Option<i64>), String> {
     let for_reading = operator.clone();
     // Files, and the authorities of the machine, are read on a thread that may wait for them.
     let read = tokio::task::spawn_blocking(move || read(&for_reading)).await;
-    let (config, expires_at) = read.map_err(|error| format!("TLS: {error}"))??;
-    node.certificates.show(certificate, expires_at);
+    read.map_err(|error| format!("TLS: {error}"))?
+}
+
+/// Makes a connection one of TLS.
+///
+/// # Errors
+/// Why not, for people.
+pub(super) async fn handshake(
+    operator: &OperatorConfig,
+    config: ClientConfig,
+    socket: TcpStream,
+) -> Result<Wire, String> {
     let name = server_name(operator)?;
     let stream = TlsConnector::from(Arc::new(config))
         .connect(name.clone(), socket)
@@ -48,10 +71,10 @@ pub(in crate::actors::egress) async fn dial(
             let why = tls::handshake_refusal(&error);
             format!("TLS with {}: {why}", name.to_str())
         })?;
-    Ok((Wire::Tls(Box::new(stream.into())), peer))
+    Ok(Wire::Tls(Box::new(stream.into())))
 }
 
-/// How this operator is dialled, and when the certificate ends that it is shown.
+/// What [`client_config`] gives.
 fn read(operator: &OperatorConfig) -> Result<(ClientConfig, Option<i64>), String> {
     let named =
         |setting: &str, file| Named::new(format!("operator {}: {setting}", operator.id), file);

@@ -1,0 +1,282 @@
+//! `POST /v1/operators/{id}/test`: a connection that is made only to try it says which step fails, and what helps.
+
+use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
+use std::thread;
+
+use crate::harness::{
+    Admin, Authority, FakeOperator, Peer, Simulator, Smsc, free_port, listen, until,
+};
+use serde_json::{Value, json};
+use smsc::smpp::{Body, CommandId};
+
+const PATH: &str = "/v1/operators/new/test";
+/// Is in no answer, log or audit entry.
+const SECRET: &str = "s3cr3tpw";
+
+/// The settings of an operator at this address, which is not waited for long.
+fn at(address: SocketAddr) -> Value {
+    json!({
+        "address": address.to_string(), "system_id": "smsc", "password": SECRET, "bind_timeout": "2s",
+    })
+}
+
+/// What the test of an operator with these settings has found.
+fn tried(admin: &Admin, settings: &Value) -> Value {
+    let (status, said) = admin.call("POST", PATH, Some(settings));
+    assert_eq!(status, 200, "{said}");
+    assert!(!said.to_string().contains(SECRET), "{said}");
+    said
+}
+
+/// That the test fails at this step, with words about each of these in what was found and what helps.
+fn assert_fails(admin: &Admin, settings: &Value, step: &str, words: &[&str]) {
+    let found = tried(admin, settings);
+    assert_eq!(
+        (&found["ok"], &found["failed"]),
+        (&json!(false), &json!(step)),
+        "{found}"
+    );
+    let text = format!("{} {}", found["detail"], found["cure"]);
+    for word in words {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let last = found["steps"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["step"], &last["ok"]), (&json!(step), &json!(false)));
+}
+
+fn steps(found: &Value) -> Vec<&str> {
+    let steps = found["steps"].as_array().unwrap();
+    let names = steps.iter().map(|one| one["step"].as_str().unwrap());
+    names.collect()
+}
+
+#[test]
+fn each_way_to_fail_has_its_words() {
+    let smsc = Smsc::new().start();
+    let admin = smsc.admin();
+
+    let closed: SocketAddr = ([127, 0, 0, 1], free_port()).into();
+    assert_fails(
+        &admin,
+        &at(closed),
+        "connect",
+        &["refuses", "host and port"],
+    );
+
+    let mut nameless = at(closed);
+    nameless["address"] = json!("no-such-host.invalid:2775");
+    assert_fails(&admin, &nameless, "resolve", &["not resolved", "DNS"]);
+
+    let silent = FakeOperator::listen();
+    assert_fails(&admin, &at(silent.address()), "bind", &["within 2s"]);
+
+    let stranger = listen();
+    let address = stranger.local_addr().unwrap();
+    let talk = thread::spawn(move || {
+        let (mut socket, _) = stranger.accept().unwrap();
+        socket.write_all(b"SSH-2.0-stranger\r\n").unwrap();
+        let mut octets = [0; 512];
+        while socket.read(&mut octets).is_ok_and(|count| count > 0) {}
+    });
+    let found = tried(&admin, &at(address));
+    talk.join().unwrap();
+    assert_eq!(found["failed"], "bind", "{found}");
+    let text = found.to_string();
+    assert!(text.contains("something else than SMPP"), "{text}");
+    assert!(
+        !text.contains("SSH"),
+        "nothing that a stranger says: {text}"
+    );
+
+    let fussy = Simulator::new().flags("--password other").start();
+    let words = ["ESME_RINVPASWD", "Ask the operator for the password"];
+    assert_fails(&admin, &at(fussy.address()), "bind", &words);
+
+    // The audit log has whom it was and what came of it.
+    let audit = admin.get(&format!("/v1/audit?path={PATH}")).to_string();
+    for said in [
+        &format!("tested {closed}")[..],
+        "smsc",
+        ": connect",
+        ": bind",
+    ] {
+        assert!(audit.contains(said), "{said}: {audit}");
+    }
+    let log = smsc.log();
+    assert!(!audit.contains(SECRET) && !log.contains(SECRET), "{audit}");
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn tls_is_tried_with_its_certificate() {
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("theirs"));
+    let (cert, key) = authority.sign("127.0.0.1").write(folder.path(), "theirs");
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, &authority.pem).unwrap();
+    let address: SocketAddr = ([127, 0, 0, 1], free_port()).into();
+    let theirs = Smsc::new()
+        .account("smsc", SECRET)
+        .toml(&format!(
+            "[[listener]]\nname = \"secure\"\nlisten = \"{address}\"\ntls_cert = {cert:?}\ntls_key = {key:?}"
+        ))
+        .start();
+    let smsc = Smsc::new().start();
+    let admin = smsc.admin();
+
+    let mut settings = at(address);
+    assert_fails(&admin, &settings, "bind", &["TLS"]);
+    settings["tls"] = json!(true);
+    assert_fails(&admin, &settings, "tls", &["TLS", "`tls_ca_file`"]);
+    settings["tls_ca_file"] = json!(ca);
+    let found = tried(&admin, &settings);
+    assert_eq!(found["ok"], true, "{found}");
+    assert_eq!(
+        steps(&found),
+        ["resolve", "connect", "tls", "bind", "unbind"]
+    );
+    settings["tls_name"] = json!("smpp.operator.example");
+    assert_fails(&admin, &settings, "tls", &["`tls_name`"]);
+
+    // TLS where there is none.
+    let mut plain = at(theirs.smpp());
+    plain["tls"] = json!(true);
+    assert_fails(&admin, &plain, "tls", &["port"]);
+}
+
+#[test]
+fn what_works_is_bound_and_unbound() {
+    let operator = FakeOperator::listen();
+    let smsc = Smsc::new().start();
+    let admin = smsc.admin();
+    let settings = at(operator.address());
+    let asked = thread::spawn(move || tried(&admin, &settings));
+    let mut bind = operator.accept_bind();
+    let unbind = bind.expect("an unbind", |pdu| matches!(pdu.body, Body::Unbind));
+    bind.acknowledge(CommandId::UNBIND_RESP, unbind.sequence);
+    let found = asked.join().unwrap();
+    assert_eq!(
+        (&found["ok"], &found["failed"], &found["bind"]),
+        (&json!(true), &Value::Null, &json!("transceiver")),
+        "{found}"
+    );
+    assert_eq!(steps(&found), ["resolve", "connect", "bind", "unbind"]);
+    assert_eq!(found["peer"], operator.address().to_string());
+    // Nothing was stored.
+    assert_eq!(smsc.admin().call("GET", "/v1/operators/new", None).0, 404);
+}
+
+#[test]
+fn a_bound_operator_is_left_alone_unless_forced() {
+    let up = Simulator::new().start();
+    let smsc = Smsc::new().operator("up", up.address()).start();
+    smsc.wait_for_binds("up", 1);
+    let admin = smsc.admin();
+    let (status, found) = admin.call("POST", "/v1/operators/up/test", None);
+    assert_eq!((status, &found["live"]), (200, &json!(true)), "{found}");
+    assert!(
+        found["ok"] == true && steps(&found).is_empty(),
+        "no connection was made: {found}"
+    );
+    let said = found["detail"].as_str().unwrap();
+    assert!(said.starts_with("1 of 1 binds to up are up"), "{said}");
+    let (status, found) = admin.call("POST", "/v1/operators/up/test?force=true", None);
+    assert_eq!((status, &found["live"]), (200, &json!(false)), "{found}");
+    assert_eq!(
+        steps(&found),
+        ["resolve", "connect", "bind", "unbind"],
+        "{found}"
+    );
+    smsc.wait_for_binds("up", 1);
+
+    // On the command line.
+    let said = smsc.command(&["operator", "test", "up", "--force"]);
+    assert!(said.success, "{}{}", said.stdout, said.stderr);
+    for word in ["resolve", "bind", "the operator has taken a bind"] {
+        assert!(said.stdout.contains(word), "{}", said.stdout);
+    }
+    drop(up);
+    until("the bind to be gone", || {
+        (admin.get("/v1/operators/up")["bound"] == 0).then_some(())
+    });
+    let said = smsc.command(&["operator", "test", "up"]);
+    assert!(!said.success, "{}", said.stdout);
+    assert!(
+        said.stdout.contains("failed: ") && said.stderr.contains("nothing listens"),
+        "{}{}",
+        said.stdout,
+        said.stderr
+    );
+}
+
+#[test]
+fn few_are_tested_at_a_time() {
+    let silent = FakeOperator::listen();
+    let smsc = Smsc::new().start();
+    let admin = smsc.admin();
+    let mut settings = at(silent.address());
+    settings["bind_timeout"] = json!("10s");
+    let asked: Vec<_> = (0..4)
+        .map(|_| {
+            let (admin, settings) = (admin.clone(), settings.clone());
+            thread::spawn(move || admin.call("POST", PATH, Some(&settings)))
+        })
+        .collect();
+    let held: Vec<Peer> = (0..4).map(|_| silent.accept()).collect();
+    let (status, said) = admin.call("POST", PATH, Some(&settings));
+    assert_eq!(
+        (status, &said["limit"]),
+        (429, &json!("requests")),
+        "{said}"
+    );
+    // They end at once.
+    drop(held);
+    for one in asked {
+        let (status, found) = one.join().unwrap();
+        assert_eq!((status, &found["failed"]), (200, &json!("bind")), "{found}");
+    }
+    let closed: SocketAddr = ([127, 0, 0, 1], free_port()).into();
+    assert_fails(&admin, &at(closed), "connect", &["refuses"]);
+}
+
+#[test]
+fn who_may_not_and_what_is_wrong_is_refused() {
+    let up = Simulator::new().start();
+    let smsc = Smsc::new()
+        .operator("up", up.address())
+        .operator_with("told", up.address(), "enabled = false")
+        .start();
+    let admin = smsc.admin();
+    for role in ["read", "operate"] {
+        let theirs = admin.with_role(role, role);
+        let settings = at(up.address());
+        assert_eq!(theirs.call("POST", PATH, Some(&settings)).0, 403, "{role}");
+    }
+    // One that is configured and not enabled is tried.
+    let (status, found) = admin.call("POST", "/v1/operators/told/test", None);
+    assert_eq!((status, &found["ok"]), (200, &json!(true)), "{found}");
+    let (status, said) = admin.call("POST", PATH, None);
+    assert_eq!(status, 404, "{said}");
+    let (status, said) = admin.call("POST", PATH, Some(&json!({ "adress": "x" })));
+    assert_eq!(status, 422, "{said}");
+    let (status, said) = admin.call("POST", PATH, Some(&json!({ "address": "nowhere" })));
+    assert_eq!(status, 422, "{said}");
+    let fields = said["problems"].as_array().unwrap().iter();
+    let fields: Vec<&str> = fields.map(|one| one["field"].as_str().unwrap()).collect();
+    assert!(
+        fields.contains(&"address") && fields.contains(&"system_id"),
+        "{said}"
+    );
+    let mut other = at(up.address());
+    other["protocol"] = json!("cmpp");
+    let (status, said) = admin.call("POST", PATH, Some(&other));
+    assert_eq!(status, 409, "{said}");
+    assert!(
+        said["detail"]
+            .as_str()
+            .unwrap()
+            .contains("only connections by SMPP")
+    );
+    let (status, _) = admin.call("POST", "/v1/operators/up/test?again=1", None);
+    assert_eq!(status, 400);
+}
