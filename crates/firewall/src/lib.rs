@@ -207,6 +207,15 @@ impl Firewall {
         self.judge_by(&rules, request, 0)
     }
 
+    /// Whether whatever this global title sends is dropped, also where it asks for nothing yet.
+    #[must_use]
+    pub fn drops_title(&self, title: &str) -> bool {
+        let action = self.settings.action_of(FirewallRule::Title);
+        self.settings.mode == FirewallMode::On
+            && action == RuleAction::Block(BlockAnswer::Drop)
+            && !self.titles.is_allowed(title)
+    }
+
     fn judge_by(
         &mut self,
         rules: &[FirewallRule],

@@ -65,8 +65,8 @@ pub struct ForeignForward {
 /// To whom the messages of a dialogue go.
 #[derive(Debug, Clone)]
 pub(super) struct ForwardRecipient {
-    id: String,
-    service_centre: String,
+    pub(super) id: String,
+    pub(super) service_centre: String,
 }
 
 impl<T> MapSession<T> {

@@ -114,6 +114,10 @@ impl<T> MapSession<T> {
         components: Vec<Component>,
         now: Instant,
     ) {
+        if components.is_empty() && self.firewall.drops_title(&calling) {
+            // There is no invoke to judge.
+            return self.tcap.abandon(id);
+        }
         let number = context.map(|context| context.context);
         let version = match version_of(context, self.config.home.is_some()) {
             Ok(version) => version,
@@ -174,8 +178,9 @@ impl<T> MapSession<T> {
         for component in components {
             match component {
                 Component::Invoke(invoke) => {
-                    let calling = &dialogue.calling;
-                    let fate = match self.screen(calling, dialogue.context, &invoke, now) {
+                    let (calling, recipient) = (&dialogue.calling, dialogue.recipient.as_ref());
+                    let verdict = self.screen(calling, dialogue.context, recipient, &invoke, now);
+                    let fate = match verdict {
                         None => self.on_invoke(id, &mut dialogue, &invoke, is_end, now),
                         Some(answer) => blocked(&invoke, answer),
                     };
@@ -190,8 +195,11 @@ impl<T> MapSession<T> {
                         InvokeFate::Dropped => has_dropped = true,
                         InvokeFate::NotOurs if dialogue.context.is_none() => {
                             let problem = RejectProblem::UNRECOGNIZED_OPERATION;
+                            unserved += 1;
                             dialogue.answers.push(reject(&invoke, problem));
                         }
+                        // Nobody waits for anything.
+                        InvokeFate::NotOurs if is_end => {}
                         InvokeFate::NotOurs => {
                             if !self.strangers.is_refused(now) {
                                 return self.tcap.abandon(id);
@@ -217,10 +225,8 @@ impl<T> MapSession<T> {
         {
             // alertServiceCentreWithoutResult has a prearranged end; who is dropped does not hear of us.
             self.tcap.abandon(id);
-        } else if unserved > 0
-            && unserved == dialogue.answers.len()
-            && !self.strangers.is_refused(now)
-        {
+        } else if unserved == dialogue.answers.len() && !self.strangers.is_refused(now) {
+            // Also when all that would be said is that something cannot be read, or nothing.
             self.tcap.abandon(id);
         } else {
             self.tcap.end(id, dialogue.answers);
@@ -238,7 +244,7 @@ impl<T> MapSession<T> {
         let mut drops = false;
         for component in components {
             if let Component::Invoke(invoke) = component {
-                let answer = self.screen(calling, context, invoke, now);
+                let answer = self.screen(calling, context, None, invoke, now);
                 drops |= answer == Some(BlockAnswer::Drop);
             }
         }

@@ -14,6 +14,7 @@ use smsc_firewall::{
 use smsc_sms::tpdu::{Tpdu, TpduKind, decode};
 use smsc_tcap::Invoke;
 
+use super::home::ForwardRecipient;
 use super::{MapEvent, MapSession};
 use crate::context::{
     MWD_MNGT, SHORT_MSG_ALERT, SHORT_MSG_GATEWAY, SHORT_MSG_MO_RELAY, SHORT_MSG_MT_RELAY,
@@ -102,18 +103,28 @@ impl<T> MapSession<T> {
         }
     }
 
-    /// Judges an invoke of somebody else, whose dialogue has this context; how it is blocked, if it is.
+    /// Judges an invoke of somebody else, whose dialogue has this context, and this recipient of what came before; how it is
+    /// blocked, if it is.
     pub(super) fn screen(
         &mut self,
         calling: &str,
         context: Option<u8>,
+        recipient: Option<&ForwardRecipient>,
         invoke: &Invoke,
         now: Instant,
     ) -> Option<BlockAnswer> {
         if self.firewall.settings().mode == FirewallMode::Off {
             return None;
         }
-        let read = ReadRequest::of(context, invoke);
+        let mut read = ReadRequest::of(context, invoke);
+        if let Some(recipient) = recipient
+            && read.operation == ScreenedOperation::MtForward
+            && read.subscriber.is_empty()
+        {
+            // The next message of a dialogue says neither again.
+            read.subscriber.clone_from(&recipient.id);
+            read.service_centre.clone_from(&recipient.service_centre);
+        }
         let request = ScreenedRequest {
             operation: read.operation,
             calling_gt: calling,

@@ -259,6 +259,27 @@ fn numbers_that_are_not_ours_are_answered_as_before() {
     }
 }
 
+/// In each version, and also what asks for nothing that could be answered.
+#[test]
+fn a_flood_of_what_is_not_ours_is_refused_in_measure() {
+    let nothing = Component::Reject {
+        id: None,
+        problem: RejectProblem::UNRECOGNIZED_OPERATION,
+    };
+    let floods = VERSIONS.map(|version| (version, question(ABROAD, FOREIGN, version)));
+    for (version, component) in floods.into_iter().chain([(MapVersion::V3, nothing)]) {
+        let mut country = home();
+        for _ in 0..300 {
+            let context = version.context(20);
+            country.begins(context, FOREIGN, vec![component.clone()]);
+        }
+        let counts = country.session.take_unserved();
+        let counted = (counts.refused, counts.unanswered);
+        assert_eq!(counted, (100, 200), "{version:?} {component:?}");
+        assert_eq!(country.session.dialogues().1, 0);
+    }
+}
+
 #[test]
 fn a_question_of_our_own_that_comes_back_is_not_answered() {
     let mut country = home();

@@ -128,6 +128,74 @@ fn what_is_dropped_is_not_answered_and_takes_no_room() {
     assert!(country.events.is_empty() && country.session.incoming.is_empty());
 }
 
+/// An empty begin asks for nothing yet, in a context that is served or not.
+#[test]
+fn a_title_that_is_dropped_does_not_hear_of_us_before_it_asks() {
+    for (action, is_heard) in [(BLOCK, true), (DROP, false)] {
+        for context in [21, 26] {
+            let mut country = guarded(settings(action));
+            country.begins(context_of(context, 3), "88210", vec![]);
+            let (session, network) = (&country.session, &country.network);
+            let is_open = session.tcap.incoming() == 1;
+            let is_told = is_open || !network.aborted.is_empty();
+            assert_eq!(is_told, is_heard, "{action:?} {context}");
+        }
+    }
+}
+
+/// A message that follows in a dialogue does not say again whom it is for.
+#[test]
+fn each_message_of_a_dialogue_is_judged_as_one_for_its_subscriber() {
+    let mut limited = settings(BLOCK);
+    limited.subscriber_rate = Some(RequestRate {
+        per_second: 0.1,
+        burst: 2,
+    });
+    let mut country = ScriptedNetwork::with(|config| {
+        config.home = Some(HomeSubscribers {
+            numbers: vec!["491761".to_owned()],
+            node: "491760009".to_owned(),
+        });
+    });
+    country.session.set_firewall(limited);
+    let first = ForwardSmArg {
+        destination: SmRpDa::Imsi(IMSI.to_owned()),
+        originator: SmRpOa::ServiceCentre(TpduAddress::international(STRANGER)),
+        tpdu: Bytes::from_static(&[0x04, 0x0B, 0x91, 0x13]),
+        more: true,
+        imsi: None,
+    };
+    let next = ForwardSmArg {
+        destination: SmRpDa::Absent,
+        originator: SmRpOa::Absent,
+        ..first.clone()
+    };
+    let written = |argument: &ForwardSmArg| {
+        let parameter = argument.encode(MapVersion::V3).unwrap();
+        invoke(MapOperationCode::MT_FORWARD_SM, parameter)
+    };
+    let id = country.begins(context_of(25, 3), STRANGER, vec![written(&first)]);
+    for _ in 0..2 {
+        assert_eq!(country.screened(), [None]);
+        let Some(MapEvent::Forwarded(forward)) = country.events.pop() else {
+            panic!("{:?}", country.events);
+        };
+        let (session, now) = (&mut country.session, country.now);
+        session.answer_forward(forward.invoke, Ok(()), now);
+        country.settle();
+        let sent = (country.network.tcap).proceed(id, vec![written(&next)], country.now);
+        assert_eq!(sent, Ok(()));
+        country.settle();
+    }
+    let found = country.found();
+    assert_eq!(found.rule, FirewallRule::SubscriberRate);
+    assert_eq!(
+        (&*found.subscriber, &*found.service_centre),
+        (IMSI, STRANGER)
+    );
+    assert!(country.events.is_empty() && country.session.incoming.is_empty());
+}
+
 /// sendIMSI, in a context that no service centre serves, is of category 1; readyForSM has to do with messages.
 #[test]
 fn operations_that_have_nothing_to_do_with_messages_are_found() {
