@@ -16,7 +16,8 @@
 //! all nodes, or on a node that has just started, an id is unknown, its message is refused as that of an unidentified subscriber,
 //! and whoever has sent it asks again.
 //!
-//! Pure: times and random numbers come from the caller. Invariants: an id that is over is never found; there are no more
+//! Pure: times and random numbers come from the caller. Invariants: an id that is over is never found, also when the clock of
+//! this node or of another one was ahead of the time and was set back: none lives longer than [`CORRELATION_LIFE_MAX`]; there are no more
 //! than the caller allows, and a quarter of that for one asker, so that a flood of questions from one network leaves room
 //! for all others.
 
@@ -30,6 +31,8 @@ const DIGITS: usize = 15;
 const SHARE_OF_ASKER: usize = 4;
 /// Most ids that are kept, whatever other nodes say.
 pub const CORRELATIONS_MAX: usize = 1_000_000;
+/// The longest life of an id, in milliseconds.
+pub const CORRELATION_LIFE_MAX: i64 = 24 * 3600 * 1000;
 /// How many random ids are tried before there is said to be no room.
 const TRIES: usize = 16;
 
@@ -55,7 +58,7 @@ pub struct CorrelationWish<'a> {
     pub msisdn: &'a str,
     /// The global title of who asks, in digits; empty without one.
     pub asked_by: &'a str,
-    /// When it is to be over, Unix milliseconds.
+    /// When it is to be over, Unix milliseconds; [`CORRELATION_LIFE_MAX`] from now at the latest.
     pub until: i64,
     /// Most ids that may be valid at once.
     pub most: usize,
@@ -96,15 +99,22 @@ impl MtCorrelations {
             id,
             msisdn,
             asked_by,
-            until: wish.until,
+            until: wish.until.min(now.saturating_add(CORRELATION_LIFE_MAX)),
         };
         self.insert(given.clone());
         Some(given)
     }
 
     /// Takes an id that another node gives, or has prolonged. One that finds no room is left out.
-    pub fn learn(&mut self, given: MtCorrelation, now: i64) {
+    pub fn learn(&mut self, mut given: MtCorrelation, now: i64) {
         self.forget_old(now);
+        given.until = given.until.min(now.saturating_add(CORRELATION_LIFE_MAX));
+        if let Some(known) = self.by_id.get(&given.id)
+            && known.msisdn == given.msisdn
+        {
+            // It may be prolonged here since.
+            given.until = given.until.max(known.until);
+        }
         let has_room = self.by_id.len() < CORRELATIONS_MAX || self.by_id.contains_key(&given.id);
         if given.until > now && has_room {
             self.insert(given);
@@ -114,7 +124,8 @@ impl MtCorrelations {
     /// What an id stands for at `now` (Unix milliseconds).
     #[must_use]
     pub fn find(&self, id: &str, now: i64) -> Option<&MtCorrelation> {
-        self.by_id.get(id).filter(|known| known.until > now)
+        let is_valid = |known: &&MtCorrelation| known.until > now && !is_too_far(known.until, now);
+        self.by_id.get(id).filter(is_valid)
     }
 
     /// How many there are.
@@ -181,7 +192,19 @@ impl MtCorrelations {
             let id = id.clone();
             self.remove(&id);
         }
+        while let Some((until, id)) = self.due.last() {
+            if !is_too_far(*until, now) {
+                break;
+            }
+            let id = id.clone();
+            self.remove(&id);
+        }
     }
+}
+
+/// Whether a clock was set back since an id was given that is over at `until`.
+fn is_too_far(until: i64, now: i64) -> bool {
+    until.saturating_sub(now) > CORRELATION_LIFE_MAX
 }
 
 #[cfg(test)]

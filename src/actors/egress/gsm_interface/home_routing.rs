@@ -69,8 +69,12 @@ impl GsmInterface {
         }
     }
 
-    /// Answers the questions of the current socket read, when the other nodes have heard of the ids.
+    /// Answers the questions that came since the last time, when the other nodes have heard of the ids.
     pub(super) fn answer_routings(&mut self, ctx: &mut Context<Self>) {
+        if self.is_telling {
+            // One order at a time: what comes meanwhile goes with the next one, however much it is.
+            return;
+        }
         let given = std::mem::take(&mut self.routings);
         if given.is_empty() {
             return;
@@ -84,7 +88,9 @@ impl GsmInterface {
         let node = Arc::clone(&self.node);
         let order = mt_correlations::order_of(given.iter().map(|(_, given)| given));
         let told = async move { remote_command::to_others(&node, order).await };
-        ctx.spawn(told.into_actor(self).map(move |told, interface, _| {
+        self.is_telling = true;
+        ctx.spawn(told.into_actor(self).map(move |told, interface, ctx| {
+            interface.is_telling = false;
             if let Err(error) = &told {
                 tracing::warn!(gsm = %interface.snapshot.name, ?error, "other nodes do not hear of correlation ids");
             }
@@ -95,6 +101,7 @@ impl GsmInterface {
                     interface.refuse_routing(question, MapUserError::SYSTEM_FAILURE);
                 }
             }
+            interface.answer_routings(ctx);
         }));
     }
 

@@ -275,6 +275,7 @@ impl GsmInterface {
         self.submissions.clear();
         self.forwards.clear();
         self.routings.clear();
+        self.is_telling = false;
         self.intake = 0;
         self.storing.clear();
         self.looking = 0;
