@@ -32,6 +32,7 @@ use lru::LruCache;
 use smsc_domain::limit::Gcra;
 
 pub use settings::{BlockAnswer, FirewallMode, FirewallSettings, RequestRate, RuleAction};
+pub use titles::NOT_INTERNATIONAL;
 use titles::TitleTable;
 
 /// Most global titles, and most subscribers, whose requests are counted; the one not heard of for longest is forgotten.
@@ -62,6 +63,8 @@ pub enum ScreenedOperation {
 pub enum RoutingAsked<'a> {
     /// It is no forward to a subscriber of ours, or nobody knows.
     NotApplicable,
+    /// Nobody has looked yet: [`Firewall::judge_routing`] is asked when somebody has.
+    Later,
     /// Nobody: its correlation id or IMSI was never given out.
     Nobody,
     /// This global title, in digits.
@@ -73,7 +76,7 @@ pub enum RoutingAsked<'a> {
 pub struct ScreenedRequest<'a> {
     /// What is asked for.
     pub operation: ScreenedOperation,
-    /// Digits of the global title of the SCCP calling party.
+    /// Digits of the global title of the SCCP calling party, behind [`NOT_INTERNATIONAL`] where they are not international.
     pub calling_gt: &'a str,
     /// Digits of the address of the service centre in the operation.
     pub service_centre: &'a str,
@@ -195,16 +198,24 @@ impl Firewall {
 
     /// What becomes of a request: the first rule that blocks it decides, without one the first that reports it.
     pub fn judge(&mut self, request: &ScreenedRequest<'_>, now: Instant) -> FirewallVerdict {
-        let started = *self.started.get_or_insert(now);
-        let elapsed = now.saturating_duration_since(started).as_nanos();
-        let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        let elapsed = self.elapsed(now);
         self.judge_by(&FirewallRule::ALL, request, elapsed)
     }
 
-    /// What becomes of a forward that has passed, when it is known who has asked for its routing: by the two rules about that.
-    pub fn judge_routing(&mut self, request: &ScreenedRequest<'_>) -> FirewallVerdict {
-        let rules = [FirewallRule::WithoutRouting, FirewallRule::OtherNetwork];
-        self.judge_by(&rules, request, 0)
+    /// What becomes of a forward that has passed, when it is known who has asked for its routing, and so for whom it is: by the
+    /// rules about that.
+    pub fn judge_routing(
+        &mut self,
+        request: &ScreenedRequest<'_>,
+        now: Instant,
+    ) -> FirewallVerdict {
+        let rules = [
+            FirewallRule::WithoutRouting,
+            FirewallRule::OtherNetwork,
+            FirewallRule::SubscriberRate,
+        ];
+        let elapsed = self.elapsed(now);
+        self.judge_by(&rules, request, elapsed)
     }
 
     /// Whether whatever this global title sends is dropped, also where it asks for nothing yet.
@@ -214,6 +225,13 @@ impl Firewall {
         self.settings.mode == FirewallMode::On
             && action == RuleAction::Block(BlockAnswer::Drop)
             && !self.titles.is_allowed(title)
+    }
+
+    /// Nanoseconds since the first request.
+    fn elapsed(&mut self, now: Instant) -> u64 {
+        let started = *self.started.get_or_insert(now);
+        let elapsed = now.saturating_duration_since(started).as_nanos();
+        u64::try_from(elapsed).unwrap_or(u64::MAX)
     }
 
     fn judge_by(
@@ -276,8 +294,8 @@ impl Firewall {
                 is_of_centre && !centre.is_empty() && !titles.are_of_one_network(centre, calling_gt)
             }
             FirewallRule::Spoofed => match operation {
-                MoForward => titles.is_own_number(originator) && !titles.may_serve_own(calling_gt),
-                MtForward => titles.is_own_number(originator) && !titles.is_own(calling_gt),
+                MoForward => titles.looks_own(originator) && !titles.may_serve_own(calling_gt),
+                MtForward => titles.looks_own(originator) && !titles.is_own(calling_gt),
                 _ => false,
             },
             FirewallRule::ForeignSender => {
@@ -288,7 +306,11 @@ impl Firewall {
             }
             FirewallRule::SubscriberRate => {
                 let subscriber = request.subscriber;
-                !subscriber.is_empty() && self.subscriber_rates.is_exceeded(subscriber, elapsed)
+                // An id stands for a subscriber, who may have several.
+                let is_known = request.routing_asked_by != RoutingAsked::Later;
+                is_known
+                    && !subscriber.is_empty()
+                    && self.subscriber_rates.is_exceeded(subscriber, elapsed)
             }
         }
     }

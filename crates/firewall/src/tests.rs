@@ -122,6 +122,29 @@ fn each_rule_blocks_what_it_is_for_and_passes_what_is_near() {
             mo("", "491601234567"),
             mo("491600000001", "491601234567"),
         ),
+        // A word that a handset shows as a number of ours; one that is none.
+        (
+            Spoofed,
+            sender("436640000001", "+49 160-12"),
+            sender("436640000001", "+49 161-12"),
+        ),
+        (
+            Spoofed,
+            sender("436640000001", "0049160123"),
+            sender("436640000001", "Shop 49160"),
+        ),
+        // The digits are those of our own network, but not in international form.
+        (
+            Spoofed,
+            sender("~491600000001", "491601234567"),
+            sender("~491600000001", "491701234567"),
+        ),
+        // What is denied is denied in any form.
+        (
+            Title,
+            from("~882139999", AlertServiceCentre),
+            from("~882129999", AlertServiceCentre),
+        ),
         // A message from abroad has a sender of ours; it comes from our own network.
         (
             Spoofed,
@@ -180,6 +203,7 @@ fn the_longer_prefix_decides_who_is_allowed() {
     assert_eq!(judge("4914"), denied, "both: denied");
     assert_eq!(judge("33"), denied, "not allowed");
     assert_eq!(judge(""), denied, "without a title nothing is allowed");
+    assert_eq!(judge("~441000"), denied, "national digits are others");
 }
 
 /// Who has asked is known later than all else: then no rate is used up once more.
@@ -200,13 +224,42 @@ fn who_has_asked_may_be_judged_by_itself() {
             blocked(FirewallRule::OtherNetwork),
         ),
     ] {
-        assert_eq!(firewall.judge_routing(&mt(asked)), verdict, "{asked:?}");
+        let judged = firewall.judge_routing(&mt(asked), Instant::now());
+        assert_eq!(judged, verdict, "{asked:?}");
     }
     let whole = mt(RoutingAsked::NotApplicable);
     assert_eq!(
         firewall.judge(&whole, Instant::now()),
         FirewallVerdict::Pass
     );
+}
+
+/// Whom an id stands for is known later; a subscriber with many ids has one rate, of which faked messages take nothing.
+#[test]
+fn messages_for_many_ids_of_one_subscriber_have_its_rate() {
+    let mut firewall = Firewall::new(FirewallSettings {
+        subscriber_rate: Some(RequestRate {
+            per_second: 0.001,
+            burst: 2,
+        }),
+        ..settings()
+    });
+    let now = Instant::now();
+    for _ in 0..10 {
+        let early = mt(RoutingAsked::Later);
+        assert_eq!(firewall.judge(&early, now), FirewallVerdict::Pass);
+        let faked = blocked(FirewallRule::WithoutRouting);
+        let judged = firewall.judge_routing(&mt(RoutingAsked::Nobody), now);
+        assert_eq!(judged, faked);
+    }
+    let asked = mt(RoutingAsked::By("447911000001"));
+    for verdict in [
+        FirewallVerdict::Pass,
+        FirewallVerdict::Pass,
+        blocked(FirewallRule::SubscriberRate),
+    ] {
+        assert_eq!(firewall.judge_routing(&asked, now), verdict);
+    }
 }
 
 #[test]
