@@ -434,7 +434,7 @@ impl<T> MapSession<T> {
                 components,
                 ..
             } => {
-                let calling = calling.digits().unwrap_or_default().to_owned();
+                let calling = self.title_of(&calling);
                 self.on_begun(id, context, calling, components, now);
             }
             TcapEvent::Proceeded { id, components, .. } => {

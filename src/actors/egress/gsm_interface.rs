@@ -153,10 +153,12 @@ pub struct GsmInterface {
     retired: bool,
     /// It has left its queue in this tick: what that has granted meanwhile would be taken twice if it joined again at once.
     has_withdrawn: bool,
-    /// When it is logged what cannot be read, what the firewall has found, and what of that is mirrored.
+    /// When it is logged what cannot be read, what the firewall has found, what of that is mirrored, and that other nodes do not
+    /// hear of ids.
     malformed: LogPace,
     found: LogPace,
     mirrored: LogPace,
+    untold: LogPace,
     /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
     starts: u64,
     /// Of the tasks of signalling gateways, by address.
@@ -246,6 +248,7 @@ impl GsmInterface {
             malformed: LogPace::default(),
             found: LogPace::default(),
             mirrored: LogPace::of(MIRRORED),
+            untold: LogPace::default(),
             starts: 0,
             gateways: HashMap::new(),
         }

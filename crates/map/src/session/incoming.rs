@@ -15,6 +15,7 @@ use smsc_sigtran::SccpAddress;
 use smsc_tcap::{AbortCause, ApplicationContext, Component, DialogueId, Invoke, RejectProblem};
 
 use super::home::ForwardRecipient;
+use super::screening::Screening;
 use super::{MapEvent, MapSession, MoInvoke, MoRefusal};
 use crate::context::{self, MapVersion, SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
 use crate::delivery_status::AlertServiceCentreArg;
@@ -38,6 +39,8 @@ pub(super) struct IncomingDialogue {
     pub(super) recipient: Option<ForwardRecipient>,
     /// More messages follow, so it is kept open.
     pub(super) more: bool,
+    /// The firewall has counted the invoke that is looked at.
+    pub(super) is_counted: bool,
 }
 
 /// Most messages of one dialogue that wait at once.
@@ -139,11 +142,15 @@ impl<T> MapSession<T> {
             answers: Vec::new(),
             recipient: None,
             more: false,
+            is_counted: true,
         };
         if components.is_empty() {
             // What is to be answered comes when the dialogue is accepted. In version 1 there is nothing to accept.
             let is_full = self.incoming.len() >= self.config.max_incoming;
             if context.is_none() || is_full || self.tcap.proceed(id, Vec::new(), now).is_err() {
+                if !self.strangers.is_refused(now) {
+                    return self.tcap.abandon(id);
+                }
                 return self.tcap.abort(id, AbortCause::User);
             }
             self.incoming.insert(id, dialogue);
@@ -180,10 +187,17 @@ impl<T> MapSession<T> {
                 Component::Invoke(invoke) => {
                     let (calling, recipient) = (&dialogue.calling, dialogue.recipient.as_ref());
                     let verdict = self.screen(calling, dialogue.context, recipient, &invoke, now);
+                    dialogue.is_counted = verdict != Screening::PassesForNow;
                     let fate = match verdict {
-                        None => self.on_invoke(id, &mut dialogue, &invoke, is_end, now),
-                        Some(answer) => blocked(&invoke, answer),
+                        Screening::Blocked(answer) => blocked(&invoke, answer),
+                        Screening::Passes | Screening::PassesForNow => {
+                            self.on_invoke(id, &mut dialogue, &invoke, is_end, now)
+                        }
                     };
+                    if !dialogue.is_counted && !matches!(fate, InvokeFate::Waits) {
+                        // The caller does not see it.
+                        self.count_passed();
+                    }
                     match fate {
                         InvokeFate::Waits => dialogue.waiting.push(invoke.id),
                         InvokeFate::Answered(answer) => dialogue.answers.push(answer),
@@ -244,8 +258,11 @@ impl<T> MapSession<T> {
         let mut drops = false;
         for component in components {
             if let Component::Invoke(invoke) = component {
-                let answer = self.screen(calling, context, None, invoke, now);
-                drops |= answer == Some(BlockAnswer::Drop);
+                let verdict = self.screen(calling, context, None, invoke, now);
+                drops |= verdict == Screening::Blocked(BlockAnswer::Drop);
+                if verdict == Screening::PassesForNow {
+                    self.count_passed();
+                }
             }
         }
         drops
@@ -297,7 +314,7 @@ impl<T> MapSession<T> {
             Ok(argument) => argument,
             Err(malformed) => {
                 self.malformed(MapOperationCode::FORWARD_SM, &malformed);
-                return InvokeFate::Answered(unreadable(invoke, &malformed));
+                return InvokeFate::Unserved(unreadable(invoke, &malformed));
             }
         };
         let is_of_v1 = dialogue.context.is_none();
@@ -312,7 +329,7 @@ impl<T> MapSession<T> {
                 _ => MapUserError::FACILITY_NOT_SUPPORTED,
             };
             let error = Component::error(invoke.id, code, Bytes::new());
-            return InvokeFate::Answered(error);
+            return InvokeFate::Unserved(error);
         };
         if !self.has_room(dialogue) {
             let refusal = MoRefusal {
@@ -372,7 +389,7 @@ impl<T> MapSession<T> {
             Err(malformed) => {
                 self.malformed(MapOperationCode(invoke.operation), &malformed);
                 if is_answered {
-                    return InvokeFate::Answered(unreadable(invoke, &malformed));
+                    return InvokeFate::Unserved(unreadable(invoke, &malformed));
                 }
             }
         }

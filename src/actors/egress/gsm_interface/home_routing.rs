@@ -21,6 +21,7 @@
 use std::sync::Arc;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
 
 use super::exchange::{HandsetSubmission, SubmissionRequest};
 use super::incoming::{INVALID_MANDATORY, NOT_IMPLEMENTED, NOT_SUBSCRIBED};
@@ -54,6 +55,10 @@ impl GsmInterface {
             .is_some();
         if nobody {
             return self.refuse_routing(&question, MapUserError::UNKNOWN_SUBSCRIBER);
+        }
+        if self.routings.len() >= INTAKE {
+            // Those who have asked may have hung up since.
+            return self.refuse_routing(&question, MapUserError::SYSTEM_FAILURE);
         }
         let now = clock::now_ms();
         let wish = CorrelationWish {
@@ -91,8 +96,10 @@ impl GsmInterface {
         self.is_telling = true;
         ctx.spawn(told.into_actor(self).map(move |told, interface, ctx| {
             interface.is_telling = false;
-            if let Err(error) = &told {
-                tracing::warn!(gsm = %interface.snapshot.name, ?error, "other nodes do not hear of correlation ids");
+            if let Err(error) = &told
+                && let Some(unlogged) = interface.untold.note(Instant::now())
+            {
+                tracing::warn!(gsm = %interface.snapshot.name, ?error, unlogged, "other nodes do not hear of correlation ids");
             }
             for (question, given) in &given {
                 if told.is_ok() {
@@ -109,6 +116,11 @@ impl GsmInterface {
     pub(super) fn on_forwarded(&mut self, forward: ForeignForward) {
         self.snapshot.received_total += 1;
         let known = self.node.mt_correlations.find(&forward.id, clock::now_ms());
+        // The ids of all networks are in one table.
+        let home = self.plan.as_deref().and_then(home_routing);
+        let is_ours =
+            |known: &MtCorrelation| home.is_some_and(|home| known.id.starts_with(&home.network));
+        let known = known.filter(is_ours);
         if let Some(answer) = self.screen(&forward, known.as_ref()) {
             self.count_home("messages_refused");
             return match answer {
@@ -147,8 +159,8 @@ impl GsmInterface {
         }
     }
 
-    /// How the firewall blocks a message of another service centre, by who has asked where its subscriber is; `known` is what
-    /// its id stands for. By everything else the session has judged it.
+    /// How the firewall blocks a message of another service centre, by who has asked where its subscriber is, and by the rate of
+    /// that; `known` is what its id stands for. By everything else the session has judged it.
     fn screen(
         &mut self,
         forward: &ForeignForward,
@@ -163,7 +175,9 @@ impl GsmInterface {
             originator: "",
             routing_asked_by: asked.unwrap_or(RoutingAsked::Nobody),
         };
-        self.core.screen_routing(&request, &forward.tpdu)
+        let is_counted = forward.is_counted;
+        self.core
+            .screen_routing(&request, &forward.tpdu, is_counted)
     }
 
     /// Passes on what one socket read has brought of other service centres.
