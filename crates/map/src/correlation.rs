@@ -18,8 +18,8 @@
 //!
 //! Pure: times and random numbers come from the caller. Invariants: an id that is over is never found, also when the clock of
 //! this node or of another one was ahead of the time and was set back: none lives longer than [`CORRELATION_LIFE_MAX`]; there are no more
-//! than the caller allows, and a quarter of that for one asker, so that a flood of questions from one network leaves room
-//! for all others.
+//! than the caller allows, and a quarter of that for askers whose titles begin alike, so that a flood of questions from one network
+//! leaves room for all others.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,10 @@ use ahash::AHashMap;
 
 /// Digits of an IMSI (3GPP TS 23.003 §2.2), and so of an id.
 const DIGITS: usize = 15;
-/// One asker has this part of all places.
+/// Askers of one network have this part of all places.
 const SHARE_OF_ASKER: usize = 4;
+/// So many first digits tell the networks of askers apart: each has many titles to ask by.
+const NETWORK_DIGITS: usize = 5;
 /// Most ids that are kept, whatever other nodes say.
 pub const CORRELATIONS_MAX: usize = 1_000_000;
 /// The longest life of an id, in milliseconds.
@@ -72,7 +74,7 @@ pub struct MtCorrelations {
     by_question: AHashMap<(String, String), String>,
     /// When each is over.
     due: BTreeSet<(i64, String)>,
-    /// How many ids each asker has.
+    /// How many ids the askers of each network have.
     of_asker: AHashMap<String, usize>,
 }
 
@@ -145,7 +147,7 @@ impl MtCorrelations {
         wish: &CorrelationWish<'_>,
         random: &mut impl FnMut() -> u64,
     ) -> Option<String> {
-        let of_asker = self.of_asker.get(wish.asked_by).copied();
+        let of_asker = self.of_asker.get(network_of(wish.asked_by)).copied();
         let share = (wish.most / SHARE_OF_ASKER).max(1);
         if self.by_id.len() >= wish.most || of_asker.unwrap_or_default() >= share {
             return None;
@@ -163,7 +165,8 @@ impl MtCorrelations {
         self.due.insert((given.until, id.clone()));
         let question = (given.msisdn.clone(), given.asked_by.clone());
         self.by_question.insert(question, id.clone());
-        *self.of_asker.entry(given.asked_by.clone()).or_default() += 1;
+        let network = network_of(&given.asked_by).to_owned();
+        *self.of_asker.entry(network).or_default() += 1;
         self.by_id.insert(id.clone(), given);
     }
 
@@ -172,10 +175,11 @@ impl MtCorrelations {
             return;
         };
         self.due.remove(&(old.until, old.id));
-        if let Some(count) = self.of_asker.get_mut(&old.asked_by) {
+        let network = network_of(&old.asked_by);
+        if let Some(count) = self.of_asker.get_mut(network) {
             *count -= 1;
             if *count == 0 {
-                self.of_asker.remove(&old.asked_by);
+                self.of_asker.remove(network);
             }
         }
         let question = (old.msisdn, old.asked_by);
@@ -200,6 +204,11 @@ impl MtCorrelations {
             self.remove(&id);
         }
     }
+}
+
+/// The network of a global title, as far as its digits tell.
+fn network_of(asked_by: &str) -> &str {
+    asked_by.get(..NETWORK_DIGITS).unwrap_or(asked_by)
 }
 
 /// Whether a clock was set back since an id was given that is over at `until`.

@@ -94,6 +94,22 @@ fn one_asker_leaves_room_for_others_and_all_together_are_bounded() {
 }
 
 #[test]
+fn a_network_that_asks_by_many_titles_leaves_room_for_others() {
+    let (mut all, mut random) = (MtCorrelations::default(), counter());
+    let mut given = 0;
+    for title in 0..1_000 {
+        let asker = format!("33600{title:05}");
+        let one = all.give(&wish("4917012345", &asker), NOW, &mut random);
+        given += usize::from(one.is_some());
+    }
+    assert_eq!((given, all.of_asker.len()), (MOST / 4, 1));
+    assert!(
+        all.give(&wish("4917012345", "33610"), NOW, &mut random)
+            .is_some()
+    );
+}
+
+#[test]
 fn what_another_node_gives_is_known_here() {
     let (mut here, mut there) = (MtCorrelations::default(), MtCorrelations::default());
     let given = there.give(&wish("4917012345", "33600"), NOW, counter());
