@@ -16,9 +16,9 @@
 //! | [`FirewallRule::ServiceCentre`] | a service centre of another network than the global title | what service centres send |
 //! | [`FirewallRule::Spoofed`] | a sender of ours in what comes from abroad (category 3) | forwards |
 //! | [`FirewallRule::ForeignSender`] | a sender that is not ours: we are no open service centre | mo-ForwardSM |
-//! | [`FirewallRule::SubscriberRate`] | more requests about one subscriber than its rate | all that name one |
+//! | [`FirewallRule::SubscriberRate`] | more requests about one subscriber, or messages from it, than its rate | all that name one |
 //!
-//! Invariants: no more than [`REMEMBERED`] global titles and subscribers are remembered, and whoever fills the table
+//! Invariants: no more than [`REMEMBERED`] global titles, subscribers and senders are remembered, and whoever fills the table
 //! makes others forgotten, never limited; a request that a rule has blocked takes nothing from the rates of rules behind
 //! it; without a rule that applies a request passes.
 
@@ -123,6 +123,8 @@ pub struct Firewall {
     titles: TitleTable,
     title_rates: BucketsByName,
     subscriber_rates: BucketsByName,
+    /// Of messages from subscribers: whoever floods one does not keep it from sending.
+    sender_rates: BucketsByName,
     /// The first request: buckets count from here.
     started: Option<Instant>,
 }
@@ -177,6 +179,7 @@ impl Firewall {
             titles: TitleTable::new(&settings),
             title_rates: BucketsByName::new(settings.title_rate),
             subscriber_rates: BucketsByName::new(settings.subscriber_rate),
+            sender_rates: BucketsByName::new(settings.subscriber_rate),
             started: None,
             settings,
         }
@@ -187,6 +190,7 @@ impl Firewall {
         self.titles = TitleTable::new(&settings);
         self.title_rates.set(settings.title_rate);
         self.subscriber_rates.set(settings.subscriber_rate);
+        self.sender_rates.set(settings.subscriber_rate);
         self.settings = settings;
     }
 
@@ -308,9 +312,12 @@ impl Firewall {
                 let subscriber = request.subscriber;
                 // An id stands for a subscriber, who may have several.
                 let is_known = request.routing_asked_by != RoutingAsked::Later;
-                is_known
-                    && !subscriber.is_empty()
-                    && self.subscriber_rates.is_exceeded(subscriber, elapsed)
+                let rates = if operation == MoForward {
+                    &mut self.sender_rates
+                } else {
+                    &mut self.subscriber_rates
+                };
+                is_known && !subscriber.is_empty() && rates.is_exceeded(subscriber, elapsed)
             }
         }
     }

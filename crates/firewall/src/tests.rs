@@ -360,6 +360,29 @@ fn requests_about_one_subscriber_are_limited_wherever_they_come_from() {
 }
 
 #[test]
+fn whoever_floods_a_subscriber_does_not_keep_it_from_sending() {
+    let mut firewall = Firewall::new(FirewallSettings {
+        subscriber_rate: Some(RequestRate {
+            per_second: 1.0,
+            burst: 2,
+        }),
+        ..settings()
+    });
+    let now = Instant::now();
+    let limited = blocked(FirewallRule::SubscriberRate);
+    let asked = ScreenedRequest {
+        subscriber: "491601",
+        ..request(ScreenedOperation::RoutingInfo)
+    };
+    let sent = mo("436640000001", "491601");
+    for request in [asked, sent] {
+        let mut judge = || firewall.judge(&request, now);
+        assert_eq!([judge(), judge()], [FirewallVerdict::Pass; 2]);
+        assert_eq!(judge(), limited, "{request:?}");
+    }
+}
+
+#[test]
 fn a_table_that_is_full_forgets_and_limits_nobody_for_it() {
     let mut firewall = Firewall::new(FirewallSettings {
         title_rate: Some(RequestRate {

@@ -36,6 +36,8 @@ use crate::firewall::{BlockAnswer, RoutingAsked, ScreenedOperation, ScreenedRequ
 use crate::map::{CorrelationWish, ForeignForward, MapUserError, MtCorrelation, RoutingQuestion};
 use crate::pb::{Kind, Message, Submission};
 
+/// Above so many messages that wait for their commit others must wait: handsets have room still.
+const FOREIGN_INTAKE: usize = INTAKE / 2;
 /// TP-MTI (3GPP TS 23.040 §9.2.3.1): an SMS-DELIVER has none of its bits.
 const TYPE: u8 = 0x03;
 
@@ -143,7 +145,7 @@ impl GsmInterface {
             tpdu: Some(forward.tpdu),
             request: SubmissionRequest::MapForward(forward.invoke),
         };
-        if self.intake + self.submissions.len() + self.forwards.len() >= INTAKE {
+        if self.intake + self.submissions.len() + self.forwards.len() >= FOREIGN_INTAKE {
             return self.refuse_mo(&request, RP_CONGESTION);
         }
         match self.brought(&request) {
