@@ -91,6 +91,8 @@ pub struct TcapDialogues {
     counts: TcapCounts,
     /// When the second began in which answers to strangers are counted, and how many there were.
     strangers: Option<(Instant, u32)>,
+    /// How the global titles of our own network begin, for which a part of the dialogues of peers is kept.
+    own_titles: Vec<String>,
 }
 
 // === impl TcapConfig ===
@@ -126,7 +128,14 @@ impl TcapDialogues {
             unitdata: VecDeque::new(),
             counts: TcapCounts::default(),
             strangers: None,
+            own_titles: Vec::new(),
         }
+    }
+
+    /// Keeps a quarter of the dialogues of peers for those whose global titles begin so: strangers may have as many titles as they
+    /// like. None: for nobody.
+    pub fn keep_room_for(&mut self, own_titles: Vec<String>) {
+        self.own_titles = own_titles;
     }
 
     /// Begins a dialogue: TC-BEGIN. Without a context there is no dialogue portion: version 1. The components may
@@ -345,6 +354,18 @@ impl TcapDialogues {
         });
     }
 
+    /// Most dialogues of peers while this one begins another.
+    fn max_incoming_for(&self, calling: &SccpAddress) -> usize {
+        let most = self.config.max_incoming;
+        let title = calling.digits().unwrap_or_default();
+        let mut own = self.own_titles.iter();
+        if self.own_titles.is_empty() || own.any(|prefix| title.starts_with(&prefix[..])) {
+            most
+        } else {
+            most - most / KEPT_FOR_OWN
+        }
+    }
+
     /// Whether another stranger is answered: answers to a flood must not fill the links.
     fn answers_stranger(&mut self, now: Instant) -> bool {
         let (begun, answered) = self.strangers.get_or_insert((now, 0));
@@ -388,6 +409,8 @@ impl TcapDialogues {
     }
 }
 
+/// This part of the dialogues of peers is kept for our own network.
+const KEPT_FOR_OWN: usize = 4;
 /// Most answers to strangers in a second.
 const STRANGERS_A_SECOND: u32 = 100;
 const SECOND: Duration = Duration::from_secs(1);

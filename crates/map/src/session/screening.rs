@@ -115,9 +115,16 @@ impl ScreeningAction {
 impl<T> MapSession<T> {
     /// Takes the settings of the firewall; what it has counted stays where it can.
     pub fn set_firewall(&mut self, settings: FirewallSettings) {
-        if *self.firewall.settings() != settings {
-            self.firewall.set(settings);
+        if *self.firewall.settings() == settings {
+            return;
         }
+        let own_titles = if settings.mode == FirewallMode::Off {
+            Vec::new()
+        } else {
+            settings.own_titles.clone()
+        };
+        self.tcap.keep_room_for(own_titles);
+        self.firewall.set(settings);
     }
 
     /// The digits of the global title of somebody else, as the firewall has them; empty without one. Those of a national

@@ -120,7 +120,7 @@ impl TcapDialogues {
             }
         };
         let peer = PeerKey::of(&route.calling);
-        let is_full = self.of_peers.all() >= self.config.max_incoming
+        let is_full = self.of_peers.all() >= self.max_incoming_for(&route.calling)
             || self.of_peers.of(&peer) >= self.config.max_incoming_of_peer;
         if is_full {
             self.counts.refused += 1;

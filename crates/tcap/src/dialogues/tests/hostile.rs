@@ -100,6 +100,39 @@ fn one_stranger_cannot_take_the_room_of_all() {
     assert_eq!(table.incoming(), config().max_incoming);
 }
 
+/// Whoever has many titles takes the room of all others, but not that of our own network.
+#[test]
+fn room_is_kept_for_our_own_network() {
+    let bounds = TcapConfig {
+        max_incoming: 8,
+        max_incoming_of_peer: 2,
+        ..config()
+    };
+    let mut table = TcapDialogues::new(bounds);
+    let now = Instant::now();
+    let begins = |table: &mut TcapDialogues, title: &str, origin| {
+        table.received(smsc(), at(title, 8), &begin(origin), now);
+    };
+    table.keep_room_for(vec!["4917".to_owned()]);
+    for number in 0..100 {
+        begins(&mut table, &format!("4477{number:04}"), number);
+    }
+    assert_eq!(table.incoming(), 6);
+    for number in 0..3 {
+        begins(&mut table, &format!("49170{number}"), number);
+    }
+    assert_eq!(table.incoming(), 8);
+    // Without a title that is known there is nothing to keep.
+    table.keep_room_for(Vec::new());
+    let id = match table.next_event() {
+        Some(TcapEvent::Begun { id, .. }) => id,
+        other => panic!("{other:?}"),
+    };
+    table.abandon(id);
+    begins(&mut table, "44780000", 7);
+    assert_eq!(table.incoming(), 8);
+}
+
 #[test]
 fn room_is_given_back_to_the_peer_that_had_it() {
     let mut table = TcapDialogues::new(config());
