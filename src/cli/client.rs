@@ -210,7 +210,7 @@ impl AdminClient {
                 from: self.token_from.clone(),
             }),
             (404, Some(detail)) => anyhow!(AdminApiError::NotFound(detail)),
-            (403 | 409 | 412 | 422, Some(detail)) => {
+            (400..500, Some(detail)) => {
                 let problems = problems(body.as_ref()).filter(|_| status == 422);
                 anyhow!(AdminApiError::Refused(problems.unwrap_or(detail)))
             }

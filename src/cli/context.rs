@@ -10,7 +10,7 @@ use std::{env, fs};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 
-use super::client::{self, ListOutput, OutputPage, OutputTable, TableCell};
+use super::client::{self, AdminApiError, ListOutput, OutputPage, OutputTable, TableCell};
 use crate::files;
 
 /// More than any list of servers has.
@@ -257,15 +257,16 @@ fn url(text: &str) -> Result<String, String> {
 impl Contexts {
     fn find(&self, name: &str, path: &Path) -> anyhow::Result<Context> {
         let found = self.context.get(name).cloned();
-        found.with_context(|| {
+        let found = found.ok_or_else(|| {
             let known: Vec<&str> = self.context.keys().map(String::as_str).collect();
             let known = if known.is_empty() {
                 "none is saved".to_owned()
             } else {
                 format!("known are: {}", known.join(", "))
             };
-            format!("{} has no context {name}; {known}", path.display())
-        })
+            AdminApiError::NotFound(format!("{} has no context {name}; {known}", path.display()))
+        });
+        Ok(found?)
     }
 }
 

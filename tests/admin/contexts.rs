@@ -137,6 +137,7 @@ fn what_is_wrong_is_said() {
         let said = says(&output);
         assert!(said.contains(wanted), "{arguments:?}: {said}");
     }
+    assert_eq!(run(&["context", "remove", "none"]).status.code(), Some(3));
     // Nothing was left behind by what failed.
     assert!(!folder.path().join("config/smsc/contexts.json").exists());
     std::fs::create_dir_all(folder.path().join("config/smsc")).unwrap();

@@ -155,6 +155,11 @@ fn exit_codes_tell_errors_apart() {
     for (told, code) in [
         (smsc.command(&["message", "show", "1"]), 3),
         (smsc.command(&["account", "show", "nobody"]), 3),
+        (smsc.command(&["sink", "show", "none"]), 3),
+        (smsc.command(&["bind", "list", "nobody"]), 3),
+        (smsc.command(&["message", "list", "--state", "GONE"]), 4),
+        (smsc.command(&["queue", "list", "--sort-by", "depth"]), 2),
+        (smsc.command(&["message", "cancel"]), 2),
         (
             smsc.run(&["queue", "list", "--url", &url, "--token", "x"]),
             4,

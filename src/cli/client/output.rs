@@ -4,13 +4,13 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::page::OutputPage;
 use super::screen::{Screen, Tone};
 use super::{AdminClient, AdminConnection, decode, print_line};
+use crate::cli::exit::WrongCommandLine;
 use crate::cli::said;
 
 /// How an answer is printed.
@@ -291,11 +291,11 @@ impl ListOutput {
             }
             OutputFormat::Name => {
                 let names = page()?.names();
-                names.context("-o name: this is no list; use -o json or -o yaml")
+                names.ok_or_else(|| no_list("name"))
             }
             OutputFormat::Csv => {
                 let csv = page()?.csv();
-                let csv = csv.context("-o csv: this is no list; use -o json or -o yaml")?;
+                let csv = csv.ok_or_else(|| no_list("csv"))?;
                 Ok(csv.trim_end().to_owned())
             }
             OutputFormat::Json => as_json(json),
@@ -303,6 +303,11 @@ impl ListOutput {
             OutputFormat::Yaml => as_yaml(json),
         }
     }
+}
+
+fn no_list(format: &str) -> anyhow::Error {
+    let said = format!("-o {format}: this is no list; use -o json or -o yaml");
+    WrongCommandLine(said).into()
 }
 
 fn as_json(json: &Value) -> anyhow::Result<String> {

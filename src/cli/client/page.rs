@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::screen::{Screen, Tone};
 use super::table::{BETWEEN, OutputTable, TableCell, csv_line};
+use crate::cli::exit::WrongCommandLine;
 
 /// Everything that a command shows.
 #[derive(Debug, Clone, Default)]
@@ -134,7 +135,10 @@ impl OutputPage {
         if is_sorted || known.is_empty() {
             return Ok(self);
         }
-        bail!("--sort-by {column}: the columns are {}", known.join(", "))
+        bail!(WrongCommandLine(format!(
+            "--sort-by {column}: the columns are {}",
+            known.join(", ")
+        )))
     }
 
     /// Without the titles of columns.
