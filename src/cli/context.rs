@@ -226,7 +226,7 @@ fn page(contexts: &Contexts) -> OutputPage {
             None => shown(&context.token_file),
         };
         table.row([
-            TableCell::from(format!("{name}{mark}")),
+            TableCell::marked(name, mark),
             context.url.clone().into(),
             token.into(),
             shown(&context.ca).into(),
