@@ -11,6 +11,7 @@ fn waiting_and_failed() -> (Simulator, Smsc, Peer, [String; 2]) {
     let operator = Simulator::new();
     let smsc = Smsc::new()
         .account("test", "test")
+        .account("38612345", "test")
         .operator("up", operator.address())
         .route("", "up")
         .route("44", "test:failed")
@@ -107,6 +108,14 @@ fn options_stand_in_front_and_lists_have_formats() {
         .collect();
     assert_eq!(read.len(), all.len());
     assert!(read.iter().any(|queue| queue["name"] == "operator:up"));
+
+    // A list in each line, also where an answer has two; one thing is one line.
+    let binds = printed(&smsc, &["bind", "list", "-o", "jsonl"]);
+    let csv = printed(&smsc, &["bind", "list", "-o", "csv", "--no-headers"]);
+    assert_eq!(binds.lines().count(), csv.lines().count(), "{binds}");
+    let one = printed(&smsc, &["queue", "show", "operator:up", "-o", "jsonl"]);
+    let one: Value = serde_json::from_str(&one).unwrap();
+    assert_eq!(one["name"], "operator:up");
 
     let sorted = [
         "queue",
@@ -219,6 +228,9 @@ fn it_says_why_and_who() {
     for part in ["prepaid", "account:test", "bound", &failed] {
         assert!(why.contains(part), "{part}: {why}");
     }
+    // An account that is called as a number is, and the number.
+    assert!(printed(&smsc, &["why", "38612345"]).contains("it is not bound"));
+    assert!(!printed(&smsc, &["why", "+38612345"]).contains("it is not bound"));
     assert_eq!(smsc.command(&["why", "nobody"]).code, Some(3));
 
     let audit = printed(&smsc, &["audit", "queues", "--since", "10m"]);
