@@ -41,6 +41,7 @@ pub mod man;
 pub mod message;
 pub mod migrate;
 pub mod migrate_store;
+mod names;
 pub mod nodes;
 pub mod openapi;
 pub mod operator;
@@ -240,6 +241,11 @@ fn line(command: &clap::Command) -> Vec<OsString> {
 pub fn main(version: &'static str) -> ExitCode {
     // There is one program.
     let _ = VERSION.set(version);
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == names::COMMAND) {
+        names::print(words);
+        return ExitCode::SUCCESS;
+    }
     let command = command();
     let line = line(&command);
     let cli =

@@ -143,6 +143,13 @@ pub(super) fn find(name: Option<&str>) -> anyhow::Result<Option<Context>> {
     name.map(|name| contexts.find(name, &path)).transpose()
 }
 
+/// The names of all that are saved; none where they cannot be read.
+pub(super) fn names() -> Vec<String> {
+    let contexts = path().and_then(|path| read(&path).ok());
+    let contexts = contexts.unwrap_or_default().context;
+    contexts.into_keys().collect()
+}
+
 /// `SMSC_CONTEXTS`, or in the user's configuration folder (XDG Base Directory Specification).
 fn path() -> Option<PathBuf> {
     let given = |name| env::var_os(name).filter(|value| !value.is_empty());

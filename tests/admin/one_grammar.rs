@@ -1,10 +1,12 @@
 //! One grammar on the command line: nouns, verbs and names, old forms with a hint, options in front of a command,
 //! formats of lists, exit codes, why something is so, and the audit log.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use super::command_line::{printed, refused};
-use crate::harness::{Peer, Simulator, Smsc, free_port, submit, until};
+use crate::harness::{Peer, Simulator, Smsc, binary, free_port, run, submit, until};
 
 /// An SMSC whose operator is away, with a message that waits for it, one that has failed, and their ids.
 fn waiting_and_failed() -> (Simulator, Smsc, Peer, [String; 2]) {
@@ -201,6 +203,52 @@ fn exit_codes_tell_errors_apart() {
         said.contains("smsc queue list") && !said.contains("/v1"),
         "{said}"
     );
+}
+
+/// What bash offers at the end of a line, whose program is this one.
+fn offered(smsc: &Smsc, line: &str) -> Vec<String> {
+    let binary = binary();
+    let binary = binary.to_str().unwrap();
+    let script = "source <(\"$1\" completions bash); COMP_LINE=$2; COMP_POINT=${#2}; COMP_WORDS=(\"$1\"); COMP_CWORD=0; \
+                  _smsc smsc '' ''; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut bash = Command::new("bash");
+    bash.args(["-c", script, "bash", binary, line])
+        .current_dir(smsc.file("."))
+        .env("SMSC_CONTEXTS", smsc.file("contexts.json"));
+    let told = run(&mut bash);
+    assert!(told.success, "{line}: {}", told.stderr);
+    told.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_completes_names() {
+    let (_operator, smsc, _esme, _) = waiting_and_failed();
+    let asking = format!("--url http://{} --token harness-token", smsc.http());
+    for (line, names) in [
+        // Bash goes on behind the colon.
+        (format!("smsc {asking} queue suspend operator:"), vec!["up"]),
+        (
+            format!("smsc queue show {asking} oper"),
+            vec!["operator:up"],
+        ),
+        (format!("smsc operator rebind {asking} "), vec!["up"]),
+        (format!("smsc account show {asking} te"), vec!["test"]),
+        (
+            format!("smsc message list {asking} --account "),
+            vec!["38612345", "test", "up"],
+        ),
+    ] {
+        assert_eq!(offered(&smsc, &line), names, "{line}");
+    }
+    // What cannot be asked is completed as before, without a word.
+    let nobody = format!("smsc --url http://127.0.0.1:{} --token x", free_port());
+    let options = offered(&smsc, &format!("{nobody} queue show oper"));
+    assert!(!options.contains(&"operator:up".to_owned()), "{options:?}");
+    let wrong = format!("http://{}", smsc.http());
+    let line = ["complete-names", "--", "--url", &wrong, "--token", "wrong"];
+    let told = smsc.run(&[&line[..], &["queue", "show", "oper"]].concat());
+    assert_eq!((told.code, told.stdout.as_str()), (Some(0), ""), "{told:?}");
+    assert_eq!(told.stderr, "");
 }
 
 #[test]
