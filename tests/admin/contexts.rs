@@ -78,7 +78,8 @@ fn commands_ask_the_smsc_that_is_named_or_chosen() {
     );
     // What is said on the command line counts more.
     let by_url = says(&run(&[
-        "queues",
+        "queue",
+        "list",
         "--url",
         &url(&test),
         "--token",
