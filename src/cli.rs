@@ -67,7 +67,7 @@ pub mod versions;
 pub mod why;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -229,7 +229,7 @@ fn line(command: &clap::Command) -> Vec<OsString> {
         Some(words) => {
             let line = grammar::rewritten(command, words);
             if let Some(hint) = line.hint {
-                eprintln!("{hint}");
+                tell(&hint);
             }
             line.words.into_iter().map(OsString::from).collect()
         }
@@ -264,9 +264,14 @@ pub fn main(version: &'static str) -> ExitCode {
             // The reader of our output, such as `head`, needs no more.
             return ExitCode::SUCCESS;
         }
-        eprintln!("error: {}", said(&error));
+        tell(&format!("error: {}", said(&error)));
         ExitCode::from(exit::code_of(&error))
     })
+}
+
+/// Says something on standard error; it may be closed, as by `2>&1 | head`, which is no reason to panic.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// An error with its causes; without those that the text before names already.

@@ -103,7 +103,7 @@ pub fn rewritten(commands: &Command, words: Vec<String>) -> RewrittenLine {
         .iter()
         .find_map(|(old, new)| now(commands, old, new, &said));
     let is_old = now.is_some();
-    let command = now.unwrap_or_else(|| said.iter().map(|word| (*word).to_owned()).collect());
+    let command = now.unwrap_or_else(|| command_words(commands, &said));
     let mut words = if is_old {
         let options = words.iter().enumerate();
         // All words behind -- may be of the command, which needs it no more.
@@ -181,6 +181,19 @@ fn now(commands: &Command, old: &str, new: &str, said: &[&str]) -> Option<Vec<St
         }
     }
     Some(words)
+}
+
+/// The words of a line that name its command, without the names and values behind them.
+fn command_words(commands: &Command, said: &[&str]) -> Vec<String> {
+    let (mut command, mut words) = (commands, Vec::new());
+    for word in said {
+        let Some(below) = command.find_subcommand(word) else {
+            break;
+        };
+        command = below;
+        words.push((*word).to_owned());
+    }
+    words
 }
 
 fn is_capitals(word: &str) -> bool {

@@ -141,6 +141,17 @@ const OLD: &[(&str, &str, &str)] = &[
         "load --host 127.0.0.1:1 --from 12345",
         "load --host 127.0.0.1:1",
     ),
+    // Its --json has a value.
+    (
+        "load --json out.json --to a:1",
+        "load --json out.json --host a:1",
+        "load --host a:1",
+    ),
+    (
+        "queue move operator:up --to operator:b",
+        "queue move operator:up --queue operator:b",
+        "queue move --queue operator:b",
+    ),
     (
         "bench --to a:1 --rounds 2",
         "bench --host a:1 --rounds 2",
