@@ -71,6 +71,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::domain::settings::ResourceKind;
@@ -246,10 +247,14 @@ pub fn main(version: &'static str) -> ExitCode {
         names::print(words);
         return ExitCode::SUCCESS;
     }
-    let command = command();
+    let mut command = command();
     let line = line(&command);
-    let cli =
-        Cli::from_arg_matches(&command.get_matches_from(line)).unwrap_or_else(|error| error.exit());
+    let matches = command.try_get_matches_from_mut(line);
+    let matches = matches.unwrap_or_else(|error| error.exit());
+    if let Err(said) = times::check_ranges(&matches) {
+        command.error(ErrorKind::ValueValidation, said).exit();
+    }
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // What it writes holds numbers, texts or secrets, except for what is made to be handed on.
     if !matches!(cli.command, Some(CliCommand::Man(_))) {
         files::keep_private();

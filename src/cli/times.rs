@@ -3,6 +3,7 @@
 //! Where nothing else is said, a time of the day is one of this machine; a day alone begins at midnight UTC, as
 //! everywhere in the admin API.
 
+use clap::ArgMatches;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -107,6 +108,30 @@ pub fn day(text: &str) -> Result<String, String> {
     let ms = api_moment::parse(&moment).ok_or_else(|| "this is before 1970".to_owned())?;
     let at = Timestamp::from_millisecond(ms).map_err(|error| error.to_string())?;
     Ok(at.strftime("%Y-%m-%d").to_string())
+}
+
+/// Checks that no range of time of a line ends before it begins: nothing would fit, and nobody would say why.
+///
+/// # Errors
+/// One does; the text names its options.
+pub fn check_ranges(line: &ArgMatches) -> Result<(), String> {
+    let mut matches = line;
+    while let Some((_, below)) = matches.subcommand() {
+        matches = below;
+    }
+    let at = |id: &str| {
+        let text = matches.try_get_one::<String>(id).ok().flatten()?;
+        api_moment::parse(text)
+    };
+    for (since, until) in [("since", "until"), ("ended_since", "ended_until")] {
+        if let (Some(begin), Some(end)) = (at(since), at(until))
+            && begin > end
+        {
+            let [since, until] = [since, until].map(|id| id.replace('_', "-"));
+            return Err(format!("--{until} is before --{since}: nothing fits"));
+        }
+    }
+    Ok(())
 }
 
 /// What the admin API takes already stays as it is.
@@ -225,6 +250,36 @@ mod tests {
             ("2026-13-01 15:12", None),
         ] {
             assert_eq!(read(given, &now).as_deref(), at, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_range_does_not_end_before_it_begins() {
+        for (line, wrong) in [
+            ("smsc message list --since 2h --until 1h", None),
+            ("smsc message list --since 2h", None),
+            ("smsc usage --since 2026-11-24 --until 2026-11-24", None),
+            ("smsc config show 7 --since 3", None),
+            ("smsc queue list", None),
+            (
+                "smsc message list --since 1h --until 2h",
+                Some("--until is before --since"),
+            ),
+            (
+                "smsc dead-letter list --ended-since 2026-11-24 --ended-until 2026-11-23",
+                Some("--ended-until is before --ended-since"),
+            ),
+            (
+                "smsc usage --since 2026-11-24 --until 2026-11-23",
+                Some("--until is before --since"),
+            ),
+        ] {
+            let matches = crate::cli::command().try_get_matches_from(line.split(' '));
+            let said = check_ranges(&matches.unwrap()).err().unwrap_or_default();
+            match wrong {
+                Some(wrong) => assert!(said.starts_with(wrong), "{line}: {said}"),
+                None => assert_eq!(said, "", "{line}"),
+            }
         }
     }
 

@@ -150,6 +150,12 @@ fn times_are_said_as_people_say_them() {
         smsc.command(&["message", "list", "--since", "soon"]).code,
         Some(2)
     );
+    let backwards = smsc.command(&["message", "list", "--since", "1h", "--until", "2h"]);
+    assert_eq!(backwards.code, Some(2), "{backwards:?}");
+    assert!(
+        backwards.stderr.contains("--until is before --since"),
+        "{backwards:?}"
+    );
 }
 
 #[test]
