@@ -186,6 +186,11 @@ fn exit_codes_tell_errors_apart() {
             5,
         ),
         (smsc.run(&["health", "--url", &nobody]), 5),
+        (
+            smsc.run(&["top", "--once", "--url", &nobody, "--token", "x"]),
+            5,
+        ),
+        (smsc.run(&["events", "--url", &nobody, "--token", "x"]), 5),
         (send(&nowhere, "test"), 5),
         (send(&smpp, "wrong"), 4),
         (send(&smpp, "test"), 6),

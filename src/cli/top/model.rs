@@ -8,6 +8,7 @@ use super::feed::News;
 use crate::api::{Hello, History, LiveBinds, LiveQueues, Nodes, Operators, Overview, Queue};
 use crate::cli::client::{self, Tone};
 use crate::cli::queues::standing;
+use crate::cli::said;
 
 /// Seconds of the graph.
 const HISTORY: usize = 300;
@@ -92,8 +93,8 @@ impl Model {
     pub(super) fn take(&mut self, news: News, now: Instant) {
         let chosen = Tab::ALL.map(|tab| self.name_at(tab, self.selected[tab as usize]));
         match news {
-            News::Away(reason) => {
-                self.away = Some(reason);
+            News::Away(error) => {
+                self.away = Some(said(&error));
                 return;
             }
             News::Said(said) => {

@@ -168,7 +168,7 @@ fn what_is_wrong_is_said_on_top() {
     );
     assert!(!text.contains("queue operator:up: old"), "{text}");
     model.take(
-        News::Away("nothing listens on http://127.0.0.1:1".to_owned()),
+        News::Away(anyhow::anyhow!("nothing listens on http://127.0.0.1:1")),
         Instant::now(),
     );
     let text = shown(&model, 90, 30);
