@@ -41,6 +41,7 @@ pub mod man;
 pub mod message;
 pub mod migrate;
 pub mod migrate_store;
+mod names;
 pub mod nodes;
 pub mod openapi;
 pub mod operator;
@@ -66,10 +67,11 @@ pub mod versions;
 pub mod why;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::domain::settings::ResourceKind;
@@ -228,7 +230,7 @@ fn line(command: &clap::Command) -> Vec<OsString> {
         Some(words) => {
             let line = grammar::rewritten(command, words);
             if let Some(hint) = line.hint {
-                eprintln!("{hint}");
+                tell(&hint);
             }
             line.words.into_iter().map(OsString::from).collect()
         }
@@ -240,10 +242,19 @@ fn line(command: &clap::Command) -> Vec<OsString> {
 pub fn main(version: &'static str) -> ExitCode {
     // There is one program.
     let _ = VERSION.set(version);
-    let command = command();
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == names::COMMAND) {
+        names::print(words);
+        return ExitCode::SUCCESS;
+    }
+    let mut command = command();
     let line = line(&command);
-    let cli =
-        Cli::from_arg_matches(&command.get_matches_from(line)).unwrap_or_else(|error| error.exit());
+    let matches = command.try_get_matches_from_mut(line);
+    let matches = matches.unwrap_or_else(|error| error.exit());
+    if let Err(said) = times::check_ranges(&matches) {
+        command.error(ErrorKind::ValueValidation, said).exit();
+    }
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // What it writes holds numbers, texts or secrets, except for what is made to be handed on.
     if !matches!(cli.command, Some(CliCommand::Man(_))) {
         files::keep_private();
@@ -258,9 +269,14 @@ pub fn main(version: &'static str) -> ExitCode {
             // The reader of our output, such as `head`, needs no more.
             return ExitCode::SUCCESS;
         }
-        eprintln!("error: {}", said(&error));
+        tell(&format!("error: {}", said(&error)));
         ExitCode::from(exit::code_of(&error))
     })
+}
+
+/// Says something on standard error; it may be closed, as by `2>&1 | head`, which is no reason to panic.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// An error with its causes; without those that the text before names already.

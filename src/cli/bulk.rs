@@ -1,12 +1,12 @@
 //! One order for many messages: `smsc message replay` and `smsc message cancel`. Counts them, asks, and repeats the order until
 //! nothing is left of it.
 
-use anyhow::bail;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ask::confirm;
 use super::client::{self, CommandOutput};
+use super::exit::{PartlyRefused, WrongCommandLine};
 use crate::api::RefusedReplay;
 
 /// Which messages of a search an order is about.
@@ -60,10 +60,10 @@ struct BulkReport {
 /// Carries out an order.
 ///
 /// # Errors
-/// The SMSC cannot be reached, or it refuses; no filter was given.
+/// The SMSC cannot be reached, or it refuses the order or some of the messages; no filter was given.
 pub fn run(order: BulkOrder<'_>, bounds: &Bounds, telling: &CommandOutput) -> anyhow::Result<()> {
     if order.filter.is_empty() {
-        bail!("{}", order.which);
+        return Err(WrongCommandLine(order.which.to_owned()).into());
     }
     let client = telling.open()?;
     let filter = order.filter.into_iter();
@@ -97,7 +97,16 @@ pub fn run(order: BulkOrder<'_>, bounds: &Bounds, telling: &CommandOutput) -> an
         }
         all[order.done] = json!(done);
     }
-    telling.done(all, |all| said(&all, order.past))
+    let refused = all["refused"].as_u64().unwrap_or_default();
+    telling.done(all, |all| said(&all, order.past))?;
+    if refused > 0 {
+        return Err(PartlyRefused {
+            refused,
+            matched: found.matched,
+        }
+        .into());
+    }
+    Ok(())
 }
 
 fn said(report: &BulkReport, past: &str) -> String {

@@ -296,6 +296,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["smsc damaged", "smsc damaged --id 1864325947392001"],
     ),
     (
+        "damaged list",
+        &["smsc damaged list --id 1864325947392001 -o json"],
+    ),
+    (
         "damaged forget",
         &[
             "smsc damaged forget --table msg --id 1864325947392001",
@@ -303,6 +307,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("held", &["smsc held"]),
+    ("held list", &["smsc held list -o csv"]),
     (
         "held release",
         &[

@@ -80,7 +80,7 @@ fn table(report: &FailureReport) -> OutputTable {
             "messages" => TableCell::number(group.messages),
             "name" => words.map(|words| words.name.clone()),
             "meaning" [2] => words.map(|words| words.meaning.clone()),
-            "usually helps" [1] => words.map(|words| words.cure.clone()),
+            "usually helps" [1] => words.map(|words| client::by_commands(&words.cure)),
         })
     } else {
         let mut table = OutputTable::new(&[report.by.as_str(), "messages"]);
