@@ -1,4 +1,4 @@
-//! What the history of messages has of a minute or an hour: counts of each operator, account and error, and of failures by all
+//! What the history of messages has of a minute or an hour: counts of each operator, account and error, and of what failed by all
 //! three.
 //!
 //! Filled from [`super::outcomes`], written by the task that keeps the history, and read by the admin API. Bounded: further
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub const MOST_SERIES: usize = 8_192;
 /// Most different errors.
 pub const MOST_ERRORS: usize = 200;
-/// Most failures by operator, account and error that a minute has; the largest stay.
+/// Most counts of what failed, by operator, account and error, that a minute has; the largest stay.
 pub const CROSSES_OF_MINUTE: usize = 250;
 /// Most of them that an hour has.
 pub const CROSSES_OF_HOUR: usize = 1_000;
@@ -48,8 +48,35 @@ pub struct TrafficBlock {
     accounts: BTreeMap<u32, TrafficCounts>,
     /// Only `refused` and `failed`.
     errors: BTreeMap<String, TrafficCounts>,
-    /// Refusals and failures by operator, account and error.
+    /// Messages that failed, by operator, account and error.
     crosses: BTreeMap<(u32, u32, String), u64>,
+}
+
+/// Whose messages are counted; everybody's without one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrafficFilter {
+    /// Numbers of the operator's queue and of the account.
+    pub operator: Option<u32>,
+    pub account: Option<u32>,
+    /// Its name.
+    pub error: Option<String>,
+}
+
+/// What messages are divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrafficDimension {
+    Operator,
+    Account,
+    Error,
+}
+
+/// What messages have in common that are divided by one dimension.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TrafficKey {
+    /// The number of an operator's queue, or of an account.
+    Number(u32),
+    /// The name of an error.
+    Error(String),
 }
 
 /// Reads numbers of the stored form.
@@ -110,8 +137,7 @@ impl TrafficBlock {
             ..TrafficCounts::default()
         };
         let error = self.note_error_alone(error, &counts);
-        let messages = counts.refused.saturating_add(counts.failed);
-        self.note_cross((operator, account, error), messages);
+        self.note_cross((operator, account, error), counts.failed);
     }
 
     /// Adds the counts of another time or node.
@@ -132,7 +158,7 @@ impl TrafficBlock {
         }
     }
 
-    /// Leaves only operators and accounts for which this holds; failures without one of them have the number 0 for it.
+    /// Leaves only operators and accounts for which this holds; what failed without one of them has the number 0 for it.
     pub fn retain(&mut self, is_operator: impl Fn(u32) -> bool, is_account: impl Fn(u32) -> bool) {
         let others = |number: &u32| *number == 0;
         self.operators
@@ -146,7 +172,7 @@ impl TrafficBlock {
         }
     }
 
-    /// Forgets failures by operator, account and error, except for so many of the largest.
+    /// Forgets what failed by operator, account and error, except for so many of the largest.
     pub fn keep_largest(&mut self, most: usize) {
         if self.crosses.len() <= most {
             return;
@@ -193,12 +219,66 @@ impl TrafficBlock {
         total
     }
 
-    /// Refusals and failures by operator, account and error.
-    pub fn crosses(&self) -> impl Iterator<Item = (u32, u32, &str, u64)> {
+    /// The counts of what fits; of two conditions or more only what failed, as far as it is kept.
+    pub fn of(&self, filter: &TrafficFilter) -> TrafficCounts {
+        let known = match (filter.operator, filter.account, filter.error.as_deref()) {
+            (None, None, None) => return self.total(),
+            (Some(operator), None, None) => self.of_operator(operator).copied(),
+            (None, Some(account), None) => self.of_account(account).copied(),
+            (None, None, Some(error)) => self.of_error(error).copied(),
+            _ => Some(failed(
+                self.fitting(filter).map(|(_, messages)| messages).sum(),
+            )),
+        };
+        known.unwrap_or_default()
+    }
+
+    /// The counts of what fits, by a dimension; with a condition of another one only what failed, as far as it is kept.
+    pub fn by(
+        &self,
+        dimension: TrafficDimension,
+        filter: &TrafficFilter,
+    ) -> Vec<(TrafficKey, TrafficCounts)> {
+        if filter.is_about_others_than(dimension) {
+            let crosses = self.fitting(filter);
+            return crosses
+                .map(|((operator, account, error), messages)| {
+                    let key = match dimension {
+                        TrafficDimension::Operator => TrafficKey::Number(*operator),
+                        TrafficDimension::Account => TrafficKey::Number(*account),
+                        TrafficDimension::Error => TrafficKey::Error(error.clone()),
+                    };
+                    (key, failed(messages))
+                })
+                .collect();
+        }
+        let (numbers, only) = match dimension {
+            TrafficDimension::Operator => (&self.operators, filter.operator),
+            TrafficDimension::Account => (&self.accounts, filter.account),
+            TrafficDimension::Error => {
+                let errors = self.errors.iter();
+                return errors
+                    .filter(|(error, _)| filter.error.as_ref().is_none_or(|only| only == *error))
+                    .map(|(error, counts)| (TrafficKey::Error(error.clone()), *counts))
+                    .collect();
+            }
+        };
+        let numbers = numbers.iter();
+        numbers
+            .filter(|(number, _)| only.is_none_or(|only| only == **number))
+            .map(|(number, counts)| (TrafficKey::Number(*number), *counts))
+            .collect()
+    }
+
+    /// What failed and fits, by operator, account and error.
+    fn fitting(&self, filter: &TrafficFilter) -> impl Iterator<Item = (&(u32, u32, String), u64)> {
         let crosses = self.crosses.iter();
-        crosses.map(|((operator, account, error), messages)| {
-            (*operator, *account, error.as_str(), *messages)
-        })
+        let crosses = crosses.filter(move |((operator, account, error), _)| {
+            filter.operator.is_none_or(|only| only == *operator)
+                && filter.account.is_none_or(|only| only == *account)
+                && filter.error.as_ref().is_none_or(|only| only == error)
+        });
+        crosses.map(|(cross, messages)| (cross, *messages))
     }
 
     /// The stored form.
@@ -287,11 +367,33 @@ impl TrafficBlock {
     }
 
     fn note_cross(&mut self, cross: (u32, u32, String), messages: u64) {
+        if messages == 0 {
+            return;
+        }
         let sum = self.crosses.entry(cross).or_default();
         *sum = sum.saturating_add(messages);
         if self.crosses.len() > SPARE * CROSSES_OF_HOUR {
             self.keep_largest(CROSSES_OF_HOUR);
         }
+    }
+}
+
+// === impl TrafficFilter ===
+
+impl TrafficFilter {
+    /// Whether there is a condition of another dimension: then only what failed is known.
+    pub fn is_about_others_than(&self, dimension: TrafficDimension) -> bool {
+        (self.operator.is_some() && dimension != TrafficDimension::Operator)
+            || (self.account.is_some() && dimension != TrafficDimension::Account)
+            || (self.error.is_some() && dimension != TrafficDimension::Error)
+    }
+}
+
+/// Messages that failed.
+fn failed(messages: u64) -> TrafficCounts {
+    TrafficCounts {
+        failed: messages,
+        ..TrafficCounts::default()
     }
 }
 
@@ -443,15 +545,54 @@ mod tests {
         block.retain(|number| number == 1, |number| number == 2);
         assert!(block.of_operator(5).is_none() && block.of_account(6).is_none());
         assert_eq!(block.of_operator(1), Some(&sum_of(2, counts(30))));
-        let crosses: Vec<_> = block.crosses().collect();
-        assert_eq!(
-            crosses,
-            [(0, 2, "001", 16), (1, 0, "001", 16), (1, 2, "001", 16)]
-        );
+        let only = |operator, account| TrafficFilter {
+            operator: Some(operator),
+            account: Some(account),
+            error: None,
+        };
+        for (operator, account, messages) in [(0, 2, 6), (1, 0, 6), (1, 2, 6), (5, 2, 0)] {
+            let of = block.of(&only(operator, account));
+            assert_eq!(of, failed(messages), "{operator} {account}");
+        }
         assert_eq!(block.total().accepted, 60, "of the operator");
         assert_eq!(block.total().delivered, 30, "of the account");
         assert_eq!(counts(30).mean_answer_ms(), Some(30.0));
         assert_eq!(TrafficCounts::default().mean_answer_ms(), None);
+    }
+
+    #[test]
+    fn messages_are_found_and_divided() {
+        let block = block(&[(1, 2, 30, 1), (5, 2, 60, 1), (1, 6, 90, 7)]);
+        let of_operator = TrafficFilter {
+            operator: Some(1),
+            ..TrafficFilter::default()
+        };
+        assert_eq!(block.of(&of_operator).accepted, 120);
+        assert_eq!(block.of(&TrafficFilter::default()), block.total());
+        let by = |dimension, filter: &TrafficFilter| block.by(dimension, filter);
+        let own = by(TrafficDimension::Operator, &of_operator);
+        assert_eq!(own, [(TrafficKey::Number(1), block.of(&of_operator))]);
+        // Of an operator and accounts only what failed is known.
+        let accounts = by(TrafficDimension::Account, &of_operator);
+        let expected = [(2, 6), (6, 18)].map(|(account, messages)| {
+            let key = TrafficKey::Number(account);
+            (key, failed(messages))
+        });
+        assert_eq!(accounts, expected);
+        let errors = by(TrafficDimension::Error, &TrafficFilter::default());
+        assert_eq!(errors.len(), 2);
+        assert_eq!(errors[0].0, TrafficKey::Error("001".to_owned()));
+        assert_eq!((errors[0].1.refused, errors[0].1.failed), (30, 18));
+        let of_error = TrafficFilter {
+            error: Some("007".to_owned()),
+            ..TrafficFilter::default()
+        };
+        assert_eq!(block.of(&of_error).failed, 18);
+        let nobody = TrafficFilter {
+            account: Some(9),
+            ..TrafficFilter::default()
+        };
+        assert_eq!(block.of(&nobody), TrafficCounts::default());
     }
 
     #[test]
