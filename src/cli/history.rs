@@ -110,7 +110,7 @@ fn about(history: &TrafficHistory) -> String {
     let (total, count) = (&history.total, client::number);
     let mut said = if history.only_failed {
         format!(
-            "{} failed; with two conditions only the largest sums of what failed are known",
+            "{} failed: of two conditions together only the largest sums of what failed are known",
             count(total.failed)
         )
     } else {
@@ -122,6 +122,9 @@ fn about(history: &TrafficHistory) -> String {
             count(total.failed)
         )
     };
+    if history.groups_only_failed {
+        said.push_str("; of these lines only the largest sums of what failed are known");
+    }
     if history.more_groups > 0 {
         said.push_str(&format!("; {} more lines", count(history.more_groups)));
     }
@@ -183,7 +186,7 @@ mod tests {
         history.more_groups = 7;
         let page = OutputPage::from(table(&history)).text(about(&history));
         let text = page.render(Screen::default());
-        for part in ["operator", "none", "5 failed; with two", "7 more lines"] {
+        for part in ["operator", "none", "5 failed: of two", "7 more lines"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -13,9 +13,8 @@ pub struct TrafficHistory {
     /// The last point may be cut off here: it has what was counted until then.
     #[schema(format = DateTime)]
     pub until: Option<String>,
-    /// True where only `failed` is known, because conditions of two kinds have to be met, or conditions of one kind are divided by
-    /// another: of what failed the largest sums by operator, account and error are kept, 250 of a minute and 1,000 of an hour of
-    /// each node.
+    /// True where two of `operator`, `account` and `error` have to be met: then only `failed` is known, and of that the largest
+    /// sums by all three, 250 of a minute and 1,000 of an hour of each node.
     pub only_failed: bool,
     /// All points together.
     pub total: TrafficSums,
@@ -23,6 +22,8 @@ pub struct TrafficHistory {
     pub points: Vec<TrafficPoint>,
     /// What the total is divided by; null where that was not asked for.
     pub by: Option<String>,
+    /// The same of groups, where what has to be met is of another kind than they are.
+    pub groups_only_failed: bool,
     /// The largest hundred, the largest first.
     pub groups: Vec<TrafficGroup>,
     /// How many more groups there are.

@@ -381,6 +381,16 @@ impl TrafficBlock {
 // === impl TrafficFilter ===
 
 impl TrafficFilter {
+    /// Whether there are several conditions: then only what failed is known.
+    pub fn is_of_several(&self) -> bool {
+        let conditions = [
+            self.operator.is_some(),
+            self.account.is_some(),
+            self.error.is_some(),
+        ];
+        conditions.into_iter().filter(|is_there| *is_there).count() > 1
+    }
+
     /// Whether there is a condition of another dimension: then only what failed is known.
     pub fn is_about_others_than(&self, dimension: TrafficDimension) -> bool {
         (self.operator.is_some() && dimension != TrafficDimension::Operator)

@@ -26,9 +26,8 @@ const MOST_POINTS: i64 = 2_400;
 /// What was sent, refused and delivered, by the minute for a day and by the hour for longer, of all nodes.
 ///
 /// Messages count at the time of the answer, and at the time of their end: what was sent in one minute may be delivered in
-/// another. With two of `operator`, `account` and `error`, or with one of them and another in `by`, only what failed is known
-/// (`only_failed`). `[history]` of the configuration says how long hours are kept. A week before is another question, with
-/// `step=hour`.
+/// another. With two of `operator`, `account` and `error` only what failed is known, and of groups already with one that is not
+/// `by`. `[history]` of the configuration says how long hours are kept. A week before is another question, with `step=hour`.
 #[utoipa::path(get, path = "/v1/history", tag = "messages",
     params(
         ("since" = Option<String>, Query, description = "From the minute or hour of this time on: RFC 3339, a day, or Unix milliseconds; 24 hours before `until` without it"),

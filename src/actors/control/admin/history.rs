@@ -183,28 +183,12 @@ impl HistorySums {
         }
     }
 
-    /// Whether only what failed is known.
-    fn only_failed(&self) -> bool {
-        let TrafficFilter {
-            operator,
-            account,
-            error,
-        } = &self.filter;
-        let conditions = [operator.is_some(), account.is_some(), error.is_some()];
-        let conditions = conditions.into_iter().filter(|is_there| *is_there).count();
-        conditions > 1
-            || self
-                .by
-                .is_some_and(|by| self.filter.is_about_others_than(by))
-    }
-
     fn answer(
         mut self,
         times: &Range<i64>,
         asked: &AskedHistory,
         name_of: impl Fn(u32) -> String,
     ) -> TrafficHistory {
-        let only_failed = self.only_failed();
         let mut total = TrafficCounts::default();
         let (mut points, mut at) = (Vec::new(), times.start);
         while at < times.end {
@@ -228,10 +212,11 @@ impl HistorySums {
             step: word(asked.step),
             since: time(times.start),
             until: time(times.end),
-            only_failed,
+            only_failed: self.filter.is_of_several(),
             total: view(&total),
             points,
             by: asked.by.map(word),
+            groups_only_failed: (self.by).is_some_and(|by| self.filter.is_about_others_than(by)),
             groups: groups
                 .into_iter()
                 .map(|(key, counts)| TrafficGroup {
@@ -315,7 +300,7 @@ mod tests {
         assert_eq!(groups, [("operator:2", 40), ("operator:1", 15)]);
         assert_eq!(all.step, "hour");
         assert_eq!(all.by.as_deref(), Some("operator"));
-        assert!(!all.only_failed);
+        assert!(!all.only_failed && !all.groups_only_failed);
     }
 
     #[actix::test]
@@ -325,12 +310,21 @@ mod tests {
             ..TrafficFilter::default()
         };
         let errors = answer(of_operator.clone(), Some(HistoryGrouping::Error)).await;
-        assert!(errors.only_failed);
+        assert!(errors.groups_only_failed && !errors.only_failed);
+        assert_eq!(errors.total.accepted, 15);
         assert_eq!(errors.groups.len(), 1);
         let group = &errors.groups[0];
         assert_eq!((group.key.as_str(), group.messages.failed), ("069", 2));
         let itself = answer(of_operator, Some(HistoryGrouping::Operator)).await;
-        assert!(!itself.only_failed);
-        assert_eq!(itself.total.accepted, 15);
+        assert!(!itself.groups_only_failed);
+        assert_eq!(itself.groups[0].messages, itself.total);
+        let both = TrafficFilter {
+            operator: Some(1),
+            error: Some("069".to_owned()),
+            account: None,
+        };
+        let both = answer(both, None).await;
+        assert!(both.only_failed && both.groups.is_empty());
+        assert_eq!((both.total.accepted, both.total.failed), (0, 2));
     }
 }
