@@ -259,7 +259,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "smsc history  # of the last 24 hours, by the hour",
             "smsc history --since 2h --step minute --operator up",
-            "smsc history --since 2026-11-01 --by error",
+            "smsc history --since 7d --by error",
         ],
     ),
     (
