@@ -507,18 +507,28 @@ mod tests {
         sum
     }
 
-    #[test]
-    fn a_full_minute_is_small() {
-        let mut minute = TrafficBlock::default();
+    /// Octets of a time in which 1,000 accounts sent so many messages each through 200 operators.
+    fn octets_of(messages: u64, crosses: usize) -> usize {
+        let (mut block, counts) = (TrafficBlock::default(), counts(messages));
         for account in 1..=1_000 {
             // Numbers of accounts follow those of operators.
-            minute.note(1 + account % 200, 200 + account, &counts(300));
-            minute.note_error(1 + account % 200, 200 + account, "011", &counts(300));
+            let (operator, account) = (1 + account % 200, 200 + account);
+            block.note(operator, account, &counts);
+            for error in ["011", "ESME_RINVSRCADR"] {
+                block.note_error(operator, account, error, &counts);
+            }
         }
-        minute.keep_largest(CROSSES_OF_MINUTE);
-        let stored = minute.encode().len();
-        // 1,440 minutes and 2,160 hours have 100 MB.
-        assert!(stored < 20_000, "{stored} octets");
+        block.keep_largest(crosses);
+        block.encode().len()
+    }
+
+    #[test]
+    fn all_of_it_has_100_mb() {
+        let minute = octets_of(300, CROSSES_OF_MINUTE);
+        let hour = octets_of(18_000, CROSSES_OF_HOUR);
+        // 25 hours of minutes, and 90 days of hours.
+        let all = 1_500 * minute + 2_160 * hour;
+        assert!(all < 100_000_000, "{minute} and {hour} octets");
     }
 
     #[test]

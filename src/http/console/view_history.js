@@ -29,13 +29,16 @@ const STATES = ["EXPIRED", "UNDELIVERABLE", "UNKNOWN", "REJECTED"];
 const ROWS = 48;
 const COUNTS = ["accepted", "refused", "delivered", "failed"];
 
-/** The time that the address asks for, in milliseconds. */
+/** The time that the address asks for, in milliseconds: of minutes only those that are over, of hours the current one as well. */
 function timesOf(query, range) {
-  const now = Math.floor((Date.now() - WRITTEN_MS) / MINUTE_MS) * MINUTE_MS;
-  if (range !== "custom") return { since: now - RANGES.find(([name]) => name === range)[2], until: now };
-  const until = query.get("until") ? Math.min(Date.parse(query.get("until")), now) : now;
-  const since = query.get("since") ? Date.parse(query.get("since")) : until - DAY_MS;
-  return { since, until };
+  const over = Math.floor((Date.now() - WRITTEN_MS) / MINUTE_MS) * MINUTE_MS;
+  const length = RANGES.find(([name]) => name === range)[2];
+  if (length) {
+    const until = length > DAY_MS ? Date.now() : over;
+    return { since: until - length, until };
+  }
+  const until = query.get("until") ? Math.min(Date.parse(query.get("until")), over) : over;
+  return { since: query.get("since") ? Date.parse(query.get("since")) : until - DAY_MS, until };
 }
 
 /** Messages per minute, of each point; `shift` moves the points. */
