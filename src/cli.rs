@@ -33,6 +33,7 @@ mod grammar;
 mod groups;
 pub mod health;
 pub mod held;
+pub mod history;
 pub mod incidents;
 pub mod key;
 pub mod load;
@@ -142,6 +143,8 @@ enum CliCommand {
     DeadLetter(dead_letters::DeadLetterCommand),
     /// Count failures by error, operator, account, country or hour.
     Failures(failures::FailuresArgs),
+    /// Show what was sent, refused and delivered, by the minute or hour, or by operator, account or error.
+    History(history::HistoryArgs),
     /// Show operators' receipts that match no message, match or drop one.
     Receipt(receipts::ReceiptsArgs),
     /// Show operators and accounts that are not well, or say that somebody knows of it.
@@ -324,6 +327,7 @@ impl CliCommand {
             Self::Trace(args) => trace::run(&args),
             Self::DeadLetter(order) => dead_letters::run(&order),
             Self::Failures(args) => failures::run(&args),
+            Self::History(args) => history::run(&args),
             Self::Receipt(args) => receipts::run(&args),
             Self::Incident(order) => incidents::run(&order),
             Self::Damaged(args) => damaged::run(&args),

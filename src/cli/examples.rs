@@ -262,6 +262,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "history",
+        &[
+            "smsc history  # of the last 24 hours, by the hour",
+            "smsc history --since 2h --step minute --operator up",
+            "smsc history --since 7d --by error",
+        ],
+    ),
+    (
         "failures",
         &[
             "smsc failures --by error  # of the last 24 hours, with what they mean",

@@ -13,6 +13,7 @@ mod events;
 mod failures;
 mod gsm;
 mod held;
+mod history;
 mod incidents;
 mod lookups;
 pub(super) mod messages;
@@ -124,6 +125,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         messages { Operate: order }
         dead_letters { Read: list }
         failures { Read: count }
+        history { Read: read }
         receipts { Read: given_up; Operate: retell; Read: unmatched; Operate: settle, drop_one }
     }
 }

@@ -55,6 +55,7 @@ mod ten_tasks;
 #[cfg(feature = "otlp")]
 mod test_messages;
 mod traces;
+mod traffic_history;
 mod unused_file;
 mod usage;
 mod waits_and_bulk_orders;

@@ -11,7 +11,7 @@ const { report } = require('./common.js');
 
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const { open, signIn, go } = consoleAt({ base, token, screenshots });
-const VIEWS = ['overview', 'incidents', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'failures', 'dead-letters', 'damaged', 'held', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
+const VIEWS = ['overview', 'incidents', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'failures', 'dead-letters', 'damaged', 'held', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'history', 'usage', 'keys', 'nodes'];
 
 const tileIsAbove = ([label, least]) => [...document.querySelectorAll('.tile')].some((tile) =>
   tile.querySelector('.tile-label').textContent === label

@@ -17,6 +17,7 @@ mod damaged_pages;
 mod database_fails_over;
 mod database_goes_back;
 mod harness_servers;
+mod history_of_all_nodes;
 mod incidents_of_all_nodes;
 mod limits_are_shared;
 mod order_across_nodes;

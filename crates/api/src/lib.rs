@@ -13,6 +13,7 @@ mod failed;
 mod failures;
 mod gsm;
 mod held;
+mod history;
 mod incidents;
 mod live;
 mod lookups;
@@ -50,6 +51,7 @@ pub use failed::{
 pub use failures::{ErrorInWords, FailureBucket, FailureGroup, FailureReport};
 pub use gsm::{GsmNetwork, GsmNetworks};
 pub use held::{HeldEntry, HeldMessages};
+pub use history::{TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums};
 pub use incidents::{Incident, Incidents};
 pub use live::{
     Attention, BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues,
@@ -75,8 +77,8 @@ pub use usage::{UsageReport, UsageSum};
 pub use wait::Wait;
 pub use watch::{Begun, Pdu, Step, Steps};
 pub use words::{
-    FailureGrouping, KeyRoleName, LookupKind, MessageListOrder, MessageVerb, OperatorVerb,
-    QueueVerb, RoleName, Scope, StateName, Word,
+    FailureGrouping, HistoryGrouping, HistoryStep, KeyRoleName, LookupKind, MessageListOrder,
+    MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
 };
 
 use smsc_proto as pb;

@@ -1,9 +1,16 @@
-//! What became of messages lately, counted by operator and account in buckets of time: what incidents are found in.
+//! What became of messages lately, counted by operator and account in buckets of time: what incidents are found in, and what the
+//! history of messages is made of.
 //!
-//! Filled by queues (refusals), Correlation (answers) and Receipts (receipts), a batch at a time; read by the task that looks
-//! for incidents. Bounded: at most [`KEPT`] buckets of each of [`MOST_PAIRS`] pairs, of which the longest idle one goes.
+//! Filled by queues (refusals), Correlation (answers) and Receipts (ends), a batch at a time; read by the task that looks
+//! for incidents, and by the one that keeps the history. Bounded: at most [`KEPT`] buckets of each of [`MOST_PAIRS`] pairs, of
+//! which the longest idle one goes. What was counted since it was last read is apart from the buckets ([`PairLog`]), so that
+//! nothing is counted twice for both readers.
 
 use std::collections::{HashMap, VecDeque};
+use std::mem;
+
+use crate::command_status;
+use crate::traffic::{TrafficBlock, TrafficCounts};
 
 /// Buckets of a pair: those of the incident, and the hour before it while a bucket has a minute.
 pub const KEPT: i64 = 70;
@@ -16,6 +23,8 @@ const OLDER_HALF: i64 = 5;
 const MOST_PAIRS: usize = 4_096;
 /// Most different causes of a bucket.
 const MOST_CAUSES: usize = 8;
+/// Most different errors with which messages of a pair have ended since they were last read.
+const MOST_END_ERRORS: usize = 16;
 
 /// How often there was which cause: a command_status, or the state of a receipt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,7 +82,27 @@ pub struct PairOutcomes {
 #[derive(Debug)]
 pub struct OutcomeLog {
     bucket_ms: i64,
-    pairs: HashMap<(u32, u32), VecDeque<OutcomeBucket>, ahash::RandomState>,
+    pairs: HashMap<(u32, u32), PairLog, ahash::RandomState>,
+    /// For the history: what was counted since it was last taken, but for what is fresh.
+    untold: TrafficBlock,
+}
+
+/// The counts of a pair.
+#[derive(Debug, Default)]
+struct PairLog {
+    buckets: VecDeque<OutcomeBucket>,
+    /// What is in neither the newest bucket, to which it belongs, nor the history yet.
+    fresh: OutcomeCounts,
+    fresh_ends: EndCounts,
+}
+
+/// Messages that have ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct EndCounts {
+    delivered: u32,
+    failed: u32,
+    /// How many of `failed` ended with which error; further errors than a few are left out.
+    errors: Vec<(String, u32)>,
 }
 
 #[derive(Debug)]
@@ -216,6 +245,7 @@ impl OutcomeLog {
         Self {
             bucket_ms: bucket_ms.max(1),
             pairs: HashMap::default(),
+            untold: TrafficBlock::default(),
         }
     }
 
@@ -224,44 +254,77 @@ impl OutcomeLog {
         self.bucket_ms
     }
 
+    /// Begins anew with buckets of so many milliseconds; what the history has not been told yet stays.
+    pub fn restart(&mut self, bucket_ms: i64) {
+        self.tell_all();
+        self.pairs.clear();
+        self.bucket_ms = bucket_ms.max(1);
+    }
+
     /// The counts of a pair, to which what happens now (Unix milliseconds) is added.
     pub fn at(&mut self, operator: u32, account: u32, now_ms: i64) -> &mut OutcomeCounts {
+        &mut self.pair_at(operator, account, now_ms).fresh
+    }
+
+    /// A message of an account has ended at an operator; `error`: of one that failed, by which name the history has it.
+    pub fn note_end(&mut self, operator: u32, account: u32, now_ms: i64, error: Option<&str>) {
+        let ends = &mut self.pair_at(operator, account, now_ms).fresh_ends;
+        match error {
+            None => ends.delivered = ends.delivered.saturating_add(1),
+            Some(error) => ends.note_failed(error),
+        }
+    }
+
+    /// Everything that was counted since the last call.
+    pub fn take_traffic(&mut self) -> TrafficBlock {
+        self.tell_all();
+        mem::take(&mut self.untold)
+    }
+
+    fn tell_all(&mut self) {
+        for (pair, log) in &mut self.pairs {
+            log.tell(*pair, &mut self.untold);
+        }
+    }
+
+    fn pair_at(&mut self, operator: u32, account: u32, now_ms: i64) -> &mut PairLog {
         let number = now_ms.div_euclid(self.bucket_ms);
         let pair = (operator, account);
         if self.pairs.len() >= MOST_PAIRS && !self.pairs.contains_key(&pair) {
             self.drop_longest_idle();
         }
-        let buckets = self.pairs.entry(pair).or_default();
-        let newest = buckets.back().map(|bucket| bucket.number);
-        if newest.is_some_and(|newest| newest > number + 1) {
-            // The clock was wrong then.
-            buckets.clear();
-        }
-        let newest = buckets.back().map(|bucket| bucket.number);
-        if newest.is_none_or(|newest| newest < number) {
-            if buckets.len() as i64 >= KEPT {
-                buckets.pop_front();
+        let log = self.pairs.entry(pair).or_default();
+        let newest = log.buckets.back().map(|bucket| bucket.number);
+        let is_wrong = newest.is_some_and(|newest| newest > number + 1);
+        if is_wrong || newest.is_none_or(|newest| newest < number) {
+            log.tell(pair, &mut self.untold);
+            if is_wrong {
+                // The clock was wrong then.
+                log.buckets.clear();
+            }
+            if log.buckets.len() as i64 >= KEPT {
+                log.buckets.pop_front();
             }
             let counts = OutcomeCounts::default();
-            buckets.push_back(OutcomeBucket { number, counts });
+            log.buckets.push_back(OutcomeBucket { number, counts });
         }
-        let newest = buckets.len() - 1;
-        &mut buckets[newest].counts
+        log
     }
 
     /// What is known of each pair at this time (Unix milliseconds). Forgets those of which nothing is known any more.
     pub fn look(&mut self, now_ms: i64) -> Vec<PairOutcomes> {
         let current = now_ms.div_euclid(self.bucket_ms);
-        self.pairs.retain(|_, buckets| {
-            let newest = buckets.back().map(|bucket| bucket.number);
+        self.tell_all();
+        self.pairs.retain(|_, log| {
+            let newest = log.buckets.back().map(|bucket| bucket.number);
             newest.is_some_and(|newest| newest > current - KEPT)
         });
         let pairs = self.pairs.iter();
         pairs
-            .map(|((operator, account), buckets)| PairOutcomes {
+            .map(|((operator, account), log)| PairOutcomes {
                 operator: *operator,
                 account: *account,
-                seen: SeenOutcomes::of(buckets, current),
+                seen: SeenOutcomes::of(&log.buckets, current),
             })
             .collect()
     }
@@ -269,10 +332,67 @@ impl OutcomeLog {
     fn drop_longest_idle(&mut self) {
         let pairs = self.pairs.iter();
         let idle = pairs
-            .min_by_key(|(_, buckets)| buckets.back().map(|bucket| bucket.number))
+            .min_by_key(|(_, log)| log.buckets.back().map(|bucket| bucket.number))
             .map(|(pair, _)| *pair);
-        if let Some(idle) = idle {
-            self.pairs.remove(&idle);
+        if let Some(idle) = idle
+            && let Some(mut log) = self.pairs.remove(&idle)
+        {
+            log.tell(idle, &mut self.untold);
+        }
+    }
+}
+
+// === impl PairLog ===
+
+impl PairLog {
+    /// Adds what is fresh to the newest bucket and to the history.
+    fn tell(&mut self, (operator, account): (u32, u32), history: &mut TrafficBlock) {
+        let (fresh, ends) = (mem::take(&mut self.fresh), mem::take(&mut self.fresh_ends));
+        if fresh == OutcomeCounts::default() && ends == EndCounts::default() {
+            return;
+        }
+        let counts = TrafficCounts {
+            accepted: u64::from(fresh.taken),
+            refused: u64::from(fresh.refused),
+            delivered: u64::from(ends.delivered),
+            failed: u64::from(ends.failed),
+            answer_ms: fresh.answer_ms,
+        };
+        history.note(operator, account, &counts);
+        for (status, count) in &fresh.statuses.0 {
+            let refused = TrafficCounts {
+                refused: u64::from(*count),
+                ..TrafficCounts::default()
+            };
+            history.note_error(
+                operator,
+                account,
+                &command_status::display(*status),
+                &refused,
+            );
+        }
+        for (error, count) in &ends.errors {
+            let failed = TrafficCounts {
+                failed: u64::from(*count),
+                ..TrafficCounts::default()
+            };
+            history.note_error(operator, account, error, &failed);
+        }
+        if let Some(newest) = self.buckets.back_mut() {
+            newest.counts.add(&fresh);
+        }
+    }
+}
+
+// === impl EndCounts ===
+
+impl EndCounts {
+    fn note_failed(&mut self, error: &str) {
+        self.failed = self.failed.saturating_add(1);
+        if let Some((_, counted)) = self.errors.iter_mut().find(|(known, _)| known == error) {
+            *counted = counted.saturating_add(1);
+        } else if self.errors.len() < MOST_END_ERRORS {
+            self.errors.push((error.to_owned(), 1));
         }
     }
 }
@@ -325,8 +445,9 @@ mod tests {
                 log.at(0, 0, minute * MINUTE).note_refused(status, 1);
             }
         }
-        assert_eq!(log.pairs[&(0, 0)].len() as i64, KEPT);
-        assert_eq!(log.pairs[&(0, 0)][0].counts.statuses.0.len(), MOST_CAUSES);
+        let buckets = &log.pairs[&(0, 0)].buckets;
+        assert_eq!(buckets.len() as i64, KEPT);
+        assert_eq!(buckets[0].counts.statuses.0.len(), MOST_CAUSES);
         for account in 1..=MOST_PAIRS as u32 {
             log.at(1, account, 3 * KEPT * MINUTE).note_taken(false, 1);
         }
@@ -340,5 +461,42 @@ mod tests {
         log.at(1, 2, 1_000 * MINUTE).note_taken(false, 1);
         log.at(1, 2, 10 * MINUTE).note_taken(false, 1);
         assert_eq!(only(&mut log, 10 * MINUTE).current.taken, 1);
+    }
+
+    #[test]
+    fn the_history_gets_everything_once_and_incidents_see_it_too() {
+        let mut log = OutcomeLog::new(MINUTE);
+        log.at(1, 2, 0).note_taken(true, 40);
+        log.note_end(1, 2, 0, None);
+        log.note_end(0, 2, 0, Some("EXPIRED"));
+        assert_eq!(only_of(&mut log, 1, 0).current.taken, 1);
+        // In the bucket already, but not yet told; in a new bucket; and of a pair that has to go.
+        log.at(1, 2, MINUTE).note_refused(0x0A, 20);
+        for account in 10..10 + MOST_PAIRS as u32 {
+            log.at(1, account, MINUTE).note_taken(false, 1);
+        }
+        log.restart(2 * MINUTE);
+        let taken = log.take_traffic();
+        let of_account = taken.of_account(2).unwrap();
+        let expected = TrafficCounts {
+            accepted: 1,
+            refused: 1,
+            delivered: 1,
+            failed: 1,
+            answer_ms: 60,
+        };
+        assert_eq!(of_account, &expected);
+        let all = 1 + MOST_PAIRS as u64;
+        assert_eq!(taken.of_operator(1).unwrap().accepted, all);
+        assert_eq!(taken.of_error("ESME_RINVSRCADR").unwrap().refused, 1);
+        assert_eq!(taken.of_error("EXPIRED").unwrap().failed, 1);
+        assert!(log.take_traffic().is_empty(), "it was taken");
+    }
+
+    fn only_of(log: &mut OutcomeLog, operator: u32, now_ms: i64) -> SeenOutcomes {
+        let pairs = log.look(now_ms).into_iter();
+        let mut of: Vec<_> = pairs.filter(|pair| pair.operator == operator).collect();
+        assert_eq!(of.len(), 1);
+        of.remove(0).seen
     }
 }

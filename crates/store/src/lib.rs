@@ -44,6 +44,7 @@ pub mod settings;
 pub mod sinks;
 pub mod sqlite;
 pub mod stream_marks;
+pub mod traffic;
 pub mod usage;
 
 use std::future::Future;
@@ -61,6 +62,7 @@ use self::keys::ApiKeyRow;
 use self::moving::MovedTable;
 use self::notes::NoteRow;
 use self::search::MAX_SCAN;
+use self::traffic::TrafficRow;
 use smsc_domain::id::{Aside, node};
 use smsc_proto::{Message, Refusal};
 
@@ -74,11 +76,12 @@ pub use self::rows::{
 pub use self::search::{FoundMessages, Search};
 
 /// Tables that `smsc migrate-store` moves whole.
-const MOVED_WHOLE: [MovedTable; 4] = [
+const MOVED_WHOLE: [MovedTable; 5] = [
     MovedTable::of::<ApiKeyRow>(),
     MovedTable::of::<TopUpRow>(),
     MovedTable::of::<NoteRow>(),
     MovedTable::of::<IncidentRow>(),
+    MovedTable::of::<TrafficRow>(),
 ];
 
 /// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
@@ -301,6 +304,7 @@ pub trait Store:
     + settings::SettingsStore
     + sinks::SinkStore
     + stream_marks::StreamMarkStore
+    + traffic::TrafficStore
     + usage::UsageStore
     + Send
     + Sync

@@ -241,6 +241,14 @@ metrics! {
     archive_octets: Counter = "archive_octets", Counter::default();
     /// Writes into the archive that failed and are repeated.
     archive_failures: Counter = "archive_failures", Counter::default();
+    /// Rows of the history of messages (`smsc history`); of all nodes.
+    history_rows: Gauge = "history_rows", Gauge::default();
+    /// Octets of the counts in these rows; of all nodes.
+    history_octets: Gauge = "history_octets", Gauge::default();
+    /// Writes of the history that failed; they are repeated for an hour.
+    history_failures: Counter = "history_failures", Counter::default();
+    /// Minutes that the history of this node lacks, because they could not be written for an hour.
+    history_lost: Counter = "history_minutes_lost", Counter::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

@@ -19,6 +19,7 @@ pub mod failures;
 pub mod figures;
 pub mod given_up;
 pub mod held;
+pub mod history;
 pub mod incidents;
 pub mod lookups;
 pub mod messages;

@@ -51,9 +51,14 @@ pub(super) async fn publish(node: &NodeContext) -> Result<(), StoreError> {
 impl IncidentWatch {
     async fn look(&mut self, node: &NodeContext, settings: &IncidentConfig) {
         let bucket_ms = (settings.window.as_millis() as i64 / NOW).max(1);
-        node.outcomes.configure(settings.enabled, bucket_ms);
+        let is_counted = settings.enabled || node.config().history.enabled;
+        node.outcomes.configure(is_counted, bucket_ms);
         let now = clock::now_ms();
-        let pairs = with_names(node, node.outcomes.look(now));
+        let pairs = if settings.enabled {
+            with_names(node, node.outcomes.look(now))
+        } else {
+            Vec::new()
+        };
         let changed = self.book.look(&pairs, &rules(settings), now, bucket_ms);
         let changed: Vec<IncidentRow> = changed
             .into_iter()

@@ -4,6 +4,7 @@
 //! Gets a `FinalBatch` after each commit that ended messages. `told` is written when the account has
 //! acknowledged its receipt.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, Supervised};
@@ -17,7 +18,7 @@ use crate::actors::receipts::wanted;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::content;
-use crate::domain::{ByQueue, state};
+use crate::domain::{ByQueue, address, command_status, state};
 use crate::pb::{Final, FinalBatch, QueueItem};
 use crate::telemetry::metrics::StateMeters;
 
@@ -42,17 +43,26 @@ impl Receipts {
         }
     }
 
-    /// Counts what receipts of operators say.
+    /// Counts what receipts of operators say, and how messages have ended.
     fn count_outcomes(&self, finals: &[Final], now: i64) {
-        let by_receipt = finals.iter().filter(|ended| ended.by_receipt);
-        let by_receipt =
-            by_receipt.filter_map(|ended| Some((ended, ended.message.as_deref()?.sender)));
         self.node.outcomes.count(|log| {
-            for (ended, sender) in by_receipt {
+            for ended in finals {
+                let Some(message) = ended.message.as_deref() else {
+                    continue;
+                };
                 let number = ended.state() as i32 as u8;
                 let is_good = matches!(number, state::DELIVERED | state::ACCEPTED);
-                let failed = (!is_good).then_some(number);
-                log.at(ended.operator, sender, now).note_receipt(failed);
+                if ended.by_receipt {
+                    let failed = (!is_good).then_some(number);
+                    let counts = log.at(ended.operator, message.sender, now);
+                    counts.note_receipt(failed);
+                }
+                // Who cancels a message knows that; it has not failed.
+                if content::is_internal(message) || number == state::DELETED {
+                    continue;
+                }
+                let error = (!is_good).then(|| error_of(ended, number));
+                log.note_end(ended.operator, message.sender, now, error.as_deref());
             }
         });
     }
@@ -96,6 +106,17 @@ impl Receipts {
     }
 }
 
+/// How the history calls the error of a message that failed: a command_status by its name, another code as the operator has
+/// written it, and the state where there is no code.
+fn error_of(ended: &Final, state: u8) -> Cow<'static, str> {
+    if ended.error.iter().all(|octet| *octet == b'0') {
+        return Cow::Borrowed(state::name(state));
+    }
+    let code = address::printable(&ended.error);
+    let status = code.parse().ok().filter(|_| !ended.by_receipt);
+    Cow::Owned(status.map_or(code, command_status::display))
+}
+
 measured!(Receipts: FinalBatch);
 
 impl Actor for Receipts {
@@ -113,5 +134,28 @@ impl Handler<FinalBatch> for Receipts {
 
     fn handle(&mut self, batch: FinalBatch, _: &mut Self::Context) {
         self.forward(batch.finals);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_names_that_filters_of_failures_take() {
+        let name = |error: &'static str, by_receipt| {
+            let ended = Final {
+                error: error.into(),
+                by_receipt,
+                ..Final::default()
+            };
+            error_of(&ended, state::EXPIRED)
+        };
+        assert_eq!(name("10", false), "ESME_RINVSRCADR");
+        assert_eq!(name("10", true), "10", "the operator's own code");
+        assert_eq!(name("0A1", false), "0A1");
+        for nothing in ["", "000"] {
+            assert_eq!(name(nothing, true), "EXPIRED");
+        }
     }
 }

@@ -18,6 +18,7 @@ import failures from "./view_failures.js";
 import firstSteps from "./view_first_steps.js";
 import gsm from "./view_gsm.js";
 import held from "./view_held.js";
+import history from "./view_history.js";
 import incidents from "./view_incidents.js";
 import keys from "./view_keys.js";
 import message from "./view_message.js";
@@ -58,6 +59,7 @@ const VIEWS = [
   { path: "held", title: "Held messages", view: held, part: "Work" },
   { path: "trace", title: "Trace", view: trace, part: "Work", needs: "operate" },
   { path: "subscribers", title: "Subscribers", view: subscribers, part: "Work" },
+  { path: "history", title: "Traffic history", view: history, part: "Work" },
   { path: "usage", title: "Usage", view: usage, part: "Work" },
   { path: "nodes", title: "Nodes", view: nodes, part: "Work" },
   { path: "first-steps", title: "First steps", view: firstSteps, part: "Set up", needs: "admin" },

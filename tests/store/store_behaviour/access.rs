@@ -1,4 +1,4 @@
-//! Cases about the admin API: its tokens, its audit log and the opt-out lists.
+//! Cases about the admin API: its tokens, its audit log, the opt-out lists and the history of messages.
 
 use smsc::domain::access::{AccessRole, KeyRole};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
@@ -6,6 +6,7 @@ use smsc::store::incidents::{IncidentRow, MOST};
 use smsc::store::keys::ApiKeyRow;
 use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
+use smsc::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow, TrafficSize};
 
 use super::{Harness, id};
 
@@ -228,6 +229,47 @@ pub fn incidents(h: &mut Harness) {
     let left = h.store().incidents().wait().unwrap();
     assert_eq!(left.len(), MOST);
     assert_eq!(left[MOST - 1].id, id(10), "the oldest are forgotten");
+}
+
+pub fn traffic(h: &mut Harness) {
+    let row = |step: i64, at: i64, node: u8, first: u8| TrafficRow {
+        step,
+        at,
+        node,
+        counts: vec![first, 0, 0xFF],
+    };
+    // The first and the last minute of an hour, and the one behind it.
+    let (first, last, next) = (HOUR_MS, 2 * HOUR_MS - MINUTE_MS, 2 * HOUR_MS);
+    let minutes = [(first, 1), (first, 2), (last, 1), (next, 2)];
+    for (at, node) in minutes {
+        let minute = row(MINUTE_MS, at, node, 7);
+        h.store().keep_traffic(minute).wait().unwrap();
+    }
+    let again = row(MINUTE_MS, first, 1, 8);
+    h.store().keep_traffic(again.clone()).wait().unwrap();
+    let hour = row(HOUR_MS, first, 1, 9);
+    h.store().keep_traffic(hour.clone()).wait().unwrap();
+    h.reopen();
+    let found =
+        |h: &Harness, step, began, node| h.store().traffic(step, began, node).wait().unwrap();
+    let of_hour = found(h, MINUTE_MS, first..next, None);
+    let expected = [
+        again,
+        row(MINUTE_MS, first, 2, 7),
+        row(MINUTE_MS, last, 1, 7),
+    ];
+    assert_eq!(of_hour, expected);
+    assert_eq!(found(h, MINUTE_MS, first..next, Some(2)), expected[1..2]);
+    assert_eq!(found(h, HOUR_MS, 0..i64::MAX, None), [hour]);
+    let without = |h: &Harness, before| h.store().hours_without_row(before).wait().unwrap();
+    assert_eq!(without(h, i64::MAX), [(first, 2), (next, 2)]);
+    assert_eq!(without(h, next), [(first, 2)]);
+    let size = h.store().traffic_size().wait().unwrap();
+    assert_eq!((size.rows, size.octets), (5, 15));
+    assert_eq!(h.store().forget_traffic(last, first).wait(), Ok(2));
+    assert_eq!(h.store().forget_traffic(i64::MAX, i64::MAX).wait(), Ok(3));
+    let size = h.store().traffic_size().wait().unwrap();
+    assert_eq!(size, TrafficSize::default());
 }
 
 pub fn opt_outs(h: &mut Harness) {

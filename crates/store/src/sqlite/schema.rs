@@ -88,6 +88,7 @@ pub const UPGRADES: &[&str] = &[
     AUDIT_VERSION,
     FIN_BY_END,
     INCIDENTS,
+    TRAFFIC,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -284,6 +285,11 @@ const INCIDENTS: &str = "
 CREATE TABLE incidents(id INTEGER PRIMARY KEY, node INT NOT NULL, about TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
   cause TEXT NOT NULL, began_at INT NOT NULL, seen_at INT NOT NULL, ended_at INT NOT NULL,
   acknowledged_by TEXT NOT NULL, acknowledged_at INT NOT NULL);
+";
+
+/// Version 26: what was counted of messages, by the minute and by the hour.
+const TRAFFIC: &str = "
+CREATE TABLE traffic(step INT NOT NULL, at INT NOT NULL, node INT NOT NULL, counts BLOB NOT NULL, PRIMARY KEY(step, at, node));
 ";
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.
