@@ -1,7 +1,8 @@
 //! What became of messages lately, counted by operator and account in buckets of time: what incidents are found in.
 //!
 //! Filled by queues (refusals), Correlation (answers) and Receipts (receipts), a batch at a time; read by the task that looks
-//! for incidents. Bounded: at most [`KEPT`] buckets of each of [`MOST_PAIRS`] pairs, of which the longest idle one goes.
+//! for incidents. Bounded: at most [`KEPT`] buckets of each of [`MOST_PAIRS`] pairs. Where there are more, idle ones go, and
+//! further accounts of an operator are counted as one that is not known: what operators do is counted in full.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,8 +13,12 @@ pub const NOW: i64 = 2;
 /// Receipts are looked for in so many buckets, for messages of the older half of them: a receipt takes its time.
 const LATELY: i64 = 10;
 const OLDER_HALF: i64 = 5;
-/// Most pairs of an operator and an account.
+/// Most pairs of an operator and a known account.
 const MOST_PAIRS: usize = 4_096;
+/// Idle pairs that go at once, so that usual counts are not all lost for a crowd of new pairs.
+const IDLE_AT_ONCE: usize = MOST_PAIRS / 8;
+/// The account of what is of none that is known.
+const NO_ACCOUNT: u32 = 0;
 /// Most different causes of a bucket.
 const MOST_CAUSES: usize = 8;
 
@@ -48,7 +53,7 @@ pub struct SeenOutcomes {
     pub current: OutcomeCounts,
     /// The bucket before it.
     pub last: OutcomeCounts,
-    /// All buckets before these.
+    /// All buckets before these, without causes.
     pub before: OutcomeCounts,
     /// How many buckets ago the first of them was.
     pub known_for: i64,
@@ -74,6 +79,8 @@ pub struct PairOutcomes {
 pub struct OutcomeLog {
     bucket_ms: i64,
     pairs: HashMap<(u32, u32), VecDeque<OutcomeBucket>, ahash::RandomState>,
+    /// The bucket in which idle pairs were last looked for: once in each, because that reads all of them.
+    swept: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -135,6 +142,17 @@ impl OutcomeCounts {
 
     /// Adds those of another pair, or of another time.
     pub fn add(&mut self, other: &Self) {
+        self.add_numbers(other);
+        for (cause, count) in &other.statuses.0 {
+            self.statuses.add(*cause, *count);
+        }
+        for (cause, count) in &other.states.0 {
+            self.states.add(*cause, *count);
+        }
+    }
+
+    /// Adds all but causes, of which only those of now are told: a look reads an hour while whoever counts waits.
+    fn add_numbers(&mut self, other: &Self) {
         for (sum, more) in [
             (&mut self.taken, other.taken),
             (&mut self.refused, other.refused),
@@ -146,12 +164,6 @@ impl OutcomeCounts {
             *sum = sum.saturating_add(more);
         }
         self.answer_ms = self.answer_ms.saturating_add(other.answer_ms);
-        for (cause, count) in &other.statuses.0 {
-            self.statuses.add(*cause, *count);
-        }
-        for (cause, count) in &other.states.0 {
-            self.states.add(*cause, *count);
-        }
     }
 }
 
@@ -162,7 +174,7 @@ impl SeenOutcomes {
     pub fn add(&mut self, other: &Self) {
         self.current.add(&other.current);
         self.last.add(&other.last);
-        self.before.add(&other.before);
+        self.before.add_numbers(&other.before);
         self.known_for = self.known_for.max(other.known_for);
         for (sum, more) in [
             (&mut self.awaited_lately, other.awaited_lately),
@@ -192,7 +204,7 @@ impl SeenOutcomes {
             match ago {
                 0 => seen.current.add(counts),
                 1 => seen.last.add(counts),
-                _ => seen.before.add(counts),
+                _ => seen.before.add_numbers(counts),
             }
             if ago < LATELY {
                 seen.receipts_lately = seen.receipts_lately.saturating_add(counts.receipts);
@@ -216,6 +228,7 @@ impl OutcomeLog {
         Self {
             bucket_ms: bucket_ms.max(1),
             pairs: HashMap::default(),
+            swept: None,
         }
     }
 
@@ -227,10 +240,7 @@ impl OutcomeLog {
     /// The counts of a pair, to which what happens now (Unix milliseconds) is added.
     pub fn at(&mut self, operator: u32, account: u32, now_ms: i64) -> &mut OutcomeCounts {
         let number = now_ms.div_euclid(self.bucket_ms);
-        let pair = (operator, account);
-        if self.pairs.len() >= MOST_PAIRS && !self.pairs.contains_key(&pair) {
-            self.drop_longest_idle();
-        }
+        let pair = self.place_of((operator, account), number);
         let buckets = self.pairs.entry(pair).or_default();
         let newest = buckets.back().map(|bucket| bucket.number);
         if newest.is_some_and(|newest| newest > number + 1) {
@@ -266,13 +276,34 @@ impl OutcomeLog {
             .collect()
     }
 
-    fn drop_longest_idle(&mut self) {
+    /// Where a pair is counted in this bucket: where there is no room, with those of its operator and no account.
+    fn place_of(&mut self, pair: (u32, u32), number: i64) -> (u32, u32) {
+        if self.pairs.len() < MOST_PAIRS || self.pairs.contains_key(&pair) {
+            return pair;
+        }
+        if self.swept != Some(number) {
+            self.swept = Some(number);
+            self.drop_idle(number);
+        }
+        if self.pairs.len() < MOST_PAIRS {
+            pair
+        } else {
+            (pair.0, NO_ACCOUNT)
+        }
+    }
+
+    /// Forgets the longest idle pairs, and those of a time at which the clock was wrong; none that counts as now.
+    fn drop_idle(&mut self, number: i64) {
+        let newest = |buckets: &VecDeque<OutcomeBucket>| buckets.back().map(|one| one.number);
+        let in_use = number - NOW..=number + 1;
         let pairs = self.pairs.iter();
-        let idle = pairs
-            .min_by_key(|(_, buckets)| buckets.back().map(|bucket| bucket.number))
-            .map(|(pair, _)| *pair);
-        if let Some(idle) = idle {
-            self.pairs.remove(&idle);
+        let mut idle: Vec<(Option<i64>, (u32, u32))> = pairs
+            .map(|(pair, buckets)| (newest(buckets), *pair))
+            .filter(|(newest, _)| newest.is_none_or(|newest| !in_use.contains(&newest)))
+            .collect();
+        idle.sort_unstable();
+        for (_, pair) in idle.into_iter().take(IDLE_AT_ONCE) {
+            self.pairs.remove(&pair);
         }
     }
 }
@@ -327,11 +358,43 @@ mod tests {
         }
         assert_eq!(log.pairs[&(0, 0)].len() as i64, KEPT);
         assert_eq!(log.pairs[&(0, 0)][0].counts.statuses.0.len(), MOST_CAUSES);
+        let now = (3 * KEPT + NOW) * MINUTE;
         for account in 1..=MOST_PAIRS as u32 {
-            log.at(1, account, 3 * KEPT * MINUTE).note_taken(false, 1);
+            log.at(1, account, now).note_taken(false, 1);
         }
         assert_eq!(log.pairs.len(), MOST_PAIRS);
         assert!(!log.pairs.contains_key(&(0, 0)), "the longest idle one");
+    }
+
+    #[test]
+    fn operators_are_counted_in_full_with_more_accounts_than_there_is_room_for() {
+        let mut log = OutcomeLog::new(MINUTE);
+        let (operators, accounts) = (20, 1_000);
+        for now in [0, MINUTE] {
+            for account in 1..=accounts {
+                for operator in 1..=operators {
+                    log.at(operator, account, now).note_taken(false, 1);
+                }
+            }
+        }
+        assert!(log.pairs.len() <= MOST_PAIRS + operators as usize);
+        for operator in 1..=operators {
+            let pairs = log.look(MINUTE).into_iter();
+            let of_operator = pairs.filter(|pair| pair.operator == operator);
+            let taken: u32 = of_operator.map(|pair| pair.seen.now().taken).sum();
+            assert_eq!(taken, 2 * accounts, "operator {operator}");
+        }
+    }
+
+    #[test]
+    fn pairs_of_a_wrong_time_make_room() {
+        let mut log = OutcomeLog::new(MINUTE);
+        for account in 1..=MOST_PAIRS as u32 {
+            log.at(1, account, 1_000 * MINUTE).note_taken(false, 1);
+        }
+        log.at(2, 7, 10 * MINUTE).note_taken(false, 1);
+        assert!(log.pairs.contains_key(&(2, 7)));
+        assert_eq!(log.pairs.len(), MOST_PAIRS - IDLE_AT_ONCE + 1);
     }
 
     #[test]
