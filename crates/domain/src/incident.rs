@@ -20,6 +20,9 @@ const MARGIN: f64 = 3.0;
 const GOES_ON: f64 = 0.8;
 /// Receipts are missing from operators that usually bring at least this part of them.
 const BRINGS_RECEIPTS: f64 = 0.5;
+/// Where so many incidents are open, no further account is named: what ails that many is not theirs, and each costs a row at
+/// every look.
+const MOST_OPEN: usize = 60;
 /// Answers are slow when they take so many times as long as usual.
 const SLOWER: f64 = 3.0;
 
@@ -259,7 +262,7 @@ impl IncidentRules {
 impl IncidentBook {
     /// Compares what is known with the rules. Gives each incident that began, goes on or has ended.
     ///
-    /// Accounts are named for what operators that are not named themselves do with their messages.
+    /// Accounts are named for what operators that are not named themselves do with their messages; none beyond [`MOST_OPEN`].
     pub fn look(
         &mut self,
         pairs: &[PairOutcomes],
@@ -292,7 +295,8 @@ impl IncidentBook {
             }
         }
         self.open.retain(|key, incident| {
-            let is_over = now_ms - incident.seen_at > NOW * bucket_ms;
+            // Also what was found later than now: the clock was wrong then.
+            let is_over = (now_ms - incident.seen_at).abs() > NOW * bucket_ms;
             if is_over {
                 changed.push((*key, IncidentStage::Ended, incident.clone()));
             }
@@ -309,7 +313,7 @@ impl IncidentBook {
         look: LookTime,
         changed: &mut Vec<(IncidentKey, IncidentStage, OpenIncident)>,
     ) {
-        let (_, kind) = key;
+        let (subject, kind) = key;
         let mut seen = SeenOutcomes::default();
         for pair in group {
             seen.add(&pair.seen);
@@ -320,7 +324,8 @@ impl IncidentBook {
             return;
         };
         let (stage, began_at) = match open {
-            Some(open) => (IncidentStage::GoesOn, open.began_at),
+            Some(open) => (IncidentStage::GoesOn, open.began_at.min(look.now_ms)),
+            None if self.has_no_room_for(subject) => return,
             None => (IncidentStage::Began, look.began_at(finding.earlier)),
         };
         let concerned = group.iter().filter(|pair| kind.concerns(&pair.seen.now()));
@@ -333,6 +338,10 @@ impl IncidentBook {
         };
         self.open.insert(key, incident.clone());
         changed.push((key, stage, incident));
+    }
+
+    fn has_no_room_for(&self, subject: IncidentSubject) -> bool {
+        matches!(subject, IncidentSubject::Account(_)) && self.open.len() >= MOST_OPEN
     }
 }
 

@@ -283,3 +283,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_incident_ends_when_the_clock_is_set_back() {
+    let (mut log, mut book) = (OutcomeLog::new(MINUTE), IncidentBook::default());
+    let failing = MinuteTraffic {
+        refused: 600,
+        ..CLEAN
+    };
+    let day = 24 * 60;
+    add(&mut log, 3 * day, &[failing]);
+    let now = 3 * day * MINUTE;
+    let began = book.look(&log.look(now), &rules(), now, MINUTE);
+    assert_eq!(began[0].1, IncidentStage::Began);
+    add(&mut log, 2 * day, &[CLEAN]);
+    let now = 2 * day * MINUTE;
+    let changed = book.look(&log.look(now), &rules(), now, MINUTE);
+    assert!(!changed.is_empty());
+    for (key, stage, _) in changed {
+        assert_eq!(stage, IncidentStage::Ended, "{key:?}");
+    }
+    assert!(book.open.is_empty());
+}
+
+#[test]
+fn no_crowd_of_accounts_is_named_and_operators_always_are() {
+    let (mut log, mut book) = (OutcomeLog::new(MINUTE), IncidentBook::default());
+    let of = |operator, account, taken, refused| MinuteTraffic {
+        operator,
+        account,
+        taken,
+        refused,
+        receipts: 0,
+        ..CLEAN
+    };
+    // A tenth of what this operator gets, so that it is not named itself.
+    let mut traffic = vec![of(1, 10_000, 1_000_000, 0)];
+    traffic.extend((1..=200).map(|account| of(1, account, 0, 60)));
+    add(&mut log, 0, &traffic);
+    book.look(&log.look(0), &rules(), 0, MINUTE);
+    assert_eq!(book.open.len(), MOST_OPEN);
+    add(&mut log, 0, &[of(2, 10_000, 0, 600)]);
+    book.look(&log.look(0), &rules(), 0, MINUTE);
+    let operator = (IncidentSubject::Operator(2), IncidentKind::Refused);
+    assert!(book.open.contains_key(&operator));
+}
