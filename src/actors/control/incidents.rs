@@ -16,7 +16,7 @@ use crate::domain::incident::{
 use crate::domain::outcomes::{NOW, PairOutcomes};
 use crate::domain::queue_name::QueueName;
 use crate::store::StoreError;
-use crate::store::incidents::IncidentRow;
+use crate::store::incidents::{IncidentRow, MOST};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -28,6 +28,8 @@ pub struct IncidentWatch {
     rows: HashMap<IncidentKey, IncidentRow>,
     /// What an earlier process of this node has left open has ended.
     has_begun: bool,
+    /// Rows of incidents that have ended, until they are written: no later look writes them.
+    ended: Vec<IncidentRow>,
 }
 
 /// Looks, and again after a pause, without an end.
@@ -69,6 +71,7 @@ impl IncidentWatch {
         node: &NodeContext,
         changed: Vec<IncidentRow>,
     ) -> Result<(), StoreError> {
+        let rows = self.to_write(changed);
         if !self.has_begun {
             let own = node.ids.node();
             let all = node.store.incidents().await?;
@@ -77,10 +80,21 @@ impl IncidentWatch {
             }
             self.has_begun = true;
         }
-        if !changed.is_empty() {
-            node.store.keep_incidents(changed).await?;
+        if !rows.is_empty() {
+            node.store.keep_incidents(rows).await?;
         }
+        self.ended.clear();
         publish(node).await
+    }
+
+    /// What has changed, and what has ended before while the store did not answer.
+    fn to_write(&mut self, changed: Vec<IncidentRow>) -> Vec<IncidentRow> {
+        let (ended, open): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|row| row.ended_at != 0);
+        self.ended.extend(ended);
+        let too_many = self.ended.len().saturating_sub(MOST);
+        self.ended.drain(..too_many);
+        self.ended.iter().cloned().chain(open).collect()
     }
 
     /// The row of what has changed; `None` for the end of what has none.
@@ -173,6 +187,23 @@ mod tests {
         let at = 1_764_602_460_000;
         assert_eq!(since(at, at + 60_000), "15:21 UTC");
         assert_eq!(since(at, at + DAY_MS), "2025-12-01 15:21 UTC");
+    }
+
+    #[test]
+    fn an_end_that_was_not_written_is_written_later() {
+        let row = |id, ended_at| IncidentRow {
+            id,
+            ended_at,
+            ..IncidentRow::default()
+        };
+        let mut watch = IncidentWatch::default();
+        assert_eq!(watch.to_write(vec![row(2, 0), row(1, 9)]).len(), 2);
+        let again = watch.to_write(vec![row(2, 0)]);
+        assert_eq!(again, [row(1, 9), row(2, 0)]);
+        for id in 3..3 * MOST as u64 {
+            watch.to_write(vec![row(id, 9)]);
+        }
+        assert_eq!(watch.ended.len(), MOST);
     }
 
     #[actix::test]

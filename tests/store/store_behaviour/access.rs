@@ -211,23 +211,37 @@ pub fn incidents(h: &mut Harness) {
         ..first
     };
     h.store().keep_incidents(vec![goes_on]).wait().unwrap();
+    let overlaps = row(4, 2, "operator:a");
+    let later = IncidentRow {
+        began_at: 10_000,
+        seen_at: 10_000,
+        ..row(5, 2, "operator:a")
+    };
+    let of_other = vec![overlaps, later];
+    h.store().keep_incidents(of_other).wait().unwrap();
     h.reopen();
     h.store().end_incidents_of(1).wait().unwrap();
     let found = h.store().incidents().wait().unwrap();
     let brief = |row: &IncidentRow| (row.id, row.ended_at, row.acknowledged_by.clone());
     let found: Vec<_> = found.iter().map(brief).collect();
     let expected = [
+        (id(5), 0, String::new()),
+        (id(4), 0, "anna".to_owned()),
         (id(3), 2_000, String::new()),
         (id(2), 0, "anna".to_owned()),
         (id(1), 3_000, "anna".to_owned()),
     ];
     assert_eq!(found, expected);
 
-    let many = (10..10 + MOST as u64).map(|n| row(n, 1, "operator:a"));
-    h.store().keep_incidents(many.collect()).wait().unwrap();
+    let seen = |seen_at: i64, row: IncidentRow| IncidentRow { seen_at, ..row };
+    let many = (10..10 + MOST as u64).map(|n| seen(20_000, row(n, 1, "operator:a")));
+    let goes_on = seen(21_000, row(3, 1, "operator:b"));
+    let kept = many.chain([goes_on]).collect();
+    h.store().keep_incidents(kept).wait().unwrap();
     let left = h.store().incidents().wait().unwrap();
     assert_eq!(left.len(), MOST);
-    assert_eq!(left[MOST - 1].id, id(10), "the oldest are forgotten");
+    assert_eq!(left[MOST - 1].id, id(3), "old, and it goes on");
+    assert_eq!(left[MOST - 2].id, id(11), "the oldest are forgotten");
 }
 
 pub fn opt_outs(h: &mut Harness) {
