@@ -22,6 +22,12 @@ const NO_ACCOUNT: u32 = 0;
 /// Most different causes of a bucket.
 const MOST_CAUSES: usize = 8;
 
+/// Whether an attempt counts among those that are taken or refused: the first one, and the second one, which may be the first
+/// to another operator. A message that is refused for now and tried again and again would count each time.
+pub fn counts_for_shares(attempt: u32) -> bool {
+    attempt <= 2
+}
+
 /// How often there was which cause: a command_status, or the state of a receipt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CauseCounts(Vec<(u32, u32)>);
@@ -38,12 +44,15 @@ pub struct OutcomeCounts {
     pub awaited: u32,
     /// Receipts that ended a message.
     pub receipts: u32,
+    /// Those of them for messages that were counted in `awaited`, of other nodes they are not, and not long before.
+    pub prompt: u32,
     /// Those of them that report a failure, by their state.
     pub failed: u32,
     pub states: CauseCounts,
-    /// Answers whose time is known, and the sum of these times, milliseconds.
+    /// Answers whose time is known, the sum of these times in milliseconds, and that of their squares.
     pub answers: u32,
     pub answer_ms: u64,
+    pub answer_ms_squared: u64,
 }
 
 /// What is known of an operator, an account, or a pair of both.
@@ -57,12 +66,12 @@ pub struct SeenOutcomes {
     pub before: OutcomeCounts,
     /// How many buckets ago the first of them was.
     pub known_for: i64,
-    /// Messages of some buckets ago for which receipts should have come, and receipts since then.
+    /// Messages of some buckets ago for which receipts should have come, and prompt receipts since then.
     pub awaited_lately: u32,
-    pub receipts_lately: u32,
+    pub prompt_lately: u32,
     /// Messages and receipts of the buckets before those.
     pub awaited_before: u32,
-    pub receipts_before: u32,
+    pub prompt_before: u32,
 }
 
 /// What is known of the messages of an account that an operator was given.
@@ -119,6 +128,12 @@ impl OutcomeCounts {
         self.note_answer(after_ms);
     }
 
+    /// The same of a message that was tried so often that it is not counted again.
+    pub fn note_taken_again(&mut self, awaited: bool, after_ms: u32) {
+        self.awaited = self.awaited.saturating_add(u32::from(awaited));
+        self.note_answer(after_ms);
+    }
+
     /// An answer with an error that is not throttling came.
     pub fn note_refused(&mut self, status: u32, after_ms: u32) {
         self.refused = self.refused.saturating_add(1);
@@ -126,9 +141,11 @@ impl OutcomeCounts {
         self.note_answer(after_ms);
     }
 
-    /// A receipt ended a message; `failed`: the number of its state, if that is a failure.
-    pub fn note_receipt(&mut self, failed: Option<u8>) {
+    /// A receipt ended a message; `failed`: the number of its state, if that is a failure; `prompt`: whether its message was
+    /// counted as one that awaits it, after [`OutcomeLog::prompt_since`].
+    pub fn note_receipt(&mut self, failed: Option<u8>, prompt: bool) {
         self.receipts = self.receipts.saturating_add(1);
+        self.prompt = self.prompt.saturating_add(u32::from(prompt));
         if let Some(state) = failed {
             self.failed = self.failed.saturating_add(1);
             self.states.add(u32::from(state), 1);
@@ -137,7 +154,9 @@ impl OutcomeCounts {
 
     fn note_answer(&mut self, after_ms: u32) {
         self.answers = self.answers.saturating_add(1);
-        self.answer_ms = self.answer_ms.saturating_add(u64::from(after_ms));
+        let after_ms = u64::from(after_ms);
+        self.answer_ms = self.answer_ms.saturating_add(after_ms);
+        self.answer_ms_squared = self.answer_ms_squared.saturating_add(after_ms * after_ms);
     }
 
     /// Adds those of another pair, or of another time.
@@ -158,12 +177,15 @@ impl OutcomeCounts {
             (&mut self.refused, other.refused),
             (&mut self.awaited, other.awaited),
             (&mut self.receipts, other.receipts),
+            (&mut self.prompt, other.prompt),
             (&mut self.failed, other.failed),
             (&mut self.answers, other.answers),
         ] {
             *sum = sum.saturating_add(more);
         }
         self.answer_ms = self.answer_ms.saturating_add(other.answer_ms);
+        let squares = other.answer_ms_squared;
+        self.answer_ms_squared = self.answer_ms_squared.saturating_add(squares);
     }
 }
 
@@ -178,9 +200,9 @@ impl SeenOutcomes {
         self.known_for = self.known_for.max(other.known_for);
         for (sum, more) in [
             (&mut self.awaited_lately, other.awaited_lately),
-            (&mut self.receipts_lately, other.receipts_lately),
+            (&mut self.prompt_lately, other.prompt_lately),
             (&mut self.awaited_before, other.awaited_before),
-            (&mut self.receipts_before, other.receipts_before),
+            (&mut self.prompt_before, other.prompt_before),
         ] {
             *sum = sum.saturating_add(more);
         }
@@ -207,13 +229,13 @@ impl SeenOutcomes {
                 _ => seen.before.add_numbers(counts),
             }
             if ago < LATELY {
-                seen.receipts_lately = seen.receipts_lately.saturating_add(counts.receipts);
+                seen.prompt_lately = seen.prompt_lately.saturating_add(counts.prompt);
                 if ago >= OLDER_HALF {
                     seen.awaited_lately = seen.awaited_lately.saturating_add(counts.awaited);
                 }
             } else {
                 seen.awaited_before = seen.awaited_before.saturating_add(counts.awaited);
-                seen.receipts_before = seen.receipts_before.saturating_add(counts.receipts);
+                seen.prompt_before = seen.prompt_before.saturating_add(counts.prompt);
             }
         }
         seen
@@ -235,6 +257,17 @@ impl OutcomeLog {
     /// How long a bucket is, milliseconds.
     pub fn bucket_ms(&self) -> i64 {
         self.bucket_ms
+    }
+
+    /// A receipt for a message that was sent before this time (Unix milliseconds) says nothing of the hour that is kept.
+    pub fn kept_since(&self, now_ms: i64) -> i64 {
+        now_ms.saturating_sub(KEPT * self.bucket_ms)
+    }
+
+    /// A receipt for a message that was sent before this time (Unix milliseconds) is not prompt: of those that take longer it
+    /// cannot be said soon that they are missing.
+    pub fn prompt_since(&self, now_ms: i64) -> i64 {
+        now_ms.saturating_sub(OLDER_HALF * self.bucket_ms)
     }
 
     /// The counts of a pair, to which what happens now (Unix milliseconds) is added.
@@ -341,11 +374,12 @@ mod tests {
         for minute in 0..30 {
             let counts = log.at(1, 2, minute * MINUTE);
             counts.note_taken(true, 1);
-            counts.note_receipt(None);
+            counts.note_receipt(None, minute % 2 == 0);
         }
         let seen = only(&mut log, 29 * MINUTE);
-        assert_eq!((seen.awaited_lately, seen.receipts_lately), (5, 10));
-        assert_eq!((seen.awaited_before, seen.receipts_before), (20, 20));
+        assert_eq!((seen.awaited_lately, seen.prompt_lately), (5, 5));
+        assert_eq!((seen.awaited_before, seen.prompt_before), (20, 10));
+        assert_eq!(seen.now().receipts, 2, "those of other nodes as well");
     }
 
     #[test]

@@ -56,7 +56,9 @@ impl IncidentWatch {
         node.outcomes.configure(settings.enabled, bucket_ms);
         let now = clock::now_ms();
         let pairs = with_names(node, node.outcomes.look(now));
-        let changed = self.book.look(&pairs, &rules(settings), now, bucket_ms);
+        let nodes = 1 + node.other_nodes().len() as u32;
+        let rules = rules(settings, nodes);
+        let changed = self.book.look(&pairs, &rules, now, bucket_ms);
         let changed: Vec<IncidentRow> = changed
             .into_iter()
             .filter_map(|(key, stage, incident)| self.row(node, key, stage, &incident, now))
@@ -137,9 +139,11 @@ impl IncidentWatch {
     }
 }
 
-fn rules(settings: &IncidentConfig) -> IncidentRules {
+/// Each of the nodes sees its part of the messages.
+fn rules(settings: &IncidentConfig, nodes: u32) -> IncidentRules {
     IncidentRules {
-        minimum: settings.min_messages,
+        minimum: settings.min_messages.div_ceil(nodes),
+        nodes,
         refused_share: settings.refused_share,
         failed_share: settings.failed_share,
         slow_ms: settings.slow_answer.as_secs_f64() * 1_000.0,
