@@ -70,8 +70,9 @@ pub struct IncidentRules {
 pub struct RuleFinding {
     /// The share, 0 to 1; of slow answers their mean in milliseconds.
     pub value: f64,
-    /// What was usual before.
+    /// What was usual before, and whether that is known: it counts as nothing in the first minutes.
     pub usual: f64,
+    pub is_usual_known: bool,
     /// Whether it began in the bucket before the current one, or earlier.
     pub earlier: bool,
 }
@@ -213,14 +214,13 @@ impl IncidentRules {
     ) -> Option<RuleFinding> {
         let (part, whole) = kind.parts_now(seen);
         let (part, whole) = (f64::from(part), f64::from(whole));
-        let usual = known.usual.unwrap_or_else(|| {
-            let (part, whole) = kind.parts(&seen.before);
-            if self.knows_usual(seen, whole) {
-                f64::from(part) / f64::from(whole)
-            } else {
-                0.0
-            }
+        let (part_before, whole_before) = kind.parts(&seen.before);
+        let usual = known.usual.or_else(|| {
+            let is_known = self.knows_usual(seen, whole_before);
+            is_known.then(|| f64::from(part_before) / f64::from(whole_before))
         });
+        let is_usual_known = usual.is_some();
+        let usual = usual.unwrap_or_default();
         let (floor, named_from) = (self.floor(kind), self.named_from(kind, usual));
         // Below the floor nobody knows what is usual in the first minutes.
         let expected = usual.max(floor / 2.0);
@@ -235,6 +235,7 @@ impl IncidentRules {
         is_found.then(|| RuleFinding {
             value: part / whole,
             usual,
+            is_usual_known,
             earlier: last_part > 0 && f64::from(last_part) >= floor * f64::from(last_whole),
         })
     }
@@ -243,9 +244,9 @@ impl IncidentRules {
     fn missing(&self, seen: &SeenOutcomes, known: KnownIncident) -> Option<RuleFinding> {
         let nodes = f64::from(self.nodes.max(1));
         let awaited = f64::from(seen.awaited_lately);
-        let came = f64::from(seen.prompt_lately).min(awaited);
+        let came = f64::from(seen.receipts_lately).min(awaited);
         let usual_missing = known.usual.or_else(|| {
-            let before = f64::from(seen.prompt_before) / f64::from(seen.awaited_before);
+            let before = f64::from(seen.receipts_before) / f64::from(seen.awaited_before);
             let is_known = self.knows_usual(seen, seen.awaited_before);
             (is_known && before >= BRINGS_RECEIPTS / nodes).then(|| (1.0 - before).max(0.0))
         })?;
@@ -259,6 +260,7 @@ impl IncidentRules {
         (is_found && seen.awaited_lately >= self.minimum.max(1)).then(|| RuleFinding {
             value: 1.0 - came / awaited,
             usual: usual_missing,
+            is_usual_known: true,
             earlier: true,
         })
     }
@@ -286,6 +288,7 @@ impl IncidentRules {
         (value >= least).then(|| RuleFinding {
             value,
             usual,
+            is_usual_known: true,
             earlier: seen.last.answers > 0 && mean(&seen.last) >= named_from,
         })
     }
@@ -362,8 +365,10 @@ impl IncidentBook {
             // Also what was found later than now: the clock was wrong then.
             let is_over = (now_ms - incident.seen_at).abs() > NOW * bucket_ms;
             if is_over {
-                let usual = (incident.seen_at, incident.finding.usual);
-                self.usual.insert(*key, usual);
+                if incident.finding.is_usual_known {
+                    let usual = (incident.seen_at, incident.finding.usual);
+                    self.usual.insert(*key, usual);
+                }
                 changed.push((*key, IncidentStage::Ended, incident.clone()));
             }
             !is_over
@@ -392,9 +397,12 @@ impl IncidentBook {
             is_open: open.is_some(),
             usual: open.map(|open| open.finding.usual).or(remembered),
         };
-        let Some(finding) = rules.judge(kind, &seen, known) else {
+        let Some(mut finding) = rules.judge(kind, &seen, known) else {
             return;
         };
+        if let Some(open) = open {
+            finding.is_usual_known = open.finding.is_usual_known;
+        }
         let is_share = IncidentKind::OF_ACCOUNTS.contains(&kind);
         let is_operator = matches!(subject, IncidentSubject::Operator(_));
         if is_operator && is_share && rules.is_of_one_account(kind, group, finding) {

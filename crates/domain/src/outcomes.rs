@@ -42,10 +42,10 @@ pub struct OutcomeCounts {
     pub statuses: CauseCounts,
     /// Those of `taken` for which a receipt is to come.
     pub awaited: u32,
-    /// Receipts that ended a message.
+    /// Receipts that ended a message, not long after it was sent.
     pub receipts: u32,
-    /// Those of them for messages that were counted in `awaited`, of other nodes they are not, and not long before.
-    pub prompt: u32,
+    /// Those of them for messages that were counted in `awaited`: of other nodes they are not.
+    pub own_receipts: u32,
     /// Those of them that report a failure, by their state.
     pub failed: u32,
     pub states: CauseCounts,
@@ -66,12 +66,12 @@ pub struct SeenOutcomes {
     pub before: OutcomeCounts,
     /// How many buckets ago the first of them was.
     pub known_for: i64,
-    /// Messages of some buckets ago for which receipts should have come, and prompt receipts since then.
+    /// Messages of some buckets ago for which receipts should have come, and receipts for such since then.
     pub awaited_lately: u32,
-    pub prompt_lately: u32,
+    pub receipts_lately: u32,
     /// Messages and receipts of the buckets before those.
     pub awaited_before: u32,
-    pub prompt_before: u32,
+    pub receipts_before: u32,
 }
 
 /// What is known of the messages of an account that an operator was given.
@@ -141,11 +141,11 @@ impl OutcomeCounts {
         self.note_answer(after_ms);
     }
 
-    /// A receipt ended a message; `failed`: the number of its state, if that is a failure; `prompt`: whether its message was
-    /// counted as one that awaits it, after [`OutcomeLog::prompt_since`].
-    pub fn note_receipt(&mut self, failed: Option<u8>, prompt: bool) {
+    /// A receipt ended a message; `failed`: the number of its state, if that is a failure; `own`: whether its message was
+    /// counted as one that awaits it. See [`OutcomeLog::prompt_since`].
+    pub fn note_receipt(&mut self, failed: Option<u8>, own: bool) {
         self.receipts = self.receipts.saturating_add(1);
-        self.prompt = self.prompt.saturating_add(u32::from(prompt));
+        self.own_receipts = self.own_receipts.saturating_add(u32::from(own));
         if let Some(state) = failed {
             self.failed = self.failed.saturating_add(1);
             self.states.add(u32::from(state), 1);
@@ -177,7 +177,7 @@ impl OutcomeCounts {
             (&mut self.refused, other.refused),
             (&mut self.awaited, other.awaited),
             (&mut self.receipts, other.receipts),
-            (&mut self.prompt, other.prompt),
+            (&mut self.own_receipts, other.own_receipts),
             (&mut self.failed, other.failed),
             (&mut self.answers, other.answers),
         ] {
@@ -200,9 +200,9 @@ impl SeenOutcomes {
         self.known_for = self.known_for.max(other.known_for);
         for (sum, more) in [
             (&mut self.awaited_lately, other.awaited_lately),
-            (&mut self.prompt_lately, other.prompt_lately),
+            (&mut self.receipts_lately, other.receipts_lately),
             (&mut self.awaited_before, other.awaited_before),
-            (&mut self.prompt_before, other.prompt_before),
+            (&mut self.receipts_before, other.receipts_before),
         ] {
             *sum = sum.saturating_add(more);
         }
@@ -229,13 +229,13 @@ impl SeenOutcomes {
                 _ => seen.before.add_numbers(counts),
             }
             if ago < LATELY {
-                seen.prompt_lately = seen.prompt_lately.saturating_add(counts.prompt);
+                seen.receipts_lately = seen.receipts_lately.saturating_add(counts.own_receipts);
                 if ago >= OLDER_HALF {
                     seen.awaited_lately = seen.awaited_lately.saturating_add(counts.awaited);
                 }
             } else {
                 seen.awaited_before = seen.awaited_before.saturating_add(counts.awaited);
-                seen.prompt_before = seen.prompt_before.saturating_add(counts.prompt);
+                seen.receipts_before = seen.receipts_before.saturating_add(counts.own_receipts);
             }
         }
         seen
@@ -259,13 +259,9 @@ impl OutcomeLog {
         self.bucket_ms
     }
 
-    /// A receipt for a message that was sent before this time (Unix milliseconds) says nothing of the hour that is kept.
-    pub fn kept_since(&self, now_ms: i64) -> i64 {
-        now_ms.saturating_sub(KEPT * self.bucket_ms)
-    }
-
-    /// A receipt for a message that was sent before this time (Unix milliseconds) is not prompt: of those that take longer it
-    /// cannot be said soon that they are missing.
+    /// Receipts for messages that were sent before this time (Unix milliseconds) are not counted. Most of those that take long
+    /// report a failure: after a campaign, or at night, they would be many of the few. Nor can it be said soon that they are
+    /// missing.
     pub fn prompt_since(&self, now_ms: i64) -> i64 {
         now_ms.saturating_sub(OLDER_HALF * self.bucket_ms)
     }
@@ -377,8 +373,8 @@ mod tests {
             counts.note_receipt(None, minute % 2 == 0);
         }
         let seen = only(&mut log, 29 * MINUTE);
-        assert_eq!((seen.awaited_lately, seen.prompt_lately), (5, 5));
-        assert_eq!((seen.awaited_before, seen.prompt_before), (20, 10));
+        assert_eq!((seen.awaited_lately, seen.receipts_lately), (5, 5));
+        assert_eq!((seen.awaited_before, seen.receipts_before), (20, 10));
         assert_eq!(seen.now().receipts, 2, "those of other nodes as well");
     }
 

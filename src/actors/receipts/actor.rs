@@ -42,29 +42,22 @@ impl Receipts {
         }
     }
 
-    /// Counts what receipts of operators say. Those for what was sent before the hour that is compared are left out: at night
-    /// they would be many of the few, and most of them report a failure.
+    /// Counts what receipts of operators say that come soon.
     fn count_outcomes(&self, finals: &[Final], now: i64) {
         let by_receipt = finals.iter().filter(|ended| ended.by_receipt);
         let by_receipt =
             by_receipt.filter_map(|ended| Some((ended, ended.message.as_deref()?.sender)));
         self.node.outcomes.count(|log| {
-            let (since, prompt_since) = (log.kept_since(now), log.prompt_since(now));
-            for (ended, sender) in by_receipt {
-                // Some have no time: they count as prompt.
-                let sent_at = if ended.sent_at == 0 {
-                    now
-                } else {
-                    ended.sent_at
-                };
-                if sent_at < since {
-                    continue;
-                }
+            let since = log.prompt_since(now);
+            // Some do not know when their message was sent.
+            let prompt =
+                by_receipt.filter(|(ended, _)| ended.sent_at == 0 || ended.sent_at >= since);
+            for (ended, sender) in prompt {
                 let number = ended.state() as i32 as u8;
                 let is_good = matches!(number, state::DELIVERED | state::ACCEPTED);
                 let failed = (!is_good).then_some(number);
                 let counts = log.at(ended.operator, sender, now);
-                counts.note_receipt(failed, !ended.unawaited && sent_at >= prompt_since);
+                counts.note_receipt(failed, !ended.unawaited);
             }
         });
     }

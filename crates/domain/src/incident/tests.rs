@@ -205,6 +205,7 @@ fn sentences_say_who_what_and_since_when() {
         finding: RuleFinding {
             value,
             usual,
+            is_usual_known: true,
             earlier: false,
         },
         cause: cause.to_owned(),
@@ -547,11 +548,9 @@ fn named_in_noise(noise: UsualNoise, seed: u64) -> Vec<(i64, IncidentKey)> {
             }
         }
         for (operator, account, is_failed, sent_at) in coming.remove(&look).unwrap_or_default() {
-            let (since, prompt_since) = (log.kept_since(now), log.prompt_since(now));
-            if sent_at >= since {
+            if sent_at >= log.prompt_since(now) {
                 let failed = is_failed.then_some(state::UNDELIVERABLE);
-                let counts = log.at(operator, account, now);
-                counts.note_receipt(failed, sent_at >= prompt_since);
+                log.at(operator, account, now).note_receipt(failed, true);
             }
         }
         for (key, stage, _) in book.look(&log.look(now), &rules(), now, MINUTE) {
@@ -606,6 +605,16 @@ fn two_hours_of_clean_traffic_with_its_usual_noise_name_nobody() {
             "morning",
             UsualNoise {
                 rate: morning,
+                ..QUIET
+            },
+        ),
+        (
+            "campaigns to bad numbers",
+            UsualNoise {
+                rate: campaigns,
+                refused: 0.05,
+                failed: [0.1, 0.5],
+                hangs: 0.005,
                 ..QUIET
             },
         ),
