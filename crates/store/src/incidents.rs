@@ -1,13 +1,16 @@
 //! The incidents port: operators and accounts that were not well, who has acknowledged that, and how it ended.
 //!
-//! Each node writes its own incidents, and every node reads those of all. The [`MOST`] that were found last are kept: one that
-//! goes on for days is not pushed out by newer ones that have ended.
+//! Each node writes its own incidents, and every node reads those of all. Those that go on are kept, however many operators
+//! fail together, and of those that have ended the [`MOST`] that were found last.
 
 use super::Reply;
 use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
 
-/// So many incidents are kept.
+/// So many incidents that have ended are kept.
 pub const MOST: usize = 200;
+/// One that goes on is forgotten when its node has not found it for so long before the latest one, in milliseconds: that node is
+/// gone.
+const GONE_MS: i64 = 86_400_000;
 /// A row that somebody has acknowledged and whose incident was still found when another one about the same thing began.
 const KNOWN: &str = "FROM incidents o WHERE o.about = incidents.about AND o.kind = incidents.kind
     AND o.acknowledged_at <> 0 AND o.seen_at >= incidents.began_at
@@ -63,7 +66,7 @@ pub trait IncidentStore {
 
 impl<S: ColdTables> IncidentStore for S {
     fn incidents(&self) -> Reply<Vec<IncidentRow>> {
-        let found = IncidentRow::select("ORDER BY id DESC LIMIT $1", values![MOST]);
+        let found = IncidentRow::select("ORDER BY id DESC", Vec::new());
         self.select(found, IncidentRow::all)
     }
 
@@ -84,9 +87,10 @@ impl<S: ColdTables> IncidentStore for S {
             ));
         }
         statements.push(ColdStatement::new(
-            "DELETE FROM incidents WHERE id NOT IN
-               (SELECT id FROM incidents ORDER BY seen_at DESC, id DESC LIMIT $1)",
-            values![MOST],
+            "DELETE FROM incidents WHERE (ended_at <> 0 AND id NOT IN
+                 (SELECT id FROM incidents WHERE ended_at <> 0 ORDER BY seen_at DESC, id DESC LIMIT $1))
+               OR (ended_at = 0 AND seen_at < (SELECT max(seen_at) FROM incidents) - $2)",
+            values![MOST, GONE_MS],
         ));
         self.change(statements, |_| Ok(()))
     }

@@ -234,14 +234,30 @@ pub fn incidents(h: &mut Harness) {
     assert_eq!(found, expected);
 
     let seen = |seen_at: i64, row: IncidentRow| IncidentRow { seen_at, ..row };
-    let many = (10..10 + MOST as u64).map(|n| seen(20_000, row(n, 1, "operator:a")));
-    let goes_on = seen(21_000, row(3, 1, "operator:b"));
-    let kept = many.chain([goes_on]).collect();
-    h.store().keep_incidents(kept).wait().unwrap();
-    let left = h.store().incidents().wait().unwrap();
-    assert_eq!(left.len(), MOST);
-    assert_eq!(left[MOST - 1].id, id(3), "old, and it goes on");
-    assert_eq!(left[MOST - 2].id, id(11), "the oldest are forgotten");
+    let many = 10..10 + MOST as u64;
+    let ended = many.clone().map(|n| IncidentRow {
+        ended_at: 20_000,
+        ..seen(20_000, row(n, 1, "operator:a"))
+    });
+    h.store().keep_incidents(ended.collect()).wait().unwrap();
+    let left = |h: &Harness| -> Vec<u64> {
+        let left = h.store().incidents().wait().unwrap();
+        left.iter().map(|row| row.id).collect()
+    };
+    let all = left(h);
+    assert_eq!(all.len(), MOST + 3, "those that go on and the last ones");
+    assert_eq!(all[MOST..], [id(5), id(4), id(2)], "old, and they go on");
+    // As many operators fail together, on a later day.
+    let day = 86_400_000;
+    let together = many.map(|n| seen(20_001 + day, row(1_000 + n, 1, "operator:a")));
+    h.store().keep_incidents(together.collect()).wait().unwrap();
+    let all = left(h);
+    assert_eq!(
+        all.len(),
+        2 * MOST,
+        "what no node has found for long is forgotten"
+    );
+    assert_eq!(all[2 * MOST - 1], id(10));
 }
 
 pub fn opt_outs(h: &mut Harness) {
