@@ -3,13 +3,14 @@
 //! Called by the Admin actor. The new message passes Ingest like every submission (checks, routes,
 //! limits; not the account's rate, against which the first one counted). It becomes durable together
 //! with a `change` row of the failed one, so that each names the other. Invariant: a replayed message
-//! is not replayed again unless that is requested; on one node replays run one after another.
+//! is not replayed again unless that is requested; on one node replays run one after another, and each portion is read again
+//! while there are other nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::context::AdminContext;
@@ -32,7 +33,9 @@ use crate::store::Stored;
 /// Messages given to Ingest at once.
 const CHUNK: usize = 500;
 /// After this time no further chunk begins: the answer says how many are left.
-const NO_LONGER: Duration = Duration::from_secs(8);
+const NO_LONGER: Duration = Duration::from_secs(5);
+/// So long an order waits for the end of another one: with its own time that is less than its caller waits.
+const WAIT: Duration = Duration::from_secs(8);
 /// Reasons that a report names.
 const REASONS: usize = 20;
 
@@ -80,7 +83,7 @@ pub async fn one(admin: Arc<AdminContext>, id: u64, how: Replaying) -> Result<Re
 async fn one_ordered(intake: &Arc<Intake>, id: u64, how: &Replaying) -> Result<Replayed, Refusal> {
     let node = &intake.node;
     let to = target(node, &how.to)?;
-    let _alone = ONE_AT_A_TIME.lock().await;
+    let _alone = alone().await?;
     let stored = orders::history(node, id).await?.stored;
     match submit(intake, vec![stored], how, to).await.pop() {
         Some((_, outcome)) => outcome.map(|id| Replayed {
@@ -110,9 +113,14 @@ pub async fn many(admin: Arc<AdminContext>, order: ManyReplays) -> Result<Replay
 
 async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<ReplayReport, Refusal> {
     let (node, how) = (&intake.node, &order.how);
-    let started = Instant::now();
     let to = target(node, &how.to)?;
-    let _alone = ONE_AT_A_TIME.lock().await;
+    // Whoever only looks disturbs nobody.
+    let _alone = if order.dry_run {
+        None
+    } else {
+        Some(alone().await?)
+    };
+    let started = Instant::now();
     let (mut found, next_before) = find(node, order, started).await?;
     let mut report = ReplayReport {
         dry_run: order.dry_run,
@@ -128,8 +136,10 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
     let chunk = order.rate.map_or(CHUNK, chunk_of);
     while !found.is_empty() && started.elapsed() < NO_LONGER {
         let began = Instant::now();
+        let before = report.replayed;
         let rest = found.split_off(found.len().min(chunk));
-        for (id, outcome) in submit(intake, std::mem::replace(&mut found, rest), how, to).await {
+        let next = as_they_are(node, std::mem::replace(&mut found, rest)).await;
+        for (id, outcome) in submit(intake, next, how, to).await {
             match outcome {
                 Ok(_) => report.replayed += 1,
                 Err(refusal) => {
@@ -143,13 +153,38 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
                 }
             }
         }
-        // Also before the end of this request: the next one goes on at once.
+        // Also before the end of this request: the next one goes on at once. What was refused takes no time.
+        let sent = (report.replayed - before) as usize;
         if let Some(rate) = order.rate.filter(|_| !found.is_empty()) {
-            tokio::time::sleep_until(began + time_of(chunk, rate)).await;
+            tokio::time::sleep_until(began + time_of(sent, rate)).await;
         }
     }
     report.left = found.len() as u64;
     Ok(report)
+}
+
+/// Messages that were found some seconds ago: another node may have replayed them since.
+async fn as_they_are(node: &NodeContext, found: Vec<Stored>) -> Vec<Stored> {
+    if node.other_nodes().is_empty() {
+        return found;
+    }
+    let ids = found.iter().map(|stored| stored.message.id).collect();
+    let Ok(histories) = node.store.histories(ids).await else {
+        return found;
+    };
+    let all = found.into_iter().zip(histories);
+    all.map(|(found, now)| now.map_or(found, |now| now.stored))
+        .collect()
+}
+
+/// Until this is dropped, no other order of this node replays.
+async fn alone() -> Result<MutexGuard<'static, ()>, Refusal> {
+    let alone = tokio::time::timeout(WAIT, ONE_AT_A_TIME.lock()).await;
+    alone.map_err(|_| {
+        Refusal::conflict(
+            "other orders send messages again: wait until they are done, or stop them, and try again",
+        )
+    })
 }
 
 /// How many are given to Ingest at once at this rate: those of a quarter of a second.
