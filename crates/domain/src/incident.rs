@@ -463,9 +463,18 @@ fn grouped<'p>(
 pub fn sentence(name: &str, kind: IncidentKind, incident: &OpenIncident, since: &str) -> String {
     let who = name.replacen(':', " ", 1);
     let is_account = name.starts_with("account:");
-    let RuleFinding { value, usual, .. } = incident.finding;
+    let RuleFinding {
+        value,
+        usual,
+        is_usual_known,
+        ..
+    } = incident.finding;
     let share = format!("{:.0} %", value * 100.0);
-    let usually = format!("usually {:.0} %", usual * 100.0);
+    let usually = if is_usual_known {
+        format!(" (usually {:.0} %)", usual * 100.0)
+    } else {
+        String::new()
+    };
     let others = match (incident.others, is_account) {
         (1, true) => "1 operator".to_owned(),
         (1, false) => "1 account".to_owned(),
@@ -477,19 +486,19 @@ pub fn sentence(name: &str, kind: IncidentKind, incident: &OpenIncident, since: 
             let cause = &incident.cause;
             if is_account {
                 format!(
-                    "{who}: {share} of its messages are refused since {since} with {cause}, {others} ({usually})"
+                    "{who}: {share} of its messages are refused since {since} with {cause}, {others}{usually}"
                 )
             } else {
-                format!("{who} refuses {share} since {since} with {cause}, {others} ({usually})")
+                format!("{who} refuses {share} since {since} with {cause}, {others}{usually}")
             }
         }
         IncidentKind::FailedReceipts => format!(
-            "{who}: {share} of the receipts since {since} report a failure, mostly {}, {others} ({usually})",
+            "{who}: {share} of the receipts since {since} report a failure, mostly {}, {others}{usually}",
             incident.cause
         ),
-        IncidentKind::MissingReceipts => format!(
-            "{who}: {share} of the receipts are missing since {since}, {others} ({usually})"
-        ),
+        IncidentKind::MissingReceipts => {
+            format!("{who}: {share} of the receipts are missing since {since}, {others}{usually}")
+        }
         IncidentKind::SlowAnswers => {
             format!("{who} answers in {value:.0} ms since {since} (usually {usual:.0} ms)")
         }

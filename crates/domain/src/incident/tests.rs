@@ -245,6 +245,12 @@ fn sentences_say_who_what_and_since_when() {
     ] {
         assert_eq!(sentence(name, kind, &incident, "15:21 UTC"), said);
     }
+    let mut new = incident(0.5, 0.0, "ESME_RINVSRCADR", 2);
+    new.finding.is_usual_known = false;
+    assert_eq!(
+        sentence("operator:charlie", IncidentKind::Refused, &new, "15:21 UTC"),
+        "operator charlie refuses 50 % since 15:21 UTC with ESME_RINVSRCADR, 2 accounts"
+    );
 }
 
 proptest! {
