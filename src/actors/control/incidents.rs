@@ -194,6 +194,13 @@ mod tests {
     }
 
     #[test]
+    fn nodes_share_the_least_number_of_messages() {
+        let settings = IncidentConfig::default();
+        let least = |nodes| rules(&settings, nodes).minimum;
+        assert_eq!((least(1), least(3), least(1_000)), (50, 17, 1));
+    }
+
+    #[test]
     fn an_end_that_was_not_written_is_written_later() {
         let row = |id, ended_at| IncidentRow {
             id,

@@ -120,3 +120,49 @@ impl Handler<FinalBatch> for Receipts {
         self.forward(batch.finals);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::test_support;
+    use crate::pb::{Message, MessageState};
+
+    const MINUTE: i64 = 60_000;
+
+    #[actix::test]
+    async fn receipts_count_that_come_soon_and_are_missed_by_whoever_sent_the_message() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let receipts = Receipts::new(Arc::clone(node), Arc::new(JustEnded::new(&[])));
+        let now = clock::now_ms();
+        let ended = |sent_at: i64, state: MessageState| Final {
+            state: state.into(),
+            operator: test.operator,
+            by_receipt: true,
+            sent_at,
+            message: Some(Box::new(Message {
+                sender: test.account,
+                ..Message::default()
+            })),
+            ..Final::default()
+        };
+        let of_other_node = Final {
+            unawaited: true,
+            ..ended(now - MINUTE, MessageState::Undeliverable)
+        };
+        let by_queue = Final {
+            by_receipt: false,
+            ..ended(now, MessageState::Rejected)
+        };
+        let late = ended(now - 30 * MINUTE, MessageState::Undeliverable);
+        let soon = ended(now - MINUTE, MessageState::Delivered);
+        let unknown = ended(0, MessageState::Delivered);
+        let finals = [late, soon, unknown, of_other_node, by_queue];
+        receipts.count_outcomes(&finals, now);
+        let pairs = node.outcomes.look(now);
+        assert_eq!(pairs.len(), 1);
+        let counts = pairs[0].seen.now();
+        assert_eq!((counts.receipts, counts.failed), (3, 1));
+        assert_eq!(counts.own_receipts, 2);
+    }
+}

@@ -69,6 +69,15 @@ pub(super) fn needing_a_look(node: &NodeContext) -> Vec<Incident> {
         .collect()
 }
 
+/// What goes on, in sentences, as it was last published.
+pub(super) fn that_go_on(node: &NodeContext) -> Vec<String> {
+    let rows = node.outcomes.incidents.get();
+    let all = merged(&rows, silent_since(node)).into_iter();
+    all.filter(|one| one.ended_at.is_none())
+        .map(|one| one.text)
+        .collect()
+}
+
 /// Open incidents that this node has found.
 pub(super) fn of_this_node(node: &NodeContext) -> Vec<Incident> {
     let own = node.ids.node();
