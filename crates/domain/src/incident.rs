@@ -105,6 +105,8 @@ pub struct IncidentBook {
     /// Of those that have ended lately: when they were last found (Unix milliseconds), and what was usual before them. The
     /// counts of the hour before are still those of the incident.
     usual: HashMap<IncidentKey, (i64, f64)>,
+    /// What was usual before this process began.
+    learned: HashMap<IncidentKey, f64>,
 }
 
 /// What a rule knows of an incident besides counts.
@@ -113,6 +115,8 @@ struct KnownIncident {
     is_open: bool,
     /// What was usual before it; `None`: the hour before says that.
     usual: Option<f64>,
+    /// What was usual before this process began, where the hour before does not say it.
+    learned: Option<f64>,
 }
 
 // === impl IncidentKind ===
@@ -217,7 +221,8 @@ impl IncidentRules {
         let (part_before, whole_before) = kind.parts(&seen.before);
         let usual = known.usual.or_else(|| {
             let is_known = self.knows_usual(seen, whole_before);
-            is_known.then(|| f64::from(part_before) / f64::from(whole_before))
+            let of_hour = is_known.then(|| f64::from(part_before) / f64::from(whole_before));
+            of_hour.or(known.learned)
         });
         let is_usual_known = usual.is_some();
         let usual = usual.unwrap_or_default();
@@ -326,6 +331,11 @@ impl IncidentRules {
 // === impl IncidentBook ===
 
 impl IncidentBook {
+    /// Takes shares for what is usual until the hour before says that.
+    pub fn learn(&mut self, usual: impl IntoIterator<Item = (IncidentKey, f64)>) {
+        self.learned.extend(usual);
+    }
+
     /// Compares what is known with the rules. Gives each incident that began, goes on or has ended.
     ///
     /// Accounts are named for what operators that are not named themselves do with their messages; none beyond [`MOST_OPEN`].
@@ -396,6 +406,7 @@ impl IncidentBook {
         let known = KnownIncident {
             is_open: open.is_some(),
             usual: open.map(|open| open.finding.usual).or(remembered),
+            learned: self.learned.get(&key).copied(),
         };
         let Some(mut finding) = rules.judge(kind, &seen, known) else {
             return;

@@ -3,6 +3,8 @@
 //! It runs on each node, compares what this node has counted with the rules, and keeps what it finds in the store, where all
 //! nodes read the incidents of all. An incident that began is logged, and so is its end.
 
+mod usual;
+
 use std::collections::HashMap;
 
 use crate::actors::context::NodeContext;
@@ -26,6 +28,8 @@ pub struct IncidentWatch {
     book: IncidentBook,
     /// The rows of open incidents.
     rows: HashMap<IncidentKey, IncidentRow>,
+    /// What was usual on the days before is known.
+    has_learned: bool,
     /// What an earlier process of this node has left open has ended.
     has_begun: bool,
     /// Rows of incidents that have ended, until they are written: no later look writes them.
@@ -56,6 +60,7 @@ impl IncidentWatch {
         node.outcomes.configure(settings.enabled, bucket_ms);
         let now = clock::now_ms();
         let pairs = with_names(node, node.outcomes.look(now));
+        self.learn(node, now).await;
         let nodes = 1 + node.other_nodes().len() as u32;
         let rules = rules(settings, nodes);
         let changed = self.book.look(&pairs, &rules, now, bucket_ms);
@@ -65,6 +70,19 @@ impl IncidentWatch {
             .collect();
         if let Err(error) = self.keep(node, changed).await {
             tracing::warn!(%error, "incidents are not kept");
+        }
+    }
+
+    async fn learn(&mut self, node: &NodeContext, now: i64) {
+        if self.has_learned {
+            return;
+        }
+        match usual::by_usage(node, now).await {
+            Ok(usual) => {
+                self.book.learn(usual);
+                self.has_learned = true;
+            }
+            Err(error) => tracing::warn!(%error, "it is not known what was usual before"),
         }
     }
 

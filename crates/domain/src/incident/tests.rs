@@ -654,3 +654,23 @@ fn two_hours_of_clean_traffic_with_its_usual_noise_name_nobody() {
         }
     }
 }
+
+#[test]
+fn a_process_that_has_just_begun_knows_what_was_usual() {
+    let usual = MinuteTraffic {
+        receipts: 600,
+        failed: 200,
+        ..CLEAN
+    };
+    let key = operator(IncidentKind::FailedReceipts);
+    let began = |learned: Option<f64>, failed| {
+        let (mut log, mut book) = (OutcomeLog::new(MINUTE), IncidentBook::default());
+        book.learn(learned.map(|share| (key, share)));
+        add(&mut log, 0, &[MinuteTraffic { failed, ..usual }]);
+        let changed = book.look(&log.look(0), &rules(), 0, MINUTE);
+        changed.iter().any(|(named, ..)| *named == key)
+    };
+    assert!(began(None, 200), "nothing is known");
+    assert!(!began(Some(0.33), 200));
+    assert!(began(Some(0.33), 450));
+}
