@@ -46,7 +46,7 @@ pub struct OutcomeCounts {
     pub receipts: u32,
     /// Those of them for messages that were counted in `awaited`: of other nodes they are not.
     pub own_receipts: u32,
-    /// Those of them that report a failure, by their state.
+    /// Those of `receipts` that report a failure, by their state.
     pub failed: u32,
     pub states: CauseCounts,
     /// Answers whose time is known, the sum of these times in milliseconds, and that of their squares.
