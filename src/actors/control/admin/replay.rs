@@ -3,14 +3,13 @@
 //! Called by the Admin actor. The new message passes Ingest like every submission (checks, routes,
 //! limits; not the account's rate, against which the first one counted). It becomes durable together
 //! with a `change` row of the failed one, so that each names the other. Invariant: a replayed message
-//! is not replayed again unless that is requested; on one node replays run one after another, and each portion is read again
-//! while there are other nodes.
+//! is not replayed again unless that is requested; replays of all nodes run one after another.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::context::AdminContext;
@@ -29,6 +28,7 @@ use crate::pb::{
 };
 use crate::smpp::time::format_absolute;
 use crate::store::Stored;
+use crate::store::idempotency::{ABANDONED, Claimed, HASH, KeyClaim};
 
 /// Messages given to Ingest at once.
 const CHUNK: usize = 500;
@@ -36,6 +36,10 @@ const CHUNK: usize = 500;
 const NO_LONGER: Duration = Duration::from_secs(5);
 /// So long an order waits for the end of another one: with its own time that is less than its caller waits.
 const WAIT: Duration = Duration::from_secs(8);
+/// An order asks again after this time whether that of another node is done.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// What a node claims to replay, as if it was the key of a request of no account.
+const REPLAYS: [u8; HASH] = *b"replays run one after another...";
 /// Reasons that a report names.
 const REASONS: usize = 20;
 
@@ -83,14 +87,16 @@ pub async fn one(admin: Arc<AdminContext>, id: u64, how: Replaying) -> Result<Re
 async fn one_ordered(intake: &Arc<Intake>, id: u64, how: &Replaying) -> Result<Replayed, Refusal> {
     let node = &intake.node;
     let to = target(node, &how.to)?;
-    let _alone = alone().await?;
-    let stored = orders::history(node, id).await?.stored;
-    match submit(intake, vec![stored], how, to).await.pop() {
-        Some((_, outcome)) => outcome.map(|id| Replayed {
-            message: id.to_string(),
-        }),
-        None => Err(Refusal::unavailable("the message got no answer")),
-    }
+    let replay = async {
+        let stored = orders::history(node, id).await?.stored;
+        match submit(intake, vec![stored], how, to).await.pop() {
+            Some((_, outcome)) => outcome.map(|id| Replayed {
+                message: id.to_string(),
+            }),
+            None => Err(Refusal::unavailable("the message got no answer")),
+        }
+    };
+    alone(node, replay).await
 }
 
 /// Replays failed messages, the oldest of those found first.
@@ -112,14 +118,22 @@ pub async fn many(admin: Arc<AdminContext>, order: ManyReplays) -> Result<Replay
 }
 
 async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<ReplayReport, Refusal> {
+    let node = &intake.node;
+    let to = target(node, &order.how.to)?;
+    let replay = many_now(intake, order, to);
+    if order.dry_run {
+        // It disturbs nobody.
+        return replay.await;
+    }
+    alone(node, replay).await
+}
+
+async fn many_now(
+    intake: &Arc<Intake>,
+    order: &ManyReplays,
+    to: u32,
+) -> Result<ReplayReport, Refusal> {
     let (node, how) = (&intake.node, &order.how);
-    let to = target(node, &how.to)?;
-    // Whoever only looks disturbs nobody.
-    let _alone = if order.dry_run {
-        None
-    } else {
-        Some(alone().await?)
-    };
     let started = Instant::now();
     let (mut found, next_before) = find(node, order, started).await?;
     let mut report = ReplayReport {
@@ -138,8 +152,7 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
         let began = Instant::now();
         let before = report.replayed;
         let rest = found.split_off(found.len().min(chunk));
-        let next = as_they_are(node, std::mem::replace(&mut found, rest)).await;
-        for (id, outcome) in submit(intake, next, how, to).await {
+        for (id, outcome) in submit(intake, std::mem::replace(&mut found, rest), how, to).await {
             match outcome {
                 Ok(_) => report.replayed += 1,
                 Err(refusal) => {
@@ -163,28 +176,50 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
     Ok(report)
 }
 
-/// Messages that were found some seconds ago: another node may have replayed them since.
-async fn as_they_are(node: &NodeContext, found: Vec<Stored>) -> Vec<Stored> {
-    if node.other_nodes().is_empty() {
-        return found;
+/// Does this while no other order replays, on this node or on another one.
+async fn alone<T>(
+    node: &Arc<NodeContext>,
+    replay: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    let until = Instant::now() + WAIT;
+    let here = tokio::time::timeout_at(until, ONE_AT_A_TIME.lock()).await;
+    let _here = here.map_err(|_| others_replay())?;
+    let claim = claim(node, until).await?;
+    let result = replay.await;
+    if let Some(claim) = claim
+        && let Err(error) = node.store.release_key(claim).await
+    {
+        tracing::warn!(%error, "no node can replay for a minute");
     }
-    let ids = found.iter().map(|stored| stored.message.id).collect();
-    let Ok(histories) = node.store.histories(ids).await else {
-        return found;
-    };
-    let all = found.into_iter().zip(histories);
-    all.map(|(found, now)| now.map_or(found, |now| now.stored))
-        .collect()
+    result
 }
 
-/// Until this is dropped, no other order of this node replays.
-async fn alone() -> Result<MutexGuard<'static, ()>, Refusal> {
-    let alone = tokio::time::timeout(WAIT, ONE_AT_A_TIME.lock()).await;
-    alone.map_err(|_| {
-        Refusal::conflict(
-            "other orders send messages again: wait until they are done, or stop them, and try again",
-        )
-    })
+/// A claim that one node has at a time; it needs none where it is the only one.
+async fn claim(node: &NodeContext, until: Instant) -> Result<Option<KeyClaim>, Refusal> {
+    if node.other_nodes().is_empty() {
+        return Ok(None);
+    }
+    loop {
+        let at = clock::now_ms();
+        let claim = KeyClaim {
+            account: 0,
+            key: REPLAYS,
+            request: REPLAYS,
+            at,
+            since: at - 10 * ABANDONED,
+        };
+        match node.store.claim_key(claim.clone()).await? {
+            Claimed::New => return Ok(Some(claim)),
+            _ if Instant::now() < until => tokio::time::sleep(ASK_AGAIN).await,
+            _ => return Err(others_replay()),
+        }
+    }
+}
+
+fn others_replay() -> Refusal {
+    Refusal::conflict(
+        "other orders send messages again: wait until they are done, or stop them, and try again",
+    )
 }
 
 /// How many are given to Ingest at once at this rate: those of a quarter of a second.
