@@ -317,3 +317,22 @@ fn a_replay_keeps_its_rate() {
     assert!(done.stdout.contains("0 messages fit"), "{}", done.stdout);
     scene.smsc.assert_no_panic();
 }
+
+#[test]
+fn a_slow_replay_keeps_its_limit() {
+    let mut scene = Scene::new("");
+    for _ in 0..8 {
+        let id = scene.submit();
+        scene.refuse(CommandStatus::ESME_RINVDSTADR);
+        scene.smsc.wait_for_final(&id);
+    }
+    // More than one request sends: older messages are not the next ones.
+    let slow = [
+        "replay", "--error", "11", "--limit", "6", "--rate", "1", "--yes",
+    ];
+    let done = cli(&scene.smsc, &slow);
+    assert!(done.stdout.contains("6 of 6 messages"), "{}", done.stdout);
+    let left = cli(&scene.smsc, &["replay", "--error", "11", "--dry-run"]);
+    assert!(left.stdout.contains("2 messages fit"), "{}", left.stdout);
+    scene.smsc.assert_no_panic();
+}

@@ -24,6 +24,7 @@ mod order_across_nodes;
 mod partitions_move_queue_by_queue;
 mod rate_holds_without_redis;
 mod redis_by_tls;
+mod replays_of_two_nodes;
 mod submissions_are_answered_in_time;
 mod take_over_beside_hand_offs;
 mod traces_see_all_nodes;

@@ -43,19 +43,22 @@ impl Receipts {
         }
     }
 
-    /// Counts what receipts of operators say, and how messages have ended.
+    /// Counts what receipts of operators say that come soon, and how all messages have ended.
     fn count_outcomes(&self, finals: &[Final], now: i64) {
         self.node.outcomes.count(|log| {
+            let since = log.prompt_since(now);
             for ended in finals {
                 let Some(message) = ended.message.as_deref() else {
                     continue;
                 };
                 let number = ended.state() as i32 as u8;
                 let is_good = matches!(number, state::DELIVERED | state::ACCEPTED);
-                if ended.by_receipt {
+                // Some do not know when their message was sent.
+                let is_soon = ended.sent_at == 0 || ended.sent_at >= since;
+                if ended.by_receipt && is_soon {
                     let failed = (!is_good).then_some(number);
                     let counts = log.at(ended.operator, message.sender, now);
-                    counts.note_receipt(failed);
+                    counts.note_receipt(failed, !ended.unawaited);
                 }
                 // Who cancels a message knows that; it has not failed.
                 if content::is_internal(message) || number == state::DELETED {
@@ -140,6 +143,10 @@ impl Handler<FinalBatch> for Receipts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actors::test_support;
+    use crate::pb::{Message, MessageState};
+
+    const MINUTE: i64 = 60_000;
 
     #[test]
     fn errors_have_the_names_that_filters_of_failures_take() {
@@ -157,5 +164,42 @@ mod tests {
         for nothing in ["", "000"] {
             assert_eq!(name(nothing, true), "EXPIRED");
         }
+    }
+
+    #[actix::test]
+    async fn receipts_count_that_come_soon_and_are_missed_by_whoever_sent_the_message() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let receipts = Receipts::new(Arc::clone(node), Arc::new(JustEnded::new(&[])));
+        let now = clock::now_ms();
+        let ended = |sent_at: i64, state: MessageState| Final {
+            state: state.into(),
+            operator: test.operator,
+            by_receipt: true,
+            sent_at,
+            message: Some(Box::new(Message {
+                sender: test.account,
+                ..Message::default()
+            })),
+            ..Final::default()
+        };
+        let of_other_node = Final {
+            unawaited: true,
+            ..ended(now - MINUTE, MessageState::Undeliverable)
+        };
+        let by_queue = Final {
+            by_receipt: false,
+            ..ended(now, MessageState::Rejected)
+        };
+        let late = ended(now - 30 * MINUTE, MessageState::Undeliverable);
+        let soon = ended(now - MINUTE, MessageState::Delivered);
+        let unknown = ended(0, MessageState::Delivered);
+        let finals = [late, soon, unknown, of_other_node, by_queue];
+        receipts.count_outcomes(&finals, now);
+        let pairs = node.outcomes.look(now);
+        assert_eq!(pairs.len(), 1);
+        let counts = pairs[0].seen.now();
+        assert_eq!((counts.receipts, counts.failed), (3, 1));
+        assert_eq!(counts.own_receipts, 2);
     }
 }

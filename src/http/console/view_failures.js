@@ -90,6 +90,7 @@ export default function failures({ query }) {
     empty: () => nothing("Nothing has failed"),
   });
   const said = h("p", { class: "quiet", role: "status" });
+  const unwell = h("ul", { class: "reasons", "aria-label": "Who is not well now" });
   const cards = [
     h("section", { class: "card" }, chart.element, h("details", {}, h("summary", {}, "As a table"), byTime.element)),
     h("section", { class: "card" }, list.element),
@@ -122,6 +123,7 @@ export default function failures({ query }) {
     chart.update(places, series);
     list.update(report.groups);
     byTime.update(report.buckets.filter((bucket) => bucket.messages));
+    unwell.replaceChildren(...(report.incidents ?? []).map((text) => h("li", {}, h("a", { href: "#/incidents" }, text))));
     const rest = report.rest ? `, ${number(report.rest)} of them in smaller groups` : "";
     const cut = report.complete ? "" : ` Only what ended since ${local(report.counted_since)} was counted: take a shorter time to count all.`;
     setText(said, `${number(report.messages)} messages have failed from ${local(report.ended_since)} until ${local(report.ended_until)}${rest}.${cut}`);
@@ -144,7 +146,7 @@ export default function failures({ query }) {
   }
   load();
   return {
-    elements: [heading("Failures"), form, said, ...cards],
+    elements: [heading("Failures"), form, said, unwell, ...cards],
     close() {
       isOpen = false;
     },

@@ -212,23 +212,53 @@ pub fn incidents(h: &mut Harness) {
         ..first
     };
     h.store().keep_incidents(vec![goes_on]).wait().unwrap();
+    let overlaps = row(4, 2, "operator:a");
+    let later = IncidentRow {
+        began_at: 10_000,
+        seen_at: 10_000,
+        ..row(5, 2, "operator:a")
+    };
+    let of_other = vec![overlaps, later];
+    h.store().keep_incidents(of_other).wait().unwrap();
     h.reopen();
     h.store().end_incidents_of(1).wait().unwrap();
     let found = h.store().incidents().wait().unwrap();
     let brief = |row: &IncidentRow| (row.id, row.ended_at, row.acknowledged_by.clone());
     let found: Vec<_> = found.iter().map(brief).collect();
     let expected = [
+        (id(5), 0, String::new()),
+        (id(4), 0, "anna".to_owned()),
         (id(3), 2_000, String::new()),
         (id(2), 0, "anna".to_owned()),
         (id(1), 3_000, "anna".to_owned()),
     ];
     assert_eq!(found, expected);
 
-    let many = (10..10 + MOST as u64).map(|n| row(n, 1, "operator:a"));
-    h.store().keep_incidents(many.collect()).wait().unwrap();
-    let left = h.store().incidents().wait().unwrap();
-    assert_eq!(left.len(), MOST);
-    assert_eq!(left[MOST - 1].id, id(10), "the oldest are forgotten");
+    let seen = |seen_at: i64, row: IncidentRow| IncidentRow { seen_at, ..row };
+    let many = 10..10 + MOST as u64;
+    let ended = many.clone().map(|n| IncidentRow {
+        ended_at: 20_000,
+        ..seen(20_000, row(n, 1, "operator:a"))
+    });
+    h.store().keep_incidents(ended.collect()).wait().unwrap();
+    let left = |h: &Harness| -> Vec<u64> {
+        let left = h.store().incidents().wait().unwrap();
+        left.iter().map(|row| row.id).collect()
+    };
+    let all = left(h);
+    assert_eq!(all.len(), MOST + 3, "those that go on and the last ones");
+    assert_eq!(all[MOST..], [id(5), id(4), id(2)], "old, and they go on");
+    // As many operators fail together, on a later day.
+    let day = 86_400_000;
+    let together = many.map(|n| seen(20_001 + day, row(1_000 + n, 1, "operator:a")));
+    h.store().keep_incidents(together.collect()).wait().unwrap();
+    let all = left(h);
+    assert_eq!(
+        all.len(),
+        2 * MOST,
+        "what no node has found for long is forgotten"
+    );
+    assert_eq!(all[2 * MOST - 1], id(10));
 }
 
 pub fn traffic(h: &mut Harness) {
