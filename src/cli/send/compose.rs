@@ -6,7 +6,7 @@
 use anyhow::{Context as _, anyhow, bail};
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::cli::decode::{hex, text};
+use crate::decode::{hex, text};
 use crate::smpp::{SubmitSm, Tlvs, tag};
 use crate::sms::coding::{DataCoding, coding, with_charset};
 use crate::sms::convert::{self, Choice, choose};

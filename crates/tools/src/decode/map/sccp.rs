@@ -5,10 +5,10 @@
 use bytes::Bytes;
 
 use super::{m3ua, tcap};
-use crate::cli::decode::hex;
-use crate::cli::decode::report::{DecodeReport, DecodedField};
-use crate::sigtran::sccp::cause;
-use crate::sms::tpdu::address::bcd_digits;
+use crate::decode::hex;
+use crate::decode::report::{DecodeReport, DecodedField};
+use smsc_sigtran::sccp::cause;
+use smsc_sms::tpdu::address::bcd_digits;
 
 const UDT: u8 = 0x09;
 const UDTS: u8 = 0x0A;

@@ -8,10 +8,10 @@ use bytes::Bytes;
 use super::ber::{self, PlacedElement};
 use super::operations::{self, Carried};
 use super::shape::{self, Member, Shape};
-use crate::cli::decode::report::{DecodeReport, DecodedField, FieldDetail};
-use crate::cli::decode::{hex, tpdu};
-use crate::sms::tpdu::address::bcd_digits;
-use crate::sms::tpdu::{Direction, TpduAddress, TpduKind};
+use crate::decode::report::{DecodeReport, DecodedField, FieldDetail};
+use crate::decode::{hex, tpdu};
+use smsc_sms::tpdu::address::bcd_digits;
+use smsc_sms::tpdu::{Direction, TpduAddress, TpduKind};
 
 const COMPONENTS: u32 = 0x6C;
 const INVOKE: u32 = 0xA1;

@@ -6,7 +6,7 @@ use super::bits::{message_state, npi, ton};
 use super::hex;
 use super::reader::{MessageText, PduReader, Stop, shown};
 use super::report::DecodedField;
-use crate::smpp::tag;
+use smsc_smpp::tag;
 
 /// Octets of tag and length.
 const HEAD: usize = 4;

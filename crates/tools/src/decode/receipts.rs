@@ -3,8 +3,8 @@
 use super::bits::message_state;
 use super::report::FieldDetail;
 use super::{reader, times};
-use crate::smpp::DeliverSm;
-use crate::smpp::receipt::{self, ReceiptText, state_from_word};
+use smsc_smpp::DeliverSm;
+use smsc_smpp::receipt::{self, ReceiptText, state_from_word};
 
 /// The parts of a receipt; empty for any other deliver_sm.
 pub fn explain(deliver_sm: &DeliverSm) -> Vec<FieldDetail> {

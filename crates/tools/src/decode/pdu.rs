@@ -10,8 +10,8 @@ use super::bits::OctetMeaning::{self, *};
 use super::reader::{PduReader, Stop};
 use super::report::DecodeReport;
 use super::{receipts, text, tlvs};
-use crate::smpp::codec::{Decoded, decode};
-use crate::smpp::{Body, CommandId, CommandStatus, HEADER_LEN, Leniency};
+use smsc_smpp::codec::{Decoded, decode};
+use smsc_smpp::{Body, CommandId, CommandStatus, HEADER_LEN, Leniency};
 
 /// How a field is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

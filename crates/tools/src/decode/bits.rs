@@ -3,7 +3,7 @@
 //! Called for every integer field of a PDU, and for those of a TPDU that mean the same.
 
 use super::report::FieldDetail;
-use crate::sms::coding::{Charset, DataCodingScheme, Indication, WaitingIndication};
+use smsc_sms::coding::{Charset, DataCodingScheme, Indication, WaitingIndication};
 
 /// What a value is, and its groups of bits where it has some.
 pub type ValueMeaning = (String, Vec<FieldDetail>);
