@@ -4,8 +4,8 @@
 
 use bytes::Bytes;
 
-pub use smsc_tcap::ber::DEEPEST;
 use smsc_tcap::ber::{self, MalformedBer};
+pub use smsc_tcap::ber::{DEEPEST, INTEGER, NULL, OBJECT_IDENTIFIER, SEQUENCE};
 
 /// The octet in place of a length that is told by two octets of zero behind the value (§8.1.3.6).
 const INDEFINITE: u8 = 0x80;

@@ -2,6 +2,8 @@
 //! the names of what TCAP says.
 
 use super::shape::{Member, Shape, defined, member, plain};
+use smsc_map::MapOperationCode;
+use smsc_tcap::PAbortCause;
 
 /// What a component carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,22 +13,19 @@ pub enum Carried {
     Error,
 }
 
-pub const MT_FORWARD_SM: i32 = 44;
-pub const FORWARD_SM: i32 = 46;
+pub const MT_FORWARD_SM: i32 = MapOperationCode::MT_FORWARD_SM.0 as i32;
+pub const FORWARD_SM: i32 = MapOperationCode::FORWARD_SM.0 as i32;
 
 /// Name of an operation (§17.6.6).
 pub fn operation(code: i32) -> &'static str {
     match code {
-        45 => "sendRoutingInfoForSM",
-        MT_FORWARD_SM => "mt-ForwardSM",
         FORWARD_SM => "mo-ForwardSM or forwardSM",
-        47 => "reportSM-DeliveryStatus",
-        49 => "alertServiceCentreWithoutResult",
-        63 => "informServiceCentre",
-        64 => "alertServiceCentre",
-        66 => "readyForSM",
         21 => "mt-ForwardSM-VGCS",
-        _ => "operation",
+        _ => {
+            let code = u8::try_from(code).map(MapOperationCode);
+            let name = code.ok().and_then(MapOperationCode::name);
+            name.unwrap_or("operation")
+        }
     }
 }
 
@@ -326,14 +325,8 @@ fn absent_diagnostic(number: i32) -> &'static str {
 
 /// P-AbortCause (Q.773 §3.1).
 pub fn abort_cause(number: i32) -> &'static str {
-    match number {
-        0 => "unrecognized message type",
-        1 => "unrecognized transaction id",
-        2 => "badly formatted transaction portion",
-        3 => "incorrect transaction portion",
-        4 => "resource limitation",
-        _ => "",
-    }
+    let cause = u8::try_from(number).map(PAbortCause::from);
+    cause.ok().and_then(PAbortCause::name).unwrap_or_default()
 }
 
 pub fn abort_source(number: i32) -> &'static str {
