@@ -3,6 +3,9 @@
 
 use super::shape::{Member, Shape, defined, member, plain};
 use smsc_map::MapOperationCode;
+use smsc_map::context::{
+    MWD_MNGT, SHORT_MSG_ALERT, SHORT_MSG_GATEWAY, SHORT_MSG_MO_RELAY, SHORT_MSG_MT_RELAY,
+};
 use smsc_tcap::PAbortCause;
 
 /// What a component carries.
@@ -246,12 +249,12 @@ pub fn error(code: i32) -> &'static str {
 
 /// What an application context of MAP is for (§17.3.3); of `0.4.0.0.1.0.context.version`.
 pub fn context(number: &str) -> &'static str {
-    match number {
-        "20" => "shortMsgGateway",
-        "21" => "shortMsgMO-Relay",
-        "23" => "shortMsgAlert",
-        "24" => "mwdMngt",
-        "25" => "shortMsgMT-Relay",
+    match number.parse::<u8>() {
+        Ok(SHORT_MSG_GATEWAY) => "shortMsgGateway",
+        Ok(SHORT_MSG_MO_RELAY) => "shortMsgMO-Relay",
+        Ok(SHORT_MSG_ALERT) => "shortMsgAlert",
+        Ok(MWD_MNGT) => "mwdMngt",
+        Ok(SHORT_MSG_MT_RELAY) => "shortMsgMT-Relay",
         _ => "another context",
     }
 }
