@@ -2,10 +2,10 @@
 //! the names of what TCAP says.
 
 use super::shape::{Member, Shape, defined, member, plain};
-use smsc_map::MapOperationCode;
 use smsc_map::context::{
     MWD_MNGT, SHORT_MSG_ALERT, SHORT_MSG_GATEWAY, SHORT_MSG_MO_RELAY, SHORT_MSG_MT_RELAY,
 };
+use smsc_map::{MapOperationCode, MapUserError};
 use smsc_tcap::PAbortCause;
 
 /// What a component carries.
@@ -16,7 +16,7 @@ pub enum Carried {
     Error,
 }
 
-pub const MT_FORWARD_SM: i32 = MapOperationCode::MT_FORWARD_SM.0 as i32;
+/// forwardSM and mo-ForwardSM, as the codes of components are read.
 pub const FORWARD_SM: i32 = MapOperationCode::FORWARD_SM.0 as i32;
 
 /// Name of an operation (§17.6.6).
@@ -34,22 +34,31 @@ pub fn operation(code: i32) -> &'static str {
 
 /// The elements of what a component of an operation carries.
 pub fn members(code: i32, carried: Carried) -> &'static [Member] {
-    match (code, carried) {
-        (45, Carried::Argument) => ROUTING_ARGUMENT,
-        (45, Carried::Result) => ROUTING_RESULT,
-        (MT_FORWARD_SM | FORWARD_SM, Carried::Argument) => FORWARD_ARGUMENT,
-        (MT_FORWARD_SM | FORWARD_SM, Carried::Result) => FORWARD_RESULT,
-        (47, Carried::Argument) => REPORT_ARGUMENT,
-        (47, Carried::Result) => STORED,
-        (49 | 64, Carried::Argument) => ALERT_ARGUMENT,
-        (63, Carried::Argument) => INFORM_ARGUMENT,
-        (66, Carried::Argument) => READY_ARGUMENT,
-        (6, Carried::Error) => ABSENT,
-        (32, Carried::Error) => DELIVERY_FAILURE,
-        (_, Carried::Error) => OTHER_ERROR,
-        _ => &[],
+    let code = u8::try_from(code).ok();
+    let (argument, result) = match code.map(MapOperationCode) {
+        Some(MapOperationCode::SEND_ROUTING_INFO_FOR_SM) => (ROUTING_ARGUMENT, ROUTING_RESULT),
+        Some(MapOperationCode::MT_FORWARD_SM | MapOperationCode::FORWARD_SM) => {
+            (FORWARD_ARGUMENT, FORWARD_RESULT)
+        }
+        Some(MapOperationCode::REPORT_SM_DELIVERY_STATUS) => (REPORT_ARGUMENT, STORED),
+        Some(MapOperationCode::ALERT_WITHOUT_RESULT | MapOperationCode::ALERT_SERVICE_CENTRE) => {
+            (ALERT_ARGUMENT, UNNAMED)
+        }
+        Some(MapOperationCode::INFORM_SERVICE_CENTRE) => (INFORM_ARGUMENT, UNNAMED),
+        Some(MapOperationCode::READY_FOR_SM) => (READY_ARGUMENT, UNNAMED),
+        _ => (UNNAMED, UNNAMED),
+    };
+    match (carried, code) {
+        (Carried::Argument, _) => argument,
+        (Carried::Result, _) => result,
+        (Carried::Error, Some(MapUserError::ABSENT_SUBSCRIBER_SM)) => ABSENT,
+        (Carried::Error, Some(MapUserError::SM_DELIVERY_FAILURE)) => DELIVERY_FAILURE,
+        (Carried::Error, _) => OTHER_ERROR,
     }
 }
+
+/// Elements without names.
+const UNNAMED: &[Member] = &[];
 
 const EXTENSION: Member = member(0x30, "extension container", Shape::Sequence(&[]));
 
