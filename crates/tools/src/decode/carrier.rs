@@ -9,13 +9,13 @@ use bytes::{Bytes, BytesMut};
 
 use super::hex;
 use super::report::{DecodeReport, DecodedField, FieldDetail};
-use crate::carrier::fields::{Malformed, Reader, Seen, Value};
-use crate::carrier::text::{self, Format};
-use crate::carrier::{Pdu, Protocol, pdu};
-use crate::cmpp::{self, Cmpp};
-use crate::sgip::{self, Sgip};
-use crate::smgp::{self, Smgp};
-use crate::sms::udh::UserDataHeader;
+use smsc_carrier::fields::{Malformed, Reader, Seen, Value};
+use smsc_carrier::text::{self, Format};
+use smsc_carrier::{Pdu, Protocol, pdu};
+use smsc_cmpp::{self as cmpp, Cmpp};
+use smsc_sgip::{self as sgip, Sgip};
+use smsc_smgp::{self as smgp, Smgp};
+use smsc_sms::udh::UserDataHeader;
 
 /// Which protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

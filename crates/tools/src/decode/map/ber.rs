@@ -4,8 +4,8 @@
 
 use bytes::Bytes;
 
-pub use crate::tcap::ber::DEEPEST;
-use crate::tcap::ber::{self, MalformedBer};
+use smsc_tcap::ber::{self, MalformedBer};
+pub use smsc_tcap::ber::{DEEPEST, INTEGER, NULL, OBJECT_IDENTIFIER, SEQUENCE};
 
 /// The octet in place of a length that is told by two octets of zero behind the value (§8.1.3.6).
 const INDEFINITE: u8 = 0x80;
@@ -81,7 +81,7 @@ pub fn object_identifier(value: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::decode::hex;
+    use crate::decode::hex;
 
     #[test]
     fn elements_of_all_forms_have_their_places() {

@@ -5,24 +5,15 @@
 use bytes::Bytes;
 
 use super::{m3ua, tcap};
-use crate::cli::decode::hex;
-use crate::cli::decode::report::{DecodeReport, DecodedField};
-use crate::sigtran::sccp::cause;
-use crate::sms::tpdu::address::bcd_digits;
+use crate::decode::hex;
+use crate::decode::report::{DecodeReport, DecodedField};
+use smsc_sigtran::address::ssn;
+use smsc_sigtran::global_title::{NATURE_INTERNATIONAL, PLAN_E164};
+use smsc_sigtran::sccp::{END_OF_OPTIONAL, IMPORTANCE, SEGMENTATION, SccpForm, cause};
+use smsc_sms::tpdu::address::bcd_digits;
 
-const UDT: u8 = 0x09;
-const UDTS: u8 = 0x0A;
-const XUDT: u8 = 0x11;
-const XUDTS: u8 = 0x12;
-const LUDT: u8 = 0x13;
-const LUDTS: u8 = 0x14;
-
-/// Optional parameters (§3).
-const SEGMENTATION: u8 = 0x10;
-const IMPORTANCE: u8 = 0x12;
+/// An optional parameter that the codec passes over (§3.20).
 const LONG_DATA: u8 = 0x13;
-/// Subsystem of SCCP itself.
-const MANAGEMENT: u8 = 1;
 
 /// What a message has in front of its parts, by its type.
 struct SccpLayout {
@@ -50,20 +41,12 @@ pub fn is_type(first: u8) -> bool {
 }
 
 fn layout(first: u8) -> Option<SccpLayout> {
-    let (name, is_returned, is_extended, is_long) = match first {
-        UDT => ("UDT", false, false, false),
-        UDTS => ("UDTS", true, false, false),
-        XUDT => ("XUDT", false, true, false),
-        XUDTS => ("XUDTS", true, true, false),
-        LUDT => ("LUDT", false, true, true),
-        LUDTS => ("LUDTS", true, true, true),
-        _ => return None,
-    };
+    let (form, is_returned) = SccpForm::of_type(first)?;
     Some(SccpLayout {
-        name,
+        name: form.name(is_returned),
         is_returned,
-        is_extended,
-        is_long,
+        is_extended: form != SccpForm::Short,
+        is_long: form == SccpForm::Long,
     })
 }
 
@@ -136,7 +119,8 @@ impl SccpPlace<'_> {
                 self.note_data(&part);
                 data = Some((self.base + part.at + part.head, part.value));
             } else {
-                is_management |= name == "called" && self.note_address(&part) == Some(MANAGEMENT);
+                is_management |=
+                    name == "called" && self.note_address(&part) == Some(ssn::MANAGEMENT);
                 if name == "calling" {
                     self.note_address(&part);
                 }
@@ -250,7 +234,7 @@ impl SccpPlace<'_> {
         loop {
             let at = self.at;
             let name = match self.octets.get(at) {
-                Some(0) => {
+                Some(&END_OF_OPTIONAL) => {
                     self.octet("end of optional parameters", |_| "")?;
                     return Some(is_whole);
                 }
@@ -429,18 +413,18 @@ fn class(octet: u8) -> &'static str {
 /// Subsystem numbers (§3.4.2.2; 3GPP TS 23.003 §8).
 fn subsystem(number: u8) -> &'static str {
     match number {
-        0 => "subsystem not known",
-        MANAGEMENT => "SCCP management",
+        ssn::NONE => "subsystem not known",
+        ssn::MANAGEMENT => "SCCP management",
         5 => "MAP",
-        6 => "HLR",
-        7 => "VLR",
-        8 => "MSC",
+        ssn::HLR => "HLR",
+        ssn::VLR => "VLR",
+        ssn::MSC => "MSC",
         9 => "EIR",
         10 => "AuC",
         145 => "GMLC",
         146 => "CAP",
         147 => "gsmSCF or IM-SSF",
-        149 => "SGSN",
+        ssn::SGSN => "SGSN",
         150 => "GGSN",
         _ => "another subsystem",
     }
@@ -449,7 +433,7 @@ fn subsystem(number: u8) -> &'static str {
 /// Numbering plan of a global title (§3.4.2.3.3).
 fn numbering_plan(plan: u8) -> &'static str {
     match plan {
-        1 => "ISDN (E.164)",
+        PLAN_E164 => "ISDN (E.164)",
         6 => "land mobile (E.212)",
         7 => "ISDN/mobile (E.214)",
         14 => "private",
@@ -463,7 +447,7 @@ fn nature_of_address(nature: u8) -> &'static str {
         1 => "subscriber number",
         2 => "national, reserved",
         3 => "national",
-        4 => "international",
+        NATURE_INTERNATIONAL => "international",
         _ => "another nature",
     }
 }

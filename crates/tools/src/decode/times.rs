@@ -1,6 +1,6 @@
 //! Times of SMPP in words (SMPP 3.4 §7.1.1).
 
-use crate::smpp::time::parse_time;
+use smsc_smpp::time::parse_time;
 
 /// Names of the pairs of digits in a relative time.
 const PARTS: [&str; 6] = ["year", "month", "day", "hour", "minute", "second"];

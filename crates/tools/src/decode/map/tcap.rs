@@ -5,26 +5,17 @@
 
 use bytes::Bytes;
 
-use super::ber::{self, PlacedElement};
+use super::ber::{self, INTEGER, NULL, OBJECT_IDENTIFIER, PlacedElement, SEQUENCE};
 use super::operations::{self, Carried};
 use super::shape::{self, Member, Shape};
-use crate::cli::decode::report::{DecodeReport, DecodedField, FieldDetail};
-use crate::cli::decode::{hex, tpdu};
-use crate::sms::tpdu::address::bcd_digits;
-use crate::sms::tpdu::{Direction, TpduAddress, TpduKind};
-
-const COMPONENTS: u32 = 0x6C;
-const INVOKE: u32 = 0xA1;
-const RESULT_LAST: u32 = 0xA2;
-const ERROR: u32 = 0xA3;
-const REJECT: u32 = 0xA4;
-const RESULT: u32 = 0xA7;
-const INTEGER: u32 = 0x02;
-const SEQUENCE: u32 = 0x30;
-const NULL: u32 = 0x05;
-/// An operation or error by object identifier.
-const GLOBAL: u32 = 0x06;
-const LINKED_ID: u32 = 0x80;
+use crate::decode::report::{DecodeReport, DecodedField, FieldDetail};
+use crate::decode::{hex, tpdu};
+use smsc_sms::tpdu::address::bcd_digits;
+use smsc_sms::tpdu::{Direction, TpduAddress, TpduKind};
+use smsc_tcap::component::{
+    COMPONENT_PORTION, ERROR, INVOKE, LINKED_ID, REJECT, RESULT_LAST, RESULT_NOT_LAST,
+};
+use smsc_tcap::message::TcapMessageType;
 
 /// Whether a message begins so.
 pub fn is_message(first: u8) -> bool {
@@ -32,14 +23,7 @@ pub fn is_message(first: u8) -> bool {
 }
 
 fn name(tag: u32) -> Option<&'static str> {
-    Some(match tag {
-        0x61 => "Unidirectional",
-        0x62 => "Begin",
-        0x64 => "End",
-        0x65 => "Continue",
-        0x67 => "Abort",
-        _ => return None,
-    })
+    TcapMessageType::of(tag).map(TcapMessageType::name)
 }
 
 /// Explains a message whose first octet is number `base` of what was given, and the TPDUs in it.
@@ -215,7 +199,7 @@ impl Walk {
             self.head(element, at, name, defined);
             let inner = at + element.head;
             match shape {
-                _ if element.tag == COMPONENTS => self.components(&element.value, inner),
+                _ if element.tag == COMPONENT_PORTION => self.components(&element.value, inner),
                 Shape::Sequence(members) => self.parameters(&element.value, inner, members, which),
                 _ => self.members(&element.value, inner, &[]),
             }
@@ -246,7 +230,7 @@ impl Walk {
             let name = match element.tag {
                 INVOKE => "invoke",
                 RESULT_LAST => "returnResultLast",
-                RESULT => "returnResultNotLast",
+                RESULT_NOT_LAST => "returnResultNotLast",
                 ERROR => "returnError",
                 REJECT => "reject",
                 _ => "component",
@@ -286,9 +270,10 @@ impl Walk {
                     numbered(operations::error(number), number)
                 ));
             }
-            (INVOKE | ERROR, GLOBAL) if code.is_none() => {
+            (INVOKE | ERROR, OBJECT_IDENTIFIER) if code.is_none() => {
                 code = Some(-1);
-                let member = shape::member(GLOBAL, "global code", Shape::ObjectIdentifier);
+                let member =
+                    shape::member(OBJECT_IDENTIFIER, "global code", Shape::ObjectIdentifier);
                 walk.element(&element, at, Some(&member), None);
             }
             (REJECT, tag) => {
@@ -296,7 +281,7 @@ impl Walk {
                     operations::problem(tag, code).to_owned()
                 });
             }
-            (RESULT | RESULT_LAST, SEQUENCE) => {
+            (RESULT_NOT_LAST | RESULT_LAST, SEQUENCE) => {
                 walk.head(&element, at, "result", "Q.773 §3.3");
                 walk.result(&element.value, at + element.head);
                 walk.end(&element, at);

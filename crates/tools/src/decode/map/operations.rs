@@ -2,6 +2,11 @@
 //! the names of what TCAP says.
 
 use super::shape::{Member, Shape, defined, member, plain};
+use smsc_map::context::{
+    MWD_MNGT, SHORT_MSG_ALERT, SHORT_MSG_GATEWAY, SHORT_MSG_MO_RELAY, SHORT_MSG_MT_RELAY,
+};
+use smsc_map::{MapOperationCode, MapUserError};
+use smsc_tcap::PAbortCause;
 
 /// What a component carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,43 +16,49 @@ pub enum Carried {
     Error,
 }
 
-pub const MT_FORWARD_SM: i32 = 44;
-pub const FORWARD_SM: i32 = 46;
+/// forwardSM and mo-ForwardSM, as the codes of components are read.
+pub const FORWARD_SM: i32 = MapOperationCode::FORWARD_SM.0 as i32;
 
 /// Name of an operation (§17.6.6).
 pub fn operation(code: i32) -> &'static str {
     match code {
-        45 => "sendRoutingInfoForSM",
-        MT_FORWARD_SM => "mt-ForwardSM",
         FORWARD_SM => "mo-ForwardSM or forwardSM",
-        47 => "reportSM-DeliveryStatus",
-        49 => "alertServiceCentreWithoutResult",
-        63 => "informServiceCentre",
-        64 => "alertServiceCentre",
-        66 => "readyForSM",
         21 => "mt-ForwardSM-VGCS",
-        _ => "operation",
+        _ => {
+            let code = u8::try_from(code).map(MapOperationCode);
+            let name = code.ok().and_then(MapOperationCode::name);
+            name.unwrap_or("operation")
+        }
     }
 }
 
 /// The elements of what a component of an operation carries.
 pub fn members(code: i32, carried: Carried) -> &'static [Member] {
-    match (code, carried) {
-        (45, Carried::Argument) => ROUTING_ARGUMENT,
-        (45, Carried::Result) => ROUTING_RESULT,
-        (MT_FORWARD_SM | FORWARD_SM, Carried::Argument) => FORWARD_ARGUMENT,
-        (MT_FORWARD_SM | FORWARD_SM, Carried::Result) => FORWARD_RESULT,
-        (47, Carried::Argument) => REPORT_ARGUMENT,
-        (47, Carried::Result) => STORED,
-        (49 | 64, Carried::Argument) => ALERT_ARGUMENT,
-        (63, Carried::Argument) => INFORM_ARGUMENT,
-        (66, Carried::Argument) => READY_ARGUMENT,
-        (6, Carried::Error) => ABSENT,
-        (32, Carried::Error) => DELIVERY_FAILURE,
-        (_, Carried::Error) => OTHER_ERROR,
-        _ => &[],
+    let code = u8::try_from(code).ok();
+    let (argument, result) = match code.map(MapOperationCode) {
+        Some(MapOperationCode::SEND_ROUTING_INFO_FOR_SM) => (ROUTING_ARGUMENT, ROUTING_RESULT),
+        Some(MapOperationCode::MT_FORWARD_SM | MapOperationCode::FORWARD_SM) => {
+            (FORWARD_ARGUMENT, FORWARD_RESULT)
+        }
+        Some(MapOperationCode::REPORT_SM_DELIVERY_STATUS) => (REPORT_ARGUMENT, STORED),
+        Some(MapOperationCode::ALERT_WITHOUT_RESULT | MapOperationCode::ALERT_SERVICE_CENTRE) => {
+            (ALERT_ARGUMENT, UNNAMED)
+        }
+        Some(MapOperationCode::INFORM_SERVICE_CENTRE) => (INFORM_ARGUMENT, UNNAMED),
+        Some(MapOperationCode::READY_FOR_SM) => (READY_ARGUMENT, UNNAMED),
+        _ => (UNNAMED, UNNAMED),
+    };
+    match (carried, code) {
+        (Carried::Argument, _) => argument,
+        (Carried::Result, _) => result,
+        (Carried::Error, Some(MapUserError::ABSENT_SUBSCRIBER_SM)) => ABSENT,
+        (Carried::Error, Some(MapUserError::SM_DELIVERY_FAILURE)) => DELIVERY_FAILURE,
+        (Carried::Error, _) => OTHER_ERROR,
     }
 }
+
+/// Elements without names.
+const UNNAMED: &[Member] = &[];
 
 const EXTENSION: Member = member(0x30, "extension container", Shape::Sequence(&[]));
 
@@ -247,12 +258,12 @@ pub fn error(code: i32) -> &'static str {
 
 /// What an application context of MAP is for (§17.3.3); of `0.4.0.0.1.0.context.version`.
 pub fn context(number: &str) -> &'static str {
-    match number {
-        "20" => "shortMsgGateway",
-        "21" => "shortMsgMO-Relay",
-        "23" => "shortMsgAlert",
-        "24" => "mwdMngt",
-        "25" => "shortMsgMT-Relay",
+    match number.parse::<u8>() {
+        Ok(SHORT_MSG_GATEWAY) => "shortMsgGateway",
+        Ok(SHORT_MSG_MO_RELAY) => "shortMsgMO-Relay",
+        Ok(SHORT_MSG_ALERT) => "shortMsgAlert",
+        Ok(MWD_MNGT) => "mwdMngt",
+        Ok(SHORT_MSG_MT_RELAY) => "shortMsgMT-Relay",
         _ => "another context",
     }
 }
@@ -326,14 +337,8 @@ fn absent_diagnostic(number: i32) -> &'static str {
 
 /// P-AbortCause (Q.773 §3.1).
 pub fn abort_cause(number: i32) -> &'static str {
-    match number {
-        0 => "unrecognized message type",
-        1 => "unrecognized transaction id",
-        2 => "badly formatted transaction portion",
-        3 => "incorrect transaction portion",
-        4 => "resource limitation",
-        _ => "",
-    }
+    let cause = u8::try_from(number).map(PAbortCause::from);
+    cause.ok().and_then(PAbortCause::name).unwrap_or_default()
 }
 
 pub fn abort_source(number: i32) -> &'static str {

@@ -3,7 +3,9 @@
 //! Called for every integer field of a PDU, and for those of a TPDU that mean the same.
 
 use super::report::FieldDetail;
-use crate::sms::coding::{Charset, DataCodingScheme, Indication, WaitingIndication};
+use smsc_domain::state::{self, ENROUTE, UNKNOWN};
+use smsc_smpp::receipt::{SCHEDULED, SKIPPED, state_word};
+use smsc_sms::coding::{Charset, DataCodingScheme, Indication, WaitingIndication};
 
 /// What a value is, and its groups of bits where it has some.
 pub type ValueMeaning = (String, Vec<FieldDetail>);
@@ -55,13 +57,10 @@ impl OctetMeaning {
                 _ => "reserved",
             }),
             OctetMeaning::DataCoding => data_coding(octet),
-            OctetMeaning::InterfaceVersion => plain(match octet {
-                0x00..=0x33 => "SMPP 3.3 or older",
-                0x34 => "SMPP 3.4",
-                0x50 => "SMPP 5.0",
-                _ => "no version known",
-            }),
-            OctetMeaning::MessageState => plain(message_state(octet)),
+            OctetMeaning::InterfaceVersion => {
+                plain(smpp_version(octet).unwrap_or("no version known"))
+            }
+            OctetMeaning::MessageState => (message_state(octet), Vec::new()),
         }
     }
 
@@ -111,19 +110,23 @@ pub fn npi(octet: u8) -> &'static str {
 }
 
 /// message_state (§5.2.28, 5.0 §4.7.15).
-pub fn message_state(octet: u8) -> &'static str {
+pub fn message_state(octet: u8) -> String {
     match octet {
-        0 => "SCHEDULED",
-        1 => "ENROUTE",
-        2 => "DELIVERED, final",
-        3 => "EXPIRED, final",
-        4 => "DELETED, final",
-        5 => "UNDELIVERABLE, final",
-        6 => "ACCEPTED, final",
-        7 => "UNKNOWN",
-        8 => "REJECTED, final",
-        9 => "SKIPPED",
-        _ => "no state known",
+        SCHEDULED | SKIPPED => state_word(octet).to_owned(),
+        // UNKNOWN ends a message of ours; another SMSC may still learn more.
+        ENROUTE | UNKNOWN => state::name(octet).to_owned(),
+        _ if state::is_final(octet) => format!("{}, final", state::name(octet)),
+        _ => "no state known".to_owned(),
+    }
+}
+
+/// interface_version and sc_interface_version (§5.2.4, §5.3.2.25); `None` for no version known.
+pub fn smpp_version(octet: u8) -> Option<&'static str> {
+    match octet {
+        0x00..=0x33 => Some("SMPP 3.3 or older"),
+        0x34 => Some("SMPP 3.4"),
+        0x50 => Some("SMPP 5.0"),
+        _ => None,
     }
 }
 

@@ -3,8 +3,8 @@
 use super::bits::message_state;
 use super::report::FieldDetail;
 use super::{reader, times};
-use crate::smpp::DeliverSm;
-use crate::smpp::receipt::{self, ReceiptText, state_from_word};
+use smsc_smpp::DeliverSm;
+use smsc_smpp::receipt::{self, ReceiptText, state_from_word};
 
 /// The parts of a receipt; empty for any other deliver_sm.
 pub fn explain(deliver_sm: &DeliverSm) -> Vec<FieldDetail> {
@@ -25,7 +25,7 @@ pub fn explain(deliver_sm: &DeliverSm) -> Vec<FieldDetail> {
                 if found.intermediate {
                     format!("{}, more is to come", message_state(found.state))
                 } else {
-                    message_state(found.state).to_owned()
+                    message_state(found.state)
                 },
             ));
         }
@@ -44,17 +44,15 @@ pub fn explain(deliver_sm: &DeliverSm) -> Vec<FieldDetail> {
 fn parts(text: &ReceiptText) -> Vec<FieldDetail> {
     let octets = |octets: &[u8]| reader::shown(octets);
     let date = |ms: Option<i64>| ms.map_or_else(|| "not readable".to_owned(), times::of_receipt);
-    let state = match state_from_word(&text.stat) {
-        Some(state) => message_state(state),
-        None => "an unknown word",
-    };
+    let state = state_from_word(&text.stat);
+    let state = state.map_or_else(|| "an unknown word".to_owned(), message_state);
     let rows = [
         ("id", octets(&text.id), ""),
         ("sub", text.sub.to_string(), "messages submitted"),
         ("dlvrd", text.dlvrd.to_string(), "messages delivered"),
         ("submit date", date(text.submit_date_ms), ""),
         ("done date", date(text.done_date_ms), ""),
-        ("stat", octets(&text.stat), state),
+        ("stat", octets(&text.stat), state.as_str()),
         ("err", octets(&text.err), ""),
         ("text", octets(&text.text), ""),
     ];

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use super::bits::{self, ValueMeaning, bits};
 use super::report::{DecodeProblem, DecodeReport, DecodedField, FieldDetail};
 use super::{causes, hex, text};
-use crate::sms::rp::{self, Rp};
-use crate::sms::tpdu::{
+use smsc_sms::rp::{self, Rp};
+use smsc_sms::tpdu::{
     self, Direction, FieldFault, FieldSpan, ReadNotes, TimeStamp, TpduAddress, TpduKind,
 };
-use crate::sms::tpdu::{Period, TpduField, Validity, time};
+use smsc_sms::tpdu::{Period, TpduField, Validity, time};
 
 /// Which TPDU the octets are: one kind, or any of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

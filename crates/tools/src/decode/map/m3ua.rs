@@ -3,12 +3,12 @@
 use bytes::Bytes;
 
 use super::sccp;
-use crate::cli::decode::hex;
-use crate::cli::decode::reader::shown;
-use crate::cli::decode::report::{DecodeReport, DecodedField, FieldDetail};
-use crate::sigtran::PointCode;
-pub use crate::sigtran::m3ua::VERSION;
-use crate::sigtran::m3ua::{
+use crate::decode::hex;
+use crate::decode::reader::shown;
+use crate::decode::report::{DecodeReport, DecodedField, FieldDetail};
+use smsc_sigtran::PointCode;
+pub use smsc_sigtran::m3ua::VERSION;
+use smsc_sigtran::m3ua::{
     ApplicationStatus, HEAD, M3uaErrorCode, M3uaKind, SERVICE_SCCP, registration_status, tag,
 };
 

@@ -10,8 +10,8 @@ use super::bits::OctetMeaning::{self, *};
 use super::reader::{PduReader, Stop};
 use super::report::DecodeReport;
 use super::{receipts, text, tlvs};
-use crate::smpp::codec::{Decoded, decode};
-use crate::smpp::{Body, CommandId, CommandStatus, HEADER_LEN, Leniency};
+use smsc_smpp::codec::{Decoded, decode};
+use smsc_smpp::{Body, CommandId, CommandStatus, ESM_UDHI, HEADER_LEN, Leniency};
 
 /// How a field is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +33,6 @@ enum FieldKind {
 }
 
 use FieldKind::{CString, Destinations, Failures, Octet, ShortMessage, Time, Tlvs};
-
-/// esm_class: the text begins with a header (§5.2.12).
-const UDHI: u8 = 0x40;
 
 /// A line of a table.
 type FieldRow = (&'static str, FieldKind);
@@ -293,7 +290,7 @@ fn contents(reader: &mut PduReader) {
     };
     let reading = text::UserDataHints {
         data_coding: Some(reader.data_coding),
-        has_header: Some(reader.esm_class & UDHI != 0),
+        has_header: Some(reader.esm_class & ESM_UDHI != 0),
         packed: None,
     };
     let (user_data, problem) = text::explain(&message.octets, message.at, reading);

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 
-use super::bits::{message_state, npi, ton};
+use super::bits::{message_state, npi, smpp_version, ton};
 use super::hex;
 use super::reader::{MessageText, PduReader, Stop, shown};
 use super::report::DecodedField;
-use crate::smpp::tag;
+use smsc_smpp::tag;
 
 /// Octets of tag and length.
 const HEAD: usize = 4;
@@ -128,13 +128,8 @@ fn is_text(octets: &[u8]) -> bool {
 #[expect(clippy::too_many_lines, reason = "a table: what each value means")]
 fn octet_meaning(tag: u16, octet: u8) -> String {
     let said = match tag {
-        tag::MESSAGE_STATE => message_state(octet),
-        tag::SC_INTERFACE_VERSION => match octet {
-            0x34 => "SMPP 3.4",
-            0x50 => "SMPP 5.0",
-            0x00..=0x33 => "SMPP 3.3 or older",
-            _ => "",
-        },
+        tag::MESSAGE_STATE => return message_state(octet),
+        tag::SC_INTERFACE_VERSION => smpp_version(octet).unwrap_or_default(),
         tag::DEST_ADDR_SUBUNIT | tag::SOURCE_ADDR_SUBUNIT => match octet {
             0 => "unknown",
             1 => "display of the phone (flash)",

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::hex::counted;
 use super::report::{DecodeReport, DecodedField, DecodedUserData, FieldDetail};
-use crate::domain::visible::is_hidden;
+use smsc_domain::visible::is_hidden;
 
 /// Where meanings begin when values are short.
 const VALUE_WIDTH: usize = 20;

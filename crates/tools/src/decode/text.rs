@@ -5,11 +5,11 @@ use bytes::Bytes;
 use super::elements;
 use super::hex;
 use super::report::{DecodedUserData, FieldDetail};
-use crate::sms::coding::{DataCoding, DataCodingScheme, coding};
-use crate::sms::convert::{self, Alphabet};
-use crate::sms::language::{Language, Shifts};
-use crate::sms::udh::UserDataHeader;
-use crate::sms::{gsm7, pack, tpdu, ucs2};
+use smsc_sms::coding::{DataCoding, DataCodingScheme, coding};
+use smsc_sms::convert::{self, Alphabet};
+use smsc_sms::language::{Language, Shifts};
+use smsc_sms::udh::UserDataHeader;
+use smsc_sms::{gsm7, pack, tpdu, ucs2};
 
 const GSM: &str = "GSM 7-bit, one septet per octet";
 const GSM_PACKED: &str = "GSM 7-bit, packed";

@@ -8,14 +8,14 @@ use bytes::{Bytes, BytesMut};
 use super::report::{DecodeReport, DecodedField, FieldDetail};
 use super::tpdu::{self, ExpectedTpdu};
 use super::{causes, hex, reader};
-use crate::gsup::ccm::{self, Ccm};
-use crate::gsup::element::{CutShort, Elements, GsupElement, Tag};
-use crate::gsup::ipa::{self, CCM, GSUP, HEAD, OSMO};
-use crate::gsup::message::{ALERT_MEMORY, ALERT_PRESENT, CLASS_SMS};
-use crate::gsup::{GsupMessage, MalformedGsup, MessageType, SmRpAddress};
-use crate::sms::rp;
-use crate::sms::tpdu::address::bcd_digits;
-use crate::sms::tpdu::{Direction, TpduKind};
+use smsc_gsup::ccm::{self, Ccm};
+use smsc_gsup::element::{CutShort, Elements, GsupElement, Tag};
+use smsc_gsup::ipa::{self, CCM, GSUP, HEAD, OSMO};
+use smsc_gsup::message::{ALERT_MEMORY, ALERT_PRESENT, CLASS_SMS};
+use smsc_gsup::{GsupMessage, MalformedGsup, MessageType, SmRpAddress};
+use smsc_sms::rp;
+use smsc_sms::tpdu::address::bcd_digits;
+use smsc_sms::tpdu::{Direction, TpduKind};
 
 /// Octets before the message of a GSUP frame: length, stream, extension.
 const BEFORE_MESSAGE: usize = HEAD + 1;

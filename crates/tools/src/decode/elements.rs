@@ -2,8 +2,8 @@
 
 use super::hex;
 use super::report::FieldDetail;
-use crate::sms::language::Language;
-use crate::sms::udh::{
+use smsc_sms::language::Language;
+use smsc_sms::udh::{
     CONCAT_8, CONCAT_16, Element, LOCKING_SHIFT, PORTS_8, PORTS_16, SINGLE_SHIFT, UserDataHeader,
 };
 
