@@ -4,7 +4,7 @@ import { get, segment } from "./api.js";
 import { command, failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, showAge, time } from "./format.js";
-import { pageOf } from "./kinds.js";
+import { showOwner } from "./kinds.js";
 import { live, serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { bindState, stateCell } from "./states.js";
@@ -105,9 +105,7 @@ export default function callbacks({ query }) {
     caption: "Callbacks",
     key: (row) => row.session,
     columns: [
-      { title: "Account", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`accounts/${row.name}`) }, row.name));
-      } },
+      { title: "Account", render: (cell, row) => showOwner(cell, "accounts", row.name) },
       { title: "To", class: "mono", text: (row) => row.peer || "–" },
       { title: "Queue", class: "mono", text: (row) => row.queue },
       { title: "State", render: (cell, row) => {

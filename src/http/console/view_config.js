@@ -5,7 +5,7 @@ import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number } from "./format.js";
-import { listPage, newPage, pageOf, wordsOf } from "./kinds.js";
+import { listPage, newPage, pageOf, placeOf, showLink, wordsOf } from "./kinds.js";
 import { isSet, kinds, labelOf, valueText } from "./schema.js";
 import object from "./view_object.js";
 
@@ -98,6 +98,7 @@ function list(kind, tabs, wanted) {
         text: (row) => cut(row.settings[key] === null || isNone(row.settings[key]) ? "–" : valueText(row.settings[key])),
       })),
       { title: "Also set", class: "also", text: (row) => alsoSet(row) },
+      { title: "Now", hidden: !["accounts", "operators"].includes(kind.plural), render: (cell, row) => showLink(cell, placeOf(kind.plural, row.name), "Live") },
     ],
     empty: () => nothing(`No ${words.title.toLowerCase()}`, find.value.trim() ? "Nothing has this name or value." : words.lead),
   });
