@@ -27,6 +27,7 @@ mod queues;
 mod receipts;
 mod resources;
 mod settings;
+mod sheets;
 mod sinks;
 mod subscribers;
 mod tags;
@@ -82,6 +83,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         audit { Admin: list }
         node { Read: drain; Operate: begin_drain, end_drain; Read: log_level; Operate: set_log_level }
         accounts { Read: list, one; Admin: put, delete; Read: rate; Admin: put_rate }
+        sheets { Read: show }
         balance { Read: read; Admin: add; Read: top_ups }
         usage { Read: read }
         callbacks { Operate: test }

@@ -25,6 +25,7 @@ mod opt_outs;
 mod request_words;
 mod schema;
 mod settings;
+mod sheet;
 mod sinks;
 mod text;
 mod usage;
@@ -70,6 +71,7 @@ pub use settings::{
     Explanation, FieldChange, Finding, ImsiState, Limits, NatsSources, NumberRanges, Planned,
     Policies, Rate, Resource, ResourceChange, Routes, Target, Version, Versions,
 };
+pub use sheet::{AccountSheet, SheetEntrance};
 pub use sinks::{Sink, Sinks};
 pub use usage::{UsageReport, UsageSum};
 pub use wait::Wait;
