@@ -139,6 +139,23 @@ pub fn audit(h: &mut Harness) {
         ..all.clone()
     };
     assert_eq!(found(h, below), newest_first[1..2]);
+    // Of one object: what has its path or one below it, and what is below that of its queue, however its colon is written.
+    for (about, queue, wanted) in [
+        ("/v1/queues/x", None, &newest_first[2..]),
+        ("/v1/queues/x_", None, &newest_first[1..2]),
+        (
+            "/v1/tokens",
+            Some("/v1/queues/x"),
+            &[newest_first[0].clone(), newest_first[2].clone()][..],
+        ),
+    ] {
+        let of_one = AuditSearch {
+            about: Some(about.to_owned()),
+            queue: queue.map(str::to_owned),
+            ..all.clone()
+        };
+        assert_eq!(found(h, of_one), wanted, "{about}");
+    }
     assert_eq!(h.store().forget_audit(id(3), 1).wait(), Ok(1));
     assert_eq!(h.store().forget_audit(id(3), 10).wait(), Ok(1));
     assert_eq!(found(h, all), newest_first[..1]);
