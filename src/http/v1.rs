@@ -14,6 +14,7 @@ mod failures;
 mod gsm;
 mod held;
 mod incidents;
+mod logins;
 mod lookups;
 pub(super) mod messages;
 mod mo_rules;
@@ -84,6 +85,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         node { Read: drain; Operate: begin_drain, end_drain; Read: log_level; Operate: set_log_level }
         accounts { Read: list, one; Admin: put, delete; Read: rate; Admin: put_rate }
         sheets { Read: show }
+        logins { Read: last }
         balance { Read: read; Admin: add; Read: top_ups }
         usage { Read: read }
         callbacks { Operate: test }

@@ -275,6 +275,7 @@ fn everything_arrives_once_although_the_move_is_killed() {
         ("api_keys", 1),
         ("notes", 1),
         ("incidents", 1),
+        ("logins", 1),
         ("cdr", RECORDED.len() as i64),
         ("idempotency", REQUESTS as i64),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),

@@ -42,7 +42,9 @@ pub use access::{
 };
 pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
-pub use binds::{Bind, Binds, CallbackUrls, SignallingGateway, bind_state, gateway_state};
+pub use binds::{
+    Bind, Binds, CallbackUrls, LastLogin, SignallingGateway, bind_state, gateway_state,
+};
 pub use callback::CallbackAttempt;
 pub use damaged::{DamagedRowEntry, DamagedRows};
 pub use failed::{

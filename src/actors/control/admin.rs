@@ -20,6 +20,7 @@ pub mod figures;
 pub mod given_up;
 pub mod held;
 pub mod incidents;
+pub mod logins;
 pub mod lookups;
 pub mod messages;
 pub mod nodes;

@@ -4,6 +4,7 @@ use smsc::domain::access::{AccessRole, KeyRole};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
 use smsc::store::incidents::{IncidentRow, MOST};
 use smsc::store::keys::ApiKeyRow;
+use smsc::store::logins::LoginRow;
 use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
 
@@ -245,6 +246,26 @@ pub fn incidents(h: &mut Harness) {
     let left = h.store().incidents().wait().unwrap();
     assert_eq!(left.len(), MOST);
     assert_eq!(left[MOST - 1].id, id(10), "the oldest are forgotten");
+}
+
+pub fn logins(h: &mut Harness) {
+    let login = |account: &str, at: i64| LoginRow {
+        account: account.to_owned(),
+        at,
+        address: "192.0.2.1".to_owned(),
+        bind_type: "transceiver".to_owned(),
+        node: 3,
+    };
+    let both = vec![login("a", 2_000), login("b", 1_000)];
+    h.store().keep_logins(both).wait().unwrap();
+    // Another node has stored a later one before.
+    let again = vec![login("a", 1_000), login("b", 3_000)];
+    h.store().keep_logins(again).wait().unwrap();
+    h.reopen();
+    let of = |account: &str| h.store().login_of(account.to_owned()).wait().unwrap();
+    assert_eq!(of("a"), Some(login("a", 2_000)));
+    assert_eq!(of("b"), Some(login("b", 3_000)));
+    assert_eq!(of("c"), None);
 }
 
 pub fn opt_outs(h: &mut Harness) {
