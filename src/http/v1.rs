@@ -11,6 +11,7 @@ mod damaged;
 mod dead_letters;
 mod events;
 mod failures;
+mod find;
 mod gsm;
 mod held;
 mod incidents;
@@ -77,6 +78,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         incidents { Read: list; Operate: acknowledge }
         events { Read: listen }
         whoami { Read: look }
+        find { Read: list }
         subscribers { Admin: erase }
         lookups { Read: list; Operate: forget_all, forget_one }
         opt_outs { Read: list; Operate: put, delete }

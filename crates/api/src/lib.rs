@@ -11,6 +11,7 @@ mod callback;
 mod damaged;
 mod failed;
 mod failures;
+mod found;
 mod gsm;
 mod held;
 mod incidents;
@@ -51,6 +52,7 @@ pub use failed::{
     CancelReport, RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt,
 };
 pub use failures::{ErrorInWords, FailureBucket, FailureGroup, FailureReport};
+pub use found::{FoundName, FoundNames};
 pub use gsm::{GsmNetwork, GsmNetworks};
 pub use held::{HeldEntry, HeldMessages};
 pub use incidents::{Incident, Incidents};
