@@ -47,7 +47,7 @@ export default function config(asked) {
     const wanted = name.length ? name : single;
     inner = wanted.length || isNew
       ? object({ kind, name: wanted.length ? wanted.join("/") : null, query: asked.query, tabs: tabs(all, plural) })
-      : list(kind, tabs(all, plural), asked.query.get("find") ?? "");
+      : list(kind, asked.isLive ? null : tabs(all, plural), asked.query.get("find") ?? "");
     const hadFocus = page.contains(document.activeElement);
     page.replaceChildren(...inner.elements);
     if (hadFocus) page.querySelector("h1").focus();
@@ -73,8 +73,11 @@ function tabs(all, current) {
   return element;
 }
 
-/** All resources of a kind. */
+/** All resources of a kind. Without the tabs of the kinds it is the list of how they do, whose names lead to the page of each. */
 function list(kind, tabs, wanted) {
+  const settings = (row) => pageOf(`${kind.plural}/${row.name}`);
+  const place = (row) => placeOf(kind.plural, row.name);
+  const hasPlaces = ["accounts", "operators"].includes(kind.plural);
   const words = wordsOf(kind.plural);
   const properties = kind.schema.properties;
   const columns = words.columns.filter((key) => properties[key]);
@@ -90,15 +93,13 @@ function list(kind, tabs, wanted) {
     caption: words.title,
     key: (row) => row.name,
     columns: [
-      { title: "Name", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`${kind.plural}/${row.name}`) }, row.name));
-      } },
+      { title: "Name", render: (cell, row) => showLink(cell, tabs ? settings(row) : place(row), row.name) },
       ...columns.map((key) => ({
         title: labelOf(key), numeric: ["integer", "number"].includes(properties[key].type),
         text: (row) => cut(row.settings[key] === null || isNone(row.settings[key]) ? "–" : valueText(row.settings[key])),
       })),
       { title: "Also set", class: "also", text: (row) => alsoSet(row) },
-      { title: "Now", hidden: !["accounts", "operators"].includes(kind.plural), render: (cell, row) => showLink(cell, placeOf(kind.plural, row.name), "Live") },
+      { title: tabs ? "Now" : "Keys", hidden: !hasPlaces, render: (cell, row) => (tabs ? showLink(cell, place(row), "Live") : showLink(cell, settings(row), "Settings")) },
     ],
     empty: () => nothing(`No ${words.title.toLowerCase()}`, find.value.trim() ? "Nothing has this name or value." : words.lead),
   });
@@ -150,7 +151,7 @@ function list(kind, tabs, wanted) {
   turn([""]);
   return {
     elements: [
-      heading(words.title, find, h("div", { class: "buttons" }, csv), add), tabs, h("p", { class: "lead" }, words.lead, words.live ? [" ", h("a", { href: words.live }, "How they are now.")] : null),
+      heading(words.title, find, h("div", { class: "buttons" }, csv), add), tabs ?? "", h("p", { class: "lead" }, words.lead, words.live ? [" ", h("a", { href: words.live }, "How they are now.")] : null),
       h("section", { class: "card" }, rows.element), h("div", { class: "below" }, said, h("div", { class: "buttons" }, back, on)),
     ],
   };
