@@ -77,7 +77,7 @@ export function findBox(views) {
       items = found;
       active = 0;
       list.replaceChildren(...items.map((item, at) => h("li", { id: `find-${at}`, role: "option", "aria-selected": "false", onclick: () => go(item) },
-        h("span", { class: "find-kind" }, item.kind), h("span", { class: "find-name" }, item.name), item.text && h("span", { class: "find-text" }, item.text))));
+        h("span", { class: "find-kind" }, item.kind), " ", h("span", { class: "find-name" }, item.name), " ", item.text && h("span", { class: "find-text" }, item.text))));
       list.hidden = items.length === 0;
       setAttribute(input, "aria-expanded", String(items.length > 0));
       mark();
