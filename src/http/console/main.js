@@ -171,7 +171,7 @@ function showFrame(moveFocus = false) {
   update(stream.live);
   const onHash = () => show(main, links);
   const onKey = (event) => {
-    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
+    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key?.toLowerCase() === "k") {
       event.preventDefault();
       box.open();
       return;
