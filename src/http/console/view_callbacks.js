@@ -4,7 +4,7 @@ import { get, segment } from "./api.js";
 import { command, failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, showAge, time } from "./format.js";
-import { showOwner } from "./kinds.js";
+import { showNamed, showOwner } from "./kinds.js";
 import { live, serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { bindState, stateCell } from "./states.js";
@@ -107,7 +107,7 @@ export default function callbacks({ query }) {
     columns: [
       { title: "Account", render: (cell, row) => showOwner(cell, "accounts", row.name) },
       { title: "To", class: "mono", text: (row) => row.peer || "–" },
-      { title: "Queue", class: "mono", text: (row) => row.queue },
+      { title: "Queue", class: "mono", render: (cell, row) => showNamed(cell, row.queue) },
       { title: "State", render: (cell, row) => {
         stateCell(cell, bindState(row.state));
         setAttribute(cell, "title", row.last_error || null);
