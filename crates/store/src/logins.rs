@@ -29,6 +29,9 @@ pub trait LoginStore {
 
     /// Keeps logins, where they are later than what is kept.
     fn keep_logins(&self, rows: Vec<LoginRow>) -> Reply<()>;
+
+    /// Forgets the login of an account that is gone.
+    fn forget_login(&self, account: String) -> Reply<()>;
 }
 
 impl<S: ColdTables> LoginStore for S {
@@ -42,5 +45,10 @@ impl<S: ColdTables> LoginStore for S {
              bind_type = excluded.bind_type, node = excluded.node WHERE excluded.at > logins.at";
         let statements = rows.iter().map(|row| row.insert(conflict)).collect();
         self.change(statements, |_| Ok(()))
+    }
+
+    fn forget_login(&self, account: String) -> Reply<()> {
+        let delete = LoginRow::delete("WHERE account = $1", values![account]);
+        self.change(vec![delete], |_| Ok(()))
     }
 }

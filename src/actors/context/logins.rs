@@ -33,6 +33,15 @@ impl Logins {
         Ok(own.into_iter().chain(kept).max_by_key(|login| login.at))
     }
 
+    /// Forgets the login of an account that was removed.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn forget(&self, store: &dyn Store, account: &str) -> Result<(), StoreError> {
+        lock(&self.0).remove(account);
+        store.forget_login(account.to_owned()).await
+    }
+
     /// Stores what is new. What cannot be stored stays for the next time.
     ///
     /// # Errors

@@ -266,6 +266,8 @@ pub fn logins(h: &mut Harness) {
     assert_eq!(of("a"), Some(login("a", 2_000)));
     assert_eq!(of("b"), Some(login("b", 3_000)));
     assert_eq!(of("c"), None);
+    h.store().forget_login("a".to_owned()).wait().unwrap();
+    assert_eq!((of("a"), of("b").is_some()), (None, true));
 }
 
 pub fn opt_outs(h: &mut Harness) {
