@@ -2,6 +2,7 @@
 //!
 //! A line is `smsc NOUN VERB NAME`; forms of earlier releases are rewritten first (`cli/grammar.rs`).
 
+pub mod account;
 pub mod apply;
 pub mod archive;
 pub mod ask;
@@ -75,7 +76,6 @@ use std::sync::OnceLock;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::domain::settings::ResourceKind;
 use crate::files;
 
 /// The release and the commit of the program, as its `main` names them: here they would have everything
@@ -104,9 +104,9 @@ enum CliCommand {
     Apply(apply::ApplyArgs),
     /// Show the history of the configuration, compare it with the file, or roll back.
     Config(versions::ConfigArgs),
-    /// Show accounts, add, edit or remove one.
+    /// Show accounts, add, edit or remove one, or write the sheet for its customer.
     #[command(subcommand)]
-    Account(resource::ResourceCommand),
+    Account(account::AccountCommand),
     /// Show operators, add, edit or remove one, or suspend, resume or rebind its binds.
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
@@ -311,7 +311,7 @@ impl CliCommand {
             Self::CheckConfig(args) => check_config::run(args),
             Self::Apply(args) => apply::run(args),
             Self::Config(args) => versions::run(args),
-            Self::Account(order) => resource::run(ResourceKind::Account, order),
+            Self::Account(order) => account::run(order),
             Self::Operator(order) => operator::run(order),
             Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),

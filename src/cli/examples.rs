@@ -96,6 +96,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "smsc account notes shop --add \"call Ann first, +44 20 7946 0000\"",
         ],
     ),
+    (
+        "account sheet",
+        &["smsc account sheet shop > shop.txt  # for the customer; the password is not in it"],
+    ),
     ("account remove", &["smsc account remove shop --dry-run"]),
     ("operator list", &["smsc operator list --watch"]),
     ("operator show", &["smsc operator show up"]),

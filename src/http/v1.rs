@@ -11,10 +11,12 @@ mod damaged;
 mod dead_letters;
 mod events;
 mod failures;
+mod find;
 mod gsm;
 mod held;
 mod history;
 mod incidents;
+mod logins;
 mod lookups;
 pub(super) mod messages;
 mod mo_rules;
@@ -29,6 +31,7 @@ mod queues;
 mod receipts;
 mod resources;
 mod settings;
+mod sheets;
 mod sinks;
 mod subscribers;
 mod tags;
@@ -79,6 +82,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         incidents { Read: list; Operate: acknowledge }
         events { Read: listen }
         whoami { Read: look }
+        find { Read: list }
         subscribers { Admin: erase }
         lookups { Read: list; Operate: forget_all, forget_one }
         opt_outs { Read: list; Operate: put, delete }
@@ -86,6 +90,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         audit { Admin: list }
         node { Read: drain; Operate: begin_drain, end_drain; Read: log_level; Operate: set_log_level }
         accounts { Read: list, one; Admin: put, delete; Read: rate; Admin: put_rate }
+        sheets { Read: show }
+        logins { Read: last }
         balance { Read: read; Admin: add; Read: top_ups }
         usage { Read: read }
         callbacks { Operate: test }

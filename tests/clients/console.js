@@ -170,7 +170,7 @@ const all = {
     const dialog = page.getByRole('dialog', { name: 'Send this message again?' });
     await dialog.getByLabel('Send it to').selectOption('operator:up');
     await dialog.getByRole('button', { name: 'Replay' }).click();
-    await letter.getByRole('link').filter({ hasNotText: dead }).click();
+    await letter.getByRole('link', { name: /^\d+$/ }).filter({ hasNotText: dead }).click();
     await page.getByRole('listitem').filter({ hasText: 'DELIVERED' }).waitFor();
     await page.getByRole('link', { name: dead }).waitFor();
     await page.close();

@@ -279,6 +279,7 @@ fn everything_arrives_once_although_the_move_is_killed() {
         ("notes", 1),
         ("incidents", 1),
         ("traffic", 1),
+        ("logins", 1),
         ("cdr", RECORDED.len() as i64),
         ("idempotency", REQUESTS as i64),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),

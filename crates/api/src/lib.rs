@@ -11,6 +11,7 @@ mod callback;
 mod damaged;
 mod failed;
 mod failures;
+mod found;
 mod gsm;
 mod held;
 mod history;
@@ -26,6 +27,7 @@ mod opt_outs;
 mod request_words;
 mod schema;
 mod settings;
+mod sheet;
 mod sinks;
 mod text;
 mod usage;
@@ -42,13 +44,16 @@ pub use access::{
 };
 pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
-pub use binds::{Bind, Binds, CallbackUrls, SignallingGateway, bind_state, gateway_state};
+pub use binds::{
+    Bind, Binds, CallbackUrls, LastLogin, SignallingGateway, bind_state, gateway_state,
+};
 pub use callback::CallbackAttempt;
 pub use damaged::{DamagedRowEntry, DamagedRows};
 pub use failed::{
     CancelReport, RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt,
 };
 pub use failures::{ErrorInWords, FailureBucket, FailureGroup, FailureReport};
+pub use found::{FoundName, FoundNames};
 pub use gsm::{GsmNetwork, GsmNetworks};
 pub use held::{HeldEntry, HeldMessages};
 pub use history::{TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums};
@@ -72,6 +77,7 @@ pub use settings::{
     Explanation, FieldChange, Finding, ImsiState, Limits, NatsSources, NumberRanges, Planned,
     Policies, Rate, Resource, ResourceChange, Routes, Target, Version, Versions,
 };
+pub use sheet::{AccountSheet, SheetEntrance};
 pub use sinks::{Sink, Sinks};
 pub use usage::{UsageReport, UsageSum};
 pub use wait::Wait;

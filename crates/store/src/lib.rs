@@ -28,6 +28,7 @@ pub mod held;
 pub mod idempotency;
 pub mod incidents;
 pub mod keys;
+pub mod logins;
 mod low_water;
 mod meta;
 pub mod moving;
@@ -59,6 +60,7 @@ use tokio::sync::oneshot;
 use self::balance::TopUpRow;
 use self::incidents::IncidentRow;
 use self::keys::ApiKeyRow;
+use self::logins::LoginRow;
 use self::moving::MovedTable;
 use self::notes::NoteRow;
 use self::search::MAX_SCAN;
@@ -76,12 +78,13 @@ pub use self::rows::{
 pub use self::search::{FoundMessages, Search};
 
 /// Tables that `smsc migrate-store` moves whole.
-const MOVED_WHOLE: [MovedTable; 5] = [
+const MOVED_WHOLE: [MovedTable; 6] = [
     MovedTable::of::<ApiKeyRow>(),
     MovedTable::of::<TopUpRow>(),
     MovedTable::of::<NoteRow>(),
     MovedTable::of::<IncidentRow>(),
     MovedTable::of::<TrafficRow>(),
+    MovedTable::of::<LoginRow>(),
 ];
 
 /// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
@@ -298,6 +301,7 @@ pub trait Store:
     + idempotency::IdempotencyStore
     + incidents::IncidentStore
     + keys::ApiKeyStore
+    + logins::LoginStore
     + notes::NoteStore
     + outbox::OutboxStore
     + settings::RewordingStore

@@ -21,6 +21,7 @@ pub mod given_up;
 pub mod held;
 pub mod history;
 pub mod incidents;
+pub mod logins;
 pub mod lookups;
 pub mod messages;
 pub mod nodes;

@@ -9,6 +9,7 @@ use smsc::store::heard::HeardRow;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
 use smsc::store::incidents::{IncidentRow, IncidentStore as _};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
+use smsc::store::logins::{LoginRow, LoginStore as _};
 use smsc::store::notes::{NoteRow, NoteStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::outbox::{CdrRow, EventReader, OutboxStore as _, ReaderOutcome, TakeEvents};
@@ -244,6 +245,12 @@ fn add_key(store: &SqliteStore) {
         counts: vec![1, 0, 0xFF],
     };
     store.keep_traffic(minute).wait().unwrap();
+    let login = LoginRow {
+        account: "test".to_owned(),
+        at: at(1),
+        ..LoginRow::default()
+    };
+    store.keep_logins(vec![login]).wait().unwrap();
 }
 
 /// The claim of an Idempotency-Key whose request came a while later.

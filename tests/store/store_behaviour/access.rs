@@ -4,6 +4,7 @@ use smsc::domain::access::{AccessRole, KeyRole};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
 use smsc::store::incidents::{IncidentRow, MOST};
 use smsc::store::keys::ApiKeyRow;
+use smsc::store::logins::LoginRow;
 use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
 use smsc::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow, TrafficSize};
@@ -140,6 +141,23 @@ pub fn audit(h: &mut Harness) {
         ..all.clone()
     };
     assert_eq!(found(h, below), newest_first[1..2]);
+    // Of one object: what has its path or one below it, and what is below that of its queue, however its colon is written.
+    for (about, queue, wanted) in [
+        ("/v1/queues/x", None, &newest_first[2..]),
+        ("/v1/queues/x_", None, &newest_first[1..2]),
+        (
+            "/v1/tokens",
+            Some("/v1/queues/x"),
+            &[newest_first[0].clone(), newest_first[2].clone()][..],
+        ),
+    ] {
+        let of_one = AuditSearch {
+            about: Some(about.to_owned()),
+            queue: queue.map(str::to_owned),
+            ..all.clone()
+        };
+        assert_eq!(found(h, of_one), wanted, "{about}");
+    }
     assert_eq!(h.store().forget_audit(id(3), 1).wait(), Ok(1));
     assert_eq!(h.store().forget_audit(id(3), 10).wait(), Ok(1));
     assert_eq!(found(h, all), newest_first[..1]);
@@ -300,6 +318,28 @@ pub fn traffic(h: &mut Harness) {
     assert_eq!(h.store().forget_traffic(i64::MAX, i64::MAX).wait(), Ok(3));
     let size = h.store().traffic_size().wait().unwrap();
     assert_eq!(size, TrafficSize::default());
+}
+
+pub fn logins(h: &mut Harness) {
+    let login = |account: &str, at: i64| LoginRow {
+        account: account.to_owned(),
+        at,
+        address: "192.0.2.1".to_owned(),
+        bind_type: "transceiver".to_owned(),
+        node: 3,
+    };
+    let both = vec![login("a", 2_000), login("b", 1_000)];
+    h.store().keep_logins(both).wait().unwrap();
+    // Another node has stored a later one before.
+    let again = vec![login("a", 1_000), login("b", 3_000)];
+    h.store().keep_logins(again).wait().unwrap();
+    h.reopen();
+    let of = |account: &str| h.store().login_of(account.to_owned()).wait().unwrap();
+    assert_eq!(of("a"), Some(login("a", 2_000)));
+    assert_eq!(of("b"), Some(login("b", 3_000)));
+    assert_eq!(of("c"), None);
+    h.store().forget_login("a".to_owned()).wait().unwrap();
+    assert_eq!((of("a"), of("b").is_some()), (None, true));
 }
 
 pub fn opt_outs(h: &mut Harness) {

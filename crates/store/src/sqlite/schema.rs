@@ -89,6 +89,7 @@ pub const UPGRADES: &[&str] = &[
     FIN_BY_END,
     INCIDENTS,
     TRAFFIC,
+    LOGINS,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -290,6 +291,12 @@ CREATE TABLE incidents(id INTEGER PRIMARY KEY, node INT NOT NULL, about TEXT NOT
 /// Version 26: what was counted of messages, by the minute and by the hour.
 const TRAFFIC: &str = "
 CREATE TABLE traffic(step INT NOT NULL, at INT NOT NULL, node INT NOT NULL, counts BLOB NOT NULL, PRIMARY KEY(step, at, node));
+";
+
+/// Version 27: when and from where each account has bound last.
+const LOGINS: &str = "
+CREATE TABLE logins(account TEXT PRIMARY KEY, at INT NOT NULL, address TEXT NOT NULL, bind_type TEXT NOT NULL,
+  node INT NOT NULL) WITHOUT ROWID;
 ";
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.
