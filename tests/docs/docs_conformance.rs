@@ -22,7 +22,7 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
 /// Pages with such tables, from which heading on, and at least how many lines they have.
 const TABLES: [(&str, &str, usize); 4] = [
     ("docs/smpp-conformance.md", "# ", 50),
-    ("docs/smpp-connector.md", "## What is kept", 25),
+    ("docs/coming-from.md", "## What is kept", 25),
     ("docs/local.md", "## Coming from ", 20),
     ("docs/gsm.md", "## Coming from ", 30),
 ];
