@@ -51,6 +51,7 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
         FOR_DEVELOPERS,
         &[
             page!("architecture.md"),
+            page!("behaviours.md"),
             page!("performance.md"),
             page!("faults.md"),
         ],
