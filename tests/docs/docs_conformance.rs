@@ -20,7 +20,10 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
 }
 
 /// Pages with such tables, and at least how many lines they have.
-const TABLES: [(&str, usize); 2] = [("docs/smpp-conformance.md", 50), ("docs/behaviours.md", 100)];
+const TABLES: [(&str, usize); 2] = [
+    ("docs/smpp-conformance.md", 50),
+    ("docs/behaviours.md", 100),
+];
 
 #[test]
 fn each_line_names_tests_that_are_there() {
