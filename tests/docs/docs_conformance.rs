@@ -1,4 +1,4 @@
-//! Tables of what is shown claim only what tests show (docs/smpp-conformance.md and docs/behaviours.md): each line names
+//! Tables of what is shown claim only what tests show (docs/smpp-conformance.md and docs/developers/behaviours.md): each line names
 //! tests, and each of them exists.
 
 use std::fs;
@@ -22,7 +22,7 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
 /// Pages with such tables, and at least how many lines they have.
 const TABLES: [(&str, usize); 2] = [
     ("docs/smpp-conformance.md", 50),
-    ("docs/behaviours.md", 100),
+    ("docs/developers/behaviours.md", 100),
 ];
 
 #[test]
@@ -62,7 +62,7 @@ fn missing_tests(root: &Path, rows: &[Vec<&str>]) -> Vec<String> {
 #[test]
 fn each_complaint_has_a_test_with_its_number() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("docs/behaviours.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/developers/behaviours.md")).unwrap();
     let (_, complaints) = page.split_once("## What goes wrong elsewhere").unwrap();
     let mut numbers = Vec::new();
     for row in rows(complaints) {

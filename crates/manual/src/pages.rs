@@ -1,7 +1,4 @@
-//! Which pages there are, in the order of the list of contents.
-
-/// The part whose pages the search leaves out.
-pub(crate) const FOR_DEVELOPERS: &str = "For developers";
+//! Which pages there are, in the order of the list of contents. Those of `docs/developers/` are not among them.
 
 /// File name and Markdown of each, by part of the manual.
 pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
@@ -47,15 +44,6 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("Explanation", &[page!("glossary.md")]),
-    (
-        FOR_DEVELOPERS,
-        &[
-            page!("architecture.md"),
-            page!("behaviours.md"),
-            page!("performance.md"),
-            page!("faults.md"),
-        ],
-    ),
 ];
 
 /// Pages of earlier releases, and the page with the section that has their content: links to them go on.
