@@ -8,7 +8,7 @@
 //! The crates are named here by one word each, so that a path reads the same everywhere.
 //!
 //! Read on in this order: [`actors`] (the rooms, and who sends what to whom), `proto/smsc/v1` (what is
-//! sent), then the way of one message, which docs/architecture.md lists by file and function.
+//! sent), then the way of one message, which docs/developers/architecture.md lists by file and function.
 
 pub mod actors;
 pub mod app;

@@ -1,4 +1,4 @@
-//! The layers of docs/architecture.md, checked in the source: arrows never point up, only some files
+//! The layers of docs/developers/architecture.md, checked in the source: arrows never point up, only some files
 //! name actix, files stay small and have a header, and no test file is forgotten.
 
 #[path = "architecture/circles.rs"]

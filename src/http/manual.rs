@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::console::{assets, read, wrong_method};
 use super::problem::Problem;
-use crate::manual::{Hit, Page, escaped, page, parts, search};
+use crate::manual::{Hit, Page, escaped, moved, page, parts, search};
 
 const ROOT: &str = "/docs";
 /// Files of this server, and a form that asks it.
@@ -54,8 +54,13 @@ async fn picture(name: web::Path<String>) -> Result<HttpResponse, Problem> {
 }
 
 async fn to_contents() -> HttpResponse {
+    see("")
+}
+
+/// A redirect for ever to a place below the root of the manual.
+fn see(place: &str) -> HttpResponse {
     HttpResponse::PermanentRedirect()
-        .insert_header((header::LOCATION, format!("{ROOT}/")))
+        .insert_header((header::LOCATION, format!("{ROOT}/{place}")))
         .finish()
 }
 
@@ -84,6 +89,9 @@ async fn contents() -> HttpResponse {
 
 /// `GET /docs/{page}`
 async fn one(path: web::Path<String>) -> Result<HttpResponse, Problem> {
+    if let Some(place) = moved(&path) {
+        return Ok(see(place));
+    }
     let page = page(&path).ok_or_else(|| {
         Problem::not_found(format!(
             "the manual has no page {path:?}; {ROOT}/ lists them"

@@ -1,4 +1,4 @@
-//! Sign-in to the console by OpenID Connect (`[http.oidc]`, docs/sign-in.md): the authorization code flow with PKCE, state
+//! Sign-in to the console by OpenID Connect (`[http.oidc]`, docs/security.md): the authorization code flow with PKCE, state
 //! and nonce (OpenID Connect Core §3.1, RFC 7636).
 //!
 //! ```text

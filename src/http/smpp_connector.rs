@@ -1,5 +1,5 @@
 //! The face of the service smpp-connector: `/health`, `/ready`, `/metrics` and `/sessions` on an address of their own
-//! (docs/smpp-connector.md).
+//! (docs/coming-from.md).
 //!
 //! Served where `compat.smpp_connector.listen` is set. Everything is about this node, as one replica of that service
 //! speaks of itself. Invariants: no token is asked for, as there, so nothing here names a subscriber, an account or a

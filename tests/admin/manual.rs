@@ -31,6 +31,11 @@ fn all_pages_are_served_without_a_token() {
         get(&smsc, "/docs"),
         (308, "/docs/".to_owned(), String::new())
     );
+    // A page of an earlier release is a part of another one.
+    assert_eq!(
+        get(&smsc, "/docs/upgrade.md"),
+        (308, "/docs/install.md#upgrade".to_owned(), String::new())
+    );
     let (status, policy, contents) = get(&smsc, "/docs/");
     assert_eq!(status, 200);
     assert!(

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
 /// The existing circles: a module and files that divide its work. A file that joins one of them, or a
-/// new circle, is a mistake: see "No circles" in docs/architecture.md.
+/// new circle, is a mistake: see "No circles" in docs/developers/architecture.md.
 const CIRCLES: &[&[&str]] = &[
     &["billing::balance", "billing::balance::blocks"],
     &[

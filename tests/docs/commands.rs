@@ -46,6 +46,14 @@ const KNOWN: &[(&str, How)] = &[
         How::Shell("tests/http/inbox_of_an_account.rs runs what sshd runs"),
     ),
     ("systemctl ", How::Shell("needs systemd")),
+    ("openssl req ", How::Shell("writes into /etc")),
+    ("openssl s_client ", How::Shell("needs a listener with TLS")),
+    ("chown ", How::Shell("changes files of the system")),
+    ("mv /var/lib/smsc", How::Shell("takes the store away")),
+    (
+        "cd /var/lib/smsc && runuser ",
+        How::Shell("needs the user smsc"),
+    ),
     ("kubectl ", How::Shell("needs a cluster")),
     ("docker ", How::Shell("needs a container runtime")),
     (
@@ -101,6 +109,10 @@ const KNOWN: &[(&str, How)] = &[
         How::Shell("goes on: tests/delivery runs it"),
     ),
     // What needs a server of another kind.
+    (
+        "smsc send --system-id web --password \"$(cat web.password)\" --from ACME --to 447911123456",
+        How::Parsed("needs the operator of the page"),
+    ),
     (
         "smsc migrate",
         How::Parsed("needs PostgreSQL: tests/store runs it"),

@@ -1,6 +1,6 @@
 //! What every store adapter must do: one list of cases, run against each adapter by one factory.
 //!
-//! The cases name the rules of `docs/architecture.md` that concern the store. A new adapter joins by
+//! The cases name the rules of `docs/developers/architecture.md` that concern the store. A new adapter joins by
 //! one more `#[test]` at the end with its own [`Factory`].
 
 mod access;

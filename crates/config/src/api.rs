@@ -34,9 +34,9 @@ section! {
         @at_least(1) max_requests: usize = 256,
         /// Serve XML-RPC at `/RPC2`, too (docs/xml-rpc.md).
         xml_rpc: bool = false,
-        /// Programs written for Kannel may submit at `/cgi-bin/sendsms`, with the system_id and the password of an account (docs/compatibility.md).
+        /// Programs written for Kannel may submit at `/cgi-bin/sendsms`, with the system_id and the password of an account (docs/coming-from.md).
         kannel: bool = false,
-        /// Programs written for Jasmin may submit at `/send` and ask `/rate`, `/balance` and `/ping`, with the system_id and the password of an account (docs/compatibility.md).
+        /// Programs written for Jasmin may submit at `/send` and ask `/rate`, `/balance` and `/ping`, with the system_id and the password of an account (docs/coming-from.md).
         jasmin: bool = false,
         /// Threads of the HTTP server.
         @at_least(1) workers: usize = 2,

@@ -1,5 +1,5 @@
 //! `[archive]`: finished messages, copied elsewhere before they are deleted. Read by the task Export
-//! (`actors/control/export/archive.rs`); docs/archive.md.
+//! (`actors/control/export/archive.rs`); docs/events.md.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +33,7 @@ choice! {
 }
 
 section! {
-    /// `[archive]`: a copy of each finished message, with all that happened to it, made before it is deleted. The node that does the work for all nodes writes it: docs/archive.md.
+    /// `[archive]`: a copy of each finished message, with all that happened to it, made before it is deleted. The node that does the work for all nodes writes it: docs/events.md.
     pub struct ArchiveConfig {
         /// Write it.
         enabled: bool = false,

@@ -24,13 +24,13 @@ use smsc_domain::settings::Resources;
 section! {
     /// `[compat]`: the faces of other programs, for what is built around them.
     pub struct Compat {
-        /// The service smpp-connector: docs/smpp-connector.md.
+        /// The service smpp-connector: docs/coming-from.md.
         smpp_connector: SmppConnector = SmppConnector::default(),
     }
 }
 
 section! {
-    /// `[compat.smpp_connector]`: docs/smpp-connector.md.
+    /// `[compat.smpp_connector]`: docs/coming-from.md.
     pub struct SmppConnector {
         /// Address of its `/health`, `/ready`, `/metrics` and `/sessions`, such as `127.0.0.1:3001`; without it they are not served. Everybody who reaches the address may read them; they name no subscriber.
         listen: Option<SocketAddr> = None,

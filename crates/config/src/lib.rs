@@ -219,7 +219,7 @@ section! {
         number_range: Vec<NumberRange> = Vec::new(),
         /// Brokers that get events of messages and binds: docs/events.md.
         event_sink: Vec<EventSink> = Vec::new(),
-        /// Streams of NATS JetStream whose commands become messages: docs/nats.md.
+        /// Streams of NATS JetStream whose commands become messages: docs/events.md.
         nats_source: Vec<NatsSource> = Vec::new(),
     }
 }

@@ -32,7 +32,7 @@ pub enum SourceStart {
 }
 
 section! {
-    /// `[[nats_source]]`: a stream of NATS JetStream whose commands become messages of an account: docs/nats.md.
+    /// `[[nats_source]]`: a stream of NATS JetStream whose commands become messages of an account: docs/events.md.
     pub struct NatsSource {
         /// Its name in the API and in metrics.
         @required @name name: String = String::new(),

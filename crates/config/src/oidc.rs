@@ -17,7 +17,7 @@ const LONG_SESSION: Duration = Duration::from_secs(7 * 86_400);
 const MAX_LABEL: usize = 40;
 
 section! {
-    /// `[http.oidc]`: people sign in to the console at an issuer of OpenID Connect (authorization code with PKCE): docs/sign-in.md. Off without `issuer`.
+    /// `[http.oidc]`: people sign in to the console at an issuer of OpenID Connect (authorization code with PKCE): docs/security.md. Off without `issuer`.
     pub struct Oidc {
         /// URL of the issuer, as its `/.well-known/openid-configuration` says it, such as `https://sso.example/realms/staff`.
         issuer: Option<String> = None,

@@ -1,6 +1,6 @@
 //! `[redis_platform]`: a mirror of messages in Redis. Read by the task Export
 //! (`actors/control/export/platform.rs`) and that of the platform intake (`actors/control/platform_intake.rs`);
-//! docs/redis-platform.md.
+//! docs/coming-from.md.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ choice! {
 }
 
 section! {
-    /// `[redis_platform]`: messages, in the Redis of `[redis]` under the keys of the Redis SMS platform, for programs that read those: docs/redis-platform.md.
+    /// `[redis_platform]`: messages, in the Redis of `[redis]` under the keys of the Redis SMS platform, for programs that read those: docs/coming-from.md.
     pub struct RedisPlatform {
         /// Write them.
         enabled: bool = false,

@@ -68,7 +68,7 @@ fn core_instead(key: &str) -> Option<Advice> {
         "smsbox-port" => nothing("boxes do not connect here; ESMEs do, to smpp.listen"),
         "wapbox-port" => nothing("there is no WAP here"),
         "box-allow-ip" | "box-deny-ip" => should("set `allow` of accounts"),
-        "sendsms-port" => must("set api.listen and api.kannel = true: see docs/compatibility.md"),
+        "sendsms-port" => must("set api.listen and api.kannel = true: see docs/coming-from.md"),
         "bearerbox-host" | "bearerbox-port" => nothing("it is one process; nothing to set"),
         "global-sender" => should("senders are set by the application"),
         _ => return None,

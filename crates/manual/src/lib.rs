@@ -74,6 +74,14 @@ pub fn page(name: &str) -> Option<&'static Page> {
     pages.find(|page| page.name == name)
 }
 
+/// Where the content of a page of an earlier release is now: a page and the anchor of a section.
+pub fn moved(name: &str) -> Option<&'static str> {
+    let mut moved = pages::MOVED.iter();
+    moved
+        .find(|(known, _)| *known == name)
+        .map(|(_, place)| *place)
+}
+
 fn names() -> impl Iterator<Item = &'static str> {
     pages::PARTS
         .iter()
@@ -130,6 +138,21 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn pages_of_earlier_releases_lead_to_a_section() {
+        for (name, place) in pages::MOVED {
+            assert!(page(name).is_none(), "{name}");
+            assert_eq!(moved(name), Some(*place));
+            let (to, anchor) = place.split_once('#').unwrap();
+            let sections = &page(to).expect(place).sections;
+            assert!(
+                sections.iter().any(|section| section.anchor == anchor),
+                "{place}"
+            );
+        }
+        assert_eq!(moved("nothing.md"), None);
     }
 
     #[test]

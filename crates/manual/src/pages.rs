@@ -1,7 +1,4 @@
-//! Which pages there are, in the order of the list of contents.
-
-/// The part whose pages the search leaves out.
-pub(crate) const FOR_DEVELOPERS: &str = "For developers";
+//! Which pages there are, in the order of the list of contents. Those of `docs/developers/` are not among them.
 
 /// File name and Markdown of each, by part of the manual.
 pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
@@ -16,11 +13,8 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("day-two.md"),
             page!("runbooks.md"),
             page!("console.md"),
-            page!("sign-in.md"),
             page!("cluster.md"),
-            page!("upgrade.md"),
-            page!("usage.md"),
-            page!("archive.md"),
+            page!("security.md"),
         ],
     ),
     (
@@ -31,21 +25,12 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("mo-rules.md"),
             page!("http-api.md"),
             page!("callbacks.md"),
+            page!("xml-rpc.md"),
             page!("local.md"),
             page!("gsm.md"),
             page!("carriers.md"),
             page!("events.md"),
-            page!("nats.md"),
-        ],
-    ),
-    (
-        "Guides: replace another system",
-        &[
             page!("coming-from.md"),
-            page!("compatibility.md"),
-            page!("xml-rpc.md"),
-            page!("smpp-connector.md"),
-            page!("redis-platform.md"),
         ],
     ),
     (
@@ -54,18 +39,25 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("configuration.md"),
             page!("cli.md"),
             page!("metrics.md"),
-            page!("admin-api.md"),
             page!("problems.md"),
             page!("smpp-conformance.md"),
         ],
     ),
-    ("Explanation", &[page!("security.md"), page!("glossary.md")]),
+    ("Explanation", &[page!("glossary.md")]),
+];
+
+/// Pages of earlier releases, and the page with the section that has their content: links to them go on.
+pub(crate) const MOVED: &[(&str, &str)] = &[
+    ("admin-api.md", "console.md#the-admin-api"),
+    ("archive.md", "events.md#archive"),
     (
-        FOR_DEVELOPERS,
-        &[
-            page!("architecture.md"),
-            page!("performance.md"),
-            page!("faults.md"),
-        ],
+        "compatibility.md",
+        "coming-from.md#http-interfaces-of-kannel-and-jasmin",
     ),
+    ("nats.md", "events.md#commands-on-nats"),
+    ("redis-platform.md", "coming-from.md#the-redis-sms-platform"),
+    ("sign-in.md", "security.md#sign-in-by-openid-connect"),
+    ("smpp-connector.md", "coming-from.md#smpp-connector"),
+    ("upgrade.md", "install.md#upgrade"),
+    ("usage.md", "events.md#call-detail-records"),
 ];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Page, Section, pages, parts};
+use crate::{Page, Section, parts};
 
 /// Most sections that are found, and characters of a question that are looked at.
 const MOST: usize = 40;
@@ -24,14 +24,12 @@ pub struct Hit {
     pub excerpt: String,
 }
 
-/// The sections that have any of the words of `query`, whatever their case; the best ones first. The pages for developers
-/// are left out.
+/// The sections that have any of the words of `query`, whatever their case; the best ones first.
 pub fn search(query: &str) -> Vec<Hit> {
     let query: String = query.chars().take(LONGEST).collect();
     let words: BTreeSet<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let sections: Vec<(&'static Page, &'static Section)> = parts()
         .iter()
-        .filter(|part| part.title != pages::FOR_DEVELOPERS)
         .flat_map(|part| &part.pages)
         .flat_map(|page| page.sections.iter().map(move |section| (page, section)))
         .collect();
@@ -156,16 +154,6 @@ mod tests {
         assert_eq!(both.len(), search("throttled_delay").len());
         let hits = search("how do I read signals and exit codes");
         assert_eq!(hits[0].section.title, "Signals and exit codes");
-    }
-
-    #[test]
-    fn pages_for_developers_are_not_found() {
-        let pages: Vec<&str> = search("architecture")
-            .iter()
-            .map(|hit| hit.page.name)
-            .collect();
-        assert!(!pages.is_empty());
-        assert!(!pages.contains(&"architecture.md"), "{pages:?}");
     }
 
     #[test]

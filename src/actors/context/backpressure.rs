@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 /// Messages that wait at most while new ones are held back, within the page: enough for the windows of an operator until the
 /// next commit, and little enough for the caches of a processor. With four times as many a message costs an eighth more
-/// (docs/performance.md).
+/// (docs/developers/performance.md).
 const BACKLOG: usize = 1024;
 /// What has waited so long enters all the same: longer than what four binds have read may take in a queue that is just
 /// fast.

@@ -1,4 +1,4 @@
-//! The task of NATS sources: takes commands from streams of NATS JetStream (`[[nats_source]]`, docs/nats.md) and makes
+//! The task of NATS sources: takes commands from streams of NATS JetStream (`[[nats_source]]`, docs/events.md) and makes
 //! messages of them.
 //!
 //! - [`command`]: what a command says, as a message;

@@ -3,7 +3,7 @@
 //! On the node that has the role of the sender (`platform_roles.rs`), once a second, or at once when there is more. An id moves from its list
 //! to `list:Processing`, its message is submitted as `redis_platform.account` in a batch with others, and the id
 //! leaves `list:Processing` when that is durable. What a kill leaves there is taken first after it, and submitted with
-//! the same idempotency key: it becomes the same message, on whichever node (docs/redis-platform.md). An entry that
+//! the same idempotency key: it becomes the same message, on whichever node (docs/coming-from.md). An entry that
 //! is no id, or whose message cannot be read, goes to `smsc:dead-letters` and stops nothing.
 //!
 //! In: nothing. Out: submissions, and calls to Redis.

@@ -1,4 +1,4 @@
-//! Which node does what for the Redis SMS platform, and how keys are written (docs/redis-platform.md).
+//! Which node does what for the Redis SMS platform, and how keys are written (docs/coming-from.md).
 //!
 //! Called by the readers of `export/platform.rs` and by `platform_intake.rs`. The choice is made from what every node sees of
 //! the cluster, so two may do the same for a heartbeat: each step of theirs may be done twice, and changes nothing then.

@@ -1,7 +1,7 @@
 //! The paths, parameters and answers of Kannel and Jasmin, for programs that were written for them.
 //!
 //! Each behind its switch in `[api]`. They log in as an account with its system_id and the password that it binds
-//! with, or an API key in its place, and submit by the same way as `/v1/messages`. docs/compatibility.md has the
+//! with, or an API key in its place, and submit by the same way as `/v1/messages`. docs/coming-from.md has the
 //! differences. Invariant: what a request asks for and does not get is refused, unless that page says otherwise.
 
 mod args;

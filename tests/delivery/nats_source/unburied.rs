@@ -85,7 +85,7 @@ fn without_a_stream_for_dead_letters_they_end_and_others_go_on() {
     dead_ones_end_and_others_go_on(&dispatch, keys, "nobody.takes.this");
 }
 
-/// The rights that docs/nats.md names.
+/// The rights that docs/events.md names.
 fn rights(dead_letters: bool) -> Vec<&'static str> {
     let mut all = vec![
         "$JS.API.STREAM.INFO.SMS_DISPATCH",
@@ -124,7 +124,7 @@ fn the_permissions_of_the_manual_are_enough() {
     exactly_once(&smsc.admin(), 1..11);
     assert_eq!(dispatch.dead_letters().len(), 3);
     assert_eq!(state(&smsc)["trouble"], Value::Null);
-    let manual = include_str!("../../../docs/nats.md");
+    let manual = include_str!("../../../docs/events.md");
     for right in rights(true) {
         assert!(
             manual.contains(&format!("| publish | `{right}`")),

@@ -12,8 +12,9 @@ pub struct Shown {
 /// Every page with commands; docs/cli.md is generated, and its examples are parsed by a test of their own.
 pub fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut pages: Vec<PathBuf> = std::fs::read_dir(root.join("docs"))
-        .unwrap()
+    let mut pages: Vec<PathBuf> = ["docs", "docs/developers"]
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap())
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|end| end == "md") && !path.ends_with("cli.md"))
         .collect();

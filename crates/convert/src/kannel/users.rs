@@ -183,7 +183,7 @@ pub(super) fn http_user(
     notes.must(
         &group.place,
         format!("{name:?} sends by HTTP"),
-        "it is an account here: the application binds by SMPP with the same name and password, or sends as before to api.listen with api.kannel = true (docs/compatibility.md)",
+        "it is an account here: the application binds by SMPP with the same name and password, or sends as before to api.listen with api.kannel = true (docs/coming-from.md)",
     );
     let smsc_id = match group.text("forced-smsc") {
         "" => group.text("default-smsc"),

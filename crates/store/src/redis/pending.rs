@@ -1,5 +1,5 @@
 //! The pending lists of the Redis SMS platform, into which other programs put ids of messages to be submitted
-//! (docs/redis-platform.md).
+//! (docs/coming-from.md).
 //!
 //! Called by `actors/control/platform_intake.rs`. An id is always in a list: in a pending one, or in `list:Processing` from
 //! when it was given until it is settled or buried. What these programs wrote may be anything: ids and fields are

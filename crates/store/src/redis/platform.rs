@@ -1,4 +1,4 @@
-//! The keys of the Redis SMS platform, as a mirror of messages (docs/redis-platform.md).
+//! The keys of the Redis SMS platform, as a mirror of messages (docs/coming-from.md).
 //!
 //! Written by `actors/control/export/platform.rs`. One script per batch, so a batch is mirrored whole or not at all;
 //! a message whose end was mirrored already is passed over, so that no list has an id twice. Other programs take ids from

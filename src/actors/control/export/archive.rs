@@ -1,4 +1,4 @@
-//! Copies finished messages, with all that happened to them, into files or a second database (docs/archive.md).
+//! Copies finished messages, with all that happened to them, into files or a second database (docs/events.md).
 //!
 //! One more reader of the outbox: a message stays in the store until its event is finished, and the event is finished
 //! when its row is durable elsewhere. What a kill in between leaves:

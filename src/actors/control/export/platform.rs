@@ -1,4 +1,4 @@
-//! Mirrors messages in Redis, under the keys of the Redis SMS platform (docs/redis-platform.md).
+//! Mirrors messages in Redis, under the keys of the Redis SMS platform (docs/coming-from.md).
 //!
 //! Two readers of the outbox like the others, one of ends and one of what happens before ([`Before`]), and not in the
 //! message's path: while Redis is away events wait in the store. A batch that is sent again, because the answer or the node
@@ -140,7 +140,7 @@ fn count_refused(node: &NodeContext, mirrored: Result<u64, RedisError>) -> Resul
         node.metrics.platform_refused.inc_by(refused);
         tracing::warn!(
             refused,
-            "keys of Redis are of another type than docs/redis-platform.md says: they are not mirrored"
+            "keys of Redis are of another type than docs/coming-from.md says: they are not mirrored"
         );
     }
     Ok(())

@@ -1,5 +1,5 @@
 //! The credentials of an operator with `managed = true`, fetched before each bind from the management service
-//! (docs/smpp-connector.md).
+//! (docs/coming-from.md).
 //!
 //! Called by `binding.rs` on each attempt to connect. Invariants: a password lives in the answer, and in the one
 //! configuration that is made of it for one bind; no error repeats anything of an answer, and nothing here is logged,

@@ -1,5 +1,5 @@
 //! Ids of the Redis SMS platform for messages that come over XML-RPC: numbers of its counter, which every program of the
-//! platform draws from (docs/redis-platform.md, "Ids").
+//! platform draws from (docs/coming-from.md, "Ids").
 //!
 //! A message carries its own in the store. Which message an id stands for is in Redis, as all the platform knows of it.
 

@@ -1,5 +1,5 @@
 //! A schema `smpp` that was there before ours: that of the service smpp-connector, whose table
-//! `smpp.message_correlations` is kept with its rows (docs/smpp-connector.md).
+//! `smpp.message_correlations` is kept with its rows (docs/coming-from.md).
 //!
 //! Called by the migrations, under their lock. Our migration that makes the schema must find none, so the foreign one
 //! has another name meanwhile. Each step can be repeated: whoever is killed between two of them migrates again.

@@ -95,7 +95,7 @@ impl Forwarder {
                 counter,
                 "MT-gid is as high as builds without redis_platform.aliases raise it: ids of the platform have 19 digits. If no \
                  such node runs any more, stop the programs that use it, SET MT-gid to the highest id that was made before, and \
-                 start them again (docs/redis-platform.md, \"Ids\")"
+                 start them again (docs/coming-from.md, \"Ids\")"
             );
         }
         Ok(())

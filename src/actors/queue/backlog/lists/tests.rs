@@ -450,7 +450,7 @@ fn cost_of_a_list() -> Duration {
 fn a_thousand_accounts_cost_little_more_than_one() {
     let (one, many, list) = (cost(1), cost(1_000), cost_of_a_list());
     println!("per message: one account {one:?}, a thousand {many:?}, a plain list {list:?}");
-    // A message costs the whole process at least 10 us (docs/performance.md); a twentieth of that is
+    // A message costs the whole process at least 10 us (docs/developers/performance.md); a twentieth of that is
     // far more than this limit. The test compares ratios because machines differ:
     assert!(
         many < one * 8 + Duration::from_nanos(100),
