@@ -8,10 +8,11 @@ use super::context::AdminContext;
 use super::whole;
 use crate::actors::control::settings::SettingsError;
 use crate::actors::egress::operator_session::connection_test::try_connection;
+use crate::actors::orders::audit;
 use crate::api::OperatorTest;
 use crate::config::{self, ConfigProblem, OperatorConfig, OperatorProtocol};
 use crate::domain::settings::{ResourceKey, ResourceKind};
-use crate::pb::Refusal;
+use crate::pb::{Commanded, Refusal};
 
 /// The operator with this id as this node has it, enabled or not.
 ///
@@ -73,8 +74,9 @@ pub async fn given(
     found.ok_or_else(|| unusable("cannot be read".to_owned()))
 }
 
-/// Tries its connection. While binds to the operator of this id are up, on any node, that is the answer unless `force`
-/// says to make another connection: an operator may allow just one bind.
+/// Tries its connection. While binds to the operator of this id are up, on any node, with this address and system_id, that
+/// is the answer unless `force` says to make another connection: an operator may allow just one bind. What was tried is in
+/// the audit log also when nobody waits for the answer any more.
 ///
 /// # Errors
 /// It has none that can be tried.
@@ -82,14 +84,23 @@ pub async fn test(
     admin: Arc<AdminContext>,
     operator: OperatorConfig,
     force: bool,
+    by: String,
 ) -> Result<OperatorTest, Refusal> {
     let id = &operator.id;
     let all = whole::operators(&admin.node);
-    let live = all.iter().find(|one| one.id == *id && one.bound > 0);
+    let config = admin.node.config();
+    // Binds of what is configured say nothing of another address or system_id.
+    let is_bound_so = config.operator.iter().any(|one| {
+        one.id == *id && one.address == operator.address && one.system_id == operator.system_id
+    });
+    let live = all
+        .iter()
+        .find(|one| is_bound_so && one.id == *id && one.bound > 0);
     let said =
         live.map(|live| format!("{} of {} binds to {id} are up", live.bound, live.configured));
     if let Some(said) = said.as_ref().filter(|_| !force) {
         return Ok(OperatorTest {
+            node: admin.node.ids.node().into(),
             ok: true,
             live: true,
             detail: format!(
@@ -106,6 +117,17 @@ pub async fn test(
         "only connections by SMPP are tested"
     } else {
         let mut found = try_connection(&admin.node, &operator).await;
+        let what = format!(
+            "connection to {} as {:?}: {}",
+            operator.address,
+            operator.system_id,
+            found.failed.as_deref().unwrap_or("ok")
+        );
+        let done = Ok(Commanded {
+            count: 1,
+            pending: false,
+        });
+        audit(&by, "TEST", &what, &done);
         if let (Some(said), Some("bind")) = (said, found.failed.as_deref()) {
             found.detail = format!(
                 "{}; {said}, and the operator may allow no more",
