@@ -16,7 +16,8 @@ export function testResult(found) {
   return h("section", { class: `card note ${found.ok ? "good" : "bad"}` }, h("h2", {}, title),
     found.steps.length ? h("ol", { class: "timeline" }, found.steps.map(item)) : null,
     h("p", {}, found.detail, "."),
-    found.cure ? h("p", {}, h("strong", {}, "What helps: "), prose(found.cure)) : null);
+    found.cure ? h("p", {}, h("strong", {}, "What helps: "), prose(found.cure)) : null,
+    found.steps.length ? h("p", { class: "quiet" }, `Tried by node ${found.node}.`) : null);
 }
 
 function item({ step, ok, detail, took_ms: took }) {
