@@ -1,8 +1,9 @@
 //! `POST /v1/operators/{id}/test`: a connection that is made only to try it says which step fails, and what helps.
 
 use std::io::{Read as _, Write as _};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 use crate::harness::{
     Admin, Authority, FakeOperator, Peer, Simulator, Smsc, free_port, listen, until,
@@ -43,6 +44,17 @@ fn assert_fails(admin: &Admin, settings: &Value, step: &str, words: &[&str]) {
     }
     let last = found["steps"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["step"], &last["ok"]), (&json!(step), &json!(false)));
+}
+
+/// What the test finds at an operator that answers its bind, of this sequence_number, so.
+fn answered(admin: &Admin, answer: impl FnOnce(&mut Peer, u32)) -> Value {
+    let operator = FakeOperator::listen();
+    let (admin, settings) = (admin.clone(), at(operator.address()));
+    let asked = thread::spawn(move || tried(&admin, &settings));
+    let mut peer = operator.accept();
+    let bind = peer.expect("a bind", |pdu| matches!(pdu.body, Body::BindTransceiver(_)));
+    answer(&mut peer, bind.sequence);
+    asked.join().unwrap()
 }
 
 fn steps(found: &Value) -> Vec<&str> {
@@ -164,6 +176,100 @@ fn what_works_is_bound_and_unbound() {
     assert_eq!(found["peer"], operator.address().to_string());
     // Nothing was stored.
     assert_eq!(smsc.admin().call("GET", "/v1/operators/new", None).0, 404);
+}
+
+#[test]
+fn what_takes_no_bind_of_a_session_takes_none_here() {
+    let smsc = Smsc::new().start();
+    let admin = smsc.admin();
+    let assert_says = |found: &Value, words: &str| {
+        assert_eq!(found["failed"], "bind", "{found}");
+        let said = found["detail"].as_str().unwrap();
+        assert!(said.contains(words), "{words}: {said}");
+        assert!(found["took_ms"].as_u64().unwrap() < 10_000, "{found}");
+    };
+
+    let found = answered(&admin, |peer, sequence| {
+        peer.acknowledge(CommandId::SUBMIT_SM_RESP, sequence);
+    });
+    assert_says(&found, "a response to something else");
+    let found = answered(&admin, |peer, sequence| {
+        peer.acknowledge(CommandId::BIND_TRANSCEIVER_RESP, sequence + 1);
+    });
+    assert_says(&found, "does not answer the bind within 2s");
+    // A command_length of 4 GB.
+    let found = answered(&admin, |peer, _| peer.send(&[0xFF; 16]));
+    assert_says(&found, "something else than SMPP");
+    // An octet at a time.
+    let found = answered(&admin, |peer, _| {
+        for octet in [0, 0, 0, 17, 0x80, 0, 0, 9] {
+            if peer.try_send(&[octet]).is_err() {
+                break;
+            }
+            let _ = peer.next(Duration::from_millis(500));
+        }
+    });
+    assert_says(&found, "does not answer the bind within 2s");
+    // Nothing but enquire_link, for as long as somebody listens.
+    let enquire_link = [0, 0, 0, 16, 0, 0, 0, 0x15, 0, 0, 0, 0, 0, 0, 0, 9];
+    let found = answered(
+        &admin,
+        |peer, _| {
+            while peer.try_send(&enquire_link).is_ok() {}
+        },
+    );
+    assert_says(&found, "does not answer the bind within 2s");
+
+    // It has taken the bind; what it says afterwards does not matter.
+    let found = answered(&admin, |peer, sequence| {
+        peer.acknowledge(CommandId::BIND_TRANSCEIVER_RESP, sequence);
+        peer.expect("an unbind", |pdu| matches!(pdu.body, Body::Unbind));
+        peer.send(&[0; 64]);
+    });
+    assert_eq!(found["ok"], true, "{found}");
+    assert_eq!(steps(&found), ["resolve", "connect", "bind", "unbind"]);
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn settings_for_elsewhere_are_tried_while_it_is_bound() {
+    let (up, other) = (Simulator::new().start(), Simulator::new().start());
+    let smsc = Smsc::new().operator("up", up.address()).start();
+    smsc.wait_for_binds("up", 1);
+    let admin = smsc.admin();
+    let path = "/v1/operators/up/test";
+    let (status, found) = admin.call("POST", path, Some(&at(other.address())));
+    assert_eq!((status, &found["live"]), (200, &json!(false)), "{found}");
+    assert_eq!(found["peer"], other.address().to_string());
+    assert!(found["node"].is_u64(), "{found}");
+    // Another connection with the same name might be one too many.
+    let (status, found) = admin.call("POST", path, Some(&at(up.address())));
+    assert_eq!((status, &found["live"]), (200, &json!(true)), "{found}");
+    smsc.wait_for_binds("up", 1);
+}
+
+#[test]
+fn what_is_tried_is_told_although_the_client_goes() {
+    let silent = FakeOperator::listen();
+    let smsc = Smsc::new().start();
+    let admin = smsc.admin();
+    let body = at(silent.address()).to_string();
+    let mut client = TcpStream::connect(smsc.http()).unwrap();
+    let head = format!(
+        "POST {PATH} HTTP/1.1\r\nHost: smsc\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        admin.token(),
+        body.len()
+    );
+    client
+        .write_all(format!("{head}{body}").as_bytes())
+        .unwrap();
+    let _held = silent.accept();
+    drop(client);
+    let said = format!("connection to {}", silent.address());
+    until("the log to have it", || {
+        smsc.log().contains(&said).then_some(())
+    });
+    assert!(!smsc.log().contains(SECRET));
 }
 
 #[test]
