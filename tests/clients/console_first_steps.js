@@ -126,6 +126,15 @@ const all = {
     await go(page, 'First steps');
     await step(page, 'Route');
     await page.getByRole('button', { name: 'Save and go on' }).waitFor();
+    // What the test of a bound operator finds stays on its card.
+    await go(page, 'Operators');
+    await click(page, 'Test the connection to up');
+    await page.getByRole('heading', { name: 'It is bound already' }).waitFor();
+    await click(page, 'Make another connection to up');
+    await page.getByRole('heading', { name: 'The connection works' }).waitFor();
+    await accessible(page, 'tested operator');
+    await click(page, 'Close');
+    assert.strictEqual(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Test the connection to up');
     await page.close();
     const theirs = await open(browser);
     await signIn(theirs, reader);

@@ -5,11 +5,6 @@ import { milliseconds } from "./format.js";
 
 const STEPS = { resolve: "Name", connect: "TCP", tls: "TLS", bind: "Bind", unbind: "Unbind" };
 
-/** In one line. */
-export function inShort({ detail, cure }) {
-  return cure ? `${detail}. ${cure}` : detail;
-}
-
 /** Step by step. */
 export function testResult(found) {
   const title = found.live ? "It is bound already" : found.ok ? "The connection works" : `It fails at this step: ${STEPS[found.failed] ?? found.failed}`;
