@@ -157,6 +157,37 @@ fn tls_is_tried_with_its_certificate() {
 }
 
 #[test]
+fn a_certificate_of_ours_that_is_missing_is_named() {
+    let (folder, authority) = (tempfile::tempdir().unwrap(), Authority::new("theirs"));
+    let (cert, key) = authority.sign("127.0.0.1").write(folder.path(), "theirs");
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, &authority.pem).unwrap();
+    let address: SocketAddr = ([127, 0, 0, 1], free_port()).into();
+    let _theirs = Smsc::new()
+        .account("smsc", SECRET)
+        .toml(&format!(
+            "[[listener]]\nname = \"mutual\"\nlisten = \"{address}\"\ntls_cert = {cert:?}\ntls_key = {key:?}\ntls_client_ca = {ca:?}"
+        ))
+        .start();
+    let smsc = Smsc::new().start();
+    let admin = smsc.admin();
+
+    let mut settings = at(address);
+    settings["tls"] = json!(true);
+    settings["tls_ca_file"] = json!(ca);
+    // It ends the connection only after the handshake (TLS 1.3).
+    assert_fails(&admin, &settings, "bind", &["`tls_cert`"]);
+    let (cert, key) = authority.sign("ours").write(folder.path(), "ours");
+    settings["tls_cert"] = json!(cert);
+    settings["tls_key"] = json!(key);
+    let found = tried(&admin, &settings);
+    assert_eq!(found["ok"], true, "{found}");
+    settings["tls_key"] = json!(folder.path().join("none.key"));
+    let found = admin.call("POST", PATH, Some(&settings)).1;
+    assert!(found.to_string().contains("tls_key"), "{found}");
+}
+
+#[test]
 fn what_works_is_bound_and_unbound() {
     let operator = FakeOperator::listen();
     let smsc = Smsc::new().start();

@@ -51,6 +51,9 @@ const NO_ANSWER: &str = "Check the port, and whether it is one for TLS; else ask
 const OWN_STATUS: &str = "Ask the operator what this status means: it is not of the standard.";
 const HANGS_UP: &str = "Ask the operator which of our addresses and which system_id it lets in, and whether the port is one for TLS.";
 
+// With TLS 1.3 who dials hears only after the handshake that its certificate is missing or refused.
+const HANGS_UP_TLS: &str = "Ask the operator which of our addresses and which system_id it lets in, and whether it wants a certificate of ours (`tls_cert` and `tls_key`).";
+
 /// Why a step failed.
 struct FailedStep {
     detail: String,
@@ -286,7 +289,13 @@ async fn bound(
     };
     let mut out = BytesMut::new();
     Pdu::request(BIND, kind.request(bind)).encode(&mut out);
-    send(wire, &out).await.map_err(|error| hung_up(&error))?;
+    let hung_up = |how: &str| {
+        let detail = format!("the connection ends before the bind is answered: {how}");
+        let cure = if operator.tls { HANGS_UP_TLS } else { HANGS_UP };
+        FailedStep::new(detail, cure)
+    };
+    let sent = send(wire, &out).await;
+    sent.map_err(|error| hung_up(&error.to_string()))?;
     loop {
         while let Some(frame) = next_frame(octets, DEFAULT_MAX_PDU).map_err(|_| no_smpp(octets))? {
             let Some(header) = Header::parse(&frame) else {
@@ -308,12 +317,9 @@ async fn bound(
             });
         }
         match wire.read_buf(octets).await {
-            Ok(0) => {
-                let detail = "the operator closes the connection without an answer to the bind";
-                return Err(FailedStep::new(detail, HANGS_UP));
-            }
+            Ok(0) => return Err(hung_up("the operator closes it")),
             Ok(_) => {}
-            Err(error) => return Err(hung_up(&error)),
+            Err(error) => return Err(hung_up(&error.to_string())),
         }
     }
 }
@@ -403,11 +409,6 @@ fn name_in(frame: &Bytes) -> String {
         | Body::BindReceiverResp(resp) => String::from_utf8_lossy(&resp.system_id).into_owned(),
         _ => String::new(),
     }
-}
-
-fn hung_up(error: &io::Error) -> FailedStep {
-    let detail = format!("the connection ends before the bind is answered: {error}");
-    FailedStep::new(detail, HANGS_UP)
 }
 
 fn no_smpp(octets: &[u8]) -> FailedStep {
