@@ -22,6 +22,11 @@ fn at(address: SocketAddr) -> Value {
     })
 }
 
+/// A key of `[http]`: files in this folder may be named through the API.
+fn files_in(folder: &tempfile::TempDir) -> String {
+    format!("files_dir = {:?}", folder.path())
+}
+
 /// What the test of an operator with these settings has found.
 fn tried(admin: &Admin, settings: &Value) -> Value {
     let (status, said) = admin.call("POST", PATH, Some(settings));
@@ -133,7 +138,7 @@ fn tls_is_tried_with_its_certificate() {
             "[[listener]]\nname = \"secure\"\nlisten = \"{address}\"\ntls_cert = {cert:?}\ntls_key = {key:?}"
         ))
         .start();
-    let smsc = Smsc::new().start();
+    let smsc = Smsc::new().http(&files_in(&folder)).start();
     let admin = smsc.admin();
 
     let mut settings = at(address);
@@ -169,7 +174,7 @@ fn a_certificate_of_ours_that_is_missing_is_named() {
             "[[listener]]\nname = \"mutual\"\nlisten = \"{address}\"\ntls_cert = {cert:?}\ntls_key = {key:?}\ntls_client_ca = {ca:?}"
         ))
         .start();
-    let smsc = Smsc::new().start();
+    let smsc = Smsc::new().http(&files_in(&folder)).start();
     let admin = smsc.admin();
 
     let mut settings = at(address);
@@ -207,6 +212,76 @@ fn what_works_is_bound_and_unbound() {
     assert_eq!(found["peer"], operator.address().to_string());
     // Nothing was stored.
     assert_eq!(smsc.admin().call("GET", "/v1/operators/new", None).0, 404);
+}
+
+#[test]
+fn no_secret_goes_where_somebody_only_tries() {
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let [ours, theirs] = [&folder, &elsewhere].map(|one| one.path().join("operator.password"));
+    for file in [&ours, &theirs] {
+        std::fs::write(file, SECRET).unwrap();
+    }
+    let up = FakeOperator::listen();
+    let operator = format!(
+        "[[operator]]\nid = \"up\"\naddress = \"{}\"\nsystem_id = \"smsc\"\npassword_file = {theirs:?}\nenabled = false",
+        up.address()
+    );
+    let smsc = Smsc::new()
+        .http(&files_in(&folder))
+        .toml(&operator)
+        .start();
+    let admin = smsc.admin();
+    let with = |address: SocketAddr, file: &std::path::Path| {
+        let mut settings = at(address);
+        settings.as_object_mut().unwrap().remove("password");
+        settings["password_file"] = json!(file);
+        settings
+    };
+    let stranger = FakeOperator::listen();
+    // What an operator has, and any file of the machine, goes to nobody else.
+    for (path, key) in [
+        ("/v1/operators/up/test", "password_file"),
+        (PATH, "password_file"),
+        (PATH, "tls_ca_file"),
+    ] {
+        let mut settings = with(stranger.address(), &theirs);
+        if key == "tls_ca_file" {
+            settings = at(stranger.address());
+            settings["tls"] = json!(true);
+            settings[key] = json!("/etc/passwd");
+        }
+        let (status, said) = admin.call("POST", path, Some(&settings));
+        assert_eq!(status, 422, "{said}");
+        let text = said.to_string();
+        assert!(
+            text.contains("http.files_dir") && text.contains(key),
+            "{text}"
+        );
+    }
+    assert!(stranger.try_accept().is_none(), "nobody has connected");
+
+    // At its own address it is used, and so is one of the folder.
+    let path = "/v1/operators/up/test";
+    for (path, settings) in [
+        (path, with(up.address(), &theirs)),
+        (PATH, with(up.address(), &ours)),
+    ] {
+        let (admin, path) = (admin.clone(), path.to_owned());
+        let asked = thread::spawn(move || admin.call("POST", &path, Some(&settings)));
+        let mut peer = up.accept();
+        let bind = peer.expect("a bind", |pdu| match &pdu.body {
+            Body::BindTransceiver(bind) => bind.password == SECRET,
+            _ => false,
+        });
+        peer.acknowledge(CommandId::BIND_TRANSCEIVER_RESP, bind.sequence);
+        drop(peer);
+        let (status, found) = asked.join().unwrap();
+        assert_eq!((status, &found["ok"]), (200, &json!(true)), "{found}");
+    }
+    // The audit log names the file.
+    let audit = admin.get(&format!("/v1/audit?path={PATH}")).to_string();
+    assert!(audit.contains("operator.password"), "{audit}");
+    assert!(!audit.contains(SECRET) && !smsc.log().contains(SECRET));
 }
 
 #[test]

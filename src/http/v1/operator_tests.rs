@@ -59,7 +59,7 @@ pub(super) async fn test(
         ));
     };
     let by = who(&request);
-    let target = format!("{} as {:?}", operator.address, operator.system_id);
+    let target = operator_test::target(&operator);
     // Until the test is over, also when the client goes away.
     let tested = call(&state, move |admin| async move {
         let _room = room;
