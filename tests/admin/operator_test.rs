@@ -226,10 +226,7 @@ fn no_secret_goes_where_somebody_only_tries() {
         "[[operator]]\nid = \"up\"\naddress = \"{}\"\nsystem_id = \"smsc\"\npassword_file = {theirs:?}\nenabled = false",
         up.address()
     );
-    let smsc = Smsc::new()
-        .http(&files_in(&folder))
-        .toml(&operator)
-        .start();
+    let smsc = Smsc::new().http(&files_in(&folder)).toml(&operator).start();
     let admin = smsc.admin();
     let with = |address: SocketAddr, file: &std::path::Path| {
         let mut settings = at(address);
