@@ -47,7 +47,8 @@ impl NamePattern {
         Ok(Self::new(text))
     }
 
-    fn new(text: &str) -> Self {
+    /// Of this text, whose words all have to fit.
+    pub(super) fn new(text: &str) -> Self {
         let words = text.to_lowercase();
         Self(words.split_whitespace().map(str::to_owned).collect())
     }

@@ -30,9 +30,12 @@ pub struct OperatorOnNode {
 /// `POST /v1/operators/{id}/test`: what came of a connection that was made only to try it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OperatorTest {
+    /// The node that has tried it: operators often let in some addresses only.
+    pub node: u32,
     /// Whether the operator has taken the bind; with `live`, whether any bind to it is up.
     pub ok: bool,
-    /// Whether no connection was made, because binds to the operator are up already; `force=true` makes one.
+    /// Whether no connection was made, because binds to the operator are up already, with this address and `system_id`;
+    /// `force=true` makes one.
     pub live: bool,
     /// The steps that were done, in their order.
     pub steps: Vec<OperatorTestStep>,

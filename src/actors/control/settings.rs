@@ -13,6 +13,7 @@ mod files;
 mod kept;
 mod secrets;
 mod state;
+mod tried;
 mod unused_file;
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 // The first steps of an empty SMSC: a customer, an operator whose connection is tried, a route, a test message, and the sheet
 // that the customer gets. Each step is one call of the admin API. Names of what was made are kept while the tab is open, so
-// that the steps can be left and gone on with; a password stays in the memory of the page.
+// that the steps can be left and gone on with; a password stays in the memory of the page until its person signs out.
 
-import { get, may, post, put, segment } from "./api.js";
+import { get, may, onSignOut, post, put, segment } from "./api.js";
 import { warnings } from "./changes.js";
 import { copyButton, failed, toast } from "./dialog.js";
 import { chip, field, h, heading, saveFile, setAttribute, setText } from "./dom.js";
@@ -35,6 +35,8 @@ const STEPS = [
 const made = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}");
 /** Passwords that were made here, by account. */
 const passwords = new Map();
+// They are not for who signs in next.
+onSignOut(() => passwords.clear());
 
 function keep(path, name) {
   made[path] = name;
@@ -49,6 +51,18 @@ const after = (step) => STEPS[STEPS.indexOf(step) + 1];
 async function first(plural) {
   const said = await get(`/v1/${plural}?limit=2`);
   return said[plural].map((one) => one.name ?? one.id).find((name) => name !== OF_DEMO[plural]) ?? null;
+}
+
+/** Whether what was made here is there still: somebody may have removed it, or this is another store. */
+async function isStillThere(plural, name) {
+  if (name === NO_OPERATOR) return true;
+  try {
+    await get(`/v1/${plural}/${segment(name)}`);
+    return true;
+  } catch (error) {
+    if (error.status === 404) return false;
+    throw error;
+  }
 }
 
 /** For the overview: a way to the first steps, where there is nobody to serve or nothing to send by. */
@@ -89,8 +103,10 @@ export default function firstSteps({ query }) {
 /** Goes to the first step that is not done. */
 async function goOn(place) {
   try {
-    for (const [path, plural] of [["account", "accounts"], ["operator", "operators"]]) {
-      const there = made[path] ?? await first(plural);
+    for (const [path, plural] of [["account", "accounts"], ["operator", "operators"], ["route", "routes"]]) {
+      if (made[path] && !(await isStillThere(plural, made[path]))) keep(path, undefined);
+      // Routes that others have made may lead elsewhere.
+      const there = made[path] ?? (path === "route" ? null : await first(plural));
       if (there) keep(path, there);
     }
     if (place.isOpen) location.replace(addressOf(STEPS.find((one) => !made[one.path])));
@@ -144,9 +160,13 @@ function route(place, step) {
  * made.
  */
 async function makes(place, step, { plural, keys, lead, filled = [], more = () => [], saved = () => {} }) {
-  if (made[step.path]) return isThere(place, step, plural, () => makes(place, step, { plural, keys, lead, filled, more, saved }));
   let kind;
   try {
+    if (made[step.path] && await isStillThere(plural, made[step.path])) {
+      if (place.isOpen) isThere(place, step, plural, () => makes(place, step, { plural, keys, lead, filled, more, saved }));
+      return undefined;
+    }
+    keep(step.path, undefined);
     kind = part((await kinds()).get(plural), keys, step.title);
   } catch (error) {
     return failed(error);
@@ -182,7 +202,7 @@ async function makes(place, step, { plural, keys, lead, filled = [], more = () =
       toast(`${name} is saved as version ${done.version}.`, "good");
       if (place.isOpen) location.hash = addressOf(after(step));
     } catch (error) {
-      if (error.status === 412) isTaken(name);
+      if (error.status === 412 && place.isOpen) isTaken(name);
       else refused(error);
     } finally {
       save.removeAttribute("aria-busy");
@@ -190,7 +210,8 @@ async function makes(place, step, { plural, keys, lead, filled = [], more = () =
   }
 
   function refused(error) {
-    if (error.status === 401) return failed(error);
+    // Who has gone to another page is told there.
+    if (error.status === 401 || !place.isOpen) return failed(error);
     const problems = error.problem?.problems;
     const others = problems ? form.say(problems) : [{ field: "", message: error.message }];
     if (others.length) place.alert.replaceChildren(note("Not done", "bad", warnings(others)));
@@ -285,6 +306,9 @@ function message(place, step) {
   const send = h("button", { type: "submit", class: "primary" }, "Send");
   const outcome = h("div", { class: "stack", "aria-live": "polite" });
   let look = null;
+  /** The message that is followed, and what is shown of it. */
+  let followed = null;
+  let shown = null;
   place.close = () => clearTimeout(look);
   place.body.replaceChildren(h("form", { class: "card stack", novalidate: true, onsubmit: submit }, h("h2", {}, step.title),
     h("p", { class: "quiet" }, made.account ? `The account ${made.account} sends it and pays for it.` : "Make a customer first: a message needs a sender."),
@@ -321,22 +345,33 @@ function message(place, step) {
   /** Shows what happens to the message until it is final. */
   async function follow(id) {
     clearTimeout(look);
+    followed = id;
     let isFinal = false;
     try {
       const found = await get(`/v1/messages/${id}`);
-      if (!place.isOpen) return;
+      // Another one was sent meanwhile.
+      if (!place.isOpen || followed !== id) return undefined;
       isFinal = Boolean(found.final);
-      const title = found.state === "DELIVERED" ? "It is delivered" : isFinal ? "It has failed" : "It is under way";
-      outcome.replaceChildren(h("section", { class: `card note ${isFinal ? (found.state === "DELIVERED" ? "good" : "bad") : ""}` },
-        h("div", { class: "card-head" }, h("h2", {}, title), h("a", { class: "mono", href: `#/messages/${id}` }, id)), timeline(found),
-        h("div", { class: "buttons" }, next(step))));
+      const now = JSON.stringify(found);
+      // What is the same stays: it is read out once, and keeps the focus.
+      if (now !== shown) outcome.replaceChildren(outcomeOf(id, found));
+      shown = now;
     } catch (error) {
       if (error.status === 401) return failed(error);
       // It is of another store.
       if (error.status === 404) return keep(step.path, undefined);
     }
-    if (place.isOpen && !isFinal) look = setTimeout(() => follow(id), LOOK_EVERY_MS);
+    if (place.isOpen && followed === id && !isFinal) look = setTimeout(() => follow(id), LOOK_EVERY_MS);
     return undefined;
+  }
+
+  function outcomeOf(id, found) {
+    const isFinal = Boolean(found.final);
+    const isDelivered = found.state === "DELIVERED";
+    const title = isDelivered ? "It is delivered" : isFinal ? "It has failed" : "It is under way";
+    return h("section", { class: `card note ${isFinal ? (isDelivered ? "good" : "bad") : ""}` },
+      h("div", { class: "card-head" }, h("h2", {}, title), h("a", { class: "mono", href: `#/messages/${id}` }, id)), timeline(found),
+      h("div", { class: "buttons" }, next(step)));
   }
 }
 

@@ -8,7 +8,7 @@ import { milliseconds, number, percent, rate, showAge, span } from "./format.js"
 import { newPage, pageOf, placeOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
-import { inShort } from "./operator_test.js";
+import { testResult } from "./operator_test.js";
 import { trend } from "./spark.js";
 import { bindState, operatorState, stateCell } from "./states.js";
 import { ticks } from "./ticks.js";
@@ -20,7 +20,7 @@ const CARDS = 15;
 const BINDS = 6;
 const ORDERS = [["", "By name"], ["state", "Worst state first"], ["-waiting", "Most waiting first"], ["-delivered_per_second", "Busiest first"], ["-throttled_share", "Most throttled first"], ["-answer_ms", "Slowest first"]];
 
-function commands(id) {
+function commands(id, tell) {
   const path = `/v1/operators/${segment(id)}`;
   return {
     suspend: command({
@@ -34,8 +34,16 @@ function commands(id) {
       ask: { title: `Rebind ${id}?`, text: "Every bind to this operator is closed after its answers have come, and opened again.", action: "Rebind" },
       said: `${id} is being bound again`,
     }),
-    test: command({ label: "Test", describe: `Test the connection to ${id}`, needs: "admin", path: `${path}/test`, said: inShort, toneOf: ({ ok }) => (ok ? "good" : "bad") }),
+    test: testOrder(id, { label: "Test", describe: `Test the connection to ${id}`, after: tell }),
   };
+}
+
+/** A button that tries the connection; `force` also while binds are up. */
+function testOrder(id, { label, describe, force = false, after }) {
+  return command({
+    label, describe, needs: "admin", path: `/v1/operators/${segment(id)}/test${force ? "?force=true" : ""}`,
+    said: ({ detail }) => `${id}: ${detail}`, toneOf: ({ ok }) => (ok ? "good" : "bad"), after,
+  });
 }
 
 function fact(label) {
@@ -55,14 +63,16 @@ export function operatorCard(operator, box = null) {
   const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"), failback: fact("Last failback"),
     throttled: fact("Throttled"), refused: fact("Refused per second"), retried: fact("Repeated per second"), unanswered: fact("Never answered"), answers: fact("Answers in") };
   const error = h("p", { class: "last-error" });
-  const orders = commands(operator.id);
+  // What a test has found stays until it is closed.
+  const tested = h("div", { hidden: true });
+  const orders = commands(operator.id, tell);
   const rows = new Map();
   const list = h("ul", { class: "bind-list" });
   const moreBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: operator.id })}`, hidden: true });
   const element = h("section", { class: "card operator", "aria-label": `Operator ${operator.id}` },
     h("div", { class: "card-head" }, h("h2", {}, h("a", { href: placeOf("operators", operator.id) }, operator.id)), h("a", { href: pageOf(`operators/${operator.id}`), "aria-label": `Settings of ${operator.id}` }, "Settings"), state, h("span", { class: "quiet mono" }, operator.address),
       h("div", { class: "buttons" }, orders.test, orders.suspend, orders.resume, orders.rebind, box)),
-    error,
+    error, tested,
     h("dl", { class: "facts" }, Object.values(facts).map((one) => h("div", {}, one.label, one.value))),
     list, moreBinds);
   return {
@@ -96,6 +106,19 @@ export function operatorCard(operator, box = null) {
       moreBinds.hidden = binds.length <= BINDS;
     },
   };
+
+  function tell(found) {
+    const close = h("button", { type: "button", class: "small", onclick: () => {
+      tested.hidden = true;
+      tested.replaceChildren();
+      orders.test.focus();
+    } }, "Close");
+    const again = found.live ? testOrder(operator.id, { label: "Make another connection", describe: `Make another connection to ${operator.id}`, force: true, after: tell }) : null;
+    tested.replaceChildren(testResult(found), h("div", { class: "buttons" }, again, close));
+    tested.hidden = false;
+    // The button that was used may be gone.
+    if (document.activeElement === document.body) close.focus();
+  }
 
   function updateBinds(binds) {
     const seen = new Set(binds.map((bind) => bind.session));

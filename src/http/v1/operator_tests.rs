@@ -12,6 +12,7 @@ use crate::api::{OperatorTest, Resource};
 use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
 use crate::http::audit;
+use crate::http::auth::who;
 use crate::http::json;
 use crate::http::problem::{LimitName, Problem};
 use crate::http::query::Query;
@@ -26,8 +27,8 @@ static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
 ///
 /// Without a body, of the operator as it is configured. With one, of the operator that a PUT of this body would make, which
 /// need not be there yet; a password that is left out is empty. Nothing is stored, no message is sent, and the binds that
-/// are there stay. While any of them is up, that is the answer, unless `force` asks for another connection: an operator may
-/// allow just one bind.
+/// are there stay. While any of them is up, with this address and system_id, that is the answer, unless `force` asks for
+/// another connection: an operator may allow just one bind. The node that answers makes the connection.
 #[utoipa::path(post, path = "/v1/operators/{id}/test", tag = "operators", request_body = Resource,
     params(("id" = String, Path, description = "As in the configuration"),
         ("force" = Option<bool>, Query, description = "Connect also while binds to it are up")),
@@ -57,11 +58,12 @@ pub(super) async fn test(
             "as many connections are tested as may be at once; wait until one of them is done",
         ));
     };
-    let target = format!("{} as {:?}", operator.address, operator.system_id);
+    let by = who(&request);
+    let target = operator_test::target(&operator);
     // Until the test is over, also when the client goes away.
     let tested = call(&state, move |admin| async move {
         let _room = room;
-        operator_test::test(admin, operator, force).await
+        operator_test::test(admin, operator, force, by).await
     });
     let tested = tested.await??;
     let said = if tested.live {

@@ -243,7 +243,8 @@ fn missing(key: &ResourceKey) -> SettingsError {
     ))
 }
 
-fn invalid(key: &ResourceKey, found: Vec<ConfigProblem>) -> SettingsError {
+/// Problems of what was given for a resource.
+pub(super) fn invalid(key: &ResourceKey, found: Vec<ConfigProblem>) -> SettingsError {
     let prefix = key.to_string();
     SettingsError::Invalid(found.into_iter().map(|one| below(&prefix, one)).collect())
 }

@@ -1,7 +1,7 @@
 //! Tries the connection to an operator: dials and binds as its sessions do, unbinds, and says in words what is wrong.
 //!
-//! Called by the Admin actor. It sends no message, and the binds that are there stay. What it says holds no password, and
-//! nothing that a stranger at the address has sent.
+//! Called by the Admin actor. It sends no message, and the binds that are there stay. What it says holds no password, and of
+//! what a stranger at the address has sent only the system_id of who takes the bind and the names of its certificate.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use secrecy::ExposeSecret as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, lookup_host};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::dial;
 use crate::actors::context::NodeContext;
@@ -27,11 +27,17 @@ use crate::smpp::{
 
 /// All steps together take no longer, and no longer than `bind_timeout` of the operator.
 const WITHIN: Duration = Duration::from_secs(10);
-/// How long the answer to unbind is waited for.
+/// How long the answer to unbind is waited for at most.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// sequence_number of the bind, and of the unbind after it.
 const BIND: u32 = 1;
 const UNBIND: u32 = 2;
+/// The answers that can take a bind.
+const BIND_RESPS: [CommandId; 3] = [
+    CommandId::BIND_TRANSCEIVER_RESP,
+    CommandId::BIND_TRANSMITTER_RESP,
+    CommandId::BIND_RECEIVER_RESP,
+];
 /// How an alert of TLS begins (RFC 8446 §5.1): what a port of TLS answers to a bind.
 const TLS_ALERT: &[u8] = &[0x15, 0x03];
 
@@ -44,6 +50,9 @@ const NO_SMPP: &str = "Check the port, and whether the operator speaks SMPP ther
 const NO_ANSWER: &str = "Check the port, and whether it is one for TLS; else ask the operator what its log says of our bind.";
 const OWN_STATUS: &str = "Ask the operator what this status means: it is not of the standard.";
 const HANGS_UP: &str = "Ask the operator which of our addresses and which system_id it lets in, and whether the port is one for TLS.";
+
+// With TLS 1.3 who dials hears only after the handshake that its certificate is missing or refused.
+const HANGS_UP_TLS: &str = "Ask the operator which of our addresses and which system_id it lets in, and whether it wants a certificate of ours (`tls_cert` and `tls_key`).";
 
 /// Why a step failed.
 struct FailedStep {
@@ -86,7 +95,10 @@ pub async fn try_connection(node: &NodeContext, operator: &OperatorConfig) -> Op
             at: began + within,
             within,
         },
-        found: OperatorTest::default(),
+        found: OperatorTest {
+            node: node.ids.node().into(),
+            ..OperatorTest::default()
+        },
     };
     let mut kind = match operator.bind_kind() {
         BindKind::Transceiver => BindType::Transceiver,
@@ -144,7 +156,8 @@ impl ConnectionTrial<'_> {
         let mut octets = BytesMut::new();
         let binding = accepted(&mut wire, operator, kind, &mut octets, deadline);
         let theirs = self.step("bind", binding).await?;
-        self.step("unbind", left(&mut wire, &mut octets)).await?;
+        let leaving = left(&mut wire, &mut octets, deadline);
+        self.step("unbind", leaving).await?;
         Ok(theirs)
     }
 
@@ -276,7 +289,13 @@ async fn bound(
     };
     let mut out = BytesMut::new();
     Pdu::request(BIND, kind.request(bind)).encode(&mut out);
-    send(wire, &out).await.map_err(|error| hung_up(&error))?;
+    let hung_up = |how: &str| {
+        let detail = format!("the connection ends before the bind is answered: {how}");
+        let cure = if operator.tls { HANGS_UP_TLS } else { HANGS_UP };
+        FailedStep::new(detail, cure)
+    };
+    let sent = send(wire, &out).await;
+    sent.map_err(|error| hung_up(&error.to_string()))?;
     loop {
         while let Some(frame) = next_frame(octets, DEFAULT_MAX_PDU).map_err(|_| no_smpp(octets))? {
             let Some(header) = Header::parse(&frame) else {
@@ -284,31 +303,31 @@ async fn bound(
             };
             let is_nack = header.command_id == CommandId::GENERIC_NACK;
             let is_answer = header.command_id.is_response() && header.sequence == BIND;
-            if is_nack && header.status.is_ok() {
-                let detail = "the operator answers the bind with a generic_nack without a status";
+            if !is_nack && !is_answer {
+                continue;
+            }
+            // As for a session: a stray response with ESME_ROK takes no bind.
+            if header.status.is_ok() && !BIND_RESPS.contains(&header.command_id) {
+                let detail = "the operator answers the bind with a response to something else";
                 return Err(FailedStep::new(detail, NO_SMPP));
             }
-            if is_nack || is_answer {
-                return Ok(BindAnswer {
-                    status: header.status,
-                    system_id: name_in(&frame),
-                });
-            }
+            return Ok(BindAnswer {
+                status: header.status,
+                system_id: name_in(&frame),
+            });
         }
         match wire.read_buf(octets).await {
-            Ok(0) => {
-                let detail = "the operator closes the connection without an answer to the bind";
-                return Err(FailedStep::new(detail, HANGS_UP));
-            }
+            Ok(0) => return Err(hung_up("the operator closes it")),
             Ok(_) => {}
-            Err(error) => return Err(hung_up(&error)),
+            Err(error) => return Err(hung_up(&error.to_string())),
         }
     }
 }
 
 /// Unbinds. Whether the operator answers does not matter: it has taken the bind.
-async fn left(wire: &mut Wire, octets: &mut BytesMut) -> StepResult<()> {
-    let detail = match timeout(FAREWELL, unbound(wire, octets)).await {
+async fn left(wire: &mut Wire, octets: &mut BytesMut, deadline: Deadline) -> StepResult<()> {
+    let until = deadline.at.min(Instant::now() + FAREWELL);
+    let detail = match timeout_at(until, unbound(wire, octets)).await {
         Ok(Ok(())) => "the connection is closed",
         Ok(Err(_)) | Err(_) => "the operator does not answer; the connection is closed",
     };
@@ -321,7 +340,8 @@ async fn unbound(wire: &mut Wire, octets: &mut BytesMut) -> io::Result<()> {
     Pdu::request(UNBIND, Body::Unbind).encode(&mut out);
     send(wire, &out).await?;
     loop {
-        while let Ok(Some(frame)) = next_frame(octets, DEFAULT_MAX_PDU) {
+        // What is no PDU ends it, and is not collected without an end.
+        while let Some(frame) = next_frame(octets, DEFAULT_MAX_PDU).map_err(|_| no_pdu())? {
             let Some(header) = Header::parse(&frame) else {
                 continue;
             };
@@ -329,9 +349,12 @@ async fn unbound(wire: &mut Wire, octets: &mut BytesMut) -> io::Result<()> {
                 return wire.shutdown().await;
             }
             if header.command_id.has_response() {
+                let status = match header.command_id {
+                    CommandId::ENQUIRE_LINK | CommandId::UNBIND => CommandStatus::ESME_ROK,
+                    _ => CommandStatus::ESME_RX_T_APPN,
+                };
                 out.clear();
-                let busy = CommandStatus::ESME_RX_T_APPN;
-                encode_error_resp(&mut out, header.command_id, header.sequence, busy);
+                encode_error_resp(&mut out, header.command_id, header.sequence, status);
                 send(wire, &out).await?;
             }
         }
@@ -339,6 +362,10 @@ async fn unbound(wire: &mut Wire, octets: &mut BytesMut) -> io::Result<()> {
             return Ok(());
         }
     }
+}
+
+fn no_pdu() -> io::Error {
+    io::ErrorKind::InvalidData.into()
 }
 
 async fn send(wire: &mut Wire, octets: &[u8]) -> io::Result<()> {
@@ -382,11 +409,6 @@ fn name_in(frame: &Bytes) -> String {
         | Body::BindReceiverResp(resp) => String::from_utf8_lossy(&resp.system_id).into_owned(),
         _ => String::new(),
     }
-}
-
-fn hung_up(error: &io::Error) -> FailedStep {
-    let detail = format!("the connection ends before the bind is answered: {error}");
-    FailedStep::new(detail, HANGS_UP)
 }
 
 fn no_smpp(octets: &[u8]) -> FailedStep {
