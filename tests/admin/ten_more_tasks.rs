@@ -5,7 +5,7 @@ mod scenes;
 
 use crate::tasks::{Task, count, new_customer};
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task {
         title: "Set up an empty SMSC until a message is DELIVERED",
         scene: new_customer::nothing_yet,
@@ -68,6 +68,15 @@ const TASKS: [Task; 8] = [
         is_done: scenes::are_counted,
         most_commands: 1,
         most_clicks: 2,
+    },
+    Task {
+        title: "Get the sheet that says how a customer connects",
+        scene: scenes::a_customer,
+        by_command: scenes::get_sheet,
+        step: "get_sheet",
+        is_done: scenes::leads_to_a_bind,
+        most_commands: 1,
+        most_clicks: 3,
     },
     Task {
         title: "Find the change that broke a route, and who made it",

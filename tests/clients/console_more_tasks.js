@@ -80,6 +80,13 @@ runTasks({
     return said(page, 'MT and').innerText();
   },
 
+  async get_sheet(page) {
+    await go(page, 'Accounts');
+    await page.getByRole('link', { name: known.account, exact: true }).click();
+    await page.getByRole('link', { name: 'Sheet for the customer' }).click();
+    return page.locator('pre.sheet').filter({ hasText: known.account }).innerText();
+  },
+
   async find_change(page) {
     await go(page, 'History');
     await page.getByRole('row').filter({ hasText: `route ${known.route} changed` }).first().getByRole('link').click();

@@ -261,6 +261,28 @@ pub fn are_counted(desk: &mut Desk, learnt: &str) {
     assert!(!learnt.contains("other"), "{learnt}");
 }
 
+// === the sheet for a customer ===
+
+pub fn a_customer(_: &mut Desk) -> Value {
+    json!({ "account": "shop" })
+}
+
+pub fn get_sheet(desk: &mut Desk, known: &Value) -> String {
+    desk.tell(&["account", "sheet", known["account"].as_str().unwrap()])
+}
+
+/// Whoever does what it says is bound.
+pub fn leads_to_a_bind(_: &mut Desk, learnt: &str) {
+    let sheet = plain(learnt);
+    let (_, smpp) = sheet.split_once(" smpp host ").unwrap();
+    let (host, rest) = smpp.split_once(", port ").unwrap();
+    let (port, _) = rest.split_once(", without TLS").unwrap();
+    let (_, login) = sheet.split_once(" system_id ").unwrap();
+    let (system_id, _) = login.split_once(' ').unwrap();
+    let address = format!("{host}:{port}").parse().unwrap();
+    Peer::bind(address, system_id, "pw").unbind();
+}
+
 // === what broke it ===
 
 /// Somebody has changed the route; another change came after that.
