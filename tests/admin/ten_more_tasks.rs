@@ -5,7 +5,7 @@ mod scenes;
 
 use crate::tasks::{Task, count, new_customer};
 
-const TASKS: [Task; 9] = [
+const TASKS: [Task; 10] = [
     Task {
         title: "Set up an empty SMSC until a message is DELIVERED",
         scene: new_customer::nothing_yet,
@@ -77,6 +77,15 @@ const TASKS: [Task; 9] = [
         is_done: scenes::leads_to_a_bind,
         most_commands: 1,
         most_clicks: 3,
+    },
+    Task {
+        title: "Compare today with the same time a week ago",
+        scene: scenes::today_and_a_week_ago,
+        by_command: scenes::compare,
+        step: "compare",
+        is_done: scenes::has_both,
+        most_commands: 2,
+        most_clicks: 1,
     },
     Task {
         title: "Find the change that broke a route, and who made it",

@@ -3,6 +3,7 @@
 
 'use strict';
 
+const { row } = require('./browser.js');
 const { firstSteps, go, known, replayFound, runTasks, said } = require('./tasks.js');
 
 const MINUTE_MS = 60_000;
@@ -85,6 +86,11 @@ runTasks({
     await page.getByRole('link', { name: known.account, exact: true }).click();
     await page.getByRole('link', { name: 'Sheet for the customer' }).click();
     return page.locator('pre.sheet').filter({ hasText: known.account }).innerText();
+  },
+
+  async compare(page) {
+    await go(page, 'Traffic history');
+    return row(page.getByRole('table', { name: 'Messages by operator' }), known.operator).innerText();
   },
 
   async find_change(page) {

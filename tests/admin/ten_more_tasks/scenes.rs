@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Peer, Simulator, until, within};
-use crate::tasks::desk::{Desk, empty, now, numbers, submit_to};
+use crate::harness::{Admin, Peer, Simulator, Smsc, WallClock, until, within};
+use crate::tasks::desk::{Desk, days_ago, empty, now, numbers, submit_to};
 
 /// What is usual is known after ten seconds, each half a window, with fifty answers.
 const SHORT: &str = "[incidents]\nwindow = \"2s\"\nlook_every = \"500ms\"\nmin_messages = 10\n\
-    slow_answer = \"200ms\"\n";
+    slow_answer = \"200ms\"\n[history]\nwrite_every = \"1s\"\n";
 const USUAL_AFTER: Duration = Duration::from_secs(14);
 const BETWEEN: Duration = Duration::from_millis(50);
 /// How `up` is: as usual, refusing everything, and slow.
@@ -17,10 +17,56 @@ const WELL: &str = "--password old";
 const REFUSING: &str = "--password old --reject-percent 100 --reject-status ESME_RINVDSTADR";
 const SLOW: &str = "--password old --latency 700ms";
 const SLOW_MS: u64 = 700;
+const WEEK_S: i64 = 7 * 86_400;
+/// So many messages went a week ago.
+const A_WEEK_AGO: usize = 137;
 const PAUSED: [&str; 3] = ["north", "south", "west"];
 
+/// Through the SMSC went something a week ago, and it is empty now.
 pub fn open() -> Desk {
-    Desk::open(empty().toml(SHORT), "console_more_tasks.js")
+    let clock = WallClock::new();
+    clock.set(-WEEK_S);
+    let operator = Simulator::new().start();
+    let mut former = clock.of(empty().toml(SHORT)).start();
+    send_and_tidy_up(&former, &operator);
+    assert!(former.terminate().success());
+    let (data, backup) = (former.data_dir(), former.file("backup.db"));
+    let [data, copy] = [&data, &backup].map(|path| path.to_str().unwrap());
+    let copied = former.run(&["backup", "--data-dir", data, copy]);
+    assert!(copied.success, "{}", copied.stderr);
+    let now = empty().toml(SHORT).restored_from(&backup);
+    Desk::open(now, "console_more_tasks.js")
+}
+
+fn send_and_tidy_up(smsc: &Smsc, operator: &Simulator) {
+    let admin = smsc.admin();
+    let made = json!({
+        "address": operator.address().to_string(), "system_id": "smsc", "password": "secret",
+    });
+    admin.put("/v1/operators/up", &made);
+    let route = json!({ "prefix": "4479", "to": ["up"] });
+    admin.put("/v1/routes/4479", &route);
+    admin.put("/v1/accounts/former", &json!({ "password": "pw" }));
+    smsc.wait_for_binds("up", 1);
+    let mut esme = Peer::bind(smsc.smpp(), "former", "pw");
+    for to in numbers("447911906", A_WEEK_AGO) {
+        let id = submit_to(&mut esme, &to);
+        smsc.wait_for_final(&id);
+    }
+    esme.unbind();
+    wait_for_history(&admin, A_WEEK_AGO as u64);
+    for resource in ["accounts/former", "routes/4479", "operators/up"] {
+        let (status, said) = admin.call("DELETE", &format!("/v1/{resource}"), None);
+        assert_eq!(status, 200, "{resource}: {said}");
+    }
+}
+
+/// Waits until so many messages that operators have accepted are in the history of the last day.
+fn wait_for_history(admin: &Admin, accepted: u64) {
+    until("the history", || {
+        let history = admin.get("/v1/history");
+        (history["total"]["accepted"] == accepted).then_some(())
+    });
 }
 
 /// With one blank between words.
@@ -57,9 +103,10 @@ fn messages(desk: &Desk, path: &str) -> Vec<Value> {
 
 // === a network that fails ===
 
-/// Everything to one country was refused; a few others were delivered, or have failed as well.
+/// Everything to one country was refused; a few others were delivered, also those of another customer, or have failed as well.
 pub fn a_failing_network(desk: &mut Desk) -> Value {
     let admin = desk.admin();
+    admin.put("/v1/accounts/other", &json!({ "password": "pw" }));
     admin.put("/v1/routes/49", &json!({ "prefix": "49", "to": ["up"] }));
     desk.replace_and_bind_up(REFUSING);
     desk.ids = desk.submit("shop", &numbers("491701234", 6));
@@ -67,6 +114,7 @@ pub fn a_failing_network(desk: &mut Desk) -> Value {
     desk.replace_and_bind_up(WELL);
     send(desk, "shop", &numbers("999123", 2));
     send(desk, "shop", &numbers("447700907", 2));
+    send(desk, "other", &numbers("447700909", 3));
     until("the failures", || {
         let report = admin.get("/v1/failures?by=country");
         let mut groups = report["groups"].as_array()?.iter();
@@ -158,11 +206,13 @@ pub fn a_slow_operator(desk: &mut Desk) -> Value {
     let admin = desk.admin();
     let mut esme = Peer::bind(desk.smsc.smpp(), "shop", "pw");
     let mut send = || submit_to(&mut esme, "447700908123");
-    let began = Instant::now();
+    let (mut last, began) = (send(), Instant::now());
     while began.elapsed() < USUAL_AFTER {
-        send();
         within(BETWEEN, || None::<()>);
+        last = send();
     }
+    // What is without an answer when the bind is lost would wait for long.
+    desk.smsc.wait_for_final(&last);
     desk.replace_and_bind_up(SLOW);
     desk.ids.clear();
     until("an operator to be named", || {
@@ -227,8 +277,6 @@ pub fn are_paused(desk: &mut Desk, _: &str) {
 
 pub fn a_month_of_two_customers(desk: &mut Desk) -> Value {
     let admin = desk.admin();
-    admin.put("/v1/accounts/other", &json!({ "password": "pw" }));
-    send(desk, "other", &numbers("447700909", 3));
     let sent = sent_by_shop(desk);
     until("the usage of all", || {
         let usage = admin.get("/v1/usage?account=shop&by=account");
@@ -281,6 +329,53 @@ pub fn leads_to_a_bind(_: &mut Desk, learnt: &str) {
     let (system_id, _) = login.split_once(' ').unwrap();
     let address = format!("{host}:{port}").parse().unwrap();
     Peer::bind(address, system_id, "pw").unbind();
+}
+
+// === today, and a week ago ===
+
+pub fn today_and_a_week_ago(desk: &mut Desk) -> Value {
+    let accepted = accepted_now(desk);
+    let last = *accepted.iter().max().unwrap();
+    // The page has whole minutes, of which the last one was over five seconds ago.
+    let is_shown = within(Duration::from_secs(90), || {
+        let until = (now().as_millisecond() - 5_000).div_euclid(60_000) * 60_000;
+        (until > last + 2_000).then_some(())
+    });
+    assert!(is_shown.is_some());
+    wait_for_history(&desk.admin(), accepted.len() as u64);
+    let [today, then, after] = [0, 7, 6].map(days_ago);
+    json!({ "today": today, "then": then, "after": after, "operator": "operator:up" })
+}
+
+/// When operators accepted messages since yesterday: each that is listed so has gone there once. Unix milliseconds.
+fn accepted_now(desk: &Desk) -> Vec<i64> {
+    let all = messages(desk, &format!("/v1/messages?since={}", days_ago(1)));
+    let accepted = all.iter().filter(|message| {
+        let queue = message["queue"].as_str().unwrap();
+        let is_good = ["ACCEPTED", "DELIVERED"].contains(&message["state"].as_str().unwrap());
+        is_good && queue.starts_with("operator:")
+    });
+    let times = accepted.map(|message| {
+        let at = message["final"]["at"].as_str().unwrap();
+        at.parse::<jiff::Timestamp>().unwrap().as_millisecond()
+    });
+    times.collect()
+}
+
+pub fn compare(desk: &mut Desk, known: &Value) -> String {
+    let [today, then, after] = ["today", "then", "after"].map(|key| known[key].as_str().unwrap());
+    let now = desk.tell(&["history", "--by", "operator", "--since", today]);
+    let before = [
+        "history", "--by", "operator", "--since", then, "--until", after,
+    ];
+    now + &desk.tell(&before)
+}
+
+pub fn has_both(desk: &mut Desk, learnt: &str) {
+    let (learnt, now) = (whole_numbers(learnt), accepted_now(desk).len());
+    for count in [now, A_WEEK_AGO] {
+        assert!(learnt.contains(&(count as u64)), "{count}: {learnt:?}");
+    }
 }
 
 // === what broke it ===
