@@ -88,6 +88,7 @@
 //! janitor                    low-water mark, retention of messages and texts
 //! damage keeper              lists damaged rows, and ends their messages
 //! incidents                  finds operators and accounts that are not well
+//! history                    counts of messages ─→ store, by the minute and by the hour
 //! export                     events of the store ─→ call detail records, sinks, archive, Redis
 //! nats sources               commands on NATS ─→ Ingest
 //! platform intake            ids in lists of Redis ─→ Ingest

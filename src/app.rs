@@ -24,6 +24,7 @@ use crate::actors::cluster::Cluster;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::control::admin::Admin;
+use crate::actors::control::history;
 use crate::actors::control::settings::StoredConfiguration;
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::ingress::account_api::AccountApi;
@@ -42,6 +43,8 @@ use crate::telemetry::metrics::Metrics;
 
 /// Time to release everything to the cluster when the process stops.
 const GIVE_BACK: Duration = Duration::from_secs(15);
+/// Time to write what the history lacks when the process stops.
+const WRITE_HISTORY: Duration = Duration::from_secs(2);
 /// Binds that were unbound without waiting any longer may take as long to go.
 const UNBIND: Duration = Duration::from_secs(2);
 const CONTROL_MAILBOX: usize = 256;
@@ -366,6 +369,7 @@ impl App {
         if !self.is_drained_within(drain + UNBIND).await {
             tracing::warn!(?drain, "stopping with unanswered messages");
         }
+        let _ = tokio::time::timeout(WRITE_HISTORY, history::write_rest(&self.node)).await;
         if let Some(member) = &self.member {
             // Before the threads end: queues and correlation are drained by this.
             let _ = tokio::time::timeout(GIVE_BACK, member.send(LeaveCluster {})).await;

@@ -2,6 +2,7 @@
 //!
 //! A line is `smsc NOUN VERB NAME`; forms of earlier releases are rewritten first (`cli/grammar.rs`).
 
+pub mod account;
 pub mod apply;
 pub mod archive;
 pub mod ask;
@@ -33,6 +34,7 @@ mod grammar;
 mod groups;
 pub mod health;
 pub mod held;
+pub mod history;
 pub mod incidents;
 pub mod key;
 pub mod load;
@@ -41,6 +43,7 @@ pub mod man;
 pub mod message;
 pub mod migrate;
 pub mod migrate_store;
+mod names;
 pub mod nodes;
 pub mod openapi;
 pub mod operator;
@@ -66,13 +69,13 @@ pub mod versions;
 pub mod why;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::domain::settings::ResourceKind;
 use crate::files;
 
 /// The release and the commit of the program, as its `main` names them: here they would have everything
@@ -101,9 +104,9 @@ enum CliCommand {
     Apply(apply::ApplyArgs),
     /// Show the history of the configuration, compare it with the file, or roll back.
     Config(versions::ConfigArgs),
-    /// Show accounts, add, edit or remove one.
+    /// Show accounts, add, edit or remove one, or write the sheet for its customer.
     #[command(subcommand)]
-    Account(resource::ResourceCommand),
+    Account(account::AccountCommand),
     /// Show operators, add, edit or remove one, or suspend, resume or rebind its binds.
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
@@ -140,6 +143,8 @@ enum CliCommand {
     DeadLetter(dead_letters::DeadLetterCommand),
     /// Count failures by error, operator, account, country or hour.
     Failures(failures::FailuresArgs),
+    /// Show what was sent, refused and delivered, by the minute or hour, or by operator, account or error.
+    History(history::HistoryArgs),
     /// Show operators' receipts that match no message, match or drop one.
     Receipt(receipts::ReceiptsArgs),
     /// Show operators and accounts that are not well, or say that somebody knows of it.
@@ -228,7 +233,7 @@ fn line(command: &clap::Command) -> Vec<OsString> {
         Some(words) => {
             let line = grammar::rewritten(command, words);
             if let Some(hint) = line.hint {
-                eprintln!("{hint}");
+                tell(&hint);
             }
             line.words.into_iter().map(OsString::from).collect()
         }
@@ -240,10 +245,19 @@ fn line(command: &clap::Command) -> Vec<OsString> {
 pub fn main(version: &'static str) -> ExitCode {
     // There is one program.
     let _ = VERSION.set(version);
-    let command = command();
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == names::COMMAND) {
+        names::print(words);
+        return ExitCode::SUCCESS;
+    }
+    let mut command = command();
     let line = line(&command);
-    let cli =
-        Cli::from_arg_matches(&command.get_matches_from(line)).unwrap_or_else(|error| error.exit());
+    let matches = command.try_get_matches_from_mut(line);
+    let matches = matches.unwrap_or_else(|error| error.exit());
+    if let Err(said) = times::check_ranges(&matches) {
+        command.error(ErrorKind::ValueValidation, said).exit();
+    }
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // What it writes holds numbers, texts or secrets, except for what is made to be handed on.
     if !matches!(cli.command, Some(CliCommand::Man(_))) {
         files::keep_private();
@@ -258,9 +272,14 @@ pub fn main(version: &'static str) -> ExitCode {
             // The reader of our output, such as `head`, needs no more.
             return ExitCode::SUCCESS;
         }
-        eprintln!("error: {}", said(&error));
+        tell(&format!("error: {}", said(&error)));
         ExitCode::from(exit::code_of(&error))
     })
+}
+
+/// Says something on standard error; it may be closed, as by `2>&1 | head`, which is no reason to panic.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// An error with its causes; without those that the text before names already.
@@ -292,7 +311,7 @@ impl CliCommand {
             Self::CheckConfig(args) => check_config::run(args),
             Self::Apply(args) => apply::run(args),
             Self::Config(args) => versions::run(args),
-            Self::Account(order) => resource::run(ResourceKind::Account, order),
+            Self::Account(order) => account::run(order),
             Self::Operator(order) => operator::run(order),
             Self::Route(args) => route::run(args),
             Self::Simulate(args) => simulate::run(args),
@@ -308,6 +327,7 @@ impl CliCommand {
             Self::Trace(args) => trace::run(&args),
             Self::DeadLetter(order) => dead_letters::run(&order),
             Self::Failures(args) => failures::run(&args),
+            Self::History(args) => history::run(&args),
             Self::Receipt(args) => receipts::run(&args),
             Self::Incident(order) => incidents::run(&order),
             Self::Damaged(args) => damaged::run(&args),

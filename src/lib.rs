@@ -44,5 +44,5 @@ pub use smsc_store as store;
 pub use smsc_tcap as tcap;
 pub use smsc_telemetry as telemetry;
 pub use smsc_tls as tls;
-pub use smsc_tools::{gateway, gsm_core, load, map_core, simulator};
+pub use smsc_tools::{decode, gateway, gsm_core, load, map_core, simulator};
 pub use smsc_xml_rpc as xml_rpc;

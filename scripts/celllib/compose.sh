@@ -70,7 +70,7 @@ compose_messages() {
     say "messages through both nodes"
     compose_send node-1 shop "through node-1"
     compose_send node-2 shop "through node-2"
-    compose exec -T node-1 smsc nodes
+    compose exec -T node-1 smsc node list
     say "the load of compose.yaml"
     compose run --rm load || fail "the load"
 }
@@ -81,7 +81,7 @@ compose_outage() {
     say "node-1 stops under load"
     # An account of its own for what is sent meanwhile: its bind would take receipts of the load.
     compose exec -T node-1 smsc account add try --set password=sesame --yes
-    compose run --rm --no-deps load load --to node-1:2775,node-2:2775 --system-id shop --password sesame \
+    compose run --rm --no-deps load load --host node-1:2775,node-2:2775 --system-id shop --password sesame \
         --count 3000 --rate 100 >"$FOLDER/load.txt" 2>&1 &
     load=$!
     sleep 5
@@ -96,7 +96,7 @@ compose_outage() {
         fail "the load while a node stopped"
     }
     tail -n 25 "$FOLDER/load.txt"
-    compose exec -T node-2 smsc queues
+    compose exec -T node-2 smsc queue list
 }
 
 compose_watchers() {

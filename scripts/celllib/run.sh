@@ -65,7 +65,7 @@ run_demo() {
     docker start demo >/dev/null
     run_wait demo
     id=$(sed -n 's/^accepted .* as \([0-9]*\) .*/\1/p' <<<"$said")
-    said=$(docker exec demo smsc message "$id") || fail "message $id is not there after the start"
+    said=$(docker exec demo smsc message show "$id") || fail "message $id is not there after the start"
     head -n 4 <<<"$said"
     grep -q '^state *DELIVERED' <<<"$said" || fail "message $id is another after the start"
     run_stop demo

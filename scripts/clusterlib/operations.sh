@@ -28,7 +28,7 @@ refused() {
 }
 
 # A command in the first node's pod, to the node with this number.
-asked() { in_cluster exec smsc-0 --container smsc -- smsc nodes --url "http://smsc-$1.smsc-nodes:8080" --token "$2"; }
+asked() { in_cluster exec smsc-0 --container smsc -- smsc node list --url "http://smsc-$1.smsc-nodes:8080" --token "$2"; }
 sent() {
     in_cluster exec smsc-0 --container smsc -- smsc send --host "smsc-$1.smsc-nodes:2775" --system-id try --password "$2" \
         --to 447700900123 "by node $1"

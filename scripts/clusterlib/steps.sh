@@ -19,10 +19,10 @@ VALUES
 
     say "send"
     send "after the installation"
-    smsc nodes
+    smsc node list
 
     say "upgrade under load: a setting that restarts every pod"
-    pod load load --to smsc-smpp:2775 --system-id shop --password sesame --count 20000 --rate 200
+    pod load load --host smsc-smpp:2775 --system-id shop --password sesame --count 20000 --rate 200
     in_cluster wait pod/load --for condition=Ready --timeout 60s
     chart upgrade smsc "$CHART" --values "$WORK/values.yaml" --set config.queue.page=512 --wait --timeout 10m ||
         fail "upgrade"
@@ -43,7 +43,7 @@ VALUES
     }
     in_cluster logs pod/load --tail 20
     in_cluster delete pod load
-    smsc queues
+    smsc queue list
 
     say "an upgrade that would remove what the API made is refused"
     in_cluster exec deployment/smsc -- sh -c \

@@ -345,6 +345,7 @@ class World:
         log = open(journal.with_suffix(".log"), "a")
         self.journals.append(journal)
         return subprocess.Popen(
+            # In scripts/mixed it is the build before, which has no --host yet.
             [self.binary, "load", "--to", f"127.0.0.1:{self.entry.port}", "--system-id", account,
              "--password", PASSWORD, "--binds", str(LOAD_BINDS), "--bind-type", ACCOUNTS[account],
              "--window", str(LOAD_WINDOW), "--rate", str(rate),

@@ -7,6 +7,7 @@
 //! - [`ports`], [`binds`], [`target_health`], [`unwritten`]: the public state of queues and binds;
 //! - [`local_lease`], [`remote_command`]: the rights of this node in a cluster, and commands to other nodes;
 //! - [`declined`]: why a submission is refused;
+//! - [`logins`]: when accounts have bound last;
 //! - [`unfinished`], [`octets`]: unfinished messages of each account, and budgets of memory;
 //! - [`mt_correlations`]: what other networks know in place of IMSIs;
 //! - [`outcomes`]: what became of messages lately, and the incidents that were found in it;
@@ -23,6 +24,7 @@ pub mod declined;
 pub mod handlers;
 pub mod item;
 pub mod local_lease;
+pub mod logins;
 pub mod look_up_line;
 pub mod managed;
 pub mod messages;

@@ -4,6 +4,7 @@
 //! - [`settings`]: the configuration in the store, and the task that applies new versions;
 //! - [`supervisor`]: the actor that starts queues and outbound binds as the plan says;
 //! - [`damage_keeper`]: the task that ends messages whose rows are damaged, and lists these;
+//! - [`history`]: the task that keeps counts of messages by the minute and by the hour;
 //! - [`incidents`]: the task that looks for operators and accounts that are not well;
 //! - [`janitor`]: the task for retention, and for comparing the store with the queues;
 //! - [`export`]: the task that makes call detail records of what the store says has ended;
@@ -19,6 +20,7 @@ pub mod access;
 pub mod admin;
 pub mod damage_keeper;
 pub mod export;
+pub mod history;
 pub mod incidents;
 pub mod janitor;
 pub mod nats_source;

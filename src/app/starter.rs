@@ -20,6 +20,7 @@ use crate::actors::context::{NodeContext, NodeParts};
 use crate::actors::control::access::Access;
 use crate::actors::control::admin::{Admin, AdminContext};
 use crate::actors::control::export::{self, ArchiveReader, Cdr, Export, Records, SinkStates};
+use crate::actors::control::history::{HistoryKeeper, keep_history};
 use crate::actors::control::incidents::{IncidentWatch, look_for_incidents};
 use crate::actors::control::nats_source::{Board, take_commands};
 use crate::actors::control::settings::{StoredConfiguration, follow_versions};
@@ -300,6 +301,9 @@ impl Starter {
         let (node, mut watch) = (Arc::clone(&self.node), IncidentWatch::default());
         let look = async move || look_for_incidents(&node, &mut watch).await;
         self.task("incidents", look);
+        let (node, mut keeper) = (Arc::clone(&self.node), HistoryKeeper::default());
+        let keep = async move || keep_history(&node, &mut keeper).await;
+        self.task("history", keep);
     }
 
     /// The threads of sessions.

@@ -4,6 +4,7 @@ use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of}
 use super::dead_letters::older;
 use super::times::moment;
 use crate::api::{Audit, AuditEntry};
+use crate::domain::settings::ResourceKey;
 
 /// Arguments of `smsc audit`.
 #[derive(Debug, clap::Args)]
@@ -45,10 +46,19 @@ pub fn run(args: &AuditArgs) -> anyhow::Result<()> {
 }
 
 fn path(args: &AuditArgs) -> String {
-    let about = args.about.as_ref();
-    let about = about.map(|about| format!("/v1/{}", about.trim_start_matches('/')));
+    let named = args
+        .about
+        .as_deref()
+        .map(|about| about.trim_start_matches('/'));
+    // One of a kind by its name, which is more than a path that begins so; else the beginning of a path.
+    let one =
+        |about: &&str| about.matches('/').count() == 1 && about.parse::<ResourceKey>().is_ok();
+    let about = named.filter(one).map(str::to_owned);
+    let path = named.filter(|about| !one(about));
+    let path = path.map(|about| format!("/v1/{about}"));
     let given = [
-        ("path", &about),
+        ("about", &about),
+        ("path", &path),
         ("token", &args.by),
         ("since", &args.since),
         ("until", &args.until),
@@ -81,10 +91,14 @@ mod tests {
 
     #[test]
     fn asks_for_what_was_named() {
-        let line = ["audit", "accounts/shop", "--by", "anna", "--limit", "5"];
-        assert_eq!(
-            path(&parsed::<AuditArgs>(&line).unwrap()),
-            "/v1/audit?limit=5&path=%2Fv1%2Faccounts%2Fshop&token=anna"
-        );
+        for (about, wanted) in [
+            ("accounts/shop", "about=accounts%2Fshop"),
+            ("accounts/shop/rate", "path=%2Fv1%2Faccounts%2Fshop%2Frate"),
+            ("queues", "path=%2Fv1%2Fqueues"),
+        ] {
+            let line = ["audit", about, "--by", "anna", "--limit", "5"];
+            let asked = path(&parsed::<AuditArgs>(&line).unwrap());
+            assert_eq!(asked, format!("/v1/audit?limit=5&{wanted}&token=anna"));
+        }
     }
 }

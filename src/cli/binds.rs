@@ -2,7 +2,10 @@
 
 use anyhow::bail;
 
-use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
+use super::client::{
+    self, AdminApiError, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of,
+};
+use super::exit::WrongCommandLine;
 use crate::api::{Bind, Binds, Done, Operator, Operators};
 
 /// What to do with binds.
@@ -51,7 +54,9 @@ fn list(name: Option<&str>, listing: &Listing) -> anyhow::Result<()> {
 
 fn disconnect(number: &str, telling: &CommandOutput) -> anyhow::Result<()> {
     let Some((node, session)) = number.split_once('/') else {
-        bail!("which bind of {number}? Give its number, as smsc bind list {number} shows it: 0/17");
+        bail!(WrongCommandLine(format!(
+            "which bind of {number}? Give its number, as smsc bind list {number} shows it: 0/17"
+        )));
     };
     let (node, session) = (client::segment(node), client::segment(session));
     let path = format!("/v1/binds/{node}/{session}/disconnect");
@@ -67,7 +72,9 @@ fn page(json: serde_json::Value, name: Option<&str>) -> anyhow::Result<OutputPag
         operators.retain(|operator| operator.id == name);
         binds.retain(|bind| bind.name == name || number(bind) == name);
         if operators.is_empty() && binds.is_empty() {
-            bail!("there is no operator {name:?}, and no account of this name is bound");
+            bail!(AdminApiError::NotFound(format!(
+                "there is no operator {name:?}, and no account of this name is bound"
+            )));
         }
     }
     let page = if operators.is_empty() {

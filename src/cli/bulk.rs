@@ -1,12 +1,12 @@
 //! One order for many messages: `smsc message replay` and `smsc message cancel`. Counts them, asks, and repeats the order until
 //! nothing is left of it.
 
-use anyhow::bail;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ask::confirm;
 use super::client::{self, CommandOutput};
+use super::exit::{PartlyRefused, WrongCommandLine};
 use crate::api::RefusedReplay;
 
 /// Which messages of a search an order is about.
@@ -60,10 +60,10 @@ struct BulkReport {
 /// Carries out an order.
 ///
 /// # Errors
-/// The SMSC cannot be reached, or it refuses; no filter was given.
+/// The SMSC cannot be reached, or it refuses the order or some of the messages; no filter was given.
 pub fn run(order: BulkOrder<'_>, bounds: &Bounds, telling: &CommandOutput) -> anyhow::Result<()> {
     if order.filter.is_empty() {
-        bail!("{}", order.which);
+        return Err(WrongCommandLine(order.which.to_owned()).into());
     }
     let client = telling.open()?;
     let filter = order.filter.into_iter();
@@ -72,24 +72,25 @@ pub fn run(order: BulkOrder<'_>, bounds: &Bounds, telling: &CommandOutput) -> an
         .collect();
     let mut body = order.more;
     body.insert("filter".to_owned(), Value::Object(filter));
-    body.insert("limit".to_owned(), json!(bounds.limit));
-    let mut ask = |dry_run: bool| {
+    let mut ask = |dry_run: bool, limit: u64| {
+        body.insert("limit".to_owned(), json!(limit));
         body.insert("dry_run".to_owned(), json!(dry_run));
         client.post_json(order.path, &Value::Object(body.clone()))
     };
-    let looked = ask(true)?;
+    let limit = u64::from(bounds.limit);
+    let looked = ask(true, limit)?;
     let found: BulkReport = client::decode(looked.clone())?;
     if bounds.dry_run || found.matched == 0 {
         return telling.done(looked, |found| said(&found, order.past));
     }
     let question = order.question.replace("{}", &client::number(found.matched));
     confirm(&question, bounds.yes, order.refused)?;
-    let mut all = ask(false)?;
+    let mut all = ask(false, limit)?;
     let mut last: BulkReport = client::decode(all.clone())?;
     let mut done = last.done;
     while order.may_repeat && last.left > 0 && last.done > 0 {
         eprintln!("{} {}, {} to go", done, order.past, last.left);
-        let json = ask(false)?;
+        let json = ask(false, last.unfinished())?;
         last = client::decode(json.clone())?;
         done += last.done;
         for key in ["refused", "reasons", "left"] {
@@ -97,7 +98,24 @@ pub fn run(order: BulkOrder<'_>, bounds: &Bounds, telling: &CommandOutput) -> an
         }
         all[order.done] = json!(done);
     }
-    telling.done(all, |all| said(&all, order.past))
+    let refused = all["refused"].as_u64().unwrap_or_default();
+    telling.done(all, |all| said(&all, order.past))?;
+    if refused > 0 {
+        return Err(PartlyRefused {
+            refused,
+            matched: found.matched,
+        }
+        .into());
+    }
+    Ok(())
+}
+
+impl BulkReport {
+    /// So many of the messages that were found fit still. An order that is repeated with its first limit would go on with
+    /// older ones, beyond that limit.
+    fn unfinished(&self) -> u64 {
+        self.left.saturating_add(self.refused).max(1)
+    }
 }
 
 fn said(report: &BulkReport, past: &str) -> String {
@@ -140,6 +158,7 @@ mod tests {
         };
         for done in ["replayed", "cancelled"] {
             let report: BulkReport = client::decode(answer(done)).unwrap();
+            assert_eq!(report.unfinished(), 1, "it is refused again");
             let said = said(&report, "are sent again");
             for part in [
                 "2 of 3 messages are sent again",

@@ -56,19 +56,24 @@ pub enum AdminApiError {
     Refused(String),
 }
 
-/// What the SMSC's words name, and the command that shows it.
+/// What the SMSC's words name as `GET /v1/…`, and the command that shows it.
 const COMMANDS: &[(&str, &str)] = &[
-    ("GET /v1/accounts", "smsc account list"),
-    ("GET /v1/api-keys", "smsc key list"),
-    ("GET /v1/binds", "smsc bind list"),
-    ("GET /v1/config/versions", "smsc config versions"),
-    ("GET /v1/damaged", "smsc damaged"),
-    ("GET /v1/messages", "smsc message list"),
-    ("GET /v1/operators", "smsc operator list"),
-    ("GET /v1/queues", "smsc queue list"),
-    ("GET /v1/receipts/unmatched", "smsc receipt unmatched"),
-    ("GET /v1/routes", "smsc route list"),
-    ("GET /v1/tokens", "smsc token list"),
+    ("accounts", "smsc account list"),
+    ("api-keys", "smsc key list"),
+    ("binds", "smsc bind list"),
+    ("config/versions", "smsc config versions"),
+    ("damaged", "smsc damaged"),
+    ("gsm", "smsc bind list"),
+    ("held", "smsc held"),
+    ("incidents", "smsc incident list"),
+    ("messages", "smsc message list"),
+    ("notes", "smsc account notes"),
+    ("operators", "smsc operator list"),
+    ("queues", "smsc queue list"),
+    ("receipts/unmatched", "smsc receipt unmatched"),
+    ("routes", "smsc route list"),
+    ("tokens", "smsc token list"),
+    ("usage", "smsc usage"),
 ];
 
 /// A client of the admin API.
@@ -210,7 +215,7 @@ impl AdminClient {
                 from: self.token_from.clone(),
             }),
             (404, Some(detail)) => anyhow!(AdminApiError::NotFound(detail)),
-            (403 | 409 | 412 | 422, Some(detail)) => {
+            (400..500, Some(detail)) => {
                 let problems = problems(body.as_ref()).filter(|_| status == 422);
                 anyhow!(AdminApiError::Refused(problems.unwrap_or(detail)))
             }
@@ -240,12 +245,31 @@ impl AdminClient {
 }
 
 /// What the SMSC says, with commands in the place of the paths that it names.
-fn by_commands(detail: &str) -> String {
-    COMMANDS
-        .iter()
-        .fold(detail.to_owned(), |said, (path, command)| {
-            said.replace(path, &format!("`{command}`"))
-        })
+pub(super) fn by_commands(detail: &str) -> String {
+    // A bind is named as /v1/binds/0/17.
+    let detail = detail.replace("as /v1/binds/", "as ");
+    let (mut said, mut rest) = (String::new(), detail.as_str());
+    while let Some((front, behind)) = rest.split_once("GET /v1/") {
+        let is_behind = |one: char| one.is_whitespace() || ",;)".contains(one);
+        let end = behind.find(is_behind).unwrap_or(behind.len());
+        let (place, after) = behind.split_at(end);
+        said.push_str(front);
+        match command_of(place) {
+            Some(command) => said.push_str(&format!("`{command}`")),
+            None => said.push_str(&format!("GET /v1/{place}")),
+        }
+        rest = after;
+    }
+    said + rest
+}
+
+/// The command that shows what is at a path, with the query as options.
+fn command_of(place: &str) -> Option<String> {
+    let (path, query) = place.split_once('?').unwrap_or((place, ""));
+    let (_, command) = COMMANDS.iter().find(|(known, _)| *known == path)?;
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let options = pairs.map(|pair| format!(" --{}", pair.replacen('=', " ", 1)));
+    Some(options.fold((*command).to_owned(), |line, option| line + &option))
 }
 
 /// Whether there is no such host; false while nobody can say.
@@ -423,6 +447,18 @@ mod tests {
             by_commands("there is no queue \"x\"; GET /v1/queues lists them"),
             "there is no queue \"x\"; `smsc queue list` lists them"
         );
+        for (said, shown) in [
+            (
+                "not in version 3; GET /v1/config/versions?resource=routes/44 lists when",
+                "not in version 3; `smsc config versions --resource routes/44` lists when",
+            ),
+            ("look (GET /v1/gsm), then", "look (`smsc bind list`), then"),
+            ("GET /v1/held, GET /v1/held", "`smsc held`, `smsc held`"),
+            ("such as /v1/binds/0/17, not", "such as 0/17, not"),
+            ("GET /v1/number-ranges lists", "GET /v1/number-ranges lists"),
+        ] {
+            assert_eq!(by_commands(said), shown);
+        }
     }
 
     #[test]

@@ -1,8 +1,48 @@
 //! `smsc completions`: shell completion scripts.
+//!
+//! Commands and options are in the scripts; names of queues, accounts and the like they ask for (`cli/names.rs`).
 
 use std::io::{self, Write as _};
 
 use clap_complete::Shell;
+
+/// How the function of bash and zsh begins that completes a line.
+const FUNCTION: &str = "_smsc() {\n";
+
+/// Bash cuts words at colons, which names of queues have: what is in front of the last one stays as it is.
+const ASK_IN_BASH: &str = r#"    local line="${COMP_LINE:0:COMP_POINT}" words names=() name last front
+    IFS=$' \t' read -r -a words <<< "$line"
+    [[ "$line" == *[[:blank:]] ]] && words+=("")
+    last="${words[${#words[@]} - 1]}"
+    front="${last%"${last##*[$COMP_WORDBREAKS]}"}"
+    while IFS= read -r name; do
+        names+=("${name#"$front"}")
+    done < <("${COMP_WORDS[0]}" complete-names -- "${words[@]:1}" 2> /dev/null)
+    if [[ ${#names[@]} -gt 0 ]]; then
+        COMPREPLY=("${names[@]}")
+        return 0
+    fi
+
+"#;
+
+const ASK_IN_ZSH: &str = r#"    local -a names
+    names=("${(@f)$("${(Q)words[1]}" complete-names -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2> /dev/null)}")
+    if [[ -n "$names[1]" ]]; then
+        compadd -a names
+        return 0
+    fi
+
+"#;
+
+const ASK_IN_FISH: &str = r#"
+function __fish_smsc_has_names
+    set -l words (commandline -opc)
+    set -l last (commandline -ct)
+    set -g __fish_smsc_names ($words[1] complete-names -- $words[2..-1] "$last" 2> /dev/null)
+    test -n "$__fish_smsc_names"
+end
+complete -c smsc -n __fish_smsc_has_names -f -a '$__fish_smsc_names'
+"#;
 
 /// Shells that packages install completions for.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -32,6 +72,19 @@ pub fn run(args: &CompletionsArgs) -> anyhow::Result<()> {
     // Into memory first: the generator panics when its writer fails.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut super::command(), "smsc", &mut script);
-    io::stdout().lock().write_all(&script)?;
+    io::stdout()
+        .lock()
+        .write_all(asking(shell, &String::from_utf8(script)?).as_bytes())?;
     Ok(())
+}
+
+/// The script with what asks for names.
+fn asking(shell: Shell, script: &str) -> String {
+    let in_front = |ask: &str| script.replacen(FUNCTION, &format!("{FUNCTION}{ask}"), 1);
+    match shell {
+        Shell::Bash => in_front(ASK_IN_BASH),
+        Shell::Zsh => in_front(ASK_IN_ZSH),
+        Shell::Fish => format!("{script}{ASK_IN_FISH}"),
+        _ => script.to_owned(),
+    }
 }

@@ -10,7 +10,7 @@ use std::{env, fs};
 use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 
-use super::client::{self, ListOutput, OutputPage, OutputTable, TableCell};
+use super::client::{self, AdminApiError, ListOutput, OutputPage, OutputTable, TableCell};
 use crate::files;
 
 /// More than any list of servers has.
@@ -143,6 +143,13 @@ pub(super) fn find(name: Option<&str>) -> anyhow::Result<Option<Context>> {
     name.map(|name| contexts.find(name, &path)).transpose()
 }
 
+/// The names of all that are saved; none where they cannot be read.
+pub(super) fn names() -> Vec<String> {
+    let contexts = path().and_then(|path| read(&path).ok());
+    let contexts = contexts.unwrap_or_default().context;
+    contexts.into_keys().collect()
+}
+
 /// `SMSC_CONTEXTS`, or in the user's configuration folder (XDG Base Directory Specification).
 fn path() -> Option<PathBuf> {
     let given = |name| env::var_os(name).filter(|value| !value.is_empty());
@@ -226,7 +233,7 @@ fn page(contexts: &Contexts) -> OutputPage {
             None => shown(&context.token_file),
         };
         table.row([
-            TableCell::from(format!("{name}{mark}")),
+            TableCell::marked(name, mark),
             context.url.clone().into(),
             token.into(),
             shown(&context.ca).into(),
@@ -257,15 +264,16 @@ fn url(text: &str) -> Result<String, String> {
 impl Contexts {
     fn find(&self, name: &str, path: &Path) -> anyhow::Result<Context> {
         let found = self.context.get(name).cloned();
-        found.with_context(|| {
+        let found = found.ok_or_else(|| {
             let known: Vec<&str> = self.context.keys().map(String::as_str).collect();
             let known = if known.is_empty() {
                 "none is saved".to_owned()
             } else {
                 format!("known are: {}", known.join(", "))
             };
-            format!("{} has no context {name}; {known}", path.display())
-        })
+            AdminApiError::NotFound(format!("{} has no context {name}; {known}", path.display()))
+        });
+        Ok(found?)
     }
 }
 

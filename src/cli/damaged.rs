@@ -18,11 +18,13 @@ pub struct DamagedArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum DamagedOrder {
+    /// Show them, as without a command.
+    List(ListDamagedArgs),
     /// Take a row, or all, off the list; what is damaged stays so.
     Forget(ForgetDamagedArgs),
 }
 
-/// Arguments of `smsc damaged` without a command.
+/// Arguments of `smsc damaged list`.
 #[derive(Debug, clap::Args)]
 struct ListDamagedArgs {
     /// Only the rows of this message, or the row with this number.
@@ -61,6 +63,7 @@ struct ForgetDamagedArgs {
 pub fn run(args: &DamagedArgs) -> anyhow::Result<()> {
     match &args.order {
         None => list(&args.list),
+        Some(DamagedOrder::List(args)) => list(args),
         Some(DamagedOrder::Forget(args)) => forget(args),
     }
 }

@@ -1,26 +1,6 @@
-//! `smsc decode HEX`: explains SMPP PDUs, the user data of a message, TPDUs, GSUP frames, messages of an SS7 network, or PDUs
-//! of Chinese carriers, octet by octet.
+//! `smsc decode HEX`: explains octets of SMPP, of a radio network, of an SS7 network or of Chinese carriers.
 //!
-//! Contacts no server. Everything below is pure: [`explain`] turns octets into reports, `show` into
-//! a page. Invariant: every octet that was given is in a field of a report, whatever the octets
-//! are.
-
-mod bits;
-pub mod carrier;
-mod causes;
-mod elements;
-pub mod gsup;
-pub mod hex;
-pub mod map;
-mod pdu;
-mod reader;
-mod receipts;
-pub mod report;
-mod show;
-pub mod text;
-mod times;
-mod tlvs;
-pub mod tpdu;
+//! Contacts no server. Turns flags into what the octets are read as; the explanations are in `crate::decode`.
 
 use std::io::{self, Read as _};
 
@@ -28,16 +8,13 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 
 use super::client;
-use crate::smpp::{CommandId, HEADER_LEN};
-use carrier::CarrierProtocol;
-use report::DecodeReport;
-use text::UserDataHints;
+use crate::decode::carrier::{self, CarrierProtocol};
+use crate::decode::report::DecodeReport;
+use crate::decode::text::UserDataHints;
+use crate::decode::{explain, gsup, hex, looks_like_a_pdu, map, show, tpdu, user_data};
 
 /// Flags that say what the octets of SMPP are.
 const OTHERS: [&str; 5] = ["pdu", "user_data", "data_coding", "header", "packed"];
-
-/// Minimum length to distinguish a PDU from user data: command_length and command_id.
-const TELLING: usize = 8;
 
 /// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, of GSUP frames, of MAP over M3UA, or of PDUs of CMPP,
 /// SGIP or SMGP.
@@ -154,44 +131,6 @@ fn explained(args: &DecodeArgs, octets: &Bytes) -> Vec<DecodeReport> {
     }
 }
 
-/// Explains one PDU after the other.
-pub fn explain(octets: &Bytes) -> Vec<DecodeReport> {
-    let mut reports = Vec::new();
-    let mut at = 0;
-    while at < octets.len() {
-        let report = pdu::explain(octets, at);
-        at += report.octets;
-        reports.push(report);
-    }
-    reports
-}
-
-/// Explains user data.
-pub fn user_data(octets: &Bytes, reading: UserDataHints) -> DecodeReport {
-    let (user_data, problem) = text::explain(octets, 0, reading);
-    let mut report = DecodeReport::new("user_data", "user data", octets, 0);
-    report.user_data = Some(user_data);
-    if let Some(text) = problem {
-        report.problem(0, "user data header", text);
-    }
-    report
-}
-
-/// Whether the octets begin with a header of an operation that exists.
-fn looks_like_a_pdu(octets: &[u8]) -> bool {
-    let word = |at: usize| {
-        let octets = octets.get(at..at + 4)?;
-        Some(
-            octets
-                .iter()
-                .fold(0, |word: u32, octet| word << 8 | u32::from(*octet)),
-        )
-    };
-    octets.len() >= TELLING
-        && word(4).is_some_and(|id| CommandId(id).is_known())
-        && word(0).is_some_and(|length| length as usize >= HEADER_LEN)
-}
-
 fn given(words: &[String]) -> anyhow::Result<String> {
     if words != ["-"] {
         return Ok(words.join(" "));
@@ -223,6 +162,3 @@ fn yes_or_no(text: &str) -> Result<bool, String> {
         _ => Err("give yes or no".to_owned()),
     }
 }
-
-#[cfg(test)]
-mod tests;

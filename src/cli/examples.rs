@@ -96,6 +96,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "smsc account notes shop --add \"call Ann first, +44 20 7946 0000\"",
         ],
     ),
+    (
+        "account sheet",
+        &["smsc account sheet shop > shop.txt  # for the customer; the password is not in it"],
+    ),
     ("account remove", &["smsc account remove shop --dry-run"]),
     ("operator list", &["smsc operator list --watch"]),
     ("operator show", &["smsc operator show up"]),
@@ -274,6 +278,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "history",
+        &[
+            "smsc history  # of the last 24 hours, by the hour",
+            "smsc history --since 2h --step minute --operator up",
+            "smsc history --since 7d --by error",
+        ],
+    ),
+    (
         "failures",
         &[
             "smsc failures --by error  # of the last 24 hours, with what they mean",
@@ -308,6 +320,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["smsc damaged", "smsc damaged --id 1864325947392001"],
     ),
     (
+        "damaged list",
+        &["smsc damaged list --id 1864325947392001 -o json"],
+    ),
+    (
         "damaged forget",
         &[
             "smsc damaged forget --table msg --id 1864325947392001",
@@ -315,6 +331,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("held", &["smsc held"]),
+    ("held list", &["smsc held list -o csv"]),
     (
         "held release",
         &[

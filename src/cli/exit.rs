@@ -6,6 +6,8 @@ use crate::load::LoadError;
 use crate::load::bind::BindError;
 use crate::store::StoreError;
 
+/// As clap has it.
+const WRONG_LINE: u8 = 2;
 /// Something that was asked for is not there.
 const NOT_FOUND: u8 = 3;
 /// The SMSC refuses: a wrong token or role, a conflict, a wrong configuration, a wrong password.
@@ -23,7 +25,7 @@ pub const HELP: &str = "Exit codes:
   1   failed for another reason than these
   2   the command line is wrong
   3   what was asked for is not there
-  4   the SMSC refuses: wrong token or role, a conflict, a wrong value
+  4   the SMSC refuses: wrong token or role, a conflict, a wrong value, some of many messages
   5   no SMSC answers there
   6   the message was refused or not delivered
   65  a store is damaged
@@ -37,6 +39,19 @@ pub const HELP: &str = "Exit codes:
 #[error("{0}")]
 pub struct UndeliveredMessage(pub String);
 
+/// What can be seen to be wrong with a command line only when something was answered.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongCommandLine(pub String);
+
+/// Some of the messages of an order were refused; what became of each was said before.
+#[derive(Debug, thiserror::Error)]
+#[error("{refused} of {matched} messages were refused")]
+pub struct PartlyRefused {
+    pub refused: u64,
+    pub matched: u64,
+}
+
 /// The exit code of an error.
 pub fn code_of(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<ConfigError>().is_some() {
@@ -47,6 +62,12 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
     }
     if error.downcast_ref::<UndeliveredMessage>().is_some() {
         return NOT_DELIVERED;
+    }
+    if error.downcast_ref::<WrongCommandLine>().is_some() {
+        return WRONG_LINE;
+    }
+    if error.downcast_ref::<PartlyRefused>().is_some() {
+        return REFUSED;
     }
     match bind_error(error) {
         Some(BindError::Refused { .. }) => return REFUSED,
@@ -93,13 +114,21 @@ mod tests {
             (anyhow!(refused), 4),
             (anyhow!(away), 5),
             (anyhow!(bind), 5),
+            (anyhow!(WrongCommandLine("no".to_owned())), 2),
+            (
+                anyhow!(PartlyRefused {
+                    refused: 1,
+                    matched: 3,
+                }),
+                4,
+            ),
             (anyhow!(UndeliveredMessage("EXPIRED".to_owned())), 6),
             (anyhow!(StoreError::Damaged("x".to_owned())), 65),
             (anyhow!("anything else"), 1),
         ] {
             assert_eq!(code_of(&error), code, "{error:#}");
         }
-        for code in [3, 4, 5, 6, 65] {
+        for code in [2, 3, 4, 5, 6, 65] {
             assert!(HELP.contains(&format!("\n  {code} ")), "{code}");
         }
     }

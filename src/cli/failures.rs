@@ -48,13 +48,20 @@ pub struct FailuresArgs {
 /// # Errors
 /// The SMSC cannot be reached, or it refuses.
 pub fn run(args: &FailuresArgs) -> anyhow::Result<()> {
-    args.listing.show(&path(args), |report: FailureReport| {
-        let table = table(&report);
-        if report.groups.is_empty() {
-            return OutputPage::nothing(&table, "nothing that fits has failed in this time");
-        }
-        OutputPage::from(table).text(about(&report))
-    })
+    args.listing
+        .show(&path(args), |report: FailureReport| page(&report))
+}
+
+/// Who is not well comes last, where it is seen.
+fn page(report: &FailureReport) -> OutputPage {
+    let table = table(report);
+    let page = if report.groups.is_empty() {
+        OutputPage::nothing(&table, "nothing that fits has failed in this time")
+    } else {
+        OutputPage::from(table).text(about(report))
+    };
+    let incidents = report.incidents.iter();
+    incidents.fold(page, |page, incident| page.text(incident.clone()))
 }
 
 fn path(args: &FailuresArgs) -> String {
@@ -80,7 +87,7 @@ fn table(report: &FailureReport) -> OutputTable {
             "messages" => TableCell::number(group.messages),
             "name" => words.map(|words| words.name.clone()),
             "meaning" [2] => words.map(|words| words.meaning.clone()),
-            "usually helps" [1] => words.map(|words| words.cure.clone()),
+            "usually helps" [1] => words.map(|words| client::by_commands(&words.cure)),
         })
     } else {
         let mut table = OutputTable::new(&[report.by.as_str(), "messages"]);
@@ -153,14 +160,15 @@ mod tests {
             }],
             rest: 34,
             buckets: Vec::new(),
+            incidents: vec!["operator up refuses 50 % since 15:21 UTC".to_owned()],
         };
-        let page = OutputPage::from(table(&report)).text(about(&report));
-        let text = page.render(Screen::default());
+        let text = page(&report).render(Screen::default());
         for part in [
             "ESME_RTHROTTLED",
             "Send slower.",
             "1,234 messages have failed, 34 of them in other groups",
             "only those since 2026-11-24 10:05:00 UTC were counted",
+            "operator up refuses 50 %",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -168,5 +176,11 @@ mod tests {
         report.groups[0].key = String::new();
         let text = OutputPage::from(table(&report)).render(Screen::default());
         assert!(text.contains("operator") && text.contains("none"), "{text}");
+        report.groups.clear();
+        let text = page(&report).render(Screen::default());
+        assert!(
+            text.contains("nothing that fits") && text.contains("up refuses"),
+            "{text}"
+        );
     }
 }

@@ -103,21 +103,25 @@ pub fn rewritten(commands: &Command, words: Vec<String>) -> RewrittenLine {
         .iter()
         .find_map(|(old, new)| now(commands, old, new, &said));
     let is_old = now.is_some();
-    let command = now.unwrap_or_else(|| said.iter().map(|word| (*word).to_owned()).collect());
+    let command = now.unwrap_or_else(|| command_words(commands, &said));
     let mut words = if is_old {
         let options = words.iter().enumerate();
-        let options = options.filter(|(at, _)| !places.contains(at));
+        // All words behind -- may be of the command, which needs it no more.
+        let is_merged =
+            |word: &str, at: usize| word == "--" && places.iter().any(|place| *place > at);
+        let options = options.filter(|(at, word)| !places.contains(at) && !is_merged(word, *at));
         let options = options.map(|(_, word)| word.clone());
         command.iter().cloned().chain(options).collect()
     } else {
         options_last(commands, words)
     };
-    let renamed = rename_options(&command, &mut words);
+    let renamed = rename_options(&command, is_old, &mut words);
     let hint = (is_old || !renamed.is_empty()).then(|| hint(&command, &renamed));
     RewrittenLine { words, hint }
 }
 
-/// The places of the words that are neither options nor values of options, up to `--`.
+/// The places of the words that are neither options nor values of options; behind `--` only where none looks like an
+/// option.
 fn plain_words(words: &[String]) -> Vec<usize> {
     let (mut places, mut at) = (Vec::new(), 0);
     while let Some(word) = words.get(at).filter(|word| *word != "--") {
@@ -128,6 +132,10 @@ fn plain_words(words: &[String]) -> Vec<usize> {
             at += 1;
         }
         at += 1;
+    }
+    let behind = words.get(at + 1..).unwrap_or_default();
+    if behind.iter().all(|word| !word.starts_with('-')) {
+        places.extend(at + 1..words.len());
     }
     places
 }
@@ -173,6 +181,19 @@ fn now(commands: &Command, old: &str, new: &str, said: &[&str]) -> Option<Vec<St
         }
     }
     Some(words)
+}
+
+/// The words of a line that name its command, without the names and values behind them.
+fn command_words(commands: &Command, said: &[&str]) -> Vec<String> {
+    let (mut command, mut words) = (commands, Vec::new());
+    for word in said {
+        let Some(below) = command.find_subcommand(word) else {
+            break;
+        };
+        command = below;
+        words.push((*word).to_owned());
+    }
+    words
 }
 
 fn is_capitals(word: &str) -> bool {
@@ -221,7 +242,7 @@ fn option_length(words: &[String]) -> Option<usize> {
 }
 
 /// Gives options of the command their names of today; those that had another one, with their values.
-fn rename_options(command: &[String], words: &mut [String]) -> Vec<String> {
+fn rename_options(command: &[String], is_old: bool, words: &mut [String]) -> Vec<String> {
     let is_of = |path: &str| {
         let mut path = path.split(' ').enumerate();
         path.all(|(at, word)| command.get(at).is_some_and(|own| own == word))
@@ -239,12 +260,12 @@ fn rename_options(command: &[String], words: &mut [String]) -> Vec<String> {
         let Some((path, _, new)) = own.iter().find(|(_, old, _)| *old == name) else {
             continue;
         };
-        let shown = value.clone().or_else(|| words.get(at + 1).cloned());
-        let shown = shown.unwrap_or_default();
-        // Since there is --queue, the number that messages go to.
-        if *path == "message replay" && *new == "--queue" && is_number(&shown) {
+        // The number that messages go to; `smsc replay` had it for the queue.
+        if *path == "message replay" && name == "--to" && !is_old {
             continue;
         }
+        let shown = value.clone().or_else(|| words.get(at + 1).cloned());
+        let shown = shown.unwrap_or_default();
         renamed.push(format!("{new} {shown}"));
         words[at] = match value {
             Some(value) => format!("{new}={value}"),
@@ -252,12 +273,6 @@ fn rename_options(command: &[String], words: &mut [String]) -> Vec<String> {
         };
     }
     renamed
-}
-
-fn is_number(text: &str) -> bool {
-    // All that begin so: 49*.
-    let digits = text.trim_start_matches('+').trim_end_matches('*');
-    !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit())
 }
 
 /// Names the new form. Other options are left out: one of them may be a token.

@@ -14,7 +14,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Commands to look",
         &[
-            "health", "top", "incident", "failures", "events", "why", "trace", "usage", "audit",
+            "health", "top", "incident", "history", "failures", "events", "why", "trace", "usage",
+            "audit",
         ],
     ),
     (

@@ -17,13 +17,15 @@ pub struct HeldArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum HeldOrder {
+    /// Show them, as without a command.
+    List(ListHeldArgs),
     /// Send a message, or all, although they may have been sent before.
     Release(OrderHeldArgs),
     /// End a message, or all, as DELETED.
     Cancel(OrderHeldArgs),
 }
 
-/// Arguments of `smsc held` without a command.
+/// Arguments of `smsc held list`.
 #[derive(Debug, clap::Args)]
 struct ListHeldArgs {
     /// Entries per page.
@@ -56,6 +58,7 @@ struct OrderHeldArgs {
 pub fn run(args: &HeldArgs) -> anyhow::Result<()> {
     match &args.order {
         None => list(&args.list),
+        Some(HeldOrder::List(args)) => list(args),
         Some(HeldOrder::Release(args)) => order(args, "release", "released"),
         Some(HeldOrder::Cancel(args)) => order(args, "cancel", "cancelled"),
     }
@@ -124,6 +127,7 @@ mod tests {
         assert!(matches!(read(&["x"]), Ok(None)));
         for right in [
             &["x", "release", "--all"][..],
+            &["x", "list", "--limit", "5"],
             &["x", "cancel", "--id", "7"],
         ] {
             assert!(matches!(read(right), Ok(Some(_))), "{right:?}");

@@ -169,7 +169,7 @@ fn facts(message: &Message) -> Vec<(&'static str, TableCell)> {
         fact("error", fin.error.clone());
         if let Some(words) = &fin.in_words {
             fact("means", format!("{}: {}", words.name, words.meaning));
-            fact("usually helps", words.cure.clone());
+            fact("usually helps", client::by_commands(&words.cure));
         }
         fact("reported by", fin.reported_by.clone());
         let receipt = match (fin.receipt_to.as_str(), fin.receipt_acknowledged) {

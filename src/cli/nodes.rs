@@ -34,7 +34,7 @@ fn table(nodes: &[Node]) -> OutputTable {
         let partitions: u32 = node.queues.iter().map(|share| share.partitions).sum();
         let mark = if node.this_node { "*" } else { "" };
         let work = if node.janitor { "+janitor" } else { "" };
-        "node" => format!("{}{mark}", node.node),
+        "node" => TableCell::marked(node.node, mark),
         "state" => TableCell::state(node.state.clone()),
         "lease" [7] => TableCell::right(format!("{:.1} s", node.lease_ms as f64 / 1000.0)),
         "name" [5] => node.name.clone(),

@@ -1,8 +1,6 @@
 //! `smsc sink`: what waits for event sinks, and what has become of publishing.
 
-use anyhow::Context as _;
-
-use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
+use super::client::{self, AdminApiError, Listing, OutputPage, OutputTable, TableCell, table_of};
 use crate::api::{Sink, Sinks};
 
 /// Arguments of `smsc sink`.
@@ -40,8 +38,10 @@ pub fn run(args: &SinkArgs) -> anyhow::Result<()> {
             |client| {
                 let found: Sinks = client::decode(client.get("/v1/sinks")?)?;
                 let sink = found.sinks.iter().find(|sink| sink.name == *name);
-                let sink = sink.with_context(|| {
-                    format!("there is no event sink {name:?}; `smsc sink list` shows them")
+                let sink = sink.ok_or_else(|| {
+                    AdminApiError::NotFound(format!(
+                        "there is no event sink {name:?}; `smsc sink list` shows them"
+                    ))
                 })?;
                 Ok(serde_json::to_value(sink)?)
             },

@@ -3,7 +3,8 @@
 //! Where nothing else is said, a time of the day is one of this machine; a day alone begins at midnight UTC, as
 //! everywhere in the admin API.
 
-use jiff::civil::{DateTime, Time};
+use clap::ArgMatches;
+use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
@@ -76,8 +77,13 @@ pub fn given<'a>(
 /// # Errors
 /// It is none.
 pub fn moment(text: &str) -> Result<String, String> {
+    moment_in(text, TimeZone::system())
+}
+
+/// As [`moment`]; a time of the day is one of this zone where nothing else is said.
+fn moment_in(text: &str, zone: TimeZone) -> Result<String, String> {
     let now = Timestamp::from_millisecond(clock::now_ms()).map_err(|error| error.to_string())?;
-    read(text, &now.to_zoned(TimeZone::system())).ok_or_else(|| {
+    read(text, &now.to_zoned(zone)).ok_or_else(|| {
         "expected a time such as 10m, 2h, 15:12, today, yesterday, 2026-11-24, \"2026-11-24 15:12\", or RFC 3339"
             .to_owned()
     })
@@ -97,8 +103,35 @@ pub fn moment_ms(text: &str) -> Result<i64, String> {
 /// # Errors
 /// It is none.
 pub fn day(text: &str) -> Result<String, String> {
-    let at = Timestamp::from_millisecond(moment_ms(text)?).map_err(|error| error.to_string())?;
+    // Yesterday here may have begun the day before that in UTC.
+    let moment = moment_in(text, TimeZone::UTC)?;
+    let ms = api_moment::parse(&moment).ok_or_else(|| "this is before 1970".to_owned())?;
+    let at = Timestamp::from_millisecond(ms).map_err(|error| error.to_string())?;
     Ok(at.strftime("%Y-%m-%d").to_string())
+}
+
+/// Checks that no range of time of a line ends before it begins: nothing would fit, and nobody would say why.
+///
+/// # Errors
+/// One does; the text names its options.
+pub fn check_ranges(line: &ArgMatches) -> Result<(), String> {
+    let mut matches = line;
+    while let Some((_, below)) = matches.subcommand() {
+        matches = below;
+    }
+    let at = |id: &str| {
+        let text = matches.try_get_one::<String>(id).ok().flatten()?;
+        api_moment::parse(text)
+    };
+    for (since, until) in [("since", "until"), ("ended_since", "ended_until")] {
+        if let (Some(begin), Some(end)) = (at(since), at(until))
+            && begin > end
+        {
+            let [since, until] = [since, until].map(|id| id.replace('_', "-"));
+            return Err(format!("--{until} is before --{since}: nothing fits"));
+        }
+    }
+    Ok(())
 }
 
 /// What the admin API takes already stays as it is.
@@ -107,10 +140,23 @@ fn read(text: &str, now: &Zoned) -> Option<String> {
     if api_moment::parse(text).is_some() {
         return Some(text.to_owned());
     }
-    if let Some((front, name)) = text.rsplit_once(' ')
-        && let Some(zone) = zone(name)
-    {
-        return read(front, &now.with_time_zone(zone));
+    if let Some((front, name)) = text.rsplit_once(' ') {
+        // 2026-11-24 15:12 +01:00
+        if name == "Z" || name.starts_with(['+', '-']) {
+            let at: Timestamp = format!("{front}{name}").parse().ok()?;
+            return Some(at.to_string());
+        }
+        if let Some(zone) = zone(name) {
+            let now = now.with_time_zone(zone);
+            return match front.parse::<Date>() {
+                // A day of that zone, which is not one of UTC.
+                Ok(day) if front.len() == 10 => {
+                    let begin = day.to_zoned(now.time_zone().clone()).ok()?;
+                    Some(begin.timestamp().to_string())
+                }
+                _ => read(front, &now),
+            };
+        }
     }
     Some(instant(text, now)?.timestamp().to_string())
 }
@@ -148,7 +194,8 @@ fn instant(text: &str, now: &Zoned) -> Option<Zoned> {
     if let Ok(at) = text.parse::<DateTime>() {
         return here(at);
     }
-    let time: Time = (!text.contains('-')).then_some(text)?.parse().ok()?;
+    // A time of the day with an offset would be read without it.
+    let time: Time = (!text.contains(['-', '+'])).then_some(text)?.parse().ok()?;
     let today = here(now.date().to_datetime(time))?;
     if today <= *now {
         return Some(today);
@@ -181,6 +228,13 @@ mod tests {
             ("2026-11-24 15:12", Some("2026-11-24T14:12:00Z")),
             ("2026-07-01T15:12:00", Some("2026-07-01T13:12:00Z")),
             ("2026-11-21 09:00:51 UTC", Some("2026-11-21T09:00:51Z")),
+            ("2026-11-24 15:12 +03:00", Some("2026-11-24T12:12:00Z")),
+            ("2026-11-24 15:12 Z", Some("2026-11-24T15:12:00Z")),
+            ("today UTC", Some("2026-11-24T00:00:00Z")),
+            ("2026-11-24 UTC", Some("2026-11-24T00:00:00Z")),
+            // The clock was put forward from 02:00 to 03:00, and back from 03:00 to 02:00.
+            ("2026-03-29 02:30", Some("2026-03-29T01:30:00Z")),
+            ("2026-10-25 02:30", Some("2026-10-25T00:30:00Z")),
             // As they were given.
             ("2026-11-24", Some("2026-11-24")),
             ("1700000000000", Some("1700000000000")),
@@ -191,6 +245,7 @@ mod tests {
             ("soon", None),
             ("", None),
             ("25:00", None),
+            ("15:12+03:00", None),
             ("now 15:12", None),
             ("2026-13-01 15:12", None),
         ] {
@@ -199,9 +254,42 @@ mod tests {
     }
 
     #[test]
+    fn a_range_does_not_end_before_it_begins() {
+        for (line, wrong) in [
+            ("smsc message list --since 2h --until 1h", None),
+            ("smsc message list --since 2h", None),
+            ("smsc usage --since 2026-11-24 --until 2026-11-24", None),
+            ("smsc config show 7 --since 3", None),
+            ("smsc queue list", None),
+            (
+                "smsc message list --since 1h --until 2h",
+                Some("--until is before --since"),
+            ),
+            (
+                "smsc dead-letter list --ended-since 2026-11-24 --ended-until 2026-11-23",
+                Some("--ended-until is before --ended-since"),
+            ),
+            (
+                "smsc usage --since 2026-11-24 --until 2026-11-23",
+                Some("--until is before --since"),
+            ),
+        ] {
+            let matches = crate::cli::command().try_get_matches_from(line.split(' '));
+            let said = check_ranges(&matches.unwrap()).err().unwrap_or_default();
+            match wrong {
+                Some(wrong) => assert!(said.starts_with(wrong), "{line}: {said}"),
+                None => assert_eq!(said, "", "{line}"),
+            }
+        }
+    }
+
+    #[test]
     fn a_day_is_one_of_utc() {
         assert_eq!(day("2026-11-24").unwrap(), "2026-11-24");
         assert_eq!(day("2026-11-24T23:30:00-02:00").unwrap(), "2026-11-25");
+        let yesterday = Timestamp::from_millisecond(clock::now_ms() - 86_400_000).unwrap();
+        let yesterday = yesterday.strftime("%Y-%m-%d").to_string();
+        assert_eq!(day("yesterday").unwrap(), yesterday);
         assert!(day("soon").is_err() && moment("soon").is_err());
         assert_eq!(moment_ms("2023-11-14T22:13:20Z"), Ok(1_700_000_000_000));
     }

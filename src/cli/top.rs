@@ -109,7 +109,7 @@ fn once(args: &TopArgs, news: &Receiver<News>) -> anyhow::Result<()> {
     while !model.is_complete() {
         let left = ONCE_WITHIN.saturating_sub(started.elapsed());
         match news.recv_timeout(left) {
-            Ok(News::Away(reason)) => bail!(reason),
+            Ok(News::Away(error)) => return Err(error),
             Ok(one) => model.take(one, Instant::now()),
             Err(_) => bail!("no live events within {} s", ONCE_WITHIN.as_secs()),
         }

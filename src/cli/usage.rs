@@ -48,9 +48,9 @@ pub fn run(args: UsageArgs) -> anyhow::Result<()> {
         let page = if usage.usage.is_empty() {
             OutputPage::default().text("no message that fits has ended in these days")
         } else {
-            OutputPage::from(table(&usage))
+            OutputPage::from(table(&usage, false))
         };
-        page.csv_as(usage.csv())
+        page.csv_as(table(&usage, true))
     })
 }
 
@@ -67,8 +67,8 @@ fn path(args: &UsageArgs) -> String {
     client::with_given(path, &given)
 }
 
-/// A column for each dimension that was asked for.
-fn table(usage: &UsageReport) -> OutputTable {
+/// A column for each dimension that was asked for, or for all as the API has them in CSV.
+fn table(usage: &UsageReport, for_csv: bool) -> OutputTable {
     type Text = fn(&UsageSum) -> &Option<String>;
     let texts: [(&str, Text); 6] = [
         ("day", |sum| &sum.day),
@@ -81,10 +81,10 @@ fn table(usage: &UsageReport) -> OutputTable {
     let first = usage.usage.first();
     let shown: Vec<_> = texts
         .into_iter()
-        .filter(|(_, text)| first.is_some_and(|sum| text(sum).is_some()))
+        .filter(|(_, text)| for_csv || first.is_some_and(|sum| text(sum).is_some()))
         .collect();
     let mut titles: Vec<&str> = shown.iter().map(|(title, _)| *title).collect();
-    titles.extend(["messages", "parts", "price", "currency"]);
+    titles.extend(["currency", "messages", "parts", "price"]);
     let mut table = OutputTable::new(&titles).dropping(&["currency", "parts"]);
     for sum in &usage.usage {
         let mut cells: Vec<TableCell> = shown
@@ -92,10 +92,10 @@ fn table(usage: &UsageReport) -> OutputTable {
             .map(|(_, text)| text(sum).clone().into())
             .collect();
         cells.extend([
+            sum.currency.clone().into(),
             TableCell::right(sum.messages),
             TableCell::right(sum.parts),
             TableCell::right(sum.price),
-            sum.currency.clone().into(),
         ]);
         table.row(cells);
     }
@@ -134,7 +134,10 @@ mod tests {
             parts: 4,
             price: 5,
         };
-        let page = OutputPage::from(table(&UsageReport { usage: vec![sum] }));
+        let report = UsageReport { usage: vec![sum] };
+        let csv = OutputPage::from(table(&report, true)).csv().unwrap();
+        assert_eq!(csv, report.csv().replace('\r', ""));
+        let page = OutputPage::from(table(&report, false));
         let text = page.render(Screen::default());
         assert!(text.contains("country") && text.contains("GB"), "{text}");
         assert!(!text.contains("operator"), "{text}");

@@ -20,7 +20,7 @@ const FAILURES: u32 = 10;
 /// Arguments of `smsc why`.
 #[derive(Debug, clap::Args)]
 pub struct WhyArgs {
-    /// The id of a message, the number of a subscriber, or the system_id of an account.
+    /// The id of a message, the system_id of an account, or the number of a subscriber, also with a plus.
     #[arg(value_name = "ID|NUMBER|ACCOUNT")]
     what: String,
     #[command(flatten)]
@@ -44,11 +44,10 @@ fn ask(client: &AdminClient, what: &str) -> anyhow::Result<Value> {
         let verdict = CauseAndCure::of(&client::decode(found.clone())?);
         return Ok(json!({ "message": found, "cause": verdict.cause, "cure": verdict.cure }));
     }
-    if is_number(what) {
-        return of_number(client, what);
-    }
+    // An account may be called as a number is.
     match known(client.get(&format!("/v1/accounts/{}", client::segment(what))))? {
         Some(account) => of_account(client, what, account),
+        None if is_number(what) => of_number(client, what),
         None => bail!(AdminApiError::NotFound(format!(
             "there is no message and no account {what:?}; `smsc account list` and `smsc message list` show them"
         ))),

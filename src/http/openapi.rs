@@ -23,8 +23,8 @@ use utoipa::openapi::{
 use super::api::{self, Endpoint};
 use super::problem::CONTENT_TYPE as PROBLEM;
 use crate::api::{
-    FailureGrouping, LookupKind, MessageListOrder, MessageVerb, OperatorVerb, ProblemDetails,
-    QueueVerb, Scope, StateName,
+    FailureGrouping, HistoryGrouping, HistoryStep, LookupKind, MessageListOrder, MessageVerb,
+    OperatorVerb, ProblemDetails, QueueVerb, Scope, StateName,
 };
 
 /// Name of the security scheme.
@@ -63,6 +63,8 @@ pub fn document() -> OpenApi {
         .schema_from::<MessageVerb>()
         .schema_from::<MessageListOrder>()
         .schema_from::<FailureGrouping>()
+        .schema_from::<HistoryGrouping>()
+        .schema_from::<HistoryStep>()
         .schema_from::<LookupKind>()
         .schema_from::<StateName>()
         .schema_from::<Scope>();

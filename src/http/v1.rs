@@ -11,9 +11,12 @@ mod damaged;
 mod dead_letters;
 mod events;
 mod failures;
+mod find;
 mod gsm;
 mod held;
+mod history;
 mod incidents;
+mod logins;
 mod lookups;
 pub(super) mod messages;
 mod mo_rules;
@@ -28,6 +31,7 @@ mod queues;
 mod receipts;
 mod resources;
 mod settings;
+mod sheets;
 mod sinks;
 mod subscribers;
 mod tags;
@@ -78,6 +82,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         incidents { Read: list; Operate: acknowledge }
         events { Read: listen }
         whoami { Read: look }
+        find { Read: list }
         subscribers { Admin: erase }
         lookups { Read: list; Operate: forget_all, forget_one }
         opt_outs { Read: list; Operate: put, delete }
@@ -85,6 +90,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         audit { Admin: list }
         node { Read: drain; Operate: begin_drain, end_drain; Read: log_level; Operate: set_log_level }
         accounts { Read: list, one; Admin: put, delete; Read: rate; Admin: put_rate }
+        sheets { Read: show }
+        logins { Read: last }
         balance { Read: read; Admin: add; Read: top_ups }
         usage { Read: read }
         callbacks { Operate: test }
@@ -124,6 +131,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         messages { Operate: order }
         dead_letters { Read: list }
         failures { Read: count }
+        history { Read: read }
         receipts { Read: given_up; Operate: retell; Read: unmatched; Operate: settle, drop_one }
     }
 }

@@ -100,9 +100,9 @@ fn a_token_opens_until_it_is_removed_or_ends() {
     let queues = smsc.run(&["queue", "list", "--url", &url, "--token", &secret]);
     assert!(queues.stdout.contains("operator:up"), "{}", queues.stderr);
     let refused = smsc.run(&[
-        "queues",
-        "operator:up",
+        "queue",
         "suspend",
+        "operator:up",
         "--url",
         &url,
         "--token",

@@ -357,7 +357,8 @@ fn https_with_a_certificate_that_is_renewed() {
     ]);
     assert!(queues.stdout.contains("account:test"), "{}", queues.stderr);
     let stranger = smsc.run(&[
-        "queues",
+        "queue",
+        "list",
         "--url",
         &format!("https://{}", smsc.http()),
         "--token",

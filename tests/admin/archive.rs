@@ -43,9 +43,9 @@ fn ids(system: &System, query: &str) -> Vec<String> {
 fn export(system: &System, args: &[&str]) -> (String, String) {
     let all = [
         "export",
-        "--from",
+        "--since",
         "2020-01-01",
-        "--to",
+        "--until",
         "2100-01-01",
         "--include-active",
     ];

@@ -26,9 +26,9 @@ fn a_range_is_exported_once_however_often_it_is_asked_for() {
     let export = |more: &[&str]| -> String {
         let all = [
             "export",
-            "--from",
+            "--since",
             "2020-01-01",
-            "--to",
+            "--until",
             &until,
             "--to-database",
             target.url(),

@@ -99,6 +99,14 @@ fn server_tables() {
              \"https://app.example.com\"",
         ),
         (
+            "history.retention = '1h'",
+            "history.retention: must be between 24h and 400d",
+        ),
+        (
+            "history.write_every = '5m'",
+            "history.write_every: must be between 1s and 1m",
+        ),
+        (
             "incidents.window = '1s'",
             "incidents.window: must be between 2s and 1h",
         ),

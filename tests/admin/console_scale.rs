@@ -18,7 +18,7 @@ const ACCOUNTS: usize = 1_000;
 const OPERATORS: usize = 200;
 
 /// So many accounts, called shop0000 and so on, each with an address of its own.
-fn with_accounts(count: usize) -> crate::harness::SmscBuilder {
+pub(super) fn with_accounts(count: usize) -> crate::harness::SmscBuilder {
     let mut smsc = Smsc::new();
     for at in 0..count {
         let keys = format!("addresses = [\"447700900{at:03}\"]");
@@ -200,7 +200,10 @@ fn the_console_stays_small_with_a_thousand_accounts() {
     for at in 0..OPERATORS {
         smsc = smsc.operator(&format!("carrier{at:03}"), up.address());
     }
-    let smsc = smsc.route("", "carrier000").start();
+    let smsc = smsc
+        .route("", "carrier000")
+        .toml("[usage]\nenabled = true")
+        .start();
     smsc.wait_for_binds(&format!("carrier{:03}", OPERATORS - 1), 1);
     let folder = tempfile::tempdir().unwrap();
     let pictures = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");

@@ -50,7 +50,7 @@ impl Scene {
             .route("49", "fussy")
             .route("39", "held")
             .route("", "up")
-            .toml("[usage]\nenabled = true")
+            .toml("[usage]\nenabled = true\n\n[history]\nwrite_every = \"1s\"")
             .start();
         let mut stranger = stranger.accept_bind();
         for operator in ["up", "fussy", "picky", "held"] {
@@ -166,6 +166,7 @@ fn the_console_does_the_daily_work() {
         "bind_is_looked_into_and_disconnected",
         "reader_sees_no_text_and_commands_nothing",
         "unmatched_receipt_is_matched_or_dropped",
+        "traffic_history_is_drawn_and_leads_to_failures",
         "failures_lead_to_their_messages_and_are_replayed_at_a_rate",
         "searches_are_saved_as_csv",
         "dead_letters_are_replayed_together",

@@ -78,7 +78,8 @@ fn commands_ask_the_smsc_that_is_named_or_chosen() {
     );
     // What is said on the command line counts more.
     let by_url = says(&run(&[
-        "queues",
+        "queue",
+        "list",
         "--url",
         &url(&test),
         "--token",
@@ -137,6 +138,7 @@ fn what_is_wrong_is_said() {
         let said = says(&output);
         assert!(said.contains(wanted), "{arguments:?}: {said}");
     }
+    assert_eq!(run(&["context", "remove", "none"]).status.code(), Some(3));
     // Nothing was left behind by what failed.
     assert!(!folder.path().join("config/smsc/contexts.json").exists());
     std::fs::create_dir_all(folder.path().join("config/smsc")).unwrap();

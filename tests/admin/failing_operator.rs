@@ -122,6 +122,13 @@ fn named(smsc: &Smsc, admin: &Admin) -> String {
         "{said}"
     );
     assert!(!said.contains("alpha"), "{said}");
+    let failures = smsc.command(&["failures"]);
+    assert!(
+        failures.stdout.contains("operator charlie refuses"),
+        "{} {}",
+        failures.stdout,
+        failures.stderr
+    );
     let metric = |operator: &str| {
         let labels = format!("{{queue=\"operator:{operator}\",kind=\"refused\"}}");
         admin.metric(&format!("smsc_operator_incident{labels}"))

@@ -178,7 +178,7 @@ fn errors_are_explained(smsc: &Smsc, failures: &FourFailures) {
     let listed = smsc.admin().get("/v1/dead-letters?error=101");
     let of_list = &listed["messages"][0]["final"]["in_words"];
     assert_eq!(*of_list, words("101"), "{listed}");
-    let shown = cli(smsc, &["message", &failures.refused_gb]);
+    let shown = cli(smsc, &["message", "show", &failures.refused_gb]);
     for part in ["means", "ESME_RINVDSTADR: The operator", "usually helps"] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
     }
@@ -310,8 +310,29 @@ fn a_replay_keeps_its_rate() {
     }
     // One at once, and half a second for each of the others.
     assert!(began.elapsed() >= Duration::from_millis(500) * (MESSAGES - 1));
-    let again = ["replay", "--error", "11", "--rate", "100", "--yes"];
+    let again = [
+        "message", "replay", "--error", "11", "--rate", "100", "--yes",
+    ];
     let done = cli(&scene.smsc, &again);
     assert!(done.stdout.contains("0 messages fit"), "{}", done.stdout);
+    scene.smsc.assert_no_panic();
+}
+
+#[test]
+fn a_slow_replay_keeps_its_limit() {
+    let mut scene = Scene::new("");
+    for _ in 0..8 {
+        let id = scene.submit();
+        scene.refuse(CommandStatus::ESME_RINVDSTADR);
+        scene.smsc.wait_for_final(&id);
+    }
+    // More than one request sends: older messages are not the next ones.
+    let slow = [
+        "replay", "--error", "11", "--limit", "6", "--rate", "1", "--yes",
+    ];
+    let done = cli(&scene.smsc, &slow);
+    assert!(done.stdout.contains("6 of 6 messages"), "{}", done.stdout);
+    let left = cli(&scene.smsc, &["replay", "--error", "11", "--dry-run"]);
+    assert!(left.stdout.contains("2 messages fit"), "{}", left.stdout);
     scene.smsc.assert_no_panic();
 }

@@ -5,6 +5,7 @@ mod harness;
 #[path = "../harness/history.rs"]
 mod history;
 
+mod account_sheet;
 mod admin_access;
 mod admin_commands;
 mod admin_doors;
@@ -17,7 +18,9 @@ mod config_file;
 mod config_validation;
 mod config_versions;
 mod console;
+mod console_find;
 mod console_objects;
+mod console_pages;
 mod console_scale;
 mod console_sign_in;
 mod console_wizard;
@@ -57,6 +60,7 @@ mod ten_tasks;
 #[cfg(feature = "otlp")]
 mod test_messages;
 mod traces;
+mod traffic_history;
 mod unused_file;
 mod usage;
 mod waits_and_bulk_orders;

@@ -1,16 +1,19 @@
 //! One grammar on the command line: nouns, verbs and names, old forms with a hint, options in front of a command,
 //! formats of lists, exit codes, why something is so, and the audit log.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use super::command_line::{printed, refused};
-use crate::harness::{Peer, Simulator, Smsc, free_port, submit, until};
+use crate::harness::{Peer, Simulator, Smsc, binary, free_port, run, submit, until};
 
 /// An SMSC whose operator is away, with a message that waits for it, one that has failed, and their ids.
 fn waiting_and_failed() -> (Simulator, Smsc, Peer, [String; 2]) {
     let operator = Simulator::new();
     let smsc = Smsc::new()
         .account("test", "test")
+        .account("38612345", "test")
         .operator("up", operator.address())
         .route("", "up")
         .route("44", "test:failed")
@@ -108,6 +111,14 @@ fn options_stand_in_front_and_lists_have_formats() {
     assert_eq!(read.len(), all.len());
     assert!(read.iter().any(|queue| queue["name"] == "operator:up"));
 
+    // A list in each line, also where an answer has two; one thing is one line.
+    let binds = printed(&smsc, &["bind", "list", "-o", "jsonl"]);
+    let csv = printed(&smsc, &["bind", "list", "-o", "csv", "--no-headers"]);
+    assert_eq!(binds.lines().count(), csv.lines().count(), "{binds}");
+    let one = printed(&smsc, &["queue", "show", "operator:up", "-o", "jsonl"]);
+    let one: Value = serde_json::from_str(&one).unwrap();
+    assert_eq!(one["name"], "operator:up");
+
     let sorted = [
         "queue",
         "list",
@@ -139,6 +150,12 @@ fn times_are_said_as_people_say_them() {
         smsc.command(&["message", "list", "--since", "soon"]).code,
         Some(2)
     );
+    let backwards = smsc.command(&["message", "list", "--since", "1h", "--until", "2h"]);
+    assert_eq!(backwards.code, Some(2), "{backwards:?}");
+    assert!(
+        backwards.stderr.contains("--until is before --since"),
+        "{backwards:?}"
+    );
 }
 
 #[test]
@@ -155,6 +172,11 @@ fn exit_codes_tell_errors_apart() {
     for (told, code) in [
         (smsc.command(&["message", "show", "1"]), 3),
         (smsc.command(&["account", "show", "nobody"]), 3),
+        (smsc.command(&["sink", "show", "none"]), 3),
+        (smsc.command(&["bind", "list", "nobody"]), 3),
+        (smsc.command(&["message", "list", "--state", "GONE"]), 4),
+        (smsc.command(&["queue", "list", "--sort-by", "depth"]), 2),
+        (smsc.command(&["message", "cancel"]), 2),
         (
             smsc.run(&["queue", "list", "--url", &url, "--token", "x"]),
             4,
@@ -164,6 +186,11 @@ fn exit_codes_tell_errors_apart() {
             5,
         ),
         (smsc.run(&["health", "--url", &nobody]), 5),
+        (
+            smsc.run(&["top", "--once", "--url", &nobody, "--token", "x"]),
+            5,
+        ),
+        (smsc.run(&["events", "--url", &nobody, "--token", "x"]), 5),
         (send(&nowhere, "test"), 5),
         (send(&smpp, "wrong"), 4),
         (send(&smpp, "test"), 6),
@@ -187,6 +214,52 @@ fn exit_codes_tell_errors_apart() {
         said.contains("smsc queue list") && !said.contains("/v1"),
         "{said}"
     );
+}
+
+/// What bash offers at the end of a line, whose program is this one.
+fn offered(smsc: &Smsc, line: &str) -> Vec<String> {
+    let binary = binary();
+    let binary = binary.to_str().unwrap();
+    let script = "source <(\"$1\" completions bash); COMP_LINE=$2; COMP_POINT=${#2}; COMP_WORDS=(\"$1\"); COMP_CWORD=0; \
+                  _smsc smsc '' ''; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut bash = Command::new("bash");
+    bash.args(["-c", script, "bash", binary, line])
+        .current_dir(smsc.file("."))
+        .env("SMSC_CONTEXTS", smsc.file("contexts.json"));
+    let told = run(&mut bash);
+    assert!(told.success, "{line}: {}", told.stderr);
+    told.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_completes_names() {
+    let (_operator, smsc, _esme, _) = waiting_and_failed();
+    let asking = format!("--url http://{} --token harness-token", smsc.http());
+    for (line, names) in [
+        // Bash goes on behind the colon.
+        (format!("smsc {asking} queue suspend operator:"), vec!["up"]),
+        (
+            format!("smsc queue show {asking} oper"),
+            vec!["operator:up"],
+        ),
+        (format!("smsc operator rebind {asking} "), vec!["up"]),
+        (format!("smsc account show {asking} te"), vec!["test"]),
+        (
+            format!("smsc message list {asking} --account "),
+            vec!["38612345", "test", "up"],
+        ),
+    ] {
+        assert_eq!(offered(&smsc, &line), names, "{line}");
+    }
+    // What cannot be asked is completed as before, without a word.
+    let nobody = format!("smsc --url http://127.0.0.1:{} --token x", free_port());
+    let options = offered(&smsc, &format!("{nobody} queue show oper"));
+    assert!(!options.contains(&"operator:up".to_owned()), "{options:?}");
+    let wrong = format!("http://{}", smsc.http());
+    let line = ["complete-names", "--", "--url", &wrong, "--token", "wrong"];
+    let told = smsc.run(&[&line[..], &["queue", "show", "oper"]].concat());
+    assert_eq!((told.code, told.stdout.as_str()), (Some(0), ""), "{told:?}");
+    assert_eq!(told.stderr, "");
 }
 
 #[test]
@@ -214,6 +287,9 @@ fn it_says_why_and_who() {
     for part in ["prepaid", "account:test", "bound", &failed] {
         assert!(why.contains(part), "{part}: {why}");
     }
+    // An account that is called as a number is, and the number.
+    assert!(printed(&smsc, &["why", "38612345"]).contains("it is not bound"));
+    assert!(!printed(&smsc, &["why", "+38612345"]).contains("it is not bound"));
     assert_eq!(smsc.command(&["why", "nobody"]).code, Some(3));
 
     let audit = printed(&smsc, &["audit", "queues", "--since", "10m"]);

@@ -374,7 +374,7 @@ fn a_collector_that_is_away_or_hangs_costs_nothing_but_spans() {
         let count = 500;
         let finished = smsc.run(&[
             "load",
-            "--to",
+            "--host",
             &smsc.smpp().to_string(),
             "--count",
             &count.to_string(),

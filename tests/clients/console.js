@@ -11,7 +11,7 @@ const { report } = require('./common.js');
 
 const [steps, base, token, screenshots, delivered, scheduled, moved, dead] = process.argv.slice(2);
 const { open, signIn, go } = consoleAt({ base, token, screenshots });
-const VIEWS = ['overview', 'incidents', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'failures', 'dead-letters', 'damaged', 'held', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'usage', 'keys', 'nodes'];
+const VIEWS = ['overview', 'incidents', 'queues', 'operators', 'gsm', 'binds', 'callbacks', 'messages', 'compose', 'failures', 'dead-letters', 'damaged', 'held', 'subscribers', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'history', 'usage', 'keys', 'nodes'];
 
 const tileIsAbove = ([label, least]) => [...document.querySelectorAll('.tile')].some((tile) =>
   tile.querySelector('.tile-label').textContent === label
@@ -170,7 +170,7 @@ const all = {
     const dialog = page.getByRole('dialog', { name: 'Send this message again?' });
     await dialog.getByLabel('Send it to').selectOption('operator:up');
     await dialog.getByRole('button', { name: 'Replay' }).click();
-    await letter.getByRole('link').filter({ hasNotText: dead }).click();
+    await letter.getByRole('link', { name: /^\d+$/ }).filter({ hasNotText: dead }).click();
     await page.getByRole('listitem').filter({ hasText: 'DELIVERED' }).waitFor();
     await page.getByRole('link', { name: dead }).waitFor();
     await page.close();

@@ -26,10 +26,13 @@ const SECONDS = 10;
 const FILLED = {
   overview: /^The 12 busiest of 200: all operators$/,
   queues: /^1–50 of 1,2\d\d$/,
+  accounts: /^1–100 of 1,000$/,
   operators: /^1–15 of 200$/,
   binds: /^1–50 of 200$/,
   config: /^1–100 of 1,000$/,
   'config/operators': /^1–100 of 200$/,
+  'accounts/shop0500': /^Changes of its settings$/,
+  'operators/carrier100': /^Where a number goes$/,
   'config/accounts/shop0500': /^Review changes$/,
   'config/operators/carrier100': /^Review changes$/,
   'config/routes?new=1': /^Review changes$/,
@@ -82,7 +85,7 @@ const all = {
     const views = links.filter((href) => href.startsWith('#/')).map((href) => href.slice(2));
     assert(views.length >= 19, `${views}`);
     const nodes = {};
-    for (const view of [...views, 'config/operators', 'config/accounts/shop0500', 'config/operators/carrier100', 'config/routes?new=1', 'versions/1']) {
+    for (const view of [...views, 'accounts/shop0500', 'accounts/shop0500/sheet', 'operators/carrier100', 'config/operators', 'config/accounts/shop0500', 'config/operators/carrier100', 'config/routes?new=1', 'versions/1']) {
       await visit(page, view);
       await filled(page, view);
       nodes[view] = await page.evaluate(() => document.querySelectorAll('*').length);
@@ -116,7 +119,7 @@ const all = {
   },
 
   async tabs_take_little(browser) {
-    const views = ['overview', 'queues', 'operators', 'binds', 'nodes', 'messages', 'config'];
+    const views = ['overview', 'queues', 'operators', 'binds', 'nodes', 'messages', 'config', 'accounts/shop0500', 'operators/carrier100'];
     const counts = await Promise.all(views.map((view) => octetsOf(browser, view)));
     const octets = Object.fromEntries(views.map((view, at) => [view, counts[at]]));
     report('octets', octets);

@@ -87,6 +87,27 @@ const all = {
     await page.close();
   },
 
+  async traffic_history_is_drawn_and_leads_to_failures(browser) {
+    const page = await open(browser);
+    await signIn(page);
+    await go(page, 'Traffic history');
+    // Hours: the current one is shown, too.
+    await page.getByLabel('Time', { exact: true }).selectOption('7d');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL(/range=7d/);
+    await page.getByText(/[1-9][\d,]* accepted, [1-9][\d,]* refused/).waitFor();
+    const line = await page.locator('path.line.accepted:not(.before)').getAttribute('d');
+    assert.match(line, /^M.*L/, 'hours without messages are there');
+    await accessible(page, 'traffic history');
+    await look(page, 'traffic-history');
+    await page.getByRole('link', { name: 'operator:picky', exact: true }).click();
+    await page.getByRole('row').filter({ hasText: 'ESME_RINVDSTADR' }).getByRole('link', { name: 'Show', exact: true }).click();
+    await page.getByRole('heading', { name: 'Failures', level: 1 }).waitFor();
+    assert.match(page.url(), /operator=operator%3Apicky&error=ESME_RINVDSTADR/);
+    await page.getByText(/[1-9]\d* messages have failed from/).waitFor();
+    await page.close();
+  },
+
   async dead_letters_are_replayed_together(browser) {
     const page = await open(browser);
     await signIn(page);

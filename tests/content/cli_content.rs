@@ -9,7 +9,7 @@ use crate::harness::{self, Finished, Proxy, Simulator, Smsc, run};
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 use serde_json::Value;
-use smsc::cli::decode::explain;
+use smsc::decode::explain;
 use smsc::smpp::{DEFAULT_MAX_PDU, HEADER_LEN, Header, Pdu, next_frame};
 
 fn smsc(arguments: &[&str]) -> Finished {
@@ -322,7 +322,7 @@ proptest! {
 }
 
 /// Every octet is in exactly one field, in order.
-fn assert_covered(octets: &Bytes, reports: &[smsc::cli::decode::report::DecodeReport]) {
+fn assert_covered(octets: &Bytes, reports: &[smsc::decode::report::DecodeReport]) {
     let mut at = 0;
     for report in reports {
         assert_eq!(report.at, at);

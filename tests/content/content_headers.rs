@@ -14,8 +14,8 @@ use rusmpp::extra::encoding::{latin1::Latin1, ucs2::Ucs2};
 use rusmpp::udhs::concatenation::{ConcatenatedShortMessage8Bit, ConcatenatedShortMessage16Bit};
 use rusmpp::udhs::{Udh, UdhValue};
 use serde_json::Value;
-use smsc::cli::decode::explain;
-use smsc::cli::decode::report::{DecodedUserData, FieldDetail};
+use smsc::decode::explain;
+use smsc::decode::report::{DecodedUserData, FieldDetail};
 use smsc::smpp::{CommandId, DEFAULT_MAX_PDU, Header as PduHeader, next_frame};
 use smsc::sms::convert::{self, Alphabet};
 use smsc::sms::segment::{self, PartNumbering, Units};
@@ -177,7 +177,7 @@ fn we_read_what_node_smpp_writes() {
         (written[1], "part 2 of 3, reference 4660", "Привет"),
         (written[2], "turkish", "ışık"),
     ] {
-        let octets = smsc::cli::decode::hex::parse(pdu).unwrap();
+        let octets = smsc::decode::hex::parse(pdu).unwrap();
         let report = explain(&octets).remove(0);
         let user_data = report.user_data.unwrap();
         assert_eq!(user_data.header[0].meaning, element);

@@ -406,7 +406,7 @@ fn a_receipt_is_matched_by_hand() {
     assert_eq!(matching(&path(&wrong), &id).0, 404, "it is gone");
     let url = format!("http://{}", scene.smsc.http());
     let listed = scene.smsc.run(&[
-        "receipts",
+        "receipt",
         "unmatched",
         "--url",
         &url,

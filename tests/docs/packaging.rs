@@ -46,6 +46,7 @@ fn shells_get_completions() {
         assert!(script.success, "{}", script.stderr);
         assert!(script.stdout.contains(mark), "{shell}: {}", script.stdout);
         assert!(script.stdout.contains("migrate-store"), "{shell}");
+        assert!(script.stdout.contains("complete-names --"), "{shell}");
     }
     let binary = harness::binary().display().to_string();
     let script = format!("{binary} completions bash > ./smsc && . ./smsc && complete -p smsc");

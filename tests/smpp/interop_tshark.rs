@@ -35,7 +35,7 @@ fn tshark_reads_every_pdu_and_finds_none_malformed() {
     one_of_everything(towards_smsc.address());
     let load = smsc.run(&[
         "load",
-        "--to",
+        "--host",
         &towards_smsc.address().to_string(),
         "--binds",
         "2",

@@ -85,7 +85,7 @@ fn a_flip_in_the_log_stops_the_next_start_until_its_loss_is_accepted() {
     // Commands say so, and leave everything as it is.
     let folder = data.to_str().unwrap();
     let where_it_is = format!("smsc.db-wal is damaged: frame {frame}, at offset ");
-    let range = ["--from", "2020-01-01", "--to", "2021-01-01"];
+    let range = ["--since", "2020-01-01", "--until", "2021-01-01"];
     let to = smsc.file("copy.db");
     for arguments in [
         &["fsck", folder][..],

@@ -22,6 +22,7 @@ use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutListStore as _, OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
+use smsc::store::traffic::MINUTE_MS;
 use smsc::store::usage::{Dimension, UsageQuestion};
 use smsc::store::{Active, MessageHistory, MessageStage, Store, StoreError, WriteBatch};
 use tempfile::TempDir;
@@ -269,12 +270,16 @@ fn everything_arrives_once_although_the_move_is_killed() {
     let notes = |store: &dyn Store| store.notes(None, u64::MAX, 10).wait().unwrap();
     assert_eq!(notes(&shared), notes(&embedded));
     assert_eq!(shared.incidents().wait(), embedded.incidents().wait());
+    let traffic = |store: &dyn Store| store.traffic(MINUTE_MS, 0..i64::MAX, None).wait().unwrap();
+    assert_eq!(traffic(&shared), traffic(&embedded));
     for (table, expected) in [
         ("dead", 1),
         ("top_ups", 2),
         ("api_keys", 1),
         ("notes", 1),
         ("incidents", 1),
+        ("traffic", 1),
+        ("logins", 1),
         ("cdr", RECORDED.len() as i64),
         ("idempotency", REQUESTS as i64),
         ("told", count_stages(|stage| stage == 6) as i64 + 1),

@@ -119,7 +119,7 @@ fn salvage(smsc: &Smsc, from: &Path, before: &StoredMessages, case: &str) -> (Pa
         "salvage",
         "--data-dir",
         from_text,
-        "--to",
+        "--into",
         to_text,
         "--json",
     ]);
@@ -313,7 +313,7 @@ fn a_store_in_use_is_not_salvaged() {
         "salvage",
         "--data-dir",
         data.to_str().unwrap(),
-        "--to",
+        "--into",
         new.to_str().unwrap(),
     ]);
     assert!(

@@ -49,7 +49,7 @@ fn files_are_their_owners_alone_whatever_the_umask() {
     for (umask, number) in [("000", 1), ("022", 2), ("777", 3)] {
         let script = format!(
             "umask {umask}; '{smsc}' backup --data-dir data copy{number}.db && \
-             '{smsc}' export --data-dir data --from 2020-01-01 --to 2020-01-02 --out out{number}.jsonl",
+             '{smsc}' export --data-dir data --since 2020-01-01 --until 2020-01-02 --out out{number}.jsonl",
             smsc = binary().display()
         );
         let done = run(Command::new("sh")

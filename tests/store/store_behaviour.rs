@@ -175,6 +175,8 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("API keys are kept until removed", access::api_keys),
         ("notes are kept until removed", access::notes),
         ("incidents go on, end and are forgotten", access::incidents),
+        ("traffic is kept by minute, hour and node", access::traffic),
+        ("the last login of an account is kept", access::logins),
         ("the audit log is read in pages", access::audit),
         ("opt-outs are followed by version", access::opt_outs),
         (

@@ -188,3 +188,18 @@ mod tests {
         assert_eq!(version(0), "");
     }
 }
+
+/// `GET /v1/accounts/{name}/last-login`: the last bind of an account; null before the first one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LastLogin {
+    /// The system_id.
+    pub account: String,
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// The IP address that it came from.
+    pub address: Option<String>,
+    /// `transmitter`, `receiver` or `transceiver`.
+    pub bind_type: Option<String>,
+    /// The node that it has bound to.
+    pub node: Option<u32>,
+}

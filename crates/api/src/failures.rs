@@ -26,6 +26,9 @@ pub struct FailureReport {
     pub rest: u64,
     /// From the first to the last, those without messages included.
     pub buckets: Vec<FailureBucket>,
+    /// Which operators and accounts are not well now, each in a sentence: the incidents that go on, whatever is counted.
+    #[serde(default)]
+    pub incidents: Vec<String>,
 }
 
 /// Failures that have one thing in common.

@@ -11,8 +11,10 @@ mod callback;
 mod damaged;
 mod failed;
 mod failures;
+mod found;
 mod gsm;
 mod held;
+mod history;
 mod incidents;
 mod live;
 mod lookups;
@@ -25,6 +27,7 @@ mod opt_outs;
 mod request_words;
 mod schema;
 mod settings;
+mod sheet;
 mod sinks;
 mod text;
 mod usage;
@@ -41,15 +44,19 @@ pub use access::{
 };
 pub use archive::Archive;
 pub use balance::{Balance, TopUp, TopUps, ToppedUp};
-pub use binds::{Bind, Binds, CallbackUrls, SignallingGateway, bind_state, gateway_state};
+pub use binds::{
+    Bind, Binds, CallbackUrls, LastLogin, SignallingGateway, bind_state, gateway_state,
+};
 pub use callback::CallbackAttempt;
 pub use damaged::{DamagedRowEntry, DamagedRows};
 pub use failed::{
     CancelReport, RefusedReplay, ReplayReport, Replayed, Unmatched, UnmatchedReceipt,
 };
 pub use failures::{ErrorInWords, FailureBucket, FailureGroup, FailureReport};
+pub use found::{FoundName, FoundNames};
 pub use gsm::{GsmNetwork, GsmNetworks};
 pub use held::{HeldEntry, HeldMessages};
+pub use history::{TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums};
 pub use incidents::{Incident, Incidents};
 pub use live::{
     Attention, BindCounts, End, Hello, History, LiveBind, LiveBinds, LiveQueue, LiveQueues,
@@ -70,13 +77,14 @@ pub use settings::{
     Explanation, FieldChange, Finding, ImsiState, Limits, NatsSources, NumberRanges, Planned,
     Policies, Rate, Resource, ResourceChange, Routes, Target, Version, Versions,
 };
+pub use sheet::{AccountSheet, SheetEntrance};
 pub use sinks::{Sink, Sinks};
 pub use usage::{UsageReport, UsageSum};
 pub use wait::Wait;
 pub use watch::{Begun, Pdu, Step, Steps};
 pub use words::{
-    FailureGrouping, KeyRoleName, LookupKind, MessageListOrder, MessageVerb, OperatorVerb,
-    QueueVerb, RoleName, Scope, StateName, Word,
+    FailureGrouping, HistoryGrouping, HistoryStep, KeyRoleName, LookupKind, MessageListOrder,
+    MessageVerb, OperatorVerb, QueueVerb, RoleName, Scope, StateName, Word,
 };
 
 use smsc_proto as pb;

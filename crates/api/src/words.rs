@@ -69,6 +69,23 @@ words! {
 }
 
 words! {
+    /// How long a point of the history is.
+    pub enum HistoryStep {
+        Minute = "minute",
+        Hour = "hour",
+    }
+}
+
+words! {
+    /// What the history is divided by.
+    pub enum HistoryGrouping {
+        Operator = "operator",
+        Account = "account",
+        Error = "error",
+    }
+}
+
+words! {
     /// The scope of the figures.
     pub enum Scope {
         Cluster = "cluster",

@@ -16,7 +16,7 @@ section! {
         @between(2 * SECOND, HOUR) window: Duration = 120 * SECOND,
         /// How often to look.
         @between(SECOND / 2, HOUR) look_every: Duration = 10 * SECOND,
-        /// Fewer messages (receipts, answers) in the window name nobody.
+        /// Fewer messages (receipts, answers) in the window name nobody; each node takes its part of this.
         @at_least(1) min_messages: u32 = 50,
         /// Share of messages that an operator refuses, throttling left out, from which on it is named; if more are usual, at twice what is usual.
         @share refused_share: f64 = 0.1,

@@ -15,6 +15,7 @@ mod event_sink;
 mod events;
 mod former;
 mod gsm;
+mod history;
 mod imsi;
 mod incidents;
 mod kafka;
@@ -71,6 +72,7 @@ pub use event_sink::{EventSink, SinkEventKind, SinkFormat, SinkKind, SinkMessage
 pub use events::{CdrConfig, CdrFormat, OutboxConfig, UsageConfig};
 pub use former::FORMER_NATS;
 pub use gsm::Gsm;
+pub use history::HistoryConfig;
 pub use imsi::{ImsiConfig, ImsiSource};
 pub use incidents::IncidentConfig;
 pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
@@ -191,6 +193,8 @@ section! {
         outbox: OutboxConfig = OutboxConfig::default(),
         /// Operators and accounts that need a look.
         incidents: IncidentConfig = IncidentConfig::default(),
+        /// What was sent, refused and delivered, by the minute and by the hour.
+        history: HistoryConfig = HistoryConfig::default(),
         /// Metrics pushed to a StatsD daemon.
         statsd: Statsd = Statsd::default(),
         /// Threads.

@@ -102,8 +102,8 @@ section! {
         @filled("is empty; write \"network\" or the name of an account")
         deliver: String = TO_NETWORK.to_owned(),
         /// How long an id is valid after it was given, or given again.
-        @positive id_lifetime: Duration = 300 * SECOND,
-        /// Most ids that are valid at once; those who ask from one global title have a quarter of them. Above, a question is refused as a system failure.
+        @at_most(24 * 3600 * SECOND, "nobody brings a message so much later") @positive id_lifetime: Duration = 300 * SECOND,
+        /// Most ids that are valid at once; those who ask from global titles that begin alike have a quarter of them. Above, a question is refused as a system failure.
         @between(4, 1_000_000) max_ids: usize = 100_000,
     }
 }

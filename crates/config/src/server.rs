@@ -100,6 +100,9 @@ section! {
     pub struct Smpp {
         /// Addresses to listen on without TLS: one, or a list; `[]` when every address has a `[[listener]]`.
         listen: Vec<SocketAddr> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 2775))],
+        /// The host name or IP address that customers connect to, as the sheet of an account says it; without it, the address of the listener, unless that is any address of the machine.
+        @must(|host| is_public_host(host), "must be a host name or an IP address, without a port")
+        public_host: Option<String> = None,
         /// Our system_id in bind answers.
         @text(MAX_SYSTEM_ID) system_id: String = "smsc".to_owned(),
         /// Most concurrent connections of ESMEs, bound or not; more are closed at accept.
@@ -450,6 +453,12 @@ section! {
 
 /// Who opens a few binds at once must not be taken for somebody who keeps others out.
 const LEAST_UNBOUND: usize = 32;
+
+/// Whether this can be a host; more than one colon is of an IPv6 address.
+fn is_public_host(host: &str) -> bool {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "-.:".contains(sign);
+    !host.is_empty() && host.chars().all(is_sign) && host.matches(':').count() != 1
+}
 
 // === impl Smpp ===
 

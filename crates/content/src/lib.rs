@@ -23,7 +23,7 @@ use smsc_sms::segment::{self, Units};
 use smsc_sms::udh::{Concat, Element, PORTS_16, UserDataHeader};
 
 /// esm_class: the user data begins with a header (SMPP 3.4 §5.2.12).
-pub const UDHI: u32 = 0x40;
+pub const UDHI: u32 = smsc_smpp::ESM_UDHI as u32;
 
 /// The text of a message with what frames it.
 #[derive(Debug, Clone, PartialEq, Eq)]

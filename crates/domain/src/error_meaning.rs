@@ -60,6 +60,18 @@ pub fn of_end(state: u8, error: &str, last: AttemptAnswer) -> Option<ErrorMeanin
     }
 }
 
+/// The command statuses, results of GSM networks and final states whose names have this in them, in any case.
+pub fn named_like(text: &str) -> impl Iterator<Item = ErrorMeaning> + use<> {
+    let text = text.to_uppercase();
+    let all = STATUSES.iter().chain(STATES);
+    all.filter(move |(name, ..)| name.to_uppercase().contains(&text))
+        .map(|&(name, meaning, cure)| ErrorMeaning {
+            name,
+            meaning,
+            cure,
+        })
+}
+
 /// Whether this is what is kept as the error of a message that ended with this answer.
 fn is_of(error: &str, status: u32) -> bool {
     error == status.to_string()
@@ -110,6 +122,14 @@ mod tests {
             assert!(command_status::parse(name).is_some(), "{name}");
         }
         assert_eq!(of_status(0x401), None, "a vendor's");
+    }
+
+    #[test]
+    fn errors_are_found_by_a_part_of_their_name() {
+        let names = |text: &str| named_like(text).map(|one| one.name).collect::<Vec<_>>();
+        assert_eq!(names("rthrottled"), ["ESME_RTHROTTLED"]);
+        assert_eq!(names("Expired"), ["EXPIRED"]);
+        assert!(names("nothing such").is_empty());
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //!
 //! Four rules compare the last minutes with a floor and with the usual share of the hour before. What is named has more than
 //! chance explains, so that traffic with its usual noise names nobody. An incident keeps what was usual when it began, and
-//! ends when it has not been found for [`NOW`] buckets. Called by the task that looks for incidents; pure.
+//! ends when it has not been found for [`NOW`] buckets; what was usual is remembered until the hour before has forgotten it.
+//! Called by the task that looks for incidents; pure.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::outcomes::{NOW, OutcomeCounts, PairOutcomes, SeenOutcomes};
+use super::outcomes::{KEPT, NOW, OutcomeCounts, PairOutcomes, SeenOutcomes};
 use super::{command_status, state};
 
 /// Usual shares are known after so many buckets, with so many times the least number of messages.
@@ -18,8 +19,11 @@ const DEVIATIONS: f64 = 5.0;
 const MARGIN: f64 = 3.0;
 /// An incident goes on above this part of the share at which it is named.
 const GOES_ON: f64 = 0.8;
-/// Receipts are missing from operators that usually bring at least this part of them.
+/// Receipts are missing from operators that usually bring at least this part of them promptly, to all nodes.
 const BRINGS_RECEIPTS: f64 = 0.5;
+/// Where so many incidents are open, no further account is named: what ails that many is not theirs, and each costs a row at
+/// every look.
+const MOST_OPEN: usize = 60;
 /// Answers are slow when they take so many times as long as usual.
 const SLOWER: f64 = 3.0;
 
@@ -51,6 +55,8 @@ pub type IncidentKey = (IncidentSubject, IncidentKind);
 pub struct IncidentRules {
     /// Fewer messages, receipts or answers name nobody.
     pub minimum: u32,
+    /// Nodes to which an operator may bring the receipts of this one.
+    pub nodes: u32,
     /// Share of refusals from which on somebody is named, 0 to 1.
     pub refused_share: f64,
     /// Share of failed receipts from which on somebody is named, 0 to 1.
@@ -64,8 +70,9 @@ pub struct IncidentRules {
 pub struct RuleFinding {
     /// The share, 0 to 1; of slow answers their mean in milliseconds.
     pub value: f64,
-    /// What was usual before.
+    /// What was usual before, and whether that is known: it counts as nothing in the first minutes.
     pub usual: f64,
+    pub is_usual_known: bool,
     /// Whether it began in the bucket before the current one, or earlier.
     pub earlier: bool,
 }
@@ -95,6 +102,21 @@ pub enum IncidentStage {
 #[derive(Debug, Default)]
 pub struct IncidentBook {
     open: HashMap<IncidentKey, OpenIncident>,
+    /// Of those that have ended lately: when they were last found (Unix milliseconds), and what was usual before them. The
+    /// counts of the hour before are still those of the incident.
+    usual: HashMap<IncidentKey, (i64, f64)>,
+    /// What was usual before this process began.
+    learned: HashMap<IncidentKey, f64>,
+}
+
+/// What a rule knows of an incident besides counts.
+#[derive(Debug, Clone, Copy)]
+struct KnownIncident {
+    is_open: bool,
+    /// What was usual before it; `None`: the hour before says that.
+    usual: Option<f64>,
+    /// What was usual before this process began, where the hour before does not say it.
+    learned: Option<f64>,
 }
 
 // === impl IncidentKind ===
@@ -129,6 +151,23 @@ impl IncidentKind {
         }
     }
 
+    /// Of these counts, how many are of it, and of how many; nothing for kinds that are no share.
+    fn parts(self, counts: &OutcomeCounts) -> (u32, u32) {
+        match self {
+            Self::Refused => (counts.refused, counts.refused.saturating_add(counts.taken)),
+            Self::FailedReceipts => (counts.failed, counts.receipts),
+            Self::MissingReceipts | Self::SlowAnswers => (0, 0),
+        }
+    }
+
+    fn parts_now(self, seen: &SeenOutcomes) -> (u32, u32) {
+        let (current, last) = (self.parts(&seen.current), self.parts(&seen.last));
+        (
+            current.0.saturating_add(last.0),
+            current.1.saturating_add(last.1),
+        )
+    }
+
     /// The most frequent cause, for people.
     fn cause(self, counts: &OutcomeCounts) -> String {
         match self {
@@ -146,105 +185,140 @@ impl IncidentKind {
 // === impl IncidentRules ===
 
 impl IncidentRules {
-    /// What the rule of this kind finds; `open`: what was usual when the incident began, if it is open.
-    pub fn judge(
+    fn judge(
         &self,
         kind: IncidentKind,
         seen: &SeenOutcomes,
-        open: Option<f64>,
+        known: KnownIncident,
     ) -> Option<RuleFinding> {
         match kind {
-            IncidentKind::Refused => self.share(seen, open, self.refused_share, |counts| {
-                (counts.refused, counts.refused.saturating_add(counts.taken))
-            }),
-            IncidentKind::FailedReceipts => self.share(seen, open, self.failed_share, |counts| {
-                (counts.failed, counts.receipts)
-            }),
-            IncidentKind::MissingReceipts => self.missing(seen, open),
-            IncidentKind::SlowAnswers => self.slow(seen, open),
+            IncidentKind::Refused | IncidentKind::FailedReceipts => self.share(kind, seen, known),
+            IncidentKind::MissingReceipts => self.missing(seen, known),
+            IncidentKind::SlowAnswers => self.slow(seen, known),
+        }
+    }
+
+    /// The share from which on somebody is named: twice what is usual; where that is much, half of the rest fails as well.
+    fn named_from(&self, kind: IncidentKind, usual: f64) -> f64 {
+        self.floor(kind).max((2.0 * usual).min(usual.midpoint(1.0)))
+    }
+
+    fn floor(&self, kind: IncidentKind) -> f64 {
+        match kind {
+            IncidentKind::Refused => self.refused_share,
+            _ => self.failed_share,
         }
     }
 
     fn share(
         &self,
+        kind: IncidentKind,
         seen: &SeenOutcomes,
-        open: Option<f64>,
-        floor: f64,
-        parts: impl Fn(&OutcomeCounts) -> (u32, u32),
+        known: KnownIncident,
     ) -> Option<RuleFinding> {
-        let (part, whole) = parts(&seen.now());
+        let (part, whole) = kind.parts_now(seen);
         let (part, whole) = (f64::from(part), f64::from(whole));
-        let usual = open.unwrap_or_else(|| {
-            let (part, whole) = parts(&seen.before);
-            if self.knows_usual(seen, whole) {
-                f64::from(part) / f64::from(whole)
-            } else {
-                0.0
-            }
+        let (part_before, whole_before) = kind.parts(&seen.before);
+        let usual = known.usual.or_else(|| {
+            let is_known = self.knows_usual(seen, whole_before);
+            let of_hour = is_known.then(|| f64::from(part_before) / f64::from(whole_before));
+            of_hour.or(known.learned)
         });
-        // Twice what is usual; where that is much, half of the rest fails as well.
-        let named_from = floor.max((2.0 * usual).min(usual.midpoint(1.0)));
+        let is_usual_known = usual.is_some();
+        let usual = usual.unwrap_or_default();
+        let (floor, named_from) = (self.floor(kind), self.named_from(kind, usual));
         // Below the floor nobody knows what is usual in the first minutes.
         let expected = usual.max(floor / 2.0);
         let noise = DEVIATIONS * (whole * expected * (1.0 - expected)).sqrt() + MARGIN;
         let minimum = f64::from(self.minimum.max(1));
-        let is_found = if open.is_some() {
+        let is_found = if known.is_open {
             whole >= minimum / 2.0 && part >= GOES_ON * named_from * whole
         } else {
             whole >= minimum && part >= named_from * whole && part >= expected * whole + noise
         };
-        let (last_part, last_whole) = parts(&seen.last);
+        let (last_part, last_whole) = kind.parts(&seen.last);
         is_found.then(|| RuleFinding {
             value: part / whole,
             usual,
+            is_usual_known,
             earlier: last_part > 0 && f64::from(last_part) >= floor * f64::from(last_whole),
         })
     }
 
-    fn missing(&self, seen: &SeenOutcomes, open: Option<f64>) -> Option<RuleFinding> {
+    /// An operator may bring the receipts of one node to any: only less than the part of one node is missing.
+    fn missing(&self, seen: &SeenOutcomes, known: KnownIncident) -> Option<RuleFinding> {
+        let nodes = f64::from(self.nodes.max(1));
         let awaited = f64::from(seen.awaited_lately);
         let came = f64::from(seen.receipts_lately).min(awaited);
-        let usual_missing = open.or_else(|| {
+        let usual_missing = known.usual.or_else(|| {
             let before = f64::from(seen.receipts_before) / f64::from(seen.awaited_before);
             let is_known = self.knows_usual(seen, seen.awaited_before);
-            (is_known && before >= BRINGS_RECEIPTS).then(|| (1.0 - before).max(0.0))
+            (is_known && before >= BRINGS_RECEIPTS / nodes).then(|| (1.0 - before).max(0.0))
         })?;
         let expected = awaited * (1.0 - usual_missing);
-        let is_found = if open.is_some() {
-            came < expected * GOES_ON
+        let is_found = if known.is_open {
+            came < expected * GOES_ON / nodes
         } else {
             let noise = DEVIATIONS * expected.sqrt() + MARGIN;
-            came <= expected / 2.0 && expected - came >= noise
+            came <= expected / 2.0 / nodes && expected - came >= noise
         };
         (is_found && seen.awaited_lately >= self.minimum.max(1)).then(|| RuleFinding {
             value: 1.0 - came / awaited,
             usual: usual_missing,
+            is_usual_known: true,
             earlier: true,
         })
     }
 
-    fn slow(&self, seen: &SeenOutcomes, open: Option<f64>) -> Option<RuleFinding> {
+    fn slow(&self, seen: &SeenOutcomes, known: KnownIncident) -> Option<RuleFinding> {
         let mean = |counts: &OutcomeCounts| counts.answer_ms as f64 / f64::from(counts.answers);
         let now = seen.now();
         if now.answers < self.minimum.max(1) {
             return None;
         }
-        let usual = open.or_else(|| {
+        let usual = known.usual.or_else(|| {
             let is_known = self.knows_usual(seen, seen.before.answers);
             is_known.then(|| mean(&seen.before))
         })?;
         let named_from = self.slow_ms.max(SLOWER * usual);
         let value = mean(&now);
-        let least = if open.is_some() {
+        let least = if known.is_open {
             GOES_ON * named_from
         } else {
-            named_from
+            // A few answers that hang say nothing of the others.
+            let of_squares = now.answer_ms_squared as f64 / f64::from(now.answers);
+            let spread = (of_squares - value * value).max(0.0).sqrt();
+            named_from.max(usual + DEVIATIONS * spread / f64::from(now.answers).sqrt())
         };
         (value >= least).then(|| RuleFinding {
             value,
             usual,
+            is_usual_known: true,
             earlier: seen.last.answers > 0 && mean(&seen.last) >= named_from,
         })
+    }
+
+    /// Whether what is found of an operator is of one account: the others, and they are enough to say that, are well. What that
+    /// account sends is refused or fails then, such as wrong numbers.
+    fn is_of_one_account(
+        &self,
+        kind: IncidentKind,
+        group: &[&PairOutcomes],
+        finding: RuleFinding,
+    ) -> bool {
+        let known = group.iter().filter(|pair| pair.account != 0);
+        let Some(most) = known.max_by_key(|pair| kind.parts_now(&pair.seen).0) else {
+            return false;
+        };
+        let (mut part, mut whole) = (0, 0);
+        for pair in group.iter().filter(|pair| pair.account != most.account) {
+            let more = kind.parts_now(&pair.seen);
+            part += u64::from(more.0);
+            whole += u64::from(more.1);
+        }
+        let named_from = self.named_from(kind, finding.usual);
+        whole >= u64::from(self.minimum.max(1))
+            && (part as f64) < GOES_ON * named_from * whole as f64
     }
 
     /// Whether there was enough before, for long enough, to say what is usual.
@@ -257,9 +331,15 @@ impl IncidentRules {
 // === impl IncidentBook ===
 
 impl IncidentBook {
+    /// Takes shares for what is usual until the hour before says that.
+    pub fn learn(&mut self, usual: impl IntoIterator<Item = (IncidentKey, f64)>) {
+        self.learned.extend(usual);
+    }
+
     /// Compares what is known with the rules. Gives each incident that began, goes on or has ended.
     ///
-    /// Accounts are named for what operators that are not named themselves do with their messages.
+    /// Accounts are named for what operators that are not named themselves do with their messages; none beyond [`MOST_OPEN`].
+    /// An operator is not named for what it does with the messages of one account alone.
     pub fn look(
         &mut self,
         pairs: &[PairOutcomes],
@@ -292,12 +372,19 @@ impl IncidentBook {
             }
         }
         self.open.retain(|key, incident| {
-            let is_over = now_ms - incident.seen_at > NOW * bucket_ms;
+            // Also what was found later than now: the clock was wrong then.
+            let is_over = (now_ms - incident.seen_at).abs() > NOW * bucket_ms;
             if is_over {
+                if incident.finding.is_usual_known {
+                    let usual = (incident.seen_at, incident.finding.usual);
+                    self.usual.insert(*key, usual);
+                }
                 changed.push((*key, IncidentStage::Ended, incident.clone()));
             }
             !is_over
         });
+        self.usual
+            .retain(|_, (seen_at, _)| (now_ms - *seen_at).abs() <= KEPT * bucket_ms);
         changed
     }
 
@@ -309,18 +396,32 @@ impl IncidentBook {
         look: LookTime,
         changed: &mut Vec<(IncidentKey, IncidentStage, OpenIncident)>,
     ) {
-        let (_, kind) = key;
+        let (subject, kind) = key;
         let mut seen = SeenOutcomes::default();
         for pair in group {
             seen.add(&pair.seen);
         }
         let open = self.open.get(&key);
-        let usual = open.map(|open| open.finding.usual);
-        let Some(finding) = rules.judge(kind, &seen, usual) else {
+        let remembered = self.usual.get(&key).map(|(_, usual)| *usual);
+        let known = KnownIncident {
+            is_open: open.is_some(),
+            usual: open.map(|open| open.finding.usual).or(remembered),
+            learned: self.learned.get(&key).copied(),
+        };
+        let Some(mut finding) = rules.judge(kind, &seen, known) else {
             return;
         };
+        if let Some(open) = open {
+            finding.is_usual_known = open.finding.is_usual_known;
+        }
+        let is_share = IncidentKind::OF_ACCOUNTS.contains(&kind);
+        let is_operator = matches!(subject, IncidentSubject::Operator(_));
+        if is_operator && is_share && rules.is_of_one_account(kind, group, finding) {
+            return;
+        }
         let (stage, began_at) = match open {
-            Some(open) => (IncidentStage::GoesOn, open.began_at),
+            Some(open) => (IncidentStage::GoesOn, open.began_at.min(look.now_ms)),
+            None if self.has_no_room_for(subject) => return,
             None => (IncidentStage::Began, look.began_at(finding.earlier)),
         };
         let concerned = group.iter().filter(|pair| kind.concerns(&pair.seen.now()));
@@ -333,6 +434,10 @@ impl IncidentBook {
         };
         self.open.insert(key, incident.clone());
         changed.push((key, stage, incident));
+    }
+
+    fn has_no_room_for(&self, subject: IncidentSubject) -> bool {
+        matches!(subject, IncidentSubject::Account(_)) && self.open.len() >= MOST_OPEN
     }
 }
 
@@ -369,9 +474,18 @@ fn grouped<'p>(
 pub fn sentence(name: &str, kind: IncidentKind, incident: &OpenIncident, since: &str) -> String {
     let who = name.replacen(':', " ", 1);
     let is_account = name.starts_with("account:");
-    let RuleFinding { value, usual, .. } = incident.finding;
+    let RuleFinding {
+        value,
+        usual,
+        is_usual_known,
+        ..
+    } = incident.finding;
     let share = format!("{:.0} %", value * 100.0);
-    let usually = format!("usually {:.0} %", usual * 100.0);
+    let usually = if is_usual_known {
+        format!(" (usually {:.0} %)", usual * 100.0)
+    } else {
+        String::new()
+    };
     let others = match (incident.others, is_account) {
         (1, true) => "1 operator".to_owned(),
         (1, false) => "1 account".to_owned(),
@@ -383,19 +497,19 @@ pub fn sentence(name: &str, kind: IncidentKind, incident: &OpenIncident, since: 
             let cause = &incident.cause;
             if is_account {
                 format!(
-                    "{who}: {share} of its messages are refused since {since} with {cause}, {others} ({usually})"
+                    "{who}: {share} of its messages are refused since {since} with {cause}, {others}{usually}"
                 )
             } else {
-                format!("{who} refuses {share} since {since} with {cause}, {others} ({usually})")
+                format!("{who} refuses {share} since {since} with {cause}, {others}{usually}")
             }
         }
         IncidentKind::FailedReceipts => format!(
-            "{who}: {share} of the receipts since {since} report a failure, mostly {}, {others} ({usually})",
+            "{who}: {share} of the receipts since {since} report a failure, mostly {}, {others}{usually}",
             incident.cause
         ),
-        IncidentKind::MissingReceipts => format!(
-            "{who}: {share} of the receipts are missing since {since}, {others} ({usually})"
-        ),
+        IncidentKind::MissingReceipts => {
+            format!("{who}: {share} of the receipts are missing since {since}, {others}{usually}")
+        }
         IncidentKind::SlowAnswers => {
             format!("{who} answers in {value:.0} ms since {since} (usually {usual:.0} ms)")
         }

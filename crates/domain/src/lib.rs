@@ -47,6 +47,7 @@ pub mod settings;
 pub mod share;
 pub mod state;
 pub mod trace;
+pub mod traffic;
 pub mod validity;
 pub mod visible;
 

@@ -1,9 +1,17 @@
-//! What became of messages lately, counted by operator and account in buckets of time: what incidents are found in.
+//! What became of messages lately, counted by operator and account in buckets of time: what incidents are found in, and what the
+//! history of messages is made of.
 //!
-//! Filled by queues (refusals), Correlation (answers) and Receipts (receipts), a batch at a time; read by the task that looks
-//! for incidents. Bounded: at most [`KEPT`] buckets of each of [`MOST_PAIRS`] pairs, of which the longest idle one goes.
+//! Filled by queues (refusals), Correlation (answers) and Receipts (ends), a batch at a time; read by the task that looks
+//! for incidents, and by the one that keeps the history. Bounded: at most [`KEPT`] buckets of each of [`MOST_PAIRS`] pairs.
+//! Where there are more, idle ones go, and further accounts of an operator are counted as one that is not known: what
+//! operators do is counted in full. What was counted since it was last read is apart from the buckets ([`PairLog`]), so that
+//! nothing is counted twice for both readers.
 
 use std::collections::{HashMap, VecDeque};
+use std::mem;
+
+use crate::command_status;
+use crate::traffic::{TrafficBlock, TrafficCounts};
 
 /// Buckets of a pair: those of the incident, and the hour before it while a bucket has a minute.
 pub const KEPT: i64 = 70;
@@ -12,10 +20,22 @@ pub const NOW: i64 = 2;
 /// Receipts are looked for in so many buckets, for messages of the older half of them: a receipt takes its time.
 const LATELY: i64 = 10;
 const OLDER_HALF: i64 = 5;
-/// Most pairs of an operator and an account.
+/// Most pairs of an operator and a known account.
 const MOST_PAIRS: usize = 4_096;
+/// Idle pairs that go at once, so that usual counts are not all lost for a crowd of new pairs.
+const IDLE_AT_ONCE: usize = MOST_PAIRS / 8;
+/// The account of what is of none that is known.
+const NO_ACCOUNT: u32 = 0;
 /// Most different causes of a bucket.
 const MOST_CAUSES: usize = 8;
+/// Most different errors with which messages of a pair have ended since they were last read.
+const MOST_END_ERRORS: usize = 16;
+
+/// Whether an attempt counts among those that are taken or refused: the first one, and the second one, which may be the first
+/// to another operator. A message that is refused for now and tried again and again would count each time.
+pub fn counts_for_shares(attempt: u32) -> bool {
+    attempt <= 2
+}
 
 /// How often there was which cause: a command_status, or the state of a receipt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,19 +46,24 @@ pub struct CauseCounts(Vec<(u32, u32)>);
 pub struct OutcomeCounts {
     /// Answered with ESME_ROK.
     pub taken: u32,
+    /// Answered with ESME_ROK at an attempt that no share counts: see [`counts_for_shares`].
+    pub taken_again: u32,
     /// Answered with an error that is not throttling, by its command_status.
     pub refused: u32,
     pub statuses: CauseCounts,
     /// Those of `taken` for which a receipt is to come.
     pub awaited: u32,
-    /// Receipts that ended a message.
+    /// Receipts that ended a message, not long after it was sent.
     pub receipts: u32,
-    /// Those of them that report a failure, by their state.
+    /// Those of them for messages that were counted in `awaited`: of other nodes they are not.
+    pub own_receipts: u32,
+    /// Those of `receipts` that report a failure, by their state.
     pub failed: u32,
     pub states: CauseCounts,
-    /// Answers whose time is known, and the sum of these times, milliseconds.
+    /// Answers whose time is known, the sum of these times in milliseconds, and that of their squares.
     pub answers: u32,
     pub answer_ms: u64,
+    pub answer_ms_squared: u64,
 }
 
 /// What is known of an operator, an account, or a pair of both.
@@ -48,11 +73,11 @@ pub struct SeenOutcomes {
     pub current: OutcomeCounts,
     /// The bucket before it.
     pub last: OutcomeCounts,
-    /// All buckets before these.
+    /// All buckets before these, without causes.
     pub before: OutcomeCounts,
     /// How many buckets ago the first of them was.
     pub known_for: i64,
-    /// Messages of some buckets ago for which receipts should have come, and receipts since then.
+    /// Messages of some buckets ago for which receipts should have come, and receipts for such since then.
     pub awaited_lately: u32,
     pub receipts_lately: u32,
     /// Messages and receipts of the buckets before those.
@@ -73,7 +98,29 @@ pub struct PairOutcomes {
 #[derive(Debug)]
 pub struct OutcomeLog {
     bucket_ms: i64,
-    pairs: HashMap<(u32, u32), VecDeque<OutcomeBucket>, ahash::RandomState>,
+    pairs: HashMap<(u32, u32), PairLog, ahash::RandomState>,
+    /// The bucket in which idle pairs were last looked for: once in each, because that reads all of them.
+    swept: Option<i64>,
+    /// For the history: what was counted since it was last taken, but for what is fresh.
+    untold: TrafficBlock,
+}
+
+/// The counts of a pair.
+#[derive(Debug, Default)]
+struct PairLog {
+    buckets: VecDeque<OutcomeBucket>,
+    /// What is in neither the newest bucket, to which it belongs, nor the history yet.
+    fresh: OutcomeCounts,
+    fresh_ends: EndCounts,
+}
+
+/// Messages that have ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct EndCounts {
+    delivered: u32,
+    failed: u32,
+    /// How many of `failed` ended with which error; further errors than a few are left out.
+    errors: Vec<(String, u32)>,
 }
 
 #[derive(Debug)]
@@ -112,6 +159,13 @@ impl OutcomeCounts {
         self.note_answer(after_ms);
     }
 
+    /// The same of a message that was tried so often that it is not counted again.
+    pub fn note_taken_again(&mut self, awaited: bool, after_ms: u32) {
+        self.taken_again = self.taken_again.saturating_add(1);
+        self.awaited = self.awaited.saturating_add(u32::from(awaited));
+        self.note_answer(after_ms);
+    }
+
     /// An answer with an error that is not throttling came.
     pub fn note_refused(&mut self, status: u32, after_ms: u32) {
         self.refused = self.refused.saturating_add(1);
@@ -119,9 +173,11 @@ impl OutcomeCounts {
         self.note_answer(after_ms);
     }
 
-    /// A receipt ended a message; `failed`: the number of its state, if that is a failure.
-    pub fn note_receipt(&mut self, failed: Option<u8>) {
+    /// A receipt ended a message; `failed`: the number of its state, if that is a failure; `own`: whether its message was
+    /// counted as one that awaits it. See [`OutcomeLog::prompt_since`].
+    pub fn note_receipt(&mut self, failed: Option<u8>, own: bool) {
         self.receipts = self.receipts.saturating_add(1);
+        self.own_receipts = self.own_receipts.saturating_add(u32::from(own));
         if let Some(state) = failed {
             self.failed = self.failed.saturating_add(1);
             self.states.add(u32::from(state), 1);
@@ -130,28 +186,39 @@ impl OutcomeCounts {
 
     fn note_answer(&mut self, after_ms: u32) {
         self.answers = self.answers.saturating_add(1);
-        self.answer_ms = self.answer_ms.saturating_add(u64::from(after_ms));
+        let after_ms = u64::from(after_ms);
+        self.answer_ms = self.answer_ms.saturating_add(after_ms);
+        self.answer_ms_squared = self.answer_ms_squared.saturating_add(after_ms * after_ms);
     }
 
     /// Adds those of another pair, or of another time.
     pub fn add(&mut self, other: &Self) {
-        for (sum, more) in [
-            (&mut self.taken, other.taken),
-            (&mut self.refused, other.refused),
-            (&mut self.awaited, other.awaited),
-            (&mut self.receipts, other.receipts),
-            (&mut self.failed, other.failed),
-            (&mut self.answers, other.answers),
-        ] {
-            *sum = sum.saturating_add(more);
-        }
-        self.answer_ms = self.answer_ms.saturating_add(other.answer_ms);
+        self.add_numbers(other);
         for (cause, count) in &other.statuses.0 {
             self.statuses.add(*cause, *count);
         }
         for (cause, count) in &other.states.0 {
             self.states.add(*cause, *count);
         }
+    }
+
+    /// Adds all but causes, of which only those of now are told: a look reads an hour while whoever counts waits.
+    fn add_numbers(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.taken, other.taken),
+            (&mut self.taken_again, other.taken_again),
+            (&mut self.refused, other.refused),
+            (&mut self.awaited, other.awaited),
+            (&mut self.receipts, other.receipts),
+            (&mut self.own_receipts, other.own_receipts),
+            (&mut self.failed, other.failed),
+            (&mut self.answers, other.answers),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        self.answer_ms = self.answer_ms.saturating_add(other.answer_ms);
+        let squares = other.answer_ms_squared;
+        self.answer_ms_squared = self.answer_ms_squared.saturating_add(squares);
     }
 }
 
@@ -162,7 +229,7 @@ impl SeenOutcomes {
     pub fn add(&mut self, other: &Self) {
         self.current.add(&other.current);
         self.last.add(&other.last);
-        self.before.add(&other.before);
+        self.before.add_numbers(&other.before);
         self.known_for = self.known_for.max(other.known_for);
         for (sum, more) in [
             (&mut self.awaited_lately, other.awaited_lately),
@@ -192,16 +259,16 @@ impl SeenOutcomes {
             match ago {
                 0 => seen.current.add(counts),
                 1 => seen.last.add(counts),
-                _ => seen.before.add(counts),
+                _ => seen.before.add_numbers(counts),
             }
             if ago < LATELY {
-                seen.receipts_lately = seen.receipts_lately.saturating_add(counts.receipts);
+                seen.receipts_lately = seen.receipts_lately.saturating_add(counts.own_receipts);
                 if ago >= OLDER_HALF {
                     seen.awaited_lately = seen.awaited_lately.saturating_add(counts.awaited);
                 }
             } else {
                 seen.awaited_before = seen.awaited_before.saturating_add(counts.awaited);
-                seen.receipts_before = seen.receipts_before.saturating_add(counts.receipts);
+                seen.receipts_before = seen.receipts_before.saturating_add(counts.own_receipts);
             }
         }
         seen
@@ -216,6 +283,8 @@ impl OutcomeLog {
         Self {
             bucket_ms: bucket_ms.max(1),
             pairs: HashMap::default(),
+            swept: None,
+            untold: TrafficBlock::default(),
         }
     }
 
@@ -224,55 +293,170 @@ impl OutcomeLog {
         self.bucket_ms
     }
 
+    /// Begins anew with buckets of so many milliseconds; what the history has not been told yet stays.
+    pub fn restart(&mut self, bucket_ms: i64) {
+        self.tell_all();
+        self.pairs.clear();
+        self.bucket_ms = bucket_ms.max(1);
+    }
+
+    /// Receipts for messages that were sent before this time (Unix milliseconds) are not counted. Most of those that take long
+    /// report a failure: after a campaign, or at night, they would be many of the few. Nor can it be said soon that they are
+    /// missing.
+    pub fn prompt_since(&self, now_ms: i64) -> i64 {
+        now_ms.saturating_sub(OLDER_HALF * self.bucket_ms)
+    }
+
     /// The counts of a pair, to which what happens now (Unix milliseconds) is added.
     pub fn at(&mut self, operator: u32, account: u32, now_ms: i64) -> &mut OutcomeCounts {
+        &mut self.pair_at(operator, account, now_ms).fresh
+    }
+
+    /// A message of an account has ended at an operator; `error`: of one that failed, by which name the history has it.
+    pub fn note_end(&mut self, operator: u32, account: u32, now_ms: i64, error: Option<&str>) {
+        let ends = &mut self.pair_at(operator, account, now_ms).fresh_ends;
+        match error {
+            None => ends.delivered = ends.delivered.saturating_add(1),
+            Some(error) => ends.note_failed(error),
+        }
+    }
+
+    /// Everything that was counted since the last call.
+    pub fn take_traffic(&mut self) -> TrafficBlock {
+        self.tell_all();
+        mem::take(&mut self.untold)
+    }
+
+    fn tell_all(&mut self) {
+        for (pair, log) in &mut self.pairs {
+            log.tell(*pair, &mut self.untold);
+        }
+    }
+
+    fn pair_at(&mut self, operator: u32, account: u32, now_ms: i64) -> &mut PairLog {
         let number = now_ms.div_euclid(self.bucket_ms);
-        let pair = (operator, account);
-        if self.pairs.len() >= MOST_PAIRS && !self.pairs.contains_key(&pair) {
-            self.drop_longest_idle();
-        }
-        let buckets = self.pairs.entry(pair).or_default();
-        let newest = buckets.back().map(|bucket| bucket.number);
-        if newest.is_some_and(|newest| newest > number + 1) {
-            // The clock was wrong then.
-            buckets.clear();
-        }
-        let newest = buckets.back().map(|bucket| bucket.number);
-        if newest.is_none_or(|newest| newest < number) {
-            if buckets.len() as i64 >= KEPT {
-                buckets.pop_front();
+        let pair = self.place_of((operator, account), number);
+        let log = self.pairs.entry(pair).or_default();
+        let newest = log.buckets.back().map(|bucket| bucket.number);
+        let is_wrong = newest.is_some_and(|newest| newest > number + 1);
+        if is_wrong || newest.is_none_or(|newest| newest < number) {
+            log.tell(pair, &mut self.untold);
+            if is_wrong {
+                // The clock was wrong then.
+                log.buckets.clear();
+            }
+            if log.buckets.len() as i64 >= KEPT {
+                log.buckets.pop_front();
             }
             let counts = OutcomeCounts::default();
-            buckets.push_back(OutcomeBucket { number, counts });
+            log.buckets.push_back(OutcomeBucket { number, counts });
         }
-        let newest = buckets.len() - 1;
-        &mut buckets[newest].counts
+        log
     }
 
     /// What is known of each pair at this time (Unix milliseconds). Forgets those of which nothing is known any more.
     pub fn look(&mut self, now_ms: i64) -> Vec<PairOutcomes> {
         let current = now_ms.div_euclid(self.bucket_ms);
-        self.pairs.retain(|_, buckets| {
-            let newest = buckets.back().map(|bucket| bucket.number);
+        self.tell_all();
+        self.pairs.retain(|_, log| {
+            let newest = log.buckets.back().map(|bucket| bucket.number);
             newest.is_some_and(|newest| newest > current - KEPT)
         });
         let pairs = self.pairs.iter();
         pairs
-            .map(|((operator, account), buckets)| PairOutcomes {
+            .map(|((operator, account), log)| PairOutcomes {
                 operator: *operator,
                 account: *account,
-                seen: SeenOutcomes::of(buckets, current),
+                seen: SeenOutcomes::of(&log.buckets, current),
             })
             .collect()
     }
 
-    fn drop_longest_idle(&mut self) {
+    /// Where a pair is counted in this bucket: where there is no room, with those of its operator and no account.
+    fn place_of(&mut self, pair: (u32, u32), number: i64) -> (u32, u32) {
+        if self.pairs.len() < MOST_PAIRS || self.pairs.contains_key(&pair) {
+            return pair;
+        }
+        if self.swept != Some(number) {
+            self.swept = Some(number);
+            self.drop_idle(number);
+        }
+        if self.pairs.len() < MOST_PAIRS {
+            pair
+        } else {
+            (pair.0, NO_ACCOUNT)
+        }
+    }
+
+    /// Forgets the longest idle pairs, and those of a time at which the clock was wrong; none that counts as now.
+    fn drop_idle(&mut self, number: i64) {
+        let newest = |buckets: &VecDeque<OutcomeBucket>| buckets.back().map(|one| one.number);
+        let in_use = number - NOW..=number + 1;
         let pairs = self.pairs.iter();
-        let idle = pairs
-            .min_by_key(|(_, buckets)| buckets.back().map(|bucket| bucket.number))
-            .map(|(pair, _)| *pair);
-        if let Some(idle) = idle {
-            self.pairs.remove(&idle);
+        let mut idle: Vec<(Option<i64>, (u32, u32))> = pairs
+            .map(|(pair, log)| (newest(&log.buckets), *pair))
+            .filter(|(newest, _)| newest.is_none_or(|newest| !in_use.contains(&newest)))
+            .collect();
+        idle.sort_unstable();
+        for (_, pair) in idle.into_iter().take(IDLE_AT_ONCE) {
+            if let Some(mut log) = self.pairs.remove(&pair) {
+                log.tell(pair, &mut self.untold);
+            }
+        }
+    }
+}
+
+// === impl PairLog ===
+
+impl PairLog {
+    /// Adds what is fresh to the newest bucket and to the history.
+    fn tell(&mut self, (operator, account): (u32, u32), history: &mut TrafficBlock) {
+        let (fresh, ends) = (mem::take(&mut self.fresh), mem::take(&mut self.fresh_ends));
+        if fresh == OutcomeCounts::default() && ends == EndCounts::default() {
+            return;
+        }
+        let counts = TrafficCounts {
+            accepted: u64::from(fresh.taken) + u64::from(fresh.taken_again),
+            refused: u64::from(fresh.refused),
+            delivered: u64::from(ends.delivered),
+            failed: u64::from(ends.failed),
+            answer_ms: fresh.answer_ms,
+        };
+        history.note(operator, account, &counts);
+        for (status, count) in &fresh.statuses.0 {
+            let refused = TrafficCounts {
+                refused: u64::from(*count),
+                ..TrafficCounts::default()
+            };
+            history.note_error(
+                operator,
+                account,
+                &command_status::display(*status),
+                &refused,
+            );
+        }
+        for (error, count) in &ends.errors {
+            let failed = TrafficCounts {
+                failed: u64::from(*count),
+                ..TrafficCounts::default()
+            };
+            history.note_error(operator, account, error, &failed);
+        }
+        if let Some(newest) = self.buckets.back_mut() {
+            newest.counts.add(&fresh);
+        }
+    }
+}
+
+// === impl EndCounts ===
+
+impl EndCounts {
+    fn note_failed(&mut self, error: &str) {
+        self.failed = self.failed.saturating_add(1);
+        if let Some((_, counted)) = self.errors.iter_mut().find(|(known, _)| known == error) {
+            *counted = counted.saturating_add(1);
+        } else if self.errors.len() < MOST_END_ERRORS {
+            self.errors.push((error.to_owned(), 1));
         }
     }
 }
@@ -310,11 +494,12 @@ mod tests {
         for minute in 0..30 {
             let counts = log.at(1, 2, minute * MINUTE);
             counts.note_taken(true, 1);
-            counts.note_receipt(None);
+            counts.note_receipt(None, minute % 2 == 0);
         }
         let seen = only(&mut log, 29 * MINUTE);
-        assert_eq!((seen.awaited_lately, seen.receipts_lately), (5, 10));
-        assert_eq!((seen.awaited_before, seen.receipts_before), (20, 20));
+        assert_eq!((seen.awaited_lately, seen.receipts_lately), (5, 5));
+        assert_eq!((seen.awaited_before, seen.receipts_before), (20, 10));
+        assert_eq!(seen.now().receipts, 2, "those of other nodes as well");
     }
 
     #[test]
@@ -325,13 +510,46 @@ mod tests {
                 log.at(0, 0, minute * MINUTE).note_refused(status, 1);
             }
         }
-        assert_eq!(log.pairs[&(0, 0)].len() as i64, KEPT);
-        assert_eq!(log.pairs[&(0, 0)][0].counts.statuses.0.len(), MOST_CAUSES);
+        let buckets = &log.pairs[&(0, 0)].buckets;
+        assert_eq!(buckets.len() as i64, KEPT);
+        assert_eq!(buckets[0].counts.statuses.0.len(), MOST_CAUSES);
+        let now = (3 * KEPT + NOW) * MINUTE;
         for account in 1..=MOST_PAIRS as u32 {
-            log.at(1, account, 3 * KEPT * MINUTE).note_taken(false, 1);
+            log.at(1, account, now).note_taken(false, 1);
         }
         assert_eq!(log.pairs.len(), MOST_PAIRS);
         assert!(!log.pairs.contains_key(&(0, 0)), "the longest idle one");
+    }
+
+    #[test]
+    fn operators_are_counted_in_full_with_more_accounts_than_there_is_room_for() {
+        let mut log = OutcomeLog::new(MINUTE);
+        let (operators, accounts) = (20, 1_000);
+        for now in [0, MINUTE] {
+            for account in 1..=accounts {
+                for operator in 1..=operators {
+                    log.at(operator, account, now).note_taken(false, 1);
+                }
+            }
+        }
+        assert!(log.pairs.len() <= MOST_PAIRS + operators as usize);
+        for operator in 1..=operators {
+            let pairs = log.look(MINUTE).into_iter();
+            let of_operator = pairs.filter(|pair| pair.operator == operator);
+            let taken: u32 = of_operator.map(|pair| pair.seen.now().taken).sum();
+            assert_eq!(taken, 2 * accounts, "operator {operator}");
+        }
+    }
+
+    #[test]
+    fn pairs_of_a_wrong_time_make_room() {
+        let mut log = OutcomeLog::new(MINUTE);
+        for account in 1..=MOST_PAIRS as u32 {
+            log.at(1, account, 1_000 * MINUTE).note_taken(false, 1);
+        }
+        log.at(2, 7, 10 * MINUTE).note_taken(false, 1);
+        assert!(log.pairs.contains_key(&(2, 7)));
+        assert_eq!(log.pairs.len(), MOST_PAIRS - IDLE_AT_ONCE + 1);
     }
 
     #[test]
@@ -340,5 +558,42 @@ mod tests {
         log.at(1, 2, 1_000 * MINUTE).note_taken(false, 1);
         log.at(1, 2, 10 * MINUTE).note_taken(false, 1);
         assert_eq!(only(&mut log, 10 * MINUTE).current.taken, 1);
+    }
+
+    #[test]
+    fn the_history_gets_everything_once_and_incidents_see_it_too() {
+        let mut log = OutcomeLog::new(MINUTE);
+        log.at(1, 2, 0).note_taken(true, 40);
+        log.note_end(1, 2, 0, None);
+        log.note_end(0, 2, 0, Some("EXPIRED"));
+        assert_eq!(only_of(&mut log, 1, 0).current.taken, 1);
+        // In the bucket already, but not yet told; in a new bucket; and of a pair that has to go.
+        log.at(1, 2, MINUTE).note_refused(0x0A, 20);
+        for account in 10..10 + MOST_PAIRS as u32 {
+            log.at(1, account, MINUTE).note_taken(false, 1);
+        }
+        log.restart(2 * MINUTE);
+        let taken = log.take_traffic();
+        let of_account = taken.of_account(2).unwrap();
+        let expected = TrafficCounts {
+            accepted: 1,
+            refused: 1,
+            delivered: 1,
+            failed: 1,
+            answer_ms: 60,
+        };
+        assert_eq!(of_account, &expected);
+        let all = 1 + MOST_PAIRS as u64;
+        assert_eq!(taken.of_operator(1).unwrap().accepted, all);
+        assert_eq!(taken.of_error("ESME_RINVSRCADR").unwrap().refused, 1);
+        assert_eq!(taken.of_error("EXPIRED").unwrap().failed, 1);
+        assert!(log.take_traffic().is_empty(), "it was taken");
+    }
+
+    fn only_of(log: &mut OutcomeLog, operator: u32, now_ms: i64) -> SeenOutcomes {
+        let pairs = log.look(now_ms).into_iter();
+        let mut of: Vec<_> = pairs.filter(|pair| pair.operator == operator).collect();
+        assert_eq!(of.len(), 1);
+        of.remove(0).seen
     }
 }

@@ -16,9 +16,9 @@
 //! | [`FirewallRule::ServiceCentre`] | a service centre of another network than the global title | what service centres send |
 //! | [`FirewallRule::Spoofed`] | a sender of ours in what comes from abroad (category 3) | forwards |
 //! | [`FirewallRule::ForeignSender`] | a sender that is not ours: we are no open service centre | mo-ForwardSM |
-//! | [`FirewallRule::SubscriberRate`] | more requests about one subscriber than its rate | all that name one |
+//! | [`FirewallRule::SubscriberRate`] | more requests about one subscriber, or messages from it, than its rate | all that name one |
 //!
-//! Invariants: no more than [`REMEMBERED`] global titles and subscribers are remembered, and whoever fills the table
+//! Invariants: no more than [`REMEMBERED`] global titles, subscribers and senders are remembered, and whoever fills the table
 //! makes others forgotten, never limited; a request that a rule has blocked takes nothing from the rates of rules behind
 //! it; without a rule that applies a request passes.
 
@@ -32,6 +32,7 @@ use lru::LruCache;
 use smsc_domain::limit::Gcra;
 
 pub use settings::{BlockAnswer, FirewallMode, FirewallSettings, RequestRate, RuleAction};
+pub use titles::NOT_INTERNATIONAL;
 use titles::TitleTable;
 
 /// Most global titles, and most subscribers, whose requests are counted; the one not heard of for longest is forgotten.
@@ -62,6 +63,8 @@ pub enum ScreenedOperation {
 pub enum RoutingAsked<'a> {
     /// It is no forward to a subscriber of ours, or nobody knows.
     NotApplicable,
+    /// Nobody has looked yet: [`Firewall::judge_routing`] is asked when somebody has.
+    Later,
     /// Nobody: its correlation id or IMSI was never given out.
     Nobody,
     /// This global title, in digits.
@@ -73,7 +76,7 @@ pub enum RoutingAsked<'a> {
 pub struct ScreenedRequest<'a> {
     /// What is asked for.
     pub operation: ScreenedOperation,
-    /// Digits of the global title of the SCCP calling party.
+    /// Digits of the global title of the SCCP calling party, behind [`NOT_INTERNATIONAL`] where they are not international.
     pub calling_gt: &'a str,
     /// Digits of the address of the service centre in the operation.
     pub service_centre: &'a str,
@@ -120,6 +123,8 @@ pub struct Firewall {
     titles: TitleTable,
     title_rates: BucketsByName,
     subscriber_rates: BucketsByName,
+    /// Of messages from subscribers: whoever floods one does not keep it from sending.
+    sender_rates: BucketsByName,
     /// The first request: buckets count from here.
     started: Option<Instant>,
 }
@@ -174,6 +179,7 @@ impl Firewall {
             titles: TitleTable::new(&settings),
             title_rates: BucketsByName::new(settings.title_rate),
             subscriber_rates: BucketsByName::new(settings.subscriber_rate),
+            sender_rates: BucketsByName::new(settings.subscriber_rate),
             started: None,
             settings,
         }
@@ -184,6 +190,7 @@ impl Firewall {
         self.titles = TitleTable::new(&settings);
         self.title_rates.set(settings.title_rate);
         self.subscriber_rates.set(settings.subscriber_rate);
+        self.sender_rates.set(settings.subscriber_rate);
         self.settings = settings;
     }
 
@@ -195,16 +202,40 @@ impl Firewall {
 
     /// What becomes of a request: the first rule that blocks it decides, without one the first that reports it.
     pub fn judge(&mut self, request: &ScreenedRequest<'_>, now: Instant) -> FirewallVerdict {
-        let started = *self.started.get_or_insert(now);
-        let elapsed = now.saturating_duration_since(started).as_nanos();
-        let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        let elapsed = self.elapsed(now);
         self.judge_by(&FirewallRule::ALL, request, elapsed)
     }
 
-    /// What becomes of a forward that has passed, when it is known who has asked for its routing: by the two rules about that.
-    pub fn judge_routing(&mut self, request: &ScreenedRequest<'_>) -> FirewallVerdict {
-        let rules = [FirewallRule::WithoutRouting, FirewallRule::OtherNetwork];
-        self.judge_by(&rules, request, 0)
+    /// What becomes of a forward that has passed, when it is known who has asked for its routing, and so for whom it is: by the
+    /// rules about that.
+    pub fn judge_routing(
+        &mut self,
+        request: &ScreenedRequest<'_>,
+        now: Instant,
+    ) -> FirewallVerdict {
+        let rules = [
+            FirewallRule::WithoutRouting,
+            FirewallRule::OtherNetwork,
+            FirewallRule::SubscriberRate,
+        ];
+        let elapsed = self.elapsed(now);
+        self.judge_by(&rules, request, elapsed)
+    }
+
+    /// Whether whatever this global title sends is dropped, also where it asks for nothing yet.
+    #[must_use]
+    pub fn drops_title(&self, title: &str) -> bool {
+        let action = self.settings.action_of(FirewallRule::Title);
+        self.settings.mode == FirewallMode::On
+            && action == RuleAction::Block(BlockAnswer::Drop)
+            && !self.titles.is_allowed(title)
+    }
+
+    /// Nanoseconds since the first request.
+    fn elapsed(&mut self, now: Instant) -> u64 {
+        let started = *self.started.get_or_insert(now);
+        let elapsed = now.saturating_duration_since(started).as_nanos();
+        u64::try_from(elapsed).unwrap_or(u64::MAX)
     }
 
     fn judge_by(
@@ -267,8 +298,8 @@ impl Firewall {
                 is_of_centre && !centre.is_empty() && !titles.are_of_one_network(centre, calling_gt)
             }
             FirewallRule::Spoofed => match operation {
-                MoForward => titles.is_own_number(originator) && !titles.may_serve_own(calling_gt),
-                MtForward => titles.is_own_number(originator) && !titles.is_own(calling_gt),
+                MoForward => titles.looks_own(originator) && !titles.may_serve_own(calling_gt),
+                MtForward => titles.looks_own(originator) && !titles.is_own(calling_gt),
                 _ => false,
             },
             FirewallRule::ForeignSender => {
@@ -279,7 +310,14 @@ impl Firewall {
             }
             FirewallRule::SubscriberRate => {
                 let subscriber = request.subscriber;
-                !subscriber.is_empty() && self.subscriber_rates.is_exceeded(subscriber, elapsed)
+                // An id stands for a subscriber, who may have several.
+                let is_known = request.routing_asked_by != RoutingAsked::Later;
+                let rates = if operation == MoForward {
+                    &mut self.sender_rates
+                } else {
+                    &mut self.subscriber_rates
+                };
+                is_known && !subscriber.is_empty() && rates.is_exceeded(subscriber, elapsed)
             }
         }
     }

@@ -160,6 +160,47 @@ fn each_rule_blocks_what_it_is_for_and_passes_what_is_near() {
 }
 
 #[test]
+fn a_sender_of_ours_is_found_however_it_is_written() {
+    let mut firewall = Firewall::new(settings());
+    for (originator, is_ours) in [
+        ("+49 160-12", true),
+        ("+49 161-12", false),
+        ("0049160123", true),
+        ("0049161123", false),
+        ("Shop 49160", false),
+        ("+", false),
+        ("", false),
+    ] {
+        let forward = ScreenedRequest {
+            originator,
+            ..mt(RoutingAsked::NotApplicable)
+        };
+        let is_found = firewall.judge(&forward, Instant::now()) != FirewallVerdict::Pass;
+        assert_eq!(is_found, is_ours, "{originator:?}");
+    }
+}
+
+/// The digits of a national number may be those of our own network; what is denied is denied in any form.
+#[test]
+fn a_title_that_is_not_international_is_of_no_network_that_is_known() {
+    let mut firewall = Firewall::new(settings());
+    let now = Instant::now();
+    for (calling_gt, rule) in [
+        ("491600000001", None),
+        ("~491600000001", Some(FirewallRule::Spoofed)),
+        ("~882139999", Some(FirewallRule::Title)),
+    ] {
+        let forward = ScreenedRequest {
+            calling_gt,
+            originator: "491601234567",
+            ..mt(RoutingAsked::NotApplicable)
+        };
+        let expected = rule.map_or(FirewallVerdict::Pass, blocked);
+        assert_eq!(firewall.judge(&forward, now), expected, "{calling_gt}");
+    }
+}
+
+#[test]
 fn the_longer_prefix_decides_who_is_allowed() {
     let mut firewall = Firewall::new(FirewallSettings {
         allowed_titles: digits(&["44", "4914"]),
@@ -180,6 +221,7 @@ fn the_longer_prefix_decides_who_is_allowed() {
     assert_eq!(judge("4914"), denied, "both: denied");
     assert_eq!(judge("33"), denied, "not allowed");
     assert_eq!(judge(""), denied, "without a title nothing is allowed");
+    assert_eq!(judge("~441000"), denied, "national digits are others");
 }
 
 /// Who has asked is known later than all else: then no rate is used up once more.
@@ -200,13 +242,42 @@ fn who_has_asked_may_be_judged_by_itself() {
             blocked(FirewallRule::OtherNetwork),
         ),
     ] {
-        assert_eq!(firewall.judge_routing(&mt(asked)), verdict, "{asked:?}");
+        let judged = firewall.judge_routing(&mt(asked), Instant::now());
+        assert_eq!(judged, verdict, "{asked:?}");
     }
     let whole = mt(RoutingAsked::NotApplicable);
     assert_eq!(
         firewall.judge(&whole, Instant::now()),
         FirewallVerdict::Pass
     );
+}
+
+/// Whom an id stands for is known later; a subscriber with many ids has one rate, of which faked messages take nothing.
+#[test]
+fn messages_for_many_ids_of_one_subscriber_have_its_rate() {
+    let mut firewall = Firewall::new(FirewallSettings {
+        subscriber_rate: Some(RequestRate {
+            per_second: 0.001,
+            burst: 2,
+        }),
+        ..settings()
+    });
+    let now = Instant::now();
+    for _ in 0..10 {
+        let early = mt(RoutingAsked::Later);
+        assert_eq!(firewall.judge(&early, now), FirewallVerdict::Pass);
+        let faked = blocked(FirewallRule::WithoutRouting);
+        let judged = firewall.judge_routing(&mt(RoutingAsked::Nobody), now);
+        assert_eq!(judged, faked);
+    }
+    let asked = mt(RoutingAsked::By("447911000001"));
+    for verdict in [
+        FirewallVerdict::Pass,
+        FirewallVerdict::Pass,
+        blocked(FirewallRule::SubscriberRate),
+    ] {
+        assert_eq!(firewall.judge_routing(&asked, now), verdict);
+    }
 }
 
 #[test]
@@ -286,6 +357,29 @@ fn requests_about_one_subscriber_are_limited_wherever_they_come_from() {
     assert_eq!(judge("491603", "443", 1), FirewallVerdict::Pass);
     // Nobody in particular has no rate.
     assert!((0..10).all(|_| judge("", "443", 1) == FirewallVerdict::Pass));
+}
+
+#[test]
+fn whoever_floods_a_subscriber_does_not_keep_it_from_sending() {
+    let mut firewall = Firewall::new(FirewallSettings {
+        subscriber_rate: Some(RequestRate {
+            per_second: 1.0,
+            burst: 2,
+        }),
+        ..settings()
+    });
+    let now = Instant::now();
+    let limited = blocked(FirewallRule::SubscriberRate);
+    let asked = ScreenedRequest {
+        subscriber: "491601",
+        ..request(ScreenedOperation::RoutingInfo)
+    };
+    let sent = mo("436640000001", "491601");
+    for request in [asked, sent] {
+        let mut judge = || firewall.judge(&request, now);
+        assert_eq!([judge(), judge()], [FirewallVerdict::Pass; 2]);
+        assert_eq!(judge(), limited, "{request:?}");
+    }
 }
 
 #[test]

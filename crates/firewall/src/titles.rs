@@ -4,8 +4,13 @@ use ahash::AHashMap;
 
 use crate::FirewallSettings;
 
+/// What stands in front of the digits of a global title that is not in international form, such as a national one: it is
+/// of no network that is known by international digits. What is denied is denied in any form.
+pub const NOT_INTERNATIONAL: char = '~';
 /// The place of our own network among the networks.
 const OWN: usize = 0;
+/// What people write between the digits of a number, or before them.
+const BETWEEN: [char; 7] = ['+', ' ', '-', '.', '/', '(', ')'];
 
 /// The prefixes of a firewall.
 #[derive(Debug)]
@@ -65,8 +70,12 @@ impl TitleTable {
 
     /// Whether a title may send anything.
     pub(crate) fn is_allowed(&self, title: &str) -> bool {
-        let access = self.access.longest_of(title);
-        access.copied().unwrap_or(!self.needs_allowance)
+        let other = title.strip_prefix(NOT_INTERNATIONAL);
+        match self.access.longest_of(other.unwrap_or(title)) {
+            Some(true) if other.is_some() => !self.needs_allowance,
+            Some(is_allowed) => *is_allowed,
+            None => !self.needs_allowance,
+        }
     }
 
     /// Whether a title is of our own network. Without a title nobody knows: whoever wants no answer need not have one.
@@ -88,6 +97,15 @@ impl TitleTable {
     /// Whether a number is that of a subscriber of ours.
     pub(crate) fn is_own_number(&self, number: &str) -> bool {
         self.own_numbers.longest_of(number).is_some()
+    }
+
+    /// Whether a sender looks like the number of a subscriber of ours: a handset shows it as one also when it is a word with a
+    /// plus sign or with signs between its digits, or begins as an international call does.
+    pub(crate) fn looks_own(&self, sender: &str) -> bool {
+        let digits = sender.replace(BETWEEN, "");
+        let digits = digits.strip_prefix("00").unwrap_or(&digits);
+        let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
+        self.is_own_number(sender) || is_number && self.is_own_number(digits)
     }
 
     /// Whether it is known which numbers are ours.

@@ -16,9 +16,10 @@
 //! all nodes, or on a node that has just started, an id is unknown, its message is refused as that of an unidentified subscriber,
 //! and whoever has sent it asks again.
 //!
-//! Pure: times and random numbers come from the caller. Invariants: an id that is over is never found; there are no more
-//! than the caller allows, and a quarter of that for one asker, so that a flood of questions from one network leaves room
-//! for all others.
+//! Pure: times and random numbers come from the caller. Invariants: an id that is over is never found, also when the clock of
+//! this node or of another one was ahead of the time and was set back: none lives longer than [`CORRELATION_LIFE_MAX`]; there are no more
+//! than the caller allows, and a quarter of that for askers whose titles begin alike, so that a flood of questions from one network
+//! leaves room for all others.
 
 use std::collections::BTreeSet;
 
@@ -26,10 +27,14 @@ use ahash::AHashMap;
 
 /// Digits of an IMSI (3GPP TS 23.003 §2.2), and so of an id.
 const DIGITS: usize = 15;
-/// One asker has this part of all places.
+/// Askers of one network have this part of all places.
 const SHARE_OF_ASKER: usize = 4;
+/// So many first digits tell the networks of askers apart: each has many titles to ask by.
+const NETWORK_DIGITS: usize = 5;
 /// Most ids that are kept, whatever other nodes say.
 pub const CORRELATIONS_MAX: usize = 1_000_000;
+/// The longest life of an id, in milliseconds.
+pub const CORRELATION_LIFE_MAX: i64 = 24 * 3600 * 1000;
 /// How many random ids are tried before there is said to be no room.
 const TRIES: usize = 16;
 
@@ -55,7 +60,7 @@ pub struct CorrelationWish<'a> {
     pub msisdn: &'a str,
     /// The global title of who asks, in digits; empty without one.
     pub asked_by: &'a str,
-    /// When it is to be over, Unix milliseconds.
+    /// When it is to be over, Unix milliseconds; [`CORRELATION_LIFE_MAX`] from now at the latest.
     pub until: i64,
     /// Most ids that may be valid at once.
     pub most: usize,
@@ -69,7 +74,7 @@ pub struct MtCorrelations {
     by_question: AHashMap<(String, String), String>,
     /// When each is over.
     due: BTreeSet<(i64, String)>,
-    /// How many ids each asker has.
+    /// How many ids the askers of each network have.
     of_asker: AHashMap<String, usize>,
 }
 
@@ -96,15 +101,22 @@ impl MtCorrelations {
             id,
             msisdn,
             asked_by,
-            until: wish.until,
+            until: wish.until.min(now.saturating_add(CORRELATION_LIFE_MAX)),
         };
         self.insert(given.clone());
         Some(given)
     }
 
     /// Takes an id that another node gives, or has prolonged. One that finds no room is left out.
-    pub fn learn(&mut self, given: MtCorrelation, now: i64) {
+    pub fn learn(&mut self, mut given: MtCorrelation, now: i64) {
         self.forget_old(now);
+        given.until = given.until.min(now.saturating_add(CORRELATION_LIFE_MAX));
+        if let Some(known) = self.by_id.get(&given.id)
+            && known.msisdn == given.msisdn
+        {
+            // It may be prolonged here since.
+            given.until = given.until.max(known.until);
+        }
         let has_room = self.by_id.len() < CORRELATIONS_MAX || self.by_id.contains_key(&given.id);
         if given.until > now && has_room {
             self.insert(given);
@@ -114,7 +126,8 @@ impl MtCorrelations {
     /// What an id stands for at `now` (Unix milliseconds).
     #[must_use]
     pub fn find(&self, id: &str, now: i64) -> Option<&MtCorrelation> {
-        self.by_id.get(id).filter(|known| known.until > now)
+        let is_valid = |known: &&MtCorrelation| known.until > now && !is_too_far(known.until, now);
+        self.by_id.get(id).filter(is_valid)
     }
 
     /// How many there are.
@@ -134,7 +147,7 @@ impl MtCorrelations {
         wish: &CorrelationWish<'_>,
         random: &mut impl FnMut() -> u64,
     ) -> Option<String> {
-        let of_asker = self.of_asker.get(wish.asked_by).copied();
+        let of_asker = self.of_asker.get(network_of(wish.asked_by)).copied();
         let share = (wish.most / SHARE_OF_ASKER).max(1);
         if self.by_id.len() >= wish.most || of_asker.unwrap_or_default() >= share {
             return None;
@@ -152,7 +165,8 @@ impl MtCorrelations {
         self.due.insert((given.until, id.clone()));
         let question = (given.msisdn.clone(), given.asked_by.clone());
         self.by_question.insert(question, id.clone());
-        *self.of_asker.entry(given.asked_by.clone()).or_default() += 1;
+        let network = network_of(&given.asked_by).to_owned();
+        *self.of_asker.entry(network).or_default() += 1;
         self.by_id.insert(id.clone(), given);
     }
 
@@ -161,10 +175,11 @@ impl MtCorrelations {
             return;
         };
         self.due.remove(&(old.until, old.id));
-        if let Some(count) = self.of_asker.get_mut(&old.asked_by) {
+        let network = network_of(&old.asked_by);
+        if let Some(count) = self.of_asker.get_mut(network) {
             *count -= 1;
             if *count == 0 {
-                self.of_asker.remove(&old.asked_by);
+                self.of_asker.remove(network);
             }
         }
         let question = (old.msisdn, old.asked_by);
@@ -181,7 +196,24 @@ impl MtCorrelations {
             let id = id.clone();
             self.remove(&id);
         }
+        while let Some((until, id)) = self.due.last() {
+            if !is_too_far(*until, now) {
+                break;
+            }
+            let id = id.clone();
+            self.remove(&id);
+        }
     }
+}
+
+/// The network of a global title, as far as its digits tell.
+fn network_of(asked_by: &str) -> &str {
+    asked_by.get(..NETWORK_DIGITS).unwrap_or(asked_by)
+}
+
+/// Whether a clock was set back since an id was given that is over at `until`.
+fn is_too_far(until: i64, now: i64) -> bool {
+    until.saturating_sub(now) > CORRELATION_LIFE_MAX
 }
 
 #[cfg(test)]

@@ -257,6 +257,8 @@ pub struct MapSession<T> {
     /// Subscribers that were there again a moment ago, and until when that is remembered.
     alerted: AHashMap<String, Instant>,
     strangers: StrangerBrakes,
+    /// What TCAP had counted when it was asked last.
+    counted: TcapCounts,
     firewall: Firewall,
     events: VecDeque<MapEvent<T>>,
 }
@@ -328,6 +330,7 @@ impl<T> MapSession<T> {
             versions: PeerVersions::new(config.peer_version_memory),
             alerted: AHashMap::new(),
             strangers: StrangerBrakes::new(),
+            counted: TcapCounts::default(),
             // Off, until it is set.
             firewall: Firewall::new(FirewallSettings::default()),
             events: VecDeque::new(),
@@ -400,7 +403,12 @@ impl<T> MapSession<T> {
 
     /// What others have asked and did not get, since the last call.
     pub fn take_unserved(&mut self) -> UnservedCounts {
-        std::mem::take(&mut self.strangers.counts)
+        let counted = self.tcap.counts();
+        let before = std::mem::replace(&mut self.counted, counted);
+        let mut unserved = std::mem::take(&mut self.strangers.counts);
+        unserved.refused += counted.aborted - before.aborted;
+        unserved.unanswered += counted.unanswered - before.unanswered;
+        unserved
     }
 
     /// The tokens of all messages that wait, when the links are gone for good, each with whether its message was sent, so
@@ -434,7 +442,7 @@ impl<T> MapSession<T> {
                 components,
                 ..
             } => {
-                let calling = calling.digits().unwrap_or_default().to_owned();
+                let calling = self.title_of(&calling);
                 self.on_begun(id, context, calling, components, now);
             }
             TcapEvent::Proceeded { id, components, .. } => {

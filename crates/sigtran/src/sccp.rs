@@ -21,10 +21,10 @@ mod read;
 /// The hops that a message of ours may make (§3.18).
 pub const HOPS: u8 = 15;
 
-/// What may follow the data.
-const END_OF_OPTIONAL: u8 = 0;
-const SEGMENTATION: u8 = 0x10;
-const IMPORTANCE: u8 = 0x12;
+/// What may follow the data (§3).
+pub const END_OF_OPTIONAL: u8 = 0;
+pub const SEGMENTATION: u8 = 0x10;
+pub const IMPORTANCE: u8 = 0x12;
 
 /// Bits of the first octet of a segmentation.
 const FIRST: u8 = 0x80;
@@ -126,6 +126,34 @@ pub enum SccpWriteError {
 // === impl SccpForm ===
 
 impl SccpForm {
+    /// The form of a message type, and whether such a message brings data back; `None` for what is not
+    /// connectionless (§2.1).
+    #[must_use]
+    pub fn of_type(message_type: u8) -> Option<(Self, bool)> {
+        Some(match message_type {
+            0x09 => (Self::Short, false),
+            0x0A => (Self::Short, true),
+            0x11 => (Self::Extended, false),
+            0x12 => (Self::Extended, true),
+            0x13 => (Self::Long, false),
+            0x14 => (Self::Long, true),
+            _ => return None,
+        })
+    }
+
+    /// The name of its messages, as Q.713 shortens it.
+    #[must_use]
+    pub fn name(self, is_returned: bool) -> &'static str {
+        match (self, is_returned) {
+            (Self::Short, false) => "UDT",
+            (Self::Short, true) => "UDTS",
+            (Self::Extended, false) => "XUDT",
+            (Self::Extended, true) => "XUDTS",
+            (Self::Long, false) => "LUDT",
+            (Self::Long, true) => "LUDTS",
+        }
+    }
+
     /// Most octets of data. That there are parties takes off more.
     fn data_max(self) -> usize {
         match self {
@@ -173,14 +201,8 @@ impl SccpMessage {
     /// Its name, as Q.713 shortens it.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match (self.form, self.purpose) {
-            (SccpForm::Short, SccpPurpose::Data { .. }) => "UDT",
-            (SccpForm::Short, SccpPurpose::Return(_)) => "UDTS",
-            (SccpForm::Extended, SccpPurpose::Data { .. }) => "XUDT",
-            (SccpForm::Extended, SccpPurpose::Return(_)) => "XUDTS",
-            (SccpForm::Long, SccpPurpose::Data { .. }) => "LUDT",
-            (SccpForm::Long, SccpPurpose::Return(_)) => "LUDTS",
-        }
+        let is_returned = matches!(self.purpose, SccpPurpose::Return(_));
+        self.form.name(is_returned)
     }
 
     /// Its octets.

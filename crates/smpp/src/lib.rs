@@ -44,8 +44,8 @@ pub use leniency::Leniency;
 pub use pdu::{
     AlertNotification, BindRequest, BindResp, Body, BroadcastSm, BroadcastSmResp,
     CancelBroadcastSm, CancelSm, DataSm, DataSmResp, DeliverSm, DeliverSmResp, DestAddress,
-    OutbindRequest, Pdu, QueryBroadcastSm, QueryBroadcastSmResp, QuerySm, QuerySmResp, ReplaceSm,
-    SubmitMulti, SubmitMultiResp, SubmitSm, SubmitSmResp, UnsuccessSme,
+    ESM_UDHI, OutbindRequest, Pdu, QueryBroadcastSm, QueryBroadcastSmResp, QuerySm, QuerySmResp,
+    ReplaceSm, SubmitMulti, SubmitMultiResp, SubmitSm, SubmitSmResp, UnsuccessSme,
 };
 pub use session::{BindType, Session, SessionConfig};
 pub use status::CommandStatus;

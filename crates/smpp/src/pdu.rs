@@ -26,6 +26,9 @@ use super::cursor::{Cursor, FieldError};
 use super::encode::frame;
 use super::{CommandId, CommandStatus};
 
+/// `esm_class` bit: the text begins with a user data header (§5.2.12).
+pub const ESM_UDHI: u8 = 0x40;
+
 /// One PDU without its length, which follows from the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pdu {

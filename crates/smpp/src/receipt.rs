@@ -8,7 +8,7 @@
 use bytes::Bytes;
 
 use super::time::{format_receipt_date, parse_receipt_date};
-use super::{DeliverSm, tag};
+use super::{DeliverSm, ESM_UDHI, tag};
 use smsc_domain::receipt_states::ReceiptStates;
 
 mod part;
@@ -32,8 +32,6 @@ pub const SKIPPED: u8 = 9;
 pub const ESM_RECEIPT: u8 = 0x04;
 /// esm_class bit of an intermediate notification (§5.2.12).
 const ESM_INTERMEDIATE: u8 = 0x20;
-/// esm_class bit of a user data header before the text (§5.2.12).
-const ESM_UDHI: u8 = 0x40;
 
 /// esm_class bits that say what kind of message it is (§5.2.12).
 const ESM_TYPE: u8 = 0x3C;

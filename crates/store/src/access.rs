@@ -60,6 +60,10 @@ pub struct AuditSearch {
     pub token: Option<String>,
     /// Paths that begin so.
     pub path: Option<String>,
+    /// This path, and those below it.
+    pub about: Option<String>,
+    /// With `about`, also paths below this one, whose colons are written as such.
+    pub queue: Option<String>,
     /// From this id on.
     pub from: u64,
     /// Below this id.
@@ -128,6 +132,8 @@ impl<S: ColdTables> AccessStore for S {
         let AuditSearch {
             token,
             path,
+            about,
+            queue,
             from,
             below,
             limit,
@@ -135,8 +141,10 @@ impl<S: ColdTables> AccessStore for S {
         let found = AuditRow::select(
             "WHERE id >= $1 AND id < $2 AND (CAST($3 AS text) IS NULL OR token = $3)
                AND (CAST($4 AS text) IS NULL OR substr(path, 1, length($4)) = $4)
-             ORDER BY id DESC LIMIT $5",
-            values![from, below, token, path, limit],
+               AND (CAST($5 AS text) IS NULL OR path = $5 OR substr(path, 1, length($5) + 1) = $5 || '/'
+                 OR substr(replace(path, '%3A', ':'), 1, length(CAST($6 AS text)) + 1) = CAST($6 AS text) || '/')
+             ORDER BY id DESC LIMIT $7",
+            values![from, below, token, path, about, queue, limit],
         );
         self.select(found, AuditRow::all)
     }

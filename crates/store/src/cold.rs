@@ -306,6 +306,19 @@ impl<const LENGTH: usize> ColdColumn for [u8; LENGTH] {
     }
 }
 
+impl ColdColumn for Vec<u8> {
+    fn to_value(&self) -> ColdValue {
+        ColdValue::Octets(self.clone())
+    }
+
+    fn of_value(value: ColdValue) -> Option<Self> {
+        match value {
+            ColdValue::Octets(octets) => Some(octets),
+            ColdValue::Null | ColdValue::Integer(_) | ColdValue::Text(_) => None,
+        }
+    }
+}
+
 impl<T: ColdColumn> ColdColumn for Option<T> {
     fn to_value(&self) -> ColdValue {
         self.as_ref().map_or(ColdValue::Null, T::to_value)

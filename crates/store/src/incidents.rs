@@ -1,12 +1,20 @@
 //! The incidents port: operators and accounts that were not well, who has acknowledged that, and how it ended.
 //!
-//! Each node writes its own incidents, and every node reads those of all. The newest [`MOST`] are kept.
+//! Each node writes its own incidents, and every node reads those of all. Those that go on are kept, however many operators
+//! fail together, and of those that have ended the [`MOST`] that were found last.
 
 use super::Reply;
 use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
 
-/// So many incidents are kept.
+/// So many incidents that have ended are kept.
 pub const MOST: usize = 200;
+/// One that goes on is forgotten when its node has not found it for so long before the latest one, in milliseconds: that node is
+/// gone.
+const GONE_MS: i64 = 86_400_000;
+/// A row that somebody has acknowledged and whose incident was still found when another one about the same thing began.
+const KNOWN: &str = "FROM incidents o WHERE o.about = incidents.about AND o.kind = incidents.kind
+    AND o.acknowledged_at <> 0 AND o.seen_at >= incidents.began_at
+    ORDER BY o.acknowledged_at DESC, o.id DESC LIMIT 1";
 
 record! {
     /// An incident that a node has found.
@@ -42,8 +50,9 @@ pub trait IncidentStore {
     /// The incidents of all nodes, the newest first.
     fn incidents(&self) -> Reply<Vec<IncidentRow>>;
 
-    /// Keeps those that began, and of those that are there what a look has changed; what people have said of them stays.
-    /// Forgets the oldest beyond [`MOST`].
+    /// Keeps those of one node that began, and of those that are there what a look has changed; what people have said of them
+    /// stays. What somebody has acknowledged for another node while it went on needs no look here either. Forgets those beyond
+    /// [`MOST`].
     fn keep_incidents(&self, rows: Vec<IncidentRow>) -> Reply<()>;
 
     /// Ends the incidents that an earlier process of a node has left, when they were last found.
@@ -57,7 +66,7 @@ pub trait IncidentStore {
 
 impl<S: ColdTables> IncidentStore for S {
     fn incidents(&self) -> Reply<Vec<IncidentRow>> {
-        let found = IncidentRow::select("ORDER BY id DESC LIMIT $1", values![MOST]);
+        let found = IncidentRow::select("ORDER BY id DESC", Vec::new());
         self.select(found, IncidentRow::all)
     }
 
@@ -66,9 +75,22 @@ impl<S: ColdTables> IncidentStore for S {
              seen_at = excluded.seen_at, ended_at = excluded.ended_at";
         let mut statements: Vec<ColdStatement> =
             rows.iter().map(|row| row.insert(conflict)).collect();
+        // Only its own rows: two nodes that wrote each other's could wait for each other.
+        if let Some(row) = rows.first() {
+            statements.push(ColdStatement::new(
+                format!(
+                    "UPDATE incidents SET acknowledged_by = (SELECT o.acknowledged_by {KNOWN}),
+                       acknowledged_at = (SELECT o.acknowledged_at {KNOWN})
+                     WHERE node = $1 AND ended_at = 0 AND acknowledged_at = 0 AND EXISTS (SELECT 1 {KNOWN})"
+                ),
+                values![row.node],
+            ));
+        }
         statements.push(ColdStatement::new(
-            "DELETE FROM incidents WHERE id NOT IN (SELECT id FROM incidents ORDER BY id DESC LIMIT $1)",
-            values![MOST],
+            "DELETE FROM incidents WHERE (ended_at <> 0 AND id NOT IN
+                 (SELECT id FROM incidents WHERE ended_at <> 0 ORDER BY seen_at DESC, id DESC LIMIT $1))
+               OR (ended_at = 0 AND seen_at < (SELECT max(seen_at) FROM incidents) - $2)",
+            values![MOST, GONE_MS],
         ));
         self.change(statements, |_| Ok(()))
     }

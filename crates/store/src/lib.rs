@@ -28,6 +28,7 @@ pub mod held;
 pub mod idempotency;
 pub mod incidents;
 pub mod keys;
+pub mod logins;
 mod low_water;
 mod meta;
 pub mod moving;
@@ -44,6 +45,7 @@ pub mod settings;
 pub mod sinks;
 pub mod sqlite;
 pub mod stream_marks;
+pub mod traffic;
 pub mod usage;
 
 use std::future::Future;
@@ -58,9 +60,11 @@ use tokio::sync::oneshot;
 use self::balance::TopUpRow;
 use self::incidents::IncidentRow;
 use self::keys::ApiKeyRow;
+use self::logins::LoginRow;
 use self::moving::MovedTable;
 use self::notes::NoteRow;
 use self::search::MAX_SCAN;
+use self::traffic::TrafficRow;
 use smsc_domain::id::{Aside, node};
 use smsc_proto::{Message, Refusal};
 
@@ -74,11 +78,13 @@ pub use self::rows::{
 pub use self::search::{FoundMessages, Search};
 
 /// Tables that `smsc migrate-store` moves whole.
-const MOVED_WHOLE: [MovedTable; 4] = [
+const MOVED_WHOLE: [MovedTable; 6] = [
     MovedTable::of::<ApiKeyRow>(),
     MovedTable::of::<TopUpRow>(),
     MovedTable::of::<NoteRow>(),
     MovedTable::of::<IncidentRow>(),
+    MovedTable::of::<TrafficRow>(),
+    MovedTable::of::<LoginRow>(),
 ];
 
 /// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
@@ -295,12 +301,14 @@ pub trait Store:
     + idempotency::IdempotencyStore
     + incidents::IncidentStore
     + keys::ApiKeyStore
+    + logins::LoginStore
     + notes::NoteStore
     + outbox::OutboxStore
     + settings::RewordingStore
     + settings::SettingsStore
     + sinks::SinkStore
     + stream_marks::StreamMarkStore
+    + traffic::TrafficStore
     + usage::UsageStore
     + Send
     + Sync

@@ -99,7 +99,7 @@ pub enum MovePart {
 }
 
 /// What there is to move.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inventory {
     /// Interned names.
     pub names: Vec<(u32, String)>,

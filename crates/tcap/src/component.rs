@@ -11,14 +11,16 @@ use bytes::Bytes;
 use crate::ber::{self, BerElement, BerElements, MalformedBer};
 
 /// The component portion of a message.
-pub(crate) const COMPONENT_PORTION: u32 = 0x6C;
+pub const COMPONENT_PORTION: u32 = 0x6C;
 
-const INVOKE: u32 = 0xA1;
-const RESULT_LAST: u32 = 0xA2;
-const ERROR: u32 = 0xA3;
-const REJECT: u32 = 0xA4;
-const RESULT_NOT_LAST: u32 = 0xA7;
-const LINKED_ID: u32 = 0x80;
+/// Tags of the components.
+pub const INVOKE: u32 = 0xA1;
+pub const RESULT_LAST: u32 = 0xA2;
+pub const ERROR: u32 = 0xA3;
+pub const REJECT: u32 = 0xA4;
+pub const RESULT_NOT_LAST: u32 = 0xA7;
+/// The id of another invoke, behind that of an invoke.
+pub const LINKED_ID: u32 = 0x80;
 
 /// One component.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,8 @@
 //!
 //! Invariants: dialogues of ours and of peers are bounded apart, and those of one peer once more, so that no
 //! stranger can keep us from sending; a message in a dialogue is taken from the address that answered first
-//! only; nothing but a Begin or a Continue is ever answered; each answer reaches the user once.
+//! only; nothing but a Begin or a Continue is ever answered, and those of no dialogue 100 times a second at most; each answer
+//! reaches the user once.
 
 mod ids;
 mod incoming;
@@ -70,6 +71,10 @@ pub struct TcapCounts {
     pub stray: u64,
     /// Dialogues of peers that were above a bound.
     pub refused: u64,
+    /// Of all these, those that were answered by an Abort: 100 in a second at most.
+    pub aborted: u64,
+    /// Of all these, those that were not answered because there were more in their second.
+    pub unanswered: u64,
 }
 
 /// The table.
@@ -84,6 +89,10 @@ pub struct TcapDialogues {
     events: VecDeque<TcapEvent>,
     unitdata: VecDeque<UnitdataRequest>,
     counts: TcapCounts,
+    /// When the second began in which answers to strangers are counted, and how many there were.
+    strangers: Option<(Instant, u32)>,
+    /// How the global titles of our own network begin, for which a part of the dialogues of peers is kept.
+    own_titles: Vec<String>,
 }
 
 // === impl TcapConfig ===
@@ -118,7 +127,15 @@ impl TcapDialogues {
             events: VecDeque::new(),
             unitdata: VecDeque::new(),
             counts: TcapCounts::default(),
+            strangers: None,
+            own_titles: Vec::new(),
         }
+    }
+
+    /// Keeps a quarter of the dialogues of peers for those whose global titles begin so: strangers may have as many titles as they
+    /// like. None: for nobody.
+    pub fn keep_room_for(&mut self, own_titles: Vec<String>) {
+        self.own_titles = own_titles;
     }
 
     /// Begins a dialogue: TC-BEGIN. Without a context there is no dialogue portion: version 1. The components may
@@ -337,16 +354,42 @@ impl TcapDialogues {
         });
     }
 
-    /// Answers the sender of a message that belongs to no dialogue of ours.
+    /// Most dialogues of peers while this one begins another.
+    fn max_incoming_for(&self, calling: &SccpAddress) -> usize {
+        let most = self.config.max_incoming;
+        let title = calling.digits().unwrap_or_default();
+        let mut own = self.own_titles.iter();
+        if self.own_titles.is_empty() || own.any(|prefix| title.starts_with(&prefix[..])) {
+            most
+        } else {
+            most - most / KEPT_FOR_OWN
+        }
+    }
+
+    /// Whether another stranger is answered: answers to a flood must not fill the links.
+    fn answers_stranger(&mut self, now: Instant) -> bool {
+        let (begun, answered) = self.strangers.get_or_insert((now, 0));
+        if now.saturating_duration_since(*begun) >= SECOND {
+            (*begun, *answered) = (now, 0);
+        }
+        if *answered >= STRANGERS_A_SECOND {
+            self.counts.unanswered += 1;
+            return false;
+        }
+        *answered += 1;
+        self.counts.aborted += 1;
+        true
+    }
+
+    /// Answers the sender of a message that belongs to no dialogue of ours, unless there are too many of them.
     fn abort_stranger(
         &mut self,
         destination: TransactionId,
         reason: AbortReason,
-        called: SccpAddress,
-        calling: SccpAddress,
+        (called, calling): (SccpAddress, SccpAddress),
+        now: Instant,
     ) {
-        // One who sends faster than we can answer gets fewer answers.
-        if self.unitdata.len() >= STRANGERS_MAX {
+        if !self.answers_stranger(now) {
             return;
         }
         let message = TcapMessage::Abort {
@@ -366,8 +409,11 @@ impl TcapDialogues {
     }
 }
 
-/// Above how many messages that wait to be sent none is added for a stranger.
-const STRANGERS_MAX: usize = 1024;
+/// This part of the dialogues of peers is kept for our own network.
+const KEPT_FOR_OWN: usize = 4;
+/// Most answers to strangers in a second.
+const STRANGERS_A_SECOND: u32 = 100;
+const SECOND: Duration = Duration::from_secs(1);
 
 fn begin_of(
     id: u32,

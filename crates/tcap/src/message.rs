@@ -188,6 +188,21 @@ impl PAbortCause {
             Self::Other(number) => number,
         }
     }
+
+    /// In the words of Q.773; `None` for a number that it does not have.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::UnrecognizedMessageType => "unrecognized message type",
+            Self::UnrecognizedTransactionId => "unrecognized transaction id",
+            Self::BadlyFormattedTransactionPortion => "badly formatted transaction portion",
+            Self::IncorrectTransactionPortion => "incorrect transaction portion",
+            Self::ResourceLimitation => "resource limitation",
+            Self::AbnormalDialogue => "abnormal dialogue",
+            Self::NoCommonDialoguePortion => "no common dialogue portion",
+            Self::Other(_) => return None,
+        })
+    }
 }
 
 impl From<u8> for PAbortCause {
@@ -205,17 +220,9 @@ impl From<u8> for PAbortCause {
 
 impl std::fmt::Display for PAbortCause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::UnrecognizedMessageType => f.write_str("unrecognized message type"),
-            Self::UnrecognizedTransactionId => f.write_str("unrecognized transaction id"),
-            Self::BadlyFormattedTransactionPortion => {
-                f.write_str("badly formatted transaction portion")
-            }
-            Self::IncorrectTransactionPortion => f.write_str("incorrect transaction portion"),
-            Self::ResourceLimitation => f.write_str("resource limitation"),
-            Self::AbnormalDialogue => f.write_str("abnormal dialogue"),
-            Self::NoCommonDialoguePortion => f.write_str("no common dialogue portion"),
-            Self::Other(number) => write!(f, "P-Abort cause {number}"),
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "P-Abort cause {}", self.number()),
         }
     }
 }
@@ -223,7 +230,9 @@ impl std::fmt::Display for PAbortCause {
 // === impl TcapMessageType ===
 
 impl TcapMessageType {
-    fn of(tag: u32) -> Option<Self> {
+    /// Of the tag of a message; `None` for one that is not of Q.773.
+    #[must_use]
+    pub fn of(tag: u32) -> Option<Self> {
         Some(match tag {
             UNIDIRECTIONAL => Self::Unidirectional,
             BEGIN => Self::Begin,
@@ -232,6 +241,18 @@ impl TcapMessageType {
             ABORT => Self::Abort,
             _ => return None,
         })
+    }
+
+    /// Its name in Q.773.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unidirectional => "Unidirectional",
+            Self::Begin => "Begin",
+            Self::End => "End",
+            Self::Continue => "Continue",
+            Self::Abort => "Abort",
+        }
     }
 }
 

@@ -241,6 +241,14 @@ metrics! {
     archive_octets: Counter = "archive_octets", Counter::default();
     /// Writes into the archive that failed and are repeated.
     archive_failures: Counter = "archive_failures", Counter::default();
+    /// Rows of the history of messages (`smsc history`); of all nodes.
+    history_rows: Gauge = "history_rows", Gauge::default();
+    /// Octets of the counts in these rows; of all nodes.
+    history_octets: Gauge = "history_octets", Gauge::default();
+    /// Writes of the history that failed; they are repeated for an hour.
+    history_failures: Counter = "history_failures", Counter::default();
+    /// Minutes that the history of this node lacks, because they could not be written for an hour.
+    history_lost: Counter = "history_minutes_lost", Counter::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.
@@ -345,7 +353,7 @@ metrics! {
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
     /// Messages and commands of handsets that were answered, by GSM network and RP-cause (3GPP TS 24.011 §8.2.5.4); 0 is RP-ACK.
     gsm_submissions: Family<CauseLabel, Counter> = "gsm_submissions", Family::default();
-    /// What others have asked of a GSM network over MAP and did not get, by network and result: refused (an operation that is not served), unanswered (above 100 of those a second), or disbelieved (an alert above 200 a second of one node, or 1,000 of all).
+    /// What others have asked of a GSM network over MAP and did not get, by network and result: refused (an operation that is not served, or a dialogue that cannot be read or has no room), unanswered (above 100 of those a second), or disbelieved (an alert above 200 a second of one node, or 1,000 of all).
     gsm_unserved: Family<UnservedLabel, Counter> = "gsm_unserved", Family::default();
     /// Requests of others over MAP that the firewall has looked at, by GSM network, rule and action: none and pass when no rule has found them, otherwise count, report, dry, block or drop.
     gsm_firewall: Family<FirewallLabel, Counter> = "gsm_firewall_requests", Family::default();

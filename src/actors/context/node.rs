@@ -17,6 +17,7 @@ use crate::actors::context::addresses::{
 use crate::actors::context::binds::BindBoard;
 use crate::actors::context::handlers::Handlers;
 use crate::actors::context::local_lease::LocalLease;
+use crate::actors::context::logins::Logins;
 use crate::actors::context::look_up_line::{LookUpLine, LookUpLines};
 use crate::actors::context::managed::{self, Managed};
 use crate::actors::context::mt_correlations::KnownCorrelations;
@@ -58,6 +59,8 @@ pub struct NodeContext {
     pub traces: Traces,
     pub mailboxes: Mailboxes,
     pub binds: BindBoard,
+    /// When accounts have bound last.
+    pub logins: Logins,
     pub certificates: Certificates,
     pub correlation: CorrelationAddress,
     pub receipts: ReceiptsAddress,
@@ -138,6 +141,7 @@ impl NodeContext {
             metrics,
             traces,
             binds: BindBoard::default(),
+            logins: Logins::default(),
             certificates: Certificates::default(),
             correlation,
             receipts,

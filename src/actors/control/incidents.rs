@@ -3,6 +3,8 @@
 //! It runs on each node, compares what this node has counted with the rules, and keeps what it finds in the store, where all
 //! nodes read the incidents of all. An incident that began is logged, and so is its end.
 
+mod usual;
+
 use std::collections::HashMap;
 
 use crate::actors::context::NodeContext;
@@ -16,7 +18,7 @@ use crate::domain::incident::{
 use crate::domain::outcomes::{NOW, PairOutcomes};
 use crate::domain::queue_name::QueueName;
 use crate::store::StoreError;
-use crate::store::incidents::IncidentRow;
+use crate::store::incidents::{IncidentRow, MOST};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -26,8 +28,12 @@ pub struct IncidentWatch {
     book: IncidentBook,
     /// The rows of open incidents.
     rows: HashMap<IncidentKey, IncidentRow>,
+    /// What was usual on the days before is known.
+    has_learned: bool,
     /// What an earlier process of this node has left open has ended.
     has_begun: bool,
+    /// Rows of incidents that have ended, until they are written: no later look writes them.
+    ended: Vec<IncidentRow>,
 }
 
 /// Looks, and again after a pause, without an end.
@@ -51,10 +57,18 @@ pub(super) async fn publish(node: &NodeContext) -> Result<(), StoreError> {
 impl IncidentWatch {
     async fn look(&mut self, node: &NodeContext, settings: &IncidentConfig) {
         let bucket_ms = (settings.window.as_millis() as i64 / NOW).max(1);
-        node.outcomes.configure(settings.enabled, bucket_ms);
+        let is_counted = settings.enabled || node.config().history.enabled;
+        node.outcomes.configure(is_counted, bucket_ms);
         let now = clock::now_ms();
-        let pairs = with_names(node, node.outcomes.look(now));
-        let changed = self.book.look(&pairs, &rules(settings), now, bucket_ms);
+        let pairs = if settings.enabled {
+            with_names(node, node.outcomes.look(now))
+        } else {
+            Vec::new()
+        };
+        self.learn(node, now).await;
+        let nodes = 1 + node.other_nodes().len() as u32;
+        let rules = rules(settings, nodes);
+        let changed = self.book.look(&pairs, &rules, now, bucket_ms);
         let changed: Vec<IncidentRow> = changed
             .into_iter()
             .filter_map(|(key, stage, incident)| self.row(node, key, stage, &incident, now))
@@ -64,11 +78,25 @@ impl IncidentWatch {
         }
     }
 
+    async fn learn(&mut self, node: &NodeContext, now: i64) {
+        if self.has_learned {
+            return;
+        }
+        match usual::by_usage(node, now).await {
+            Ok(usual) => {
+                self.book.learn(usual);
+                self.has_learned = true;
+            }
+            Err(error) => tracing::warn!(%error, "it is not known what was usual before"),
+        }
+    }
+
     async fn keep(
         &mut self,
         node: &NodeContext,
         changed: Vec<IncidentRow>,
     ) -> Result<(), StoreError> {
+        let rows = self.to_write(changed);
         if !self.has_begun {
             let own = node.ids.node();
             let all = node.store.incidents().await?;
@@ -77,10 +105,21 @@ impl IncidentWatch {
             }
             self.has_begun = true;
         }
-        if !changed.is_empty() {
-            node.store.keep_incidents(changed).await?;
+        if !rows.is_empty() {
+            node.store.keep_incidents(rows).await?;
         }
+        self.ended.clear();
         publish(node).await
+    }
+
+    /// What has changed, and what has ended before while the store did not answer.
+    fn to_write(&mut self, changed: Vec<IncidentRow>) -> Vec<IncidentRow> {
+        let (ended, open): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|row| row.ended_at != 0);
+        self.ended.extend(ended);
+        let too_many = self.ended.len().saturating_sub(MOST);
+        self.ended.drain(..too_many);
+        self.ended.iter().cloned().chain(open).collect()
     }
 
     /// The row of what has changed; `None` for the end of what has none.
@@ -123,9 +162,11 @@ impl IncidentWatch {
     }
 }
 
-fn rules(settings: &IncidentConfig) -> IncidentRules {
+/// Each of the nodes sees its part of the messages.
+fn rules(settings: &IncidentConfig, nodes: u32) -> IncidentRules {
     IncidentRules {
-        minimum: settings.min_messages,
+        minimum: settings.min_messages.div_ceil(nodes),
+        nodes,
         refused_share: settings.refused_share,
         failed_share: settings.failed_share,
         slow_ms: settings.slow_answer.as_secs_f64() * 1_000.0,
@@ -173,6 +214,30 @@ mod tests {
         let at = 1_764_602_460_000;
         assert_eq!(since(at, at + 60_000), "15:21 UTC");
         assert_eq!(since(at, at + DAY_MS), "2025-12-01 15:21 UTC");
+    }
+
+    #[test]
+    fn nodes_share_the_least_number_of_messages() {
+        let settings = IncidentConfig::default();
+        let least = |nodes| rules(&settings, nodes).minimum;
+        assert_eq!((least(1), least(3), least(1_000)), (50, 17, 1));
+    }
+
+    #[test]
+    fn an_end_that_was_not_written_is_written_later() {
+        let row = |id, ended_at| IncidentRow {
+            id,
+            ended_at,
+            ..IncidentRow::default()
+        };
+        let mut watch = IncidentWatch::default();
+        assert_eq!(watch.to_write(vec![row(2, 0), row(1, 9)]).len(), 2);
+        let again = watch.to_write(vec![row(2, 0)]);
+        assert_eq!(again, [row(1, 9), row(2, 0)]);
+        for id in 3..3 * MOST as u64 {
+            watch.to_write(vec![row(id, 9)]);
+        }
+        assert_eq!(watch.ended.len(), MOST);
     }
 
     #[actix::test]

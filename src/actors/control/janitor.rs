@@ -17,6 +17,8 @@ const LOW_WATER_EVERY: Duration = Duration::from_secs(60);
 /// Where other nodes may take over, the mark is moved more often: what is above it is what they read beside the
 /// active messages.
 const LOW_WATER_EVERY_SHARED: Duration = Duration::from_secs(5);
+/// How often logins are stored: what a crash loses of them.
+const LOGINS_EVERY: Duration = Duration::from_secs(5);
 const RETIRE_EVERY: Duration = Duration::from_secs(60);
 /// The rest of the work is half a period away from the mark, which it does not have to wait for.
 const RETIRE_AFTER: Duration = Duration::from_millis(32_500);
@@ -40,6 +42,7 @@ pub async fn maintain(node: &NodeContext, configuration: &StoredConfiguration, r
         compare_later(node, configuration, rounds),
         sweep_correlations_later(node),
         advance_later(node),
+        keep_logins_later(node),
         // Texts whose retention ended while no process ran do not wait.
         each_minute(Duration::ZERO, async || erase_texts(node).await),
         each_minute(RETIRE_AFTER, async || retire(node).await),
@@ -82,6 +85,16 @@ async fn advance_later(node: &NodeContext) {
         }
     };
     every(pause, advance).await;
+}
+
+/// Stores periodically when accounts have bound.
+async fn keep_logins_later(node: &NodeContext) {
+    let keep = async || {
+        if let Err(error) = node.logins.keep(node.store.as_ref()).await {
+            tracing::warn!(%error, "the last logins of accounts could not be stored");
+        }
+    };
+    every(LOGINS_EVERY, keep).await;
 }
 
 /// Sweeps the table of correlations for other programs periodically, if it is enabled.

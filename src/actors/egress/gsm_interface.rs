@@ -129,10 +129,12 @@ pub struct GsmInterface {
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
     submissions: Vec<(Submission, HandsetSubmission)>,
     intake: usize,
-    /// Of the current socket read: messages that other service centres bring for our subscribers, and questions where these
-    /// are, with the ids that are to be told.
+    /// Messages of the current socket read that other service centres bring for our subscribers.
     forwards: Vec<(Submission, HandsetSubmission)>,
+    /// Questions where our subscribers are, with the ids that are to be told; and whether other nodes are being told of some.
+    /// Each waits in a dialogue, of which there are not many.
     routings: Vec<(RoutingQuestion, MtCorrelation)>,
+    is_telling: bool,
     /// By subscriber, how many of its messages wait for their commit.
     storing: HashMap<String, u32>,
     /// Look-ups for messages that may be held already.
@@ -151,10 +153,12 @@ pub struct GsmInterface {
     retired: bool,
     /// It has left its queue in this tick: what that has granted meanwhile would be taken twice if it joined again at once.
     has_withdrawn: bool,
-    /// When it is logged what cannot be read, what the firewall has found, and what of that is mirrored.
+    /// When it is logged what cannot be read, what the firewall has found, what of that is mirrored, and that other nodes do not
+    /// hear of ids.
     malformed: LogPace,
     found: LogPace,
     mirrored: LogPace,
+    untold: LogPace,
     /// Connections over MAP that were begun: what belongs to an earlier one is not wanted.
     starts: u64,
     /// Of the tasks of signalling gateways, by address.
@@ -230,6 +234,7 @@ impl GsmInterface {
             intake: 0,
             forwards: Vec::new(),
             routings: Vec::new(),
+            is_telling: false,
             storing: HashMap::new(),
             looking: 0,
             accepted: InTurn::default(),
@@ -243,6 +248,7 @@ impl GsmInterface {
             malformed: LogPace::default(),
             found: LogPace::default(),
             mirrored: LogPace::of(MIRRORED),
+            untold: LogPace::default(),
             starts: 0,
             gateways: HashMap::new(),
         }

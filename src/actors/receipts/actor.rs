@@ -4,6 +4,7 @@
 //! Gets a `FinalBatch` after each commit that ended messages. `told` is written when the account has
 //! acknowledged its receipt.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, Supervised};
@@ -17,7 +18,7 @@ use crate::actors::receipts::wanted;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::content;
-use crate::domain::{ByQueue, state};
+use crate::domain::{ByQueue, address, command_status, state};
 use crate::pb::{Final, FinalBatch, QueueItem};
 use crate::telemetry::metrics::StateMeters;
 
@@ -42,17 +43,29 @@ impl Receipts {
         }
     }
 
-    /// Counts what receipts of operators say.
+    /// Counts what receipts of operators say that come soon, and how all messages have ended.
     fn count_outcomes(&self, finals: &[Final], now: i64) {
-        let by_receipt = finals.iter().filter(|ended| ended.by_receipt);
-        let by_receipt =
-            by_receipt.filter_map(|ended| Some((ended, ended.message.as_deref()?.sender)));
         self.node.outcomes.count(|log| {
-            for (ended, sender) in by_receipt {
+            let since = log.prompt_since(now);
+            for ended in finals {
+                let Some(message) = ended.message.as_deref() else {
+                    continue;
+                };
                 let number = ended.state() as i32 as u8;
                 let is_good = matches!(number, state::DELIVERED | state::ACCEPTED);
-                let failed = (!is_good).then_some(number);
-                log.at(ended.operator, sender, now).note_receipt(failed);
+                // Some do not know when their message was sent.
+                let is_soon = ended.sent_at == 0 || ended.sent_at >= since;
+                if ended.by_receipt && is_soon {
+                    let failed = (!is_good).then_some(number);
+                    let counts = log.at(ended.operator, message.sender, now);
+                    counts.note_receipt(failed, !ended.unawaited);
+                }
+                // Who cancels a message knows that; it has not failed.
+                if content::is_internal(message) || number == state::DELETED {
+                    continue;
+                }
+                let error = (!is_good).then(|| error_of(ended, number));
+                log.note_end(ended.operator, message.sender, now, error.as_deref());
             }
         });
     }
@@ -96,6 +109,17 @@ impl Receipts {
     }
 }
 
+/// How the history calls the error of a message that failed: a command_status by its name, another code as the operator has
+/// written it, and the state where there is no code.
+fn error_of(ended: &Final, state: u8) -> Cow<'static, str> {
+    if ended.error.iter().all(|octet| *octet == b'0') {
+        return Cow::Borrowed(state::name(state));
+    }
+    let code = address::printable(&ended.error);
+    let status = code.parse().ok().filter(|_| !ended.by_receipt);
+    Cow::Owned(status.map_or(code, command_status::display))
+}
+
 measured!(Receipts: FinalBatch);
 
 impl Actor for Receipts {
@@ -113,5 +137,69 @@ impl Handler<FinalBatch> for Receipts {
 
     fn handle(&mut self, batch: FinalBatch, _: &mut Self::Context) {
         self.forward(batch.finals);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actors::test_support;
+    use crate::pb::{Message, MessageState};
+
+    const MINUTE: i64 = 60_000;
+
+    #[test]
+    fn errors_have_the_names_that_filters_of_failures_take() {
+        let name = |error: &'static str, by_receipt| {
+            let ended = Final {
+                error: error.into(),
+                by_receipt,
+                ..Final::default()
+            };
+            error_of(&ended, state::EXPIRED)
+        };
+        assert_eq!(name("10", false), "ESME_RINVSRCADR");
+        assert_eq!(name("10", true), "10", "the operator's own code");
+        assert_eq!(name("0A1", false), "0A1");
+        for nothing in ["", "000"] {
+            assert_eq!(name(nothing, true), "EXPIRED");
+        }
+    }
+
+    #[actix::test]
+    async fn receipts_count_that_come_soon_and_are_missed_by_whoever_sent_the_message() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let receipts = Receipts::new(Arc::clone(node), Arc::new(JustEnded::new(&[])));
+        let now = clock::now_ms();
+        let ended = |sent_at: i64, state: MessageState| Final {
+            state: state.into(),
+            operator: test.operator,
+            by_receipt: true,
+            sent_at,
+            message: Some(Box::new(Message {
+                sender: test.account,
+                ..Message::default()
+            })),
+            ..Final::default()
+        };
+        let of_other_node = Final {
+            unawaited: true,
+            ..ended(now - MINUTE, MessageState::Undeliverable)
+        };
+        let by_queue = Final {
+            by_receipt: false,
+            ..ended(now, MessageState::Rejected)
+        };
+        let late = ended(now - 30 * MINUTE, MessageState::Undeliverable);
+        let soon = ended(now - MINUTE, MessageState::Delivered);
+        let unknown = ended(0, MessageState::Delivered);
+        let finals = [late, soon, unknown, of_other_node, by_queue];
+        receipts.count_outcomes(&finals, now);
+        let pairs = node.outcomes.look(now);
+        assert_eq!(pairs.len(), 1);
+        let counts = pairs[0].seen.now();
+        assert_eq!((counts.receipts, counts.failed), (3, 1));
+        assert_eq!(counts.own_receipts, 2);
     }
 }

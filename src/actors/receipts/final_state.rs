@@ -332,6 +332,7 @@ fn add_parts(finals: &mut Vec<Final>) -> bool {
                 message: None,
                 attempts: 0,
                 handed_over: false,
+                unawaited: true,
                 ..whole.clone()
             })
         })
@@ -391,6 +392,7 @@ async fn fill_messages(node: &NodeContext, finals: &mut Vec<Final>, loaded: Vec<
         if let Some(stored) = loaded.next().flatten() {
             ended.attempts = ended.attempts.max(stored.attempts);
             not_before(ended, stored.sent_at);
+            ended.sent_at = stored.sent_at;
             ended.message = Some(Box::new(stored.message));
         }
     }

@@ -4,11 +4,10 @@
 use bytes::Bytes;
 use jiff::tz::{Offset, TimeZone};
 
-use crate::content::UDHI;
 use crate::content::peer::SHORT_MESSAGE;
 use crate::pb::{Composition, Message};
 use crate::smpp::receipt::{DELIVERED, ESM_RECEIPT, ReceiptText, format, state_word};
-use crate::smpp::{SubmitSm, Tlvs, tag};
+use crate::smpp::{ESM_UDHI, SubmitSm, Tlvs, tag};
 
 /// Requests of the peer that may be under way.
 pub const WINDOW: usize = 4_096;
@@ -35,7 +34,7 @@ pub fn wants_receipt(message: &SubmitSm) -> bool {
 
 /// The esm_class of what begins with a user data header, or does not (§5.2.12).
 pub fn esm_class(has_header: bool) -> u8 {
-    if has_header { UDHI as u8 } else { 0 }
+    if has_header { ESM_UDHI } else { 0 }
 }
 
 /// A message with this content, wherever it fits.

@@ -4,14 +4,20 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::page::OutputPage;
 use super::screen::{Screen, Tone};
 use super::{AdminClient, AdminConnection, decode, print_line};
+use crate::cli::exit::WrongCommandLine;
 use crate::cli::said;
+
+/// Members of answers about one thing, whose lists are parts of it.
+const OF_ONE: &[&str] = &["name", "id", "number", "account"];
+
+/// The lists of answers that have several: those that CSV has.
+const LISTS: &[&str] = &["binds", "groups"];
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -291,11 +297,11 @@ impl ListOutput {
             }
             OutputFormat::Name => {
                 let names = page()?.names();
-                names.context("-o name: this is no list; use -o json or -o yaml")
+                names.ok_or_else(|| no_list("name"))
             }
             OutputFormat::Csv => {
                 let csv = page()?.csv();
-                let csv = csv.context("-o csv: this is no list; use -o json or -o yaml")?;
+                let csv = csv.ok_or_else(|| no_list("csv"))?;
                 Ok(csv.trim_end().to_owned())
             }
             OutputFormat::Json => as_json(json),
@@ -305,19 +311,28 @@ impl ListOutput {
     }
 }
 
+fn no_list(format: &str) -> anyhow::Error {
+    let said = format!("-o {format}: this is no list; use -o json or -o yaml");
+    WrongCommandLine(said).into()
+}
+
 fn as_json(json: &Value) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(json)?)
 }
 
-/// Each entry of the one list that an answer has, or else all of it, in a line.
+/// Each entry of the list that an answer is, or else all of it, in a line.
 fn as_lines(json: &Value) -> String {
-    let members = json
-        .as_object()
-        .into_iter()
-        .flat_map(|object| object.values());
-    let lists: Vec<&Vec<Value>> = members.filter_map(Value::as_array).collect();
+    let is_one = OF_ONE.iter().any(|member| json.get(member).is_some());
+    let members = json.as_object().into_iter().flatten();
+    let mut lists: Vec<(&String, &Vec<Value>)> = members
+        .filter_map(|(name, value)| Some((name, value.as_array()?)))
+        .filter(|_| !is_one)
+        .collect();
+    if lists.len() > 1 {
+        lists.retain(|(name, _)| LISTS.contains(&name.as_str()));
+    }
     match lists.as_slice() {
-        [list] => {
+        [(_, list)] => {
             let lines: Vec<String> = list.iter().map(Value::to_string).collect();
             lines.join("\n")
         }
@@ -393,7 +408,18 @@ mod tests {
         );
         let wrong = text(&["--sort-by", "depth"]).unwrap_err().to_string();
         assert!(wrong.contains("queue, in_flight"), "{wrong}");
-        assert_eq!(as_lines(&json!({"count": 1})), "{\"count\":1}");
+        for (json, lines) in [
+            (json!({"count": 1}), "{\"count\":1}"),
+            (json!({"operators": [1], "binds": [2, 3]}), "2\n3"),
+            (json!({"buckets": [1], "groups": [], "by": "error"}), ""),
+            // Lists of one thing.
+            (
+                json!({"name": "up", "nodes": [1]}),
+                "{\"name\":\"up\",\"nodes\":[1]}",
+            ),
+        ] {
+            assert_eq!(as_lines(&json), lines);
+        }
     }
 
     #[test]

@@ -5,10 +5,15 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::screen::{Screen, Tone};
 use super::table::{BETWEEN, OutputTable, TableCell, csv_line};
+use crate::cli::exit::WrongCommandLine;
 
 /// Everything that a command shows.
 #[derive(Debug, Clone, Default)]
-pub struct OutputPage(Vec<OutputPart>);
+pub struct OutputPage {
+    parts: Vec<OutputPart>,
+    /// Titles of columns are not shown.
+    is_headless: bool,
+}
 
 #[derive(Debug, Clone)]
 enum OutputPart {
@@ -17,8 +22,8 @@ enum OutputPart {
     Table(OutputTable),
     /// A table that is not what CSV has.
     Aside(OutputTable),
-    /// What CSV has.
-    Csv(String),
+    /// What CSV has in the place of what is shown.
+    Csv(OutputTable),
 }
 
 // === impl OutputPage ===
@@ -26,7 +31,7 @@ enum OutputPart {
 impl OutputPage {
     /// One sentence or several.
     pub fn text(mut self, text: impl Into<String>) -> Self {
-        self.0.push(OutputPart::Text(text.into()));
+        self.parts.push(OutputPart::Text(text.into()));
         self
     }
 
@@ -36,36 +41,36 @@ impl OutputPage {
         facts: impl IntoIterator<Item = (N, TableCell)>,
     ) -> Self {
         let facts = facts.into_iter().map(|(name, cell)| (name.into(), cell));
-        self.0.push(OutputPart::Facts(facts.collect()));
+        self.parts.push(OutputPart::Facts(facts.collect()));
         self
     }
 
     pub fn table(mut self, table: OutputTable) -> Self {
-        self.0.push(OutputPart::Table(table));
+        self.parts.push(OutputPart::Table(table));
         self
     }
 
     /// A table that CSV leaves out.
     pub fn aside(mut self, table: OutputTable) -> Self {
-        self.0.push(OutputPart::Aside(table));
+        self.parts.push(OutputPart::Aside(table));
         self
     }
 
-    /// What the admin API gives as CSV, in the place of what is shown.
-    pub fn csv_as(mut self, csv: String) -> Self {
-        self.0.push(OutputPart::Csv(csv));
+    /// What CSV has, in the place of what is shown.
+    pub fn csv_as(mut self, table: OutputTable) -> Self {
+        self.parts.push(OutputPart::Csv(table));
         self
     }
 
     /// A sentence for people in place of a table without rows; programs get its titles.
     pub fn nothing(table: &OutputTable, said: impl Into<String>) -> Self {
-        Self::default().text(said).csv_as(table.csv())
+        Self::default().text(said).csv_as(table.clone())
     }
 
     /// For people, without a line end.
     pub fn render(&self, screen: Screen) -> String {
         let mut lines = Vec::new();
-        for part in &self.0 {
+        for part in &self.parts {
             match part {
                 OutputPart::Text(text) if text.is_empty() => {}
                 OutputPart::Csv(_) => {}
@@ -90,22 +95,27 @@ impl OutputPage {
     /// For programs (RFC 4180, with line feeds): the first table, or else the facts, with a line of names. `None` for what
     /// is said in sentences alone.
     pub fn csv(&self) -> Option<String> {
-        let own = self.0.iter().find_map(|part| match part {
-            OutputPart::Csv(csv) => Some(csv.clone()),
+        let own = self.parts.iter().find_map(|part| match part {
+            OutputPart::Csv(table) => Some(table.csv()),
             _ => None,
         });
         let table = || {
-            self.0.iter().find_map(|part| match part {
+            self.parts.iter().find_map(|part| match part {
                 OutputPart::Table(table) => Some(table.csv()),
                 _ => None,
             })
         };
         let facts = || {
-            self.0.iter().find_map(|part| match part {
+            self.parts.iter().find_map(|part| match part {
                 OutputPart::Facts(facts) => {
                     let names = facts.iter().map(|(name, _)| name.replace(' ', "_"));
                     let values = facts.iter().map(|(_, cell)| cell.raw.clone());
-                    Some(csv_line(names) + &csv_line(values))
+                    let names = if self.is_headless {
+                        String::new()
+                    } else {
+                        csv_line(names)
+                    };
+                    Some(names + &csv_line(values))
                 }
                 _ => None,
             })
@@ -122,49 +132,55 @@ impl OutputPage {
     /// # Errors
     /// No table has this column.
     pub fn sorted_by(mut self, column: &str) -> anyhow::Result<Self> {
-        let mut known = Vec::new();
+        let mut known: Vec<String> = Vec::new();
         let mut is_sorted = false;
-        for part in &mut self.0 {
-            if let OutputPart::Table(table) = part {
+        for part in &mut self.parts {
+            if let OutputPart::Table(table) | OutputPart::Csv(table) = part {
                 is_sorted |= table.sort_by(column);
-                known.extend(table.titles().iter().map(|title| title.replace(' ', "_")));
+                let titles = table.titles().iter().map(|title| title.replace(' ', "_"));
+                let new: Vec<String> = titles.filter(|title| !known.contains(title)).collect();
+                known.extend(new);
             }
         }
-        // A sentence in place of an empty table has no columns.
+        // Facts and sentences have no columns.
         if is_sorted || known.is_empty() {
             return Ok(self);
         }
-        bail!("--sort-by {column}: the columns are {}", known.join(", "))
+        bail!(WrongCommandLine(format!(
+            "--sort-by {column}: the columns are {}",
+            known.join(", ")
+        )))
     }
 
-    /// Without the titles of columns.
+    /// Without the titles of columns; in CSV, without the names of facts.
     pub fn without_headers(mut self) -> Self {
-        for part in &mut self.0 {
+        for part in &mut self.parts {
             match part {
-                OutputPart::Table(table) | OutputPart::Aside(table) => table.leave_out_titles(),
-                OutputPart::Csv(csv) => {
-                    let rows = csv.split_once('\n').map_or("", |(_, rows)| rows);
-                    *csv = rows.to_owned();
+                OutputPart::Table(table) | OutputPart::Aside(table) | OutputPart::Csv(table) => {
+                    table.leave_out_titles();
                 }
                 OutputPart::Text(_) | OutputPart::Facts(_) => {}
             }
         }
+        self.is_headless = true;
         self
     }
 
     /// The first column of the first table, a value in each line; nothing in place of an empty table. `None` where there is
     /// no list.
     pub fn names(&self) -> Option<String> {
-        let of_table = self.0.iter().find_map(|part| match part {
+        let of_table = self.parts.iter().find_map(|part| match part {
             OutputPart::Table(table) => {
-                // Lists mark an entry, such as the node that answers, behind its name.
                 let names = table.rows().iter().filter_map(|row| row.first());
-                let names = names.map(|cell| cell.raw.trim_end_matches('*'));
+                let names = names.map(|cell| cell.raw.as_str());
                 Some(names.collect::<Vec<_>>().join("\n"))
             }
             _ => None,
         });
-        let is_empty_list = self.0.iter().any(|part| matches!(part, OutputPart::Csv(_)));
+        let is_empty_list = self
+            .parts
+            .iter()
+            .any(|part| matches!(part, OutputPart::Csv(_)));
         of_table.or(is_empty_list.then(String::new))
     }
 }
@@ -257,11 +273,39 @@ mod tests {
         ];
         let page = OutputPage::default().facts(facts);
         assert_eq!(page.csv().unwrap(), "last_used,x\n2023-11-14T22:13:20Z,\n");
+        let headless = page.clone().without_headers();
+        assert_eq!(headless.csv().unwrap(), "2023-11-14T22:13:20Z,\n");
         assert_eq!(OutputPage::default().text("a sentence").csv(), None);
         assert_eq!(
             page.render(Screen::default()),
             "last used  2023-11-14 22:13:20 UTC"
         );
+    }
+
+    #[test]
+    fn rows_are_sorted_by_the_values_of_numbers() {
+        let mut table = OutputTable::new(&["id", "after", "name"]);
+        for (id, after, name) in [
+            ("1853010945916928001", "10.5 s", "nan"),
+            ("1853010945916928000", "9.4 s", "1A"),
+            ("9", "", "10"),
+            ("", "3/500", "9"),
+        ] {
+            table.row([id.into(), TableCell::right(after), name.into()]);
+        }
+        table.row([TableCell::marked(7, "*"), "".into(), "inf".into()]);
+        let page = OutputPage::from(table);
+        for (column, sorted) in [
+            ("id", "7\n9\n1853010945916928000\n1853010945916928001\n"),
+            ("after", "\n1853010945916928000\n1853010945916928001\n9\n7"),
+            ("name", "\n9\n1853010945916928000\n7\n1853010945916928001"),
+        ] {
+            let names = page.clone().sorted_by(column).unwrap().names();
+            assert_eq!(names.as_deref(), Some(sorted), "{column}");
+        }
+        let empty = OutputPage::nothing(&OutputTable::new(&["in flight"]), "none");
+        assert!(empty.clone().sorted_by("in_flight").is_ok());
+        assert!(empty.sorted_by("depth").is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! On a terminal a table that is too wide leaves columns out and says which; no value is ever cut. Elsewhere it has
 //! the width that it needs. As CSV a value is what the admin API gives: no thousands separators, times in RFC 3339.
 
+use std::cmp::Ordering;
 use std::fmt::Display;
 
 use unicode_width::UnicodeWidthStr as _;
@@ -87,6 +88,11 @@ impl TableCell {
         }
     }
 
+    /// A name, and a mark behind it that programs do not get.
+    pub fn marked(name: impl Display, mark: &str) -> Self {
+        Self::new(format!("{name}{mark}"), name.to_string())
+    }
+
     /// Anything else that stands to the right: `3/500`, `12.3 ms`.
     pub fn right(text: impl Display) -> Self {
         Self {
@@ -142,6 +148,29 @@ impl TableCell {
 
     pub(super) fn is_empty(&self) -> bool {
         self.shown.is_empty()
+    }
+
+    /// Which of two stands first: numbers by their values, then everything else.
+    fn compare(&self, other: &Self) -> Ordering {
+        // Ids have more digits than a fraction holds.
+        let whole = |cell: &Self| cell.raw.parse::<i128>().ok();
+        match (self.value(), other.value()) {
+            (Some(one), Some(two)) => one
+                .total_cmp(&two)
+                .then_with(|| whole(self).cmp(&whole(other))),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => self.raw.cmp(&other.raw),
+        }
+    }
+
+    /// As a number; of `9.4 s` and `3/500` the first.
+    fn value(&self) -> Option<f64> {
+        let first = self.raw.split([' ', '/']).next();
+        let number = first.filter(|_| self.is_number).unwrap_or(&self.raw);
+        // Names such as inf and nan are none.
+        let has_digit = number.bytes().any(|octet| octet.is_ascii_digit());
+        number.parse().ok().filter(|_| has_digit)
     }
 }
 
@@ -237,12 +266,7 @@ impl OutputTable {
         let Some(at) = self.titles.iter().position(is_it) else {
             return false;
         };
-        let value = |row: &Vec<TableCell>| row[at].raw.parse::<f64>().ok();
-        self.rows
-            .sort_by(|one, other| match (value(one), value(other)) {
-                (Some(one), Some(other)) => one.total_cmp(&other),
-                _ => one[at].raw.cmp(&other[at].raw),
-            });
+        self.rows.sort_by(|one, other| one[at].compare(&other[at]));
         true
     }
 

@@ -100,6 +100,22 @@ const OLD: &[(&str, &str, &str)] = &[
         "message replay 17 --queue b --validity 1h",
         "message replay 17 --queue b",
     ),
+    // An operator may be called as a number is.
+    (
+        "--url http://a:1 replay 17 --to 44",
+        "message replay 17 --url http://a:1 --queue 44",
+        "message replay 17 --queue 44",
+    ),
+    (
+        "replay --destination +44* --json",
+        "message replay --to +44* --json",
+        "message replay --to +44*",
+    ),
+    (
+        "-ojson queues --watch -- operator:up",
+        "queue show operator:up -ojson --watch",
+        "queue show operator:up",
+    ),
     (
         "replay --operator up --dry-run",
         "message replay --operator up --dry-run",
@@ -124,6 +140,17 @@ const OLD: &[(&str, &str, &str)] = &[
         "load --to 127.0.0.1:1 --from 12345",
         "load --host 127.0.0.1:1 --from 12345",
         "load --host 127.0.0.1:1",
+    ),
+    // Its --json has a value.
+    (
+        "load --json out.json --to a:1",
+        "load --json out.json --host a:1",
+        "load --host a:1",
+    ),
+    (
+        "queue move operator:up --to operator:b",
+        "queue move operator:up --queue operator:b",
+        "queue move --queue operator:b",
     ),
     (
         "bench --to a:1 --rounds 2",
@@ -217,6 +244,11 @@ fn new_forms_are_left_alone() {
     for given in [
         "message replay --to 447700900123 --queue operator:b",
         "message replay --to 49* --error 88",
+        "message replay --to ACME",
+        "send --to 44 -- queues",
+        "send --to 44 -- --from",
+        "account show list",
+        "account show -- -shop",
         "message list --to 44 --from ACME",
         "message cancel --operator up --yes",
         "message show 17",

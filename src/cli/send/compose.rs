@@ -6,8 +6,8 @@
 use anyhow::{Context as _, anyhow, bail};
 use bytes::{BufMut, Bytes, BytesMut};
 
-use crate::cli::decode::{hex, text};
-use crate::smpp::{SubmitSm, Tlvs, tag};
+use crate::decode::{hex, text};
+use crate::smpp::{ESM_UDHI, SubmitSm, Tlvs, tag};
 use crate::sms::coding::{DataCoding, coding, with_charset};
 use crate::sms::convert::{self, Choice, choose};
 use crate::sms::language::{Language, Shifts};
@@ -17,8 +17,6 @@ use crate::sms::{Unrepresentable, gsm7, ucs2};
 
 /// Longest message_payload: the PDU stays within 64 KiB.
 const PAYLOAD_MAX: usize = 60_000;
-/// esm_class: the text begins with a header (SMPP 3.4 §5.2.12).
-const UDHI: u8 = 0x40;
 /// data_coding of class 0 in the default alphabet (3GPP TS 23.038 §4).
 const FLASH: u8 = 0x10;
 
@@ -352,7 +350,7 @@ impl Composed {
                 ..envelope.clone()
             };
             if !part.header.is_empty() {
-                message.esm_class |= UDHI;
+                message.esm_class |= ESM_UDHI;
             }
             if part.in_payload {
                 message.tlvs.push(tag::MESSAGE_PAYLOAD, &text);

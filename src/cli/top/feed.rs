@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
+use anyhow::anyhow;
+
 use crate::api::{Done, Hello, LiveBinds, LiveQueues, Nodes, Operators, Overview};
 use crate::cli::client::{self, AdminClient};
 use crate::cli::said;
@@ -24,7 +26,7 @@ pub(super) enum News {
     Operators(Operators),
     Nodes(Nodes),
     /// The server cannot be reached, and why.
-    Away(String),
+    Away(anyhow::Error),
     /// What came of a command.
     Said(Result<String, String>),
 }
@@ -86,20 +88,19 @@ pub(super) fn command(
 /// Why the stream is not read any more.
 enum FeedEnd {
     NobodyLooks,
-    Away(String),
+    Away(anyhow::Error),
 }
 
 /// Reads one stream to its end. It is reopened from time to time, so that one that hangs is
 /// noticed; the last id makes that seamless.
 fn read(client: &AdminClient, last: &mut String, sender: &SyncSender<News>) -> Result<(), FeedEnd> {
-    let away = |error: anyhow::Error| FeedEnd::Away(said(&error));
-    let mut events = client.events(KINDS, last).map_err(away)?;
-    while let Some(event) = events.next_event().map_err(away)? {
+    let mut events = client.events(KINDS, last).map_err(FeedEnd::Away)?;
+    while let Some(event) = events.next_event().map_err(FeedEnd::Away)? {
         *last = event.id;
         match news(&event.kind, &event.data) {
             Some(one) => sender.send(one).map_err(|_| FeedEnd::NobodyLooks)?,
             None if event.kind == "end" => {
-                return Err(FeedEnd::Away("the server is stopping".to_owned()));
+                return Err(FeedEnd::Away(anyhow!("the server is stopping")));
             }
             None => {}
         }

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::feed::News;
-use crate::api::{Hello, History, LiveBinds, LiveQueues, Nodes, Operators, Overview};
-use crate::cli::client;
+use crate::api::{Hello, History, LiveBinds, LiveQueues, Nodes, Operators, Overview, Queue};
+use crate::cli::client::{self, Tone};
+use crate::cli::queues::standing;
+use crate::cli::said;
 
 /// Seconds of the graph.
 const HISTORY: usize = 300;
@@ -86,11 +88,13 @@ impl Tab {
 // === impl Model ===
 
 impl Model {
-    /// Applies an update.
+    /// Applies an update. What is wrong comes first in every list, else the order is that of the SMSC; the selected row
+    /// goes with its name, but the first one stays the first.
     pub(super) fn take(&mut self, news: News, now: Instant) {
+        let chosen = Tab::ALL.map(|tab| self.name_at(tab, self.selected[tab as usize]));
         match news {
-            News::Away(reason) => {
-                self.away = Some(reason);
+            News::Away(error) => {
+                self.away = Some(said(&error));
                 return;
             }
             News::Said(said) => {
@@ -107,27 +111,36 @@ impl Model {
             }
             News::Queues(queues) => {
                 self.queues = queues;
+                let all = &mut self.queues.queues;
+                all.sort_by_key(|live| queue_rank(&live.queue));
                 self.has[Tab::Queues as usize] = true;
             }
             News::Binds(binds) => {
                 self.binds = binds;
+                let all = &mut self.binds.binds;
+                all.sort_by_key(|live| rank(&live.bind.state));
                 self.has[Tab::Binds as usize] = true;
             }
             News::Operators(operators) => {
                 self.operators = operators;
+                let all = &mut self.operators.operators;
+                all.sort_by_key(|operator| rank(&operator.state));
                 self.has[Tab::Operators as usize] = true;
             }
             News::Nodes(nodes) => {
                 self.nodes = nodes;
+                self.nodes.nodes.sort_by_key(|node| rank(&node.state));
                 self.has[Tab::Nodes as usize] = true;
             }
         }
         self.away = None;
         self.heard = Some(now);
-        for tab in Tab::ALL {
-            let last = self.rows(tab).saturating_sub(1);
-            let selected = &mut self.selected[tab as usize];
-            *selected = (*selected).min(last);
+        for (tab, name) in Tab::ALL.into_iter().zip(chosen) {
+            let rows = self.rows(tab);
+            let before = self.selected[tab as usize];
+            let is_it = |at: &usize| before > 0 && name.is_some() && self.name_at(tab, *at) == name;
+            let place = (0..rows).find(is_it).unwrap_or(before);
+            self.selected[tab as usize] = place.min(rows.saturating_sub(1));
         }
     }
 
@@ -211,7 +224,7 @@ impl Model {
     /// A command key: asks for confirmation.
     fn choose(&mut self, key: char) {
         self.said = None;
-        self.ask = match (self.tab, self.name()) {
+        self.ask = match (self.tab, self.name_at(self.tab, self.selected())) {
             (Tab::Queues, Some(name)) => order_queue(key, &name),
             (Tab::Operators, Some(name)) => order_operator(key, &name),
             _ => None,
@@ -222,14 +235,17 @@ impl Model {
         }
     }
 
-    /// The name of the selected queue or operator.
-    fn name(&self) -> Option<String> {
-        let at = self.selected();
-        match self.tab {
-            Tab::Queues => Some(self.queues.queues.get(at)?.queue.name.clone()),
-            Tab::Operators => Some(self.operators.operators.get(at)?.id.clone()),
-            Tab::Binds | Tab::Nodes => None,
-        }
+    /// What a row is about.
+    fn name_at(&self, tab: Tab, at: usize) -> Option<String> {
+        Some(match tab {
+            Tab::Queues => self.queues.queues.get(at)?.queue.name.clone(),
+            Tab::Operators => self.operators.operators.get(at)?.id.clone(),
+            Tab::Binds => {
+                let bind = &self.binds.binds.get(at)?.bind;
+                format!("{} {}/{}", bind.name, bind.node, bind.session)
+            }
+            Tab::Nodes => self.nodes.nodes.get(at)?.node.to_string(),
+        })
     }
 
     fn remember(&mut self, more: &History) {
@@ -264,6 +280,26 @@ impl Model {
             failed: vec![overview.rates.failed],
             waiting: vec![overview.queued.waiting + overview.queued.scheduled],
         });
+    }
+}
+
+/// Where a state stands: what is wrong first.
+fn rank(state: &str) -> u8 {
+    match Tone::of_state(state) {
+        Tone::Bad => 0,
+        Tone::Warning => 1,
+        Tone::Plain | Tone::Good | Tone::Quiet | Tone::Strong => 2,
+    }
+}
+
+/// A queue that nobody serves is wrong while something waits in it.
+fn queue_rank(queue: &Queue) -> u8 {
+    let state = rank(standing(queue));
+    let waits = queue.waiting + queue.scheduled > 0;
+    match (state, waits) {
+        (0 | 1, true) => 0,
+        _ if queue.suspended => 1,
+        _ => 2,
     }
 }
 

@@ -168,7 +168,7 @@ fn what_is_wrong_is_said_on_top() {
     );
     assert!(!text.contains("queue operator:up: old"), "{text}");
     model.take(
-        News::Away("nothing listens on http://127.0.0.1:1".to_owned()),
+        News::Away(anyhow::anyhow!("nothing listens on http://127.0.0.1:1")),
         Instant::now(),
     );
     let text = shown(&model, 90, 30);
@@ -181,6 +181,38 @@ fn what_is_wrong_is_said_on_top() {
     let news = News::Nodes(api::Nodes::default());
     model.take(news, Instant::now() - Duration::from_secs(9));
     assert!(shown(&model, 90, 30).contains("no news for"));
+}
+
+#[test]
+fn what_is_wrong_comes_first_and_the_cursor_goes_with_its_row() {
+    let mut model = model();
+    let names = |model: &Model| -> Vec<String> {
+        let all = model.queues.queues.iter();
+        all.map(|live| live.queue.name.clone()).collect()
+    };
+    let take = |model: &mut Model, queues: Vec<LiveQueue>| {
+        let queues = LiveQueues { queues, omitted: 0 };
+        model.take(News::Queues(queues), Instant::now());
+    };
+    let mut idle = queue("account:idle", false);
+    (idle.queue.waiting, idle.queue.sessions) = (0, 0);
+    take(
+        &mut model,
+        vec![
+            idle.clone(),
+            queue("operator:a", false),
+            queue("operator:b", false),
+        ],
+    );
+    assert_eq!(names(&model), ["account:idle", "operator:a", "operator:b"]);
+    press(&mut model, 'j');
+    take(
+        &mut model,
+        vec![idle, queue("operator:a", false), queue("operator:b", true)],
+    );
+    assert_eq!(names(&model), ["operator:b", "account:idle", "operator:a"]);
+    press(&mut model, 's');
+    assert!(shown(&model, 90, 30).contains("Suspend operator:a?"));
 }
 
 #[test]

@@ -35,7 +35,8 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
       const choices = options && await options.values();
       // The person has gone on to another page, and does not expect this question there.
       if (!button.isConnected) return undefined;
-      if (!found.matched) toast(`No message of this search can be ${verb.past}.`, "warn");
+      // Among many messages it may not have come to those that fit.
+      if (!found.matched && !found.next_before) toast(`No message of this search can be ${verb.past}.`, "warn");
       else ask(wanted, found, choices);
     } catch (error) {
       failed(error);
@@ -50,7 +51,7 @@ export function bulk({ label, verb, path, done, filter, explain, options = null,
     const many = `${number(all)}${found.next_before ? " or more" : ""}`;
     const select = choices && h("select", {}, choices.map((name) => h("option", {}, name)));
     const rate = rated && h("input", { type: "number", min: "1", max: "10000", step: "1", inputmode: "numeric" });
-    const bar = h("progress", { max: all, value: 0, "aria-label": "Progress", hidden: true });
+    const bar = h("progress", { max: Math.max(1, all), value: 0, "aria-label": "Progress", hidden: true });
     const said = h("p", { role: "status" });
     const problems = h("ul", { class: "reasons" });
     const go = h("button", { type: "button", class: tone === "risky" ? "danger" : "primary", onclick: run }, `${verb.imperative} ${many}`);

@@ -213,7 +213,8 @@ function secret(name, isNew) {
   };
 }
 
-function password() {
+/** A new password, as long as SMPP takes them. */
+export function password() {
   const numbers = crypto.getRandomValues(new Uint32Array(PASSWORD_LENGTH));
   return Array.from(numbers, (one) => LETTERS[one % LETTERS.length]).join("");
 }

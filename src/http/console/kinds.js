@@ -1,6 +1,7 @@
 // The kinds of resources in words: titles, what a list of them shows, and where their live state is.
 
 import { segment } from "./api.js";
+import { h, setAttribute, setText } from "./dom.js";
 
 /** By plural. `columns` are the keys that a list shows. */
 const WORDS = {
@@ -77,6 +78,47 @@ export function pageOf(resource) {
   return `#/config/${resource.slice(0, at)}/${segment(resource.slice(at + 1))}`;
 }
 
+/** The page of an account or an operator (`accounts`, `operators`): how it does, and what can be done with it. */
+export function placeOf(plural, name) {
+  return `#/${plural}/${segment(name)}`;
+}
+
+/** Queues, senders and incidents are named by these: `operator:up`. */
+const OWNERS = { account: "accounts", operator: "operators" };
+
+/** The page that a name such as `operator:up` leads to; null for others. */
+function ownerPage(text) {
+  const at = text.indexOf(":");
+  const plural = OWNERS[text.slice(0, at)];
+  return plural ? placeOf(plural, text.slice(at + 1)) : null;
+}
+
+/** A name such as `operator:up`, as a link where it leads somewhere. */
+export function named(text) {
+  const href = ownerPage(text);
+  return href ? h("a", { href }, text) : text;
+}
+
+/** A link kept in a cell. */
+export function showLink(cell, href, text) {
+  if (!cell.firstElementChild) cell.replaceChildren(h("a", {}));
+  setAttribute(cell.firstElementChild, "href", href);
+  setText(cell.firstElementChild, text);
+}
+
+/** A name such as `operator:up`, kept in a cell. */
+export function showNamed(cell, text, shown = text) {
+  const href = ownerPage(text);
+  if (href) showLink(cell, href, shown);
+  else setText(cell, shown);
+}
+
+/** The name of an account or an operator, kept in a cell; other targets, such as `test:delivered`, have no page. */
+export function showOwner(cell, plural, name) {
+  if (name && !name.includes(":")) showLink(cell, placeOf(plural, name), name);
+  else setText(cell, name || "none");
+}
+
 /** The page that makes a new one, with some keys filled in. */
 export function newPage(plural, keys = {}) {
   return `#/config/${plural}?${new URLSearchParams({ new: 1, ...keys })}`;
@@ -86,8 +128,8 @@ export function newPage(plural, keys = {}) {
 export function nextSteps(plural, name) {
   const encoded = encodeURIComponent(name);
   const steps = {
-    accounts: [["Send a test message", `#/compose?account=${encoded}`, "operate"], ["API keys", `#/keys?account=${encoded}`, "admin"], ["Its messages", `#/messages?account=${encoded}`]],
-    operators: [["Live figures", "#/operators"], ["Add a route to it", newPage("routes", { to: name }), "admin"], ["Its failures", `#/dead-letters?operator=${encoded}`]],
+    accounts: [["How it does", placeOf("accounts", name)], ["Send a test message", `#/compose?account=${encoded}`, "operate"], ["Sheet for the customer", `${placeOf("accounts", name)}/sheet`], ["API keys", `#/keys?account=${encoded}`, "admin"], ["Its messages", `#/messages?account=${encoded}`]],
+    operators: [["How it does", placeOf("operators", name)], ["Add a route to it", newPage("routes", { to: name }), "admin"], ["Its failures", `#/dead-letters?operator=${encoded}`]],
     routes: [["Where a number goes", "#/routes"]],
   };
   const live = WORDS[plural]?.live;

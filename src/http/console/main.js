@@ -2,9 +2,11 @@
 
 import { askOffer, askTabs, askWho, comeBack, goElsewhere, may, onSignOut, session, signIn, signOut, whoIs } from "./api.js";
 import { chip, field, h, heading, nothing, setAttribute, setChip, setText } from "./dom.js";
+import { findBox } from "./find_box.js";
 import { timeOfDay } from "./format.js";
 import * as stream from "./live.js";
 import { savedViews } from "./saved_views.js";
+import account from "./view_account.js";
 import audit from "./view_audit.js";
 import bind from "./view_bind.js";
 import binds from "./view_binds.js";
@@ -18,6 +20,7 @@ import failures from "./view_failures.js";
 import firstSteps from "./view_first_steps.js";
 import gsm from "./view_gsm.js";
 import held from "./view_held.js";
+import history from "./view_history.js";
 import incidents from "./view_incidents.js";
 import keys from "./view_keys.js";
 import message from "./view_message.js";
@@ -26,6 +29,7 @@ import moRules from "./view_mo_rules.js";
 import natsSources from "./view_nats_sources.js";
 import nodes from "./view_nodes.js";
 import numberPlan from "./view_number_plan.js";
+import operator from "./view_operator.js";
 import operators from "./view_operators.js";
 import overview from "./view_overview.js";
 import queues from "./view_queues.js";
@@ -45,6 +49,7 @@ const VIEWS = [
   { path: "overview", title: "Overview", view: overview, part: "Work" },
   { path: "incidents", title: "Incidents", view: incidents, part: "Work" },
   { path: "queues", title: "Queues", view: queues, part: "Work" },
+  { path: "accounts", title: "Accounts", view: ({ query }) => config({ rest: ["accounts"], query, isLive: true }), part: "Work" },
   { path: "operators", title: "Operators", view: operators, part: "Work" },
   { path: "gsm", title: "GSM networks", view: gsm, part: "Work" },
   { path: "binds", title: "Binds", view: binds, part: "Work" },
@@ -58,6 +63,7 @@ const VIEWS = [
   { path: "held", title: "Held messages", view: held, part: "Work" },
   { path: "trace", title: "Trace", view: trace, part: "Work", needs: "operate" },
   { path: "subscribers", title: "Subscribers", view: subscribers, part: "Work" },
+  { path: "history", title: "Traffic history", view: history, part: "Work" },
   { path: "usage", title: "Usage", view: usage, part: "Work" },
   { path: "nodes", title: "Nodes", view: nodes, part: "Work" },
   { path: "first-steps", title: "First steps", view: firstSteps, part: "Set up", needs: "admin" },
@@ -74,7 +80,7 @@ const VIEWS = [
 ];
 
 /** What a path shows that names one thing. */
-const OF_ONE = { messages: message, binds: bind };
+const OF_ONE = { accounts: account, messages: message, binds: bind, operators: operator };
 
 const app = document.getElementById("app");
 let leave = () => {};
@@ -135,6 +141,7 @@ function showFrame(moveFocus = false) {
   const main = h("main", { id: "main", tabindex: "-1" });
   const links = new Map(VIEWS.filter(({ needs }) => !needs || may(needs)).map(({ path, title }) => [path, h("a", { href: `#/${path}` }, title)]));
   const nav = h("nav", { "aria-label": "Views" }, parts(links), h("a", { href: "/docs/" }, "Manual"), savedViews());
+  const box = findBox(VIEWS.filter(({ path }) => links.has(path)));
   const health = chip("…", "quiet");
   const connection = h("span", { class: "connection" }, h("i", { "aria-hidden": "true" }), h("span", {}, "Connecting"));
   const node = h("span", { class: "quiet node" });
@@ -145,7 +152,7 @@ function showFrame(moveFocus = false) {
     h("a", { class: "brand", href: "#/overview", "aria-label": "smsc, to the overview" },
       h("img", { src: new URL("icon.svg", import.meta.url).pathname, alt: "", width: "24", height: "24" }), h("span", {}, "smsc")),
     node, health, connection,
-    h("div", { class: "tools" }, who, themeButton(), h("button", { type: "button", class: "small", onclick: () => signOut() }, "Sign out")));
+    h("div", { class: "tools" }, box.button, who, themeButton(), h("button", { type: "button", class: "small", onclick: () => signOut() }, "Sign out")));
   app.replaceChildren(top, nav, h("div", { class: "content" }, banner, main));
 
   function update(live) {
@@ -171,6 +178,11 @@ function showFrame(moveFocus = false) {
   update(stream.live);
   const onHash = () => show(main, links);
   const onKey = (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key?.toLowerCase() === "k") {
+      event.preventDefault();
+      box.open();
+      return;
+    }
     const isTyping = event.target.closest("input, textarea, select, dialog");
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -182,6 +194,7 @@ function showFrame(moveFocus = false) {
   frame = {
     close() {
       unsubscribe();
+      box.close();
       removeEventListener("hashchange", onHash);
       removeEventListener("keydown", onKey);
       document.body.classList.remove("stale");

@@ -2,8 +2,9 @@
 
 import { may, segment } from "./api.js";
 import { command } from "./dialog.js";
-import { chip, h, heading, nothing, setChip, setText, table } from "./dom.js";
+import { chip, h, heading, nothing, setAttribute, setChip, setText, table } from "./dom.js";
 import { milliseconds, number, rate, span } from "./format.js";
+import { placeOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { bindState } from "./states.js";
 import { columns, steps } from "./steps.js";
@@ -13,8 +14,24 @@ import { kindOf, windowCell } from "./view_binds.js";
 export const bindPage = (bind) => `#/binds/${bind.node}/${bind.session}`;
 
 const ERRORS = 20;
+/** Whose page a bind leads to, by its direction. */
+const OWNERS = { in: "accounts", callback: "accounts", out: "operators", gateway: "operators" };
 /** A bind has commands only when its peer can be unbound. */
 const UNBOUND = ["in", "out", "gsm"];
+
+/** Whether its peer can be unbound now. */
+export function canDisconnect({ direction, state }) {
+  return UNBOUND.includes(direction) && state === "bound";
+}
+
+/** The button that unbinds a peer. */
+export function disconnectCommand({ node, session }) {
+  return command({
+    label: "Disconnect", describe: `Disconnect bind ${node}/${session}`, path: `/v1/binds/${segment(node)}/${segment(session)}/disconnect`, tone: "risky",
+    ask: { title: "Disconnect this bind?", text: "It is unbound. An ESME may bind again at once; a bind to an operator finishes its window first and is made again.", action: "Disconnect" },
+    said: "It is being unbound",
+  });
+}
 
 export default function bind({ rest }) {
   const [node, session] = rest;
@@ -22,11 +39,8 @@ export default function bind({ rest }) {
   const state = chip("…", "quiet");
   const facts = Object.fromEntries(["Peer", "Kind", "Bound for", "SMPP version", "Window", "Answers in", "In per second", "Out per second", "Received", "Sent", "Errors", "Last error"]
     .map((name) => [name, h("dd")]));
-  const disconnect = command({
-    label: "Disconnect", describe: `Disconnect bind ${node}/${session}`, path: `${path}/disconnect`, tone: "risky",
-    ask: { title: "Disconnect this bind?", text: "It is unbound. An ESME may bind again at once; a bind to an operator finishes its window first and is made again.", action: "Disconnect" },
-    said: "It is being unbound",
-  });
+  const disconnect = disconnectCommand({ node, session });
+  const owner = h("a", { hidden: true });
   /** Who may only read sees no texts, and commands nothing. */
   const noTexts = !may("operate");
   const texts = h("input", { type: "checkbox", onchange: () => feed.isRunning() && begin() });
@@ -69,7 +83,7 @@ export default function bind({ rest }) {
   function update(live) {
     if (!live.binds || !live.hello) return;
     const found = live.binds.binds.find((one) => String(one.node) === node && String(one.session) === session);
-    disconnect.hidden = noTexts || !found || !UNBOUND.includes(found.direction) || found.state !== "bound";
+    disconnect.hidden = noTexts || !found || !canDisconnect(found);
     if (!found) {
       const isElsewhere = String(live.hello.node) !== node;
       setChip(state, isElsewhere ? `on node ${node}` : "gone", "quiet");
@@ -89,6 +103,12 @@ export default function bind({ rest }) {
     setText(facts.Sent, number(found.sent_total));
     setText(facts.Errors, number(found.errors_total));
     setText(facts["Last error"], found.last_error || "none");
+    const plural = OWNERS[found.direction];
+    if (plural && found.name) {
+      setText(owner, found.name);
+      setAttribute(owner, "href", placeOf(plural, found.name));
+      owner.hidden = false;
+    }
     setText(title, `${found.name || "Bind"} ${node}/${session}`);
   }
   const head = heading(`Bind ${node}/${session}`, state, h("div", { class: "buttons" }, disconnect));
@@ -96,7 +116,7 @@ export default function bind({ rest }) {
   return {
     title: `Bind ${node}/${session}`,
     elements: [
-      h("p", { class: "crumb" }, h("a", { href: "#/binds" }, "Binds")),
+      h("p", { class: "crumb" }, h("a", { href: "#/binds" }, "Binds"), owner),
       head,
       h("section", { class: "card", "aria-label": "Figures" }, h("dl", { class: "facts" }, Object.entries(facts).map(([name, value]) => h("div", {}, h("dt", {}, name), value)))),
       errorBox,

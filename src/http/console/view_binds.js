@@ -27,6 +27,20 @@ export function kindOf({ direction, bind_type: type }) {
   return `${direction === "out" ? "to operator" : "from ESME"}${type && `, ${type}`}`;
 }
 
+/** Columns of every list of binds. */
+export const bindColumns = {
+  kind: { title: "Kind", text: kindOf },
+  state: { title: "State", sort: "state", render: (cell, row) => {
+    stateCell(cell, bindState(row.state));
+    setAttribute(cell, "title", row.last_error || null);
+  } },
+  peer: { title: "Peer", class: "mono", text: (row) => row.peer || "–" },
+  window: { title: "Window", sort: "in_flight", numeric: true, render: windowCell },
+  received: { title: "In / s", sort: "received_per_second", numeric: true, text: (row) => rate(row.received_per_second) },
+  sent: { title: "Out / s", sort: "sent_per_second", numeric: true, text: (row) => rate(row.sent_per_second) },
+  since: { title: "Bound for", sort: "since", numeric: true, render: (cell, row) => showAge(cell, row.since, serverNow()) },
+};
+
 export default function binds({ query }) {
   const side = h("select", { "aria-label": "Direction", onchange: () => page.change({ page: 1 }) },
     h("option", { value: "" }, "All"), h("option", { value: "out" }, "To operators"), h("option", { value: "in" }, "From ESMEs"), h("option", { value: "gateway" }, "From gateways"), h("option", { value: "gsm" }, "To GSM networks"), h("option", { value: "callback" }, "Callbacks"), h("option", { value: "local" }, "Programs on this machine"));
@@ -44,18 +58,11 @@ export default function binds({ query }) {
         if (!cell.firstChild) cell.append(h("a", { href: `#/binds/${row.node}/${row.session}` }, ""));
         setText(cell.firstChild, row.name || "not bound yet");
       } },
-      { title: "Kind", text: kindOf },
-      { title: "State", sort: "state", render: (cell, row) => {
-        stateCell(cell, bindState(row.state));
-        setAttribute(cell, "title", row.last_error || null);
-      } },
-      { title: "Peer", class: "mono", text: (row) => row.peer || "–" },
-      { title: "Window", sort: "in_flight", numeric: true, render: windowCell },
+      bindColumns.kind, bindColumns.state, bindColumns.peer, bindColumns.window,
       { title: "Answers in", sort: "answer_ms", numeric: true, text: (row) => milliseconds(row.answer_ms) },
-      { title: "In / s", sort: "received_per_second", numeric: true, text: (row) => rate(row.received_per_second) },
-      { title: "Out / s", sort: "sent_per_second", numeric: true, text: (row) => rate(row.sent_per_second) },
+      bindColumns.received, bindColumns.sent,
       { title: "Errors", sort: "errors_total", numeric: true, text: (row) => number(row.errors_total) },
-      { title: "Bound for", sort: "since", numeric: true, render: (cell, row) => showAge(cell, row.since, serverNow()) },
+      bindColumns.since,
     ],
     empty: () => (page.isFiltered() || side.value ? nothing("No bind is like that", "A part of the name or of the peer is enough; with * it is the whole name.")
       : nothing("No binds", "No sessions. ESMEs bind to smpp.listen; the SMSC binds to operators once they are configured.")),

@@ -5,7 +5,7 @@ import { columnChoice } from "./columns.js";
 import { command, failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, showAge, time } from "./format.js";
-import { pageOf } from "./kinds.js";
+import { showNamed, showOwner } from "./kinds.js";
 import { live, serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { bindState, stateCell } from "./states.js";
@@ -108,11 +108,9 @@ export default function callbacks({ query }) {
     choice: columnChoice("callbacks"),
     key: (row) => row.session,
     columns: [
-      { title: "Account", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`accounts/${row.name}`) }, row.name));
-      } },
+      { title: "Account", render: (cell, row) => showOwner(cell, "accounts", row.name) },
       { title: "To", class: "mono", text: (row) => row.peer || "–" },
-      { title: "Queue", class: "mono", text: (row) => row.queue },
+      { title: "Queue", class: "mono", render: (cell, row) => showNamed(cell, row.queue) },
       { title: "State", sort: "state", render: (cell, row) => {
         stateCell(cell, bindState(row.state));
         setAttribute(cell, "title", row.last_error || null);

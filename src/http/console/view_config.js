@@ -6,7 +6,7 @@ import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number } from "./format.js";
-import { listPage, newPage, pageOf, wordsOf } from "./kinds.js";
+import { listPage, newPage, pageOf, placeOf, showLink, wordsOf } from "./kinds.js";
 import { isSet, kinds, labelOf, valueText } from "./schema.js";
 import object from "./view_object.js";
 
@@ -48,7 +48,7 @@ export default function config(asked) {
     const wanted = name.length ? name : single;
     inner = wanted.length || isNew
       ? object({ kind, name: wanted.length ? wanted.join("/") : null, query: asked.query, tabs: tabs(all, plural) })
-      : list(kind, tabs(all, plural), asked.query);
+      : list(kind, asked.isLive ? null : tabs(all, plural), asked.query);
     const hadFocus = page.contains(document.activeElement);
     page.replaceChildren(...inner.elements);
     if (hadFocus) page.querySelector("h1").focus();
@@ -74,8 +74,11 @@ function tabs(all, current) {
   return element;
 }
 
-/** All resources of a kind. */
+/** All resources of a kind. Without the tabs of the kinds it is the list of how they do, whose names lead to the page of each. */
 function list(kind, tabs, query) {
+  const settings = (row) => pageOf(`${kind.plural}/${row.name}`);
+  const place = (row) => placeOf(kind.plural, row.name);
+  const hasPlaces = ["accounts", "operators"].includes(kind.plural);
   const words = wordsOf(kind.plural);
   const properties = kind.schema.properties;
   const columns = words.columns.filter((key) => properties[key]);
@@ -105,14 +108,13 @@ function list(kind, tabs, query) {
     },
     key: (row) => row.name,
     columns: [
-      { title: "Name", sort: "name", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`${kind.plural}/${row.name}`) }, row.name));
-      } },
+      { title: "Name", sort: "name", render: (cell, row) => showLink(cell, tabs ? settings(row) : place(row), row.name) },
       ...[...columns, ...others].map((key) => ({
         title: labelOf(key), key, sort: key, isExtra: others.includes(key), numeric: ["integer", "number"].includes(properties[key].type),
         text: (row) => cut((row.settings[key] ?? null) === null || isNone(row.settings[key]) ? "–" : valueText(row.settings[key])),
       })),
       { title: "Also set", class: "also", text: (row) => alsoSet(row) },
+      { title: tabs ? "Now" : "Keys", hidden: !hasPlaces, render: (cell, row) => (tabs ? showLink(cell, place(row), "Live") : showLink(cell, settings(row), "Settings")) },
     ],
     empty: () => nothing(`No ${words.title.toLowerCase()}`, find.value.trim() ? "Nothing has this name or value." : words.lead),
   });
@@ -141,7 +143,8 @@ function list(kind, tabs, query) {
   /** Another search or order: the address keeps it. */
   function change() {
     const kept = new URLSearchParams(asks());
-    history.replaceState(null, "", kept.size ? `${listPage(kind.plural)}?${kept}` : listPage(kind.plural));
+    const here = tabs ? listPage(kind.plural) : `#/${kind.plural}`;
+    history.replaceState(null, "", kept.size ? `${here}?${kept}` : here);
     turn([""]);
   }
 
@@ -176,7 +179,7 @@ function list(kind, tabs, query) {
   turn([""]);
   return {
     elements: [
-      heading(words.title, find, h("div", { class: "buttons" }, csv), add), tabs, h("p", { class: "lead" }, words.lead, words.live ? [" ", h("a", { href: words.live }, "How they are now.")] : null),
+      heading(words.title, find, h("div", { class: "buttons" }, csv), add), tabs ?? "", h("p", { class: "lead" }, words.lead, words.live ? [" ", h("a", { href: words.live }, "How they are now.")] : null),
       h("section", { class: "card" }, rows.element), h("div", { class: "below" }, said, h("div", { class: "buttons" }, back, on)),
     ],
   };

@@ -4,8 +4,9 @@
 import { get } from "./api.js";
 import { bars } from "./bars.js";
 import { failed } from "./dialog.js";
-import { field, h, heading, nothing, select, setAttribute, setText, table } from "./dom.js";
+import { field, h, heading, nothing, select, setText, table } from "./dom.js";
 import { fromInput, local, number, percent, timeOfDay, toInput } from "./format.js";
+import { showLink } from "./kinds.js";
 import { firstDigits, textInput } from "./view_messages.js";
 
 const BY = [["error", "Error"], ["operator", "Operator"], ["account", "Account"], ["country", "Country"], ["hour", "Hour"]];
@@ -29,7 +30,7 @@ function filterOfGroup(by, group) {
 }
 
 /** The name of a group, for people. */
-function labelOf(by, group) {
+export function labelOf(by, group) {
   if (by === "hour") return local(group.key);
   const name = group.in_words?.name;
   if (group.key) return name ? `${group.key} ${name}` : group.key;
@@ -57,11 +58,6 @@ export default function failures({ query }) {
     },
   });
   const counted = () => ({ ended_since: report.ended_since, ended_until: report.ended_until });
-  const link = (cell, href, text) => {
-    if (!cell.firstChild) cell.append(h("a", {}));
-    setAttribute(cell.firstChild, "href", href);
-    setText(cell.firstChild, text);
-  };
   const inWords = (name) => ({ hidden: by !== "error", class: "wrap", text: (row) => row.in_words?.[name] ?? (name === "meaning" && row.key ? "The operator's own code." : "") });
   const list = table({
     caption: `Failures by ${by}`,
@@ -69,7 +65,7 @@ export default function failures({ query }) {
     columns: [
       { title: BY.find(([name]) => name === by)[1], class: "wrap", render: (cell, row) => {
         const more = filterOfGroup(by, row);
-        if (more) link(cell, listed(query, { ...counted(), ...more }), labelOf(by, row));
+        if (more) showLink(cell, listed(query, { ...counted(), ...more }), labelOf(by, row));
         else setText(cell, labelOf(by, row));
       } },
       { title: "Messages", numeric: true, text: (row) => number(row.messages) },
@@ -84,12 +80,13 @@ export default function failures({ query }) {
     dense: true,
     key: (row) => row.since,
     columns: [
-      { title: "Ended since", render: (cell, row) => link(cell, listed(query, { ended_since: row.since, ended_until: row.until }), local(row.since)) },
+      { title: "Ended since", render: (cell, row) => showLink(cell, listed(query, { ended_since: row.since, ended_until: row.until }), local(row.since)) },
       { title: "Messages", numeric: true, text: (row) => number(row.messages) },
     ],
     empty: () => nothing("Nothing has failed"),
   });
   const said = h("p", { class: "quiet", role: "status" });
+  const unwell = h("ul", { class: "reasons", "aria-label": "Who is not well now" });
   const cards = [
     h("section", { class: "card" }, chart.element, h("details", {}, h("summary", {}, "As a table"), byTime.element)),
     h("section", { class: "card" }, list.element),
@@ -122,6 +119,7 @@ export default function failures({ query }) {
     chart.update(places, series);
     list.update(report.groups);
     byTime.update(report.buckets.filter((bucket) => bucket.messages));
+    unwell.replaceChildren(...(report.incidents ?? []).map((text) => h("li", {}, h("a", { href: "#/incidents" }, text))));
     const rest = report.rest ? `, ${number(report.rest)} of them in smaller groups` : "";
     const cut = report.complete ? "" : ` Only what ended since ${local(report.counted_since)} was counted: take a shorter time to count all.`;
     setText(said, `${number(report.messages)} messages have failed from ${local(report.ended_since)} until ${local(report.ended_until)}${rest}.${cut}`);
@@ -144,7 +142,7 @@ export default function failures({ query }) {
   }
   load();
   return {
-    elements: [heading("Failures"), form, said, ...cards],
+    elements: [heading("Failures"), form, said, unwell, ...cards],
     close() {
       isOpen = false;
     },

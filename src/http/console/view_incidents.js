@@ -4,16 +4,19 @@ import { get, may, segment } from "./api.js";
 import { command, failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, showTime } from "./format.js";
+import { showNamed } from "./kinds.js";
 import { stateCell } from "./states.js";
 
 const PATH = "/v1/incidents";
 
-function state(row) {
+/** How it stands, in words and in a tone. */
+export function incidentState(row) {
   if (row.ended_at) return ["ended", "quiet"];
   return row.acknowledged_at ? ["acknowledged", "busy"] : ["open", "bad"];
 }
 
-function acknowledge(row, after) {
+/** The button that says that somebody knows of it. */
+export function acknowledge(row, after) {
   return command({
     label: "Acknowledge", describe: `Acknowledge: ${row.text}`, path: `${PATH}/${segment(row.id)}/acknowledge`, after,
     said: "It is acknowledged, and needs no look until it ends",
@@ -27,8 +30,8 @@ export default function incidents() {
     caption: "Incidents, those that need a look first",
     key: (row) => row.id,
     columns: [
-      { title: "About", text: (row) => row.about.replace(":", " ") },
-      { title: "State", render: (cell, row) => stateCell(cell, state(row)) },
+      { title: "About", render: (cell, row) => showNamed(cell, row.about, row.about.replace(":", " ")) },
+      { title: "State", render: (cell, row) => stateCell(cell, incidentState(row)) },
       { title: "What", class: "wrap", text: (row) => row.text },
       { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
       { title: "Ended", render: (cell, row) => showTime(cell, row.ended_at) },

@@ -4,6 +4,7 @@ import { get, post, remove, segment } from "./api.js";
 import { command, failed, showSecret } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, showTime } from "./format.js";
+import { showOwner } from "./kinds.js";
 
 const ROLES = { both: "Send and read", send: "Send", read: "Read", consent: "Send, read, take off opt-outs" };
 
@@ -36,7 +37,7 @@ export default function keys({ query }) {
     key: (row) => row.id,
     columns: [
       { title: "Id", class: "mono", text: (row) => row.id },
-      { title: "Account", text: (row) => row.account },
+      { title: "Account", render: (cell, row) => showOwner(cell, "accounts", row.account) },
       { title: "Label", text: (row) => row.label || "–" },
       { title: "Role", text: (row) => ROLES[row.role] ?? row.role },
       { title: "Addresses", text: (row) => row.allow.join(" ") || "any" },

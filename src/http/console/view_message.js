@@ -4,6 +4,7 @@ import { get, segment, whyNot } from "./api.js";
 import { command, failed, toast } from "./dialog.js";
 import { chip, h, heading, nothing, setChip } from "./dom.js";
 import { localTimes, milliseconds, said, time } from "./format.js";
+import { named } from "./kinds.js";
 import { messageState } from "./states.js";
 import { targets } from "./targets.js";
 import { hasFailed, replay } from "./view_dead_letters.js";
@@ -153,8 +154,8 @@ export default function message({ rest }) {
     const rows = {
       From: found.from,
       To: found.to,
-      Sender: found.sender,
-      Queue: found.queue,
+      Sender: named(found.sender),
+      Queue: named(found.queue),
       Kind: found.kind,
       Expires: time(found.expires_at),
       Attempts: found.attempts,

@@ -8,6 +8,7 @@ import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, showTime, time, toInput } from "./format.js";
+import { showNamed } from "./kinds.js";
 import { messageState, stateCell } from "./states.js";
 
 const STATES = ["ENROUTE", "DELIVERED", "EXPIRED", "DELETED", "UNDELIVERABLE", "ACCEPTED", "UNKNOWN", "REJECTED"];
@@ -30,8 +31,8 @@ export const columns = {
   } },
   state: { title: "State", render: (cell, row) => stateCell(cell, messageState(row)) },
   to: { title: "To", text: (row) => row.to },
-  sender: { title: "Sender", text: (row) => row.sender },
-  queue: { title: "Queue", text: (row) => row.queue },
+  sender: { title: "Sender", render: (cell, row) => showNamed(cell, row.sender) },
+  queue: { title: "Queue", render: (cell, row) => showNamed(cell, row.queue) },
   accepted: { title: "Accepted", render: (cell, row) => {
     if (!cell.firstChild) cell.append(time(row.accepted_at));
   } },

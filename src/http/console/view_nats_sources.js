@@ -2,9 +2,9 @@
 
 import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
-import { h, heading, nothing, table } from "./dom.js";
+import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, showTime } from "./format.js";
-import { newPage, pageOf } from "./kinds.js";
+import { newPage, pageOf, showOwner } from "./kinds.js";
 import { stateCell } from "./states.js";
 
 /** How often it is asked again. */
@@ -21,8 +21,8 @@ export default function natsSources() {
       { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
       { title: "Stream", class: "mono", text: (row) => row.settings.stream },
       { title: "Subject", class: "mono", text: (row) => row.settings.subject },
-      { title: "Account", text: (row) => row.settings.account },
-      { title: "Operator", text: (row) => row.settings.operator ?? "by routes" },
+      { title: "Account", render: (cell, row) => showOwner(cell, "accounts", row.settings.account) },
+      { title: "Operator", render: (cell, row) => (row.settings.operator ? showOwner(cell, "operators", row.settings.operator) : setText(cell, "by routes")) },
       { title: "Acknowledged when", text: (row) => (row.settings.mode === "operator" ? "the operator has answered" : "stored") },
       { title: "Waiting", numeric: true, text: (row) => count(row, "waiting") },
       { title: "Done up to", numeric: true, text: (row) => count(row, "done_up_to") },

@@ -10,6 +10,7 @@ import { resourceForm } from "./form.js";
 import { time } from "./format.js";
 import { listPage, newPage, nextSteps, pageOf, routeName, wordsOf } from "./kinds.js";
 import { isSet, kinds, labelOf, valueText } from "./schema.js";
+import { keepPassword } from "./sheet.js";
 
 /** Names that are offered of each kind; others can be written. */
 const NAMES = 50;
@@ -192,6 +193,7 @@ export default function object({ kind, name, query, tabs }) {
         return;
       }
       const done = await put(path(own), settings, before);
+      if (kind.plural === "accounts" && settings.password) keepPassword(own, settings.password);
       toast(`${own} is saved as version ${done.version}.`, "good");
       if (isMoved && !await removeOld(own)) return;
       saved(own, done);

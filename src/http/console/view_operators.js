@@ -5,7 +5,7 @@ import { csvButton } from "./csv.js";
 import { command } from "./dialog.js";
 import { chip, h, heading, nothing, select, setAttribute, setChip, setText } from "./dom.js";
 import { milliseconds, number, percent, rate, showAge, span } from "./format.js";
-import { newPage, pageOf } from "./kinds.js";
+import { newPage, pageOf, placeOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { inShort } from "./operator_test.js";
@@ -49,7 +49,8 @@ const IN_FILE = [
   ["waiting", (row) => (row.queue ? row.queue.waiting + row.queue.scheduled : "")], ["answer_ms", (row) => row.answer_ms], ["rate", (row) => row.rate], ["last_error", (row) => row.last_error],
 ];
 
-function card(operator, box) {
+/** One operator with its figures, binds and commands; `box` is what stands beside these. */
+export function operatorCard(operator, box = null) {
   const state = chip("", "quiet");
   const facts = { binds: fact("Binds"), waiting: fact("Waiting"), rate: fact("Out per second"), limit: fact("At most"), oldest: fact("Oldest"), failback: fact("Last failback"),
     throttled: fact("Throttled"), refused: fact("Refused per second"), retried: fact("Repeated per second"), unanswered: fact("Never answered"), answers: fact("Answers in") };
@@ -59,7 +60,7 @@ function card(operator, box) {
   const list = h("ul", { class: "bind-list" });
   const moreBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: operator.id })}`, hidden: true });
   const element = h("section", { class: "card operator", "aria-label": `Operator ${operator.id}` },
-    h("div", { class: "card-head" }, h("h2", {}, operator.id), h("a", { href: pageOf(`operators/${operator.id}`), "aria-label": `Settings of ${operator.id}` }, "Settings"), state, h("span", { class: "quiet mono" }, operator.address),
+    h("div", { class: "card-head" }, h("h2", {}, h("a", { href: placeOf("operators", operator.id) }, operator.id)), h("a", { href: pageOf(`operators/${operator.id}`), "aria-label": `Settings of ${operator.id}` }, "Settings"), state, h("span", { class: "quiet mono" }, operator.address),
       h("div", { class: "buttons" }, orders.test, orders.suspend, orders.resume, orders.rebind, box)),
     error,
     h("dl", { class: "facts" }, Object.values(facts).map((one) => h("div", {}, one.label, one.value))),
@@ -90,6 +91,7 @@ function card(operator, box) {
       orders.resume.hidden = now.state !== "paused" && now.state !== "down" && now.state !== "partly up";
       orders.suspend.hidden = now.state === "paused";
       updateBinds(binds.slice(0, BINDS));
+      list.hidden = binds.length === 0;
       setText(moreBinds, `${number(binds.length - BINDS)} more binds`);
       moreBinds.hidden = binds.length <= BINDS;
     },
@@ -166,7 +168,7 @@ export default function operators({ query }) {
       }
       let place = list.firstElementChild;
       for (const operator of all) {
-        if (!cards.has(operator.id)) cards.set(operator.id, card(operator, marks.box(operator.id)));
+        if (!cards.has(operator.id)) cards.set(operator.id, operatorCard(operator, marks.box(operator.id)));
         const one = cards.get(operator.id);
         if (one.element === place) place = place.nextElementSibling;
         else list.insertBefore(one.element, place);

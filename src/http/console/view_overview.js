@@ -3,6 +3,7 @@
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { age, localTimes, milliseconds, number, percent, rate, utc } from "./format.js";
 import { graph } from "./graph.js";
+import { placeOf, showNamed } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { trend } from "./spark.js";
 import { nodeState, operatorState, queueState, stateCell } from "./states.js";
@@ -45,7 +46,7 @@ function operatorTable() {
     key: (row) => row.id,
     columns: [
       { title: "Operator", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: "#/operators" }, row.id));
+        if (!cell.firstChild) cell.append(h("a", { href: placeOf("operators", row.id) }, row.id));
       } },
       { title: "State", render: (cell, row) => stateCell(cell, operatorState(row)) },
       { title: "Out per second", numeric: true, render: (cell, row) => trend(cell, row, "sent", rate(row.queue.delivered_per_second)) },
@@ -155,9 +156,7 @@ export default function overview() {
     dense: true,
     key: (row) => row.name,
     columns: [
-      { title: "Queue", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: "#/queues" }, row.name));
-      } },
+      { title: "Queue", render: (cell, row) => showNamed(cell, row.name) },
       { title: "State", render: (cell, row) => stateCell(cell, queueState(row)) },
       { title: "Waiting", numeric: true, text: (row) => number(row.waiting + row.scheduled) },
       { title: "In flight", numeric: true, text: (row) => number(row.in_flight) },

@@ -6,6 +6,7 @@ import { csvButton } from "./csv.js";
 import { command } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, rate, showAge } from "./format.js";
+import { showNamed } from "./kinds.js";
 import { live, serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { queueState, stateCell } from "./states.js";
@@ -28,6 +29,21 @@ function waitingIn(name) {
   return `${number(all)} ${all === 1 ? "message waits" : "messages wait"} here, ${number(now.scheduled)} of them for their time.${held}`;
 }
 
+/** Suspend, or resume what is suspended. */
+export function holdCommand({ name, suspended }, after = null) {
+  const path = `/v1/queues/${segment(name)}`;
+  if (suspended) return command({ label: "Resume", describe: `Resume ${name}`, path: `${path}/resume`, said: `${name} hands out again`, after });
+  return command({
+    label: "Suspend", describe: `Suspend ${name}`, path: `${path}/suspend`, after,
+    ask: {
+      title: `Suspend ${name}?`,
+      text: "Nothing is sent until it is resumed. Messages are still accepted and wait; their validity keeps running.",
+      action: "Suspend",
+    },
+    said: `${name} is suspended`,
+  });
+}
+
 /** Suspend or resume, move, and purge; made anew only when the queue changes between the two. */
 function queueCommands(cell, queue) {
   const key = String(queue.suspended);
@@ -35,19 +51,7 @@ function queueCommands(cell, queue) {
   const hadFocus = cell.contains(document.activeElement);
   cell.dataset.made = key;
   const path = `/v1/queues/${segment(queue.name)}`;
-  const hold = queue.suspended
-    ? command({ label: "Resume", describe: `Resume ${queue.name}`, path: `${path}/resume`, said: `${queue.name} hands out again` })
-    : command({
-      label: "Suspend",
-      describe: `Suspend ${queue.name}`,
-      path: `${path}/suspend`,
-      ask: {
-        title: `Suspend ${queue.name}?`,
-        text: "Nothing is sent until it is resumed. Messages are still accepted and wait; their validity keeps running.",
-        action: "Suspend",
-      },
-      said: `${queue.name} is suspended`,
-    });
+  const hold = holdCommand(queue);
   const purge = command({
     label: "Purge",
     describe: `Purge ${queue.name}`,
@@ -97,7 +101,7 @@ export default function queues({ query }) {
     sorted: page.sorted,
     key: (row) => row.name,
     columns: [
-      { title: "Queue", sort: "name", text: (row) => row.name },
+      { title: "Queue", sort: "name", render: (cell, row) => showNamed(cell, row.name) },
       { title: "State", sort: "state", render: (cell, row) => {
         stateCell(cell, queueState(row));
         setAttribute(cell, "title", row.suspended_by ? `by ${row.suspended_by}` : null);

@@ -4,6 +4,7 @@ import { get, may, post, remove, segment } from "./api.js";
 import { command, failed, toast } from "./dialog.js";
 import { chip, field, h, heading, nothing, setText, table } from "./dom.js";
 import { time } from "./format.js";
+import { showOwner } from "./kinds.js";
 import { messageState } from "./states.js";
 import { textInput } from "./view_messages.js";
 
@@ -72,7 +73,7 @@ export default function receipts({ query }) {
       { title: "Came", render: (cell, row) => {
         if (!cell.firstChild) cell.append(time(row.at));
       } },
-      { title: "Operator", text: (row) => row.operator },
+      { title: "Operator", render: (cell, row) => showOwner(cell, "operators", row.operator) },
       { title: "Its id there", class: "mono wrap", text: (row) => row.operator_message_id || "–" },
       { title: "State", render: (cell, row) => {
         if (!cell.firstChild) cell.append(chip(row.state.toLowerCase(), messageState(row)[1]));

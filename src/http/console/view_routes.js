@@ -3,7 +3,7 @@
 import { get, may } from "./api.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number } from "./format.js";
-import { listPage, newPage, pageOf } from "./kinds.js";
+import { listPage, newPage, pageOf, showOwner } from "./kinds.js";
 import { stateCell } from "./states.js";
 
 export default function routes({ query }) {
@@ -81,7 +81,7 @@ function targets(all) {
     caption: "Targets",
     key: (row) => `${row.step} ${row.target}`,
     columns: [
-      { title: "Target", text: (row) => row.target },
+      { title: "Target", render: (cell, row) => showOwner(cell, "operators", row.target) },
       { title: "Step", numeric: true, text: (row) => row.step },
       { title: "State", render: (cell, row) => stateCell(cell, [row.state, row.available ? "good" : "warn"]) },
       { title: "Weight", numeric: true, text: (row) => row.weight },

@@ -4,6 +4,7 @@ import { get, may, put, remove, segment } from "./api.js";
 import { command, confirm, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, time } from "./format.js";
+import { showOwner } from "./kinds.js";
 import { pagePath, pages } from "./pages.js";
 import { textInput } from "./view_messages.js";
 
@@ -28,7 +29,7 @@ export default function subscribers({ query }) {
     key: (row) => `${row.number} ${row.account ?? ""}`,
     columns: [
       { title: "Number", class: "mono", render: (cell, row) => { if (!cell.firstChild) cell.append(h("a", { href: `#/messages?to=${row.number}` }, row.number)); } },
-      { title: "Messages of", text: (row) => row.account ?? "everybody" },
+      { title: "Messages of", render: (cell, row) => (row.account ? showOwner(cell, "accounts", row.account) : setText(cell, "everybody")) },
       { title: "Since", render: (cell, row) => { if (!cell.firstChild) cell.append(time(row.at)); } },
       { title: "By", class: "wraps", text: (row) => row.by },
       { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => { if (!cell.firstChild) cell.append(optIn(row)); } },

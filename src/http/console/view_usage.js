@@ -6,11 +6,14 @@ import { failed } from "./dialog.js";
 import { field, h, heading, nothing, saveFile, setText, table } from "./dom.js";
 import { bars } from "./bars.js";
 import { number, percent } from "./format.js";
+import { showOwner } from "./kinds.js";
 import { textInput } from "./view_messages.js";
 
 const DIMENSIONS = ["day", "account", "operator", "country", "state", "kind"];
 /** What the table is divided by unless the address says otherwise. */
 const USUAL = "day,account,kind";
+/** Of these there is a page for each. */
+const LINKED = ["account", "operator"];
 const GOOD = ["DELIVERED", "ACCEPTED"];
 const FILTERS = ["from", "to", "account", "operator", "country"];
 const DAYS = 30;
@@ -19,7 +22,7 @@ const LONGEST = 10;
 const DAY_MS = 86_400_000;
 
 /** The series that a sum counts in. */
-function seriesOf(sum) {
+export function seriesOf(sum) {
   if (sum.kind === "MO") return "received";
   return GOOD.includes(sum.state) ? "sent" : "failed";
 }
@@ -46,7 +49,7 @@ function most(title, dimension) {
     dense: true,
     key: (row) => row.name,
     columns: [
-      { title: title.split(" ").at(-1).replace(/^./, (first) => first.toUpperCase()), class: "wrap", text: (row) => row.name },
+      { title: title.split(" ").at(-1).replace(/^./, (first) => first.toUpperCase()), class: "wrap", render: (cell, row) => showOwner(cell, `${dimension}s`, row.name) },
       { title: "MT", numeric: true, render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("span", { class: "meter wide" }, h("i"), h("i", { class: "failed" })), h("span"));
         const [good, bad] = cell.firstChild.children;
@@ -64,7 +67,7 @@ function most(title, dimension) {
     update(sums) {
       const rows = new Map();
       for (const sum of sums) {
-        const name = sum[dimension] || "none";
+        const name = sum[dimension] || "";
         const row = rows.get(name) ?? { name, sent: 0, failed: 0, received: 0 };
         row[seriesOf(sum)] += sum.messages;
         rows.set(name, row);
@@ -100,7 +103,8 @@ export default function usage({ query }) {
     key: (row) => DIMENSIONS.map((name) => row[name]).concat(row.currency).join(" "),
     columns: [
       ...DIMENSIONS.filter((name) => by.includes(name)).map((name) => ({
-        title: name[0].toUpperCase() + name.slice(1), text: (row) => row[name] || "none",
+        title: name[0].toUpperCase() + name.slice(1),
+        render: (cell, row) => (LINKED.includes(name) ? showOwner(cell, `${name}s`, row[name]) : setText(cell, row[name] || "none")),
       })),
       { title: "Messages", numeric: true, text: (row) => number(row.messages) },
       { title: "Parts", numeric: true, text: (row) => number(row.parts) },

@@ -1,13 +1,28 @@
 //! `/v1/audit`: what was commanded and changed, by whom.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::call;
+use super::notes::subject;
 use crate::actors::control::admin::access::{self, AuditQuestion};
 use crate::api::Audit;
+use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
+
+/// What browsers and our clients write as `%` and two digits in a segment of a path.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')');
 
 /// A page of the audit log, newest first.
 ///
@@ -18,6 +33,7 @@ use crate::http::query::Query;
     params(
         ("token" = Option<String>, Query, description = "Name of the token; the configured one is `admin token`"),
         ("path" = Option<String>, Query, description = "Paths that begin so"),
+        ("about" = Option<String>, Query, description = "What was commanded and changed of this one and its queue: `accounts/SYSTEM_ID`, `operators/ID`"),
         ("since" = Option<String>, Query, description = "At this time or later: RFC 3339, a day, or Unix milliseconds"),
         ("until" = Option<String>, Query, description = "Before then"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "Entries per page; 50 without it"),
@@ -30,12 +46,17 @@ pub(super) async fn list(
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(
         &request,
-        &["token", "path", "since", "until", "limit", "before"],
+        &[
+            "token", "path", "about", "since", "until", "limit", "before",
+        ],
     )?;
     let page = query.page()?;
+    let about = query.text("about").map(subject).transpose()?;
     let question = AuditQuestion {
         token: query.text("token").map(str::to_owned),
         path: query.text("path").map(str::to_owned),
+        about: about.as_ref().map(own_path),
+        queue: about.as_ref().and_then(queue_path),
         since: query.time("since")?.unwrap_or_default(),
         until: query.time("until")?.unwrap_or_default(),
         before: page.before,
@@ -43,4 +64,36 @@ pub(super) async fn list(
     };
     let page = call(&state, |admin| access::audited(admin, question)).await??;
     Ok(HttpResponse::Ok().json(page))
+}
+
+/// The path of a resource, as it is in requests.
+fn own_path(key: &ResourceKey) -> String {
+    let name = utf8_percent_encode(&key.name, ENCODED);
+    format!("/v1/{}/{name}", key.kind.path())
+}
+
+/// The path of its queue, with the colon as it is.
+fn queue_path(key: &ResourceKey) -> Option<String> {
+    let kind = match key.kind {
+        ResourceKind::Account | ResourceKind::Operator | ResourceKind::Gsm => key.kind.as_str(),
+        _ => return None,
+    };
+    let name = utf8_percent_encode(&key.name, ENCODED);
+    Some(format!("/v1/queues/{kind}:{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_has_a_path_and_an_operator_a_queue() {
+        let key = ResourceKey::new(ResourceKind::Operator, "north 1");
+        assert_eq!(own_path(&key), "/v1/operators/north%201");
+        let queue = queue_path(&key);
+        assert_eq!(queue.as_deref(), Some("/v1/queues/operator:north%201"));
+        let key = ResourceKey::new(ResourceKind::MoRule, "stop");
+        assert_eq!(own_path(&key), "/v1/mo-rules/stop");
+        assert_eq!(queue_path(&key), None);
+    }
 }

@@ -210,11 +210,12 @@ pub(super) struct ReplayMany {
 ///
 /// `to`, `validity`, `receipt` and `again` are as for one message; the filter must have at least
 /// one condition. Messages that were replayed before are left out unless `again` is true, so a
-/// request that ended early (`left` above 0) is simply repeated; for messages older than those
-/// within `limit`, use `before`. With `rate` a request sends for some seconds, and leaves the rest to the next one.
+/// request that ended early (`left` above 0) is repeated, with the sum of `left` and `refused` as its `limit`; for messages
+/// older than those within `limit`, use `before`. With `rate` a request sends for some seconds, and leaves the rest to the next one.
 #[utoipa::path(post, path = "/v1/messages/replay", tag = "messages", request_body = ReplayMany,
     responses((status = 200, description = "What was done", body = ReplayReport),
-        (status = 404, description = "There is no such account, operator or queue")))]
+        (status = 404, description = "There is no such account, operator or queue"),
+        (status = 409, description = "Other orders replay")))]
 pub(super) async fn replay_many(
     request: HttpRequest,
     state: web::Data<State>,

@@ -13,9 +13,9 @@ use crate::http::query::Query;
 /// Operators and accounts that are not well, of all nodes, and the last ones that were not.
 ///
 /// Those that need a look come first: they go on, and nobody has acknowledged them. Then come those that somebody has
-/// acknowledged, then those that have ended. The newest 200 are kept. `[incidents]` of the configuration says what is found.
+/// acknowledged, then those that have ended. The last 200 of these are kept. `[incidents]` of the configuration says what is found.
 #[utoipa::path(get, path = "/v1/incidents", tag = "incidents",
-    responses((status = 200, description = "The newest 200", body = Incidents)))]
+    responses((status = 200, description = "All that go on, and the last ones that have ended", body = Incidents)))]
 pub(super) async fn list(
     request: HttpRequest,
     state: web::Data<State>,

@@ -87,7 +87,8 @@ pub(super) async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-fn subject(about: &str) -> Result<ResourceKey, Problem> {
+/// The resource that `about` of a request names.
+pub(super) fn subject(about: &str) -> Result<ResourceKey, Problem> {
     let key: Result<ResourceKey, String> = about.parse();
     key.map_err(|detail| Problem::bad_value("about", detail))
 }

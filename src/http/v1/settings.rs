@@ -94,13 +94,18 @@ pub(super) async fn list(
     Ok((settings.version, page.cut(list, |one| one.name.as_str())))
 }
 
-/// One resource as the store has it, or an answer that there is none.
+/// As [`stored`], for a request without a query.
 async fn find(
     request: &HttpRequest,
     state: &State,
     key: &ResourceKey,
 ) -> Result<StoredSetting, Problem> {
     Query::read(request, &[])?;
+    stored(state, key).await
+}
+
+/// One resource as the store has it, or an answer that there is none.
+pub(super) async fn stored(state: &State, key: &ResourceKey) -> Result<StoredSetting, Problem> {
     let settings = call(state, settings::read).await??.settings;
     settings.get(key).cloned().ok_or_else(|| {
         let (kind, path) = (key.kind.as_str(), key.kind.path());

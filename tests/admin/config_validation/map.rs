@@ -171,6 +171,10 @@ fn networks_over_map() {
             "gsm[0].map.home_routing.numbers[0]: must be the first digits of international numbers, 1 to 15, such as \"49170\"",
         ),
         (
+            whole("home_routing = { numbers = ['4917'], network = '26201', id_lifetime = '25h' }"),
+            "gsm[0].map.home_routing.id_lifetime: must be at most \"24h\": nobody brings a message so much later",
+        ),
+        (
             whole("home_routing = { numbers = ['4917'] }"),
             "gsm[0].map.home_routing.network: must be MCC and MNC, 5 or 6 digits, such as \"26201\"",
         ),

@@ -9,11 +9,13 @@ use smsc::store::heard::HeardRow;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _, KeyClaim};
 use smsc::store::incidents::{IncidentRow, IncidentStore as _};
 use smsc::store::keys::{ApiKeyRow, ApiKeyStore as _};
+use smsc::store::logins::{LoginRow, LoginStore as _};
 use smsc::store::notes::{NoteRow, NoteStore as _};
 use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::outbox::{CdrRow, EventReader, OutboxStore as _, ReaderOutcome, TakeEvents};
 use smsc::store::sinks::{ENDED, SinkStore as _, Wants, bit};
 use smsc::store::sqlite::SqliteStore;
+use smsc::store::traffic::{MINUTE_MS, TrafficRow, TrafficStore as _};
 use smsc::store::usage::UsageRow;
 use smsc::store::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, Store as _, TryRow, WriteBatch,
@@ -236,6 +238,19 @@ fn add_key(store: &SqliteStore) {
         ..IncidentRow::default()
     };
     store.keep_incidents(vec![incident]).wait().unwrap();
+    let minute = TrafficRow {
+        step: MINUTE_MS,
+        at: 60 * MINUTE_MS,
+        node: 1,
+        counts: vec![1, 0, 0xFF],
+    };
+    store.keep_traffic(minute).wait().unwrap();
+    let login = LoginRow {
+        account: "test".to_owned(),
+        at: at(1),
+        ..LoginRow::default()
+    };
+    store.keep_logins(vec![login]).wait().unwrap();
 }
 
 /// The claim of an Idempotency-Key whose request came a while later.

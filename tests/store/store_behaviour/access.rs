@@ -1,11 +1,13 @@
-//! Cases about the admin API: its tokens, its audit log and the opt-out lists.
+//! Cases about the admin API: its tokens, its audit log, the opt-out lists and the history of messages.
 
 use smsc::domain::access::{AccessRole, KeyRole};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
 use smsc::store::incidents::{IncidentRow, MOST};
 use smsc::store::keys::ApiKeyRow;
+use smsc::store::logins::LoginRow;
 use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
+use smsc::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow, TrafficSize};
 
 use super::{Harness, id};
 
@@ -139,6 +141,23 @@ pub fn audit(h: &mut Harness) {
         ..all.clone()
     };
     assert_eq!(found(h, below), newest_first[1..2]);
+    // Of one object: what has its path or one below it, and what is below that of its queue, however its colon is written.
+    for (about, queue, wanted) in [
+        ("/v1/queues/x", None, &newest_first[2..]),
+        ("/v1/queues/x_", None, &newest_first[1..2]),
+        (
+            "/v1/tokens",
+            Some("/v1/queues/x"),
+            &[newest_first[0].clone(), newest_first[2].clone()][..],
+        ),
+    ] {
+        let of_one = AuditSearch {
+            about: Some(about.to_owned()),
+            queue: queue.map(str::to_owned),
+            ..all.clone()
+        };
+        assert_eq!(found(h, of_one), wanted, "{about}");
+    }
     assert_eq!(h.store().forget_audit(id(3), 1).wait(), Ok(1));
     assert_eq!(h.store().forget_audit(id(3), 10).wait(), Ok(1));
     assert_eq!(found(h, all), newest_first[..1]);
@@ -211,23 +230,116 @@ pub fn incidents(h: &mut Harness) {
         ..first
     };
     h.store().keep_incidents(vec![goes_on]).wait().unwrap();
+    let overlaps = row(4, 2, "operator:a");
+    let later = IncidentRow {
+        began_at: 10_000,
+        seen_at: 10_000,
+        ..row(5, 2, "operator:a")
+    };
+    let of_other = vec![overlaps, later];
+    h.store().keep_incidents(of_other).wait().unwrap();
     h.reopen();
     h.store().end_incidents_of(1).wait().unwrap();
     let found = h.store().incidents().wait().unwrap();
     let brief = |row: &IncidentRow| (row.id, row.ended_at, row.acknowledged_by.clone());
     let found: Vec<_> = found.iter().map(brief).collect();
     let expected = [
+        (id(5), 0, String::new()),
+        (id(4), 0, "anna".to_owned()),
         (id(3), 2_000, String::new()),
         (id(2), 0, "anna".to_owned()),
         (id(1), 3_000, "anna".to_owned()),
     ];
     assert_eq!(found, expected);
 
-    let many = (10..10 + MOST as u64).map(|n| row(n, 1, "operator:a"));
-    h.store().keep_incidents(many.collect()).wait().unwrap();
-    let left = h.store().incidents().wait().unwrap();
-    assert_eq!(left.len(), MOST);
-    assert_eq!(left[MOST - 1].id, id(10), "the oldest are forgotten");
+    let seen = |seen_at: i64, row: IncidentRow| IncidentRow { seen_at, ..row };
+    let many = 10..10 + MOST as u64;
+    let ended = many.clone().map(|n| IncidentRow {
+        ended_at: 20_000,
+        ..seen(20_000, row(n, 1, "operator:a"))
+    });
+    h.store().keep_incidents(ended.collect()).wait().unwrap();
+    let left = |h: &Harness| -> Vec<u64> {
+        let left = h.store().incidents().wait().unwrap();
+        left.iter().map(|row| row.id).collect()
+    };
+    let all = left(h);
+    assert_eq!(all.len(), MOST + 3, "those that go on and the last ones");
+    assert_eq!(all[MOST..], [id(5), id(4), id(2)], "old, and they go on");
+    // As many operators fail together, on a later day.
+    let day = 86_400_000;
+    let together = many.map(|n| seen(20_001 + day, row(1_000 + n, 1, "operator:a")));
+    h.store().keep_incidents(together.collect()).wait().unwrap();
+    let all = left(h);
+    assert_eq!(
+        all.len(),
+        2 * MOST,
+        "what no node has found for long is forgotten"
+    );
+    assert_eq!(all[2 * MOST - 1], id(10));
+}
+
+pub fn traffic(h: &mut Harness) {
+    let row = |step: i64, at: i64, node: u8, first: u8| TrafficRow {
+        step,
+        at,
+        node,
+        counts: vec![first, 0, 0xFF],
+    };
+    // The first and the last minute of an hour, and the one behind it.
+    let (first, last, next) = (HOUR_MS, 2 * HOUR_MS - MINUTE_MS, 2 * HOUR_MS);
+    let minutes = [(first, 1), (first, 2), (last, 1), (next, 2)];
+    for (at, node) in minutes {
+        let minute = row(MINUTE_MS, at, node, 7);
+        h.store().keep_traffic(minute).wait().unwrap();
+    }
+    let again = row(MINUTE_MS, first, 1, 8);
+    h.store().keep_traffic(again.clone()).wait().unwrap();
+    let hour = row(HOUR_MS, first, 1, 9);
+    h.store().keep_traffic(hour.clone()).wait().unwrap();
+    h.reopen();
+    let found =
+        |h: &Harness, step, began, node| h.store().traffic(step, began, node).wait().unwrap();
+    let of_hour = found(h, MINUTE_MS, first..next, None);
+    let expected = [
+        again,
+        row(MINUTE_MS, first, 2, 7),
+        row(MINUTE_MS, last, 1, 7),
+    ];
+    assert_eq!(of_hour, expected);
+    assert_eq!(found(h, MINUTE_MS, first..next, Some(2)), expected[1..2]);
+    assert_eq!(found(h, HOUR_MS, 0..i64::MAX, None), [hour]);
+    let without = |h: &Harness, before| h.store().hours_without_row(before).wait().unwrap();
+    assert_eq!(without(h, i64::MAX), [(first, 2), (next, 2)]);
+    assert_eq!(without(h, next), [(first, 2)]);
+    let size = h.store().traffic_size().wait().unwrap();
+    assert_eq!((size.rows, size.octets), (5, 15));
+    assert_eq!(h.store().forget_traffic(last, first).wait(), Ok(2));
+    assert_eq!(h.store().forget_traffic(i64::MAX, i64::MAX).wait(), Ok(3));
+    let size = h.store().traffic_size().wait().unwrap();
+    assert_eq!(size, TrafficSize::default());
+}
+
+pub fn logins(h: &mut Harness) {
+    let login = |account: &str, at: i64| LoginRow {
+        account: account.to_owned(),
+        at,
+        address: "192.0.2.1".to_owned(),
+        bind_type: "transceiver".to_owned(),
+        node: 3,
+    };
+    let both = vec![login("a", 2_000), login("b", 1_000)];
+    h.store().keep_logins(both).wait().unwrap();
+    // Another node has stored a later one before.
+    let again = vec![login("a", 1_000), login("b", 3_000)];
+    h.store().keep_logins(again).wait().unwrap();
+    h.reopen();
+    let of = |account: &str| h.store().login_of(account.to_owned()).wait().unwrap();
+    assert_eq!(of("a"), Some(login("a", 2_000)));
+    assert_eq!(of("b"), Some(login("b", 3_000)));
+    assert_eq!(of("c"), None);
+    h.store().forget_login("a".to_owned()).wait().unwrap();
+    assert_eq!((of("a"), of("b").is_some()), (None, true));
 }
 
 pub fn opt_outs(h: &mut Harness) {

@@ -8,10 +8,7 @@ use smsc_cmpp::Cmpp;
 use smsc_proto::PduDialect;
 use smsc_sgip::{Sgip, Version};
 use smsc_smgp::Smgp;
-use smsc_smpp::{CommandStatus, SubmitSm};
-
-/// esm_class: a header precedes the text (SMPP 3.4 §5.2.12).
-const UDHI: u8 = 0x40;
+use smsc_smpp::{CommandStatus, ESM_UDHI, SubmitSm};
 
 /// What a PDU says that is not SMPP's.
 #[derive(Default)]
@@ -64,7 +61,7 @@ fn content(format: u8, content: &Bytes, has_header: bool) -> Option<SubmitSm> {
     Some(SubmitSm {
         data_coding,
         short_message,
-        esm_class: if has_header { UDHI } else { 0 },
+        esm_class: if has_header { ESM_UDHI } else { 0 },
         ..SubmitSm::default()
     })
 }

@@ -94,6 +94,22 @@ fn one_asker_leaves_room_for_others_and_all_together_are_bounded() {
 }
 
 #[test]
+fn a_network_that_asks_by_many_titles_leaves_room_for_others() {
+    let (mut all, mut random) = (MtCorrelations::default(), counter());
+    let mut given = 0;
+    for title in 0..1_000 {
+        let asker = format!("33600{title:05}");
+        let one = all.give(&wish("4917012345", &asker), NOW, &mut random);
+        given += usize::from(one.is_some());
+    }
+    assert_eq!((given, all.of_asker.len()), (MOST / 4, 1));
+    assert!(
+        all.give(&wish("4917012345", "33610"), NOW, &mut random)
+            .is_some()
+    );
+}
+
+#[test]
 fn what_another_node_gives_is_known_here() {
     let (mut here, mut there) = (MtCorrelations::default(), MtCorrelations::default());
     let given = there.give(&wish("4917012345", "33600"), NOW, counter());
@@ -110,6 +126,42 @@ fn what_another_node_gives_is_known_here() {
     };
     here.learn(old.clone(), NOW);
     assert_eq!((here.find(&old.id, NOW - 1), here.len()), (None, 1));
+}
+
+/// The clock of another node is a year ahead, and our own one was until a moment ago.
+#[test]
+fn ids_of_a_clock_that_was_ahead_are_over_when_it_is_right_again() {
+    const YEAR: i64 = 365 * CORRELATION_LIFE_MAX;
+    let mut all = MtCorrelations::default();
+    let ahead = CorrelationWish {
+        until: NOW + YEAR + LIFE,
+        ..wish("4917012345", "33600")
+    };
+    let given = all.give(&ahead, NOW + YEAR, counter()).expect("room");
+    assert_eq!(all.find(&given.id, NOW + YEAR), Some(&given));
+    assert_eq!(all.find(&given.id, NOW), None);
+    let mut random = || 42;
+    assert!(
+        all.give(&wish("4917099999", "44770"), NOW, &mut random)
+            .is_some()
+    );
+    assert_eq!((all.len(), all.due.len(), all.of_asker.len()), (1, 1, 1));
+    all.learn(given.clone(), NOW);
+    assert!(all.find(&given.id, NOW).is_some());
+    assert_eq!(all.find(&given.id, NOW + CORRELATION_LIFE_MAX), None);
+}
+
+#[test]
+fn what_another_node_says_late_shortens_no_life() {
+    let mut all = MtCorrelations::default();
+    let given = all.give(&wish("4917012345", "33600"), NOW, counter());
+    let given = given.expect("room");
+    let earlier = MtCorrelation {
+        until: given.until - 1,
+        ..given.clone()
+    };
+    all.learn(earlier, NOW);
+    assert_eq!(all.find(&given.id, NOW), Some(&given));
 }
 
 proptest! {

@@ -480,13 +480,8 @@ fn earlier_for(problem: RejectProblem, dialogue: &RunDialogue) -> Option<MapVers
 /// The number of a P-Abort cause (Q.773 §4.2.1.5); those of the dialogue portion are beside those of the standard.
 fn number_of(cause: PAbortCause) -> u8 {
     match cause {
-        PAbortCause::UnrecognizedMessageType => 0,
-        PAbortCause::UnrecognizedTransactionId => 1,
-        PAbortCause::BadlyFormattedTransactionPortion => 2,
-        PAbortCause::IncorrectTransactionPortion => 3,
-        PAbortCause::ResourceLimitation => 4,
         PAbortCause::AbnormalDialogue => 0x81,
         PAbortCause::NoCommonDialoguePortion => 0x82,
-        PAbortCause::Other(number) => number,
+        standard => standard.number(),
     }
 }

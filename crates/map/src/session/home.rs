@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use smsc_sms::tpdu::TpduAddress;
+use smsc_sms::tpdu::address::INTERNATIONAL;
 use smsc_tcap::{Component, DialogueId, Invoke};
 
 use super::incoming::{IncomingDialogue, InvokeFate, unreadable};
@@ -58,15 +59,22 @@ pub struct ForeignForward {
     pub service_centre: String,
     /// The global title of who brings it, in digits; empty without one.
     pub brought_by: String,
+    /// The firewall has counted it already.
+    pub is_counted: bool,
     /// An SMS-DELIVER or SMS-STATUS-REPORT.
     pub tpdu: Bytes,
 }
 
+/// Type of number: unknown (3GPP TS 29.002 §17.7.8, as TS 23.040 §9.1.2.5 has it).
+const UNKNOWN: u8 = 0;
+/// Digits of an international number (ITU-T E.164 §6.2).
+const NUMBER_MAX: usize = 15;
+
 /// To whom the messages of a dialogue go.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ForwardRecipient {
-    id: String,
-    service_centre: String,
+    pub(super) id: String,
+    pub(super) service_centre: String,
 }
 
 impl<T> MapSession<T> {
@@ -141,7 +149,7 @@ impl<T> MapSession<T> {
                     Ok(argument) => self.on_forward(id, dialogue, invoke, argument),
                     Err(malformed) => {
                         self.malformed(operation, &malformed);
-                        InvokeFate::Answered(unreadable(invoke, &malformed))
+                        InvokeFate::Unserved(unreadable(invoke, &malformed))
                     }
                 })
             }
@@ -157,18 +165,25 @@ impl<T> MapSession<T> {
         invoke: &Invoke,
         argument: ForwardSmArg,
     ) -> InvokeFate {
-        let service_centre = match argument.originator {
-            SmRpOa::ServiceCentre(number) | SmRpOa::Msisdn(number) => number.text,
-            SmRpOa::Absent => String::new(),
-        };
-        let recipient = match (argument.destination, dialogue.recipient.take()) {
-            (SmRpDa::Imsi(id), _) => ForwardRecipient { id, service_centre },
-            // The next one of a dialogue.
-            (SmRpDa::Absent, Some(recipient)) => recipient,
-            (SmRpDa::Absent, None) => return refused(invoke, MapUserError::UNEXPECTED_DATA_VALUE),
-            // We give neither.
+        let before = dialogue.recipient.as_ref();
+        let recipient = match (argument.destination, argument.originator) {
+            (SmRpDa::Imsi(id), SmRpOa::ServiceCentre(number)) => ForwardRecipient {
+                id,
+                service_centre: number.text,
+            },
+            // The next one of a dialogue; some say again whom it is for.
+            (SmRpDa::Absent, SmRpOa::Absent | SmRpOa::ServiceCentre(_)) if before.is_some() => {
+                before.cloned().unwrap_or_default()
+            }
+            (SmRpDa::Imsi(id), SmRpOa::Absent) if before.is_some_and(|one| one.id == id) => {
+                before.cloned().unwrap_or_default()
+            }
+            (SmRpDa::Imsi(_) | SmRpDa::Absent, _) => {
+                return not_served(invoke, MapUserError::UNEXPECTED_DATA_VALUE);
+            }
+            // We give none.
             (SmRpDa::Lmsi(_) | SmRpDa::RoamingNumber(_) | SmRpDa::ServiceCentre(_), _) => {
-                return refused(invoke, MapUserError::FACILITY_NOT_SUPPORTED);
+                return not_served(invoke, MapUserError::FACILITY_NOT_SUPPORTED);
             }
         };
         if !self.has_room(dialogue) {
@@ -180,7 +195,8 @@ impl<T> MapSession<T> {
             invoke: invoke_of(id, dialogue, invoke),
             id: recipient.id.clone(),
             service_centre: recipient.service_centre.clone(),
-            brought_by: self.title_of(id),
+            brought_by: dialogue.calling.clone(),
+            is_counted: dialogue.is_counted,
             tpdu: argument.tpdu,
         };
         self.events.push_back(MapEvent::Forwarded(forward));
@@ -199,10 +215,10 @@ impl<T> MapSession<T> {
             Ok(argument) => argument,
             Err(malformed) => {
                 self.malformed(MapOperationCode::SEND_ROUTING_INFO_FOR_SM, &malformed);
-                return InvokeFate::Answered(unreadable(invoke, &malformed));
+                return InvokeFate::Unserved(unreadable(invoke, &malformed));
             }
         };
-        if !self.is_home(&argument.msisdn.text) {
+        if !self.is_home(&argument.msisdn) {
             return InvokeFate::NotOurs;
         }
         if argument.service_centre.text == self.config.smsc {
@@ -218,7 +234,7 @@ impl<T> MapSession<T> {
             invoke: invoke_of(id, dialogue, invoke),
             msisdn: argument.msisdn.text,
             service_centre: argument.service_centre.text,
-            asked_by: self.title_of(id),
+            asked_by: dialogue.calling.clone(),
         };
         self.events.push_back(MapEvent::RoutingAsked(question));
         InvokeFate::Waits
@@ -227,31 +243,30 @@ impl<T> MapSession<T> {
     /// Somebody tells how a message to a subscriber ended.
     fn on_status_report(&mut self, invoke: &Invoke) -> InvokeFate {
         match ReportDeliveryStatusArg::decode(&invoke.parameter) {
-            Ok(argument) if self.is_home(&argument.msisdn.text) => {
+            Ok(argument) if self.is_home(&argument.msisdn) => {
                 let result = Component::result(invoke.id, invoke.operation, Bytes::new());
                 InvokeFate::Answered(result)
             }
             Ok(_) => InvokeFate::NotOurs,
             Err(malformed) => {
                 self.malformed(MapOperationCode::REPORT_SM_DELIVERY_STATUS, &malformed);
-                InvokeFate::Answered(unreadable(invoke, &malformed))
+                InvokeFate::Unserved(unreadable(invoke, &malformed))
             }
         }
     }
 
-    fn is_home(&self, msisdn: &str) -> bool {
-        let home = self.config.home.as_ref();
+    /// Whether a number is that of a subscriber of ours. The digits of a national number may be the first ones of an
+    /// international number of ours, and belong to somebody else.
+    fn is_home(&self, msisdn: &TpduAddress) -> bool {
+        let digits = &msisdn.text[..];
+        let is_number = matches!(msisdn.ton, UNKNOWN | INTERNATIONAL)
+            && digits.len() <= NUMBER_MAX
+            && digits.bytes().all(|octet| octet.is_ascii_digit());
+        let home = self.config.home.as_ref().filter(|_| is_number);
         home.is_some_and(|home| {
             let mut numbers = home.numbers.iter();
-            numbers.any(|prefix| msisdn.starts_with(&prefix[..]))
+            numbers.any(|prefix| digits.starts_with(&prefix[..]))
         })
-    }
-
-    /// The global title of who has begun a dialogue.
-    fn title_of(&self, id: DialogueId) -> String {
-        let peer = self.tcap.peer(id);
-        let digits = peer.and_then(|peer| peer.digits());
-        digits.unwrap_or_default().to_owned()
     }
 
     fn routing_result(&self, id: &str) -> RoutingInfoResult {
@@ -279,4 +294,9 @@ fn invoke_of(id: DialogueId, dialogue: &IncomingDialogue, invoke: &Invoke) -> Mo
 
 fn refused(invoke: &Invoke, code: u8) -> InvokeFate {
     InvokeFate::Answered(Component::error(invoke.id, code, Bytes::new()))
+}
+
+/// The answer to what nobody may ask of us.
+fn not_served(invoke: &Invoke, code: u8) -> InvokeFate {
+    InvokeFate::Unserved(Component::error(invoke.id, code, Bytes::new()))
 }

@@ -15,6 +15,7 @@ use smsc_sigtran::SccpAddress;
 use smsc_tcap::{AbortCause, ApplicationContext, Component, DialogueId, Invoke, RejectProblem};
 
 use super::home::ForwardRecipient;
+use super::screening::Screening;
 use super::{MapEvent, MapSession, MoInvoke, MoRefusal};
 use crate::context::{self, MapVersion, SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
 use crate::delivery_status::AlertServiceCentreArg;
@@ -38,6 +39,8 @@ pub(super) struct IncomingDialogue {
     pub(super) recipient: Option<ForwardRecipient>,
     /// More messages follow, so it is kept open.
     pub(super) more: bool,
+    /// The firewall has counted the invoke that is looked at.
+    pub(super) is_counted: bool,
 }
 
 /// Most messages of one dialogue that wait at once.
@@ -114,6 +117,10 @@ impl<T> MapSession<T> {
         components: Vec<Component>,
         now: Instant,
     ) {
+        if components.is_empty() && self.firewall.drops_title(&calling) {
+            // There is no invoke to judge.
+            return self.tcap.abandon(id);
+        }
         let number = context.map(|context| context.context);
         let version = match version_of(context, self.config.home.is_some()) {
             Ok(version) => version,
@@ -135,11 +142,15 @@ impl<T> MapSession<T> {
             answers: Vec::new(),
             recipient: None,
             more: false,
+            is_counted: true,
         };
         if components.is_empty() {
             // What is to be answered comes when the dialogue is accepted. In version 1 there is nothing to accept.
             let is_full = self.incoming.len() >= self.config.max_incoming;
             if context.is_none() || is_full || self.tcap.proceed(id, Vec::new(), now).is_err() {
+                if !self.strangers.is_refused(now) {
+                    return self.tcap.abandon(id);
+                }
                 return self.tcap.abort(id, AbortCause::User);
             }
             self.incoming.insert(id, dialogue);
@@ -174,11 +185,19 @@ impl<T> MapSession<T> {
         for component in components {
             match component {
                 Component::Invoke(invoke) => {
-                    let calling = &dialogue.calling;
-                    let fate = match self.screen(calling, dialogue.context, &invoke, now) {
-                        None => self.on_invoke(id, &mut dialogue, &invoke, is_end, now),
-                        Some(answer) => blocked(&invoke, answer),
+                    let (calling, recipient) = (&dialogue.calling, dialogue.recipient.as_ref());
+                    let verdict = self.screen(calling, dialogue.context, recipient, &invoke, now);
+                    dialogue.is_counted = verdict != Screening::PassesForNow;
+                    let fate = match verdict {
+                        Screening::Blocked(answer) => blocked(&invoke, answer),
+                        Screening::Passes | Screening::PassesForNow => {
+                            self.on_invoke(id, &mut dialogue, &invoke, is_end, now)
+                        }
                     };
+                    if !dialogue.is_counted && !matches!(fate, InvokeFate::Waits) {
+                        // The caller does not see it.
+                        self.count_passed();
+                    }
                     match fate {
                         InvokeFate::Waits => dialogue.waiting.push(invoke.id),
                         InvokeFate::Answered(answer) => dialogue.answers.push(answer),
@@ -190,8 +209,11 @@ impl<T> MapSession<T> {
                         InvokeFate::Dropped => has_dropped = true,
                         InvokeFate::NotOurs if dialogue.context.is_none() => {
                             let problem = RejectProblem::UNRECOGNIZED_OPERATION;
+                            unserved += 1;
                             dialogue.answers.push(reject(&invoke, problem));
                         }
+                        // Nobody waits for anything.
+                        InvokeFate::NotOurs if is_end => {}
                         InvokeFate::NotOurs => {
                             if !self.strangers.is_refused(now) {
                                 return self.tcap.abandon(id);
@@ -217,10 +239,8 @@ impl<T> MapSession<T> {
         {
             // alertServiceCentreWithoutResult has a prearranged end; who is dropped does not hear of us.
             self.tcap.abandon(id);
-        } else if unserved > 0
-            && unserved == dialogue.answers.len()
-            && !self.strangers.is_refused(now)
-        {
+        } else if unserved == dialogue.answers.len() && !self.strangers.is_refused(now) {
+            // Also when all that would be said is that something cannot be read, or nothing.
             self.tcap.abandon(id);
         } else {
             self.tcap.end(id, dialogue.answers);
@@ -238,8 +258,11 @@ impl<T> MapSession<T> {
         let mut drops = false;
         for component in components {
             if let Component::Invoke(invoke) = component {
-                let answer = self.screen(calling, context, invoke, now);
-                drops |= answer == Some(BlockAnswer::Drop);
+                let verdict = self.screen(calling, context, None, invoke, now);
+                drops |= verdict == Screening::Blocked(BlockAnswer::Drop);
+                if verdict == Screening::PassesForNow {
+                    self.count_passed();
+                }
             }
         }
         drops
@@ -291,7 +314,7 @@ impl<T> MapSession<T> {
             Ok(argument) => argument,
             Err(malformed) => {
                 self.malformed(MapOperationCode::FORWARD_SM, &malformed);
-                return InvokeFate::Answered(unreadable(invoke, &malformed));
+                return InvokeFate::Unserved(unreadable(invoke, &malformed));
             }
         };
         let is_of_v1 = dialogue.context.is_none();
@@ -306,7 +329,7 @@ impl<T> MapSession<T> {
                 _ => MapUserError::FACILITY_NOT_SUPPORTED,
             };
             let error = Component::error(invoke.id, code, Bytes::new());
-            return InvokeFate::Answered(error);
+            return InvokeFate::Unserved(error);
         };
         if !self.has_room(dialogue) {
             let refusal = MoRefusal {
@@ -366,7 +389,7 @@ impl<T> MapSession<T> {
             Err(malformed) => {
                 self.malformed(MapOperationCode(invoke.operation), &malformed);
                 if is_answered {
-                    return InvokeFate::Answered(unreadable(invoke, &malformed));
+                    return InvokeFate::Unserved(unreadable(invoke, &malformed));
                 }
             }
         }

@@ -8,12 +8,15 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use smsc_firewall::{
-    BlockAnswer, FirewallMode, FirewallRule, FirewallSettings, FirewallVerdict, RoutingAsked,
-    RuleAction, ScreenedOperation, ScreenedRequest,
+    BlockAnswer, FirewallMode, FirewallRule, FirewallSettings, FirewallVerdict, NOT_INTERNATIONAL,
+    RoutingAsked, RuleAction, ScreenedOperation, ScreenedRequest,
 };
+use smsc_sigtran::SccpAddress;
+use smsc_sigtran::global_title::{NATURE_INTERNATIONAL, PLAN_E164};
 use smsc_sms::tpdu::{Tpdu, TpduKind, decode};
 use smsc_tcap::Invoke;
 
+use super::home::ForwardRecipient;
 use super::{MapEvent, MapSession};
 use crate::context::{
     MWD_MNGT, SHORT_MSG_ALERT, SHORT_MSG_GATEWAY, SHORT_MSG_MO_RELAY, SHORT_MSG_MT_RELAY,
@@ -68,6 +71,21 @@ pub enum ScreeningAction {
     Dropped,
 }
 
+/// What the firewall says to an invoke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Screening {
+    /// It passes, and what was found is counted.
+    Passes,
+    /// It passes until it is known who has asked for its routing ([`MapSession::screen_routing`]), and is not counted yet.
+    PassesForNow,
+    /// It does not pass, and is counted.
+    Blocked(BlockAnswer),
+}
+
+/// The plan of E.214, whose numbers begin as those of E.164, and what says nothing of plan or nature.
+const PLAN_E214: u8 = 7;
+const NOTHING_SAID: u8 = 0;
+
 /// What of a request the rules look at.
 struct ReadRequest {
     operation: ScreenedOperation,
@@ -97,49 +115,102 @@ impl ScreeningAction {
 impl<T> MapSession<T> {
     /// Takes the settings of the firewall; what it has counted stays where it can.
     pub fn set_firewall(&mut self, settings: FirewallSettings) {
-        if *self.firewall.settings() != settings {
-            self.firewall.set(settings);
+        if *self.firewall.settings() == settings {
+            return;
+        }
+        let own_titles = if settings.mode == FirewallMode::Off {
+            Vec::new()
+        } else {
+            settings.own_titles.clone()
+        };
+        self.tcap.keep_room_for(own_titles);
+        self.firewall.set(settings);
+    }
+
+    /// The digits of the global title of somebody else, as the firewall has them; empty without one. Those of a national
+    /// number, or of another plan than ours, may be the first digits of an international number by chance or on purpose.
+    pub(super) fn title_of(&self, calling: &SccpAddress) -> String {
+        let Some(title) = &calling.global_title else {
+            return String::new();
+        };
+        let own = self.config.own.global_title.as_ref();
+        let is_plan_of_ours = own.is_some_and(|own| own.numbering_plan == title.numbering_plan);
+        let has_plan =
+            is_plan_of_ours || matches!(title.numbering_plan, NOTHING_SAID | PLAN_E164 | PLAN_E214);
+        let is_nature_of_ours = own.is_some_and(|own| own.nature == title.nature);
+        let has_nature =
+            is_nature_of_ours || matches!(title.nature, NOTHING_SAID | NATURE_INTERNATIONAL);
+        if has_plan && has_nature {
+            title.digits.clone()
+        } else {
+            format!("{NOT_INTERNATIONAL}{}", title.digits)
         }
     }
 
-    /// Judges an invoke of somebody else, whose dialogue has this context; how it is blocked, if it is.
+    /// Judges an invoke of somebody else, whose dialogue has this context, and this recipient of what came before.
     pub(super) fn screen(
         &mut self,
         calling: &str,
         context: Option<u8>,
+        recipient: Option<&ForwardRecipient>,
         invoke: &Invoke,
         now: Instant,
-    ) -> Option<BlockAnswer> {
+    ) -> Screening {
         if self.firewall.settings().mode == FirewallMode::Off {
-            return None;
+            return Screening::Passes;
         }
-        let read = ReadRequest::of(context, invoke);
+        let mut read = ReadRequest::of(context, invoke);
+        let is_forward = read.operation == ScreenedOperation::MtForward;
+        if let Some(recipient) = recipient.filter(|_| is_forward) {
+            // The next message of a dialogue says neither again.
+            if read.subscriber.is_empty() {
+                read.subscriber.clone_from(&recipient.id);
+            }
+            if read.service_centre.is_empty() {
+                read.service_centre.clone_from(&recipient.service_centre);
+            }
+        }
+        let routing_asked_by = if is_forward && self.config.home.is_some() {
+            RoutingAsked::Later
+        } else {
+            RoutingAsked::NotApplicable
+        };
         let request = ScreenedRequest {
             operation: read.operation,
             calling_gt: calling,
             service_centre: &read.service_centre,
             subscriber: &read.subscriber,
             originator: &read.originator,
-            // Nobody here gives out where subscribers are.
-            routing_asked_by: RoutingAsked::NotApplicable,
+            routing_asked_by,
         };
         let verdict = self.firewall.judge(&request, now);
+        if verdict == FirewallVerdict::Pass && routing_asked_by == RoutingAsked::Later {
+            return Screening::PassesForNow;
+        }
         let operation = MapOperationCode(invoke.operation);
-        self.conclude(verdict, &request, operation, &invoke.parameter)
+        let answer = self.conclude(verdict, &request, operation, &invoke.parameter);
+        answer.map_or(Screening::Passes, Screening::Blocked)
     }
 
-    /// Judges a message for a subscriber of ours by who has asked where that is (`routing_asked_by`), when the caller knows.
-    /// By everything else it was judged before its event. How it is blocked, if it is.
+    /// Judges a message for a subscriber of ours by who has asked where that is (`routing_asked_by`), and by the rate of the
+    /// subscriber, when the caller knows these. By everything else it was judged before its event, which says whether it is
+    /// counted already (`is_counted`). How it is blocked, if it is.
     pub fn screen_routing(
         &mut self,
         request: &ScreenedRequest<'_>,
         tpdu: &Bytes,
+        is_counted: bool,
+        now: Instant,
     ) -> Option<BlockAnswer> {
-        match self.firewall.judge_routing(request) {
-            // It has been counted.
-            FirewallVerdict::Pass => None,
+        match self.firewall.judge_routing(request, now) {
+            FirewallVerdict::Pass if is_counted => None,
             verdict => self.conclude(verdict, request, MapOperationCode::MT_FORWARD_SM, tpdu),
         }
+    }
+
+    /// Counts a request that no rule has found.
+    pub(super) fn count_passed(&mut self) {
+        self.events.push_back(MapEvent::Screened(None));
     }
 
     /// Says what has become of a request; how it is blocked, if it is.
@@ -153,7 +224,7 @@ impl<T> MapSession<T> {
         let settings = self.firewall.settings();
         let (rule, taken, answer) = match verdict {
             FirewallVerdict::Pass => {
-                self.events.push_back(MapEvent::Screened(None));
+                self.count_passed();
                 return None;
             }
             FirewallVerdict::Report { rule } => {

@@ -20,9 +20,11 @@ const PEERS_MAX: usize = 1_024;
 /// What was asked and not done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UnservedCounts {
-    /// Dialogues for an operation or a context that is not served, which were refused.
+    /// Dialogues for an operation or a context that is not served, that cannot be read, are unknown, or above a bound, which
+    /// were refused.
     pub refused: u64,
-    /// Such dialogues that were not even refused, because there were more than 100 a second.
+    /// Such dialogues that were not even refused, because there were more than 100 a second of those that TCAP cannot use,
+    /// or of the others.
     pub unanswered: u64,
     /// Alerts that were not believed, because there were more than 200 a second of their peer, or 1,000 of all.
     pub alerts: u64,

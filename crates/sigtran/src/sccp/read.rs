@@ -14,15 +14,8 @@ type Found = Result<std::ops::Range<usize>, MalformedSccp>;
 pub(super) fn message(octets: &Bytes) -> Result<SccpMessage, MalformedSccp> {
     let cut = MalformedSccp::CutShort;
     let (&message_type, rest) = octets.split_first().ok_or(cut)?;
-    let (form, is_return) = match message_type {
-        0x09 => (SccpForm::Short, false),
-        0x0A => (SccpForm::Short, true),
-        0x11 => (SccpForm::Extended, false),
-        0x12 => (SccpForm::Extended, true),
-        0x13 => (SccpForm::Long, false),
-        0x14 => (SccpForm::Long, true),
-        other => return Err(MalformedSccp::Type(other)),
-    };
+    let form = SccpForm::of_type(message_type);
+    let (form, is_return) = form.ok_or(MalformedSccp::Type(message_type))?;
     let (&second, rest) = rest.split_first().ok_or(cut)?;
     let purpose = if is_return {
         SccpPurpose::Return(second)

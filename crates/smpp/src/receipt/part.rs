@@ -6,13 +6,12 @@
 use bytes::Bytes;
 
 use super::{ESM_RECEIPT, is_complete_in_tlvs, receipt_text};
-use crate::{DeliverSm, Tlvs, tag};
+use crate::{DeliverSm, ESM_UDHI, Tlvs, tag};
 
 /// Longest text of a part: one that is longer is no part of a receipt.
 const TEXT_MAX: usize = 1024;
 /// Most parts of a receipt.
 const PARTS_MAX: u8 = 8;
-const ESM_UDHI: u8 = 0x40;
 /// What the whole does not have of its parts.
 const OF_PARTS: [u16; 4] = [
     tag::MESSAGE_PAYLOAD,

@@ -29,7 +29,7 @@ use crate::meta::MetaRow;
 use crate::moving::{END, Inventory, MovePart, MovedPage, TABLES};
 use crate::opt_out::OptOutRow;
 use crate::postgres::known_as;
-use crate::settings::StoredSetting;
+use crate::settings::{StoredSetting, StoredSettings};
 use crate::{MOVED_WHOLE, RetryRow, StoreError, TryRow};
 use crate::{forms, pauses, stream_marks};
 
@@ -123,10 +123,12 @@ impl StoreAtRest {
         )?;
         Ok(Inventory {
             names: schema::names(&self.connection)?,
+            settings: StoredSettings::default(),
+            purses: Vec::new(),
+            whole: Vec::new(),
             rows,
             highest: highest.max(schema::meta(&self.connection, "highest_id")?),
             low_water: schema::meta(&self.connection, "low_water")?,
-            ..Inventory::default()
         })
     }
 

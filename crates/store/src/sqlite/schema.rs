@@ -88,6 +88,8 @@ pub const UPGRADES: &[&str] = &[
     AUDIT_VERSION,
     FIN_BY_END,
     INCIDENTS,
+    TRAFFIC,
+    LOGINS,
 ];
 
 /// Version 2: accounts, operators and routes with their history. Bodies and changes are JSON.
@@ -284,6 +286,17 @@ const INCIDENTS: &str = "
 CREATE TABLE incidents(id INTEGER PRIMARY KEY, node INT NOT NULL, about TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
   cause TEXT NOT NULL, began_at INT NOT NULL, seen_at INT NOT NULL, ended_at INT NOT NULL,
   acknowledged_by TEXT NOT NULL, acknowledged_at INT NOT NULL);
+";
+
+/// Version 26: what was counted of messages, by the minute and by the hour.
+const TRAFFIC: &str = "
+CREATE TABLE traffic(step INT NOT NULL, at INT NOT NULL, node INT NOT NULL, counts BLOB NOT NULL, PRIMARY KEY(step, at, node));
+";
+
+/// Version 27: when and from where each account has bound last.
+const LOGINS: &str = "
+CREATE TABLE logins(account TEXT PRIMARY KEY, at INT NOT NULL, address TEXT NOT NULL, bind_type TEXT NOT NULL,
+  node INT NOT NULL) WITHOUT ROWID;
 ";
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.

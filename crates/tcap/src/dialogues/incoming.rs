@@ -56,7 +56,7 @@ impl TcapDialogues {
                 Whose::Nobody => {
                     self.counts.stray += 1;
                     let cause = PAbortCause::UnrecognizedTransactionId;
-                    self.abort_sender(origin, AbortReason::Provider(cause), route);
+                    self.abort_sender(origin, AbortReason::Provider(cause), route, now);
                 }
                 Whose::Stranger => self.counts.stray += 1,
             },
@@ -76,7 +76,7 @@ impl TcapDialogues {
                 Whose::Nobody | Whose::Stranger => self.counts.stray += 1,
             },
             Ok(TcapMessage::Unidirectional) => self.counts.stray += 1,
-            Err(fault) => self.on_unreadable(fault, route),
+            Err(fault) => self.on_unreadable(fault, route, now),
         }
     }
 
@@ -115,17 +115,17 @@ impl TcapDialogues {
             Ok(context) => context,
             Err(refusal) => {
                 self.counts.refused += 1;
-                self.abort_sender(origin, AbortReason::User(Some(refusal)), route);
+                self.abort_sender(origin, AbortReason::User(Some(refusal)), route, now);
                 return;
             }
         };
         let peer = PeerKey::of(&route.calling);
-        let is_full = self.of_peers.all() >= self.config.max_incoming
+        let is_full = self.of_peers.all() >= self.max_incoming_for(&route.calling)
             || self.of_peers.of(&peer) >= self.config.max_incoming_of_peer;
         if is_full {
             self.counts.refused += 1;
             let cause = PAbortCause::ResourceLimitation;
-            self.abort_sender(origin, AbortReason::Provider(cause), route);
+            self.abort_sender(origin, AbortReason::Provider(cause), route, now);
             return;
         }
         let Route { called, calling } = route;
@@ -215,7 +215,7 @@ impl TcapDialogues {
         }
     }
 
-    fn on_unreadable(&mut self, fault: UnreadableMessage, route: Route) {
+    fn on_unreadable(&mut self, fault: UnreadableMessage, route: Route, now: Instant) {
         self.counts.unreadable += 1;
         let is_answered = matches!(
             fault.message_type,
@@ -246,7 +246,7 @@ impl TcapDialogues {
             Some(Whose::Nobody) | None => {}
         }
         if let Some(origin) = sender {
-            self.abort_sender(origin, reason, route);
+            self.abort_sender(origin, reason, route, now);
         }
     }
 
@@ -282,8 +282,14 @@ impl TcapDialogues {
         }
     }
 
-    fn abort_sender(&mut self, origin: TransactionId, reason: AbortReason, route: Route) {
-        self.abort_stranger(origin, reason, route.called, route.calling);
+    fn abort_sender(
+        &mut self,
+        origin: TransactionId,
+        reason: AbortReason,
+        route: Route,
+        now: Instant,
+    ) {
+        self.abort_stranger(origin, reason, (route.called, route.calling), now);
     }
 }
 

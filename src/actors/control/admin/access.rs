@@ -30,6 +30,10 @@ pub struct AuditQuestion {
     pub token: Option<String>,
     /// Whose paths begin so.
     pub path: Option<String>,
+    /// About this path, or what is below it.
+    pub about: Option<String>,
+    /// With `about`, also about what is below this path.
+    pub queue: Option<String>,
     /// At this time or later, Unix milliseconds.
     pub since: i64,
     /// Before this time, Unix milliseconds, 0 for any.
@@ -110,6 +114,8 @@ pub async fn audited(admin: Arc<AdminContext>, ask: AuditQuestion) -> Result<Aud
     let search = AuditSearch {
         token: ask.token,
         path: ask.path,
+        about: ask.about,
+        queue: ask.queue,
         from: id::lowest_at(ask.since),
         below: below.min(pages::below(ask.before)),
         limit,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::context::AdminContext;
 use super::failed::{self, FailedFilter};
-use super::messages;
+use super::{incidents, messages};
 use crate::api::{FailureBucket, FailureGroup, FailureGrouping, FailureReport, Word as _, time};
 use crate::domain::address::printable;
 use crate::domain::country;
@@ -66,6 +66,7 @@ pub async fn count(
     let counts = node.store.count_failures(question).await?;
     let name_of = |number: u32| node.name_of(number);
     let mut report = report(&counts, by, &ends, bucket_ms, name_of);
+    report.incidents = incidents::that_go_on(node);
     if by == FailureGrouping::Error {
         let latest = report
             .groups
@@ -138,6 +139,7 @@ fn report(
         counted_since: time(counts.earliest).filter(|_| !complete),
         messages,
         rest: messages - shown,
+        incidents: Vec::new(),
         buckets: buckets.collect(),
         groups: sums
             .into_iter()

@@ -3,6 +3,7 @@
 //! Called by the Admin actor. Each node keeps a row of what it has found; open ones about the same thing are shown as one, with
 //! the id of the oldest. One whose node has not found it for long, because it died, has ended.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::context::AdminContext;
@@ -68,6 +69,15 @@ pub(super) fn needing_a_look(node: &NodeContext) -> Vec<Incident> {
         .collect()
 }
 
+/// What goes on, in sentences, as it was last published.
+pub(super) fn that_go_on(node: &NodeContext) -> Vec<String> {
+    let rows = node.outcomes.incidents.get();
+    let all = merged(&rows, silent_since(node)).into_iter();
+    all.filter(|one| one.ended_at.is_none())
+        .map(|one| one.text)
+        .collect()
+}
+
 /// Open incidents that this node has found.
 pub(super) fn of_this_node(node: &NodeContext) -> Vec<Incident> {
     let own = node.ids.node();
@@ -89,15 +99,17 @@ fn silent_since(node: &NodeContext) -> i64 {
 /// The rows of all nodes, the newest first, as people see them.
 fn merged(rows: &[IncidentRow], silent_since: i64) -> Vec<Incident> {
     let mut all: Vec<Incident> = Vec::new();
+    // Where those that go on are: there are many when many operators fail together.
+    let mut open: HashMap<(&str, &str), usize> = HashMap::new();
     for row in rows {
         let is_open = row.ended_at == 0 && row.seen_at >= silent_since;
         let own = view(row, is_open);
-        let alike = all.iter_mut().find(|one| {
-            is_open && one.ended_at.is_none() && one.about == row.about && one.kind == row.kind
-        });
+        let about = (row.about.as_str(), row.kind.as_str());
+        let alike = open.get(&about).copied().filter(|_| is_open);
         match alike {
             // An older row: of another node, or of the time before the clock was set.
-            Some(one) => {
+            Some(place) => {
+                let one = &mut all[place];
                 one.id = own.id;
                 one.began_at = own.began_at;
                 one.nodes.extend(own.nodes);
@@ -106,7 +118,12 @@ fn merged(rows: &[IncidentRow], silent_since: i64) -> Vec<Incident> {
                     one.acknowledged_at = own.acknowledged_at;
                 }
             }
-            None => all.push(own),
+            None => {
+                if is_open {
+                    open.insert(about, all.len());
+                }
+                all.push(own);
+            }
         }
     }
     all.sort_by_key(|one| (one.ended_at.is_some(), one.acknowledged_at.is_some()));

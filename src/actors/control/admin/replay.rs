@@ -3,7 +3,7 @@
 //! Called by the Admin actor. The new message passes Ingest like every submission (checks, routes,
 //! limits; not the account's rate, against which the first one counted). It becomes durable together
 //! with a `change` row of the failed one, so that each names the other. Invariant: a replayed message
-//! is not replayed again unless that is requested; on one node replays run one after another.
+//! is not replayed again unless that is requested; replays of all nodes run one after another.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,11 +28,18 @@ use crate::pb::{
 };
 use crate::smpp::time::format_absolute;
 use crate::store::Stored;
+use crate::store::idempotency::{ABANDONED, Claimed, HASH, KeyClaim};
 
 /// Messages given to Ingest at once.
 const CHUNK: usize = 500;
 /// After this time no further chunk begins: the answer says how many are left.
-const NO_LONGER: Duration = Duration::from_secs(8);
+const NO_LONGER: Duration = Duration::from_secs(5);
+/// So long an order waits for the end of another one: with its own time that is less than its caller waits.
+const WAIT: Duration = Duration::from_secs(8);
+/// An order asks again after this time whether that of another node is done.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// What a node claims to replay, as if it was the key of a request of no account.
+const REPLAYS: [u8; HASH] = *b"replays run one after another...";
 /// Reasons that a report names.
 const REASONS: usize = 20;
 
@@ -80,14 +87,16 @@ pub async fn one(admin: Arc<AdminContext>, id: u64, how: Replaying) -> Result<Re
 async fn one_ordered(intake: &Arc<Intake>, id: u64, how: &Replaying) -> Result<Replayed, Refusal> {
     let node = &intake.node;
     let to = target(node, &how.to)?;
-    let _alone = ONE_AT_A_TIME.lock().await;
-    let stored = orders::history(node, id).await?.stored;
-    match submit(intake, vec![stored], how, to).await.pop() {
-        Some((_, outcome)) => outcome.map(|id| Replayed {
-            message: id.to_string(),
-        }),
-        None => Err(Refusal::unavailable("the message got no answer")),
-    }
+    let replay = async {
+        let stored = orders::history(node, id).await?.stored;
+        match submit(intake, vec![stored], how, to).await.pop() {
+            Some((_, outcome)) => outcome.map(|id| Replayed {
+                message: id.to_string(),
+            }),
+            None => Err(Refusal::unavailable("the message got no answer")),
+        }
+    };
+    alone(node, replay).await
 }
 
 /// Replays failed messages, the oldest of those found first.
@@ -109,10 +118,23 @@ pub async fn many(admin: Arc<AdminContext>, order: ManyReplays) -> Result<Replay
 }
 
 async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<ReplayReport, Refusal> {
+    let node = &intake.node;
+    let to = target(node, &order.how.to)?;
+    let replay = many_now(intake, order, to);
+    if order.dry_run {
+        // It disturbs nobody.
+        return replay.await;
+    }
+    alone(node, replay).await
+}
+
+async fn many_now(
+    intake: &Arc<Intake>,
+    order: &ManyReplays,
+    to: u32,
+) -> Result<ReplayReport, Refusal> {
     let (node, how) = (&intake.node, &order.how);
     let started = Instant::now();
-    let to = target(node, &how.to)?;
-    let _alone = ONE_AT_A_TIME.lock().await;
     let (mut found, next_before) = find(node, order, started).await?;
     let mut report = ReplayReport {
         dry_run: order.dry_run,
@@ -128,6 +150,7 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
     let chunk = order.rate.map_or(CHUNK, chunk_of);
     while !found.is_empty() && started.elapsed() < NO_LONGER {
         let began = Instant::now();
+        let before = report.replayed;
         let rest = found.split_off(found.len().min(chunk));
         for (id, outcome) in submit(intake, std::mem::replace(&mut found, rest), how, to).await {
             match outcome {
@@ -143,13 +166,60 @@ async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<Repla
                 }
             }
         }
-        // Also before the end of this request: the next one goes on at once.
+        // Also before the end of this request: the next one goes on at once. What was refused takes no time.
+        let sent = (report.replayed - before) as usize;
         if let Some(rate) = order.rate.filter(|_| !found.is_empty()) {
-            tokio::time::sleep_until(began + time_of(chunk, rate)).await;
+            tokio::time::sleep_until(began + time_of(sent, rate)).await;
         }
     }
     report.left = found.len() as u64;
     Ok(report)
+}
+
+/// Does this while no other order replays, on this node or on another one.
+async fn alone<T>(
+    node: &Arc<NodeContext>,
+    replay: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    let until = Instant::now() + WAIT;
+    let here = tokio::time::timeout_at(until, ONE_AT_A_TIME.lock()).await;
+    let _here = here.map_err(|_| others_replay())?;
+    let claim = claim(node, until).await?;
+    let result = replay.await;
+    if let Some(claim) = claim
+        && let Err(error) = node.store.release_key(claim).await
+    {
+        tracing::warn!(%error, "no node can replay for a minute");
+    }
+    result
+}
+
+/// A claim that one node has at a time; it needs none where it is the only one.
+async fn claim(node: &NodeContext, until: Instant) -> Result<Option<KeyClaim>, Refusal> {
+    if node.other_nodes().is_empty() {
+        return Ok(None);
+    }
+    loop {
+        let at = clock::now_ms();
+        let claim = KeyClaim {
+            account: 0,
+            key: REPLAYS,
+            request: REPLAYS,
+            at,
+            since: at - 10 * ABANDONED,
+        };
+        match node.store.claim_key(claim.clone()).await? {
+            Claimed::New => return Ok(Some(claim)),
+            _ if Instant::now() < until => tokio::time::sleep(ASK_AGAIN).await,
+            _ => return Err(others_replay()),
+        }
+    }
+}
+
+fn others_replay() -> Refusal {
+    Refusal::conflict(
+        "other orders send messages again: wait until they are done, or stop them, and try again",
+    )
 }
 
 /// How many are given to Ingest at once at this rate: those of a quarter of a second.

@@ -70,7 +70,9 @@ pub async fn change(
     // Also where it is gone already: the store may have failed between the two before.
     let is_gone = matches!(changed, Ok(_) | Err(SettingsError::NotFound(_)));
     if let Some(account) = removed.filter(|_| is_gone) {
-        api_keys::remove_all(&admin.node, &admin.access, &account).await?;
+        let node = &admin.node;
+        api_keys::remove_all(node, &admin.access, &account).await?;
+        node.logins.forget(node.store.as_ref(), &account).await?;
     }
     changed
 }

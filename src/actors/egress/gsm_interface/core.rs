@@ -237,15 +237,17 @@ impl NetworkCore {
         }
     }
 
-    /// How the firewall blocks what another service centre brings, by who has asked for its routing; if it does.
+    /// How the firewall blocks what another service centre brings, by who has asked for its routing and for whom; if it does.
+    /// `is_counted`: it has counted it already.
     pub(super) fn screen_routing(
         &mut self,
         request: &ScreenedRequest<'_>,
         tpdu: &Bytes,
+        is_counted: bool,
     ) -> Option<BlockAnswer> {
         match self {
             Self::Gsup(_) => None,
-            Self::Map(map) => map.screen_routing(request, tpdu),
+            Self::Map(map) => map.screen_routing(request, tpdu, is_counted),
         }
     }
 

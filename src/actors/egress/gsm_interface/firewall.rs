@@ -3,6 +3,8 @@
 //! The rules and the answers are those of the MAP session. Numbers of subscribers are masked, but in what a rule is told
 //! to mirror.
 
+use std::collections::HashMap;
+
 use data_encoding::HEXLOWER;
 use tokio::time::Instant;
 
@@ -63,8 +65,8 @@ impl GsmInterface {
     }
 }
 
-/// Puts a finding in front of those before it. One like an earlier one of the same sender takes its place and counts on, so
-/// that a flood does not drive out all others.
+/// Puts a finding in front of those before it. One like an earlier one of the same sender takes its place and counts on, and the
+/// rule with the most gives up its oldest, so that a flood, also one of many senders, does not drive out all others.
 fn list(findings: &mut Vec<FirewallFinding>, mut finding: FirewallFinding) {
     let is_alike = |other: &FirewallFinding| {
         other.rule == finding.rule
@@ -76,7 +78,15 @@ fn list(findings: &mut Vec<FirewallFinding>, mut finding: FirewallFinding) {
         finding.count += findings.remove(at).count;
     }
     findings.insert(0, finding);
-    findings.truncate(LISTED);
+    if findings.len() > LISTED {
+        let mut of_rule: HashMap<&str, usize> = HashMap::new();
+        for one in &*findings {
+            *of_rule.entry(&one.rule).or_default() += 1;
+        }
+        // The oldest one of the rule that has the most.
+        let oldest = (0..findings.len()).max_by_key(|at| of_rule.get(&*findings[*at].rule));
+        findings.remove(oldest.unwrap_or_default());
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +113,22 @@ mod tests {
             .map(|one| (&*one.calling, one.count))
             .collect();
         assert_eq!(shown, [("1", 3), ("2", 1)]);
+    }
+
+    #[test]
+    fn a_flood_of_many_senders_leaves_what_other_rules_have_found() {
+        let mut findings = Vec::new();
+        let spoofed = FirewallFinding {
+            rule: "spoofed".to_owned(),
+            ..finding(7)
+        };
+        list(&mut findings, spoofed.clone());
+        for calling in 0..100 {
+            list(&mut findings, finding(calling));
+        }
+        assert_eq!(findings.len(), LISTED);
+        assert_eq!(findings.last(), Some(&spoofed));
+        assert_eq!(findings[0].calling, "99");
     }
 
     #[test]

@@ -21,6 +21,7 @@
 use std::sync::Arc;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use tokio::time::Instant;
 
 use super::exchange::{HandsetSubmission, SubmissionRequest};
 use super::incoming::{INVALID_MANDATORY, NOT_IMPLEMENTED, NOT_SUBSCRIBED};
@@ -35,6 +36,8 @@ use crate::firewall::{BlockAnswer, RoutingAsked, ScreenedOperation, ScreenedRequ
 use crate::map::{CorrelationWish, ForeignForward, MapUserError, MtCorrelation, RoutingQuestion};
 use crate::pb::{Kind, Message, Submission};
 
+/// Above so many messages that wait for their commit others must wait: handsets have room still.
+const FOREIGN_INTAKE: usize = INTAKE / 2;
 /// TP-MTI (3GPP TS 23.040 §9.2.3.1): an SMS-DELIVER has none of its bits.
 const TYPE: u8 = 0x03;
 
@@ -55,6 +58,10 @@ impl GsmInterface {
         if nobody {
             return self.refuse_routing(&question, MapUserError::UNKNOWN_SUBSCRIBER);
         }
+        if self.routings.len() >= INTAKE {
+            // Those who have asked may have hung up since.
+            return self.refuse_routing(&question, MapUserError::SYSTEM_FAILURE);
+        }
         let now = clock::now_ms();
         let wish = CorrelationWish {
             network: &home.network,
@@ -69,8 +76,12 @@ impl GsmInterface {
         }
     }
 
-    /// Answers the questions of the current socket read, when the other nodes have heard of the ids.
+    /// Answers the questions that came since the last time, when the other nodes have heard of the ids.
     pub(super) fn answer_routings(&mut self, ctx: &mut Context<Self>) {
+        if self.is_telling {
+            // One order at a time: what comes meanwhile goes with the next one, however much it is.
+            return;
+        }
         let given = std::mem::take(&mut self.routings);
         if given.is_empty() {
             return;
@@ -84,9 +95,13 @@ impl GsmInterface {
         let node = Arc::clone(&self.node);
         let order = mt_correlations::order_of(given.iter().map(|(_, given)| given));
         let told = async move { remote_command::to_others(&node, order).await };
-        ctx.spawn(told.into_actor(self).map(move |told, interface, _| {
-            if let Err(error) = &told {
-                tracing::warn!(gsm = %interface.snapshot.name, ?error, "other nodes do not hear of correlation ids");
+        self.is_telling = true;
+        ctx.spawn(told.into_actor(self).map(move |told, interface, ctx| {
+            interface.is_telling = false;
+            if let Err(error) = &told
+                && let Some(unlogged) = interface.untold.note(Instant::now())
+            {
+                tracing::warn!(gsm = %interface.snapshot.name, ?error, unlogged, "other nodes do not hear of correlation ids");
             }
             for (question, given) in &given {
                 if told.is_ok() {
@@ -95,6 +110,7 @@ impl GsmInterface {
                     interface.refuse_routing(question, MapUserError::SYSTEM_FAILURE);
                 }
             }
+            interface.answer_routings(ctx);
         }));
     }
 
@@ -102,6 +118,11 @@ impl GsmInterface {
     pub(super) fn on_forwarded(&mut self, forward: ForeignForward) {
         self.snapshot.received_total += 1;
         let known = self.node.mt_correlations.find(&forward.id, clock::now_ms());
+        // The ids of all networks are in one table.
+        let home = self.plan.as_deref().and_then(home_routing);
+        let is_ours =
+            |known: &MtCorrelation| home.is_some_and(|home| known.id.starts_with(&home.network));
+        let known = known.filter(is_ours);
         if let Some(answer) = self.screen(&forward, known.as_ref()) {
             self.count_home("messages_refused");
             return match answer {
@@ -124,7 +145,7 @@ impl GsmInterface {
             tpdu: Some(forward.tpdu),
             request: SubmissionRequest::MapForward(forward.invoke),
         };
-        if self.intake + self.submissions.len() + self.forwards.len() >= INTAKE {
+        if self.intake + self.submissions.len() + self.forwards.len() >= FOREIGN_INTAKE {
             return self.refuse_mo(&request, RP_CONGESTION);
         }
         match self.brought(&request) {
@@ -140,8 +161,8 @@ impl GsmInterface {
         }
     }
 
-    /// How the firewall blocks a message of another service centre, by who has asked where its subscriber is; `known` is what
-    /// its id stands for. By everything else the session has judged it.
+    /// How the firewall blocks a message of another service centre, by who has asked where its subscriber is, and by the rate of
+    /// that; `known` is what its id stands for. By everything else the session has judged it.
     fn screen(
         &mut self,
         forward: &ForeignForward,
@@ -156,7 +177,9 @@ impl GsmInterface {
             originator: "",
             routing_asked_by: asked.unwrap_or(RoutingAsked::Nobody),
         };
-        self.core.screen_routing(&request, &forward.tpdu)
+        let is_counted = forward.is_counted;
+        self.core
+            .screen_routing(&request, &forward.tpdu, is_counted)
     }
 
     /// Passes on what one socket read has brought of other service centres.

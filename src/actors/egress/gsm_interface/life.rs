@@ -212,7 +212,8 @@ impl GsmInterface {
         self.go_on();
         let since = *self.leaving_since.get_or_insert_with(Instant::now);
         let is_over = since.elapsed() >= self.node.config().smpp.drain_timeout;
-        if is_over || (self.under_way.is_empty() && self.intake == 0) {
+        let is_idle = self.under_way.is_empty() && self.intake == 0 && !self.is_telling;
+        if is_over || is_idle {
             if self.plan.is_some() && !self.node.draining.load(Ordering::Relaxed) {
                 return self.stand_by(ctx);
             }
@@ -275,6 +276,7 @@ impl GsmInterface {
         self.submissions.clear();
         self.forwards.clear();
         self.routings.clear();
+        self.is_telling = false;
         self.intake = 0;
         self.storing.clear();
         self.looking = 0;

@@ -211,9 +211,11 @@ impl SignallingCore {
         &mut self,
         request: &ScreenedRequest<'_>,
         tpdu: &Bytes,
+        is_counted: bool,
     ) -> Option<BlockAnswer> {
-        let answer = self.session.screen_routing(request, tpdu);
-        self.pass_on(Instant::now());
+        let (session, now) = (&mut self.session, Instant::now());
+        let answer = session.screen_routing(request, tpdu, is_counted, now.into_std());
+        self.pass_on(now);
         answer
     }
 

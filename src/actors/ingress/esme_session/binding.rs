@@ -18,6 +18,7 @@ use crate::clock;
 use crate::domain::certificate::WantedCertificate;
 use crate::smpp::session::{BindType, SessionState};
 use crate::smpp::{BindRequest, CommandStatus};
+use crate::store::logins::LoginRow;
 use crate::telemetry::metrics::{ReasonLabel, status_label};
 
 impl EsmeSession {
@@ -141,6 +142,13 @@ impl EsmeSession {
         self.core.snapshot.name = system_id.clone();
         self.core.snapshot.bind_type = bind_type.name().to_owned();
         self.core.snapshot.since = clock::now_ms();
+        self.core.node.logins.note(LoginRow {
+            account: system_id.clone(),
+            at: self.core.snapshot.since,
+            address: self.peer.ip().to_string(),
+            bind_type: bind_type.name().to_owned(),
+            node: self.core.node.ids.node(),
+        });
         self.core
             .protocol
             .set_window(account.config.window as usize);

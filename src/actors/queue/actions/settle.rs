@@ -22,6 +22,7 @@ use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::domain::command_status::RefusalClass;
 use crate::domain::gsm_result::BreakerVerdict;
+use crate::domain::outcomes::counts_for_shares;
 use crate::domain::queue_name::QueueName;
 use crate::domain::retry::Decision;
 use crate::domain::{bind, command_status};
@@ -250,7 +251,8 @@ impl Queue {
                 self.failed(session, failure)
             };
             let Some(item) = item else { continue };
-            if self.is_refusal(failure, item) {
+            let is_counted = counts_for_shares(u32::from(item.attempts) + 1);
+            if is_counted && self.is_refusal(failure, item) {
                 refusals.push((item.sender, failure.status, failure.latency_ms));
             }
             let attempt = FailedAttempt {

@@ -14,6 +14,7 @@ use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::{final_state, states};
 use crate::clock;
 use crate::domain::bind;
+use crate::domain::outcomes::counts_for_shares;
 use crate::pb::{Final, Message, MessageState, SentBatch};
 use crate::store::postgres::known_as;
 use crate::store::{SentRow, WriteBatch};
@@ -127,7 +128,11 @@ impl Correlation {
                 let message = sent.message.as_deref();
                 let account = message.map_or(0, |message| message.sender);
                 let counts = log.at(batch.operator, account, now);
-                counts.note_taken(sent.receipt_expected, sent.latency_ms);
+                if counts_for_shares(sent.attempt) {
+                    counts.note_taken(sent.receipt_expected, sent.latency_ms);
+                } else {
+                    counts.note_taken_again(sent.receipt_expected, sent.latency_ms);
+                }
             }
         });
     }

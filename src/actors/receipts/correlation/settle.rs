@@ -74,9 +74,12 @@ impl Correlation {
                     .push(ok(&found.receipt));
             }
             let recent = self.take_recent(found.id);
+            let is_own = !is_shared || recent.is_some() || found.key.is_some();
             let mut ended = final_of(found.id, found.receipt, found.operator, now);
+            ended.unawaited = !is_own;
             if let Some(recent) = recent {
                 final_state::not_before(&mut ended, recent.at);
+                ended.sent_at = recent.at;
                 ended.message = Some(recent.message);
                 ended.attempts = recent.attempt;
             }

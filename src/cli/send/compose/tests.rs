@@ -36,7 +36,7 @@ fn texts_travel_in_the_alphabet_that_takes_the_fewest_messages() {
         ..writing()
     };
     let sent = messages("ışık", &turkish);
-    assert_eq!((sent[0].data_coding, sent[0].esm_class), (0, UDHI));
+    assert_eq!((sent[0].data_coding, sent[0].esm_class), (0, ESM_UDHI));
     assert_eq!(
         sent[0].short_message[..4],
         [3, 0x24, 1, 1],
@@ -53,7 +53,7 @@ fn long_texts_are_numbered_as_asked() {
     assert_eq!(udh[0].short_message[..6], [5, 0, 3, 0xCD, 2, 1]);
     assert_eq!(udh[1].short_message[..6], [5, 0, 3, 0xCD, 2, 2]);
     assert_eq!(udh[0].short_message.len(), 6 + 153);
-    assert!(udh.iter().all(|message| message.esm_class == UDHI));
+    assert!(udh.iter().all(|message| message.esm_class == ESM_UDHI));
     let wide = messages(&text, &with(Long::Udh16));
     assert_eq!(wide[1].short_message[..7], [6, 8, 4, 0xAB, 0xCD, 2, 2]);
     assert_eq!(wide[0].short_message.len(), 7 + 152);

@@ -290,6 +290,9 @@ fn a_flood_of_dialogues_is_bounded_and_does_not_stop_messages_to_handsets() {
         country.begins(context_of(21, 3), &from, component);
     }
     assert!(country.session.incoming.len() <= 8);
+    // Those above the bound of TCAP are counted as well.
+    let counts = country.session.take_unserved();
+    assert!(counts.refused >= 56 && counts.unanswered == 0, "{counts:?}");
     assert_eq!(country.outcome_of(PHONE), delivered());
     // Those who wait are answered still.
     let before = country.network.answers.len();

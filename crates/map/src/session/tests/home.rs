@@ -221,6 +221,43 @@ fn a_message_for_an_id_may_follow_an_empty_begin() {
     }
 }
 
+/// SM-RP-OA of a message for a handset is a service centre (§12.9.2); what follows need not say it again.
+#[test]
+fn who_sends_must_be_a_service_centre() {
+    let number = |digits: &str| TpduAddress::international(digits);
+    let from = |destination, originator, more| {
+        let argument = ForwardSmArg {
+            destination,
+            originator,
+            tpdu: Bytes::from_static(&[0x04, 0x0B, 0x91, 0x13]),
+            more,
+            imsi: None,
+        };
+        let parameter = argument.encode(MapVersion::V3).unwrap();
+        invoke(MapOperationCode::MT_FORWARD_SM, parameter)
+    };
+    for originator in [SmRpOa::Msisdn(number(FOREIGN)), SmRpOa::Absent] {
+        let mut country = home();
+        let component = from(to_id(), originator, false);
+        country.begins(of_forwards(MapVersion::V3), FOREIGN, vec![component]);
+        let code = MapUserError::UNEXPECTED_DATA_VALUE;
+        let error = Component::error(1, code, Bytes::new());
+        assert_eq!(country.network.answers, [error]);
+        assert!(country.events.is_empty() && country.session.incoming.is_empty());
+    }
+    let mut country = home();
+    let first = from(to_id(), SmRpOa::ServiceCentre(number(FOREIGN)), true);
+    let id = country.begins(of_forwards(MapVersion::V3), FOREIGN, vec![first]);
+    let brought = country.brought();
+    country.answers_forward(brought.invoke, Ok(()));
+    country.proceeds(id, from(to_id(), SmRpOa::Absent, false));
+    let brought = country.brought();
+    assert_eq!(
+        (&brought.id[..], &brought.service_centre[..]),
+        (ID, FOREIGN)
+    );
+}
+
 #[test]
 fn who_is_meant_must_be_said_by_an_id() {
     let lmsi = SmRpDa::Lmsi(Bytes::from_static(&[1, 2, 3, 4]));
@@ -234,6 +271,36 @@ fn who_is_meant_must_be_said_by_an_id() {
         let error = Component::error(1, code, Bytes::new());
         assert_eq!(country.network.answers, [error]);
         assert!(country.events.is_empty() && country.session.incoming.is_empty());
+    }
+}
+
+/// A national number may have the digits of an international one of ours; and a number has digits, 15 at most.
+#[test]
+fn a_number_of_ours_is_in_international_form() {
+    let of = |ton, text: &str| TpduAddress {
+        ton,
+        npi: 1,
+        text: text.to_owned(),
+    };
+    for (msisdn, is_ours) in [
+        (of(1, PHONE), true),
+        (of(0, PHONE), true),
+        (of(2, PHONE), false),
+        (of(1, "49176123*#"), false),
+        (of(1, "4917612345678901"), false),
+    ] {
+        let mut country = home();
+        let argument = RoutingInfoArg {
+            msisdn: msisdn.clone(),
+            priority: true,
+            service_centre: TpduAddress::international(FOREIGN),
+            gprs_support: false,
+        };
+        let parameter = argument.encode(MapVersion::V3).unwrap();
+        let component = invoke(MapOperationCode::SEND_ROUTING_INFO_FOR_SM, parameter);
+        country.begins(MapVersion::V3.context(20), FOREIGN, vec![component]);
+        let is_asked = matches!(country.events[..], [MapEvent::RoutingAsked(_)]);
+        assert_eq!(is_asked, is_ours, "{msisdn:?}");
     }
 }
 
@@ -256,6 +323,35 @@ fn numbers_that_are_not_ours_are_answered_as_before() {
             assert_eq!(country.network.aborted, [refused]);
         }
         assert!(country.events.is_empty() && country.session.incoming.is_empty());
+    }
+}
+
+/// In each version, and also what asks for nothing that could be answered.
+#[test]
+fn a_flood_of_what_is_not_ours_is_refused_in_measure() {
+    let nothing = Component::Reject {
+        id: None,
+        problem: RejectProblem::UNRECOGNIZED_OPERATION,
+    };
+    let floods = VERSIONS.map(|version| (version, vec![question(ABROAD, FOREIGN, version)]));
+    let operation = MapOperationCode::SEND_ROUTING_INFO_FOR_SM;
+    let unreadable = invoke(operation, Bytes::from_static(&[0x30, 0x00]));
+    let others = [
+        (MapVersion::V3, vec![nothing]),
+        (MapVersion::V2, vec![unreadable]),
+        // Without a context there is nothing to accept.
+        (MapVersion::V1, vec![]),
+    ];
+    for (version, components) in floods.into_iter().chain(others) {
+        let mut country = home();
+        for _ in 0..300 {
+            let context = version.context(20);
+            country.begins(context, FOREIGN, components.clone());
+        }
+        let counts = country.session.take_unserved();
+        let counted = (counts.refused, counts.unanswered);
+        assert_eq!(counted, (100, 200), "{version:?} {components:?}");
+        assert_eq!(country.session.dialogues().1, 0);
     }
 }
 

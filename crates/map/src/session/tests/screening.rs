@@ -128,6 +128,212 @@ fn what_is_dropped_is_not_answered_and_takes_no_room() {
     assert!(country.events.is_empty() && country.session.incoming.is_empty());
 }
 
+/// An empty begin asks for nothing yet, in a context that is served or not.
+#[test]
+fn a_title_that_is_dropped_does_not_hear_of_us_before_it_asks() {
+    for (action, is_heard) in [(BLOCK, true), (DROP, false)] {
+        for context in [21, 26] {
+            let mut country = guarded(settings(action));
+            country.begins(context_of(context, 3), "88210", vec![]);
+            let (session, network) = (&country.session, &country.network);
+            let is_open = session.tcap.incoming() == 1;
+            let is_told = is_open || !network.aborted.is_empty();
+            assert_eq!(is_told, is_heard, "{action:?} {context}");
+        }
+    }
+}
+
+/// A network with home routing.
+fn home(settings: FirewallSettings) -> ScriptedNetwork {
+    let mut country = ScriptedNetwork::with(|config| {
+        config.home = Some(HomeSubscribers {
+            numbers: vec!["491761".to_owned()],
+            node: "491760009".to_owned(),
+        });
+    });
+    country.session.set_firewall(settings);
+    country
+}
+
+/// A message of a service centre for an id.
+fn mt() -> ForwardSmArg {
+    ForwardSmArg {
+        destination: SmRpDa::Imsi(IMSI.to_owned()),
+        originator: SmRpOa::ServiceCentre(TpduAddress::international(STRANGER)),
+        tpdu: Bytes::from_static(&[0x04, 0x0B, 0x91, 0x13]),
+        more: false,
+        imsi: None,
+    }
+}
+
+fn written(argument: &ForwardSmArg) -> Component {
+    let parameter = argument.encode(MapVersion::V3).unwrap();
+    invoke(MapOperationCode::MT_FORWARD_SM, parameter)
+}
+
+/// A message that follows in a dialogue does not say again whom it is for.
+#[test]
+fn each_message_of_a_dialogue_is_judged_as_one_for_its_subscriber() {
+    let mut limited = settings(BLOCK);
+    limited.title_rate = Some(RequestRate {
+        per_second: 0.1,
+        burst: 2,
+    });
+    let mut country = home(limited);
+    let first = ForwardSmArg { more: true, ..mt() };
+    let next = ForwardSmArg {
+        destination: SmRpDa::Absent,
+        originator: SmRpOa::Absent,
+        ..first.clone()
+    };
+    let id = country.begins(context_of(25, 3), STRANGER, vec![written(&first)]);
+    for _ in 0..2 {
+        assert!(country.screened().is_empty(), "who has asked is not known");
+        let Some(MapEvent::Forwarded(forward)) = country.events.pop() else {
+            panic!("{:?}", country.events);
+        };
+        assert!(!forward.is_counted);
+        let (session, now) = (&mut country.session, country.now);
+        session.answer_forward(forward.invoke, Ok(()), now);
+        country.settle();
+        let sent = (country.network.tcap).proceed(id, vec![written(&next)], country.now);
+        assert_eq!(sent, Ok(()));
+        country.settle();
+    }
+    let found = country.found();
+    assert_eq!(found.rule, FirewallRule::TitleRate);
+    assert_eq!(
+        (&*found.subscriber, &*found.service_centre),
+        (IMSI, STRANGER)
+    );
+    assert!(country.events.is_empty() && country.session.incoming.is_empty());
+}
+
+/// Each request is counted once: when all rules have been asked.
+#[test]
+fn a_message_for_an_id_is_counted_when_it_is_known_who_has_asked() {
+    let mut country = home(settings(BLOCK));
+    // What the caller does not see: an LMSI.
+    let lmsi = ForwardSmArg {
+        destination: SmRpDa::Lmsi(Bytes::from_static(&[1, 2, 3, 4])),
+        ..mt()
+    };
+    country.begins(context_of(25, 3), STRANGER, vec![written(&lmsi)]);
+    assert_eq!(country.screened(), [None]);
+    let request = ScreenedRequest {
+        operation: ScreenedOperation::MtForward,
+        calling_gt: STRANGER,
+        service_centre: STRANGER,
+        subscriber: PHONE,
+        originator: "",
+        routing_asked_by: RoutingAsked::By(STRANGER),
+    };
+    for is_counted in [false, true] {
+        let tpdu = Bytes::from_static(FROM_OURS);
+        let (session, now) = (&mut country.session, country.now);
+        let answer = session.screen_routing(&request, &tpdu, is_counted, now);
+        assert_eq!(answer, None);
+        country.settle();
+        assert_eq!(country.screened().len(), usize::from(!is_counted));
+    }
+    // One that a rule has found before, and let in, is counted by that.
+    let mut reporting = settings(RuleAction::Report);
+    reporting.own_titles.clear();
+    let mut country = home(reporting);
+    let spoofed = ForwardSmArg {
+        tpdu: Bytes::from_static(FROM_OURS),
+        ..mt()
+    };
+    country.begins(context_of(25, 3), STRANGER, vec![written(&spoofed)]);
+    assert_eq!(country.found().taken, ScreeningAction::Reported);
+    let [MapEvent::Forwarded(forward)] = &country.events[..] else {
+        panic!("{:?}", country.events);
+    };
+    assert!(forward.is_counted);
+}
+
+/// A title in national form has the digits of our own network; so has one of a plan of others.
+#[test]
+fn the_digits_of_a_title_count_in_international_form_only() {
+    for (nature, numbering_plan, is_own) in [
+        (4, 1, true),
+        (0, 1, true),
+        (4, 7, true),
+        (3, 1, false),
+        (4, 6, false),
+    ] {
+        let mut roaming = settings(BLOCK);
+        roaming.visited_titles = vec!["43".to_owned()];
+        let mut country = guarded(roaming);
+        let mut calling = node_address("4917610009");
+        if let Some(title) = &mut calling.global_title {
+            (title.nature, title.numbering_plan) = (nature, numbering_plan);
+        }
+        let (tcap, now) = (&mut country.network.tcap, country.now);
+        let begun = tcap.begin(context_of(21, 3), own(), calling, vec![mo()], now);
+        assert!(begun.is_ok());
+        country.settle();
+        let is_passed = country.screened() == [None];
+        assert_eq!(is_passed, is_own, "nature {nature}, plan {numbering_plan}");
+    }
+}
+
+/// Each rule with a packet that it blocks and a near one that passes; rates and what needs to know who has asked are below.
+#[test]
+fn each_rule_blocks_a_packet_and_passes_a_near_one() {
+    let from = |sender: &str| {
+        let submit = ForwardSmArg {
+            destination: SmRpDa::ServiceCentre(TpduAddress::international(CENTRE)),
+            originator: SmRpOa::Msisdn(TpduAddress::international(sender)),
+            ..mt()
+        };
+        let parameter = submit.encode(MapVersion::V3).unwrap();
+        invoke(MapOperationCode::FORWARD_SM, parameter)
+    };
+    let question = |service_centre: &str| {
+        let argument = RoutingInfoArg {
+            msisdn: TpduAddress::international(PHONE),
+            priority: true,
+            service_centre: TpduAddress::international(service_centre),
+            gprs_support: false,
+        };
+        let parameter = argument.encode(MapVersion::V3).unwrap();
+        invoke(MapOperationCode::SEND_ROUTING_INFO_FOR_SM, parameter)
+    };
+    let of = |operation| invoke(MapOperationCode(operation), Bytes::new());
+    for (rule, context, [bad, good]) in [
+        (FirewallRule::Title, 21, [("88210", mo()), (MSC, mo())]),
+        // sendIMSI; readyForSM has to do with messages.
+        (FirewallRule::Operation, 24, [(MSC, of(58)), (MSC, of(66))]),
+        (
+            FirewallRule::ServiceCentre,
+            20,
+            [
+                (STRANGER, question("33600")),
+                (STRANGER, question(STRANGER)),
+            ],
+        ),
+        (
+            FirewallRule::Spoofed,
+            21,
+            [(STRANGER, from(PHONE)), (MSC, from(PHONE))],
+        ),
+        (
+            FirewallRule::ForeignSender,
+            21,
+            [(MSC, from("33612345678")), (MSC, from(PHONE))],
+        ),
+    ] {
+        let mut country = guarded(settings(BLOCK));
+        let (title, component) = bad;
+        country.begins(context_of(context, 3), title, vec![component]);
+        assert_eq!(country.found().rule, rule);
+        let (title, component) = good;
+        country.begins(context_of(context, 3), title, vec![component]);
+        assert_eq!(country.screened(), [None], "{rule:?}");
+    }
+}
+
 /// sendIMSI, in a context that no service centre serves, is of category 1; readyForSM has to do with messages.
 #[test]
 fn operations_that_have_nothing_to_do_with_messages_are_found() {
@@ -208,9 +414,16 @@ fn what_waits_may_be_judged_by_who_has_asked_and_dropped() {
     };
     let tpdu = Bytes::from_static(FROM_OURS);
     let known = forward(RoutingAsked::By("4917300009"));
-    assert_eq!(country.session.screen_routing(&known, &tpdu), None);
+    assert_eq!(
+        country
+            .session
+            .screen_routing(&known, &tpdu, true, country.now),
+        None
+    );
     let unknown = forward(RoutingAsked::Nobody);
-    let dropped = country.session.screen_routing(&unknown, &tpdu);
+    let dropped = country
+        .session
+        .screen_routing(&unknown, &tpdu, true, country.now);
     assert_eq!(dropped, Some(BlockAnswer::Drop));
     country.begins(context_of(21, 3), MSC, vec![mo()]);
     let screened = country.screened();

@@ -20,6 +20,11 @@ const STATUS_REPORT: &[u8] = b"\x02\x07\x05\x91\x21\x43\xf5";
 
 /// A network whose numbers begin with 4916, with more settings of home routing.
 async fn home(adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
+    behind(MapFirewall::default(), adapt).await
+}
+
+/// The same behind a firewall.
+async fn behind(firewall: MapFirewall, adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
     let mut stp = Stp::next(STP_A);
     let mut home = MapHomeRouting {
         numbers: vec!["4916".to_owned()],
@@ -27,7 +32,10 @@ async fn home(adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
         ..MapHomeRouting::default()
     };
     adapt(&mut home);
-    let adapt_map = |map: &mut MapConfig| map.home_routing = Some(home);
+    let adapt_map = |map: &mut MapConfig| {
+        map.home_routing = Some(home);
+        map.firewall = firewall;
+    };
     let adapt_network = |network: &mut Gsm| network.account = Some("test".to_owned());
     let fixture = over_and(&[STP_A], adapt_map, adapt_network).await;
     stp.expect_nothing().await;
@@ -231,25 +239,13 @@ async fn who_reports_how_a_message_ended_is_answered() {
 /// Who brings a message must be of the network that has asked; and somebody must have asked.
 #[actix::test]
 async fn the_firewall_finds_who_brings_a_message_without_a_question() {
-    let mut stp = Stp::next(STP_A);
-    let home = MapHomeRouting {
-        numbers: vec!["4916".to_owned()],
-        network: "26201".to_owned(),
-        ..MapHomeRouting::default()
-    };
     let mut guard = MapFirewall {
         mode: MapFirewallMode::On,
         error: MapFirewallError::UnexpectedDataValue,
         ..MapFirewall::default()
     };
     guard.rules.service_centre = MapFirewallAction::Off;
-    let adapt_map = |map: &mut MapConfig| {
-        map.home_routing = Some(home);
-        map.firewall = guard;
-    };
-    let adapt_network = |network: &mut Gsm| network.account = Some("test".to_owned());
-    let fixture = over_and(&[STP_A], adapt_map, adapt_network).await;
-    stp.expect_nothing().await;
+    let (mut stp, fixture) = behind(guard, |_| {}).await;
     let id = stp.gets_id(FOREIGN, NUMBER_A).await;
     let blocked = error(MapUserError::UNEXPECTED_DATA_VALUE);
     assert_eq!(stp.brings(OTHER, &id, DELIVER).await, blocked);
@@ -264,4 +260,42 @@ async fn the_firewall_finds_who_brings_a_message_without_a_question() {
         rules == ["without_routing", "other_network"]
     })
     .await;
+}
+
+/// Whoever asks by several titles has several ids: they are of one subscriber.
+#[actix::test]
+async fn a_subscriber_with_several_ids_has_one_rate() {
+    let guard = MapFirewall {
+        mode: MapFirewallMode::On,
+        subscriber_rate: Some(0.001),
+        subscriber_burst: Some(4),
+        ..MapFirewall::default()
+    };
+    let (mut stp, _fixture) = behind(guard, |_| {}).await;
+    let first = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let second = stp.gets_id(OTHER, NUMBER_A).await;
+    stp.is_taken(FOREIGN, &first).await;
+    stp.is_taken(OTHER, &second).await;
+    let answer = stp.brings(FOREIGN, &first, DELIVER).await;
+    assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    let another = stp.gets_id(FOREIGN, NUMBER_B).await;
+    stp.is_taken(FOREIGN, &another).await;
+}
+
+/// The ids of all networks of a node are in one table.
+#[actix::test]
+async fn an_id_of_another_network_is_unknown() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = "310410000000042";
+    let given = CorrelationGiven {
+        id: id.to_owned(),
+        msisdn: NUMBER_A.to_owned(),
+        asked_by: FOREIGN.to_owned(),
+        until: clock::now_ms() + 60_000,
+    };
+    let all = vec![given];
+    let known = &fixture.node.context.mt_correlations;
+    known.learn(CorrelationsGiven { all }, clock::now_ms());
+    let answer = stp.brings(FOREIGN, id, DELIVER).await;
+    assert_eq!(answer, error(MapUserError::UNIDENTIFIED_SUBSCRIBER));
 }

@@ -1,0 +1,54 @@
+//! The logins port: when and from where each account has bound last.
+//!
+//! Written by the nodes, coarsely: a crash loses the last seconds. Read by the admin API.
+
+use super::Reply;
+use super::cold::{ColdRecord as _, ColdTables, record, values};
+
+record! {
+    /// The last login of an account.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct LoginRow in "logins" {
+        /// Its system_id.
+        pub account: String,
+        /// Unix milliseconds.
+        pub at: i64,
+        /// The IP address that it came from.
+        pub address: String,
+        /// `transmitter`, `receiver` or `transceiver`.
+        pub bind_type: String,
+        /// The node that it has bound to.
+        pub node: u8,
+    }
+}
+
+/// The logins part of a store. Calls never block.
+pub trait LoginStore {
+    /// The last login of an account.
+    fn login_of(&self, account: String) -> Reply<Option<LoginRow>>;
+
+    /// Keeps logins, where they are later than what is kept.
+    fn keep_logins(&self, rows: Vec<LoginRow>) -> Reply<()>;
+
+    /// Forgets the login of an account that is gone.
+    fn forget_login(&self, account: String) -> Reply<()>;
+}
+
+impl<S: ColdTables> LoginStore for S {
+    fn login_of(&self, account: String) -> Reply<Option<LoginRow>> {
+        let one = LoginRow::select("WHERE account = $1", values![account]);
+        self.select(one, LoginRow::first)
+    }
+
+    fn keep_logins(&self, rows: Vec<LoginRow>) -> Reply<()> {
+        let conflict = "ON CONFLICT(account) DO UPDATE SET at = excluded.at, address = excluded.address, \
+             bind_type = excluded.bind_type, node = excluded.node WHERE excluded.at > logins.at";
+        let statements = rows.iter().map(|row| row.insert(conflict)).collect();
+        self.change(statements, |_| Ok(()))
+    }
+
+    fn forget_login(&self, account: String) -> Reply<()> {
+        let delete = LoginRow::delete("WHERE account = $1", values![account]);
+        self.change(vec![delete], |_| Ok(()))
+    }
+}

@@ -1,0 +1,300 @@
+//! `smsc complete-names -- WORD…`: the names that fit where a shell completes a line, one a line. The scripts of
+//! `smsc completions` call it with the words up to the cursor; no help names it.
+//!
+//! It asks the SMSC that the line would ask, for a second at most. Whatever goes wrong, it says nothing and ends well: a
+//! shell would show it in the middle of the line.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use clap::{Arg, Args as _, Command, FromArgMatches as _};
+
+use super::client::{AdminClient, AdminConnection, Listing, segment};
+use super::context;
+
+/// The word in front of the words of a line.
+pub const COMMAND: &str = "complete-names";
+
+/// How long a shell waits.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Names at most.
+const LIMIT: usize = 100;
+
+/// What has a name, or a number in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NamedThing {
+    Account,
+    Operator,
+    Route,
+    Queue,
+    /// By its number: 0/17.
+    Bind,
+    Sink,
+    Token,
+    Context,
+}
+
+/// Prints the names for a line: its words without the program, the last one as far as it is written.
+pub fn print(words: impl Iterator<Item = OsString>) {
+    let words: Option<Vec<String>> = words.map(|word| word.into_string().ok()).collect();
+    let Some(mut words) = words else { return };
+    if words.first().is_some_and(|word| word == "--") {
+        words.remove(0);
+    }
+    let (tell, told) = mpsc::sync_channel(1);
+    // It ends with the process: looking up a host has no limit of its own.
+    let asking = thread::Builder::new().spawn(move || {
+        // Nobody listens after the limit.
+        let _ = tell.send(found(&super::command(), &words));
+    });
+    let Ok(Some(names)) = asking.and_then(|_| told.recv_timeout(TIMEOUT).map_err(io::Error::other))
+    else {
+        return;
+    };
+    let mut out = io::stdout().lock();
+    for name in names {
+        if writeln!(out, "{name}").is_err() {
+            return;
+        }
+    }
+}
+
+/// The names that fit; `None` where there are none to be known.
+fn found(root: &Command, words: &[String]) -> Option<Vec<String>> {
+    let (path, argument) = place(root, words)?;
+    let (begin, before) = words.split_last()?;
+    let mut names = Vec::new();
+    for thing in things(&path, &argument) {
+        if *thing == NamedThing::Context {
+            names.extend(context::names());
+        } else {
+            let client = connection(before)?.open().ok()?;
+            names.extend(known(&client, *thing, begin));
+        }
+    }
+    names.retain(|name| name.starts_with(begin.as_str()) && is_plain(name));
+    names.sort_unstable();
+    names.dedup();
+    names.truncate(LIMIT);
+    Some(names)
+}
+
+/// The command and the id of the argument that the last word is a value of.
+fn place(root: &Command, words: &[String]) -> Option<(String, String)> {
+    // Options of most commands, which may stand in front of theirs.
+    let most = Listing::augment_args(Command::new(COMMAND));
+    let (last, before) = words.split_last()?;
+    let (mut command, mut path, mut values) = (root, Vec::new(), 0);
+    let (mut value_of, mut is_behind) = (None, false);
+    for word in before.iter().filter(|word| !word.is_empty()) {
+        if value_of.take().is_some() {
+            continue;
+        }
+        let below = command.find_subcommand(word).filter(|_| values == 0);
+        if is_behind {
+            values += 1;
+        } else if word == "--" {
+            is_behind = true;
+        } else if word.starts_with('-') {
+            let known = option(command, word).or_else(|| option(&most, word));
+            let known = known.filter(|arg| takes_next(arg, word));
+            value_of = known.map(|arg| arg.get_id().to_string());
+        } else if let Some(below) = below {
+            command = below;
+            path.push(below.get_name());
+        } else {
+            values += 1;
+        }
+    }
+    let argument = match value_of {
+        Some(option) => option,
+        None if last.starts_with('-') && !is_behind => return None,
+        None => command.get_positionals().nth(values)?.get_id().to_string(),
+    };
+    Some((path.join(" "), argument))
+}
+
+fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    if let Some(long) = name.strip_prefix("--") {
+        return command.get_arguments().find(|arg| {
+            let aliases = arg.get_all_aliases().unwrap_or_default();
+            arg.get_long() == Some(long) || aliases.contains(&long)
+        });
+    }
+    let short = name.strip_prefix('-')?.chars().next()?;
+    command
+        .get_arguments()
+        .find(|arg| arg.get_short() == Some(short))
+}
+
+/// Whether the value of an option is the word behind it.
+fn takes_next(arg: &Arg, word: &str) -> bool {
+    let has_own = word.contains('=') || (!word.starts_with("--") && word.len() > 2);
+    arg.get_action().takes_values() && !arg.is_require_equals_set() && !has_own
+}
+
+/// What an argument of a command names.
+fn things(path: &str, argument: &str) -> &'static [NamedThing] {
+    use NamedThing::{Account, Bind, Context, Operator, Queue, Route, Sink, Token};
+    let (noun, verb) = path.split_once(' ').unwrap_or((path, ""));
+    match (noun, verb, argument) {
+        // What is added has no name yet.
+        (_, "add", "name") => &[],
+        ("account", _, "name") => &[Account],
+        ("operator", _, "name") => &[Operator],
+        ("route", _, "name") => &[Route],
+        ("queue", _, "name") => &[Queue],
+        ("bind", "list", "name") => &[Account, Operator],
+        ("bind", "disconnect", "number") => &[Bind],
+        ("sink", _, "name") => &[Sink],
+        ("token", _, "name") | ("audit", _, "by") => &[Token],
+        ("context", _, "name") => &[Context],
+        ("why", _, "what") => &[Account],
+        // The sender: what an operator has brought is of the operator.
+        ("message" | "dead-letter" | "failures" | "queue", _, "account") => &[Account, Operator],
+        (_, _, "account") => &[Account],
+        (_, _, "operator") => &[Operator],
+        (_, _, "queue") => &[Queue],
+        (_, _, "context") => &[Context],
+        _ => &[],
+    }
+}
+
+/// Which SMSC the line asks.
+fn connection(words: &[String]) -> Option<AdminConnection> {
+    let command = AdminConnection::augment_args(Command::new(COMMAND));
+    let (mut own, mut at) = (vec![COMMAND.to_owned()], 0);
+    while let Some(word) = words.get(at).filter(|word| *word != "--") {
+        let found = option(&command, word);
+        let length = 1 + usize::from(found.is_some_and(|arg| takes_next(arg, word)));
+        if found.is_some() {
+            own.extend_from_slice(words.get(at..at + length)?);
+        }
+        at += length;
+    }
+    let matches = command.try_get_matches_from(own).ok()?;
+    AdminConnection::from_arg_matches(&matches).ok()
+}
+
+/// Those that begin so, of an SMSC; more where it cannot search.
+fn known(client: &AdminClient, thing: NamedThing, begin: &str) -> Vec<String> {
+    let mut page = format!("limit={LIMIT}");
+    // A star stands for any signs, and words are searched one by one.
+    if !begin.is_empty() && !begin.contains(|one: char| one == '*' || one.is_whitespace()) {
+        page.push_str(&format!("&find={}*", segment(begin)));
+    }
+    let (path, list) = match thing {
+        NamedThing::Account => (format!("/v1/accounts?{page}"), "accounts"),
+        NamedThing::Operator => (format!("/v1/operators?{page}"), "operators"),
+        NamedThing::Route => (format!("/v1/routes?{page}"), "routes"),
+        NamedThing::Queue => (format!("/v1/queues?{page}"), "queues"),
+        NamedThing::Bind => ("/v1/binds".to_owned(), "binds"),
+        NamedThing::Sink => ("/v1/sinks".to_owned(), "sinks"),
+        NamedThing::Token => ("/v1/tokens".to_owned(), "tokens"),
+        // This machine knows them.
+        NamedThing::Context => return Vec::new(),
+    };
+    let answer = client.get(&path).unwrap_or_default();
+    let all = answer[list].as_array().into_iter().flatten();
+    let names = all.filter_map(|one| match thing {
+        NamedThing::Operator => one["id"].as_str().map(str::to_owned),
+        NamedThing::Bind => {
+            let session = one["session"].as_u64().filter(|session| *session > 0)?;
+            Some(format!("{}/{session}", one["node"]))
+        }
+        _ => one["name"].as_str().map(str::to_owned),
+    });
+    names.collect()
+}
+
+/// Whether every shell reads it as one word without quotes.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |one: char| one.is_alphanumeric() || "._-:+@%/,".contains(one);
+    !name.starts_with('-') && name.chars().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn places_of_names_are_known() {
+        use NamedThing::{Account, Bind, Context, Operator, Queue, Route, Sink, Token};
+        let root = crate::cli::command();
+        for (line, wanted) in [
+            ("queue suspend ", &[Queue][..]),
+            ("queue move operator:up --queue oper", &[Queue]),
+            ("queue move operator:up ", &[]),
+            ("--url http://a:1 -o json queue show acc", &[Queue]),
+            ("queue --watch show --context live acc", &[Queue]),
+            ("operator rebind ", &[Operator]),
+            ("operator add ", &[]),
+            ("account show -- ", &[Account]),
+            ("account edit shop --set ", &[]),
+            ("route remove ", &[Route]),
+            ("route explain 44 --account ", &[Account]),
+            ("bind list ", &[Account, Operator]),
+            ("bind disconnect ", &[Bind]),
+            ("sink show ", &[Sink]),
+            ("token remove ", &[Token]),
+            ("audit --by ", &[Token]),
+            ("context use ", &[Context]),
+            ("--context ", &[Context]),
+            ("message list --context li", &[Context]),
+            ("message list --account ", &[Account, Operator]),
+            ("message list --account=", &[]),
+            ("message move 17 --queue ", &[Queue]),
+            ("balance add ", &[Account]),
+            ("why ", &[Account]),
+            ("usage --operator ", &[Operator]),
+            // Nothing has names here.
+            ("", &[]),
+            ("que", &[]),
+            ("queue sus", &[]),
+            ("queue suspend -", &[]),
+            ("message cancel ", &[]),
+            ("send --to 44 ", &[]),
+        ] {
+            let place = place(&root, &words(line));
+            let found = place.map(|(path, argument)| things(&path, &argument));
+            assert_eq!(found.unwrap_or_default(), wanted, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_smsc_of_the_line_is_asked() {
+        for line in [
+            "--url http://a:1 --token x queue suspend",
+            "queue suspend --url=http://a:1 -o json",
+            "queue suspend -c smsc.toml",
+        ] {
+            assert!(connection(&words(line)).is_some(), "{line}");
+        }
+        assert!(connection(&words("queue suspend --url")).is_none());
+        assert!(connection(&words("--url http://a:1 --context live queue")).is_none());
+    }
+
+    #[test]
+    fn names_that_a_shell_would_read_otherwise_are_left_out() {
+        for (name, plain) in [
+            ("operator:up", true),
+            ("0/17", true),
+            ("a b", false),
+            ("$(rm)", false),
+            ("-x", false),
+            ("49*", false),
+            ("a\u{1b}", false),
+        ] {
+            assert_eq!(is_plain(name), plain, "{name}");
+        }
+    }
+}

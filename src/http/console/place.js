@@ -1,0 +1,202 @@
+// What the pages of an account and of an operator have in common: incidents, failures, usage, messages, changes.
+
+import { get, may } from "./api.js";
+import { bars } from "./bars.js";
+import { fields, historyOf } from "./changes.js";
+import { failed } from "./dialog.js";
+import { chip, h, nothing, setText, table } from "./dom.js";
+import { local, number, percent, showTime, time, timeOfDay } from "./format.js";
+import { showLink } from "./kinds.js";
+import { stateCell } from "./states.js";
+import { labelOf } from "./view_failures.js";
+import { acknowledge, incidentState } from "./view_incidents.js";
+import { columns } from "./view_messages.js";
+import { seriesOf } from "./view_usage.js";
+
+/** Entries of each list; a link leads to all. */
+const SHOWN = 10;
+/** Errors that are named. */
+const ERRORS = 5;
+const VERSIONS = 5;
+/** A name that is no pattern: it is found by itself, and what begins so comes behind it. */
+const PLAIN = /^[^\s*]+$/;
+
+/** What finds a name in a list that is searched by parts of names. */
+export function finding(name) {
+  return PLAIN.test(name) ? `${name}*` : name;
+}
+
+/**
+ * The cards of one account or operator: `about` is its name in queues and incidents (`account:shop`), `resource` in the
+ * history (`accounts/shop`), `by` how searches name it (`account`, `operator`).
+ */
+export function placeCards({ about, resource, by, name }) {
+  const asked = { [by]: name };
+  return [
+    incidentsCard(about), past(asked), usageCard(asked), messagesCard(asked),
+    h("div", { class: "halves" }, changesCard(resource), may("admin") ? commandsCard(resource) : null),
+  ];
+}
+
+/** Shows what comes of a question; on a page that was left it changes nothing that anybody sees. */
+function ask(path, show, list) {
+  get(path).then(show, (error) => {
+    if (error.status === 401) failed(error);
+    else list.say(nothing("It cannot be shown", error.message));
+  });
+}
+
+/** The incidents about it, with a button for those that go on. */
+function incidentsCard(about) {
+  const list = table({
+    caption: "Incidents",
+    dense: true,
+    key: (row) => row.id,
+    columns: [
+      { title: "What", class: "wrap", text: (row) => row.text },
+      { title: "State", render: (cell, row) => stateCell(cell, incidentState(row)) },
+      { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
+      { title: "", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+        if (incidentState(row)[0] !== "open") cell.replaceChildren();
+        else if (!cell.firstChild) cell.append(acknowledge(row, load));
+      } },
+    ],
+    empty: () => nothing("No incident"),
+  });
+  const card = h("section", { class: "card", hidden: true }, h("h2", {}, "Incidents"), list.element);
+  function load() {
+    ask("/v1/incidents", ({ incidents }) => {
+      const own = incidents.filter((one) => one.about === about).slice(0, SHOWN);
+      list.update(own);
+      card.hidden = own.length === 0;
+    }, list);
+  }
+  load();
+  return card;
+}
+
+/** What was before now. The history of rates and errors belongs here, as further charts of this card. */
+function past(asked) {
+  const listed = (more) => `#/dead-letters?${new URLSearchParams({ ...asked, ...more })}`;
+  const chart = bars({ title: "Failed messages by hour, the last 24 hours", series: [{ name: "failed", label: "messages" }], show: number, height: 160,
+    pick: (place) => { location.hash = listed({ ended_since: place.since, ended_until: place.until }); } });
+  let all = 0;
+  const list = table({
+    caption: "Errors of the last 24 hours",
+    dense: true,
+    key: (row) => row.key,
+    columns: [
+      { title: "Error", class: "wrap", render: (cell, row) => showLink(cell, listed({ error: row.key || "none" }), labelOf("error", row)) },
+      { title: "Messages", numeric: true, text: (row) => number(row.messages) },
+      { title: "Share", numeric: true, text: (row) => percent(row.messages / Math.max(1, all)) },
+      { title: "Meaning", class: "wrap", text: (row) => row.in_words?.meaning ?? (row.key ? "The operator's own code." : "") },
+    ],
+    empty: () => nothing("Nothing has failed", "No message has failed in the last 24 hours."),
+  });
+  const more = h("a", { href: `#/failures?${new URLSearchParams(asked)}` }, "All failures");
+  const card = h("section", { class: "card" }, chart.element, list.element, h("div", { class: "below" }, more));
+  ask(`/v1/failures?${new URLSearchParams({ ...asked, by: "error", bucket: "1h" })}`, (report) => {
+    all = report.messages;
+    chart.update(report.buckets.map((bucket) => ({ label: local(bucket.since), tick: timeOfDay(Date.parse(bucket.since)).slice(0, 5), since: bucket.since, until: bucket.until, failed: bucket.messages })));
+    list.update(report.groups.slice(0, ERRORS));
+  }, list);
+  return card;
+}
+
+/** What has ended in the present month (UTC), by day, and what it costs. */
+function usageCard(asked) {
+  const today = new Date().toISOString().slice(0, 10);
+  const first = `${today.slice(0, 7)}-01`;
+  const chart = bars({
+    title: "Usage of the month (UTC)", show: number, height: 160,
+    series: [{ name: "sent", label: "sent" }, { name: "failed", label: "failed" }, { name: "received", label: "received" }],
+  });
+  const list = table({
+    caption: "Sums of the month",
+    dense: true,
+    key: (row) => `${row.kind} ${row.currency}`,
+    columns: [
+      { title: "Kind", text: (row) => row.kind },
+      { title: "Messages", numeric: true, text: (row) => number(row.messages) },
+      { title: "Parts", numeric: true, text: (row) => number(row.parts) },
+      { title: "Price", numeric: true, text: (row) => `${number(row.price)} ${row.currency}`.trim() },
+    ],
+    empty: () => nothing("Nothing has ended", "No message has ended this month."),
+  });
+  const more = h("a", { href: `#/usage?${new URLSearchParams({ ...asked, from: first, to: today, by: "day,state,kind" })}` }, "Usage");
+  ask(`/v1/usage?${new URLSearchParams({ ...asked, from: first, to: today, by: "day,state,kind" })}`, ({ usage }) => {
+    const places = [];
+    for (let day = 1; day <= Number(today.slice(8)); day += 1) places.push({ label: `${today.slice(0, 8)}${String(day).padStart(2, "0")}`, sent: 0, failed: 0, received: 0 });
+    const sums = new Map();
+    for (const one of usage) {
+      const place = places.find((other) => other.label === one.day);
+      if (place) place[seriesOf(one)] += one.messages;
+      const key = `${one.kind} ${one.currency}`;
+      const sum = sums.get(key) ?? { kind: one.kind, currency: one.currency, messages: 0, parts: 0, price: 0 };
+      for (const what of ["messages", "parts", "price"]) sum[what] += one[what];
+      sums.set(key, sum);
+    }
+    chart.update(places);
+    list.update([...sums.values()]);
+  }, list);
+  return h("section", { class: "card" }, chart.element, list.element, h("div", { class: "below" }, more));
+}
+
+/** Its newest messages. */
+function messagesCard(asked) {
+  const list = table({
+    caption: "Newest messages",
+    dense: true,
+    key: (row) => row.id,
+    columns: [columns.id, columns.state, columns.to, columns.accepted, columns.ended],
+    empty: () => nothing("No messages"),
+  });
+  ask(`/v1/messages?${new URLSearchParams({ ...asked, limit: SHOWN })}`, ({ messages }) => list.update(messages), list);
+  return h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Newest messages"), h("a", { href: `#/messages?${new URLSearchParams(asked)}` }, "All")), list.element);
+}
+
+/** The versions of the configuration that have changed it. */
+function changesCard(resource) {
+  const list = h("ol", { class: "versions" });
+  historyOf(resource, VERSIONS).then(({ versions }) => {
+    list.replaceChildren(...versions.map((one) => h("li", {},
+      h("div", { class: "version-head" }, h("a", { href: `#/versions/${one.version}` }, `Version ${one.version}`), chip(one.changes[0].action, "quiet")),
+      h("p", { class: "quiet" }, one.who, ", ", time(one.at)), one.changes[0].action === "changed" ? fields(one.changes[0]) : null)));
+    if (!versions.length) list.replaceChildren(h("li", { class: "quiet" }, "It was never changed."));
+  }, (error) => {
+    if (error.status === 401) failed(error);
+    else list.replaceChildren(h("li", { class: "quiet" }, error.message));
+  });
+  return h("section", { class: "card" }, h("h2", {}, "Changes of its settings"), list);
+}
+
+/** What was commanded about it, from the audit log. */
+function commandsCard(resource) {
+  const list = table({
+    caption: "Commands",
+    dense: true,
+    key: (row) => row.id,
+    columns: [
+      { title: "When", render: (cell, row) => showTime(cell, row.at) },
+      { title: "What", class: "wrap", text: (row) => row.what },
+      { title: "By", class: "wrap", text: (row) => row.token || "nobody" },
+      { title: "Answer", numeric: true, text: (row) => String(row.status) },
+    ],
+    empty: () => nothing("No commands", "Nobody has commanded or changed it."),
+  });
+  ask(`/v1/audit?${new URLSearchParams({ about: resource, limit: SHOWN })}`, ({ entries }) => list.update(entries), list);
+  return h("section", { class: "card" }, h("h2", {}, "Commands"), list.element);
+}
+
+/** What a page says of something that is not there. */
+export function noSuch(one, name, all) {
+  return h("section", { class: "card" }, h("div", { class: "empty" },
+    nothing(`There is no ${one} ${name}`, "It may have been removed: ", h("a", { href: all }, "all of them"), ".")));
+}
+
+/** A figure with its label, as the pages show them. */
+export function figures(names) {
+  const all = Object.fromEntries(names.map((name) => [name, h("dd", {}, "–")]));
+  const element = h("dl", { class: "facts" }, Object.entries(all).map(([name, value]) => h("div", {}, h("dt", {}, name), value)));
+  return { element, set: (name, text) => setText(all[name], text), of: (name) => all[name] };
+}

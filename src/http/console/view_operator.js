@@ -1,0 +1,88 @@
+// One operator: how it does now, its binds, failures, usage, messages and changes, and what can be done with it.
+
+import { get, may, segment } from "./api.js";
+import { failed } from "./dialog.js";
+import { h, heading, nothing, table } from "./dom.js";
+import { rate } from "./format.js";
+import { graph } from "./graph.js";
+import { newPage, pageOf } from "./kinds.js";
+import { finding, noSuch, placeCards } from "./place.js";
+import { canDisconnect, disconnectCommand } from "./view_bind.js";
+import { bindColumns } from "./view_binds.js";
+import { operatorCard } from "./view_operators.js";
+
+/** Operators whose names begin so: the wanted one is among the first. */
+const NAMES = 5;
+
+export default function operator({ rest }) {
+  const [name] = rest;
+  const queueName = `operator:${name}`;
+  const place = h("div", { class: "stack" }, h("section", { class: "card" }, h("div", { class: "empty" }, nothing("Loading …"))));
+  const chart = graph({
+    title: "Messages per second", series: [{ name: "sent", label: "sent", fill: true }, { name: "failed", label: "throttled or refused" }], show: rate, height: 160,
+  });
+  const binds = table({
+    caption: "Binds",
+    dense: true,
+    key: (row) => row.session,
+    columns: [
+      { title: "Bind", class: "mono", render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("a", { href: `#/binds/${row.node}/${row.session}` }, `${row.node}/${row.session}`));
+      } },
+      bindColumns.kind, bindColumns.state, bindColumns.window, bindColumns.sent, bindColumns.received, bindColumns.since,
+      { title: "Last error", class: "wrap", text: (row) => row.last_error || "–" },
+      { title: "", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+        if (!canDisconnect(row)) cell.replaceChildren();
+        else if (!cell.firstChild) cell.append(disconnectCommand(row));
+      } },
+    ],
+    empty: () => nothing("No binds on this node", "Those of other nodes are counted above."),
+  });
+  const allBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: finding(name) })}` }, "On the page of binds");
+  const body = h("div", { class: "stack" }, place,
+    h("section", { class: "card" }, chart.element),
+    h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Binds"), allBinds), binds.element),
+    ...placeCards({ about: queueName, resource: `operators/${name}`, by: "operator", name }));
+  const buttons = h("div", { class: "buttons" },
+    may("admin") ? h("a", { class: "button small", href: newPage("routes", { to: name }) }, "Add a route to it") : null,
+    h("a", { class: "button small", href: "#/routes" }, "Where a number goes"),
+    may("operate") ? h("a", { class: "button small", href: "#/compose" }, "Test message") : null,
+    may("operate") ? h("a", { class: "button small", href: `#/trace?${new URLSearchParams({ operator: name })}` }, "Trace") : null,
+    h("a", { class: "button small", href: pageOf(`operators/${name}`) }, "Settings"));
+  let card = null;
+  let isOpen = true;
+
+  get(`/v1/operators/${segment(name)}`).catch((error) => {
+    if (!isOpen) return;
+    if (error.status === 404) body.replaceChildren(noSuch("operator", name, "#/operators"));
+    else failed(error);
+  });
+  return {
+    title: name,
+    elements: [h("p", { class: "crumb" }, h("a", { href: "#/operators" }, "Operators")), heading(name, buttons), body],
+    stream: { kinds: ["operators", "queues", "binds"], list: "operators", find: finding(name), sort: "name", limit: NAMES },
+    update(live) {
+      const now = live.operators?.operators.find((one) => one.id === name);
+      if (!now || !live.overview) return;
+      if (!card) {
+        card = operatorCard(now);
+        place.replaceChildren(card.element);
+      }
+      const queue = live.queues?.queues.find((one) => one.name === queueName);
+      const lists = live.operatorHistory.get(queueName);
+      // Its binds have a table of their own here.
+      card.update(now, [], queue, lists);
+      binds.update((live.binds?.binds ?? []).filter((bind) => bind.direction === "out" && bind.name === name));
+      if (!lists) return;
+      const end = live.overview.at_ms;
+      chart.update({
+        at_ms: lists.sent.map((_, at) => end - (lists.sent.length - 1 - at) * 1_000),
+        sent: lists.sent.map((value) => value ?? 0),
+        failed: lists.sent.map((_, at) => (lists.throttled[at] ?? 0) + (lists.refused[at] ?? 0)),
+      });
+    },
+    close() {
+      isOpen = false;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+//! `/v1/accounts/{name}/last-login`: when and from where an account has bound last.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::call;
+use super::settings::stored;
+use crate::actors::control::admin::logins;
+use crate::api::LastLogin;
+use crate::domain::settings::{ResourceKey, ResourceKind};
+use crate::http::State;
+use crate::http::problem::Problem;
+use crate::http::query::Query;
+
+/// When and from where an account has bound last, on any node.
+///
+/// Kept over restarts; a crash loses the last seconds. Requests over HTTP are no login: `used_at` of an API key says when it
+/// was used.
+#[utoipa::path(get, path = "/v1/accounts/{name}/last-login", tag = "binds",
+    params(("name" = String, Path, description = "its system_id")),
+    responses((status = 200, description = "The last bind", body = LastLogin)))]
+pub(super) async fn last(
+    request: HttpRequest,
+    state: web::Data<State>,
+    name: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    Query::read(&request, &[])?;
+    let key = ResourceKey::new(ResourceKind::Account, name.into_inner());
+    stored(&state, &key).await?;
+    let found = call(&state, |admin| logins::last(admin, key.name)).await??;
+    Ok(HttpResponse::Ok().json(found))
+}
