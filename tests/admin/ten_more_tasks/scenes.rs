@@ -11,7 +11,7 @@ use crate::tasks::desk::{Desk, days_ago, empty, now, numbers, submit_to};
 const SHORT: &str = "[incidents]\nwindow = \"2s\"\nlook_every = \"500ms\"\nmin_messages = 10\n\
     slow_answer = \"200ms\"\n[history]\nwrite_every = \"1s\"\n";
 const USUAL_AFTER: Duration = Duration::from_secs(14);
-const BETWEEN: Duration = Duration::from_millis(50);
+const BETWEEN: Duration = Duration::from_millis(20);
 /// How `up` is: as usual, refusing everything, and slow.
 const WELL: &str = "--password old";
 const REFUSING: &str = "--password old --reject-percent 100 --reject-status ESME_RINVDSTADR";
@@ -349,7 +349,10 @@ pub fn today_and_a_week_ago(desk: &mut Desk) -> Value {
 
 /// When operators accepted messages since yesterday: each that is listed so has gone there once. Unix milliseconds.
 fn accepted_now(desk: &Desk) -> Vec<i64> {
-    let all = messages(desk, &format!("/v1/messages?since={}", days_ago(1)));
+    let all = messages(
+        desk,
+        &format!("/v1/messages?limit=1000&since={}", days_ago(1)),
+    );
     let accepted = all.iter().filter(|message| {
         let queue = message["queue"].as_str().unwrap();
         let is_good = ["ACCEPTED", "DELIVERED"].contains(&message["state"].as_str().unwrap());
