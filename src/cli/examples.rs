@@ -118,7 +118,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("operator notes", &["smsc operator notes up"]),
-    ("operator suspend", &["smsc operator suspend up"]),
+    (
+        "operator suspend",
+        &[
+            "smsc operator suspend up",
+            "smsc operator suspend up backup",
+        ],
+    ),
     ("operator resume", &["smsc operator resume up"]),
     (
         "operator rebind",
@@ -187,7 +193,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("queue show", &["smsc queue show operator:up"]),
-    ("queue suspend", &["smsc queue suspend operator:up"]),
+    (
+        "queue suspend",
+        &[
+            "smsc queue suspend operator:up",
+            "smsc queue suspend operator:up operator:backup account:shop",
+        ],
+    ),
     ("queue resume", &["smsc queue resume operator:up"]),
     ("queue purge", &["smsc queue purge account:shop"]),
     (

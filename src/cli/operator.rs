@@ -22,11 +22,12 @@ pub enum OperatorCommand {
     Test(OperatorTestArgs),
 }
 
-/// Arguments of commands to the binds of an operator.
+/// Arguments of commands to the binds of operators.
 #[derive(Debug, clap::Args)]
 pub struct OperatorOrderArgs {
-    /// The id of the operator.
-    name: String,
+    /// The ids of operators. They are taken in turn; the first one that is refused ends it.
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
     #[command(flatten)]
     telling: CommandOutput,
 }
@@ -75,13 +76,16 @@ fn in_lines(test: &OperatorTest) -> String {
 
 impl OperatorOrderArgs {
     fn give(&self, verb: &str, said: &str) -> anyhow::Result<()> {
-        let name = &self.name;
-        let path = format!("/v1/operators/{}/{verb}", client::segment(name));
-        let json = self.telling.open()?.post(&path)?;
-        self.telling.done(json, |done: Done| match done.count {
-            0 => format!("{name}: no bind needed it"),
-            count => format!("{name}: {count} binds {said}"),
-        })
+        let client = self.telling.open()?;
+        for name in &self.names {
+            let path = format!("/v1/operators/{}/{verb}", client::segment(name));
+            let json = client.post(&path)?;
+            self.telling.done(json, |done: Done| match done.count {
+                0 => format!("{name}: no bind needed it"),
+                count => format!("{name}: {count} binds {said}"),
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -108,6 +112,17 @@ impl OperatorTestArgs {
 mod tests {
     use super::*;
     use crate::api::OperatorTestStep;
+    use crate::cli::parsed;
+
+    #[test]
+    fn names_are_needed_and_may_be_several() {
+        let read = |line: &[&str]| parsed::<OperatorOrderArgs>(line).map(|args| args.names);
+        assert_eq!(
+            read(&["suspend", "up", "backup"]).unwrap(),
+            ["up", "backup"]
+        );
+        assert!(read(&["suspend"]).is_err());
+    }
 
     #[test]
     fn each_step_of_a_test_is_a_line() {

@@ -24,9 +24,9 @@ pub enum QueueSubcommand {
         listing: Listing,
     },
     /// Send nothing until it is resumed.
-    Suspend(QueueOrderArgs),
+    Suspend(QueueHoldArgs),
     /// Send again.
-    Resume(QueueOrderArgs),
+    Resume(QueueHoldArgs),
     /// End every waiting message DELETED, with receipts.
     Purge {
         /// Do not ask.
@@ -39,7 +39,18 @@ pub enum QueueSubcommand {
     Move(MoveQueueArgs),
 }
 
-/// Arguments of commands to a queue.
+/// Arguments of `smsc queue suspend` and `smsc queue resume`.
+#[derive(Debug, clap::Args)]
+pub struct QueueHoldArgs {
+    /// Queues, as the list names them: operator:up, account:test. They are taken in turn; the first one that is refused
+    /// ends it.
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    telling: CommandOutput,
+}
+
+/// Arguments of commands to one queue.
 #[derive(Debug, clap::Args)]
 pub struct QueueOrderArgs {
     /// The queue, as the list names it: operator:up, account:test.
@@ -80,8 +91,8 @@ pub fn run(order: QueueSubcommand) -> anyhow::Result<()> {
             let nodes = nodes(&queue);
             OutputPage::from(table(&[queue])).text(nodes)
         }),
-        QueueSubcommand::Suspend(order) => order.give("suspend", |_| "is suspended".to_owned()),
-        QueueSubcommand::Resume(order) => order.give("resume", |_| "is resumed".to_owned()),
+        QueueSubcommand::Suspend(order) => order.give("suspend", "is suspended"),
+        QueueSubcommand::Resume(order) => order.give("resume", "is resumed"),
         QueueSubcommand::Purge { order, yes } => purge(&order, yes),
         QueueSubcommand::Move(args) => transfer(&args),
     }
@@ -101,7 +112,9 @@ fn purge(order: &QueueOrderArgs, yes: bool) -> anyhow::Result<()> {
         );
         confirm(&question, yes, "nothing was purged")?;
     }
-    order.give("purge", |done| {
+    let path = format!("{}/purge", path(&order.name));
+    let json = order.telling.open()?.post(&path)?;
+    order.done(json, |done| {
         let count = client::number(done.count);
         format!("has {count} messages that are being deleted")
     })
@@ -122,15 +135,25 @@ fn transfer(args: &MoveQueueArgs) -> anyhow::Result<()> {
     })
 }
 
+// === impl QueueHoldArgs ===
+
+impl QueueHoldArgs {
+    /// Orders it of each.
+    fn give(&self, verb: &str, said: &str) -> anyhow::Result<()> {
+        let client = self.telling.open()?;
+        for name in &self.names {
+            let json = client.post(&format!("{}/{verb}", path(name)))?;
+            self.telling
+                .done(json, |_: Done| format!("{name} {said}"))?;
+        }
+        Ok(())
+    }
+}
+
 // === impl QueueOrderArgs ===
 
 impl QueueOrderArgs {
-    /// Orders it, and says what the queue is or has then.
-    fn give(&self, verb: &str, said: impl FnOnce(&Done) -> String) -> anyhow::Result<()> {
-        let path = format!("{}/{verb}", path(&self.name));
-        self.done(self.telling.open()?.post(&path)?, said)
-    }
-
+    /// Says what the queue has.
     fn done(&self, json: Value, said: impl FnOnce(&Done) -> String) -> anyhow::Result<()> {
         self.telling
             .done(json, |done: Done| format!("{} {}", self.name, said(&done)))

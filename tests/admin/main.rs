@@ -54,6 +54,8 @@ mod operators_commands;
 mod outputs_elsewhere;
 mod secrets_change;
 mod smpp_connector;
+mod tasks;
+mod ten_more_tasks;
 mod ten_tasks;
 #[cfg(feature = "otlp")]
 mod test_messages;

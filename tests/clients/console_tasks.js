@@ -1,51 +1,14 @@
-// Does ten things of an administrator in the console, in a real browser, each from the overview of who has signed in.
-// Reports the clicks and milliseconds that it took, and what was learnt, in a JSON line. tests/admin/ten_tasks.rs prepares
-// and checks each.
-//
-// usage: CHROMIUM=program console_tasks.js STEPS BASE TOKEN SCREENSHOTS KNOWN
+// Does ten things of an administrator in the console, as tasks.js says. tests/admin/ten_tasks.rs prepares and checks each.
 
 'use strict';
 
-const { clicks, console: consoleAt, key, openKind, openNew, row, run, save } = require('./browser.js');
-const { report } = require('./common.js');
+const { openKind, row, save } = require('./browser.js');
+const { firstSteps, go, known, replayFound, runTasks, said, search } = require('./tasks.js');
 
-const [steps, base, token, screenshots, given] = process.argv.slice(2);
-const { open, signIn, go } = consoleAt({ base, token, screenshots });
-const known = JSON.parse(given);
-
-const said = (page, text) => page.getByRole('status').filter({ hasText: text }).first();
-
-/** Searches, and waits for what is found. */
-async function search(page) {
-  // What was found before is not taken for it.
-  await page.evaluate(() => document.querySelector('.below [role=status]').replaceChildren());
-  await page.getByRole('button', { name: 'Search' }).click();
-  await said(page, 'found').waitFor();
-}
-
-/** Each gives what the administrator has learnt. */
-const tasks = {
+runTasks({
   async add_and_send(page) {
-    await go(page, 'Operators');
-    await page.getByRole('link', { name: 'Add an operator' }).click();
-    await key(page, 'id').fill('up');
-    await key(page, 'address').fill(known.address);
-    await key(page, 'system_id').fill('smsc');
-    await key(page, 'password').fill('old');
-    await save(page, 'up');
-    await page.getByRole('link', { name: 'Add a route to it' }).click();
-    await key(page, 'prefix').fill('447');
-    await save(page, '447');
-    await openNew(page, 'Accounts', 'Add account');
-    await key(page, 'system_id').fill('shop');
-    await key(page, 'password').fill('pw');
-    await save(page, 'shop');
-    await page.getByRole('link', { name: 'Send a test message' }).click();
-    await page.getByLabel('From').fill('SHOP');
-    await page.getByLabel('To number').fill(known.to);
-    await page.getByLabel('Text').fill('hello');
-    await page.getByRole('button', { name: 'Send', exact: true }).click();
-    return page.getByRole('listitem').filter({ hasText: 'DELIVERED' }).first().innerText();
+    await go(page, 'First steps');
+    return firstSteps(page, known);
   },
 
   async find_out_why(page) {
@@ -83,12 +46,7 @@ const tasks = {
     await page.getByLabel('Operator').fill(known.operator);
     await page.getByLabel('Accepted since').fill(`${known.since}T00:00`);
     await search(page);
-    await page.getByRole('button', { name: 'Replay all found' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByRole('button', { name: `Replay ${known.count}`, exact: true }).click();
-    const done = await said(dialog, `of ${known.count} sent again`).innerText();
-    await dialog.getByRole('button', { name: 'Close' }).click();
-    return done;
+    return replayFound(page, known.count);
   },
 
   async give_token(page) {
@@ -130,17 +88,4 @@ const tasks = {
     await (await saved).saveAs(known.file);
     return known.file;
   },
-};
-
-async function timed(browser, act) {
-  const page = await open(browser);
-  await signIn(page);
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  const count = await clicks(page);
-  const began = Date.now();
-  const learnt = await act(page);
-  report('task', { clicks: await count(), ms: Date.now() - began, learnt });
-  await page.close();
-}
-
-run(steps, Object.fromEntries(Object.entries(tasks).map(([name, act]) => [name, (browser) => timed(browser, act)])));
+});

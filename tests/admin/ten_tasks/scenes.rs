@@ -4,79 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, numbers};
 use crate::harness::{Simulator, until, within};
-
-const DAY: Duration = Duration::from_secs(86_400);
-
-fn now() -> jiff::Timestamp {
-    jiff::Timestamp::from_millisecond(smsc::clock::now_ms()).unwrap()
-}
-
-/// So many days ago, as a day.
-fn days_ago(days: u32) -> String {
-    (now() - DAY * days).strftime("%Y-%m-%d").to_string()
-}
+use crate::tasks::desk::{Desk, days_ago, now, numbers};
 
 pub fn nothing(_: &mut Desk) -> Value {
     Value::Null
-}
-
-// === a message through a new account and operator ===
-
-pub fn nothing_yet(desk: &mut Desk) -> Value {
-    json!({ "address": desk.up.address().to_string(), "to": "447700900123" })
-}
-
-pub fn add_and_send(desk: &mut Desk, known: &Value) -> String {
-    let address = format!("address={}", known["address"].as_str().unwrap());
-    let set = "--set";
-    desk.tell(&[
-        "operator",
-        "add",
-        "up",
-        set,
-        &address,
-        set,
-        "system_id=smsc",
-        "--set-file",
-        "password=old.password",
-        "--yes",
-    ]);
-    desk.tell(&[
-        "route",
-        "add",
-        "447",
-        set,
-        "prefix=447",
-        set,
-        "to=up",
-        "--yes",
-    ]);
-    let password = "password=shop.password";
-    desk.tell(&["account", "add", "shop", "--set-file", password, "--yes"]);
-    let host = desk.smsc.smpp().to_string();
-    desk.told(&[
-        "send",
-        "--host",
-        &host,
-        "--system-id",
-        "shop",
-        "--password",
-        "pw",
-        "--to",
-        known["to"].as_str().unwrap(),
-        "hello",
-    ])
-}
-
-pub fn is_through(desk: &mut Desk, learnt: &str) {
-    assert!(learnt.contains("DELIVERED"), "{learnt}");
-    let found = desk.admin().get("/v1/messages?to=447700900123");
-    let message = &found["messages"][0];
-    assert_eq!(message["state"], "DELIVERED", "{found}");
-    assert_eq!(message["sender"], "account:shop");
-    assert_eq!(desk.up.wait_for(1)[0].destination, "447700900123");
 }
 
 // === why a message was not delivered ===

@@ -2,14 +2,21 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 use smsc::smpp::SubmitSm;
 
-use crate::harness::{self, Admin, Peer, Simulator, Smsc, browser_script, run, submit, until};
+use crate::harness::{
+    self, Admin, Peer, Simulator, Smsc, SmscBuilder, browser_script, run, submit, until,
+};
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 pub struct Desk {
     pub smsc: Smsc,
+    /// The script of tests/clients that does its tasks in the console.
+    script: &'static str,
     /// The operator `up`, once it was added.
     pub up: Simulator,
     /// The operator `backup`, once a task needs it.
@@ -25,17 +32,11 @@ pub struct Desk {
 // === impl Desk ===
 
 impl Desk {
-    /// No account, no operator, and one route that leads nowhere.
-    pub fn open() -> Self {
-        let smsc = Smsc::new()
-            .route("999", "test:failed")
-            .toml("[usage]\nenabled = true\n[retry]\ndelays = [\"1h\"]")
-            .file("old.password", "old\n")
-            .file("new.password", "new\n")
-            .file("shop.password", "pw\n")
-            .start();
+    /// With this SMSC, whose tasks in the console are in `script`.
+    pub fn open(smsc: SmscBuilder, script: &'static str) -> Self {
         Self {
-            smsc,
+            smsc: smsc.start(),
+            script,
             up: Simulator::new().flags("--password old").start(),
             backup: None,
             ids: Vec::new(),
@@ -62,7 +63,7 @@ impl Desk {
         done.stdout
     }
 
-    /// What a step of tests/clients/console_tasks.js reports.
+    /// What a step of its script reports.
     pub fn step(&self, step: &str, known: &Value) -> Value {
         let pictures = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
         std::fs::create_dir_all(&pictures).unwrap();
@@ -76,7 +77,7 @@ impl Desk {
             pictures.to_str().unwrap(),
             &known,
         ];
-        let mut script = browser_script("console_tasks.js", &arguments, folder.path());
+        let mut script = browser_script(self.script, &arguments, folder.path());
         let done = run(&mut script);
         assert!(done.success, "{step}: {}{}", done.stdout, done.stderr);
         let mut events = done.stdout.lines().map(serde_json::from_str::<Value>);
@@ -88,13 +89,7 @@ impl Desk {
     /// Submits messages without receipts.
     pub fn submit(&self, account: &str, numbers: &[String]) -> Vec<String> {
         let mut esme = Peer::bind(self.smsc.smpp(), account, "pw");
-        let send = |to: &String| {
-            esme.submit(SubmitSm {
-                registered_delivery: 0,
-                ..submit(to, "hello")
-            })
-        };
-        let ids = numbers.iter().map(send).collect();
+        let ids = numbers.iter().map(|to| submit_to(&mut esme, to)).collect();
         esme.unbind();
         ids
     }
@@ -125,9 +120,33 @@ impl Desk {
     }
 }
 
+/// An SMSC with no account, no operator, and one route that leads nowhere.
+pub fn empty() -> SmscBuilder {
+    Smsc::new()
+        .route("999", "test:failed")
+        .toml("[usage]\nenabled = true\n[retry]\ndelays = [\"1h\"]")
+}
+
 /// So many telephone numbers with this beginning.
 pub fn numbers(beginning: &str, count: usize) -> Vec<String> {
     (0..count)
         .map(|number| format!("{beginning}{number:03}"))
         .collect()
+}
+
+/// Submits a message without a receipt; its id.
+pub fn submit_to(esme: &mut Peer, to: &str) -> String {
+    esme.submit(SubmitSm {
+        registered_delivery: 0,
+        ..submit(to, "hello")
+    })
+}
+
+pub fn now() -> jiff::Timestamp {
+    jiff::Timestamp::from_millisecond(smsc::clock::now_ms()).unwrap()
+}
+
+/// So many days ago, as a day.
+pub fn days_ago(days: u32) -> String {
+    (now() - DAY * days).strftime("%Y-%m-%d").to_string()
 }
