@@ -4,8 +4,10 @@
 //! Operators come from `group = smsc` with `smsc = smpp` ([`smsc`]), accounts from the logins of an
 //! opensmppbox and from `sendsms-user` ([`users`]), routes from what the connections say they want
 //! ([`routing`]), rules for messages of mobiles from keywords with a text ([`services`]). Every key that is not taken over is noted.
+//! What a bearerbox itself decides is in [`original`].
 
 mod groups;
+mod original;
 mod routing;
 mod services;
 mod smsc;
@@ -17,6 +19,7 @@ use super::{
     should,
 };
 use groups::KannelGroup;
+pub use original::{KannelRouter, router};
 
 /// What to do instead of a group that has no counterpart.
 fn elsewhere_of(key: &str) -> Option<Advice> {
