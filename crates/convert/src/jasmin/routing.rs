@@ -289,8 +289,9 @@ fn order_of(record: &Record) -> u64 {
 
 /// A filter by its id, from `filter -l` or as it was added.
 fn filter_called(fid: &str, captured: &Captured) -> Option<JasminFilter> {
-    let added = captured.filters.iter().find(|record| record.name == fid);
-    if let Some(record) = added {
+    // One that is added again under its name replaces the one before.
+    let mut added = captured.filters.iter().rev();
+    if let Some(record) = added.find(|record| record.name == fid) {
         let value = ["uid", "gid", "destination_addr"]
             .into_iter()
             .find_map(|key| record.get(key));
