@@ -3,7 +3,7 @@
 //!
 //! Operators come from `group = smsc` with `smsc = smpp` ([`smsc`]), accounts from the logins of an
 //! opensmppbox and from `sendsms-user` ([`users`]), routes from what the connections say they want
-//! ([`routing`]), rules for messages of mobiles from keywords with a text ([`services`]). Every key that is not taken over is noted.
+//! ([`routing`]), rules for messages of mobiles from keywords with a text or a URL ([`services`]). Every key that is not taken over is noted.
 //! What a bearerbox itself decides is in [`original`].
 
 mod groups;
@@ -116,8 +116,16 @@ pub fn convert(
     for group in groups.iter().filter(|group| group.kind == "smsbox-route") {
         users::short_codes(group, &mut draft, &senders, &mut notes);
     }
+    let urls = services::accounts(&groups, &mut draft, &mut notes);
     let connections = smsc::connections(&groups, &mut draft, &mut notes);
-    services::rules(&groups, &mut draft, &senders, &connections, &mut notes);
+    services::rules(
+        &groups,
+        &mut draft,
+        &senders,
+        &urls,
+        &connections,
+        &mut notes,
+    );
     users::chosen_connections(&groups, &connections, &mut notes);
     let rules = routing::rules(&connections, &senders, &mut notes);
     notes.0.sort();

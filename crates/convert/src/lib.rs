@@ -5,6 +5,7 @@
 //! out silently: whatever has no counterpart becomes a [`Note`] with its line, what to do
 //! instead, and how urgent that is. [`original`] is what the other product does with a message, to compare.
 
+mod callbacks;
 mod draft;
 pub mod jasmin;
 pub mod kannel;
