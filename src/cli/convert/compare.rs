@@ -67,12 +67,12 @@ struct NewRoutes {
 /// # Errors
 /// The list cannot be read or a line of it is wrong; something goes elsewhere.
 pub(super) fn run(list: &Path, before: &dyn OriginalRouter, now: &Config) -> anyhow::Result<()> {
-    let name = list.display();
-    let text = if list == Path::new("-") {
+    let (name, text) = if list == Path::new("-") {
         let mut text = String::new();
-        io::stdin().lock().read_to_string(&mut text).map(|_| text)
+        let read = io::stdin().lock().read_to_string(&mut text);
+        ("standard input".to_owned(), read.map(|_| text))
     } else {
-        fs::read_to_string(list)
+        (list.display().to_string(), fs::read_to_string(list))
     };
     let numbers = numbers(&text.with_context(|| format!("{name} cannot be read"))?)?;
     if numbers.is_empty() {
@@ -328,17 +328,15 @@ impl NewRoutes {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap as Answers;
-
     use super::*;
 
     /// Answers by number: targets by place, each a step of its own.
-    struct Old {
+    struct FixedRouter {
         targets: Vec<OriginalTarget>,
-        answers: Answers<&'static str, Vec<usize>>,
+        answers: BTreeMap<&'static str, Vec<usize>>,
     }
 
-    impl OriginalRouter for Old {
+    impl OriginalRouter for FixedRouter {
         fn accounts(&self) -> Vec<&str> {
             vec!["alice"]
         }
@@ -390,13 +388,13 @@ to = ["test:failed"]
             address: address.to_owned(),
             system_id: "us".to_owned(),
         };
-        let old = Old {
+        let old = FixedRouter {
             targets: vec![
                 target("first", "192.0.2.1:2775"),
                 target("off", "192.0.2.2:2775"),
                 target("gone", ""),
             ],
-            answers: Answers::from([
+            answers: BTreeMap::from([
                 ("447700900123", places.to_vec()),
                 ("33612", places.to_vec()),
             ]),
