@@ -62,7 +62,8 @@ enum Usable {
 /// Reads the connections and accounts of these files; included ones and lists of logins are read with `read`.
 ///
 /// # Errors
-/// As of [`super::convert`]; also files without a connection, and expressions that cannot be matched here.
+/// As of [`super::convert`]; also files without a connection, lists of logins that cannot be read, and expressions that cannot
+/// be matched here.
 pub fn router(
     sources: Vec<SourceText>,
     read: &mut FileReader<'_>,
@@ -89,7 +90,7 @@ pub fn router(
                 default: set(group, "default-smsc"),
                 by_http: true,
             }),
-            "opensmppbox" | "smppbox" => router.add_logins(group, read),
+            "opensmppbox" | "smppbox" => router.add_logins(group, read)?,
             _ => {}
         }
     }
@@ -151,14 +152,23 @@ impl KannelRouter {
         Ok(())
     }
 
-    /// The logins of a box; a list that cannot be read has none, as the report of the converter says.
-    fn add_logins(&mut self, group: &KannelGroup, read: &mut FileReader<'_>) {
+    /// The logins of a box.
+    fn add_logins(
+        &mut self,
+        group: &KannelGroup,
+        read: &mut FileReader<'_>,
+    ) -> Result<(), ConversionRefused> {
         let Some(logins) = group.get("smpp-logins") else {
-            return;
+            return Ok(());
         };
-        let Ok(source) = read(&logins.value, &logins.place.file) else {
-            return;
-        };
+        let source =
+            read(&logins.value, &logins.place.file).map_err(|error| ConversionRefused {
+                file: logins.place.to_string(),
+                why: format!(
+                    "smpp-logins {:?}: {error}; put that file beside this one",
+                    logins.value
+                ),
+            })?;
         for line in source.text.lines() {
             let words: Vec<&str> = line.split_whitespace().collect();
             let [name, _password, _system_type, ..] = words.as_slice() else {
@@ -173,6 +183,7 @@ impl KannelRouter {
                 });
             }
         }
+        Ok(())
     }
 
     /// The smsc-id that a message gets on its way to the bearerbox.
