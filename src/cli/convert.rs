@@ -1,5 +1,7 @@
 //! `smsc convert`: converts the configuration of another product; standard error lists what has no
-//! counterpart.
+//! counterpart. With `--compare` it routes numbers by both configurations instead ([`compare`]).
+
+mod compare;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -7,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::config::Config;
+use crate::convert::original::OriginalRouter;
 use crate::convert::{self, Converted, SourceText, Urgency};
+use compare::CompareArgs;
 
 /// Arguments of `smsc convert`.
 #[derive(Debug, clap::Args)]
@@ -23,12 +28,16 @@ enum From {
         /// kannel.conf; the file of an opensmppbox too, if it is another one.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        #[command(flatten)]
+        comparing: CompareArgs,
     },
     /// Convert captured output of Jasmin's jcli: smppccm -s, user -s, mtrouter -l, morouter -l, filter -l, httpccm -l.
     Jasmin {
         /// The captures, together.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        #[command(flatten)]
+        comparing: CompareArgs,
     },
 }
 
@@ -47,15 +56,32 @@ const GROUPS: [(Urgency, &str, &str); 3] = [
     (Urgency::Nothing, "Nothing to do:", "without anything to do"),
 ];
 
-/// Prints the configuration and the report.
+/// Prints the configuration and the report, or what goes elsewhere.
 ///
 /// # Errors
-/// A file cannot be read, or is not what it should be; the text says what to give instead.
+/// A file cannot be read, or is not what it should be; the text says what to give instead. Something goes elsewhere.
 pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
-    let converted = match &args.from {
-        From::Kannel { files } => convert::kannel::convert(sources(files)?, &mut beside)?,
-        From::Jasmin { files } => convert::jasmin::convert(&sources(files)?)?,
+    let (From::Kannel { comparing, .. } | From::Jasmin { comparing, .. }) = &args.from;
+    let converted = || -> anyhow::Result<Converted> {
+        Ok(match &args.from {
+            From::Kannel { files, .. } => convert::kannel::convert(sources(files)?, &mut beside)?,
+            From::Jasmin { files, .. } => convert::jasmin::convert(&sources(files)?)?,
+        })
     };
+    if let Some(numbers) = &comparing.compare {
+        let before: Box<dyn OriginalRouter> = match &args.from {
+            From::Kannel { files, .. } => {
+                Box::new(convert::kannel::router(sources(files)?, &mut beside)?)
+            }
+            From::Jasmin { files, .. } => Box::new(convert::jasmin::router(&sources(files)?)?),
+        };
+        let now = match &comparing.with {
+            Some(path) => Config::load(Some(path))?,
+            None => Config::of_text(&converted()?.toml)?,
+        };
+        return compare::run(numbers, before.as_ref(), &now);
+    }
+    let converted = converted()?;
     report(&converted)?;
     io::stdout().lock().write_all(converted.toml.as_bytes())?;
     Ok(())

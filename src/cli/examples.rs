@@ -452,11 +452,17 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "convert kannel",
-        &["smsc convert kannel kannel.conf > smsc.toml"],
+        &[
+            "smsc convert kannel kannel.conf > smsc.toml",
+            "smsc convert kannel kannel.conf --compare numbers.csv --with smsc.toml",
+        ],
     ),
     (
         "convert jasmin",
-        &["smsc convert jasmin jasmin.cfg > smsc.toml"],
+        &[
+            "smsc convert jasmin jasmin.cfg > smsc.toml",
+            "smsc convert jasmin jasmin.cfg --compare numbers.csv --with smsc.toml",
+        ],
     ),
     (
         "decode",

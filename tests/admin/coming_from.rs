@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{self, Finished, run};
+use crate::harness::{self, Finished, run, run_reading};
 
 const KANNEL: &str = "\
 group = core
@@ -178,5 +178,215 @@ fn files_of_jasmins_own_are_refused_with_a_cure() {
         !done.success && done.stderr.contains("no-such-file"),
         "{}",
         done.stderr
+    );
+}
+
+const KANNEL_ROUTES: &str = "\
+group = core
+admin-port = 13000
+
+group = smsc
+smsc = smpp
+smsc-id = acme
+host = 127.0.0.1
+port = 2776
+transceiver-mode = 1
+smsc-username = gateway
+smsc-password = secret
+denied-prefix = \"4477;4478\"
+denied-smsc-id = premium
+
+group = smsc
+smsc = smpp
+smsc-id = best
+host = 127.0.0.1
+port = 2777
+smsc-username = gateway
+smsc-password = secret
+allowed-prefix = \"44;33\"
+denied-prefix = \"441;49\"
+preferred-prefix = 447
+preferred-smsc-id = premium
+
+group = smsc
+smsc = smpp
+smsc-id = cheap
+host = 127.0.0.1
+port = 2778
+smsc-username = gateway
+smsc-password = secret
+denied-prefix = \"1;447;49\"
+
+group = sendsms-user
+username = shop
+password = secret
+forced-smsc = premium
+
+group = sendsms-user
+username = free
+password = secret
+
+group = sms-service
+keyword = price
+get-url = \"http://shop.example.com/?q=%r&from=%p\"
+";
+
+const JASMIN_ROUTES: &str = "\
+jcli : smppccm -s acme
+cid acme
+host 127.0.0.1
+port 2776
+username gateway
+password secret
+submit_throughput 0
+jcli : smppccm -s spare
+cid spare
+host 127.0.0.1
+port 2777
+username gateway
+password secret
+submit_throughput 0
+jcli : user -s foo
+username foouser
+uid foo
+gid marketing
+jcli : user -s bar
+username baruser
+uid bar
+gid sales
+jcli : mtrouter -l
+#Order Type                    Rate   Connector ID(s)            Filter(s)
+#30    StaticMTRoute           0 (!)  smppc(acme)                <U (uid=foo)>, <DA (dst_addr=^33\\d+)>
+#20    RandomRoundrobinMTRoute 0 (!)  smppc(acme), smppc(spare)  <DA (dst_addr=^44[78].*)>
+#15    FailoverMTRoute         0 (!)  smppc(spare), smppc(acme)  <G (gid=sales)>
+#10    StaticMTRoute           0 (!)  smppc(spare)               <DA (dst_addr=^447)>
+#0     DefaultRoute            0 (!)  smppc(acme)
+";
+
+/// Three numbers for each beginning of three digits.
+fn every_beginning() -> String {
+    let numbers = (100..1000).flat_map(|beginning| {
+        ["00123", "77900123", "8"].map(|rest| format!("{beginning}{rest}\n"))
+    });
+    numbers.collect()
+}
+
+#[test]
+fn kannels_numbers_go_where_they_went() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("kannel.conf", KANNEL_ROUTES);
+    write("numbers.csv", &every_beginning());
+    let convert = ["convert", "kannel", "kannel.conf"];
+    let compare = |more: &[&str]| smsc(&[&convert[..], more].concat(), folder.path());
+
+    let same = compare(&["--compare", "numbers.csv"]);
+    assert!(same.success, "{}{}", same.stdout, same.stderr);
+    // Both accounts.
+    assert_eq!(same.stdout, "all 5400 messages go where they went\n");
+
+    // The keyword of the URL is a rule.
+    let converted = compare(&[]).stdout;
+    check(&converted, folder.path());
+    assert!(converted.contains("deliver_to = \"price\""), "{converted}");
+
+    // An edited file.
+    write(
+        "edited.toml",
+        &format!("{converted}\n[[route]]\nprefix = \"999\"\nto = [\"best\"]\n"),
+    );
+    let edited = compare(&["--compare", "numbers.csv", "--with", "edited.toml"]);
+    assert_eq!(edited.code, Some(1), "{}", edited.stderr);
+    assert!(
+        edited.stderr.contains("of 5400 messages go elsewhere"),
+        "{}",
+        edited.stderr
+    );
+    let free = edited.stdout.split("99900123 of free\n").nth(1).unwrap();
+    let free: Vec<&str> = free.lines().take(6).collect();
+    assert_eq!(
+        free,
+        [
+            "  before: acme + best + cheap",
+            "    kannel.conf:4: acme takes it",
+            "    kannel.conf:15: best takes it",
+            "    kannel.conf:27: cheap takes it",
+            "  now: best",
+            "    route 999: to \"999*\": best",
+        ],
+        "{}",
+        edited.stdout
+    );
+
+    // Requests that name a connection, which is not looked at here.
+    write(
+        "chosen.csv",
+        "number,account,smsc\n447400900123,free,premium\n",
+    );
+    let chosen = compare(&["--compare", "chosen.csv"]);
+    assert_eq!(chosen.code, Some(1));
+    assert!(
+        chosen.stdout.contains("it has the smsc-id premium"),
+        "{}",
+        chosen.stdout
+    );
+
+    write("wrong.csv", "447700900123\n447700900124,nobody\n");
+    let wrong = compare(&["--compare", "wrong.csv"]);
+    assert!(
+        wrong
+            .stderr
+            .contains("line 2 of wrong.csv: there is no account \"nobody\""),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn jasmins_numbers_go_where_they_went() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("jcli.txt", JASMIN_ROUTES);
+    write("numbers.csv", &every_beginning());
+    let compare = || {
+        let mut command = Command::new(harness::binary());
+        command
+            .args(["convert", "jasmin", "jcli.txt", "--compare", "-"])
+            .current_dir(folder.path());
+        run_reading(&mut command, &folder.path().join("numbers.csv"))
+    };
+    let same = compare();
+    assert!(same.success, "{}{}", same.stdout, same.stderr);
+    assert_eq!(same.stdout, "all 5400 messages go where they went\n");
+
+    // A filter without a counterpart: what it decides is shown.
+    let timed = "#0     DefaultRoute";
+    let night = "#25    StaticMTRoute           0 (!)  smppc(spare)  <TI (20:00:00,08:00:00)>";
+    write(
+        "jcli.txt",
+        &JASMIN_ROUTES.replace(timed, &format!("{night}\n{timed}")),
+    );
+    write("numbers.csv", "33612345678\n");
+    let timed = compare();
+    assert_eq!(timed.code, Some(1));
+    let expected = [
+        "33612345678 of baruser",
+        "  before if the filter TI 20:00:00,08:00:00 matches: spare",
+        "    jcli.txt:29: StaticMTRoute of order 25",
+        "  before: spare, then acme",
+        "    jcli.txt:27: FailoverMTRoute of order 15",
+        "  now: spare, then acme",
+    ];
+    assert_eq!(
+        timed.stdout.lines().take(6).collect::<Vec<_>>(),
+        expected,
+        "{}",
+        timed.stdout
+    );
+    // The route of foouser is before the one with the hours.
+    assert!(
+        timed.stderr.contains("1 of 2 messages go elsewhere"),
+        "{}",
+        timed.stderr
     );
 }

@@ -248,8 +248,26 @@ impl Config {
         path: Option<&Path>,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        let (config, mut problems) = source::read(path, variables)?;
-        if let Err(ConfigError::Invalid(more)) = config.validate() {
+        let (config, problems) = source::read(path, variables)?;
+        config.checked(problems, path)
+    }
+
+    /// Reads a text as [`Config::load`] reads a file, without the environment, and validates it.
+    ///
+    /// # Errors
+    /// See [`ConfigError`].
+    pub fn of_text(text: &str) -> Result<Self, ConfigError> {
+        let (config, problems) = source::read_text(text)?;
+        config.checked(problems, None)
+    }
+
+    /// Itself, unless something is wrong; `problems` are those found before.
+    fn checked(
+        self,
+        mut problems: Vec<ConfigProblem>,
+        path: Option<&Path>,
+    ) -> Result<Self, ConfigError> {
+        if let Err(ConfigError::Invalid(more)) = self.validate() {
             // A key that could not be read has its default now; what follows from that is noise.
             let unread: Vec<String> = problems.iter().map(|one| one.key.clone()).collect();
             let follows = |key: &str| unread.iter().any(|unread| is_part_of(unread, key));
@@ -264,7 +282,7 @@ impl Config {
             );
         }
         if problems.is_empty() {
-            Ok(config)
+            Ok(self)
         } else {
             Err(ConfigError::Invalid(problems))
         }

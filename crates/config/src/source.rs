@@ -26,7 +26,6 @@ pub(super) fn read(
     path: Option<&Path>,
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> Result<(Config, Vec<ConfigProblem>), ConfigError> {
-    let environment = Environment::from_variables(variables);
     let mut figment = Figment::new();
     if let Some(path) = path {
         // Read once here for a clear error; figment only reports that parsing failed.
@@ -36,15 +35,33 @@ pub(super) fn read(
         })?;
         figment = figment.merge(Toml::file_exact(path));
     }
-    let mut problems = environment.problems.clone();
-    let figment = figment.merge(environment);
+    let environment = Environment::from_variables(variables);
+    let problems = environment.problems.clone();
+    form(&figment.merge(environment), path, problems)
+}
+
+/// Reads a text; the problems found so far come along.
+///
+/// # Errors
+/// It is not TOML.
+pub(super) fn read_text(text: &str) -> Result<(Config, Vec<ConfigProblem>), ConfigError> {
+    let figment = Figment::new().merge(Toml::string(text));
+    form(&figment, Some(Path::new("the configuration")), Vec::new())
+}
+
+/// The configuration that a source gives; `path` is what an error names.
+fn form(
+    figment: &Figment,
+    path: Option<&Path>,
+    mut problems: Vec<ConfigProblem>,
+) -> Result<(Config, Vec<ConfigProblem>), ConfigError> {
     let data = figment.data().map_err(|error| ConfigError::Syntax {
         path: path.unwrap_or(Path::new("the environment")).to_owned(),
         message: without_excerpt(&error.to_string()),
     })?;
     let mut dict = data.get(&Profile::Default).cloned().unwrap_or_default();
 
-    let mut reader = SettingReader::new(&figment);
+    let mut reader = SettingReader::new(figment);
     former::refuse(&mut dict, &mut reader);
     let mut config = Config::read(&Value::from(dict), "", &mut reader).unwrap_or_default();
     problems.append(&mut reader.problems);

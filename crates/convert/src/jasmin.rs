@@ -3,10 +3,12 @@
 //!
 //! The texts become records ([`read`]), filters become conditions ([`filters`]), users become
 //! accounts and connectors operators ([`peers`]), HTTP connectors accounts with callbacks ([`http`]), routes are resolved
-//! so that the first matching one still decides ([`routing`]), also about what a message costs ([`prices`]).
+//! so that the first matching one still decides ([`routing`]), also about what a message costs ([`prices`]). What Jasmin
+//! itself decides is in [`original`].
 
 mod filters;
 mod http;
+mod original;
 mod peers;
 mod prices;
 mod read;
@@ -14,6 +16,7 @@ mod routing;
 
 use super::draft::ConfigDraft;
 use super::{ConversionNotes, ConversionRefused, Converted, SourceText, must};
+pub use original::{JasminRouter, router};
 use prices::PriceUnit;
 use read::{Captured, Record};
 
@@ -27,31 +30,8 @@ const CAPTURE: &str = "capture what jcli shows instead: smppccm -l, smppccm -s C
 /// # Errors
 /// A file is one of Jasmin's own (pickled Python objects), or there is nothing of jcli in any.
 pub fn convert(sources: &[SourceText]) -> Result<Converted, ConversionRefused> {
-    for source in sources {
-        let is_pickle =
-            source.text.starts_with("Persisted on ") || source.text.contains(['\u{0}', '\u{FFFD}']);
-        if is_pickle {
-            return Err(ConversionRefused {
-                file: source.name.clone(),
-                why: format!(
-                    "this is a file of `persist`, made of Python objects that only Jasmin reads; {CAPTURE}"
-                ),
-            });
-        }
-    }
+    let captured = capture(sources)?;
     let mut notes = ConversionNotes::default();
-    let mut captured = Captured::default();
-    for source in sources {
-        read::read(source, &mut captured);
-    }
-    if captured.is_empty() {
-        return Err(ConversionRefused {
-            file: sources
-                .first()
-                .map_or(String::new(), |source| source.name.clone()),
-            why: format!("there is nothing of jcli in it; {CAPTURE}"),
-        });
-    }
     let mut draft = ConfigDraft::default();
     let unit = PriceUnit::of(&captured);
     let users = peers::accounts(&captured, unit, &mut draft, &mut notes);
@@ -75,6 +55,35 @@ pub fn convert(sources: &[SourceText]) -> Result<Converted, ConversionRefused> {
         toml: draft.write("Jasmin", &rules),
         notes: notes.0,
     })
+}
+
+/// What is in these captures.
+fn capture(sources: &[SourceText]) -> Result<Captured, ConversionRefused> {
+    for source in sources {
+        let is_pickle =
+            source.text.starts_with("Persisted on ") || source.text.contains(['\u{0}', '\u{FFFD}']);
+        if is_pickle {
+            return Err(ConversionRefused {
+                file: source.name.clone(),
+                why: format!(
+                    "this is a file of `persist`, made of Python objects that only Jasmin reads; {CAPTURE}"
+                ),
+            });
+        }
+    }
+    let mut captured = Captured::default();
+    for source in sources {
+        read::read(source, &mut captured);
+    }
+    if captured.is_empty() {
+        return Err(ConversionRefused {
+            file: sources
+                .first()
+                .map_or(String::new(), |source| source.name.clone()),
+            why: format!("there is nothing of jcli in it; {CAPTURE}"),
+        });
+    }
+    Ok(captured)
 }
 
 impl Record {

@@ -3,9 +3,11 @@
 //!
 //! Operators come from `group = smsc` with `smsc = smpp` ([`smsc`]), accounts from the logins of an
 //! opensmppbox and from `sendsms-user` ([`users`]), routes from what the connections say they want
-//! ([`routing`]), rules for messages of mobiles from keywords with a text ([`services`]). Every key that is not taken over is noted.
+//! ([`routing`]), rules for messages of mobiles from keywords with a text or a URL ([`services`]). Every key that is not taken over is noted.
+//! What a bearerbox itself decides is in [`original`].
 
 mod groups;
+mod original;
 mod routing;
 mod services;
 mod smsc;
@@ -17,6 +19,7 @@ use super::{
     should,
 };
 use groups::KannelGroup;
+pub use original::{KannelRouter, router};
 
 /// What to do instead of a group that has no counterpart.
 fn elsewhere_of(key: &str) -> Option<Advice> {
@@ -113,8 +116,16 @@ pub fn convert(
     for group in groups.iter().filter(|group| group.kind == "smsbox-route") {
         users::short_codes(group, &mut draft, &senders, &mut notes);
     }
+    let urls = services::accounts(&groups, &mut draft, &mut notes);
     let connections = smsc::connections(&groups, &mut draft, &mut notes);
-    services::rules(&groups, &mut draft, &senders, &connections, &mut notes);
+    services::rules(
+        &groups,
+        &mut draft,
+        &senders,
+        &urls,
+        &connections,
+        &mut notes,
+    );
     users::chosen_connections(&groups, &connections, &mut notes);
     let rules = routing::rules(&connections, &senders, &mut notes);
     notes.0.sort();

@@ -3,11 +3,13 @@
 //! Called by `smsc convert`. Pure: text in, text out; other files are read through a function that
 //! the caller gives. Guarantees that the TOML passes `smsc check-config`, and that nothing is left
 //! out silently: whatever has no counterpart becomes a [`Note`] with its line, what to do
-//! instead, and how urgent that is.
+//! instead, and how urgent that is. [`original`] is what the other product does with a message, to compare.
 
+mod callbacks;
 mod draft;
 pub mod jasmin;
 pub mod kannel;
+pub mod original;
 mod routes;
 
 use std::fmt;

@@ -226,9 +226,16 @@ fn routes(
 ) -> Vec<JasminRoute> {
     let mut routes: Vec<JasminRoute> = rows.iter().filter_map(of_row).collect();
     let listed: BTreeSet<u64> = routes.iter().map(|route| route.order).collect();
+    // A route that is added under the order of another one replaces it.
+    let is_replaced = |at: usize| {
+        let mut later = added[at + 1..].iter();
+        later.any(|later| order_of(later) == order_of(&added[at]))
+    };
     let of_records = added
         .iter()
-        .map(|record| of_record(record, captured, notes));
+        .enumerate()
+        .filter(|(at, _)| !is_replaced(*at))
+        .map(|(_, record)| of_record(record, captured, notes));
     routes.extend(of_records.filter(|route| !listed.contains(&route.order)));
     routes.sort_by_key(|route| std::cmp::Reverse(route.order));
     routes
@@ -266,10 +273,7 @@ fn of_record(record: &Record, captured: &Captured, notes: &mut ConversionNotes) 
         .collect();
     let to = record.get("connectors").or(record.get("connector"));
     JasminRoute {
-        order: record
-            .get("order")
-            .and_then(|order| order.parse().ok())
-            .unwrap_or(0),
+        order: order_of(record),
         kind: record.get("type").unwrap_or_default().to_owned(),
         connectors: connectors(to.unwrap_or_default()),
         filters,
@@ -278,10 +282,16 @@ fn of_record(record: &Record, captured: &Captured, notes: &mut ConversionNotes) 
     }
 }
 
+fn order_of(record: &Record) -> u64 {
+    let order = record.get("order").and_then(|order| order.parse().ok());
+    order.unwrap_or(0)
+}
+
 /// A filter by its id, from `filter -l` or as it was added.
 fn filter_called(fid: &str, captured: &Captured) -> Option<JasminFilter> {
-    let added = captured.filters.iter().find(|record| record.name == fid);
-    if let Some(record) = added {
+    // One that is added again under its name replaces the one before.
+    let mut added = captured.filters.iter().rev();
+    if let Some(record) = added.find(|record| record.name == fid) {
         let value = ["uid", "gid", "destination_addr"]
             .into_iter()
             .find_map(|key| record.get(key));

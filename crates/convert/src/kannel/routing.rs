@@ -108,7 +108,7 @@ fn steps(connections: &[KannelConnection], prefix: &str, smsc_id: Option<&str>) 
 impl Preferences {
     /// The keys of a group.
     pub fn of(group: &KannelGroup) -> Self {
-        // A number in a list may have a +, which both ignore.
+        // Routes ignore a +. Kannel compares it: `smsc convert --compare` shows where that matters.
         let digits = |key: &str| -> Vec<String> {
             let plain = |prefix: String| prefix.trim_start_matches('+').to_owned();
             let prefixes = group.list(key).into_iter().map(plain);

@@ -285,6 +285,24 @@ keyword = price
 get-url = "http://example.com/?q=%r"
 
 group = sms-service
+keyword = best
+get-url = "https://example.com/best?from=%p"
+max-messages = 0
+
+group = sms-service
+keyword = prices
+aliases = tariff
+get-url = "http://example.com/?q=%r"
+
+group = sms-service
+keyword = login
+get-url = "http://user@example.com/"
+
+group = sms-service
+keyword = posted
+post-url = "http://example.com/post"
+
+group = sms-service
 keyword = strange
 text = "%S"
 
@@ -311,7 +329,9 @@ fn keywords_with_a_text_become_rules() {
     let default = table_with(&converted.toml, "name = \"keyword-default\"");
     assert!(default.contains(&"order = 1000"), "{default:?}");
     for (what, instead) in [
-        ("sms-service \"price\"", "get-url"),
+        ("sms-service \"price\"", "/cgi-bin/sendsms"),
+        ("sms-service \"login\"", "without a user"),
+        ("sms-service \"posted\"", "get-url"),
         ("sms-service \"strange\"", "escapes"),
     ] {
         let found = note(&converted, what);
@@ -323,6 +343,41 @@ fn keywords_with_a_text_become_rules() {
         chosen.instead.contains("account = \"shop-acme\""),
         "{chosen:?}"
     );
+}
+
+#[test]
+fn keywords_with_a_url_become_rules_for_an_account_that_calls_it() {
+    let converted = try_convert(SERVICES).unwrap();
+    assert_eq!(
+        table_with(&converted.toml, "system_id = \"price\""),
+        [
+            "[[account]]",
+            "system_id = \"price\"",
+            "deliver_by = \"callback\"",
+            "callback_url = \"http://example.com/?q=%r\"",
+            "callback_format = \"kannel\"",
+            "callback_allow_private = [\"example.com\"]",
+            "long_messages = \"payload\"",
+            &format!("password = \"{}\"", crate::draft::NO_PASSWORD),
+        ]
+    );
+    // Both keywords are of one URL.
+    for (name, keywords) in [
+        ("keyword-price", "keywords = [\"price\"]"),
+        ("keyword-prices", "keywords = [\"prices\", \"tariff\"]"),
+    ] {
+        let rule = table_with(&converted.toml, &format!("name = \"{name}\""));
+        assert_eq!(rule[2..], [keywords, "deliver_to = \"price\""], "{name}");
+    }
+    // The account was there before the connection that has its name.
+    let best = table_with(&converted.toml, "name = \"keyword-best\"");
+    assert!(best.contains(&"deliver_to = \"best\""), "{best:?}");
+    assert!(converted.toml.contains("id = \"best-2\""));
+    let quiet = note(&converted, "sms-service \"best\"");
+    assert_eq!(quiet.urgency, Urgency::Nothing);
+    for gone in ["keyword-login", "keyword-posted"] {
+        assert!(!converted.toml.contains(gone), "{gone}");
+    }
 }
 
 #[test]
