@@ -263,9 +263,15 @@ impl Backlog {
         }
     }
 
-    /// The messages that wait for a subscriber, in no order.
+    /// The messages that wait for a subscriber who is there now, in no order.
     pub(super) fn of_subscriber(&mut self, key: SubscriberKey) -> Vec<u64> {
-        self.scheduled.subscribers.of(key)
+        self.scheduled.subscribers.of(key, Instant::now())
+    }
+
+    /// What was added last comes from another node, which subscribers may have been told of before.
+    pub(super) fn came_from_another_node(&mut self) {
+        let now = Instant::now();
+        self.scheduled.subscribers.came_from_another_node(now);
     }
 
     /// Messages to read next, so that it is known whom they wait for; none while others are being read.

@@ -17,7 +17,7 @@ use crate::harness::{Cluster, Peer, Proxy, Smsc, stat_of, submit, until};
 
 /// The foreign service centre, which takes us for the HLR and the MSC of all subscribers.
 const ABROAD: &str = "33600000001";
-const ABROAD_POINT_CODE: &str = "0.1.9";
+const ABROAD_POINT_CODE: &str = "0.1.7";
 const SENTENCE: &str = "The quick brown fox jumps over the lazy dog. ";
 
 /// A foreign service centre, ours, and our network.

@@ -68,6 +68,8 @@ impl Queue {
                 self.plant(seed);
             }
         }
+        self.backlog.came_from_another_node();
+        self.read_subscribers(ctx);
         self.pump(ctx);
         self.publish();
     }

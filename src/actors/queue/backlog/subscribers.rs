@@ -3,10 +3,14 @@
 //! Kept by the schedule once it is wanted. The lists know no numbers, so a message that is scheduled is *unread* until
 //! the queue has read it from the store: also after a restart and a take-over, without any row of its own. Invariants:
 //! a message that leaves the schedule is forgotten; at most [`MOST`] are known, and the others are tried when they are due;
-//! who came while messages were unread gets them when they are read.
+//! who came while messages were unread gets them when they are read; who was there a moment ago gets those that come from
+//! another node.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::clock;
 use crate::domain::address;
@@ -16,6 +20,9 @@ use crate::pb::Message;
 const MOST: usize = 262_144;
 /// Most subscribers that wait for messages to be read.
 const MOST_ASKED: usize = 4_096;
+/// A network says once that a subscriber is there, perhaps while nobody has the messages of a node that has died: until its
+/// lease is over and another node has read them.
+const LATELY: Duration = Duration::from_secs(60);
 
 /// A subscriber, by its IMSI or by its number. Two may have one key: then one more message is tried early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +36,8 @@ pub(super) struct Subscribers {
     by_key: BTreeSet<(SubscriberKey, u64)>,
     unread: BTreeSet<u64>,
     asked: HashSet<SubscriberKey>,
+    /// Who was there lately, and when.
+    lately: HashMap<SubscriberKey, Instant>,
     /// Messages of those who asked, until everything is read: then they go together, in order.
     found: Vec<u64>,
 }
@@ -127,8 +136,25 @@ impl Subscribers {
         ready
     }
 
-    /// The messages of a subscriber that are known; those that are unread follow.
-    pub fn of(&mut self, key: SubscriberKey) -> Vec<u64> {
+    /// Messages have come from another node: those for subscribers who were there lately are tried when they are read.
+    pub fn came_from_another_node(&mut self, now: Instant) {
+        self.forget_long_ago(now);
+        self.asked.extend(self.lately.keys());
+    }
+
+    fn forget_long_ago(&mut self, now: Instant) {
+        self.lately
+            .retain(|_, at| now.saturating_duration_since(*at) < LATELY);
+    }
+
+    /// The messages of a subscriber who is there now that are known; those that are unread follow.
+    pub fn of(&mut self, key: SubscriberKey, now: Instant) -> Vec<u64> {
+        if self.lately.len() >= MOST_ASKED {
+            self.forget_long_ago(now);
+        }
+        if self.lately.len() < MOST_ASKED {
+            self.lately.insert(key, now);
+        }
         if !self.unread.is_empty() && self.asked.len() < MOST_ASKED {
             self.asked.insert(key);
         }
@@ -156,7 +182,8 @@ mod tests {
         assert_eq!(subscribers.unread(2), [1, 2]);
         subscribers.read(1, Some(alice));
         subscribers.read(2, Some(bob));
-        assert_eq!(subscribers.of(alice), [1]);
+        let now = Instant::now();
+        assert_eq!(subscribers.of(alice, now), [1]);
         assert!(subscribers.ready([1]).is_empty(), "3 may come before it");
         subscribers.read(3, Some(alice));
         assert_eq!(subscribers.ready([]), [1, 3], "it came meanwhile");
@@ -164,12 +191,37 @@ mod tests {
         subscribers.read(4, Some(alice));
         assert!(subscribers.ready([]).is_empty(), "that was before");
         subscribers.left(1);
-        assert_eq!(subscribers.of(alice), [3, 4]);
+        assert_eq!(subscribers.of(alice, now), [3, 4]);
         subscribers.left(5);
         subscribers.came(6);
         subscribers.left(6);
         subscribers.read(6, Some(alice));
-        assert_eq!(subscribers.of(alice).len(), 2);
+        assert_eq!(subscribers.of(alice, now).len(), 2);
+    }
+
+    #[test]
+    fn messages_of_another_node_are_for_whoever_was_there_lately() {
+        let (alice, bob) = (
+            SubscriberKey::of_number(b"4470"),
+            SubscriberKey::of_number(b"4471"),
+        );
+        let mut subscribers = Subscribers::default();
+        subscribers.begin([].into_iter());
+        let now = Instant::now();
+        assert!(subscribers.of(alice, now).is_empty());
+        let come = |subscribers: &mut Subscribers, ids: [u64; 2], after: Duration| {
+            ids.iter().for_each(|id| subscribers.came(*id));
+            subscribers.came_from_another_node(now + after);
+            subscribers.read(ids[0], Some(alice));
+            subscribers.read(ids[1], Some(bob));
+            subscribers.ready([])
+        };
+        assert_eq!(come(&mut subscribers, [1, 2], LATELY / 2), [1]);
+        // What fails again waits for the next time.
+        subscribers.came(3);
+        subscribers.read(3, Some(alice));
+        assert!(subscribers.ready([]).is_empty());
+        assert!(come(&mut subscribers, [4, 5], LATELY).is_empty());
     }
 
     #[test]
@@ -178,9 +230,10 @@ mod tests {
         subscribers.begin(0..MOST as u64 + 10);
         assert_eq!(subscribers.unread(usize::MAX).len(), MOST);
         for asked in 0..2 * MOST_ASKED {
-            subscribers.of(SubscriberKey::of_imsi(&asked.to_string()));
+            subscribers.of(SubscriberKey::of_imsi(&asked.to_string()), Instant::now());
         }
         assert_eq!(subscribers.asked.len(), MOST_ASKED);
+        assert_eq!(subscribers.lately.len(), MOST_ASKED);
     }
 
     #[test]
