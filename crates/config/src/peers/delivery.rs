@@ -5,7 +5,7 @@ use smsc_domain::callback::states;
 use crate::section::choice;
 
 choice! {
-    /// On which way MO and receipts reach an account.
+    /// How MO messages and receipts reach an account.
     pub enum DeliverBy {
         /// Its binds that receive get them.
         Smpp = "smpp",
@@ -31,15 +31,15 @@ impl DeliverBy {
 }
 
 choice! {
-    /// In which form the callbacks of an account are made.
+    /// Format of an account's callbacks.
     pub enum CallbackFormat {
         /// POST of JSON, signed (docs/callbacks.md).
         Standard = "standard",
-        /// GET of `callback_url` with Kannel's escapes filled in, as the get-url of an sms-service and a dlr-url.
+        /// GET of `callback_url` with Kannel's escapes, as get-url and dlr-url.
         Kannel = "kannel",
-        /// POST of a form as Jasmin's HTTP connectors send it; taken when the answer is `ACK/Jasmin`.
+        /// POST of a form as Jasmin sends it; the answer must be `ACK/Jasmin`.
         Jasmin = "jasmin",
-        /// GET with the parameters that Jasmin's HTTP connectors send; taken when the answer is `ACK/Jasmin`.
+        /// GET with Jasmin's parameters; the answer must be `ACK/Jasmin`.
         JasminGet = "jasmin_get",
     }
 }
@@ -61,7 +61,7 @@ choice! {
     pub enum DeliverAs {
         /// As an SMSC delivers.
         DeliverSm = "deliver_sm",
-        /// The text is in message_payload; binds below 3.4 get deliver_sm all the same.
+        /// Text in message_payload; binds below 3.4 get deliver_sm.
         DataSm = "data_sm",
     }
 }
