@@ -94,7 +94,7 @@ families! {
         |node, _, to| node.queues.iter().filter(|queue| QueueName::parse(&queue.name).is_of_account()).for_each(|queue| {
             to.of("queue", &queue.name, queue.waiting + queue.scheduled + queue.in_flight);
         });
-    Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator or GSM network (bound, no breaker open).",
+    Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator or GSM network (bound for `failback_after`, no breaker open).",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.available)));
     Gauge "smsc_operator_rate" ["queue"] "Current limit of messages per second; 0 without a limit.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.rate));
