@@ -15,7 +15,7 @@ choice! {
     pub enum ArchiveFormat {
         /// JSON Lines: files `archive-….jsonl`.
         Jsonl = "jsonl",
-        /// Parquet: files `archive-….parquet`, each written at once.
+        /// Parquet: files `archive-….parquet`, each complete at once.
         Parquet = "parquet",
         /// The table `sms_archive` of another PostgreSQL.
         Database = "database",
@@ -23,9 +23,9 @@ choice! {
 }
 
 choice! {
-    /// How subscribers' numbers look in the archive.
+    /// Form of subscribers' numbers in the archive.
     pub enum ArchiveNumbers {
-        /// As they are, as in exports.
+        /// Complete, as in exports.
         Clear = "clear",
         /// Country, network and last digits: `4477*****123`.
         Masked = "masked",
@@ -35,21 +35,21 @@ choice! {
 section! {
     /// `[archive]`: a copy of each finished message with its history, written by one node for all: docs/events.md.
     pub struct ArchiveConfig {
-        /// Write it.
+        /// Write the archive.
         enabled: bool = false,
-        /// Where it goes.
+        /// Format of the archive.
         format: ArchiveFormat = ArchiveFormat::Jsonl,
         /// Folder of the files; without it, `archive` in the data folder.
         dir: Option<PathBuf> = None,
         /// Such as `postgres://archive:secret@db.example/archive?sslmode=require`, for the format `database`.
         @postgres_url database_url: Option<SecretString> = None,
-        /// File with the URL, instead of `database_url`.
+        /// File with `database_url`.
         database_url_file: Option<PathBuf> = None,
         /// PEM file of trusted CAs, instead of the system's.
         database_ca_file: Option<PathBuf> = None,
         /// The database counts as unreachable after this time without an answer.
         @positive database_timeout: Duration = Duration::from_secs(30),
-        /// With the texts.
+        /// Include the texts.
         text: bool = true,
         /// Form of subscribers' numbers; texts may contain others.
         numbers: ArchiveNumbers = ArchiveNumbers::Clear,

@@ -36,9 +36,9 @@ section! {
         listen: Option<SocketAddr> = None,
         /// URL of the credentials service for operators with `managed = true`; `/internal/operators/ID/smpp-credentials` is appended.
         management_url: Option<String> = None,
-        /// Bearer token for that service.
+        /// Bearer token for the service.
         management_token: Option<SecretString> = None,
-        /// File with the token, instead of `management_token`.
+        /// File with `management_token`.
         management_token_file: Option<PathBuf> = None,
         /// PEM file of trusted CAs, instead of the system's. Read at each request.
         management_ca_file: Option<PathBuf> = None,

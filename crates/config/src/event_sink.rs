@@ -20,7 +20,7 @@ choice! {
 }
 
 choice! {
-    /// What has happened.
+    /// An event.
     pub enum SinkEventKind {
         /// A message of an account is stored.
         Accepted = "accepted",
@@ -28,11 +28,11 @@ choice! {
         Mo = "mo",
         /// An operator took a message, or an account its MO message.
         Sent = "sent",
-        /// It is tried again later.
+        /// A message will be retried.
         Retry = "retry",
         /// A message's call detail record, in its final state.
         Ended = "ended",
-        /// An operator has reported its end.
+        /// An operator has reported the end of a message.
         Dlr = "dlr",
         /// An operator is bound, unbound, or back after a failover.
         Health = "health",
@@ -40,7 +40,7 @@ choice! {
 }
 
 choice! {
-    /// How an event is written.
+    /// Format of events.
     pub enum SinkFormat {
         /// A JSON object.
         Json = "json",
@@ -50,9 +50,9 @@ choice! {
 }
 
 choice! {
-    /// By which id messages are named.
+    /// Id of messages in events.
     pub enum SinkMessageId {
-        /// Ours.
+        /// The SMSC's id.
         Own = "own",
         /// The sender's id, such as the messageId of a command; else ours.
         Reference = "reference",
@@ -86,16 +86,16 @@ section! {
         ca_file: Option<PathBuf> = None,
         /// PEM file of our certificate for Kafka.
         cert_file: Option<PathBuf> = None,
-        /// File with the key (PEM) of `cert_file`.
+        /// PEM file of the key of `cert_file`.
         key_file: Option<PathBuf> = None,
-        /// What it wants to hear of.
+        /// Events to publish.
         @filled("is empty; write [\"ended\"], or `enabled = false`")
         events: Vec<SinkEventKind> = vec![SinkEventKind::Ended],
         /// NATS subject with `{event}`, `{operator}` and `{account}`: `"sms.events.{event}"`. A stream must cover all of them.
         subject: String = DEFAULT_SUBJECT.to_owned(),
         /// Kafka topic with the same placeholders. Topics must exist.
         topic: String = DEFAULT_TOPIC.to_owned(),
-        /// How an event is written.
+        /// Format of events.
         format: SinkFormat = SinkFormat::Json,
         /// Meaning of `messageId` in the JSON of `dlr` events.
         message_id: SinkMessageId = SinkMessageId::Own,

@@ -17,7 +17,7 @@ section! {
 }
 
 choice! {
-    /// Where call detail records go.
+    /// Format of call detail records.
     pub enum CdrFormat {
         /// JSON Lines: files `cdr-….jsonl`.
         Jsonl = "jsonl",
@@ -31,17 +31,17 @@ choice! {
 section! {
     /// `[cdr]`: call detail records of finished messages, written by one node for all.
     pub struct CdrConfig {
-        /// Write them.
+        /// Write call detail records.
         enabled: bool = true,
-        /// Where they go.
+        /// Format of the records.
         format: CdrFormat = CdrFormat::Jsonl,
         /// Folder of the files; without it, `cdr` in the data folder.
         dir: Option<PathBuf> = None,
-        /// A new file after this many MiB.
+        /// MiB after which a new file begins.
         @at_least(1) rotate_mib: u64 = 256,
-        /// A new file after this time.
+        /// Age at which a new file begins.
         @positive rotate_every: Duration = HOUR,
-        /// Files to keep; 0 keeps all.
+        /// Files kept; 0 keeps all.
         keep: u32 = 168,
         /// Let the group read files (0640), for another user who collects them from a separate `dir`, whose mode is kept; otherwise 0600.
         group_may_read: bool = false,
@@ -55,7 +55,7 @@ section! {
 section! {
     /// `[usage]`: sums of messages that ended, by day, account, operator, country and state.
     pub struct UsageConfig {
-        /// Count them.
+        /// Count messages for usage.
         enabled: bool = false,
         /// Age at which the sums of a day are removed; "0s" keeps them for ever.
         retention: Duration = 400 * DAY,

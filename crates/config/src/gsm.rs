@@ -86,7 +86,7 @@ section! {
         /// Offset from UTC of the time stamps for handsets (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`.
         @must(|zone| zone_of(zone).is_some(), "must be an offset from UTC in quarters of an hour, up to 19:45, such as \"+01:00\"")
         time_zone: String = "+00:00".to_owned(),
-        /// Whether we connect to it.
+        /// Connect to it.
         enabled: bool = true,
         /// Rewriting of addresses in messages of handsets, before all other rules and those of `account`. The handset sees the addresses that it sent.
         rewrite_in: Vec<RewriteRule> = Vec::new(),

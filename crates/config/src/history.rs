@@ -11,7 +11,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 section! {
     /// `[history]`: counts of messages by operator, account and error, for the page Traffic history: docs/day-two.md.
     pub struct HistoryConfig {
-        /// Keep them.
+        /// Keep the counts.
         enabled: bool = true,
         /// Age at which hourly counts are removed; those of minutes live a day.
         @between(DAY, 400 * DAY) retention: Duration = 90 * DAY,

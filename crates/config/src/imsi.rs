@@ -36,7 +36,7 @@ section! {
         url: Option<String> = None,
         /// Bearer token for the service.
         token: Option<SecretString> = None,
-        /// File with the token, instead of `token`.
+        /// File with `token`.
         token_file: Option<PathBuf> = None,
         /// PEM file of trusted CAs, instead of the system's.
         ca_file: Option<PathBuf> = None,
@@ -59,7 +59,7 @@ section! {
         @positive breaker_pause: Duration = 5 * SECOND,
         /// Numbers that each node caches; with `[redis]`, nodes share answers.
         @at_least(1) cache: usize = 100_000,
-        /// How long an IMSI is used.
+        /// Lifetime of an answer.
         cache_for: Duration = Duration::from_secs(3_600),
         /// Lifetime of the answer "no such subscriber".
         cache_unknown_for: Duration = Duration::from_secs(30),

@@ -10,11 +10,11 @@ const HOUR: Duration = Duration::from_secs(3_600);
 section! {
     /// `[incidents]`: detection of operators and accounts with refusals, failures, missing receipts or slow answers: docs/day-two.md.
     pub struct IncidentConfig {
-        /// Look for them.
+        /// Detect incidents.
         enabled: bool = true,
         /// Length of the compared period; the usual values come from the 34 periods before.
         @between(2 * SECOND, HOUR) window: Duration = 120 * SECOND,
-        /// How often to look.
+        /// Interval of the detection.
         @between(SECOND / 2, HOUR) look_every: Duration = 10 * SECOND,
         /// Fewest messages (receipts, answers) in the window for an incident, over all nodes.
         @at_least(1) min_messages: u32 = 50,

@@ -7,7 +7,7 @@ use super::content::DefaultAlphabet;
 use super::section::{choice, section};
 
 choice! {
-    /// What is spoken on a listener.
+    /// Protocol of a listener.
     pub enum ListenerProtocol {
         /// SMPP 3.3, 3.4 or 5.0.
         Smpp = "smpp",

@@ -26,7 +26,7 @@ const NETWORK: std::ops::RangeInclusive<usize> = 5..=6;
 const TO_NETWORK: &str = "network";
 
 choice! {
-    /// What a GSM network speaks with us.
+    /// Protocol of a GSM network.
     pub enum GsmProtocol {
         /// GSUP with an OsmoHLR, which forwards to MSCs.
         Gsup = "gsup",
@@ -36,11 +36,11 @@ choice! {
 }
 
 choice! {
-    /// What carries M3UA to a signalling gateway.
+    /// Transport of M3UA to a signalling gateway.
     pub enum GatewayTransport {
-        /// SCTP of the kernel, as RFC 4666 has it.
+        /// SCTP of the kernel (RFC 4666).
         Sctp = "sctp",
-        /// TCP, as Osmocom's osmo-stp takes it.
+        /// TCP, for Osmocom's osmo-stp.
         Tcp = "tcp",
     }
 }
@@ -48,7 +48,7 @@ choice! {
 choice! {
     /// How several gateways share the traffic (RFC 4666 §1.4.4.1).
     pub enum MapTrafficMode {
-        /// All that are active carry it.
+        /// All active gateways carry it.
         Loadshare = "loadshare",
         /// One carries it; the next takes over when it fails.
         Override = "override",
@@ -80,7 +80,7 @@ section! {
     pub struct MapGateway {
         /// Host, with a port if it is not 2905.
         @required address: String = String::new(),
-        /// What carries M3UA to it.
+        /// Transport of M3UA.
         transport: GatewayTransport = GatewayTransport::Sctp,
         /// Own addresses, IP or IP:port, several for SCTP multihoming; empty: the kernel chooses.
         @valid(|address| own_address(address).map(drop))

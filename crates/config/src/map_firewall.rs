@@ -13,7 +13,7 @@ choice! {
         Off = "off",
         /// Everything passes; what would be blocked is counted and reported.
         Dry = "dry",
-        /// What the rules say is done.
+        /// The rules apply.
         On = "on",
     }
 }
@@ -23,13 +23,13 @@ choice! {
     pub enum MapFirewallAction {
         /// Refused with a MAP error, counted and reported.
         Block = "block",
-        /// It is not answered, counted and reported.
+        /// Not answered; counted and reported.
         Drop = "drop",
-        /// It passes, counted and reported.
+        /// Passes; counted and reported.
         Report = "report",
-        /// It passes, and is counted.
+        /// Passes; counted.
         Count = "count",
-        /// The rule is not asked.
+        /// The rule does not apply.
         Off = "off",
     }
 }
@@ -77,11 +77,11 @@ choice! {
 }
 
 section! {
-    /// `[gsm.map.firewall.rules]`: what each rule does.
+    /// `[gsm.map.firewall.rules]`: action of each rule.
     pub struct MapFirewallRules {
         /// A global title that `deny` has or `allow` lacks.
         title: MapFirewallAction = MapFirewallAction::Block,
-        /// A global title above `title_rate`.
+        /// Requests of one global title above `title_rate`.
         title_rate: MapFirewallAction = MapFirewallAction::Block,
         /// An operation unrelated to short messages, such as sendIMSI or anyTimeInterrogation: FS.11, category 1.
         operation: MapFirewallAction = MapFirewallAction::Block,
@@ -95,7 +95,7 @@ section! {
         spoofed: MapFirewallAction = MapFirewallAction::Block,
         /// A handset's message from a number not in `own_numbers`.
         foreign_sender: MapFirewallAction = MapFirewallAction::Block,
-        /// More requests about one subscriber than `subscriber_rate`.
+        /// Requests about one subscriber above `subscriber_rate`.
         subscriber_rate: MapFirewallAction = MapFirewallAction::Block,
     }
 }
@@ -103,7 +103,7 @@ section! {
 section! {
     /// `[[gsm.map.firewall.networks]]`: a network with several prefixes of global titles.
     pub struct MapFirewallNetwork {
-        /// What it is called, for people.
+        /// Name of the network in reports.
         name: String = String::new(),
         /// First digits of its global titles, in international form.
         @digits(MAX_TITLE)
@@ -149,7 +149,7 @@ section! {
         rate_error: MapFirewallError = MapFirewallError::SystemFailure,
         /// Rules whose requests are logged in full, in hexadecimal, with subscribers' numbers and texts.
         mirror: Vec<MapFirewallRule> = Vec::new(),
-        /// What each rule does.
+        /// Action of each rule.
         rules: MapFirewallRules = MapFirewallRules::default(),
     }
 }

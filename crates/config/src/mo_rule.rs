@@ -27,7 +27,7 @@ section! {
         from: Vec<String> = Vec::new(),
         /// First words of the text, ignoring case and punctuation behind; if empty, any text, and data.
         keywords: Vec<String> = Vec::new(),
-        /// Only what this operator brings.
+        /// Only messages from this operator.
         operator: Option<String> = None,
         /// Only messages to `addresses` of this account.
         account: Option<String> = None,
@@ -44,7 +44,7 @@ section! {
         @text(MAX_DIGITS) reply_from: Option<String> = None,
         /// Most answers to one sender per `reply_limit_per`, refilled one by one. Further messages get no answer.
         reply_limit: u32 = 3,
-        /// The time to which `reply_limit` refers.
+        /// Period of `reply_limit`.
         reply_limit_per: Duration = HOUR,
         /// Nobody gets the message.
         drop: bool = false,

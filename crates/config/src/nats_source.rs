@@ -36,13 +36,13 @@ section! {
     pub struct NatsSource {
         /// Name in the API and metrics.
         @required @name name: String = String::new(),
-        /// Commands are taken.
+        /// Take commands.
         enabled: bool = true,
         /// Servers of one cluster: `["nats://nats.example:4222"]`, or `tls://…`.
         @required servers: Vec<String> = Vec::new(),
         /// Credentials file of a user, as `nsc` writes it.
         credentials_file: Option<PathBuf> = None,
-        /// A user's name, with `password_file`.
+        /// User for `password_file`.
         user: Option<String> = None,
         /// File with the password of `user`.
         password_file: Option<PathBuf> = None,

@@ -15,7 +15,7 @@ use smsc_domain::number_plan::{DestinationClass, NumberPlan, NumberPlanRange};
 pub(super) const MOST_DIGITS: u32 = 20;
 
 choice! {
-    /// What the numbers of a range are.
+    /// Class of the numbers of a range.
     pub enum NumberClass for DestinationClass {
         /// Our own: of handsets of our core network, or of accounts.
         Local = "local",
@@ -33,7 +33,7 @@ section! {
     pub struct NumberRange {
         /// Name in the API, metrics and explanations.
         @required @name name: String = String::new(),
-        /// What its numbers are.
+        /// Class of its numbers.
         class: NumberClass = NumberClass::Local,
         /// First digits of its numbers: `["4477009"]`; `""` for all. Compared after rewriting.
         @filled("is missing; write [\"\"] for every number")

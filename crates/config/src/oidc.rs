@@ -21,12 +21,12 @@ section! {
     pub struct Oidc {
         /// Issuer URL, exactly as in its `/.well-known/openid-configuration`: `https://sso.example/realms/staff`.
         issuer: Option<String> = None,
-        /// How the issuer knows this SMSC.
+        /// Client id at the issuer.
         client_id: String = String::new(),
         /// Client secret; without it, the client is public (PKCE).
         @filled("is empty; remove it, or write it")
         client_secret: Option<SecretString> = None,
-        /// File with the secret, instead of `client_secret`.
+        /// File with `client_secret`.
         client_secret_file: Option<PathBuf> = None,
         /// Console's public address and `/oidc/callback`: `https://smsc.example/oidc/callback`. The same on every node; register it at the issuer.
         redirect_url: Option<String> = None,

@@ -53,7 +53,7 @@ section! {
         /// Host and UDP port of the daemon; nothing is pushed without it.
         @must(|address| is_host_and_port(address), "is no address; write \"host:port\"")
         address: Option<String> = None,
-        /// Prefix of every name, in place of `smsc`.
+        /// Prefix of names, instead of `smsc`.
         @must(|prefix| is_prefix(prefix), "must be letters, digits, `-`, `_` and `.`")
         prefix: String = "smsc".to_owned(),
         /// Push interval; counters are sent as increments.

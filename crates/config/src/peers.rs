@@ -43,7 +43,7 @@ pub type RouteStep = RoutingStep<String>;
 choice! {
     /// What happens to a bind beyond `max_binds`.
     pub enum WhenFull {
-        /// It is refused with ESME_RALYBND.
+        /// The bind is refused with ESME_RALYBND.
         Refuse = "refuse",
         /// Idle binds get an enquire_link. The new bind replaces the one idle longest that does not answer; if all answer, it is refused.
         Replace = "replace",
@@ -53,7 +53,7 @@ choice! {
 section! {
     /// `[[account]]`: an ESME that may bind.
     pub struct Account {
-        /// The system_id it binds with.
+        /// system_id of its binds.
         @required @filled("is missing") @text(MAX_SYSTEM_ID) system_id: String = String::new(),
         /// Password in clear, or an argon2id hash (`$argon2id$…`).
         @required password: SecretString = SecretString::default(),
@@ -77,7 +77,7 @@ section! {
         @text(MAX_SYSTEM_TYPE) system_type: Option<String> = None,
         /// Most binds, over all nodes and bind types.
         @at_least(1) max_binds: u32 = 10,
-        /// What happens to a bind beyond `max_binds`.
+        /// Handling of a bind beyond `max_binds`.
         on_full: WhenFull = WhenFull::Refuse,
         /// Most unanswered deliver_sm on one bind.
         @between(1, MAX_WINDOW) window: u32 = 10,
@@ -108,7 +108,7 @@ section! {
         /// A submission with the addresses, reference and content of one accepted within this time is a duplicate and is not stored. At most `10m`; "0s" disables the check.
         @must(|window| *window <= MAX_DUPLICATE_WINDOW, "must be at most 10m; \"0s\" never looks for duplicates")
         duplicate_window: Duration = Duration::ZERO,
-        /// How a duplicate is answered.
+        /// Answer to a duplicate.
         duplicates: OnDuplicate = OnDuplicate::Refuse,
         /// Destination addresses whose MO messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
@@ -149,10 +149,10 @@ section! {
         /// Most callbacks per second; no limit without it.
         @must(|rate| rate.is_finite() && *rate > 0.0, "must be positive")
         callback_rate: Option<f64> = None,
-        /// Most concurrent callbacks to one host and port; a URL that fails gets fewer.
+        /// Most concurrent callbacks to one host and port, 1 to 256; a URL that fails gets fewer.
         @must(|most| (1..=256).contains(most), "must be from 1 to 256")
         callback_concurrency: u32 = 8,
-        /// A callback without an answer within this time has failed.
+        /// A callback without an answer within this time has failed; at most `1m`.
         @must(|timeout| !timeout.is_zero() && *timeout <= MAX_CALLBACK_TIMEOUT, "must be positive, and at most 1m")
         callback_timeout: Duration = 10 * SECOND,
         /// Hosts with private addresses that callbacks may go to: host names, IP addresses and CIDR blocks.
@@ -187,7 +187,7 @@ section! {
         message_id: ShownIdForm = ShownIdForm::Decimal,
         /// Digits of message_id, padded with zeros; not padded without it. Always eight for binds of 3.3.
         message_id_length: Option<u32> = None,
-        /// Content of a receipt to it.
+        /// Content of receipts.
         receipt_form: ReceiptForm = ReceiptForm::TextAndTlvs,
         /// Precision of the dates in a receipt's text.
         receipt_dates: ReceiptDates = ReceiptDates::Minutes,
@@ -203,7 +203,7 @@ section! {
         two_texts: TwoTexts = TwoTexts::Refuse,
         /// The account is a message centre: its deliver_sm to an address of another account becomes an MO message, opt-out keywords in it count, and it may submit receipts. Without this it gets ESME_RINVDSTADR.
         mobile_originated: bool = false,
-        /// Whether it may bind.
+        /// Accept its binds and submissions.
         enabled: bool = true,
         /// Rewriting of addresses in its messages, before all other rules. Its receipts and answers keep the submitted addresses.
         rewrite_in: Vec<RewriteRule> = Vec::new(),
@@ -235,7 +235,7 @@ choice! {
 }
 
 choice! {
-    /// How we talk to an operator.
+    /// Protocol of an operator.
     pub enum OperatorProtocol {
         /// SMPP 3.4 or 5.0.
         Smpp = "smpp",
@@ -342,9 +342,9 @@ section! {
         password: SecretString = SecretString::default(),
         /// File with `password`.
         password_file: Option<PathBuf> = None,
-        /// The system_type we bind with.
+        /// system_type of our binds.
         @text(MAX_SYSTEM_TYPE) system_type: String = String::new(),
-        /// How we bind.
+        /// Type of our binds.
         bind: BindKind = BindKind::Transceiver,
         /// Number of binds; a transmitter and receiver pair counts as one.
         @between(1, 1_000) binds: u32 = 1,
@@ -373,7 +373,7 @@ section! {
         /// National language tables (3GPP TS 23.038) to try before UCS-2: `turkish`, `hindi`, ….
         @valid(|name| language(name))
         languages: Vec<String> = Vec::new(),
-        /// How its message ids are compared.
+        /// How message ids of answers and receipts are compared.
         message_id: MessageIdForm = MessageIdForm::Auto,
         /// Handling of a message whose answer never came.
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,

@@ -51,7 +51,7 @@ section! {
 section! {
     /// `[[list]]`: named addresses, for entries `list:NAME`. Read at start, on SIGHUP and with each change of the configuration.
     pub struct AddressList {
-        /// Its name in `list:NAME`.
+        /// Name in `list:NAME`.
         @required @name name: String = String::new(),
         /// Addresses, prefixes and regular expressions, notation as `senders` of an account.
         entries: Vec<String> = Vec::new(),
@@ -63,11 +63,11 @@ section! {
 choice! {
     /// Whose messages share a limit.
     pub enum LimitPer for policy::Per {
-        /// All that it is about share them.
+        /// All messages of the limit share it.
         Rule = "rule",
-        /// Each source address has its own.
+        /// One limit per source address.
         Sender = "sender",
-        /// Each destination has its own.
+        /// One limit per destination.
         Destination = "destination",
     }
 }
@@ -75,7 +75,7 @@ choice! {
 section! {
     /// `[[limit]]`: rate limit by sender and destination, over all nodes with `[redis]`. All limits that match a message apply.
     pub struct LimitConfig {
-        /// Its name, also in Redis.
+        /// Name, also in Redis.
         @required @name name: String = String::new(),
         /// Only messages of this account.
         account: Option<String> = None,
@@ -87,7 +87,7 @@ section! {
         @required @rate rate: f64 = 0.0,
         /// Most segments in one burst; without it, one second's worth.
         @at_least(1) burst: Option<u32> = None,
-        /// Whose messages share the tokens.
+        /// Whose messages share the limit.
         per: LimitPer = LimitPer::Rule,
     }
 }

@@ -19,7 +19,7 @@ choice! {
 choice! {
     /// What a node does for the platform.
     pub enum PlatformRole {
-        /// Takes in what waits in pending lists.
+        /// Takes messages from the pending lists.
         Sender = "sender",
         /// Writes states of messages, and messages of handsets.
         Receiver = "receiver",
@@ -31,11 +31,11 @@ choice! {
 section! {
     /// `[redis_platform]`: messages in the Redis of `[redis]` under the keys of the Redis SMS platform: docs/coming-from.md.
     pub struct RedisPlatform {
-        /// Write them.
+        /// Write messages to Redis.
         enabled: bool = false,
         /// Also write messages when they are accepted and sent; costs commit size and one read per message.
         states: bool = true,
-        /// With the texts.
+        /// Include the texts.
         text: bool = true,
         /// Account of messages in `list:Pending-0`, `list:Pending-1` and so on; without it, none are taken.
         account: Option<String> = None,

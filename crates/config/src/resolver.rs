@@ -32,7 +32,7 @@ section! {
         url: Option<String> = None,
         /// Bearer token for the service.
         token: Option<SecretString> = None,
-        /// File with the token, instead of `token`.
+        /// File with `token`.
         token_file: Option<PathBuf> = None,
         /// PEM file of trusted CAs, instead of the system's.
         ca_file: Option<PathBuf> = None,
@@ -62,7 +62,7 @@ section! {
         @positive breaker_pause: Duration = 10 * SECOND,
         /// Numbers that each node caches; with `[redis]`, nodes share answers.
         @at_least(1) cache: usize = 100_000,
-        /// How long an answer is used.
+        /// Lifetime of an answer.
         cache_for: Duration = Duration::from_secs(86_400),
         /// Lifetime of the answer "not ported".
         cache_unknown_for: Duration = Duration::from_secs(600),

@@ -20,7 +20,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
 choice! {
-    /// How log lines look.
+    /// Format of log lines.
     pub enum LogFormat {
         /// For people.
         Text = "text",
@@ -47,7 +47,7 @@ section! {
 choice! {
     /// Who may read `/metrics`.
     pub enum MetricsFor {
-        /// Everybody, all of it.
+        /// Everybody.
         Everybody = "everybody",
         /// Everybody; series that name an account need a token.
         WithoutAccounts = "without_accounts",
@@ -57,13 +57,13 @@ choice! {
 }
 
 choice! {
-    /// How subscribers' numbers look in traces.
+    /// Form of subscribers' numbers in traces.
     pub enum NumberForm {
         /// Country, network and last digits: `4477*****123`.
         Masked = "masked",
         /// A keyed hash, which cannot be reversed.
         Hashed = "hashed",
-        /// As they are.
+        /// Complete.
         Full = "full",
     }
 }
@@ -262,7 +262,7 @@ section! {
     pub struct RedisConfig {
         /// Such as `redis://:secret@redis.example:6379/0`, or `rediss://…` with TLS; without it, each node enforces limits alone.
         url: Option<SecretString> = None,
-        /// File with the URL, instead of `url`.
+        /// File with `url`.
         url_file: Option<PathBuf> = None,
         /// PEM file of trusted CAs, instead of the system's.
         ca_file: Option<PathBuf> = None,
@@ -307,7 +307,7 @@ choice! {
 section! {
     /// `[cluster]`: this node among those that share a PostgreSQL store.
     pub struct ClusterConfig {
-        /// What this node does.
+        /// Roles of this node.
         @filled("is empty; write [\"smpp\", \"delivery\", \"http\", \"janitor\"] or some of them")
         roles: Vec<NodeRole> = vec![NodeRole::Smpp, NodeRole::Delivery, NodeRole::Http, NodeRole::Janitor, NodeRole::Api],
         /// A node that has not renewed its lease for this time is dead.
@@ -356,9 +356,9 @@ impl QueueConfig {
 section! {
     /// `[validity]`: how long messages live.
     pub struct ValidityConfig {
-        /// For messages without a validity_period.
+        /// Validity of messages without validity_period.
         @positive default: Duration = 10 * DAY,
-        /// Longer validity periods are shortened to this.
+        /// Longest validity; longer ones are shortened.
         @positive max: Duration = 10 * DAY,
         /// Time that a receipt waits for its account after the message's end before it is dropped; "0s" keeps it for ever.
         receipts: Duration = 7 * DAY,
@@ -390,12 +390,12 @@ choice! {
 section! {
     /// `[[retry.status]]`: one command_status treated differently.
     pub struct RetryStatus {
-        /// The command_status, by name or number.
+        /// command_status, by name or number.
         @must(|status| *status != 0, "is missing; write a status other than ESME_ROK")
         @required status: u32 as Status = 0,
-        /// What it means.
+        /// Class of the status.
         class: RetryClass = RetryClass::Temporary,
-        /// Pauses of its own instead of `retry.delays`.
+        /// Own pauses, instead of `retry.delays`.
         @pauses @positive delays: Option<Vec<Duration>> = None,
     }
 }
@@ -409,7 +409,7 @@ section! {
         @positive throttled_delay: Duration = Duration::from_millis(500),
         /// Attempts before a temporary refusal is final; without it, until the message expires.
         @at_least(1) max_attempts: Option<u32> = None,
-        /// Statuses that mean something else than usual.
+        /// Statuses with another class.
         status: Vec<RetryStatus> = Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use smsc_domain::route;
 choice! {
     /// Who of a step gets a message.
     pub enum StepSharing for route::Sharing {
-        /// Each its part.
+        /// By weight.
         Weight = "weight",
         /// The least loaded: waiting and unanswered messages relative to `rate` or windows. Equals share by weight.
         LeastBusy = "least_busy",

@@ -7,11 +7,11 @@ use crate::section::choice;
 choice! {
     /// How MO messages and receipts reach an account.
     pub enum DeliverBy {
-        /// Its binds that receive get them.
+        /// By its receiving binds.
         Smpp = "smpp",
-        /// They are posted to `callback_url`.
+        /// Posted to `callback_url`.
         Callback = "callback",
-        /// On both, each by itself.
+        /// By both, independently.
         Both = "both",
     }
 }
@@ -59,7 +59,7 @@ impl CallbackFormat {
 choice! {
     /// Which operation carries messages to an account.
     pub enum DeliverAs {
-        /// As an SMSC delivers.
+        /// As deliver_sm.
         DeliverSm = "deliver_sm",
         /// Text in message_payload; binds below 3.4 get deliver_sm.
         DataSm = "data_sm",

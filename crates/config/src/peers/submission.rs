@@ -15,13 +15,13 @@ choice! {
 }
 
 choice! {
-    /// Which numbers are taken.
+    /// Which recipients are valid.
     pub enum NumberCheck for Check {
-        /// 3 to 20 digits.
+        /// Any 3 to 20 digits.
         Any = "any",
-        /// A length that the country has.
+        /// Numbers of a length that the country has.
         Possible = "possible",
-        /// A range that is assigned, as this release knows.
+        /// Numbers in an assigned range, as this release knows.
         Valid = "valid",
     }
 }
