@@ -24,7 +24,7 @@ pub struct TrafficHistory {
     pub by: Option<String>,
     /// The same of groups, where what has to be met is of another kind than they are.
     pub groups_only_failed: bool,
-    /// The largest hundred, the largest first.
+    /// The largest 250, the largest first.
     pub groups: Vec<TrafficGroup>,
     /// How many more groups there are.
     pub more_groups: u64,
