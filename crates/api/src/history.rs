@@ -10,7 +10,7 @@ pub struct TrafficHistory {
     pub step: String,
     #[schema(format = DateTime)]
     pub since: Option<String>,
-    /// The last point may be cut off here: it has what was counted until then.
+    /// The last minute or hour is whole, also where it ends later, unless it is not over.
     #[schema(format = DateTime)]
     pub until: Option<String>,
     /// True where two of `operator`, `account` and `error` have to be met: then only `failed` is known, and of that the largest

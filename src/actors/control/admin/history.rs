@@ -67,9 +67,11 @@ pub async fn read(
     let mut sums = HistorySums::new(filter(node, &asked)?, asked.by.map(dimension), step);
     let times = begin_of(step, asked.times.start)..asked.times.end;
     let part = step * READ_AT_ONCE;
+    // A point is whole, unless it is not over: a row of an hour cannot be divided.
+    let end = begin_of(step, times.end.saturating_add(step - 1));
     let unsummed = match asked.step {
         HistoryStep::Minute => Vec::new(),
-        HistoryStep::Hour => node.store.hours_without_row(times.end).await?,
+        HistoryStep::Hour => node.store.hours_without_row(end).await?,
     };
     let mut from = times.start;
     while from < times.end {
@@ -84,8 +86,9 @@ pub async fn read(
         if hour < times.start {
             continue;
         }
-        let until = (hour + HOUR_MS).min(times.end);
-        let rows = node.store.traffic(MINUTE_MS, hour..until, Some(of));
+        let rows = node
+            .store
+            .traffic(MINUTE_MS, hour..hour + HOUR_MS, Some(of));
         sums = sums.with(rows.await?).await?;
     }
     Ok(sums.answer(&times, &asked, |number| node.name_of(number)))
