@@ -29,6 +29,8 @@ const TOO_OLD_MS: i64 = MINUTES_KEPT_MS - HOUR_MS;
 const SUMMED_ANYHOW_MS: i64 = TOO_OLD_MS - 2 * HOUR_MS;
 /// Minutes of another node become an hour when that has been over for so long.
 const LEFT_AFTER_MS: i64 = 2 * HOUR_MS;
+/// A store that does not answer for so long is asked again at the next write: what is counted meanwhile has minutes of its own.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// A write comes so long after the end of its time, so that it is over by the clock as well.
 const BEHIND: Duration = Duration::from_millis(50);
 
@@ -117,7 +119,9 @@ impl HistoryKeeper {
             self.sum_hours(node, now).await?;
             self.tend(node, settings, now).await
         };
-        noted(node, done.await);
+        let done = tokio::time::timeout(ANSWER_WITHIN, done).await;
+        let silent = |_| StoreError::Failed("no answer in time".to_owned());
+        noted(node, done.map_err(silent).flatten());
     }
 
     /// Takes what was counted, for the minute of this moment.

@@ -118,7 +118,7 @@ fn error_of(ended: &Final, state: u8) -> Cow<'_, str> {
     if ended.error.iter().all(|octet| *octet == b'0') {
         return Cow::Borrowed(state::name(state));
     }
-    let is_plain = |octet: &u8| matches!(octet, 0x20..=0x7E) && *octet != b'\\';
+    let is_plain = |octet: &u8| matches!(*octet, 0x20..=0x7E) && *octet != b'\\';
     let code = match std::str::from_utf8(&ended.error) {
         Ok(code) if ended.error.iter().all(is_plain) => Cow::Borrowed(code),
         _ => Cow::Owned(address::printable(&ended.error)),
@@ -215,5 +215,13 @@ mod tests {
         let counts = pairs[0].seen.now();
         assert_eq!((counts.receipts, counts.failed), (3, 1));
         assert_eq!(counts.own_receipts, 2);
+
+        // The history has all that ended, also what is not counted for incidents.
+        let told = node.outcomes.take_traffic();
+        let told = told.into_block(|_| true, |_| true);
+        let of_account = told.of_account(test.account).unwrap();
+        assert_eq!((of_account.delivered, of_account.failed), (2, 3));
+        assert_eq!(told.of_error("UNDELIVERABLE").unwrap().failed, 2);
+        assert_eq!(told.of_error("REJECTED").unwrap().failed, 1);
     }
 }

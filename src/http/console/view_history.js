@@ -223,7 +223,8 @@ export default function history({ query }) {
     } catch (error) {
       if (!isOpen) return;
       if (error.status === 401) failed(error);
-      else groups.say(nothing("The question is not understood", error.message));
+      else if (error.status === 400 || error.status === 404) groups.say(nothing("The question is not understood", error.message));
+      else groups.say(nothing("The history cannot be shown now", error.message));
     }
   }
   load();
