@@ -212,12 +212,14 @@ export default function history({ query }) {
     loadedAt = Date.now();
     const { since, until } = timesOf(query, range);
     const shift = weekOf({ since, until });
+    // As many hours as the time has: the first one began before it, and the last one is whole.
+    const before = isDay ? Math.ceil((since - shift) / HOUR_MS) * HOUR_MS : since - shift;
     const areMinutes = until - since <= DAY_MS && since >= Date.now() - DAY_MS - HOUR_MS / 2;
     try {
       const [now, week] = await Promise.all([
         get(question(since, until, areMinutes ? "minute" : "hour")),
         // Nobody misses it where it is not kept any more.
-        get(question(since - shift, until - shift, "hour")).catch(() => null),
+        get(question(before, until - shift, "hour")).catch(() => null),
       ]);
       if (isOpen) draw(now, week, { since, until, shift });
     } catch (error) {
