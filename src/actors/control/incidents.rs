@@ -247,7 +247,7 @@ mod tests {
         let settings = IncidentConfig::default();
         node.outcomes.count(|log| {
             for _ in 0..100 {
-                let counts = log.at(test.operator, 0, clock::now_ms());
+                let mut counts = log.at(test.operator, 0, clock::now_ms());
                 counts.note_refused(WRONG_SOURCE, 10);
             }
         });
