@@ -4,10 +4,11 @@ import { get, may } from "./api.js";
 import { bars } from "./bars.js";
 import { fields, historyOf } from "./changes.js";
 import { failed } from "./dialog.js";
-import { chip, h, nothing, setText, table } from "./dom.js";
+import { chip, h, nothing, select, setText, table } from "./dom.js";
 import { local, number, percent, showTime, time, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
 import { stateCell } from "./states.js";
+import { DAY_MS, WEEK_MS, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
 import { labelOf } from "./view_failures.js";
 import { acknowledge, incidentState } from "./view_incidents.js";
 import { columns } from "./view_messages.js";
@@ -33,7 +34,7 @@ export function finding(name) {
 export function placeCards({ about, resource, by, name }) {
   const asked = { [by]: name };
   return [
-    incidentsCard(about), past(asked), usageCard(asked), messagesCard(asked),
+    incidentsCard(about), trafficCard(asked), past(asked), usageCard(asked), messagesCard(asked),
     h("div", { class: "halves" }, changesCard(resource), may("admin") ? commandsCard(resource) : null),
   ];
 }
@@ -75,7 +76,39 @@ function incidentsCard(about) {
   return card;
 }
 
-/** What was before now. The history of rates and errors belongs here, as further charts of this card. */
+/** The times of the charts; the page of the traffic history has more. */
+const TIMES = [["1d", "Last day", DAY_MS], ["7d", "Last 7 days", WEEK_MS]];
+
+/** What was sent, refused and delivered, by minutes or by hours, beside the same a week before. */
+function trafficCard(asked) {
+  const charts = trafficCharts(160);
+  const said = h("p", { class: "problem", role: "status" });
+  const more = h("a", {}, "Traffic history");
+  const times = select("range", TIMES.map(([name, title]) => [name, title]), TIMES[0][0]);
+  times.setAttribute("aria-label", "Time of the charts");
+  times.addEventListener("change", load);
+
+  async function load() {
+    const range = times.value;
+    const span = lastTime(TIMES.find(([name]) => name === range)[2]);
+    more.href = `#/history?${new URLSearchParams({ ...asked, range, by: "error" })}`;
+    try {
+      const found = await readTraffic(span, asked);
+      // Another time was chosen meanwhile.
+      if (times.value !== range) return;
+      charts.update(found, span);
+      setText(said, "");
+    } catch (error) {
+      if (error.status === 401) failed(error);
+      else if (times.value === range) setText(said, error.message);
+    }
+  }
+  load();
+  return h("section", { class: "card", "aria-label": "Traffic" }, h("div", { class: "card-head" }, h("h2", {}, "Traffic"), times, more),
+    said, charts.sent.element, charts.lost.element, charts.answers.element);
+}
+
+/** Failures of the last day, by hour and by error. */
 function past(asked) {
   const listed = (more) => `#/dead-letters?${new URLSearchParams({ ...asked, ...more })}`;
   const chart = bars({ title: "Failed messages by hour, the last 24 hours", series: [{ name: "failed", label: "messages" }], show: number, height: 160,
