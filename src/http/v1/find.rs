@@ -43,7 +43,7 @@ static KEYS: LazyLock<Vec<KeyWords>> = LazyLock::new(|| {
 /// the manual.
 ///
 /// Upper and lower case are the same. Several words must all be in a name; one with `*` is the whole name, such as `shop*`.
-/// Names that begin with the text come first.
+/// The name that is the text comes first, then those that begin with it.
 #[utoipa::path(get, path = "/v1/find", tag = "about",
     params(
         ("text" = String, Query, max_length = 256, description = "A part of a name, or several"),
@@ -105,11 +105,15 @@ fn entry(kind: &str, name: &str, text: &str, page: Option<String>) -> FoundName 
     }
 }
 
-/// Those that begin with the text, then the others.
+/// The one that is the text, those that begin with it, then the others.
 fn best(text: &str, entries: impl Iterator<Item = FoundName>, limit: usize) -> Vec<FoundName> {
-    let text = text.to_lowercase();
+    let lower = text.to_lowercase();
     let mut all: Vec<FoundName> = entries.collect();
-    all.sort_by_key(|one| !one.name.to_lowercase().starts_with(&text));
+    all.sort_by_cached_key(|one| {
+        let name = one.name.to_lowercase();
+        let is_begin = name.starts_with(&lower);
+        (one.name != text, name != lower, !is_begin)
+    });
     all.truncate(limit);
     all
 }
@@ -139,5 +143,13 @@ mod tests {
         let all = best("SHOP", all.into_iter(), 2);
         let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["shop", "shop2"]);
+        let all = ["SHOP1", "SHOP", "shop", "shop1"].map(|name| entry("accounts", name, "", None));
+        let all = best("shop", all.into_iter(), 3);
+        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["shop", "SHOP", "SHOP1"],
+            "not behind others that begin so"
+        );
     }
 }
