@@ -6,10 +6,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::call;
 use crate::actors::control::admin::settings;
-use crate::actors::control::settings::StoredSettings;
 use crate::api::{ConfigSchema, FoundName, FoundNames};
 use crate::domain::error_meaning;
-use crate::domain::settings::ResourceKind;
+use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
 use crate::http::name_page::NamePattern;
 use crate::http::problem::Problem;
@@ -61,21 +60,21 @@ pub(super) async fn list(
     }
     let range = format!("a number from 1 to {MOST}");
     let limit = query.number("limit", &range, |count: &usize| (1..=MOST).contains(count))?;
-    let settings = call(&state, settings::read).await??.settings;
-    let found = found(text, limit.unwrap_or(USUAL), &settings);
+    let names = call(&state, settings::names).await??;
+    let found = found(text, limit.unwrap_or(USUAL), &names);
     Ok(HttpResponse::Ok().json(FoundNames { found }))
 }
 
 /// The best ones of each kind.
-fn found(text: &str, limit: usize, settings: &StoredSettings) -> Vec<FoundName> {
+fn found(text: &str, limit: usize, names: &[ResourceKey]) -> Vec<FoundName> {
     let pattern = NamePattern::new(text);
     let fits = |name: &str| pattern.fits(name, String::new);
     let mut all = Vec::new();
     // In the order of their kinds: accounts and operators come first.
     for kind in ResourceKind::ALL {
-        let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
+        let of_kind = names.iter().filter(|key| key.kind == kind);
         let names = of_kind
-            .map(|one| one.key.name.as_str())
+            .map(|key| key.name.as_str())
             .filter(|name| fits(name));
         let entry = |name: &str| entry(kind.plural(), name, "", None);
         all.extend(best(text, names.map(entry), limit));
@@ -123,7 +122,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str, kind: &str) -> Vec<String> {
-        let found = found(text, 3, &StoredSettings::default());
+        let found = found(text, 3, &[]);
         let of_kind = found.into_iter().filter(|one| one.kind == kind);
         of_kind.map(|one| one.name).collect()
     }
