@@ -221,10 +221,12 @@ function commandsCard(resource) {
   return h("section", { class: "card" }, h("h2", {}, "Commands"), list.element);
 }
 
-/** What a page says of something that is not there. */
-export function noSuch(one, name, all) {
-  return h("section", { class: "card" }, h("div", { class: "empty" },
-    nothing(`There is no ${one} ${name}`, "It may have been removed: ", h("a", { href: all }, "all of them"), ".")));
+/** Has a page say that what it is about is not there, or not any more. */
+export function showNoSuch(body, one, name, all) {
+  body.replaceChildren(h("section", { class: "card" }, h("div", { class: "empty" },
+    nothing(`There is no ${one} ${name}`, "It may have been removed: ", h("a", { href: all }, "all of them"), "."))));
+  // What had the focus may be gone.
+  if (document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true });
 }
 
 /** A figure with its label, as the pages show them. */

@@ -6,11 +6,13 @@ import { h, heading, nothing, table } from "./dom.js";
 import { rate } from "./format.js";
 import { graph } from "./graph.js";
 import { newPage, pageOf } from "./kinds.js";
-import { finding, noSuch, placeCards } from "./place.js";
+import { finding, placeCards, showNoSuch } from "./place.js";
 import { canDisconnect, disconnectCommand } from "./view_bind.js";
 import { bindColumns } from "./view_binds.js";
 import { operatorCard } from "./view_operators.js";
 
+/** How often it is asked whether one is still there that the stream does not bring. */
+const ASK_EVERY_MS = 5_000;
 /** Operators whose names begin so: the wanted one is among the first. */
 const NAMES = 5;
 
@@ -51,19 +53,34 @@ export default function operator({ rest }) {
     h("a", { class: "button small", href: pageOf(`operators/${name}`) }, "Settings"));
   let card = null;
   let isOpen = true;
+  let isGone = false;
+  let askedAt = 0;
 
-  get(`/v1/operators/${segment(name)}`).catch((error) => {
-    if (!isOpen) return;
-    if (error.status === 404) body.replaceChildren(noSuch("operator", name, "#/operators"));
-    else failed(error);
-  });
+  async function look() {
+    askedAt = Date.now();
+    try {
+      await get(`/v1/operators/${segment(name)}`);
+    } catch (error) {
+      if (!isOpen) return;
+      if (error.status === 404) {
+        isGone = true;
+        buttons.replaceChildren();
+        showNoSuch(body, "operator", name, "#/operators");
+      } else if (!card || error.status === 401) failed(error);
+    }
+  }
+  look();
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/operators" }, "Operators")), heading(name, buttons), body],
     stream: { kinds: ["operators", "queues", "binds"], list: "operators", find: finding(name), sort: "name", limit: NAMES },
     update(live) {
-      const now = live.operators?.operators.find((one) => one.id === name);
-      if (!now || !live.overview) return;
+      if (isGone || !live.operators || !live.overview) return;
+      const now = live.operators.operators.find((one) => one.id === name);
+      if (!now) {
+        if (Date.now() - askedAt > ASK_EVERY_MS) look();
+        return;
+      }
       if (!card) {
         card = operatorCard(now);
         place.replaceChildren(card.element);
