@@ -11,9 +11,10 @@ import { placeOf } from "./kinds.js";
 const made = new Map();
 onSignOut(() => made.clear());
 
-/** Has the sheet of an account say its password, which was just made. */
+/** Has the sheet of an account say its password, which was just made; without one it was taken away. */
 export function keepPassword(account, secret) {
-  made.set(account, secret);
+  if (secret) made.set(account, secret);
+  else made.delete(account);
 }
 
 /** The sheet as the server writes it, with the password if that was made here; `words` say what is missing on it. */
