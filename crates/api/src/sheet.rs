@@ -34,6 +34,9 @@ pub struct AccountSheet {
     pub prepaid: bool,
     /// IP addresses and CIDR blocks that it may bind from; any if empty.
     pub allow: Vec<String>,
+    /// Client certificates it may bind with, by name or fingerprint; it needs none if empty.
+    #[serde(default)]
+    pub certificates: Vec<String>,
     /// What its source addresses may be; any if empty.
     pub senders: Vec<String>,
     /// Where it may send; anywhere if empty.
@@ -96,6 +99,10 @@ impl AccountSheet {
             self.system_type.as_deref().unwrap_or(any),
         );
         line(&mut text, "from", &listed(&self.allow, "any IP address"));
+        if !self.certificates.is_empty() {
+            let words = format!("{}, over TLS", self.certificates.join(" or "));
+            line(&mut text, "certificate", &words);
+        }
         text.push_str("\nLimits\n");
         line(&mut text, "binds", &format!("{} at once", self.max_binds));
         line(&mut text, "rate", &self.rate_words());
@@ -230,6 +237,7 @@ mod tests {
             quota_per_day: None,
             prepaid: false,
             allow: Vec::new(),
+            certificates: Vec::new(),
             senders: vec!["ACME".to_owned(), "list:own".to_owned()],
             destinations: Vec::new(),
             addresses: Vec::new(),
@@ -256,6 +264,18 @@ mod tests {
         }
         assert!(!sheet.text.ends_with('\n') && !sheet.text.contains("HTTP"));
         assert!(sheet.text.contains(&sheet.password_words));
+        assert!(!sheet.text.contains("certificate"), "{}", sheet.text);
+    }
+
+    #[test]
+    fn a_certificate_that_is_needed_is_named() {
+        let sheet = AccountSheet {
+            certificates: vec!["shop.example".to_owned(), "sha256:00".to_owned()],
+            ..sheet()
+        };
+        let text = sheet.written().text;
+        let line = "certificate   shop.example or sha256:00, over TLS\n";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

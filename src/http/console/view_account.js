@@ -171,7 +171,7 @@ function accountPage(name) {
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/accounts" }, "Accounts")), heading(name, state, buttons), body],
-    stream: { kinds: ["binds"], list: "binds", find: finding(name), sort: "name", limit: BINDS },
+    stream: { kinds: ["binds"], list: "binds", direction: OWN.join(","), find: finding(name), sort: "name", limit: BINDS },
     update(live) {
       if (!live.binds || !live.overview || isGone) return;
       const own = live.binds.binds.filter((bind) => bind.name === name && OWN.includes(bind.direction));

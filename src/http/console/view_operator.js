@@ -2,8 +2,8 @@
 
 import { get, may, segment } from "./api.js";
 import { failed } from "./dialog.js";
-import { h, heading, nothing, table } from "./dom.js";
-import { rate } from "./format.js";
+import { h, heading, nothing, setText, table } from "./dom.js";
+import { number, rate } from "./format.js";
 import { graph } from "./graph.js";
 import { newPage, pageOf } from "./kinds.js";
 import { finding, placeCards, showNoSuch } from "./place.js";
@@ -11,6 +11,8 @@ import { canDisconnect, disconnectCommand } from "./view_bind.js";
 import { bindColumns } from "./view_binds.js";
 import { operatorCard } from "./view_operators.js";
 
+/** Binds that are shown; the page of binds has all. */
+const BINDS = 50;
 /** How often it is asked whether one is still there that the stream does not bring. */
 const ASK_EVERY_MS = 5_000;
 /** Operators whose names begin so: the wanted one is among the first. */
@@ -89,7 +91,9 @@ export default function operator({ rest }) {
       const lists = live.operatorHistory.get(queueName);
       // Its binds have a table of their own here.
       card.update(now, [], queue, lists);
-      binds.update((live.binds?.binds ?? []).filter((bind) => bind.direction === "out" && bind.name === name));
+      const own = (live.binds?.binds ?? []).filter((bind) => bind.direction === "out" && bind.name === name);
+      binds.update(own.slice(0, BINDS));
+      setText(allBinds, own.length > BINDS ? `All ${number(own.length)} on the page of binds` : "On the page of binds");
       if (!lists) return;
       const end = live.overview.at_ms;
       chart.update({

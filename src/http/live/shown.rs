@@ -33,8 +33,8 @@ pub(in crate::http) struct ShownLists {
     /// `None`: all lists as they are for everybody.
     list: Option<PagedList>,
     find: NamePattern,
-    /// Only binds of this direction; empty for all.
-    direction: String,
+    /// Only binds of these directions; empty for all.
+    directions: Vec<String>,
     /// What the list is sorted by, and whether the largest comes first; `None`: as it is.
     sort: Option<(&'static str, bool)>,
     /// Pages before this one.
@@ -156,7 +156,7 @@ impl ShownLists {
         Ok(Some(Self {
             list,
             find: NamePattern::read(query)?,
-            direction: direction_of(query)?,
+            directions: directions_of(query)?,
             sort,
             pages_before: count("page", 1, 1_000_000)?.unwrap_or(1) - 1,
             limit: count("limit", 1, MOST)?.unwrap_or(PAGE as usize),
@@ -296,7 +296,8 @@ impl ShownLists {
         let fits = |one: &&LiveBind| {
             let bind = &one.bind;
             let beside = || format!("{} {}/{}", bind.peer, bind.node, bind.session);
-            let is_of_side = self.direction.is_empty() || bind.direction == self.direction;
+            let is_of_side =
+                self.directions.is_empty() || self.directions.contains(&bind.direction);
             is_of_side && self.find.fits(&bind.name, beside)
         };
         self.page_of(second.binds.iter().filter(fits).collect())
@@ -346,8 +347,8 @@ fn list_of(text: &str) -> Result<PagedList, Problem> {
     })
 }
 
-/// The direction of binds; empty for all.
-fn direction_of(query: &Query) -> Result<String, Problem> {
+/// The directions of binds, with commas between them; empty for all.
+fn directions_of(query: &Query) -> Result<Vec<String>, Problem> {
     let known = [
         BindDirection::In,
         BindDirection::Out,
@@ -357,13 +358,14 @@ fn direction_of(query: &Query) -> Result<String, Problem> {
         BindDirection::Local,
     ];
     let known = known.map(BindDirection::word);
-    let direction = query.text("direction").unwrap_or_default();
-    if direction.is_empty() || known.contains(&direction) {
-        return Ok(direction.to_owned());
+    let text = query.text("direction").unwrap_or_default();
+    let asked: Vec<&str> = text.split(',').filter(|one| !one.is_empty()).collect();
+    if let Some(direction) = asked.iter().find(|one| !known.contains(*one)) {
+        let names = known.join(", ");
+        let detail = format!("direction is one of {names}, not {direction:?}");
+        return Err(Problem::bad_value("direction", detail));
     }
-    let names = known.join(", ");
-    let detail = format!("direction is one of {names}, not {direction:?}");
-    Err(Problem::bad_value("direction", detail))
+    Ok(asked.into_iter().map(str::to_owned).collect())
 }
 
 /// `waiting`, or `-waiting` for the largest first.

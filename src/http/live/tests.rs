@@ -267,6 +267,7 @@ async fn a_listener_gets_the_page_that_it_shows_and_no_more() {
 fn what_a_listener_shows_is_read_strictly() {
     assert_eq!(shown("").unwrap(), None);
     assert!(shown("attention=5").unwrap().is_some());
+    assert!(shown("list=binds&direction=in,callback,local").is_ok());
     for (query, said) in [
         (
             "list=routes",
@@ -282,7 +283,7 @@ fn what_a_listener_shows_is_read_strictly() {
         ),
         ("list=binds&sort=-waiting", "not by \"-waiting\""),
         (
-            "list=binds&direction=up",
+            "list=binds&direction=in,up",
             "direction is one of in, out, gateway, gsm, callback, local, not \"up\"",
         ),
     ] {

@@ -76,6 +76,7 @@ fn sheet(account: String, settings: &Value, config: &Config) -> AccountSheet {
         quota_per_day: number("quota_per_day"),
         prepaid: settings["prepaid"].as_bool().unwrap_or_default(),
         allow: list("allow"),
+        certificates: list("certificates"),
         senders: list("senders"),
         destinations: list("destinations"),
         addresses: list("addresses"),
