@@ -5,7 +5,7 @@ use actix_web::test::TestRequest;
 use super::*;
 use crate::domain::access::AccessRole;
 use crate::http::query::Query;
-use crate::pb::QueueSnapshot;
+use crate::pb::{BindDirection, BindSnapshot, QueueSnapshot};
 
 fn node(waiting: u64) -> NodeSnapshot {
     NodeSnapshot {
@@ -261,6 +261,39 @@ async fn a_listener_gets_the_page_that_it_shows_and_no_more() {
     publish_node(&live, &many_queues(7), 2_000);
     assert_eq!(text(&mut top).await, ":\n\n");
     assert!(text(&mut busy).await.contains("\"waiting\":7"));
+}
+
+#[tokio::test]
+async fn binds_of_an_account_come_beside_those_of_an_operator_of_its_name() {
+    let live = LiveFeed::new();
+    let bind = |session: u64, direction: BindDirection| BindSnapshot {
+        session,
+        name: "shop".to_owned(),
+        direction: direction.into(),
+        ..BindSnapshot::default()
+    };
+    let shared = NodeSnapshot {
+        binds: vec![
+            bind(1, BindDirection::Out),
+            bind(2, BindDirection::Out),
+            bind(3, BindDirection::In),
+            bind(4, BindDirection::Callback),
+        ],
+        ..node(0)
+    };
+    publish_node(&live, &shared, 1_000);
+    let query = "list=binds&direction=in,callback,local&find=shop*&sort=name&limit=2";
+    let part = shown(query).unwrap();
+    let mut listener = live
+        .subscribe(vec![Kind::Binds], part, 0, bearer("ci"), Arc::default())
+        .unwrap();
+    let first = text(&mut listener).await;
+    let (_, event) = first.rsplit_once("event: binds\n").expect("no binds");
+    let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+    let binds: crate::api::LiveBinds = serde_json::from_str(data.unwrap()).unwrap();
+    let mut sessions: Vec<u64> = binds.binds.iter().map(|one| one.bind.session).collect();
+    sessions.sort_unstable();
+    assert_eq!((sessions, binds.omitted), (vec![3, 4], 0));
 }
 
 #[test]
