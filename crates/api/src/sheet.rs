@@ -92,6 +92,9 @@ impl AccountSheet {
         text.push_str("\nLog in with\n");
         line(&mut text, "system_id", &self.account);
         line(&mut text, "password", &self.password_words);
+        if self.has("cmpp") {
+            line(&mut text, "shared secret", "for cmpp, told apart, too");
+        }
         let any = "any, also none";
         line(
             &mut text,
@@ -131,6 +134,11 @@ impl AccountSheet {
         text
     }
 
+    /// Whether it may connect over this protocol.
+    fn has(&self, protocol: &str) -> bool {
+        self.entrances.iter().any(|one| one.protocol == protocol)
+    }
+
     fn rate_words(&self) -> String {
         let Some(rate) = self.rate else {
             return "no limit".to_owned();
@@ -142,7 +150,6 @@ impl AccountSheet {
 
     /// How to bind, step by step.
     fn steps_into(&self, text: &mut String) {
-        let has = |protocol: &str| self.entrances.iter().any(|one| one.protocol == protocol);
         text.push_str("\nHow to bind (SMPP 3.4)\n");
         let mut steps = vec![
             "Open a connection to the host and the port, with TLS where it says so.".to_owned(),
@@ -162,7 +169,7 @@ impl AccountSheet {
             "When you are throttled (ESME_RTHROTTLED), send the same message again a second later."
                 .to_owned(),
         );
-        if has("http") {
+        if self.has("http") {
             steps.push(
                 "Instead of SMPP: POST /v1/messages over HTTP, with an API key in \"Authorization: Bearer\"."
                     .to_owned(),
@@ -264,7 +271,9 @@ mod tests {
         }
         assert!(!sheet.text.ends_with('\n') && !sheet.text.contains("HTTP"));
         assert!(sheet.text.contains(&sheet.password_words));
-        assert!(!sheet.text.contains("certificate"), "{}", sheet.text);
+        for other in ["certificate", "shared secret"] {
+            assert!(!sheet.text.contains(other), "{other}: {}", sheet.text);
+        }
     }
 
     #[test]
