@@ -80,7 +80,7 @@ function accountPage(name) {
   let isGone = false;
   let looks = 0;
   let bound = 0;
-  /** Stands before what is counted of the binds that are shown, where there are more. */
+  /** Stands before rates, which are those of the binds that are shown, where there are more. */
   let atLeast = "";
   /** As the last look has found it. */
   let looked = null;
@@ -141,8 +141,7 @@ function accountPage(name) {
   function showState() {
     if (settings?.enabled === false) setChip(state, "paused", "warn");
     else setChip(state, bound ? "bound" : isShared() ? "not bound to this node" : "not bound", bound ? "good" : "quiet");
-    const count = `${atLeast}${number(bound)}`;
-    facts.set("Binds", settings ? `${count} of ${number(settings.max_binds)}` : count);
+    facts.set("Binds", settings ? `${number(bound)} of ${number(settings.max_binds)}` : number(bound));
   }
 
   /** Its queue, also while nothing is bound. */
@@ -171,16 +170,17 @@ function accountPage(name) {
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/accounts" }, "Accounts")), heading(name, state, buttons), body],
-    stream: { kinds: ["binds"], list: "binds", direction: OWN.join(","), find: finding(name), sort: "name", limit: BINDS },
+    stream: { kinds: ["binds"], list: "binds", direction: OWN.join(","), name, limit: BINDS },
     update(live) {
       if (!live.binds || !live.overview || isGone) return;
       const own = live.binds.binds.filter((bind) => bind.name === name && OWN.includes(bind.direction));
       const sum = (key) => own.reduce((total, bind) => total + (bind[key] ?? 0), 0);
       const now = { at_ms: live.overview.at_ms, accepted: sum("received_per_second"), sent: sum("sent_per_second") };
-      const isNew = own.length > bound;
-      bound = own.length;
-      // They come in the order of names: behind the last one that is shown there may be more of it.
-      atLeast = live.binds.omitted && live.binds.binds.at(-1)?.name === name ? "≥ " : "";
+      // The list may still be that of the page before.
+      const more = own.length > 0 && own.length === live.binds.binds.length ? live.binds.omitted : 0;
+      const isNew = own.length + more > bound;
+      bound = own.length + more;
+      atLeast = more ? "≥ " : "";
       binds.update(own);
       facts.set("From it per second", `${atLeast}${rate(now.accepted)}`);
       facts.set("To it per second", `${atLeast}${rate(now.sent)}`);

@@ -15,8 +15,6 @@ import { operatorCard } from "./view_operators.js";
 const BINDS = 50;
 /** How often it is asked whether one is still there that the stream does not bring. */
 const ASK_EVERY_MS = 5_000;
-/** Operators whose names begin so: the wanted one is among the first. */
-const NAMES = 5;
 
 export default function operator({ rest }) {
   const [name] = rest;
@@ -75,7 +73,7 @@ export default function operator({ rest }) {
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/operators" }, "Operators")), heading(name, buttons), body],
-    stream: { kinds: ["operators", "queues", "binds"], list: "operators", find: finding(name), sort: "name", limit: NAMES },
+    stream: { kinds: ["operators", "queues", "binds"], list: "operators", name, limit: 1 },
     update(live) {
       if (isGone || !live.operators || !live.overview) return;
       const now = live.operators.operators.find((one) => one.id === name);

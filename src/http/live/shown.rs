@@ -33,6 +33,8 @@ pub(in crate::http) struct ShownLists {
     /// `None`: all lists as they are for everybody.
     list: Option<PagedList>,
     find: NamePattern,
+    /// Only entries that are called so; empty for all.
+    name: String,
     /// Only binds of these directions; empty for all.
     directions: Vec<String>,
     /// What the list is sorted by, and whether the largest comes first; `None`: as it is.
@@ -120,9 +122,10 @@ impl PagedList {
 
 impl ShownLists {
     /// Its parameters in a query.
-    pub(in crate::http) const PARAMETERS: [&'static str; 8] = [
+    pub(in crate::http) const PARAMETERS: [&'static str; 9] = [
         "list",
         "find",
+        "name",
         "direction",
         "sort",
         "page",
@@ -138,7 +141,7 @@ impl ShownLists {
         }
         let list = query.text("list").map(list_of).transpose()?;
         if list.is_none() {
-            let of_a_list = &Self::PARAMETERS[1..7];
+            let of_a_list = &Self::PARAMETERS[1..8];
             if let Some(key) = of_a_list.iter().find(|key| query.text(key).is_some()) {
                 let detail =
                     format!("{key} is about one list; name it by list, such as list=queues");
@@ -156,6 +159,7 @@ impl ShownLists {
         Ok(Some(Self {
             list,
             find: NamePattern::read(query)?,
+            name: query.text("name").unwrap_or_default().to_owned(),
             directions: directions_of(query)?,
             sort,
             pages_before: count("page", 1, 1_000_000)?.unwrap_or(1) - 1,
@@ -200,6 +204,11 @@ impl ShownLists {
         kinds.iter().filter_map(|kind| event(*kind)).collect()
     }
 
+    /// Whether an entry with this name, and the text beside it, is wanted.
+    fn fits(&self, name: &str, beside: impl FnOnce() -> String) -> bool {
+        (self.name.is_empty() || self.name == name) && self.find.fits(name, beside)
+    }
+
     fn overview(&self, second: &LiveSecond) -> Overview {
         let mut overview = second.overview.clone();
         if let Some(most) = self.attention {
@@ -232,7 +241,7 @@ impl ShownLists {
             }
             _ => {
                 let queues = second.queues.iter();
-                let found = queues.filter(|one| self.find.fits(&one.queue.name, String::new));
+                let found = queues.filter(|one| self.fits(&one.queue.name, String::new));
                 self.page_of(found.collect())
             }
         };
@@ -283,7 +292,7 @@ impl ShownLists {
     /// The operators of the page, and how many fit besides.
     fn operators<'a>(&self, second: &'a LiveSecond) -> (Vec<OperatorRow<'a>>, u64) {
         let all = second.operators.operators.iter();
-        let fits = |one: &&Operator| self.find.fits(&one.id, || one.address.clone());
+        let fits = |one: &&Operator| self.fits(&one.id, || one.address.clone());
         let rows = all.filter(fits).map(|operator| OperatorRow {
             operator,
             queue: second.queue(&queue_of(operator)),
@@ -298,7 +307,7 @@ impl ShownLists {
             let beside = || format!("{} {}/{}", bind.peer, bind.node, bind.session);
             let is_of_side =
                 self.directions.is_empty() || self.directions.contains(&bind.direction);
-            is_of_side && self.find.fits(&bind.name, beside)
+            is_of_side && self.fits(&bind.name, beside)
         };
         self.page_of(second.binds.iter().filter(fits).collect())
     }

@@ -282,7 +282,7 @@ async fn binds_of_an_account_come_beside_those_of_an_operator_of_its_name() {
         ..node(0)
     };
     publish_node(&live, &shared, 1_000);
-    let query = "list=binds&direction=in,callback,local&find=shop*&sort=name&limit=2";
+    let query = "list=binds&direction=in,callback,local&name=shop&limit=2";
     let part = shown(query).unwrap();
     let mut listener = live
         .subscribe(vec![Kind::Binds], part, 0, bearer("ci"), Arc::default())
@@ -294,6 +294,27 @@ async fn binds_of_an_account_come_beside_those_of_an_operator_of_its_name() {
     let mut sessions: Vec<u64> = binds.binds.iter().map(|one| one.bind.session).collect();
     sessions.sort_unstable();
     assert_eq!((sessions, binds.omitted), (vec![3, 4], 0));
+}
+
+#[tokio::test]
+async fn an_entry_is_found_by_its_whole_name_in_its_own_case() {
+    let live = LiveFeed::new();
+    let queue = |name: &str| QueueSnapshot {
+        name: name.to_owned(),
+        ..QueueSnapshot::default()
+    };
+    let names = ["account:SHOP", "account:shop", "account:shop2"];
+    let alike = NodeSnapshot {
+        queues: names.map(queue).to_vec(),
+        ..NodeSnapshot::default()
+    };
+    publish_node(&live, &alike, 1_000);
+    let part = shown("list=queues&limit=1&name=account:shop").unwrap();
+    let mut listener = live
+        .subscribe(vec![Kind::Queues], part, 0, bearer("ci"), Arc::default())
+        .unwrap();
+    let first = text(&mut listener).await;
+    assert_eq!(queues_in(&first), (vec!["account:shop".to_owned()], 0));
 }
 
 #[test]

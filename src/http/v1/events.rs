@@ -31,6 +31,7 @@ const STREAM: &str = "text/event-stream";
         ("list" = Option<String>, Query, description = "The list that comes in pages: `queues`, `operators` or `binds`"),
         ("find" = Option<String>, Query,
             description = "Only entries with these words in the name, address or peer; a word with `*` is the whole name, such as `shop*`"),
+        ("name" = Option<String>, Query, description = "Only entries with exactly this name"),
         ("direction" = Option<String>, Query, description = "Only binds of this direction, such as `out`, or of several: `in,callback`"),
         ("sort" = Option<String>, Query, description = "A figure of the list, such as `waiting`, with `-` in front for the largest first"),
         ("page" = Option<u32>, Query, minimum = 1, description = "1 is the first one; behind the last page comes the last one"),
