@@ -3,7 +3,7 @@
 //! Written by the nodes, coarsely: a crash loses the last seconds. Read by the admin API.
 
 use super::Reply;
-use super::cold::{ColdRecord as _, ColdTables, record, values};
+use super::cold::{ColdColumn as _, ColdRecord as _, ColdTables, record, values};
 
 record! {
     /// The last login of an account.
@@ -51,7 +51,7 @@ impl<S: ColdTables> LoginStore for S {
              bind_type = excluded.bind_type, node = excluded.node WHERE excluded.at > logins.at OR logins.at > $6";
         let statement = |row: &LoginRow| {
             let mut insert = row.insert(conflict);
-            insert.values.extend(values![latest]);
+            insert.values.push(latest.to_value());
             insert
         };
         self.change(rows.iter().map(statement).collect(), |_| Ok(()))

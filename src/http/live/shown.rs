@@ -368,13 +368,13 @@ fn directions_of(query: &Query) -> Result<Vec<String>, Problem> {
     ];
     let known = known.map(BindDirection::word);
     let text = query.text("direction").unwrap_or_default();
-    let asked: Vec<&str> = text.split(',').filter(|one| !one.is_empty()).collect();
-    if let Some(direction) = asked.iter().find(|one| !known.contains(*one)) {
+    let asked = text.split(',').filter(|one| !one.is_empty());
+    if let Some(direction) = asked.clone().find(|one| !known.contains(one)) {
         let names = known.join(", ");
         let detail = format!("direction is one of {names}, not {direction:?}");
         return Err(Problem::bad_value("direction", detail));
     }
-    Ok(asked.into_iter().map(str::to_owned).collect())
+    Ok(asked.map(str::to_owned).collect())
 }
 
 /// `waiting`, or `-waiting` for the largest first.
