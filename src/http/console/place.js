@@ -8,7 +8,7 @@ import { chip, h, nothing, select, setText, table } from "./dom.js";
 import { local, number, percent, showTime, time, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
 import { stateCell } from "./states.js";
-import { DAY_MS, WEEK_MS, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
+import { DAY_MS, MINUTE_MS, WEEK_MS, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
 import { labelOf } from "./view_failures.js";
 import { acknowledge, incidentState } from "./view_incidents.js";
 import { columns } from "./view_messages.js";
@@ -28,15 +28,27 @@ export function finding(name) {
 }
 
 /**
- * The cards of one account or operator: `about` is its name in queues and incidents (`account:shop`), `resource` in the
+ * The cards (`elements`) of one account or operator: `about` is its name in queues and incidents (`account:shop`), `resource` in the
  * history (`accounts/shop`), `by` how searches name it (`account`, `operator`).
  */
 export function placeCards({ about, resource, by, name }) {
   const asked = { [by]: name };
-  return [
-    incidentsCard(about), trafficCard(asked), past(asked), usageCard(asked), messagesCard(asked),
-    h("div", { class: "halves" }, changesCard(resource), may("admin") ? commandsCard(resource) : null),
-  ];
+  const incidents = incidentsCard(about);
+  const traffic = trafficCard(asked);
+  let readAt = Date.now();
+  return {
+    elements: [
+      incidents.element, traffic.element, past(asked), usageCard(asked), messagesCard(asked),
+      h("div", { class: "halves" }, changesCard(resource), may("admin") ? commandsCard(resource) : null),
+    ],
+    /** Reads again, at most once a minute, what is looked at while something goes wrong. */
+    refresh() {
+      if (Date.now() - readAt < MINUTE_MS) return;
+      readAt = Date.now();
+      incidents.load();
+      traffic.load();
+    },
+  };
 }
 
 /** Shows what comes of a question; on a page that was left it changes nothing that anybody sees. */
@@ -73,7 +85,7 @@ function incidentsCard(about) {
     }, list);
   }
   load();
-  return card;
+  return { element: card, load };
 }
 
 /** The times of the charts; the page of the traffic history has more. */
@@ -104,8 +116,9 @@ function trafficCard(asked) {
     }
   }
   load();
-  return h("section", { class: "card", "aria-label": "Traffic" }, h("div", { class: "card-head" }, h("h2", {}, "Traffic"), times, more),
+  const element = h("section", { class: "card", "aria-label": "Traffic" }, h("div", { class: "card-head" }, h("h2", {}, "Traffic"), times, more),
     said, charts.sent.element, charts.lost.element, charts.answers.element);
+  return { element, load };
 }
 
 /** Failures of the last day, by hour and by error. */

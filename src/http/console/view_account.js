@@ -69,11 +69,12 @@ function accountPage(name) {
     empty: () => (isShared() ? nothing("No binds on this node", "Other nodes may have some.") : nothing("Nothing is bound", "Binds of this account are shown here as soon as there are any.")),
   });
   const allBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: finding(name) })}` }, "On the page of binds");
+  const cards = placeCards({ about: queueName, resource: `accounts/${name}`, by: "account", name });
   const body = h("div", { class: "stack" },
     h("section", { class: "card", "aria-label": "Now" }, facts.element),
     h("section", { class: "card" }, chart.element),
     h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Binds"), allBinds), binds.element),
-    ...placeCards({ about: queueName, resource: `accounts/${name}`, by: "account", name }),
+    ...cards.elements,
     balanceCard(name));
   let settings = null;
   let isOpen = true;
@@ -173,6 +174,7 @@ function accountPage(name) {
     stream: { kinds: ["binds"], list: "binds", direction: OWN.join(","), name, limit: BINDS },
     update(live) {
       if (!live.binds || !live.overview || isGone) return;
+      cards.refresh();
       const own = live.binds.binds.filter((bind) => bind.name === name && OWN.includes(bind.direction));
       const sum = (key) => own.reduce((total, bind) => total + (bind[key] ?? 0), 0);
       const now = { at_ms: live.overview.at_ms, accepted: sum("received_per_second"), sent: sum("sent_per_second") };

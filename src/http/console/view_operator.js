@@ -41,10 +41,11 @@ export default function operator({ rest }) {
     empty: () => nothing("No binds on this node", "Those of other nodes are counted above."),
   });
   const allBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: finding(name) })}` }, "On the page of binds");
+  const cards = placeCards({ about: queueName, resource: `operators/${name}`, by: "operator", name });
   const body = h("div", { class: "stack" }, place,
     h("section", { class: "card" }, chart.element),
     h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Binds"), allBinds), binds.element),
-    ...placeCards({ about: queueName, resource: `operators/${name}`, by: "operator", name }));
+    ...cards.elements);
   const buttons = h("div", { class: "buttons" },
     may("admin") ? h("a", { class: "button small", href: newPage("routes", { to: name }) }, "Add a route to it") : null,
     h("a", { class: "button small", href: "#/routes" }, "Where a number goes"),
@@ -81,6 +82,7 @@ export default function operator({ rest }) {
         if (Date.now() - askedAt > ASK_EVERY_MS) look();
         return;
       }
+      cards.refresh();
       if (!card) {
         card = operatorCard(now);
         place.replaceChildren(card.element);
