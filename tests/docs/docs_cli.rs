@@ -156,7 +156,9 @@ fn add(
     for (place, flags) in elsewhere {
         writeln!(page, "\nAs {place}: {}", flags.join(", ")).unwrap();
     }
-    if !after.trim().is_empty() {
+    // One example without an option of its own says what the usage says.
+    let is_plain = command.options.is_empty() && after.lines().count() == 2;
+    if !after.trim().is_empty() && !is_plain {
         writeln!(page, "\n{}", after.trim()).unwrap();
     }
     page.push_str("```\n");
@@ -206,9 +208,10 @@ fn split(text: &str) -> (String, Vec<HelpOption>, String) {
     while let Some(line) = lines.next_if(|line| line.is_empty() || line.starts_with(' ')) {
         // Further lines of a description are indented deeper.
         let is_first = line.trim_start().starts_with('-') && !line.starts_with("        ");
-        match options.last_mut() {
-            Some(option) if !is_first => option.extend(line),
-            _ => options.push(HelpOption::beginning(line)),
+        if is_first || options.is_empty() {
+            options.push(HelpOption::beginning(line));
+        } else if let Some(option) = options.last_mut() {
+            option.extend(line);
         }
     }
     options.retain(|option| option.flag() != "--help");
