@@ -149,7 +149,10 @@ fn add(
             described.insert(option.key(), format!("of {name}"));
         }
     }
-    writeln!(page, "```text\n{}", before.trim_end()).unwrap();
+    // A usage with options alone says nothing.
+    let usage = format!("Usage: {name} [OPTIONS]");
+    let before: Vec<&str> = before.lines().filter(|line| *line != usage).collect();
+    writeln!(page, "```text\n{}", before.join("\n").trim_end()).unwrap();
     if !own.is_empty() {
         write!(page, "\nOptions:\n{own}").unwrap();
     }
