@@ -152,7 +152,11 @@ fn add(
     // A usage with options alone says nothing.
     let usage = format!("Usage: {name} [OPTIONS]");
     let before: Vec<&str> = before.lines().filter(|line| *line != usage).collect();
-    writeln!(page, "```text\n{}", before.join("\n").trim_end()).unwrap();
+    let mut before = before.join("\n");
+    if name == "smsc" {
+        before = names_alone(&before);
+    }
+    writeln!(page, "```text\n{}", before.trim_end()).unwrap();
     if !own.is_empty() {
         write!(page, "\nOptions:\n{own}").unwrap();
     }
@@ -165,6 +169,26 @@ fn add(
         writeln!(page, "\n{}", after.trim()).unwrap();
     }
     page.push_str("```\n");
+}
+
+/// The commands by their names alone, behind their headings: their sections describe them.
+fn names_alone(text: &str) -> String {
+    let (mut short, mut is_inside) = (String::new(), false);
+    for line in text.lines() {
+        let was_inside = is_inside;
+        let is_heading = line.starts_with("Commands") && line.ends_with(':');
+        is_inside = is_heading || (is_inside && line.starts_with("  "));
+        if is_heading {
+            short.push_str(line);
+        } else if !is_inside {
+            short.push_str(if was_inside { "\n" } else { "" });
+            writeln!(short, "{line}").unwrap();
+        } else if !line.starts_with("   ") {
+            let name = line.split_whitespace().next().unwrap_or_default();
+            write!(short, " {name}").unwrap();
+        }
+    }
+    short
 }
 
 // === impl HelpOption ===
