@@ -46,7 +46,7 @@ pub struct LoadShape {
     /// The account to bind as [default: demo if its password is in the data folder, else test].
     #[arg(long, value_name = "NAME")]
     system_id: Option<String>,
-    /// Share the binds among this many accounts, NAME1, NAME2 …, with the same password.
+    /// Share the binds among this many accounts, NAME1, NAME2 and so on, with the same password.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     accounts: Option<u16>,
     /// Its password [default: the demo account's from the data folder, else test].
