@@ -175,6 +175,11 @@ const KNOWN: &[(&str, How)] = &[
         "smsc receipt replay 1853010945916928000",
         How::Refused("1853010945916928000"),
     ),
+    // What is converted has other operators than the file that is there.
+    (
+        "smsc convert jasmin jcli.txt    --compare",
+        How::Refused("go elsewhere"),
+    ),
     // No operator listens, and no name is known.
     (
         "smsc operator test carrier",
@@ -211,6 +216,7 @@ const FILES: &[(&str, &str)] = &[
     ("smsc.toml", include_str!("commands/smsc.toml")),
     ("kannel.conf", include_str!("commands/kannel.conf")),
     ("jcli.txt", include_str!("commands/jcli.txt")),
+    ("numbers.csv", "447700900123\n"),
     ("ca.pem", ""),
     (
         "keys",
