@@ -66,7 +66,7 @@ pub use cluster::{Cluster, ClusterBuilder, Node, migrate, wait_until_idle_at};
 pub use disk::SmallDisk;
 pub use events::{Listener, told_although_the_publishing_node_is_killed};
 pub use gate::Gate;
-pub use gsm_core::{FakeCore, saying};
+pub use gsm_core::{FakeCore, from_handset, saying};
 pub use kafka::{KafkaCluster, KafkaRecord};
 pub use kannel::Kannel;
 pub use management::Management;
