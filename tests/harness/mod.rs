@@ -76,8 +76,8 @@ pub use nats_login::Login;
 pub use operator::{Answerer, FakeOperator, serve_binds};
 pub use pcap::{Capture, dissected};
 pub use peer::{
-    Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from, submit_ucs2,
-    ucs2,
+    Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from, submit_quietly,
+    submit_ucs2, ucs2,
 };
 pub use ports::{free_address, free_port, listen};
 pub use postgres::{Database, PrivatePostgres, database, execute, rows};
