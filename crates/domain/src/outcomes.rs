@@ -159,7 +159,7 @@ impl OutcomeCounts {
         self.note_answer(after_ms);
     }
 
-    /// An answer with ESME_ROK to a message that was tried so often that it is not counted again.
+    /// The same of a message that was tried so often that it is not counted again.
     pub fn note_taken_again(&mut self, awaited: bool, after_ms: u32) {
         self.taken_again = self.taken_again.saturating_add(1);
         self.awaited = self.awaited.saturating_add(u32::from(awaited));
