@@ -4,7 +4,7 @@ import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, showAge, span } from "./format.js";
-import { newPage, pageOf } from "./kinds.js";
+import { newPage, pageOf, showLink } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { stateCell } from "./states.js";
 
@@ -16,9 +16,7 @@ export default function eventSinks() {
     caption: "Event sinks",
     key: (row) => row.name,
     columns: [
-      { title: "Sink", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`event_sinks/${row.name}`) }, row.name));
-      } },
+      { title: "Sink", render: (cell, row) => showLink(cell, pageOf(`event_sinks/${row.name}`), row.name) },
       { title: "Kind", text: (row) => row.kind },
       { title: "Broker", text: brokerOf },
       { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },

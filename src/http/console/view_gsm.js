@@ -4,7 +4,7 @@ import { get, may, segment } from "./api.js";
 import { command, failed } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, rate, showAge, span } from "./format.js";
-import { newPage, pageOf } from "./kinds.js";
+import { newPage, pageOf, showLink } from "./kinds.js";
 import { live, serverNow } from "./live.js";
 import { bindState, gatewayState, operatorState, stateCell } from "./states.js";
 
@@ -24,9 +24,7 @@ export default function gsm() {
     caption: "GSM networks",
     key: (row) => row.name,
     columns: [
-      { title: "Network", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`gsm/${row.name}`) }, row.name));
-      } },
+      { title: "Network", render: (cell, row) => showLink(cell, pageOf(`gsm/${row.name}`), row.name) },
       { title: "HLR or gateways", text: (row) => row.address },
       { title: "State", render: (cell, row) => stateCell(cell, operatorState(row)) },
       { title: "Connections", numeric: true, text: (row) => `${number(row.connected)} of ${number(row.configured)}` },

@@ -4,7 +4,7 @@ import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, showTime } from "./format.js";
-import { newPage, pageOf, showOwner } from "./kinds.js";
+import { newPage, pageOf, showLink, showOwner } from "./kinds.js";
 import { stateCell } from "./states.js";
 
 /** How often it is asked again. */
@@ -15,9 +15,7 @@ export default function natsSources() {
     caption: "Sources of commands on NATS",
     key: (row) => row.name,
     columns: [
-      { title: "Source", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`nats_sources/${row.name}`) }, row.name));
-      } },
+      { title: "Source", render: (cell, row) => showLink(cell, pageOf(`nats_sources/${row.name}`), row.name) },
       { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
       { title: "Stream", class: "mono", text: (row) => row.settings.stream },
       { title: "Subject", class: "mono", text: (row) => row.settings.subject },
