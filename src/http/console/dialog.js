@@ -5,6 +5,8 @@ import { ApiError, may, post, session, signOut } from "./api.js";
 import { field, h, nothing, setText } from "./dom.js";
 
 const SHOWN_MS = 6000;
+/** How often a page that is no stream is read again. */
+const AGAIN_MS = 2_000;
 /** What the token may not use is not shown, whatever a page does with it. */
 const FORBIDDEN = "forbidden";
 
@@ -144,4 +146,12 @@ export function failedAt(problem, error) {
 export function failedIn(list, title, error) {
   if (error.status === 401) failed(error);
   else list.say(nothing(title, error.message));
+}
+
+/** Reads now and again and again, and tells what fails; gives what ends it. */
+export function readAgain(read) {
+  const run = () => read().catch(failed);
+  run();
+  const timer = setInterval(run, AGAIN_MS);
+  return () => clearInterval(timer);
 }
