@@ -18,13 +18,13 @@ use anyhow::Context as _;
 use prometheus_client::registry::Registry;
 use secrecy::SecretString;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use crate::actors::cluster::Cluster;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::control::admin::Admin;
-use crate::actors::control::history;
+use crate::actors::control::history::{self, HistoryKeeper};
 use crate::actors::control::settings::StoredConfiguration;
 use crate::actors::control::supervisor::Supervisor;
 use crate::actors::ingress::account_api::AccountApi;
@@ -71,6 +71,8 @@ pub struct App {
     local: Option<Arc<Listening>>,
     live: Arc<http::LiveFeed>,
     arbiters: Vec<Arbiter>,
+    /// Has what the history lacks.
+    history: Arc<Mutex<HistoryKeeper>>,
     escalations: mpsc::Receiver<String>,
     /// Read again on SIGHUP.
     config_file: Option<PathBuf>,
@@ -108,7 +110,7 @@ pub async fn start(
     let redis = open_redis(&config)?;
     start.data_path(redis.clone(), seeds.slots, seeds.correlation);
     let (records, exporting) = start.export(&config, redis.clone())?;
-    start.upkeep();
+    let history = start.upkeep();
     let (lanes, mut arbiters) = start.lanes(config.runtime.session_threads());
     let supervisor = start.supervisor(&lanes, seeds.queues, orders);
     let admin = start.admin(supervisor.clone().into(), records);
@@ -150,6 +152,7 @@ pub async fn start(
         local,
         live,
         arbiters,
+        history,
         escalations,
         config_file,
     })
@@ -369,7 +372,8 @@ impl App {
         if !self.is_drained_within(drain + UNBIND).await {
             tracing::warn!(?drain, "stopping with unanswered messages");
         }
-        let _ = tokio::time::timeout(WRITE_HISTORY, history::write_rest(&self.node)).await;
+        let rest = history::write_rest(&self.node, &self.history);
+        let _ = tokio::time::timeout(WRITE_HISTORY, rest).await;
         if let Some(member) = &self.member {
             // Before the threads end: queues and correlation are drained by this.
             let _ = tokio::time::timeout(GIVE_BACK, member.send(LeaveCluster {})).await;

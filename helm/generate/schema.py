@@ -22,6 +22,8 @@ OURS = {
     "redis.url_file": "secrets.existingSecret",
 }
 HEADING = re.compile(r"^## (?:`\[+([\w.]+)\]+`|Top level)$")
+# A table with the keys of an earlier one.
+SAME = re.compile(r"^Keys: see `\[+([\w.]+)\]+`\.$")
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$")
 WEIGHTS = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}}
 DURATION = {"type": "string", "pattern": r"^[0-9]+(ms|s|m|h|d)$"}
@@ -53,7 +55,7 @@ KINDS = {
 
 def with_config(schema, reference):
     """The schema with its `$defs.config` made anew."""
-    tables = dict(tables_of(reference))
+    tables = tables_of(reference)
     config = table(tables.pop("", []), "")
     for name, rows in tables.items():
         *above, leaf = name.split(".")
@@ -78,17 +80,16 @@ def with_config(schema, reference):
 
 
 def tables_of(reference):
-    """Name and rows (key, kind, default, meaning) of every table of the page."""
-    name, rows = None, []
+    """Rows (key, kind, default, meaning) of every table of the page, by its name."""
+    tables, rows = {}, []
     for line in reference.splitlines():
-        heading, row = HEADING.match(line), ROW.match(line)
-        if heading:
-            if name is not None:
-                yield name, rows
-            name, rows = heading[1] or "", []
-        elif row and name is not None:
+        if heading := HEADING.match(line):
+            rows = tables[heading[1] or ""] = []
+        elif same := SAME.match(line):
+            rows += tables[same[1]]
+        elif row := ROW.match(line):
             rows.append(row.groups())
-    yield name, rows
+    return tables
 
 
 def table(rows, name):

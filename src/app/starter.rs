@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use actix::{Addr, Arbiter, ArbiterHandle};
 use anyhow::Context as _;
+use tokio::sync::Mutex;
 
 use super::bootstrap::Bootstrap;
 use super::{CONTROL_MAILBOX, Orders, doors};
@@ -286,8 +287,8 @@ impl Starter {
         Ok((records, arbiter))
     }
 
-    /// Periodic upkeep of the node.
-    pub(super) fn upkeep(&self) {
+    /// Periodic upkeep of the node; gives what keeps the history.
+    pub(super) fn upkeep(&self) -> Arc<Mutex<HistoryKeeper>> {
         let (node, balance) = (Arc::clone(&self.node), Arc::clone(&self.intake.balance));
         let reclaim = async move || reclaim_blocks(&node, &balance).await;
         self.task("balance", reclaim);
@@ -301,9 +302,11 @@ impl Starter {
         let (node, mut watch) = (Arc::clone(&self.node), IncidentWatch::default());
         let look = async move || look_for_incidents(&node, &mut watch).await;
         self.task("incidents", look);
-        let (node, mut keeper) = (Arc::clone(&self.node), HistoryKeeper::default());
-        let keep = async move || keep_history(&node, &mut keeper).await;
+        let history = Arc::new(Mutex::new(HistoryKeeper::default()));
+        let (node, keeper) = (Arc::clone(&self.node), Arc::clone(&history));
+        let keep = async move || keep_history(&node, &keeper).await;
         self.task("history", keep);
+        history
     }
 
     /// The threads of sessions.

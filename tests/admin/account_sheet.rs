@@ -1,7 +1,6 @@
 //! What a customer is told and what support asks first, by REST and on the command line: the sheet of an account, its last
 //! login, and what was commanded of it.
 
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -86,7 +85,6 @@ fn the_last_login_is_kept() {
     assert_eq!(login["bind_type"], "transceiver");
     esme.unbind();
     until("the login to be in the store", || {
-        std::thread::sleep(Duration::from_millis(200));
         let store = rusqlite::Connection::open(smsc.data_dir().join("smsc.db")).unwrap();
         let count: i64 = store
             .query_row("SELECT count(*) FROM logins", [], |row| row.get(0))

@@ -99,6 +99,29 @@ fn lies_are_told_by_their_field(admin: &Admin) {
     assert_eq!(nobody.0, 401);
 }
 
+/// A row of an hour cannot be divided, so the sum of minutes is not, either.
+fn the_last_hour_is_whole(admin: &Admin) {
+    let all = history(admin, "step=hour");
+    let mut points = all["points"].as_array().unwrap().iter().rev();
+    let last = points.find(|point| counts(&point["messages"]) != [0; 4]);
+    let at = last.unwrap()["at"].as_str().unwrap();
+    let just_begun = at.replace(":00.000Z", ":01.000Z");
+    let cut = history(admin, &format!("step=hour&until={just_begun}"));
+    assert_eq!(counts(&cut["total"]), counts(&all["total"]), "{cut}");
+}
+
+/// More than are answered at once: the others wait for their turn.
+fn questions_have_their_turn(admin: &Admin) {
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                let all = history(admin, "step=hour&by=account");
+                assert_eq!(counts(&all["total"]), [3, 1, 2, 2], "{all}");
+            });
+        }
+    });
+}
+
 fn the_command_line_shows_the_same(smsc: &Smsc) {
     let shown = smsc.command(&["history", "--by", "error"]);
     assert!(shown.success, "{}", shown.stderr);
@@ -131,6 +154,8 @@ fn messages_are_counted_by_the_minute_and_the_hour_and_outlive_the_process() {
     it_is_divided(&admin);
     what_is_asked_for_together_is_what_failed(&admin);
     lies_are_told_by_their_field(&admin);
+    the_last_hour_is_whole(&admin);
+    questions_have_their_turn(&admin);
     the_command_line_shows_the_same(&scene.smsc);
 
     // What was counted last is written when the process stops.

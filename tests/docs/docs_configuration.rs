@@ -20,6 +20,19 @@ fn the_page_is_generated_from_the_structs() {
 }
 
 #[test]
+fn keys_of_several_tables_are_explained_once() {
+    let page = config::markdown();
+    assert_eq!(page.matches("| `set_npi` |").count(), 1);
+    let again = page
+        .split("\n## ")
+        .find(|one| one.starts_with("`[[gsm.rewrite_out]]`"));
+    assert!(
+        again.is_some_and(|one| one.ends_with("\nKeys: see `[[account.rewrite_in]]`.\n")),
+        "{again:?}"
+    );
+}
+
+#[test]
 fn every_key_is_explained() {
     for entry in config::reference() {
         assert!(entry.doc.len() > 5, "{} has no documentation", entry.key);

@@ -10,7 +10,7 @@ pub struct TrafficHistory {
     pub step: String,
     #[schema(format = DateTime)]
     pub since: Option<String>,
-    /// The last point may be cut off here: it has what was counted until then.
+    /// The last minute or hour is whole, also where it ends later, unless it is not over.
     #[schema(format = DateTime)]
     pub until: Option<String>,
     /// True where two of `operator`, `account` and `error` have to be met: then only `failed` is known, and of that the largest
@@ -24,7 +24,7 @@ pub struct TrafficHistory {
     pub by: Option<String>,
     /// Whether only what failed is counted of groups: what has to be met is of another kind than they are.
     pub groups_only_failed: bool,
-    /// The largest hundred, the largest first.
+    /// The largest 250, the largest first.
     pub groups: Vec<TrafficGroup>,
     /// How many more groups there are.
     pub more_groups: u64,

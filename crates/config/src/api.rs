@@ -13,36 +13,36 @@ const MINUTE: Duration = Duration::from_secs(60);
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
 section! {
-    /// `[api]`: the HTTP API by which accounts submit messages. It is served by nodes with the role `api`.
+    /// `[api]`: the HTTP API for accounts, on nodes with the role `api`.
     pub struct Api {
-        /// Address of the API, such as `0.0.0.0:8081`; without it, the API is off.
+        /// Address, such as `0.0.0.0:8081`; without it, the API is off.
         listen: Option<SocketAddr> = None,
-        /// File with the certificate chain (PEM); with it, the API is served by HTTPS. Read again when it changes.
+        /// PEM file of the certificate chain; it enables HTTPS. Reloaded when it changes.
         tls_cert: Option<PathBuf> = None,
-        /// File with the key of the certificate (PEM).
+        /// PEM file of the certificate's key.
         tls_key: Option<PathBuf> = None,
-        /// A client that has not ended the TLS handshake within this time is disconnected.
+        /// Time for the TLS handshake.
         @positive tls_handshake_timeout: Duration = Duration::from_secs(30),
-        /// IP addresses and CIDR blocks of load balancers, whose X-Forwarded-For has the address of the client.
+        /// IP addresses and CIDR blocks of load balancers whose X-Forwarded-For is trusted.
         @network proxy_from: Vec<String> = Vec::new(),
-        /// Origins whose pages may use the API from a browser, such as `https://app.example.com`. Keep keys that may send out of pages.
+        /// Origins of web pages that may call the API: `https://app.example.com`. Do not put keys that may submit into pages.
         @must(|origin| is_origin(origin), "is no origin: write scheme, host and port as browsers do, such as \"https://app.example.com\"")
         cors_origins: Vec<String> = Vec::new(),
-        /// Most connections of one address that have not shown a valid key; one more closes the one that has been idle for longest.
+        /// Most connections of one address without a valid key; another one closes the one idle longest.
         @at_least(1) strangers: usize = 256,
-        /// Most concurrent requests of one key, or of one account with its password; more are answered with status 429, or as Kannel or Jasmin would.
+        /// Most concurrent requests of one key or account; more get status 429, or the answer of Kannel or Jasmin.
         @at_least(1) max_requests: usize = 256,
         /// Serve XML-RPC at `/RPC2`, too (docs/xml-rpc.md).
         xml_rpc: bool = false,
-        /// Programs written for Kannel may submit at `/cgi-bin/sendsms`, with the system_id and the password of an account (docs/coming-from.md).
+        /// Serve Kannel's `/cgi-bin/sendsms`; clients log in with system_id and password (docs/coming-from.md).
         kannel: bool = false,
-        /// Programs written for Jasmin may submit at `/send` and ask `/rate`, `/balance` and `/ping`, with the system_id and the password of an account (docs/coming-from.md).
+        /// Serve Jasmin's `/send`, `/rate`, `/balance` and `/ping`; clients log in with system_id and password (docs/coming-from.md).
         jasmin: bool = false,
         /// Threads of the HTTP server.
         @at_least(1) workers: usize = 2,
-        /// How long the answer to a request with an Idempotency-Key is kept; a repetition within this time gets the same answer.
+        /// Lifetime of an Idempotency-Key; a repeated request gets the first answer.
         @between(MINUTE, WEEK) idempotency: Duration = Duration::from_secs(48 * 3_600),
-        /// Most Idempotency-Keys that the embedded store remembers, about 40 octets of memory each. One account may have half of what the others leave; beyond that, its requests with new keys are refused with status 503. With PostgreSQL there is no limit.
+        /// Most Idempotency-Keys in the embedded store, about 40 octets of memory each; no limit with PostgreSQL. One account may use half of what the others leave; further new keys get status 503.
         @between(1, 50_000_000) idempotency_keys: usize = 2_000_000,
     }
 }

@@ -15,7 +15,7 @@ choice! {
     pub enum ArchiveFormat {
         /// JSON Lines: files `archive-….jsonl`.
         Jsonl = "jsonl",
-        /// Parquet: files `archive-….parquet`, each written at once.
+        /// Parquet: files `archive-….parquet`, each complete at once.
         Parquet = "parquet",
         /// The table `sms_archive` of another PostgreSQL.
         Database = "database",
@@ -23,45 +23,45 @@ choice! {
 }
 
 choice! {
-    /// How subscribers' numbers look in the archive.
+    /// Form of subscribers' numbers in the archive.
     pub enum ArchiveNumbers {
-        /// As they are, as in exports.
+        /// Complete, as in exports.
         Clear = "clear",
-        /// Country and network, and the last digits: `4477*****123`.
+        /// Country, network and last digits: `4477*****123`.
         Masked = "masked",
     }
 }
 
 section! {
-    /// `[archive]`: a copy of each finished message, with all that happened to it, made before it is deleted. The node that does the work for all nodes writes it: docs/events.md.
+    /// `[archive]`: a copy of each finished message with its history, written by one node for all: docs/events.md.
     pub struct ArchiveConfig {
-        /// Write it.
+        /// Write the archive.
         enabled: bool = false,
-        /// Where it goes.
+        /// Format of the archive.
         format: ArchiveFormat = ArchiveFormat::Jsonl,
-        /// The folder of its files; without it, `archive` in the data folder.
+        /// Folder of the files; without it, `archive` in the data folder.
         dir: Option<PathBuf> = None,
         /// Such as `postgres://archive:secret@db.example/archive?sslmode=require`, for the format `database`.
         @postgres_url database_url: Option<SecretString> = None,
-        /// File with the URL, instead of `database_url`.
+        /// File with `database_url`.
         database_url_file: Option<PathBuf> = None,
-        /// File with the authorities (PEM) that may issue the certificate of that server; without it, those that the machine trusts.
+        /// PEM file of trusted CAs, instead of the system's.
         database_ca_file: Option<PathBuf> = None,
-        /// That database counts as unreachable when it has not answered for this time.
+        /// The database counts as unreachable after this time without an answer.
         @positive database_timeout: Duration = Duration::from_secs(30),
-        /// With the texts.
+        /// Include the texts.
         text: bool = true,
-        /// How subscribers' numbers look; a text may hold numbers of its own.
+        /// Form of subscribers' numbers; texts may contain others.
         numbers: ArchiveNumbers = ArchiveNumbers::Clear,
-        /// A new file after this many MiB; one begins at midnight (UTC) in any case.
+        /// MiB after which a new file begins; midnight (UTC) also begins one.
         @at_least(1) rotate_mib: u64 = 256,
-        /// A new file after this time; a file of Parquet is written when its messages have waited so long, or when there are 20,000.
+        /// Age at which a new file begins. A Parquet file is written at this age or at 20,000 messages.
         @positive rotate_every: Duration = HOUR,
-        /// Files to keep of each node; 0 keeps all.
+        /// Files kept per node; 0 keeps all.
         keep: u32 = 0,
-        /// The group of a file may read it (0640), so that another user can collect the files from a separate `dir`, whose mode is then not changed; without it only the owner may (0600).
+        /// Let the group read files (0640), for another user who collects them from a separate `dir`, whose mode is kept; otherwise 0600.
         group_may_read: bool = false,
-        /// How long the messages that a lost node was just writing into a file wait for it to come back; then another node writes them, perhaps once more.
+        /// Time that messages of a lost node's open file wait for it; then another node writes them, perhaps again.
         @positive wait_for_node: Duration = HOUR,
     }
 }

@@ -22,80 +22,80 @@ choice! {
     pub enum CmppVersion {
         /// CMPP 2.0.
         V2 = "2.0",
-        /// CMPP 3.0: longer numbers, and results of four octets.
+        /// CMPP 3.0: longer numbers, results of four octets.
         V3 = "3.0",
     }
 }
 
 section! {
-    /// `[operator.carrier]`: what an operator over CMPP, SMGP or SGIP is told with each message beside what SMPP has.
+    /// `[operator.carrier]`: fields of CMPP, SMGP or SGIP that SMPP does not have.
     pub struct Carrier {
         /// Version of CMPP.
         version: CmppVersion = CmppVersion::V2,
-        /// Service_Id, ServiceID or ServiceType: the service that the gateway bills.
+        /// Service_Id, ServiceID or ServiceType: service that the gateway bills.
         @text(MAX_SERVICE) service_id: String = String::new(),
-        /// Msg_src or MsgSrc: who the messages are from, at most 6 octets in CMPP and 8 in SMGP; without it, the system_id in CMPP, and nothing in SMGP.
+        /// Msg_src or MsgSrc: source of the messages, at most 6 octets in CMPP and 8 in SMGP; without it, the system_id in CMPP, nothing in SMGP.
         msg_src: Option<String> = None,
-        /// Fee_UserType, ChargeUserType or ChargeNumber: who pays. 0 is the recipient, 1 the sender (not in SGIP), 2 the service provider, 3 the number in `fee_number`.
+        /// Fee_UserType, ChargeUserType or ChargeNumber: 0 the recipient pays, 1 the sender (not in SGIP), 2 the service provider, 3 `fee_number`.
         @between(0, 3) fee_payer: u8 = 2,
-        /// Fee_terminal_Id, ChargeTermID or ChargeNumber: the number that pays with `fee_payer = 3`.
+        /// Fee_terminal_Id, ChargeTermID or ChargeNumber, with `fee_payer = 3`.
         @text(MAX_NUMBER) fee_number: String = String::new(),
-        /// FeeType, two digits: in CMPP 01 free, 02 per message, 03 monthly; in SMGP 00 free, 01 per message, 02 monthly. In SGIP one digit: 0 the channel only, 1 free, 2 per message, 3 monthly, 4 the service provider collects. Without it, free.
+        /// FeeType: in CMPP 01 free, 02 per message, 03 monthly; in SMGP 00 free, 01 per message, 02 monthly; in SGIP 0 channel only, 1 free, 2 per message, 3 monthly, 4 collected by the service provider. Without it, free.
         fee_type: Option<String> = None,
         /// FeeCode or FeeValue: the fee in fen.
         @digits(6) fee_code: String = "0".to_owned(),
-        /// FixedFee of SMGP: the monthly fee in fen.
+        /// FixedFee of SMGP: monthly fee in fen.
         @digits(6) fixed_fee: String = "0".to_owned(),
-        /// Most requests under way on a connection. Without it, 32 in SGIP, each to up to 100 recipients; in CMPP and SMGP twice the operator's `window`, which counts messages.
+        /// Most requests under way on a connection; without it, 32 in SGIP (up to 100 recipients each), twice `window` in CMPP and SMGP.
         @at_least(1) requests: Option<u32> = None,
-        /// SGIP: our node, 3AAAAQQQQQ of area code and company, the first part of our sequences.
+        /// SGIP: our node number, 3AAAAQQQQQ of area code and company.
         node: Option<u32> = None,
         /// CorpId of SGIP: the company.
         @text(5) corp_id: String = String::new(),
-        /// GivenValue of SGIP: what is given to the recipient, in fen.
+        /// GivenValue of SGIP: gift to the recipient in fen.
         @digits(6) given_value: String = "0".to_owned(),
-        /// AgentFlag of SGIP: 0 the fee is to be collected, 1 it is collected.
+        /// AgentFlag of SGIP: 0 the fee is due, 1 collected.
         @must(|flag| *flag <= 1, "must be 0 or 1")
         agent_flag: u8 = 0,
-        /// MorelatetoMTFlag of SGIP: 0 the first answer to a message of a handset, 1 a later one, 2 an answer to none, 3 of the system.
+        /// MorelatetoMTFlag of SGIP: 0 first answer to a handset's message, 1 later answer, 2 no answer, 3 of the system.
         @between(0, 3) mt_flag: u8 = 2,
-        /// SGIP: the name that the gateway logs in with at `sgip.listen`; without it, the system_id. Its password there is the operator's.
+        /// SGIP: login of the gateway at `sgip.listen`; without it, the system_id. The password is the operator's.
         @text(16) gateway_name: Option<String> = None,
-        /// SGIP: addresses and networks that the gateway comes from; empty means any.
+        /// SGIP: addresses and networks of the gateway; any if empty.
         @network gateway_from: Vec<String> = Vec::new(),
-        /// Whether texts in UCS-2 are sent as GBK (Msg_Fmt 15) where GBK has all their characters.
+        /// Send UCS-2 texts as GBK (Msg_Fmt 15) where possible.
         gbk: bool = false,
     }
 }
 
 section! {
-    /// `[sgip]`: where gateways of operators with `protocol = "sgip"` connect to us, to bring reports and messages of handsets.
+    /// `[sgip]`: listener for gateways of operators with `protocol = "sgip"`, which bring reports and messages of handsets.
     pub struct SgipConfig {
-        /// Addresses to listen on, by convention with port 8801; empty does not listen. Reports come to any node that listens.
+        /// Addresses, by convention with port 8801; none if empty. Any listening node takes reports.
         listen: Vec<SocketAddr> = Vec::new(),
-        /// Most connections of gateways, of which each address has a share: half of what the others leave.
+        /// Most connections; each address may use half of what the others leave.
         @at_least(1) max_connections: u32 = 128,
-        /// File with the certificate chain (PEM); with it, gateways must use TLS. Read again when it changes; existing connections stay.
+        /// PEM file of the certificate chain; it requires TLS. Reloaded when it changes; connections stay.
         tls_cert: Option<PathBuf> = None,
-        /// File with the key of the certificate (PEM).
+        /// PEM file of the certificate's key.
         tls_key: Option<PathBuf> = None,
-        /// File with authorities (PEM); with it, a gateway must present a certificate issued under one of them. Read again when it changes.
+        /// PEM file of CAs; it requires client certificates. Reloaded when it changes.
         tls_client_ca: Option<PathBuf> = None,
-        /// File with certificate revocation lists (PEM), one for each authority that signs certificates of gateways. Read again when it changes; an expired list is still used.
+        /// PEM file of revocation lists, one per CA that signs client certificates. Reloaded when it changes; expired lists stay in use.
         tls_client_crl: Option<PathBuf> = None,
     }
 }
 
 section! {
-    /// `[account.carrier]`: what operators over protocols of carriers are told with messages of this account, in place of the same keys of `[operator.carrier]`.
+    /// `[account.carrier]`: fields of carriers' protocols for messages of this account, overriding `[operator.carrier]`.
     pub struct AccountCarrier {
-        /// Service_Id, ServiceID or ServiceType: the service that the gateway bills.
+        /// Service_Id, ServiceID or ServiceType: service that the gateway bills.
         @text(MAX_SERVICE) service_id: Option<String> = None,
-        /// Msg_src or MsgSrc: who the messages are from, at most 6 octets in CMPP.
+        /// Msg_src or MsgSrc: source of the messages, at most 6 octets in CMPP.
         @text(8) msg_src: Option<String> = None,
-        /// Fee_UserType: who pays. 0 is the recipient, 1 the sender, 2 the service provider, 3 the number in `fee_number`.
+        /// Fee_UserType: 0 the recipient pays, 1 the sender, 2 the service provider, 3 `fee_number`.
         @between(0, 3) fee_payer: Option<u8> = None,
-        /// Fee_terminal_Id: the number that pays with `fee_payer = 3`.
+        /// Fee_terminal_Id, with `fee_payer = 3`.
         @text(MAX_NUMBER) fee_number: Option<String> = None,
         /// FeeType, as the operator's protocol writes it.
         @digits(2) fee_type: Option<String> = None,

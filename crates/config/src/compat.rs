@@ -32,25 +32,25 @@ section! {
 section! {
     /// `[compat.smpp_connector]`: docs/coming-from.md.
     pub struct SmppConnector {
-        /// Address of its `/health`, `/ready`, `/metrics` and `/sessions`, such as `127.0.0.1:3001`; without it they are not served. Everybody who reaches the address may read them; they name no subscriber.
+        /// Address of `/health`, `/ready`, `/metrics` and `/sessions`, such as `127.0.0.1:3001`; not served without it. Everybody may read them; they contain no subscribers' numbers.
         listen: Option<SocketAddr> = None,
-        /// URL of the service that has the credentials of operators with `managed = true`; `/internal/operators/ID/smpp-credentials` is appended to it.
+        /// URL of the credentials service for operators with `managed = true`; `/internal/operators/ID/smpp-credentials` is appended.
         management_url: Option<String> = None,
-        /// Bearer token for that service.
+        /// Bearer token for the service.
         management_token: Option<SecretString> = None,
-        /// File with the token, instead of `management_token`.
+        /// File with `management_token`.
         management_token_file: Option<PathBuf> = None,
-        /// File with the authorities (PEM) that may issue that service's certificate; without it, those that the machine trusts. Read at each request.
+        /// PEM file of trusted CAs, instead of the system's. Read at each request.
         management_ca_file: Option<PathBuf> = None,
-        /// File with the certificate chain (PEM) that we show to that service. Read at each request.
+        /// PEM file of the client certificate chain. Read at each request.
         management_cert: Option<PathBuf> = None,
-        /// File with the key of the certificate (PEM).
+        /// PEM file of the certificate's key.
         management_key: Option<PathBuf> = None,
-        /// That service counts as unreachable when it has not answered for this time.
+        /// The service counts as unreachable after this time without an answer.
         @positive management_timeout: Duration = Duration::from_secs(5),
-        /// Operators that the store gets at the start where it lacks them, with `managed = true` and defaults otherwise.
+        /// Operators created at start if missing, with `managed = true`.
         @name operators: Vec<String> = Vec::new(),
-        /// Servers of one NATS cluster. With them the store also gets, where it lacks them, for each of `operators` a `[[nats_source]]` of its commands with `mode = "operator"`, the account whose messages they are, and `[[event_sink]]`s of receipts and of binds.
+        /// Servers of one NATS cluster. With them, a `[[nats_source]]` with `mode = "operator"` per entry of `operators`, its account, and `[[event_sink]]`s of receipts and binds are created if missing.
         nats_servers: Vec<String> = Vec::new(),
     }
 }

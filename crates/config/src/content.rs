@@ -7,7 +7,7 @@ use super::section::{choice, section};
 use smsc_sms::{Language, convert};
 
 choice! {
-    /// What data_coding 0, the default alphabet, means to a peer.
+    /// Meaning of data_coding 0 for a peer.
     pub enum DefaultAlphabet for convert::Alphabet {
         /// GSM 03.38, one septet per octet.
         Gsm = "gsm",
@@ -25,27 +25,27 @@ choice! {
 }
 
 choice! {
-    /// How a text that needs more than one short message travels to a peer.
+    /// Form of long texts to a peer.
     pub enum LongMessages {
         /// As it came.
         AsIs = "as_is",
-        /// In parts, numbered in the user data header with an 8-bit reference.
+        /// In parts, with an 8-bit reference in the user data header.
         Udh = "udh",
-        /// In parts, numbered in the user data header with a 16-bit reference.
+        /// In parts, with a 16-bit reference in the user data header.
         Udh16 = "udh16",
-        /// In parts, numbered by the TLVs sar_msg_ref_num, sar_total_segments, sar_segment_seqnum.
+        /// In parts, with the TLVs sar_msg_ref_num, sar_total_segments, sar_segment_seqnum.
         Sar = "sar",
-        /// Whole: in short_message up to 254 octets, above that in the TLV message_payload.
+        /// Whole: in short_message up to 254 octets, else in message_payload.
         Payload = "payload",
     }
 }
 
 choice! {
-    /// What happens to a character that a peer's default alphabet does not have.
+    /// Handling of characters that a peer's default alphabet lacks.
     pub enum UnrepresentableRule for convert::SubstitutionPolicy {
         /// The whole text is sent in UCS-2.
         Ucs2 = "ucs2",
-        /// The character is written with others, `é` as `e`; `?` where there is nothing alike.
+        /// Use similar characters, `e` for `é`, or `?`.
         Transliterate = "transliterate",
         /// The character is replaced by `?`.
         Replace = "replace",
@@ -55,13 +55,13 @@ choice! {
 }
 
 choice! {
-    /// How the receipts of the parts become the one receipt of the message.
+    /// How receipts of parts become one receipt.
     pub enum PartReceipts {
-        /// When all parts have ended: delivered if every part was, else the worst of them.
+        /// When all parts have ended: delivered if all were, else the worst.
         All = "all",
-        /// At once when a part fails, else when all parts have ended.
+        /// At once when a part fails, else when all have ended.
         Worst = "worst",
-        /// The first one that comes decides, for operators that report one part only.
+        /// The first one decides, for operators that report one part only.
         First = "first",
     }
 }
@@ -69,11 +69,11 @@ choice! {
 section! {
     /// `[content]`: putting long messages together.
     pub struct ContentConfig {
-        /// Parts wait this long for the rest of their message; then they go on unchanged.
+        /// Waiting time for missing parts; then the others go on unchanged.
         @positive reassembly_timeout: Duration = Duration::from_secs(600),
-        /// Most parts that wait for the rest of their message, on one node. Beyond it and `reassembly_mib`, the oldest of the account or operator that has the most go on unchanged.
+        /// Most waiting parts per node. Beyond it or `reassembly_mib`, the oldest of the account or operator with most go on unchanged.
         @at_least(1) reassembly_parts: u32 = 100_000,
-        /// Most MiB of memory for parts that wait for the rest of their message, on one node.
+        /// Most MiB of waiting parts per node.
         @at_least(1) reassembly_mib: u64 = 128,
     }
 }

@@ -20,27 +20,27 @@ choice! {
 }
 
 choice! {
-    /// What has happened.
+    /// An event.
     pub enum SinkEventKind {
         /// A message of an account is stored.
         Accepted = "accepted",
         /// A message that an operator brought is stored.
         Mo = "mo",
-        /// An operator has taken it, or an account its MO message.
+        /// An operator took a message, or an account its MO message.
         Sent = "sent",
-        /// It is tried again later.
+        /// A message will be retried.
         Retry = "retry",
-        /// It is in its final state: its call detail record.
+        /// A message's call detail record, in its final state.
         Ended = "ended",
-        /// An operator has reported its end.
+        /// An operator has reported the end of a message.
         Dlr = "dlr",
-        /// An operator is bound, is not, or is again after others stood in.
+        /// An operator is bound, unbound, or back after a failover.
         Health = "health",
     }
 }
 
 choice! {
-    /// How an event is written.
+    /// Format of events.
     pub enum SinkFormat {
         /// A JSON object.
         Json = "json",
@@ -50,56 +50,56 @@ choice! {
 }
 
 choice! {
-    /// By which id messages are named.
+    /// Id of messages in events.
     pub enum SinkMessageId {
-        /// Ours.
+        /// The SMSC's id.
         Own = "own",
-        /// What its sender calls it, such as the messageId of a command; ours where it has said nothing.
+        /// The sender's id, such as the messageId of a command; else ours.
         Reference = "reference",
     }
 }
 
 section! {
-    /// `[[event_sink]]`: a broker that gets events of messages and binds, each written in the transaction of what it tells: docs/events.md. The node that does the work for all nodes publishes them.
+    /// `[[event_sink]]`: a broker for events of messages and binds: docs/events.md. One node publishes for all.
     pub struct EventSink {
-        /// Its name in the API and in metrics.
+        /// Name in the API and metrics.
         @required @name name: String = String::new(),
         /// The broker.
         kind: SinkKind = SinkKind::Nats,
-        /// False: nothing is written for it, and nothing published; what waits stays.
+        /// If false, no events are written or published; waiting ones stay.
         enabled: bool = true,
-        /// Servers of one cluster: `["nats://nats.example:4222"]`, or `tls://…`, of NATS; `["kafka.example:9092"]` of Kafka, which names the other brokers.
+        /// Servers of one cluster: `["nats://nats.example:4222"]` or `tls://…` of NATS; `["kafka.example:9092"]` of Kafka.
         @required servers: Vec<String> = Vec::new(),
-        /// File with a user's JWT and seed, as `nsc` writes it. NATS only.
+        /// Credentials file of a NATS user, as `nsc` writes it.
         credentials_file: Option<PathBuf> = None,
-        /// The user who logs in with `password_file`; to Kafka by SASL.
+        /// User for `password_file`; SASL with Kafka.
         user: Option<String> = None,
         /// File with the password of `user`.
         password_file: Option<PathBuf> = None,
-        /// How `user` logs in to Kafka. PLAIN shows the password to the broker, and without `tls` to the network.
+        /// SASL mechanism for Kafka. PLAIN without `tls` exposes the password to the network.
         sasl_mechanism: SaslMechanism = SaslMechanism::ScramSha512,
-        /// File with a token to log in with. NATS only.
+        /// File with a login token for NATS.
         token_file: Option<PathBuf> = None,
-        /// Connect to Kafka by TLS; to NATS by the address `tls://…`.
+        /// Use TLS to Kafka; for NATS, write `tls://…`.
         tls: bool = false,
-        /// File with the authorities (PEM) that may issue the servers' certificates; without it, those that the machine trusts.
+        /// PEM file of trusted CAs, instead of the system's.
         ca_file: Option<PathBuf> = None,
-        /// File with our certificate (PEM), for brokers of Kafka that ask for one.
+        /// PEM file of our certificate for Kafka.
         cert_file: Option<PathBuf> = None,
-        /// File with the key (PEM) of `cert_file`.
+        /// PEM file of the key of `cert_file`.
         key_file: Option<PathBuf> = None,
-        /// What it wants to hear of.
+        /// Events to publish.
         @filled("is empty; write [\"ended\"], or `enabled = false`")
         events: Vec<SinkEventKind> = vec![SinkEventKind::Ended],
-        /// Subject of an event on NATS; `{event}`, `{operator}` and `{account}` stand for its own, such as `"sms.events.{event}"`. A stream must take all of them in.
+        /// NATS subject with `{event}`, `{operator}` and `{account}`: `"sms.events.{event}"`. A stream must cover all of them.
         subject: String = DEFAULT_SUBJECT.to_owned(),
-        /// Topic of an event on Kafka, with the same words in braces. Topics must exist.
+        /// Kafka topic with the same placeholders. Topics must exist.
         topic: String = DEFAULT_TOPIC.to_owned(),
-        /// How an event is written.
+        /// Format of events.
         format: SinkFormat = SinkFormat::Json,
-        /// What `messageId` is in the JSON of `dlr` events.
+        /// Meaning of `messageId` in the JSON of `dlr` events.
         message_id: SinkMessageId = SinkMessageId::Own,
-        /// The servers count as unreachable when they have not acknowledged events for this time.
+        /// Servers count as unreachable after this time without an acknowledgement.
         @positive timeout: Duration = Duration::from_secs(5),
     }
 }

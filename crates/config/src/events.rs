@@ -9,15 +9,15 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
 section! {
-    /// `[outbox]`: what has happened to messages, for those who read it: call detail records and usage.
+    /// `[outbox]`: events of messages for their readers, such as call detail records and usage.
     pub struct OutboxConfig {
-        /// How long events, and the finished messages that they are about, wait for a reader that does not read them; then they are dropped and counted.
+        /// Time that events and their finished messages wait for readers; then they are dropped and counted.
         @positive hold: Duration = 7 * DAY,
     }
 }
 
 choice! {
-    /// Where call detail records go.
+    /// Format of call detail records.
     pub enum CdrFormat {
         /// JSON Lines: files `cdr-….jsonl`.
         Jsonl = "jsonl",
@@ -29,25 +29,25 @@ choice! {
 }
 
 section! {
-    /// `[cdr]`: call detail records, one for each finished message. The node that does the work for all nodes writes them.
+    /// `[cdr]`: call detail records of finished messages, written by one node for all.
     pub struct CdrConfig {
-        /// Write them.
+        /// Write call detail records.
         enabled: bool = true,
-        /// Where they go.
+        /// Format of the records.
         format: CdrFormat = CdrFormat::Jsonl,
-        /// Their folder; without it, `cdr` in the data folder.
+        /// Folder of the files; without it, `cdr` in the data folder.
         dir: Option<PathBuf> = None,
-        /// A new file after this many MiB.
+        /// MiB after which a new file begins.
         @at_least(1) rotate_mib: u64 = 256,
-        /// A new file after this time.
+        /// Age at which a new file begins.
         @positive rotate_every: Duration = HOUR,
-        /// Files to keep; 0 keeps all.
+        /// Files kept; 0 keeps all.
         keep: u32 = 168,
-        /// The group of a file may read it (0640), so that another user can collect the files from a separate `dir`, whose mode is then not changed; without it only the owner may (0600).
+        /// Let the group read files (0640), for another user who collects them from a separate `dir`, whose mode is kept; otherwise 0600.
         group_may_read: bool = false,
-        /// How long the records that a lost node was just writing into a file wait for it to come back; then another node writes them, perhaps once more.
+        /// Time that records of a lost node's open file wait for it; then another node writes them, perhaps again.
         @positive wait_for_node: Duration = HOUR,
-        /// How long records stay in the table `cdr`; "0s" keeps them for ever.
+        /// Age at which records leave the table `cdr`; "0s" keeps them for ever.
         table_retention: Duration = 90 * DAY,
     }
 }
@@ -55,9 +55,9 @@ section! {
 section! {
     /// `[usage]`: sums of messages that ended, by day, account, operator, country and state.
     pub struct UsageConfig {
-        /// Count them.
+        /// Count messages for usage.
         enabled: bool = false,
-        /// How long the sums of a day are kept; "0s" keeps them for ever.
+        /// Age at which the sums of a day are removed; "0s" keeps them for ever.
         retention: Duration = 400 * DAY,
     }
 }

@@ -24,73 +24,73 @@ const PORT: u16 = 4222;
 const NODE: &str = "{node}";
 
 section! {
-    /// `[[gsm]]`: a GSM network: one whose HLR we connect to by GSUP (OsmoHLR, OsmoMSC), or one that we reach by MAP. Messages are delivered to its handsets, and taken from them.
+    /// `[[gsm]]`: a GSM network, reached by GSUP (OsmoHLR, OsmoMSC) or MAP. Messages go to its handsets and come from them.
     pub struct Gsm {
-        /// Its name in routes (`gsm:NAME`), metrics, CDRs and the API.
+        /// Name in routes (`gsm:NAME`), metrics, CDRs and the API.
         @required @name name: String = String::new(),
-        /// What it speaks with us. Nodes of earlier releases do not know this key.
+        /// Protocol of the network.
         protocol: GsmProtocol = GsmProtocol::Gsup,
-        /// Host of the HLR, with a port if that is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`. For GSUP only, which needs it.
+        /// Host of the HLR for GSUP, with a port if it is not 4222; or `local` for a program at `local.socket` with the role `gsm:NAME`.
         address: String = String::new(),
-        /// How it is reached by MAP, with `protocol = "map"`.
+        /// MAP, with `protocol = "map"`.
         map: Option<MapConfig> = None,
-        /// Our name in GSUP, by which the HLR finds the way to us: `smsc entity` of OsmoHLR. `{node}` is the number of the node. Without it one node at a time is connected, because an HLR uses one connection of a name.
+        /// Our GSUP name, `smsc entity` of OsmoHLR; `{node}` is the node's number. Without `{node}`, one node at a time is connected.
         @must(|name| is_ipa_name(name), "must be 1 to 200 characters of ASCII, without blanks")
         ipa_name: String = format!("SMSC-{NODE}"),
-        /// Whether messages are sent only when answers are known to come to this connection: another program may have our name. The HLR is asked for a message to an IMSI that nobody has, which it refuses, after each connection, and after a request without an answer. Off for an HLR that does not answer that.
+        /// Verify that answers reach this connection, by a request for an unknown IMSI after each connect and each unanswered request, because another program may have our name. Disable it for an HLR that does not answer that.
         prove_name: bool = true,
-        /// The number of the SMSC, in international form: handsets see it in what they receive, and have it as their service centre.
+        /// Number of the SMSC in international form: the service centre of handsets.
         @must(|number| is_number(number), "must be the number of the SMSC, up to 20 digits, such as \"49160000\"")
         @required smsc_address: String = String::new(),
-        /// The account whose policy, rate and price messages of handsets get; without it, they are refused.
+        /// Account whose policy, rate and price apply to messages of handsets; without it, they are refused.
         account: Option<String> = None,
-        /// Most subscribers to whom a message is under way at once, on each node.
+        /// Most subscribers with a message under way, per node.
         @between(1, MAX_WINDOW) window: u32 = 100,
-        /// Most messages of one subscriber that go one after another, with more-messages-to-send, before others have their turn.
+        /// Most messages in a row to one subscriber, with more-messages-to-send.
         @between(1, 100) run: u32 = 4,
-        /// Messages per second to its handsets, status reports too; a text in parts counts as many as it has. Above the limit messages wait. Nodes share it through Redis; without that, each node has the whole of it.
+        /// Most short messages per second to handsets, parts and status reports included; further ones wait. Nodes share it through Redis; without Redis, it holds per node.
         @rate rate: Option<f64> = None,
-        /// Messages at once; without it, one second's worth.
+        /// Most messages in one burst; without it, one second's worth.
         @at_least(1) burst: Option<u32> = None,
-        /// A message counts as unanswered after this time. An MSC that pages in vain may say nothing. For GSUP only, as both timers of pings.
+        /// Waiting time for the answer to a message, GSUP only. An MSC may not answer after paging in vain.
         @positive request_timeout: Duration = 30 * SECOND,
-        /// A connection that is not made within this time has failed.
+        /// Waiting time for a connection.
         @positive connect_timeout: Duration = 10 * SECOND,
-        /// A ping is sent on a connection that was silent for this time.
+        /// A connection idle for this time gets a ping; GSUP only.
         @positive ping_interval: Duration = 20 * SECOND,
-        /// A connection on which nothing follows a ping, or no handshake its beginning, within this time is closed; so is one to which no answer comes (`prove_name`).
+        /// Waiting time for a pong, the handshake, or the answer to `prove_name`; then the connection is closed. GSUP only.
         @positive ping_timeout: Duration = 10 * SECOND,
-        /// Pauses before the first, second, … new attempt to connect, with jitter; the last one repeats.
+        /// Pauses between attempts to connect, with jitter; the last one repeats.
         @pauses @positive reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
-        /// Its own retry schedule, with the keys of `[retry]`, instead of that one.
+        /// Own retry schedule, instead of `[retry]`.
         retry: Option<Retry> = None,
-        /// How answers are classified, overriding the defaults (docs/gsm.md) and `retry.status`: causes by name, number or range with `temporary`, `permanent` or `throttled`: `{ RP_PROTOCOL_ERROR = "permanent" }`. The narrowest range counts.
+        /// Class of causes, `temporary`, `permanent` or `throttled`, by name, number or range: `{ RP_PROTOCOL_ERROR = "permanent" }`. The narrowest range wins; overrides the defaults (docs/gsm.md) and `retry.status`.
         causes: Words = Words::default(),
-        /// After this many failures in a row, each of another subscriber (no answer in time, or a cause that is the network's), it gets no messages for `breaker_pause`; 0 disables this. What is wrong with a subscriber alone does not count.
+        /// Consecutive failures with different subscribers (no answer, or a cause of the network) that stop messages for `breaker_pause`; 0 disables.
         breaker_failures: u32 = 0,
-        /// When this share of the answers of ten seconds are failures as `breaker_failures` counts them, and there are at least twenty answers, it gets no messages for `breaker_pause`: 0.5 is half of them; 0 disables this.
+        /// Share of such failures within ten seconds and at least twenty answers that stops messages for `breaker_pause`; 0 disables.
         @share breaker_share: f64 = 0.0,
-        /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
+        /// Length of the stop. Then three messages are tried; one failure begins it again.
         breaker_pause: Duration = 30 * SECOND,
-        /// What happens to a message whose answer never came: `resend` or `fail`.
+        /// Handling of a message whose answer never came: `resend` or `fail`.
         @must(|policy| *policy != OutcomePolicy::Wait, "\"wait\" needs receipts, and handsets send none; write \"resend\" or \"fail\"")
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
-        /// What happens to a character that the default alphabet of handsets (GSM 03.38) does not have.
+        /// Handling of characters that the GSM 03.38 default alphabet lacks.
         unrepresentable: UnrepresentableRule = UnrepresentableRule::Ucs2,
-        /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet, in preference to UCS-2: `turkish`, `hindi`, ….
+        /// National language tables (3GPP TS 23.038) to try before UCS-2: `turkish`, `hindi`, ….
         @valid(|name| language(name))
         languages: Vec<String> = Vec::new(),
-        /// How the parts of a long text are numbered: `udh` with an 8-bit reference, which every handset knows, or `udh16` with a 16-bit one.
+        /// Numbering of parts: `udh` with an 8-bit reference, which every handset knows, or `udh16` with a 16-bit one.
         @must(|form| matches!(form, LongMessages::Udh | LongMessages::Udh16), "handsets know parts only; write \"udh\" or \"udh16\"")
         long_messages: LongMessages = LongMessages::Udh,
-        /// Offset from UTC of the times that handsets are told (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`. Handsets show the local time of the offset.
+        /// Offset from UTC of the time stamps for handsets (TP-SCTS), in quarters of an hour: `+01:00`, `-03:30`.
         @must(|zone| zone_of(zone).is_some(), "must be an offset from UTC in quarters of an hour, up to 19:45, such as \"+01:00\"")
         time_zone: String = "+00:00".to_owned(),
-        /// Whether we connect to it.
+        /// Connect to it.
         enabled: bool = true,
-        /// How addresses in messages of its handsets are rewritten, before routing and all other rules; the rules of `account` follow. A handset sees the addresses that it wrote.
+        /// Rewriting of addresses in messages of handsets, before all other rules and those of `account`. The handset sees the addresses that it sent.
         rewrite_in: Vec<RewriteRule> = Vec::new(),
-        /// How the source addresses of messages to its handsets are rewritten, each time a message is sent. Status reports are not rewritten.
+        /// Rewriting of source addresses in messages to handsets, at each attempt; not in status reports.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
     }
 }

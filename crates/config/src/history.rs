@@ -9,13 +9,13 @@ const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
 section! {
-    /// `[history]`: counts of messages by operator, account and error, which the page Traffic history of the console shows: docs/day-two.md.
+    /// `[history]`: counts of messages by operator, account and error, for the page Traffic history: docs/day-two.md.
     pub struct HistoryConfig {
-        /// Keep them.
+        /// Keep the counts.
         enabled: bool = true,
-        /// How long the counts of hours are kept; those of minutes are kept for a day.
+        /// Age at which hourly counts are removed; those of minutes live a day.
         @between(DAY, 400 * DAY) retention: Duration = 90 * DAY,
-        /// How often each node writes what it has counted since.
+        /// Interval at which each node writes its counts.
         @between(SECOND, MINUTE) write_every: Duration = MINUTE,
     }
 }

@@ -26,42 +26,42 @@ choice! {
 section! {
     /// `[imsi]`: the IMSI of a number, for messages to GSM interfaces.
     pub struct ImsiConfig {
-        /// File with lines of `number,IMSI`, or `prefix*,IMSI*` for ranges: the digits after the prefix follow those of the IMSI. Asked before anybody else, and read again when it changes.
+        /// File with lines of `number,IMSI`, or `prefix*,IMSI*` for ranges whose further digits are equal. Asked first; reloaded when it changes.
         table: Option<PathBuf> = None,
-        /// Control interface of an OsmoHLR that knows the numbers, such as `127.0.0.1:4259`.
+        /// Control interface of an OsmoHLR: `127.0.0.1:4259`.
         @must(|address| is_host_and_port(address), "is no address; write \"host:port\", such as \"127.0.0.1:4259\"")
         hlr: Option<String> = None,
-        /// Service that is asked over HTTP, such as `https://hlr.example/v1/{msisdn}`.
+        /// HTTP service: `https://hlr.example/v1/{msisdn}`.
         @must(|url| has_place(url), "must be an http or https URL with {msisdn} where the number goes; write \"https://hlr.example/v1/{msisdn}\"")
         url: Option<String> = None,
-        /// Sent to the service as a bearer token.
+        /// Bearer token for the service.
         token: Option<SecretString> = None,
-        /// File with the token, instead of `token`.
+        /// File with `token`.
         token_file: Option<PathBuf> = None,
-        /// File with the authorities (PEM) that may issue the service's certificate; without it, those that the machine trusts.
+        /// PEM file of trusted CAs, instead of the system's.
         ca_file: Option<PathBuf> = None,
-        /// Where the IMSI is in the service's answer: a JSON pointer (RFC 6901) to a text. Null, a missing value, or status 404: no such subscriber.
+        /// JSON pointer (RFC 6901) to the IMSI, a text, in the answer. Null, no value or status 404: no such subscriber.
         @must(|pointer| is_pointer(pointer), "is no JSON pointer; write \"/imsi\", or \"\" when the whole answer is the IMSI")
         pointer: String = "/imsi".to_owned(),
-        /// The order in which `hlr` and `url` are asked, where they are set, and a program at `local.socket` if `local` is among them; the next one is asked when one does not know the number or fails.
+        /// Order of the sources `hlr`, `url` and `local` (a program at `local.socket`); the next one is asked when one fails or does not know the number.
         ask: Vec<ImsiSource> = vec![ImsiSource::Hlr, ImsiSource::Http],
-        /// A request that is not answered within this time has failed.
+        /// Waiting time for an answer.
         @positive timeout: Duration = 2 * SECOND,
         /// Most concurrent requests.
         @between(1, MAX_CONCURRENCY)
         concurrency: usize = 64,
-        /// Pauses after the first, second, … failed question for a number; the last one repeats until the answer comes or the message expires.
+        /// Pauses after the first, second, … failed look-up; the last one repeats until the message expires.
         @filled("is empty; write the pauses between questions for a number, such as [\"1s\", \"5s\"]")
         @positive delays: Vec<Duration> = vec![SECOND, 2 * SECOND, 5 * SECOND],
-        /// After this many failures in a row a source gets no requests for `breaker_pause`; while no source is left, messages wait in the queue `internal:imsi`.
+        /// Consecutive failures that stop requests to a source for `breaker_pause`; without any source, messages wait in the queue `internal:imsi`.
         @at_least(1) breaker_failures: u32 = 10,
-        /// How long a source gets no requests; then one request at a time tests it.
+        /// Length of the stop; then single requests test the source.
         @positive breaker_pause: Duration = 5 * SECOND,
-        /// Numbers whose IMSI each node keeps in memory; with `[redis]`, answers are shared there too.
+        /// Numbers that each node caches; with `[redis]`, nodes share answers.
         @at_least(1) cache: usize = 100_000,
-        /// How long an IMSI is used.
+        /// Lifetime of an answer.
         cache_for: Duration = Duration::from_secs(3_600),
-        /// How long it counts that there is no such subscriber.
+        /// Lifetime of the answer "no such subscriber".
         cache_unknown_for: Duration = Duration::from_secs(30),
     }
 }

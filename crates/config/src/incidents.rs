@@ -8,21 +8,21 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 section! {
-    /// `[incidents]`: operators and accounts whose messages are refused, fail, get no receipts, or are answered slowly: docs/day-two.md.
+    /// `[incidents]`: detection of operators and accounts with refusals, failures, missing receipts or slow answers: docs/day-two.md.
     pub struct IncidentConfig {
-        /// Look for them.
+        /// Detect incidents.
         enabled: bool = true,
-        /// The time whose messages are compared; what is usual is taken from the 34 such times before, a little more than an hour.
+        /// Length of the compared period; the usual values come from the 34 periods before.
         @between(2 * SECOND, HOUR) window: Duration = 120 * SECOND,
-        /// How often to look.
+        /// Interval of the detection.
         @between(SECOND / 2, HOUR) look_every: Duration = 10 * SECOND,
-        /// Fewer messages (receipts, answers) in the window name nobody; each node takes its part of this.
+        /// Fewest messages (receipts, answers) in the window for an incident, over all nodes.
         @at_least(1) min_messages: u32 = 50,
-        /// Share of messages that an operator refuses, throttling left out, from which on it is named; if more are usual, at twice what is usual.
+        /// Share of messages refused by an operator, throttling excluded, that opens an incident; at least twice the usual share.
         @share refused_share: f64 = 0.1,
-        /// Share of receipts that report a failure, from which on their operator is named; if more are usual, at twice what is usual.
+        /// Share of failed receipts that opens an incident; at least twice the usual share.
         @share failed_share: f64 = 0.25,
-        /// Mean time of answers from which on an operator is named, if it is three times what is usual.
+        /// Mean answer time that opens an incident; at least three times the usual one.
         @positive slow_answer: Duration = SECOND,
     }
 }

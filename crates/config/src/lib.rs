@@ -133,9 +133,9 @@ pub const TEST_TARGETS: [&str; 5] = [
 section! {
     /// Everything that can be configured.
     pub struct Config {
-        /// Folder of the store, CDRs and generated secrets; created if it is missing.
+        /// Folder of the store, CDRs and generated secrets; created if missing.
         data_dir: PathBuf = PathBuf::from("./smsc-data"),
-        /// Number of this node, part of every message id: different on every node that shares a store.
+        /// Number of this node, in every message id; unique among the nodes of a store.
         node: u8 = 0,
         /// Logging.
         log: LogConfig = LogConfig::default(),
@@ -169,13 +169,13 @@ section! {
         validity: ValidityConfig = ValidityConfig::default(),
         /// When a refused message is tried again.
         retry: Retry = Retry::default(),
-        /// Matching receipts with messages, by the operator's message id.
+        /// Matching of receipts by the operator's message id.
         correlation: CorrelationConfig = CorrelationConfig::default(),
         /// What receipts of operators mean.
         receipts: ReceiptMeaning = ReceiptMeaning::default(),
         /// The network of a number (number portability).
         resolver: ResolverConfig = ResolverConfig::default(),
-        /// The IMSI of a number, for messages to GSM interfaces.
+        /// IMSI of a number, for GSM networks.
         imsi: ImsiConfig = ImsiConfig::default(),
         /// Putting long messages together.
         content: ContentConfig = ContentConfig::default(),
@@ -185,7 +185,7 @@ section! {
         usage: UsageConfig = UsageConfig::default(),
         /// Finished messages, copied elsewhere.
         archive: ArchiveConfig = ArchiveConfig::default(),
-        /// Ended messages in Redis, for programs of the Redis SMS platform.
+        /// Messages in Redis for programs of the Redis SMS platform.
         redis_platform: RedisPlatform = RedisPlatform::default(),
         /// The faces of other programs.
         compat: Compat = Compat::default(),
@@ -203,7 +203,7 @@ section! {
         account: Vec<Account> = Vec::new(),
         /// Upstreams that the SMSC binds to.
         operator: Vec<OperatorConfig> = Vec::new(),
-        /// GSM core networks that the SMSC connects to, to deliver to their handsets: docs/gsm.md.
+        /// GSM core networks for deliveries to their handsets: docs/gsm.md.
         gsm: Vec<Gsm> = Vec::new(),
         /// Which messages go where.
         route: Vec<RouteConfig> = Vec::new(),
@@ -213,13 +213,13 @@ section! {
         list: Vec<AddressList> = Vec::new(),
         /// Rate limits by sender and destination.
         limit: Vec<LimitConfig> = Vec::new(),
-        /// What becomes of messages that operators bring, before the `addresses` of accounts and routes with `mobile_originated` are asked: docs/mo-rules.md. A rule has one of `deliver_to`, `reply` and `drop`.
+        /// Rules for messages from operators, before `addresses` of accounts and routes with `mobile_originated`: docs/mo-rules.md. A rule has one of `deliver_to`, `reply` and `drop`.
         mo_rule: Vec<MoRule> = Vec::new(),
-        /// The number plan: which numbers are our own, which those of peers behind us, which short codes, and where they go. A message to a number of a range that does not exist is refused at once.
+        /// Number plan: own numbers, numbers of peers, short codes, and their targets. Messages to a nonexistent number of a range are refused.
         number_range: Vec<NumberRange> = Vec::new(),
-        /// Brokers that get events of messages and binds: docs/events.md.
+        /// Brokers for events of messages and binds: docs/events.md.
         event_sink: Vec<EventSink> = Vec::new(),
-        /// Streams of NATS JetStream whose commands become messages: docs/events.md.
+        /// Streams of NATS JetStream with commands to send: docs/events.md.
         nats_source: Vec<NatsSource> = Vec::new(),
     }
 }

@@ -7,37 +7,37 @@ use super::content::DefaultAlphabet;
 use super::section::{choice, section};
 
 choice! {
-    /// What is spoken on a listener.
+    /// Protocol of a listener.
     pub enum ListenerProtocol {
         /// SMPP 3.3, 3.4 or 5.0.
         Smpp = "smpp",
-        /// CMPP 2.0 or 3.0: clients of China Mobile's protocol submit as accounts (docs/carriers.md).
+        /// CMPP 2.0 or 3.0 of China Mobile (docs/carriers.md).
         Cmpp = "cmpp",
     }
 }
 
 section! {
-    /// `[[listener]]`: addresses for ESMEs with settings of their own, beside the plain ones of `smpp.listen`.
+    /// `[[listener]]`: addresses for ESMEs with own settings, beside `smpp.listen`.
     pub struct ListenerConfig {
         /// Addresses to listen on: one, or a list.
         @filled("is missing; write an address such as \"0.0.0.0:3550\"")
         @required listen: Vec<SocketAddr> = Vec::new(),
-        /// Its name in logs and metrics; without it, its first address.
+        /// Name in logs and metrics; without it, the first address.
         @filled("is empty; remove it, or write a name")
         name: Option<String> = None,
-        /// What is spoken here. With `cmpp` the clients are accounts with a `carrier_secret`.
+        /// Protocol. `cmpp` needs accounts with `carrier_secret`.
         protocol: ListenerProtocol = ListenerProtocol::Smpp,
-        /// Meaning of data_coding 0 in messages that ESMEs submit here, for accounts without `alphabet`.
+        /// Meaning of data_coding 0, for accounts without `alphabet`.
         alphabet: Option<DefaultAlphabet> = None,
-        /// File with the certificate chain (PEM); with it, ESMEs must use TLS. Read again when it changes; existing sessions stay.
+        /// PEM file of the certificate chain; it requires TLS. Reloaded when it changes; sessions stay.
         tls_cert: Option<PathBuf> = None,
-        /// File with the key of the certificate (PEM).
+        /// PEM file of the certificate's key.
         tls_key: Option<PathBuf> = None,
-        /// File with authorities (PEM); with it, an ESME must present a certificate issued under one of them. Read again when it changes.
+        /// PEM file of CAs; it requires client certificates. Reloaded when it changes.
         tls_client_ca: Option<PathBuf> = None,
-        /// File with certificate revocation lists (PEM), one for each authority that signs certificates of ESMEs: a certificate is refused if it is listed, or if its authority has no list. Read again when it changes; an expired list is still used.
+        /// PEM file of revocation lists, one per CA that signs client certificates; certificates of a CA without a list are refused. Reloaded when it changes; expired lists stay in use.
         tls_client_crl: Option<PathBuf> = None,
-        /// IP addresses and CIDR blocks of load balancers; with it, only they may connect, and each connection must begin with a PROXY protocol header of version 2, which has the address of the ESME.
+        /// IP addresses and CIDR blocks of load balancers; only they may connect, with a PROXY protocol header version 2.
         @network proxy_from: Vec<String> = Vec::new(),
     }
 }

@@ -22,29 +22,29 @@ pub const LOCAL: &str = "local";
 const MAX_PATH: usize = 99;
 
 section! {
-    /// `[local]`: a UNIX socket by which programs on this machine submit messages, and cancel and list their own, without a password: docs/local.md.
+    /// `[local]`: a UNIX socket by which local programs submit, cancel and list messages without a password: docs/local.md.
     pub struct Local {
-        /// Path of the socket, at most 99 octets; without it there is none. A file with the same name and `.lock` at its end says which process has it.
+        /// Path of the socket, at most 99 octets; none without it. `.lock` beside it names the process.
         @must(|path| path.as_os_str().len() <= MAX_PATH, "is too long for a UNIX socket; write a path of at most 99 octets")
         @must(|path| path.file_name().is_some(), "is no file; write a path such as \"/run/smsc/smsc.sock\"")
         socket: Option<PathBuf> = None,
-        /// Permissions of the socket: who may write it may connect. `0660` is for the group of the server, `0666` for everybody whom `users` names.
+        /// Permissions of the socket: `0660` for the server's group, `0666` for everybody in `users`.
         @must(|mode| *mode <= 0o777, "must be permissions such as \"0600\" or \"0660\"")
         mode: u32 as Octal = 0o600,
-        /// Users of this machine, by number or by their name in /etc/passwd, each with the account that messages of their programs belong to, such as `{ "33" = "web", "backup" = "alerts" }`. The kernel says who a program runs as; others are refused.
+        /// Local users, by number or name in /etc/passwd, with the account of their messages: `{ "33" = "web", "backup" = "alerts" }`. Others are refused.
         users: Words = Words::default(),
-        /// Users of this machine whose programs may do a part of the SMSC's work, by number or name, each with the roles that they may have, such as `{ "osmo" = "imsi gsm:home", "34" = "operator:fax" }`: docs/local.md, "Handlers".
+        /// Local users, by number or name, with the roles of their programs: `{ "osmo" = "imsi gsm:home", "34" = "operator:fax" }`: docs/local.md, "Handlers".
         roles: Words = Words::default(),
-        /// Most connections at a time, of which each user has a share: half of what the others leave. More are closed at accept.
+        /// Most connections; each user may use half of what the others leave. More are closed at accept.
         @at_least(1) max_connections: usize = 128,
-        /// Longest frame that a program may send, in octets; a longer one ends its connection.
+        /// Longest frame in octets; a longer one ends the connection.
         @octets(1_024, 16 << 20) max_frame: u32 = 1_048_576,
-        /// Requests of one connection that are carried out at a time; beyond that, nothing is read from it until one is answered.
+        /// Concurrent requests per connection; more are not read until one is answered.
         @must(|requests| *requests <= 4_096, "must be at most 4096")
         @at_least(1) max_requests: u32 = 64,
-        /// A connection must say hello, and complete a frame that it has begun, within this time.
+        /// Time to say hello, and to complete a frame.
         @positive frame_timeout: Duration = Duration::from_secs(10),
-        /// A connection that sends nothing for this time is ended; "0s" never ends it.
+        /// A connection idle for this time is closed; "0s" never.
         idle_timeout: Duration = Duration::from_secs(600),
     }
 }

@@ -26,21 +26,21 @@ const NETWORK: std::ops::RangeInclusive<usize> = 5..=6;
 const TO_NETWORK: &str = "network";
 
 choice! {
-    /// What a GSM network speaks with us.
+    /// Protocol of a GSM network.
     pub enum GsmProtocol {
-        /// GSUP with an OsmoHLR, which passes on what is for MSCs.
+        /// GSUP with an OsmoHLR, which forwards to MSCs.
         Gsup = "gsup",
-        /// MAP with HLRs, MSCs and SGSNs, through signalling gateways: `[gsm.map]`.
+        /// MAP through signalling gateways: `[gsm.map]`.
         Map = "map",
     }
 }
 
 choice! {
-    /// What carries M3UA to a signalling gateway.
+    /// Transport of M3UA to a signalling gateway.
     pub enum GatewayTransport {
-        /// SCTP of the kernel, as RFC 4666 has it.
+        /// SCTP of the kernel (RFC 4666).
         Sctp = "sctp",
-        /// TCP, as Osmocom's osmo-stp takes it.
+        /// TCP, for Osmocom's osmo-stp.
         Tcp = "tcp",
     }
 }
@@ -48,19 +48,19 @@ choice! {
 choice! {
     /// How several gateways share the traffic (RFC 4666 §1.4.4.1).
     pub enum MapTrafficMode {
-        /// All that are active carry it.
+        /// All active gateways carry it.
         Loadshare = "loadshare",
-        /// One carries it, and the next one takes over when that fails.
+        /// One carries it; the next takes over when it fails.
         Override = "override",
     }
 }
 
 choice! {
-    /// By what our address is routed to, as others see it (ITU-T Q.713 §3.4.1).
+    /// How others address us (ITU-T Q.713 §3.4.1).
     pub enum MapRoutedBy {
         /// Our global title, which a gateway translates.
         GlobalTitle = "global_title",
-        /// Our point code and subsystem number: where nobody translates.
+        /// Our point code and subsystem number, without translation.
         Ssn = "ssn",
     }
 }
@@ -76,34 +76,34 @@ choice! {
 }
 
 section! {
-    /// `[[gsm.map.gateways]]`: a signalling gateway, such as an STP, that we connect to.
+    /// `[[gsm.map.gateways]]`: a signalling gateway, such as an STP.
     pub struct MapGateway {
-        /// Host, with a port if that is not 2905.
+        /// Host, with a port if it is not 2905.
         @required address: String = String::new(),
-        /// What carries M3UA to it.
+        /// Transport of M3UA.
         transport: GatewayTransport = GatewayTransport::Sctp,
-        /// Own addresses that it is connected from, IP or IP:port; with SCTP several, for several ways. Empty: the kernel chooses.
+        /// Own addresses, IP or IP:port, several for SCTP multihoming; empty: the kernel chooses.
         @valid(|address| own_address(address).map(drop))
         local: Vec<String> = Vec::new(),
     }
 }
 
 section! {
-    /// `[gsm.map.home_routing]`: others that ask where our own subscribers are get our address, with an id in place of the IMSI, and bring their messages to us (3GPP TR 23.840). They become messages of `account`.
+    /// `[gsm.map.home_routing]`: answers requests of others for the routing of our subscribers with our address and a temporary id instead of the IMSI (3GPP TR 23.840). Their messages belong to `account`.
     pub struct MapHomeRouting {
-        /// How the numbers of our own subscribers begin, in international form without a plus.
+        /// First digits of our subscribers' numbers, in international form without a plus.
         @filled("is empty; write how the numbers of your subscribers begin, such as [\"49170\"]")
         @must(|prefix| is_prefix(prefix), "must be the first digits of international numbers, 1 to 15, such as \"49170\"")
         numbers: Vec<String> = Vec::new(),
-        /// MCC and MNC of our network, with which the ids begin: 5 or 6 digits, such as `26201`.
+        /// MCC and MNC that the ids begin with: 5 or 6 digits, such as `26201`.
         @must(|network| is_network(network), "must be MCC and MNC, 5 or 6 digits, such as \"26201\"")
         @required network: String = String::new(),
-        /// Where the messages go: `network`, to the handset through this network, or the name of an account, which gets them as MO messages.
+        /// `network` delivers to the handset; the name of an account delivers there as MO messages.
         @filled("is empty; write \"network\" or the name of an account")
         deliver: String = TO_NETWORK.to_owned(),
-        /// How long an id is valid after it was given, or given again.
+        /// Lifetime of an id after its last use in an answer.
         @at_most(24 * 3600 * SECOND, "nobody brings a message so much later") @positive id_lifetime: Duration = 300 * SECOND,
-        /// Most ids that are valid at once; those who ask from global titles that begin alike have a quarter of them. Above, a question is refused as a system failure.
+        /// Most valid ids; global titles with the same beginning get a quarter of them. More requests get a system failure.
         @between(4, 1_000_000) max_ids: usize = 100_000,
     }
 }
@@ -111,85 +111,85 @@ section! {
 section! {
     /// `[gsm.map]`: how a GSM network is reached by MAP over SIGTRAN, with `protocol = "map"`.
     pub struct MapConfig {
-        /// Signalling gateways. Each is connected by itself: while one of them is active, messages go.
+        /// Signalling gateways, connected independently; one active gateway suffices.
         gateways: Vec<MapGateway> = Vec::new(),
-        /// The point code of this SMSC, `zone-area-point` such as `1.2.3`, or a number. One for all nodes: one node at a time is connected.
+        /// Point code of this SMSC, `zone-area-point` such as `1.2.3`, or a number. Shared by all nodes: one is connected at a time.
         @valid(|text| point_code(text).map(drop))
         point_code: Option<String> = None,
-        /// Instead of `point_code`: one for each node, by the number of the node from 0 on. Then all nodes are connected.
+        /// One point code per node, by node number from 0, instead of `point_code`: all nodes are connected.
         @valid(|text| point_code(text).map(drop))
         point_codes: Vec<String> = Vec::new(),
-        /// The point code that everything is sent to that is addressed by a global title: that of the STP which translates, or of the other side itself.
+        /// Point code for everything addressed by global title: the translating STP, or the other side.
         @valid(|text| if text.is_empty() { Ok(()) } else { point_code(text).map(drop) })
         @required destination: String = String::new(),
         /// 0 international, 2 national, 3 national spare (ITU-T Q.704 §14.2.1).
         @between(0, 3) network_indicator: u8 = 0,
-        /// The routing context that the gateways know us by; without it none is said.
+        /// Our routing context; not sent without it.
         routing_context: Option<u32> = None,
-        /// Whether the gateways are asked to make the routing context, where none is set (RFC 4666 §3.6).
+        /// Register a routing context where none is set (RFC 4666 §3.6).
         register: bool = false,
         /// How several gateways share the traffic.
         traffic_mode: MapTrafficMode = MapTrafficMode::Loadshare,
-        /// The network appearance, where the gateways want one.
+        /// Network appearance, if the gateways need one.
         network_appearance: Option<u32> = None,
-        /// The identifier of this application server process, where the gateways want one.
+        /// ASP identifier, if the gateways need one.
         asp_identifier: Option<u32> = None,
         /// Our global title; without it, `smsc_address`.
         @must(|title| is_title(title), "must be the digits of a global title, up to 20")
         global_title: Option<String> = None,
-        /// Instead of `global_title`: one for each node, as `point_codes`, so that answers come to the node that has asked.
+        /// One global title per node, instead of `global_title`, so that answers reach the right node.
         @must(|title| is_title(title), "must be the digits of a global title, up to 20")
         global_titles: Vec<String> = Vec::new(),
-        /// By what our address is routed to.
+        /// How our address is routed.
         routed_by: MapRoutedBy = MapRoutedBy::GlobalTitle,
         /// Our subsystem number.
         @between(1, 254) ssn: u8 = 8,
-        /// Translation type of global titles, ours and those that we write to.
+        /// Translation type of global titles, in our address and called addresses.
         translation_type: u8 = 0,
         /// Numbering plan of global titles: 1 is E.164.
         @between(0, 15) numbering_plan: u8 = 1,
         /// Nature of address of global titles: 4 is international.
         @between(0, 127) nature: u8 = 4,
-        /// The global title of the one HLR; without it and `hlr_point_code`, HLRs are addressed by the number of the subscriber, which the STP translates.
+        /// Global title of the only HLR; without it and `hlr_point_code`, HLRs are addressed by the subscriber's number.
         @must(|title| is_title(title), "must be the digits of a global title, up to 20")
         hlr: Option<String> = None,
-        /// The point code of the one HLR, where nobody translates.
+        /// Point code of the only HLR, without translation.
         @valid(|text| point_code(text).map(drop))
         hlr_point_code: Option<String> = None,
-        /// Translation type of what is sent to an HLR, if it is another one.
+        /// Translation type towards HLRs, if different.
         hlr_translation_type: Option<u8> = None,
-        /// The order in which the nodes that serve a subscriber are tried.
+        /// Order in which a subscriber's serving nodes are tried.
         @filled("is empty; write [\"msc\"], [\"sgsn\"] or both")
         serving_nodes: Vec<MapServingNode> = vec![MapServingNode::Msc, MapServingNode::Sgsn],
-        /// How long it counts what the HLR has said about where a subscriber is; "0s" asks for each run of messages.
+        /// Lifetime of routing answers of the HLR; "0s" asks for each run of messages.
         route_cache: Duration = Duration::ZERO,
-        /// Whether HLRs are told how a delivery ended, so that they say when the subscriber is there (reportSM-DeliveryStatus).
+        /// Report the outcome to the HLR (reportSM-DeliveryStatus), which then alerts when the subscriber is reachable.
         report_delivery: bool = true,
-        /// The highest version of MAP that is tried; a lower one is found by itself.
+        /// Highest MAP version to try; lower ones are negotiated.
         @between(1, 3) version: u8 = 3,
-        /// How long it is remembered which version a node understands.
+        /// Time that a node's MAP version is remembered.
         @positive version_memory: Duration = 3_600 * SECOND,
-        /// How long an answer of short operations is waited for, 3 to 10 s in the standard (TS 29.002 §17.1.2).
+        /// Waiting time for short operations; 3 to 10 s by TS 29.002 §17.1.2.
         @positive timer_short: Duration = 10 * SECOND,
-        /// How long an HLR may take to answer a question, 15 to 30 s in the standard.
+        /// Waiting time for HLRs; 15 to 30 s by the standard.
         @positive timer_medium: Duration = 30 * SECOND,
-        /// How long the answer to a message for a handset, which may be paged, is waited for, 1 to 10 min in the standard.
+        /// Waiting time for mt-ForwardSM, which may page; 1 to 10 min by the standard.
         @positive timer_long: Duration = 60 * SECOND,
-        /// A heartbeat is sent on a connection that was silent for this time (BEAT, RFC 4666 §3.5.5); "0s" sends none.
+        /// A connection idle for this time gets a heartbeat (BEAT, RFC 4666 §3.5.5); "0s" sends none.
         beat_interval: Duration = 30 * SECOND,
-        /// A connection without an answer to a heartbeat within this time is closed.
+        /// A connection that does not answer a heartbeat within this time is closed.
         @positive beat_timeout: Duration = 10 * SECOND,
-        /// How long a gateway may take to answer when we come up, before it is asked again: T(ack) of RFC 4666 §4.3.4.1.
+        /// Time before an unanswered ASP message is repeated: T(ack) of RFC 4666 §4.3.4.1.
         @positive ack_timeout: Duration = 2 * SECOND,
-        /// Most octets of user data in one unitdata. A message with which the first one of its dialogue would be longer follows an empty one; anything else that is longer goes in segments (XUDT).
+        /// Most octets of user data in one unitdata. A dialogue whose first message would be longer begins with an empty one; other longer data are segmented (XUDT).
         @between(60, 254) unitdata_octets: usize = 236,
-        /// Most dialogues of ours that are open at once, on each node.
+        /// Most open dialogues of ours, per node.
         @between(1, 1_000_000) max_dialogues: usize = 8_192,
-        /// Most dialogues of others that are open at once, on each node.
+        /// Most open dialogues of others, per node.
         @between(1, 1_000_000) max_incoming: usize = 4_096,
-        /// Which requests of others are let in.
+        /// Filter for requests of others.
         firewall: MapFirewall = MapFirewall::default(),
-        /// Home routing: messages of others for our own subscribers come to us first. Without it, others ask the HLR itself.
+        /// Home routing: messages of others for our subscribers come to us first.
         home_routing: Option<MapHomeRouting> = None,
     }
 }

@@ -7,35 +7,35 @@ use super::map::MAX_TITLE;
 use super::section::{choice, section};
 
 choice! {
-    /// Whether requests of others are looked at, and whether that has consequences.
+    /// What the firewall does.
     pub enum MapFirewallMode {
         /// Everything passes, and nothing is counted.
         Off = "off",
         /// Everything passes; what would be blocked is counted and reported.
         Dry = "dry",
-        /// What the rules say is done.
+        /// The rules apply.
         On = "on",
     }
 }
 
 choice! {
-    /// What becomes of a request that a rule has found.
+    /// What happens to a request that a rule matches.
     pub enum MapFirewallAction {
-        /// It is refused with an error of MAP, counted and reported.
+        /// Refused with a MAP error, counted and reported.
         Block = "block",
-        /// It is not answered, counted and reported.
+        /// Not answered; counted and reported.
         Drop = "drop",
-        /// It passes, counted and reported.
+        /// Passes; counted and reported.
         Report = "report",
-        /// It passes, and is counted.
+        /// Passes; counted.
         Count = "count",
-        /// The rule is not asked.
+        /// The rule does not apply.
         Off = "off",
     }
 }
 
 choice! {
-    /// The error of MAP that a blocked request is answered with (3GPP TS 29.002 §17.6.6).
+    /// MAP error for a blocked request (3GPP TS 29.002 §17.6.6).
     pub enum MapFirewallError {
         /// facilityNotSupported, 21.
         FacilityNotSupported = "facility_not_supported",
@@ -77,25 +77,25 @@ choice! {
 }
 
 section! {
-    /// `[gsm.map.firewall.rules]`: what each rule does.
+    /// `[gsm.map.firewall.rules]`: action of each rule.
     pub struct MapFirewallRules {
-        /// A global title that `deny` has, or that `allow` has not.
+        /// A global title that `deny` has or `allow` lacks.
         title: MapFirewallAction = MapFirewallAction::Block,
-        /// More requests of one global title than `title_rate`.
+        /// Requests of one global title above `title_rate`.
         title_rate: MapFirewallAction = MapFirewallAction::Block,
-        /// An operation that has nothing to do with short messages, such as sendIMSI or anyTimeInterrogation: FS.11, category 1.
+        /// An operation unrelated to short messages, such as sendIMSI or anyTimeInterrogation: FS.11, category 1.
         operation: MapFirewallAction = MapFirewallAction::Block,
-        /// A message for a subscriber of ours whose routing nobody has asked for (mt-ForwardSM without sendRoutingInfoForSM).
+        /// mt-ForwardSM for our subscriber without sendRoutingInfoForSM before.
         without_routing: MapFirewallAction = MapFirewallAction::Block,
-        /// A message for a subscriber of ours from another network than that which has asked for its routing.
+        /// mt-ForwardSM for our subscriber from another network than the one that asked for the routing.
         other_network: MapFirewallAction = MapFirewallAction::Block,
-        /// A request of a service centre whose number is of another network than its global title. Some hubs send so for others.
+        /// A service centre's number of another network than its global title. Some hubs send so for others.
         service_centre: MapFirewallAction = MapFirewallAction::Report,
-        /// A sender with a number of ours in what comes from abroad: of a handset's message from where `visited_titles` says that nobody of ours roams, and of a message for a handset from any other network. FS.11, category 3.
+        /// A sender number of ours from outside: in a handset's message from a network not in `visited_titles`, or in a message for a handset from another network. FS.11, category 3.
         spoofed: MapFirewallAction = MapFirewallAction::Block,
-        /// A message that a handset sends whose number is not one of `own_numbers`: this is no service centre for everybody.
+        /// A handset's message from a number not in `own_numbers`.
         foreign_sender: MapFirewallAction = MapFirewallAction::Block,
-        /// More requests about one subscriber than `subscriber_rate`.
+        /// Requests about one subscriber above `subscriber_rate`.
         subscriber_rate: MapFirewallAction = MapFirewallAction::Block,
     }
 }
@@ -103,53 +103,53 @@ section! {
 section! {
     /// `[[gsm.map.firewall.networks]]`: a network with several prefixes of global titles.
     pub struct MapFirewallNetwork {
-        /// What it is called, for people.
+        /// Name of the network in reports.
         name: String = String::new(),
-        /// The first digits of its global titles, in international form.
+        /// First digits of its global titles, in international form.
         @digits(MAX_TITLE)
         titles: Vec<String> = Vec::new(),
     }
 }
 
 section! {
-    /// `[gsm.map.firewall]`: which requests of the signalling network are let in, after GSMA FS.11 and IR.70. Changes hold at once, without a new connection.
+    /// `[gsm.map.firewall]`: filter for requests of the signalling network, after GSMA FS.11 and IR.70. Changes need no reconnect.
     pub struct MapFirewall {
-        /// Whether it does anything; `dry` shows what it would do.
+        /// Whether the firewall acts; `dry` only reports.
         mode: MapFirewallMode = MapFirewallMode::Off,
-        /// First digits of the global titles of our own network, in international form; our own titles are among them anyway.
+        /// First digits of our network's global titles, in international form; our own titles are included.
         @digits(MAX_TITLE)
         own_titles: Vec<String> = Vec::new(),
-        /// First digits of the numbers of our subscribers, in international form; without any, `spoofed` and `foreign_sender` find nothing.
+        /// First digits of our subscribers' numbers, in international form; `spoofed` and `foreign_sender` need them.
         @digits(MAX_TITLE)
         own_numbers: Vec<String> = Vec::new(),
-        /// First digits of the global titles of networks in which our subscribers roam; without any, they may be in all.
+        /// First digits of the global titles where our subscribers roam; without any, everywhere.
         @digits(MAX_TITLE)
         visited_titles: Vec<String> = Vec::new(),
-        /// First digits of the global titles that may send requests; without any, all may.
+        /// First digits of global titles that may send requests; without any, all.
         @digits(MAX_TITLE)
         allow: Vec<String> = Vec::new(),
-        /// First digits of the global titles that may send none; the longer one of both lists counts.
+        /// First digits of global titles that may not; the longer match of both lists wins.
         @digits(MAX_TITLE)
         deny: Vec<String> = Vec::new(),
-        /// Networks with several prefixes of global titles, which count as one.
+        /// Networks with several prefixes of global titles.
         networks: Vec<MapFirewallNetwork> = Vec::new(),
-        /// Global titles of no listed network belong to one network when so many first digits are the same.
+        /// Number of first digits that identify the network of all other global titles.
         @between(1, 15) network_digits: usize = 5,
-        /// Requests per second of one global title; what is above it is found by the rule `title_rate`.
+        /// Requests per second of one global title (rule `title_rate`).
         @rate title_rate: Option<f64> = None,
-        /// Requests of one global title at once; without it, one second's worth.
+        /// Burst of one global title; without it, one second's worth.
         @at_least(1) title_burst: Option<u32> = None,
-        /// Requests per second about one subscriber; what is above it is found by the rule `subscriber_rate`.
+        /// Requests per second about one subscriber (rule `subscriber_rate`).
         @rate subscriber_rate: Option<f64> = None,
-        /// Requests about one subscriber at once; without it, one second's worth.
+        /// Burst about one subscriber; without it, one second's worth.
         @at_least(1) subscriber_burst: Option<u32> = None,
-        /// With which error of MAP requests are blocked.
+        /// MAP error for blocked requests.
         error: MapFirewallError = MapFirewallError::FacilityNotSupported,
-        /// With which error of MAP requests above a rate are blocked.
+        /// MAP error for requests above a rate.
         rate_error: MapFirewallError = MapFirewallError::SystemFailure,
-        /// Rules whose requests are written into the log whole, in hexadecimal digits, with numbers and texts of subscribers.
+        /// Rules whose requests are logged in full, in hexadecimal, with subscribers' numbers and texts.
         mirror: Vec<MapFirewallRule> = Vec::new(),
-        /// What each rule does.
+        /// Action of each rule.
         rules: MapFirewallRules = MapFirewallRules::default(),
     }
 }

@@ -15,36 +15,36 @@ use smsc_domain::mo_rule::{Action, CompiledMoRule, CompiledMoRules, Keyword, MoR
 const HOUR: Duration = Duration::from_secs(3600);
 
 section! {
-    /// `[[mo_rule]]`: what becomes of messages that operators bring.
+    /// `[[mo_rule]]`: what happens to messages from operators.
     pub struct MoRule {
-        /// Its name in the API, in metrics and in the history of messages.
+        /// Name in the API, metrics and message histories.
         @required @name name: String = String::new(),
-        /// Rules are tried in ascending order, those with the same number by name; the first one that fits takes the message.
+        /// Order of the rules, ascending, equal ones by name; the first match takes the message.
         order: u32 = 100,
-        /// Only messages to these addresses, such as short codes: `12345`, a prefix `4477*`, a regular expression `/^1[0-9]{4}$/`, or `list:NAME` for a `[[list]]`; any if empty. Addresses are compared after `rewrite_in` of the operator.
+        /// Destinations, such as short codes: `12345`, a prefix `4477*`, a regular expression `/^1[0-9]{4}$/`, or `list:NAME`; any if empty. Compared after `rewrite_in`.
         to: Vec<String> = Vec::new(),
-        /// Only messages from these addresses, notation as `to`; any if empty.
+        /// Sources, notation as `to`; any if empty.
         from: Vec<String> = Vec::new(),
-        /// Only texts that begin with one of these words; case does not matter, nor does punctuation behind the word. Any text, and data, if empty.
+        /// First words of the text, ignoring case and punctuation behind; if empty, any text, and data.
         keywords: Vec<String> = Vec::new(),
-        /// Only what this operator brings.
+        /// Only messages from this operator.
         operator: Option<String> = None,
         /// Only messages to `addresses` of this account.
         account: Option<String> = None,
-        /// The account that gets the message, as its `deliver_by` says.
+        /// Account that gets the message, by its `deliver_by`.
         deliver_to: Option<String> = None,
-        /// One of the `callbacks` of that account, by its name: it gets the message instead, whatever `deliver_by` says.
+        /// Name in `callbacks` of that account, which gets the message whatever `deliver_by` is.
         callback: Option<String> = None,
-        /// The text of an answer to the sender, in which `{{from}}`, `{{to}}`, `{{keyword}}` and `{{text}}` (what follows the keyword) stand for what came. Nobody gets the message itself.
+        /// Text of an answer with `{{from}}`, `{{to}}`, `{{keyword}}` and `{{text}}` (what follows the keyword). Nobody gets the message itself.
         reply: Option<String> = None,
-        /// The account that sends and pays the answers; its rate, quota, balance, policy and routes count.
+        /// Account that sends and pays answers; its rate, quota, balance, policy and routes apply.
         reply_account: Option<String> = None,
-        /// The source address of the answers; without it, the address that the message came to.
+        /// Source address of answers; without it, the message's destination.
         @filled("is empty; leave it out")
         @text(MAX_DIGITS) reply_from: Option<String> = None,
-        /// Most answers of this rule to one sender at once; later ones become possible one by one, as many within `reply_limit_per`. Further messages of the sender are not answered.
+        /// Most answers to one sender per `reply_limit_per`, refilled one by one. Further messages get no answer.
         reply_limit: u32 = 3,
-        /// The time to which `reply_limit` refers.
+        /// Period of `reply_limit`.
         reply_limit_per: Duration = HOUR,
         /// Nobody gets the message.
         drop: bool = false,

@@ -13,9 +13,9 @@ const SECOND: Duration = Duration::from_secs(1);
 choice! {
     /// When a command is acknowledged.
     pub enum SourceMode {
-        /// When its message is stored here: it waits here for its operator.
+        /// When its message is stored here, where it waits for the operator.
         Durable = "durable",
-        /// When the operator has answered its message: above the operator's rate, or without a bind, it waits in the stream.
+        /// When the operator has answered; above the operator's rate, or without a bind, it waits in the stream.
         Operator = "operator",
     }
 }
@@ -34,48 +34,48 @@ pub enum SourceStart {
 section! {
     /// `[[nats_source]]`: a stream of NATS JetStream whose commands become messages of an account: docs/events.md.
     pub struct NatsSource {
-        /// Its name in the API and in metrics.
+        /// Name in the API and metrics.
         @required @name name: String = String::new(),
-        /// Commands are taken.
+        /// Take commands.
         enabled: bool = true,
-        /// Servers of one cluster, such as `["nats://nats.example:4222"]`, or `tls://…`.
+        /// Servers of one cluster: `["nats://nats.example:4222"]`, or `tls://…`.
         @required servers: Vec<String> = Vec::new(),
-        /// File with a user's JWT and seed, as `nsc` writes it.
+        /// Credentials file of a user, as `nsc` writes it.
         credentials_file: Option<PathBuf> = None,
-        /// A user's name, with `password_file`.
+        /// User for `password_file`.
         user: Option<String> = None,
         /// File with the password of `user`.
         password_file: Option<PathBuf> = None,
-        /// File with a token to log in with.
+        /// File with a login token.
         token_file: Option<PathBuf> = None,
-        /// File with the authorities (PEM) that may issue the servers' certificates; without it, those that the machine trusts.
+        /// PEM file of trusted CAs, instead of the system's.
         ca_file: Option<PathBuf> = None,
-        /// The servers count as unreachable when they have not answered for this time.
+        /// Servers count as unreachable after this time without an answer.
         @positive timeout: Duration = 5 * SECOND,
         /// The stream, which must exist.
         stream: String = "SMS_DISPATCH".to_owned(),
-        /// The subject of its commands, such as `smpp.operator.up`; `*` and `>` stand for any.
+        /// Subject of the commands, such as `smpp.operator.up`; `*` and `>` are wildcards.
         @required subject: String = String::new(),
-        /// The durable consumer that all nodes share. One that exists is used as it is; otherwise it is created. Without it `smsc-` and the name of the source.
+        /// Durable consumer shared by all nodes, created if missing; without it, `smsc-` and the source's name.
         consumer: Option<String> = None,
-        /// Where the first consumer begins on a stream that already has commands: `all` of them, only `new` ones, or those since a time, such as `2036-11-21T09:00:00Z`. A consumer that exists goes on where it is, and one that has to be made again begins behind what was taken.
+        /// Where a new consumer begins: `all` commands, only `new` ones, or those since a time such as `2036-11-21T09:00:00Z`. A recreated consumer continues behind what was taken.
         @must(|start| is_start(start), "must be \"all\", \"new\" or a time such as \"2036-11-21T09:00:00Z\"")
         start: String = "all".to_owned(),
-        /// The account whose messages the commands become: its policy, rate, price, limits and routes count.
+        /// Account of the messages: its policy, rate, price, limits and routes apply.
         @required account: String = String::new(),
-        /// The operator that gets them, whatever routes say; without it, routes decide.
+        /// Operator of the messages; without it, routes decide.
         operator: Option<String> = None,
         /// When a command is acknowledged.
         mode: SourceMode = SourceMode::Durable,
-        /// Whether the account gets receipts, on its binds or as callbacks. Operators are asked for them in any case.
+        /// Give the account receipts. Operators are asked for them in any case.
         receipt: bool = false,
-        /// Most commands that a node has under way, and, where the consumer is created, that all nodes have together.
+        /// Most commands under way per node and, for a consumer created here, over all nodes.
         @between(1, 100_000) in_flight: u32 = 1_000,
-        /// A command that was not acknowledged within this time is delivered again, where the consumer is created. What is under way asks for more time.
+        /// Redelivery time of unacknowledged commands, for a consumer created here; commands under way extend it.
         @positive ack_wait: Duration = 30 * SECOND,
-        /// A command that cannot be taken now is delivered again after this time.
+        /// Redelivery time of commands that cannot be taken now.
         @positive nak_delay: Duration = Duration::from_millis(500),
-        /// Where commands go that cannot be read, or are refused for good; a stream must take it in.
+        /// Subject for commands that are unreadable or finally refused; a stream must cover it.
         dead_letters: String = "sms.outbound.deadletter".to_owned(),
     }
 }

@@ -15,7 +15,7 @@ use smsc_domain::number_plan::{DestinationClass, NumberPlan, NumberPlanRange};
 pub(super) const MOST_DIGITS: u32 = 20;
 
 choice! {
-    /// What the numbers of a range are.
+    /// Class of the numbers of a range.
     pub enum NumberClass for DestinationClass {
         /// Our own: of handsets of our core network, or of accounts.
         Local = "local",
@@ -29,24 +29,24 @@ choice! {
 }
 
 section! {
-    /// `[[number_range]]`: a part of the number plan. A range with `min_digits` or `max_digits` wins over one without, then the longest prefix wins. A number in no range is `outside`.
+    /// `[[number_range]]`: a part of the number plan. Ranges with `min_digits` or `max_digits` win, then the longest prefix. A number in no range is `outside`.
     pub struct NumberRange {
-        /// Its name in the API, in metrics and in explanations.
+        /// Name in the API, metrics and explanations.
         @required @name name: String = String::new(),
-        /// What its numbers are.
+        /// Class of its numbers.
         class: NumberClass = NumberClass::Local,
-        /// How its numbers begin, in digits: `["4477009"]`; `""` is the beginning of every number. Compared after addresses have been rewritten.
+        /// First digits of its numbers: `["4477009"]`; `""` for all. Compared after rewriting.
         @filled("is missing; write [\"\"] for every number")
         @required prefixes: Vec<String> = Vec::new(),
-        /// The fewest digits of its numbers; fewer are numbers of another range.
+        /// Fewest digits of its numbers.
         @must(|digits| (1..=MOST_DIGITS).contains(digits), "must be 1 to 20")
         min_digits: Option<u32> = None,
-        /// The most digits of its numbers; more are numbers of another range.
+        /// Most digits of its numbers.
         @must(|digits| (1..=MOST_DIGITS).contains(digits), "must be 1 to 20")
         max_digits: Option<u32> = None,
-        /// The numbers of the range that exist, notation as `senders` of an account: `["447700900123", "list:subscribers"]`. A message to another number of the range is refused with ESME_RINVDSTADR, unless an account has it in its `addresses`. All exist if empty.
+        /// Existing numbers, notation as `senders` of an account: `["447700900123", "list:subscribers"]`; all if empty. Others get ESME_RINVDSTADR, unless an account has them in `addresses`.
         numbers: Vec<String> = Vec::new(),
-        /// Where messages to these numbers go, as `to` of a route: of accounts, and of operators to an address that no account has. A `[[route]]` with the same or a longer prefix, a network or an expression takes precedence. Without it, only `[[route]]` says where.
+        /// Targets for these numbers, as `to` of a route. A `[[route]]` with the same or a longer prefix, a network or an expression wins; without `to`, only routes decide.
         to: Vec<RouteStep> = Vec::new(),
     }
 }

@@ -17,43 +17,43 @@ const LONG_SESSION: Duration = Duration::from_secs(7 * 86_400);
 const MAX_LABEL: usize = 40;
 
 section! {
-    /// `[http.oidc]`: people sign in to the console at an issuer of OpenID Connect (authorization code with PKCE): docs/security.md. Off without `issuer`.
+    /// `[http.oidc]`: sign-in to the console with OpenID Connect (authorization code with PKCE): docs/security.md. Off without `issuer`.
     pub struct Oidc {
-        /// URL of the issuer, as its `/.well-known/openid-configuration` says it, such as `https://sso.example/realms/staff`.
+        /// Issuer URL, exactly as in its `/.well-known/openid-configuration`: `https://sso.example/realms/staff`.
         issuer: Option<String> = None,
-        /// How the issuer knows this SMSC.
+        /// Client id at the issuer.
         client_id: String = String::new(),
-        /// The secret that the issuer has given to this client; without it, the client is a public one, which PKCE protects.
+        /// Client secret; without it, the client is public (PKCE).
         @filled("is empty; remove it, or write it")
         client_secret: Option<SecretString> = None,
-        /// File with the secret, instead of `client_secret`.
+        /// File with `client_secret`.
         client_secret_file: Option<PathBuf> = None,
-        /// The console's address for browsers and then `/oidc/callback`, such as `https://smsc.example/oidc/callback`: the same on every node, and known to the issuer.
+        /// Console's public address and `/oidc/callback`: `https://smsc.example/oidc/callback`. The same on every node; register it at the issuer.
         redirect_url: Option<String> = None,
-        /// What the issuer is asked for beside `openid`; many need one more to tell the groups.
+        /// Scopes beside `openid`; many issuers need one for groups.
         @must(|scope| !scope.is_empty() && !scope.contains(char::is_whitespace), "must be one word")
         scopes: Vec<String> = vec!["profile".to_owned()],
-        /// What stands on the button behind "Sign in with".
+        /// Text of the button after "Sign in with".
         @must(|label| (1..=MAX_LABEL).contains(&label.trim().chars().count()), "must have 1 to 40 characters")
         label: String = "OpenID Connect".to_owned(),
-        /// The claim that sessions and the audit log are named by. Choose none that people can change themselves.
+        /// Claim that names sessions and audit entries. Choose one that people cannot change.
         @filled("is empty; name a claim")
         name_claim: String = "sub".to_owned(),
-        /// The claim with the groups of a person, a word or a list of words; a dot leads into a table (`realm_access.roles`). It is looked for in the ID token, and then at the issuer's userinfo endpoint.
+        /// Claim with the groups, a word or a list; dots lead into objects (`realm_access.roles`). Read from the ID token, then from userinfo.
         @filled("is empty; name a claim")
         role_claim: String = "groups".to_owned(),
-        /// Words of `role_claim` that give the role `read`.
+        /// Groups with the role `read`.
         role_read: Vec<String> = Vec::new(),
-        /// Words of `role_claim` that give the role `operate`.
+        /// Groups with the role `operate`.
         role_operate: Vec<String> = Vec::new(),
-        /// Words of `role_claim` that give the role `admin`. Who has none of all these words is not let in.
+        /// Groups with the role `admin`. People in none of all groups are refused.
         role_admin: Vec<String> = Vec::new(),
-        /// A session ends after this time, and with it the role that the issuer gave.
+        /// Lifetime of a session and its role.
         @between(SHORT_SESSION, LONG_SESSION)
         session: Duration = Duration::from_secs(8 * 3_600),
-        /// File with the authorities (PEM) that may issue the issuer's certificate; without it, those that the machine trusts. Read when the issuer is asked.
+        /// PEM file of trusted CAs, instead of the system's. Read at each request.
         ca_file: Option<PathBuf> = None,
-        /// The issuer counts as unreachable when it has not answered for this time.
+        /// The issuer counts as unreachable after this time without an answer.
         @positive timeout: Duration = Duration::from_secs(5),
     }
 }

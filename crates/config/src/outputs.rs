@@ -50,15 +50,15 @@ choice! {
 section! {
     /// `[statsd]`: metrics pushed to a StatsD daemon.
     pub struct Statsd {
-        /// Host and port (UDP) that metrics are pushed to; nothing is pushed without it.
+        /// Host and UDP port of the daemon; nothing is pushed without it.
         @must(|address| is_host_and_port(address), "is no address; write \"host:port\"")
         address: Option<String> = None,
-        /// Prefix of every name, in place of `smsc`.
+        /// Prefix of names, instead of `smsc`.
         @must(|prefix| is_prefix(prefix), "must be letters, digits, `-`, `_` and `.`")
         prefix: String = "smsc".to_owned(),
-        /// How often; counters are sent as the increase since the last push.
+        /// Push interval; counters are sent as increments.
         @positive interval: Duration = Duration::from_secs(10),
-        /// Labels as DogStatsD tags; without it they are parts of the name.
+        /// Send labels as DogStatsD tags; otherwise as parts of the name.
         tags: bool = false,
     }
 }

@@ -43,10 +43,9 @@ pub type RouteStep = RoutingStep<String>;
 choice! {
     /// What happens to a bind beyond `max_binds`.
     pub enum WhenFull {
-        /// It is refused with ESME_RALYBND.
+        /// The bind is refused with ESME_RALYBND.
         Refuse = "refuse",
-        /// Silent binds get an enquire_link; the one that has been silent for longest is replaced if
-        /// it does not answer in time. Binds that answer stay, and then the new one is refused.
+        /// Idle binds get an enquire_link. The new bind replaces the one idle longest that does not answer; if all answer, it is refused.
         Replace = "replace",
     }
 }
@@ -54,161 +53,161 @@ choice! {
 section! {
     /// `[[account]]`: an ESME that may bind.
     pub struct Account {
-        /// The system_id it binds with.
+        /// system_id of its binds.
         @required @filled("is missing") @text(MAX_SYSTEM_ID) system_id: String = String::new(),
-        /// Its password: plain, or an argon2id hash (`$argon2id$…`).
+        /// Password in clear, or an argon2id hash (`$argon2id$…`).
         @required password: SecretString = SecretString::default(),
-        /// File with the password, instead of `password`.
+        /// File with `password`.
         password_file: Option<PathBuf> = None,
-        /// A second password, as good as the first, while its owner changes from one to the other: plain, or an argon2id hash; empty for none.
+        /// Second valid password during a change: in clear, or an argon2id hash; empty for none.
         password_next: SecretString = SecretString::default(),
-        /// File with the second password, instead of `password_next`.
+        /// File with `password_next`.
         password_next_file: Option<PathBuf> = None,
-        /// The shared secret it logs in with at a listener with `protocol = "cmpp"`, which cannot check a hash; without it, it cannot log in there. See docs/carriers.md.
+        /// Shared secret in clear for listeners with `protocol = "cmpp"`; without it, the account cannot log in there.
         carrier_secret: SecretString = SecretString::default(),
-        /// File with the shared secret, instead of `carrier_secret`.
+        /// File with `carrier_secret`.
         carrier_secret_file: Option<PathBuf> = None,
-        /// A second shared secret, as `password_next` is a second password.
+        /// Second valid shared secret during a change.
         carrier_secret_next: SecretString = SecretString::default(),
-        /// File with the second shared secret, instead of `carrier_secret_next`.
+        /// File with `carrier_secret_next`.
         carrier_secret_next_file: Option<PathBuf> = None,
-        /// What operators over CMPP, SMGP or SGIP are told with its messages.
+        /// Billing data for operators over CMPP, SMGP or SGIP.
         carrier: Option<AccountCarrier> = None,
-        /// The system_type it must bind with; any without it.
+        /// Required system_type of its binds.
         @text(MAX_SYSTEM_TYPE) system_type: Option<String> = None,
-        /// Binds at once, over all nodes and bind types.
+        /// Most binds, over all nodes and bind types.
         @at_least(1) max_binds: u32 = 10,
-        /// What happens to a bind beyond `max_binds`.
+        /// Handling of a bind beyond `max_binds`.
         on_full: WhenFull = WhenFull::Refuse,
-        /// Most unanswered deliver_sm that we send on one bind.
+        /// Most unanswered deliver_sm on one bind.
         @between(1, MAX_WINDOW) window: u32 = 10,
-        /// IP addresses and CIDR blocks it may bind from; any if empty.
+        /// IP addresses and CIDR blocks that it may bind from; any if empty.
         @network allow: Vec<String> = Vec::new(),
-        /// Client certificates it may bind with, of those that a listener with `tls_client_ca` accepts: a name in the certificate (the common name, or a DNS name or mail address of subjectAltName) or its fingerprint `sha256:…`; if empty, any certificate or none.
+        /// Client certificates that it may bind with, at listeners with `tls_client_ca`: a common name, a DNS name or mail address of subjectAltName, or a fingerprint `sha256:…`. If empty, any certificate or none.
         @must(|text| WantedCertificate::parse(text).is_some(), "must be a name, or sha256: and the 64 hexadecimal digits of a fingerprint")
         certificates: Vec<String> = Vec::new(),
-        /// Messages per second that it may submit; above this, the answer is ESME_RTHROTTLED.
+        /// Most messages per second that it may submit; further ones get ESME_RTHROTTLED.
         @rate rate: Option<f64> = None,
-        /// Messages that it may submit at once; without it, one second's worth.
+        /// Most messages in one burst; without it, one second's worth.
         @at_least(1) burst: Option<u32> = None,
-        /// Most unfinished messages of this account; above this, the answer is ESME_RMSGQFUL. With many nodes it may be exceeded by what they accept within two `cluster.heartbeat`s.
+        /// Most unfinished messages; further ones get ESME_RMSGQFUL. Several nodes may exceed it by what they accept within two `cluster.heartbeat`s.
         @at_least(1) max_waiting: Option<u64> = None,
-        /// Its share of queues that it shares with other accounts: this many of its messages go in each round, 1 to 100. See `queue.low_share` for priorities.
+        /// Messages that go per round from a queue shared with other accounts, 1 to 100.
         @must(|weight| (1..=100).contains(weight), "must be from 1 to 100")
         weight: u32 = 1,
-        /// Most segments (short messages) that it may submit per day; above this, the answer is `smpp.quota_status`. Days begin at midnight UTC.
+        /// Most segments per day (from midnight UTC); further messages get `smpp.quota_status`.
         @must(|quota| *quota <= i64::MAX as u64, "is too large; remove the key for no quota")
         @at_least(1) quota_per_day: Option<u64> = None,
-        /// It pays in advance: a message that its balance does not cover is answered with `smpp.balance_status`.
+        /// Requires balance: messages that it does not cover get `smpp.balance_status`.
         prepaid: bool = false,
-        /// Credits per segment by prefix of the destination, such as `{ default = 1, 4477 = 3 }`; of equally long prefixes, these win over those of `policy.prices`.
+        /// Credits per segment by prefix of the destination: `{ default = 1, 4477 = 3 }`. The longest prefix wins; of equal ones, the account's before that of `policy.prices`.
         prices: PriceList = PriceList::default(),
-        /// What a credit is, in call detail records and usage, such as `EUR`; without it, `policy.currency`.
+        /// Currency of its credits in CDRs and usage, such as `EUR`; without it, `policy.currency`.
         @must(|currency| is_currency(currency), NO_CURRENCY)
         currency: Option<String> = None,
-        /// A submission with the addresses, reference and content of one that was accepted within this time is a duplicate, and not stored; at most `10m`, "0s" disables the check.
+        /// A submission with the addresses, reference and content of one accepted within this time is a duplicate and is not stored. At most `10m`; "0s" disables the check.
         @must(|window| *window <= MAX_DUPLICATE_WINDOW, "must be at most 10m; \"0s\" never looks for duplicates")
         duplicate_window: Duration = Duration::ZERO,
-        /// How a duplicate is answered.
+        /// Answer to a duplicate.
         duplicates: OnDuplicate = OnDuplicate::Refuse,
-        /// Destination addresses whose mobile-originated messages it gets; `4477*` is a prefix.
+        /// Destination addresses whose MO messages it gets; `4477*` is a prefix.
         addresses: Vec<String> = Vec::new(),
-        /// Highest priority_flag it may use; higher ones are lowered to it.
+        /// Highest priority_flag; higher ones are lowered to it.
         @between(0, 3) priority_max: u8 = 3,
-        /// registered_delivery for messages that request none (1: receipt of the final state).
+        /// registered_delivery of messages that request none (1: receipt of the final state).
         @between(0, 31) registered_delivery: Option<u8> = None,
-        /// Look up the network of its destinations, even if no route needs it; the network is in the message's history and in its CDR.
+        /// Look up the network of every destination, for the message's history and CDR.
         resolve: bool = false,
-        /// Meaning of data_coding 0, in messages from it and to it; without it, that of its listener, else `gsm`.
+        /// Meaning of data_coding 0, in both directions; without it, that of the listener, else `gsm`.
         alphabet: Option<DefaultAlphabet> = None,
-        /// The form in which long messages are sent to it.
+        /// Form of long messages to it.
         long_messages: LongMessages = LongMessages::AsIs,
-        /// What happens to a character that its `alphabet` does not have.
+        /// Handling of characters that its `alphabet` lacks.
         unrepresentable: UnrepresentableRule = UnrepresentableRule::Ucs2,
-        /// Share of its messages that are traced, instead of `telemetry.trace_ratio`.
+        /// Share of its messages that are traced; without it, `telemetry.trace_ratio`.
         @share trace_ratio: Option<f64> = None,
-        /// Distribution lists for its submit_multi, by name: `{ team = ["447700900001", "447700900002"] }`.
+        /// Distribution lists for submit_multi, by name: `{ team = ["447700900001", "447700900002"] }`.
         lists: DistributionLists = DistributionLists::default(),
-        /// What its source addresses may be: `ACME`, a prefix `4477*`, a regular expression `/^[A-Z]{3,11}$/`, or `list:NAME` for a `[[list]]`; any if empty. For others, the answer is ESME_RINVSRCADR.
+        /// Allowed source addresses: `ACME`, a prefix `4477*`, a regular expression `/^[A-Z]{3,11}$/`, or `list:NAME` of a `[[list]]`; any if empty. Others get ESME_RINVSRCADR.
         senders: Vec<String> = Vec::new(),
-        /// Allowed destinations, notation as `senders`; any if empty. For others, the answer is ESME_RINVDSTADR.
+        /// Allowed destinations, notation as `senders`; any if empty. Others get ESME_RINVDSTADR.
         destinations: Vec<String> = Vec::new(),
-        /// Forbidden source addresses, notation as `senders`; they take precedence over `senders`.
+        /// Forbidden source addresses, notation as `senders`; they override `senders`.
         blocked_senders: Vec<String> = Vec::new(),
-        /// Forbidden destinations, notation as `senders`; they take precedence over `destinations`.
+        /// Forbidden destinations, notation as `senders`; they override `destinations`.
         blocked_destinations: Vec<String> = Vec::new(),
-        /// Which operation carries MO and receipts to it.
+        /// Operation that carries MO messages and receipts to it.
         deliver_as: DeliverAs = DeliverAs::DeliverSm,
-        /// On which way MO and receipts reach it. A change ends its binds that receive; with `callback` they no longer get any of these. With `both` they get everything, and callbacks are made of it as well.
+        /// How MO messages and receipts reach it; `both` sends each to a bind and as a callback. A change closes its receiving binds.
         deliver_by: DeliverBy = DeliverBy::Smpp,
-        /// Where callbacks go (docs/callbacks.md): `https://…`; `http://…` only for a host of `callback_allow_private`. Redirects are not followed.
+        /// URL of callbacks (docs/callbacks.md): `https://…`; `http://…` only for hosts of `callback_allow_private`. Redirects are not followed.
         callback_url: Option<String> = None,
-        /// What callbacks are signed with (Standard Webhooks): `whsec_` and 24 to 64 octets in base64. Two, separated by a blank, both sign, so that receivers can change from one to the other. A new one: `echo whsec_$(openssl rand -base64 32)`.
+        /// Signing key of callbacks (Standard Webhooks): `whsec_` and 24 to 64 octets in base64, made by `echo whsec_$(openssl rand -base64 32)`. Two, separated by a blank, both sign.
         callback_secrets: SecretString = SecretString::default(),
-        /// How long a callback is tried again, counted from the final state of its message, or from the arrival of its MO. After this, and at least one attempt of its own, a receipt is given up, and an MO message ends UNDELIVERABLE.
+        /// Retry time of a callback, from the final state or from the arrival of the MO. After it, and at least one attempt, a receipt is dropped and an MO message ends UNDELIVERABLE.
         callback_retry_for: Duration = 24 * HOUR,
-        /// Callbacks per second; without it, as many as its server takes.
+        /// Most callbacks per second; no limit without it.
         @must(|rate| rate.is_finite() && *rate > 0.0, "must be positive")
         callback_rate: Option<f64> = None,
-        /// Callbacks at once to one host and port; a URL that fails gets fewer.
+        /// Most concurrent callbacks to one host and port, 1 to 256; a URL that fails gets fewer.
         @must(|most| (1..=256).contains(most), "must be from 1 to 256")
         callback_concurrency: u32 = 8,
-        /// A callback that is not answered within this time has failed.
+        /// A callback without an answer within this time has failed; at most `1m`.
         @must(|timeout| !timeout.is_zero() && *timeout <= MAX_CALLBACK_TIMEOUT, "must be positive, and at most 1m")
         callback_timeout: Duration = 10 * SECOND,
-        /// Hosts that callbacks may be sent to although their addresses are not public: host names, IP addresses and CIDR blocks.
+        /// Hosts with private addresses that callbacks may go to: host names, IP addresses and CIDR blocks.
         callback_allow_private: Vec<String> = Vec::new(),
-        /// File with the authorities (PEM) that are trusted for callbacks; without it, those that the machine trusts.
+        /// PEM file of CAs trusted for callbacks, instead of the system's.
         callback_ca_file: Option<PathBuf> = None,
-        /// In which form its callbacks are made. Messages with a callback of their own have the form of the entrance that they came by.
+        /// Format of callbacks. Messages that name their own callback use the format of their API.
         callback_format: CallbackFormat = CallbackFormat::Standard,
-        /// Where its receipts go, if not to `callback_url`.
+        /// URL for receipts, instead of `callback_url`.
         callback_receipt_url: Option<String> = None,
-        /// States before the final one that callbacks report, of its messages that ask for a receipt: `["queued", "sent", "retrying"]`, or some of them (docs/callbacks.md). A message over HTTP may choose its own.
+        /// Intermediate states to report, for messages that ask for a receipt: any of `["queued", "sent", "retrying"]`. A message over HTTP may choose its own.
         callback_states: Vec<String> = Vec::new(),
-        /// Hosts whose URLs a message over HTTP may name as its own `callback`, or as `dlr-url` of Kannel or Jasmin: `hooks.example.com`, an IP address.
+        /// Hosts (name or IP address) that a message over HTTP may use in its `callback`, or in `dlr-url` of Kannel or Jasmin.
         @must(|host| is_host(host), "must be a host name or an IP address, without `https://`, port and path")
         callback_hosts: Vec<String> = Vec::new(),
-        /// Callbacks that a message over HTTP may name instead of a URL: `{ billing = "https://hooks.example.com/billing" }`.
+        /// Named callbacks for messages over HTTP: `{ billing = "https://hooks.example.com/billing" }`.
         callbacks: Words = Words::default(),
-        /// The country (ISO 3166, such as `GB`) whose national numbers it may write as recipients of messages over HTTP; without it, they are in international form. See docs/http-api.md, "Numbers".
+        /// Country (ISO 3166, such as `GB`) whose national numbers are accepted as recipients over HTTP; without it, only international ones.
         @valid(|code| code.parse::<Country>().map(drop).map_err(|error| error.to_string()))
         country: Option<String> = None,
-        /// Which recipients of its messages over HTTP are refused as wrong numbers.
+        /// Validation of recipients over HTTP.
         number_check: NumberCheck = NumberCheck::Any,
-        /// A receipt or MO message on which its client ends the session so often, alone and while it takes others, is given up; 0: it is tried until it expires. See docs/messages.md, "What ends sessions".
+        /// Sessions that one receipt or MO message may end before it is dropped; 0 tries until it expires. See docs/messages.md, "What ends sessions".
         suspect_attempts: u32 = 3,
-        /// How long such a receipt or message waits after the first time; three times as long each time, at most 30 minutes.
+        /// First pause of such a message; each further one is three times as long, at most 30 minutes.
         @positive suspect_pause: Duration = 5 * SECOND,
-        /// Host and port that the SMSC connects to with outbind when something waits for it and no receiver is bound.
+        /// Host and port for outbind, used when messages wait and no receiver is bound.
         outbind: Option<String> = None,
-        /// The password of the outbind; `smpp.system_id` is its system_id.
+        /// Password of the outbind; its system_id is `smpp.system_id`.
         outbind_password: SecretString = SecretString::default(),
-        /// How message_id is written to it: in answers and in receipts.
+        /// Form of message_id in answers and receipts.
         message_id: ShownIdForm = ShownIdForm::Decimal,
-        /// Digits of a message_id, with leading zeros; without it, no zeros are added. For binds of 3.3 it is always eight.
+        /// Digits of message_id, padded with zeros; not padded without it. Always eight for binds of 3.3.
         message_id_length: Option<u32> = None,
-        /// Content of a receipt to it.
+        /// Content of receipts.
         receipt_form: ReceiptForm = ReceiptForm::TextAndTlvs,
-        /// Precision of the dates in the text of a receipt.
+        /// Precision of the dates in a receipt's text.
         receipt_dates: ReceiptDates = ReceiptDates::Minutes,
-        /// The version that it uses, whatever interface_version its binds have: 0x33, 0x34 or 0x50. Without it, that of its binds; 0x00 to 0x33 is 3.3, which has no TLVs and short message ids.
+        /// SMPP version, overriding that of its binds: 0x33, 0x34 or 0x50. A bind's 0x00 to 0x33 means 3.3: no TLVs, short message ids.
         @must(|version| is_known_version(u8::from(*version)), UNKNOWN_VERSION)
         interface_version: Option<Hex> = None,
-        /// Refuse what deviates from the standard: octets after the last field, an incomplete TLV or one of the wrong length, too long or unfinished C-strings, octets beyond ASCII in them.
+        /// Refuse PDUs that violate the standard: octets after the last field, malformed TLVs, C-strings too long, unterminated or not ASCII.
         strict: bool = false,
-        /// The tag of a TLV in which it names its messages, such as 0x1403; the name is `reference` of the message, as over HTTP. What is no text of up to 100 characters is passed over.
+        /// Tag of the TLV with the client's `reference`, such as 0x1403. Values that are no text of up to 100 characters are ignored.
         @must(|tag| u16::try_from(*tag).is_ok(), "must be between 0 and 0xFFFF")
         reference_tlv: Option<u32> = None,
-        /// What happens to a submission with several texts: short_message and message_payload, or two of message_payload.
+        /// Handling of submissions with short_message and message_payload, or with two message_payload.
         two_texts: TwoTexts = TwoTexts::Refuse,
-        /// Whether it is another message centre: what it submits by deliver_sm to an address of another account becomes a mobile-originated message there, keywords of subscribers (STOP, START) in it count, and it may bring receipts. For others the answer is ESME_RINVDSTADR.
+        /// The account is a message centre: its deliver_sm to an address of another account becomes an MO message, opt-out keywords in it count, and it may submit receipts. Without this it gets ESME_RINVDSTADR.
         mobile_originated: bool = false,
-        /// Whether it may bind.
+        /// Accept its binds and submissions.
         enabled: bool = true,
-        /// How addresses in messages from it are rewritten, before routing and all other rules. Receipts and answers to it have the addresses that it wrote.
+        /// Rewriting of addresses in its messages, before all other rules. Its receipts and answers keep the submitted addresses.
         rewrite_in: Vec<RewriteRule> = Vec::new(),
-        /// How addresses in messages to it are rewritten. Receipts are not rewritten: they carry the addresses that it submitted.
+        /// Rewriting of addresses in messages to it, not in receipts.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
     }
 }
@@ -220,13 +219,13 @@ choice! {
         TextAndTlvs = "text_and_tlvs",
         /// The text of appendix B, and no TLVs.
         Text = "text",
-        /// receipted_message_id, message_state and user_message_reference, and no text; binds below 3.4 get the text all the same.
+        /// receipted_message_id, message_state and user_message_reference, no text; binds below 3.4 get the text.
         Tlvs = "tlvs",
     }
 }
 
 choice! {
-    /// How exact the dates of a receipt are.
+    /// Precision of the dates of a receipt.
     pub enum ReceiptDates {
         /// YYMMDDhhmm, as in appendix B.
         Minutes = "minutes",
@@ -236,7 +235,7 @@ choice! {
 }
 
 choice! {
-    /// How we talk to an operator.
+    /// Protocol of an operator.
     pub enum OperatorProtocol {
         /// SMPP 3.4 or 5.0.
         Smpp = "smpp",
@@ -244,7 +243,7 @@ choice! {
         Cmpp = "cmpp",
         /// SMGP 3.0 of China Telecom.
         Smgp = "smgp",
-        /// SGIP 1.2 or 1.3 of China Unicom, which needs `sgip.listen`, too.
+        /// SGIP 1.2 or 1.3 of China Unicom; needs `sgip.listen`.
         Sgip = "sgip",
     }
 }
@@ -268,9 +267,9 @@ choice! {
     pub enum SendAs {
         /// We are its ESME.
         SubmitSm = "submit_sm",
-        /// We are its SMSC: a peer that receives mobile-terminated messages by deliver_sm.
+        /// For a peer that takes mobile-terminated messages by deliver_sm.
         DeliverSm = "deliver_sm",
-        /// The text is in message_payload; binds below 3.4 get submit_sm all the same.
+        /// Text in message_payload; binds below 3.4 get submit_sm.
         DataSm = "data_sm",
     }
 }
@@ -280,7 +279,7 @@ choice! {
     pub enum ReceiptRequest {
         /// When the sender did.
         WhenAsked = "when_asked",
-        /// For every message: the final state is always known.
+        /// For every message.
         Always = "always",
         /// Never; ESME_ROK ends a message ACCEPTED.
         Never = "never",
@@ -290,7 +289,7 @@ choice! {
 choice! {
     /// How the message id in an operator's receipt relates to the one in its submit_sm_resp.
     pub enum MessageIdForm {
-        /// As it is, then decimal and hexadecimal, without leading zeros, in any case.
+        /// Tries as is, decimal and hexadecimal, ignoring case and leading zeros.
         Auto = "auto",
         /// Octet by octet.
         AsIs = "as_is",
@@ -316,119 +315,119 @@ choice! {
 section! {
     /// `[[operator]]`: an upstream that we bind to.
     pub struct OperatorConfig {
-        /// Its name in routes, metrics, CDRs and the API.
+        /// Name in routes, metrics, CDRs and the API.
         @required @name id: String = String::new(),
-        /// Whether its address, credentials, kind of bind and rate are fetched before each bind from `compat.smpp_connector.management_url`, where it has the same id. Then `address`, `system_id` and `password` are not set here, and of both rates the lower one counts.
+        /// Fetch address, credentials, bind type and rate before each bind from `compat.smpp_connector.management_url`. Do not set `address`, `system_id` and `password` then; the lower rate counts.
         managed: bool = false,
         /// Protocol of the connection.
         protocol: OperatorProtocol = OperatorProtocol::Smpp,
-        /// What an operator over a protocol of Chinese carriers is told with each message.
+        /// Billing data for CMPP, SMGP and SGIP.
         carrier: Option<Carrier> = None,
-        /// Host and port; or `local` for a program at `local.socket` with the role `operator:ID`, which gets one message at a time.
+        /// Host and port; or `local` for a program at `local.socket` with the role `operator:ID` (one message at a time).
         @required address: String = String::new(),
-        /// Whether to connect with TLS. Its certificate must be issued under a trusted authority.
+        /// Connect with TLS and verify the certificate.
         tls: bool = false,
-        /// The name that its certificate must have, also sent as SNI; without it, the host of `address`.
+        /// Expected certificate name and SNI; without it, the host of `address`.
         @valid(|name| server_name(name))
         tls_name: Option<String> = None,
-        /// File with the authorities (PEM) that are trusted; without it, those that the machine trusts. Read at each connect.
+        /// PEM file of trusted CAs, instead of the system's. Read at each connect.
         tls_ca_file: Option<PathBuf> = None,
-        /// File with the certificate chain (PEM) that we show, for an operator that asks for one. Read at each connect.
+        /// PEM file of the client certificate chain. Read at each connect.
         tls_cert: Option<PathBuf> = None,
-        /// File with the key of the certificate (PEM).
+        /// PEM file of the certificate's key.
         tls_key: Option<PathBuf> = None,
-        /// The system_id we bind with; not needed for a program at the local socket.
+        /// system_id of our binds; not needed at the local socket.
         @required @text(MAX_SYSTEM_ID) system_id: String = String::new(),
-        /// The password we bind with, at most 8 octets by the standard.
+        /// Password of our binds; at most 8 octets by the standard.
         password: SecretString = SecretString::default(),
-        /// File with the password, instead of `password`.
+        /// File with `password`.
         password_file: Option<PathBuf> = None,
-        /// The system_type we bind with.
+        /// system_type of our binds.
         @text(MAX_SYSTEM_TYPE) system_type: String = String::new(),
-        /// How we bind.
+        /// Type of our binds.
         bind: BindKind = BindKind::Transceiver,
-        /// Number of binds; a pair counts as one.
+        /// Number of binds; a transmitter and receiver pair counts as one.
         @between(1, 1_000) binds: u32 = 1,
         /// Most unanswered messages on one bind.
         @between(1, MAX_WINDOW) window: u32 = 10,
-        /// Messages per second over all binds; above the limit messages wait.
+        /// Most messages per second over all binds; further ones wait.
         @rate rate: Option<f64> = None,
-        /// Messages at once; without it, one second's worth. Not used where nodes share the rate.
+        /// Most messages in one burst; without it, one second's worth. Ignored where nodes share the rate.
         @at_least(1) burst: Option<u32> = None,
-        /// How `rate` is counted where nodes share it through Redis: `"strict"` in any second, `"fixed"` in each second of the clock, for an operator that counts so; without it, `redis.limit` says it.
+        /// Counting of a `rate` that nodes share: `"strict"` for any second, `"fixed"` for seconds of the clock; without it, `redis.limit`.
         rate_window: Option<LimitMode> = None,
-        /// One message at a time, in the order of acceptance, whoever sent them and whatever their priority is: a message that is refused temporarily holds all others until it is tried again, and goes to no other target of its route. Of several nodes each keeps the order of the messages it has, so use one bind: then one node has them all.
+        /// Send one message at a time in the order of acceptance, ignoring priority and accounts. A temporary refusal holds all others, and there is no failover. Each node keeps its own order: use one bind.
         strict_order: bool = false,
-        /// Which operation carries a message.
+        /// Operation that carries a message.
         send_as: SendAs = SendAs::SubmitSm,
         /// When we ask for receipts.
         receipts: ReceiptRequest = ReceiptRequest::WhenAsked,
-        /// Meaning of data_coding 0, in messages to it and from it.
+        /// Meaning of data_coding 0, in both directions.
         alphabet: DefaultAlphabet = DefaultAlphabet::Gsm,
-        /// The form in which long messages are sent to it.
+        /// Form of long messages to it.
         long_messages: LongMessages = LongMessages::AsIs,
-        /// How the receipts of the parts are combined into the one receipt of a long message.
+        /// How receipts of parts become one receipt.
         part_receipts: PartReceipts = PartReceipts::All,
-        /// What happens to a character that its `alphabet` does not have.
+        /// Handling of characters that its `alphabet` lacks.
         unrepresentable: UnrepresentableRule = UnrepresentableRule::Ucs2,
-        /// National language tables (3GPP TS 23.038) that may be used for a text in another alphabet, in preference to UCS-2: `turkish`, `hindi`, ….
+        /// National language tables (3GPP TS 23.038) to try before UCS-2: `turkish`, `hindi`, ….
         @valid(|name| language(name))
         languages: Vec<String> = Vec::new(),
-        /// How its message ids are compared.
+        /// How message ids of answers and receipts are compared.
         message_id: MessageIdForm = MessageIdForm::Auto,
-        /// What happens to a message whose answer never came.
+        /// Handling of a message whose answer never came.
         outcome_unknown: OutcomePolicy = OutcomePolicy::Resend,
-        /// A message on which it ends the session so often, alone and while it takes others, ends UNDELIVERABLE; 0: it is tried until it expires. See docs/messages.md, "What ends sessions".
+        /// Sessions that one message may end before it ends UNDELIVERABLE; 0 tries until it expires. See docs/messages.md, "What ends sessions".
         suspect_attempts: u32 = 3,
-        /// How long such a message waits after the first time; three times as long each time, at most 30 minutes.
+        /// First pause of such a message; each further one is three times as long, at most 30 minutes.
         @positive suspect_pause: Duration = 5 * SECOND,
-        /// How long to wait for its receipts, instead of `correlation.ttl`.
+        /// Waiting time for receipts; without it, `correlation.ttl`.
         @positive correlation_ttl: Option<Duration> = None,
-        /// A message counts as unanswered after this time; without it, after 30 s, and after 5 s with `send_as = "deliver_sm"`.
+        /// Waiting time for the answer to a message; without it, 30 s, or 5 s with `send_as = "deliver_sm"`.
         @positive response_timeout: Option<Duration> = None,
-        /// A bind that is not answered within this time has failed.
+        /// Waiting time for the answer to a bind.
         @positive bind_timeout: Duration = 10 * SECOND,
-        /// An enquire_link is sent on a bind that was silent for this time; "0s" sends none.
+        /// A bind idle for this time gets an enquire_link; "0s" sends none.
         enquire_link_interval: Duration = 30 * SECOND,
         /// A bind that does not answer enquire_link within this time is closed.
         @positive enquire_link_timeout: Duration = 10 * SECOND,
-        /// Pauses before the first, second, … new attempt to bind, with jitter; the last one repeats.
+        /// Pauses between attempts to bind, with jitter; the last one repeats.
         @pauses @positive reconnect: Vec<Duration> = [5, 10, 20, 40, 60].map(Duration::from_secs).to_vec(),
-        /// The address_range we bind with: which numbers' messages we want, often a regular expression.
+        /// address_range of our binds, often a regular expression.
         @text(40) address_range: String = String::new(),
-        /// The interface_version we bind with: 0x33, 0x34 or 0x50 (SMPP 3.3, 3.4, 5.0).
+        /// interface_version of our binds: 0x33, 0x34 or 0x50.
         @must(|version| is_known_version(*version), UNKNOWN_VERSION)
         interface_version: u8 as Hex = 0x34,
-        /// Its own retry schedule, with the keys of `[retry]`, instead of that one.
+        /// Own retry schedule, instead of `[retry]`.
         retry: Option<Retry> = None,
-        /// How its answers are classified, overriding the defaults and `retry.status`: statuses by name, number or range with `temporary`, `permanent` or `throttled`: `{ ESME_RX_T_APPN = "permanent", "0x0410-0x041F" = "temporary" }`. The narrowest range counts.
+        /// Class of its answers, `temporary`, `permanent` or `throttled`, by status name, number or range: `{ ESME_RX_T_APPN = "permanent", "0x0410-0x041F" = "temporary" }`. The narrowest range wins; overrides `retry.status`.
         statuses: Words = Words::default(),
-        /// Meaning of words and error codes of its receipts that differs from the usual one: `{ ACCEPTD = "ENROUTE", "err:0A1F" = "EXPIRED" }`. The key is the whole `stat` or, after `err:`, the whole error code, in any case; the error code takes precedence. ENROUTE is not final.
+        /// State for a whole `stat` or, after `err:`, error code of its receipts, in any case: `{ ACCEPTD = "ENROUTE", "err:0A1F" = "EXPIRED" }`. Error codes win; ENROUTE is not final.
         receipt_states: Words = Words::default(),
-        /// Whether a message whose text reads like a receipt (`id:` and a known `stat:`) is one, even if its esm_class does not say so. For operators that do not mark their receipts; note that a subscriber could write such a text, too.
+        /// Recognize receipts by their text (`id:` and a known `stat:`) without esm_class. A subscriber could forge one.
         receipts_by_text: bool = false,
-        /// Cost of a message there, in any unit: for routes with `share = "least_cost"`.
+        /// Cost of a message, in any unit, for routes with `share = "least_cost"`.
         @must(|cost| cost.is_finite() && *cost >= 0.0, "must be a number from 0 up")
         cost: Option<f64> = None,
-        /// Cost of a message there by prefix of the destination, instead of `cost`; the longest one wins: `{ "44" = 3, "4477" = 2.5 }`.
+        /// Cost of a message by prefix of the destination, before `cost`; the longest one wins: `{ "44" = 3, "4477" = 2.5 }`.
         costs: Costs = Costs::default(),
-        /// How long it may be without a bind before new messages use another target of their route.
+        /// Time without a bind before new messages use the next target of their route.
         failover_after: Duration = Duration::ZERO,
-        /// How long it must be bound without interruption, after an outage, before new messages use it again.
+        /// Time of being bound, after an outage, before new messages use it again.
         failback_after: Duration = Duration::ZERO,
-        /// After this many failures in a row (no answer in time, or a temporary status) it gets no messages for `breaker_pause`; 0 disables this. Off by default, because some operators refuse single numbers this way: then a list of bad numbers would stop all others.
+        /// Consecutive failures (no answer, or a temporary status) that stop messages to it for `breaker_pause`; 0 disables. Do not use it where single bad numbers get temporary statuses.
         breaker_failures: u32 = 0,
-        /// When this share of the answers of ten seconds are failures as `breaker_failures` counts them, and there are at least twenty answers, it gets no messages for `breaker_pause`: 0.5 is half of them; 0 disables this.
+        /// Share of such failures within ten seconds and at least twenty answers that stops messages for `breaker_pause`; 0 disables.
         @share breaker_share: f64 = 0.0,
-        /// How long it gets no messages. Then three messages are tried; if one of them fails, the pause begins again.
+        /// Length of the stop. Then three messages are tried; one failure begins it again.
         breaker_pause: Duration = 30 * SECOND,
-        /// Whether to reduce the rate while it answers ESME_RTHROTTLED, or ESME_RMSGQFUL to many messages: by half at once, then gradually up again.
+        /// Halve the rate on ESME_RTHROTTLED or frequent ESME_RMSGQFUL, and raise it again gradually.
         adaptive: bool = true,
-        /// Whether we bind to it.
+        /// Bind to it.
         enabled: bool = true,
-        /// How addresses in messages from it are rewritten, before they are routed.
+        /// Rewriting of addresses in messages from it, before routing.
         rewrite_in: Vec<RewriteRule> = Vec::new(),
-        /// How addresses in messages to it are rewritten, each time a message is sent.
+        /// Rewriting of addresses in messages to it, at each attempt.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
     }
 }
@@ -459,28 +458,28 @@ impl OperatorConfig {
 section! {
     /// `[[route]]`: which messages go where.
     pub struct RouteConfig {
-        /// Its name in the API and in `smsc route`; without it, it is named by its conditions: `44`, `default`, `44:from=ACME:account=bulk`.
+        /// Name in the API and in `smsc route`; without it, made from the conditions: `44`, `default`, `44:from=ACME:account=bulk`.
         @name name: Option<String> = None,
-        /// Destinations that start with these digits; empty is the default route. The longest one wins.
+        /// First digits of the destination; empty is the default route. The longest prefix wins.
         prefix: String = String::new(),
-        /// Only sources that start with this; the longest one wins.
+        /// First characters of the source; the longest one wins.
         @text(MAX_DIGITS) source_prefix: Option<String> = None,
-        /// Only destinations that match this regular expression, in addition to the prefix: `^4477[0-9]{8}$`. A route with an expression wins over those without, whatever their prefix, unless they have a `network`; it needs a `name`. Of two such routes the longer prefix wins, then the longer source prefix, then the one with an account, then the name that sorts first.
+        /// Regular expression that the destination must match, too: `^4477[0-9]{8}$`. Needs a `name`. Such a route wins over all without an expression or `network`; among several, the longer prefix, then the longer source prefix, then an account, then the name that sorts first.
         @valid(|expression| check_expression(expression))
         matches: Option<String> = None,
-        /// Only sources that match this regular expression, in addition to the source prefix.
+        /// Regular expression that the source must match, too.
         @valid(|expression| check_expression(expression))
         source_matches: Option<String> = None,
         /// Only messages of this account.
         account: Option<String> = None,
-        /// Only destinations that belong to this network (`[resolver]`), such as `23415`. Such a route wins over those without a network, whatever their prefix.
+        /// Network of the destination (`[resolver]`), such as `23415`. Wins over routes without a network.
         network: Option<String> = None,
-        /// Targets in order of failover: operators, accounts, `gsm:NAME` for the handsets of a `[[gsm]]`, or one of `test:delivered`, `test:accepted`, `test:dropped`, `test:failed` and `test:unreachable`, which send nothing: docs/messages.md, "Routes that send nothing". A table shares the traffic by weight: `{ a = 70, b = 30 }`.
+        /// Targets in order of failover: operators, accounts, `gsm:NAME`, or `test:delivered`, `test:accepted`, `test:dropped`, `test:failed` and `test:unreachable`, which send nothing. A table shares by weight: `{ a = 70, b = 30 }`.
         @filled("is missing; write a list of targets")
         @required to: Vec<RouteStep> = Vec::new(),
-        /// Which target of a table in `to` gets a message.
+        /// How a table in `to` shares messages.
         share: StepSharing = StepSharing::Weight,
-        /// Takes only messages from operators to an address that no account has: they are sent on like submitted messages, never to the operator that they came from. Without such a route these messages are refused with `smpp.no_route_status`. Routes without this take messages that accounts submit.
+        /// Match only messages from operators to an address that no account has; never back to their operator. Without a match they get `smpp.no_route_status`. Other routes match submitted messages only.
         mobile_originated: bool = false,
     }
 }

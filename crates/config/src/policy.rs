@@ -21,29 +21,29 @@ use smsc_host::files;
 const COMPLAINTS: usize = 5;
 
 section! {
-    /// `[policy]`: what holds for every account. Addresses are compared after they have been rewritten.
+    /// `[policy]`: rules for every account. Addresses are compared after rewriting.
     pub struct PolicyConfig {
-        /// Source addresses that no account may use, notation as `senders` of an account; the answer is ESME_RINVSRCADR.
+        /// Forbidden source addresses, notation as `senders` of an account; they get ESME_RINVSRCADR.
         blocked_senders: Vec<String> = Vec::new(),
-        /// Destinations that no account may send to, notation as `senders` of an account; the answer is ESME_RINVDSTADR.
+        /// Forbidden destinations, notation as `senders` of an account; they get ESME_RINVDSTADR.
         blocked_destinations: Vec<String> = Vec::new(),
-        /// Answer to a message whose destination is on an opt-out list.
+        /// Answer to a message for a number that has opted out.
         @refusal("the message would be lost; write \"ESME_RINVDSTADR\"")
         opt_out_status: u32 as Status = command_status::ESME_RINVDSTADR,
-        /// A mobile-originated text to an account that consists only of one of these puts its sender on the account's opt-out list, such as `["STOP"]`; case does not matter. The text is still delivered.
+        /// An MO text that is one of these words, in any case, opts its sender out from the account: `["STOP"]`. It is still delivered.
         @must(|word| !word.trim().is_empty(), "is empty; write a word")
         opt_out_keywords: Vec<String> = Vec::new(),
-        /// Keywords that take the sender off the list again, such as `["START"]`.
+        /// Words that end the opt-out: `["START"]`.
         @must(|word| !word.trim().is_empty(), "is empty; write a word")
         opt_in_keywords: Vec<String> = Vec::new(),
-        /// Credits per segment (short message) for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, `default` is for all others; without that, 1. Accounts may have their own.
+        /// Credits per segment for prepaid accounts, by prefix of the destination: `"4477" = 3`. The longest one wins, then `default`, then 1. Accounts may override it.
         prices: PriceList = PriceList::default(),
-        /// What a credit is, in call detail records and usage: letters and digits, such as `EUR`. Accounts may have their own.
+        /// Currency of a credit in CDRs and usage, letters and digits: `EUR`. Accounts may override it.
         @must(|currency| is_currency(currency), NO_CURRENCY)
         currency: String = "credits".to_owned(),
-        /// A message from an operator that a route with `mobile_originated` would send on is refused (ESME_RX_R_APPN) if one with the same addresses and content came to this node this many times within a minute, because it loops between peers. 0 never refuses.
+        /// Equal messages within a minute at one node after which a route with `mobile_originated` refuses them as a loop (ESME_RX_R_APPN); 0 never.
         mobile_originated_repeats: u32 = 3,
-        /// Most addresses whose use of `[[limit]]`s each node keeps in memory; with more, the least used are forgotten and get their burst again.
+        /// Most addresses that each node tracks for `[[limit]]`; beyond, the least used regain their burst.
         @at_least(1) limit_addresses: usize = 100_000,
     }
 }
@@ -51,31 +51,31 @@ section! {
 section! {
     /// `[[list]]`: named addresses, for entries `list:NAME`. Read at start, on SIGHUP and with each change of the configuration.
     pub struct AddressList {
-        /// Its name in `list:NAME`.
+        /// Name in `list:NAME`.
         @required @name name: String = String::new(),
         /// Addresses, prefixes and regular expressions, notation as `senders` of an account.
         entries: Vec<String> = Vec::new(),
-        /// File with more of them, one per line; empty lines and lines that begin with `#` are ignored.
+        /// File with more entries, one per line; empty lines and lines with `#` first are ignored.
         file: Option<PathBuf> = None,
     }
 }
 
 choice! {
-    /// Whose messages share the tokens of a limit.
+    /// Whose messages share a limit.
     pub enum LimitPer for policy::Per {
-        /// All that it is about share them.
+        /// All messages of the limit share it.
         Rule = "rule",
-        /// Each source address has its own.
+        /// One limit per source address.
         Sender = "sender",
-        /// Each destination has its own.
+        /// One limit per destination.
         Destination = "destination",
     }
 }
 
 section! {
-    /// `[[limit]]`: rate limits by sender and destination; with `[redis]`, over all nodes. A message that several of them match needs tokens of each.
+    /// `[[limit]]`: rate limit by sender and destination, over all nodes with `[redis]`. All limits that match a message apply.
     pub struct LimitConfig {
-        /// Its name, also in Redis.
+        /// Name, also in Redis.
         @required @name name: String = String::new(),
         /// Only messages of this account.
         account: Option<String> = None,
@@ -83,11 +83,11 @@ section! {
         @text(MAX_DIGITS) sender_prefix: String = String::new(),
         /// Only destinations with this prefix.
         @text(MAX_DIGITS) destination_prefix: String = String::new(),
-        /// Short messages per second, parts of long ones counted one by one; above this, the answer is ESME_RTHROTTLED.
+        /// Short messages (segments) per second; more get ESME_RTHROTTLED.
         @required @rate rate: f64 = 0.0,
-        /// Short messages at once; without it, one second's worth.
+        /// Most segments in one burst; without it, one second's worth.
         @at_least(1) burst: Option<u32> = None,
-        /// Whose messages share the tokens.
+        /// Whose messages share the limit.
         per: LimitPer = LimitPer::Rule,
     }
 }

@@ -1,5 +1,7 @@
 //! The reference: every key with its type, default and meaning, as data, Markdown and TOML.
 
+use std::collections::HashMap;
+
 use super::Config;
 use super::setting::{EntryShape, ReferenceEntry, Setting, without_article};
 
@@ -14,32 +16,50 @@ pub fn reference() -> Vec<ReferenceEntry> {
     entries
 }
 
-/// docs/configuration.md.
+/// docs/configuration.md. A table with the keys of an earlier one refers to that, which helm/generate/schema.py reads.
 pub fn markdown() -> String {
-    const HEADER: &str = "\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n";
-    let mut page = format!("{INTRODUCTION}\n## Top level\n{HEADER}");
-    for entry in reference() {
-        match entry.shape {
-            EntryShape::Table | EntryShape::Tables => {
-                let head = head_of(&entry);
-                page.push_str(&format!("\n## `{head}`\n\n{}\n{HEADER}", entry.doc));
-            }
-            EntryShape::Value => {
-                let default = match (entry.required, entry.default.as_str()) {
-                    (true, _) => "required".to_owned(),
-                    (false, "") => "none".to_owned(),
-                    (false, default) => format!("`{default}`"),
-                };
-                page.push_str(&format!(
-                    "| `{}` | {} | {default} | {} |\n",
-                    last(&entry.key),
-                    without_article(&entry.kind).replace('|', "\\|"),
-                    entry.doc.replace('|', "\\|"),
-                ));
+    let mut page = INTRODUCTION.to_owned();
+    let mut explained: HashMap<String, String> = HashMap::new();
+    let entries = reference();
+    for table in entries.chunk_by(|_, next| next.shape == EntryShape::Value) {
+        let (head, keys) = match table {
+            [head, keys @ ..] if head.shape != EntryShape::Value => (Some(head), keys),
+            keys => (None, keys),
+        };
+        let name = head.map_or("Top level".to_owned(), |head| {
+            format!("`{}`", head_of(head))
+        });
+        page.push_str(&format!("\n## {name}\n"));
+        if let Some(head) = head {
+            page.push_str(&format!("\n{}\n", head.doc));
+        }
+        let rows: String = keys.iter().map(row).collect();
+        match explained.get(&rows) {
+            _ if rows.is_empty() => {}
+            Some(first) => page.push_str(&format!("\nKeys: see {first}.\n")),
+            None => {
+                page.push_str("\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n");
+                page.push_str(&rows);
+                explained.insert(rows, name);
             }
         }
     }
     page
+}
+
+/// The row of a key.
+fn row(entry: &ReferenceEntry) -> String {
+    let default = match (entry.required, entry.default.as_str()) {
+        (true, _) => "required".to_owned(),
+        (false, "") => "none".to_owned(),
+        (false, default) => format!("`{default}`"),
+    };
+    format!(
+        "| `{}` | {} | {default} | {} |\n",
+        last(&entry.key),
+        without_article(&entry.kind).replace('|', "\\|"),
+        entry.doc.replace('|', "\\|"),
+    )
 }
 
 /// The defaults as a TOML file with every key explained; what has no default is commented out.

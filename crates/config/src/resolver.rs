@@ -13,9 +13,9 @@ const SECOND: Duration = Duration::from_secs(1);
 pub(super) const MAX_CONCURRENCY: usize = 256;
 
 choice! {
-    /// What happens to a message whose number could not be looked up.
+    /// Handling of a message whose number could not be looked up.
     pub enum LookupFailure {
-        /// It is routed by the table, or without a network.
+        /// Route by the table, or without a network.
         Route = "route",
         /// It ends UNDELIVERABLE.
         Refuse = "refuse",
@@ -25,46 +25,46 @@ choice! {
 section! {
     /// `[resolver]`: the network of a number, for routes with `network` and accounts with `resolve`.
     pub struct ResolverConfig {
-        /// File with lines of `prefix,network`: which network each range of numbers belongs to. Read again when it changes.
+        /// File with lines of `prefix,network`. Reloaded when it changes.
         table: Option<PathBuf> = None,
-        /// Service that knows ported numbers and is asked for each number, such as `https://mnp.example/v1/{msisdn}`. Without it only the table is used.
+        /// Service for ported numbers, asked for each number: `https://mnp.example/v1/{msisdn}`. Without it, only the table is used.
         @must(|url| has_place(url), "must be an http or https URL with {msisdn} where the number goes; write \"https://mnp.example/v1/{msisdn}\"")
         url: Option<String> = None,
-        /// Sent to the service as a bearer token.
+        /// Bearer token for the service.
         token: Option<SecretString> = None,
-        /// File with the token, instead of `token`.
+        /// File with `token`.
         token_file: Option<PathBuf> = None,
-        /// File with the authorities (PEM) that may issue the service's certificate; without it, those that the machine trusts.
+        /// PEM file of trusted CAs, instead of the system's.
         ca_file: Option<PathBuf> = None,
-        /// Where the network is in the service's answer: a JSON pointer (RFC 6901). Null, a missing value, or status 404: the number is not ported.
+        /// JSON pointer (RFC 6901) to the network in the answer. Null, no value or status 404: not ported.
         @must(|pointer| is_pointer(pointer), "is no JSON pointer; write \"/network\", or \"\" when the whole answer is the network")
         pointer: String = "/network".to_owned(),
-        /// DNS servers that are asked for the number by ENUM (RFC 6116), such as `["10.0.0.53:53"]`; after the service of `url` where both are set. Without any, ENUM is not used.
+        /// DNS servers for ENUM (RFC 6116), asked after `url`: `["10.0.0.53:53"]`; none: no ENUM.
         enum_servers: Vec<SocketAddr> = Vec::new(),
-        /// The zone below which ENUM has the numbers.
+        /// Zone of ENUM.
         @must(|zone| is_zone(zone), "is no domain name; write \"e164.arpa\"")
         enum_zone: String = "e164.arpa".to_owned(),
-        /// The parameter of a record's URI that names the network (RFC 4769): the routing number `rn`, or another one, such as `spn`.
+        /// URI parameter with the network (RFC 4769): the routing number `rn`, or another such as `spn`.
         @must(|parameter| is_parameter(parameter), "is no parameter of a URI; write \"rn\"")
         enum_parameter: String = "rn".to_owned(),
-        /// A request that is not answered within this time has failed.
+        /// Waiting time for an answer.
         @positive timeout: Duration = 2 * SECOND,
         /// Most concurrent requests.
         @between(1, MAX_CONCURRENCY)
         concurrency: usize = 32,
-        /// Pauses after the first, second, … failed question for a number; after the last one it is given up.
+        /// Pauses after the first, second, … failed look-up; after the last one it is given up.
         @positive delays: Vec<Duration> = vec![Duration::from_millis(500), 2 * SECOND, 5 * SECOND],
-        /// What happens to messages to a number whose look-up was given up.
+        /// Handling of messages whose look-up was given up.
         on_failure: LookupFailure = LookupFailure::Route,
-        /// After this many failures in a row the service gets no requests for `breaker_pause`; meanwhile every look-up is given up at once, or after its pauses if `on_failure` is `refuse`.
+        /// Consecutive failures that stop requests for `breaker_pause`; look-ups are given up at once then, or after `delays` with `on_failure = "refuse"`.
         @at_least(1) breaker_failures: u32 = 10,
-        /// How long the service gets no requests; then one request at a time tests it.
+        /// Length of the stop; then single requests test the service.
         @positive breaker_pause: Duration = 10 * SECOND,
-        /// Numbers whose network each node keeps in memory; with `[redis]`, answers are shared there too.
+        /// Numbers that each node caches; with `[redis]`, nodes share answers.
         @at_least(1) cache: usize = 100_000,
-        /// How long an answer is used.
+        /// Lifetime of an answer.
         cache_for: Duration = Duration::from_secs(86_400),
-        /// How long the answer that a number is not ported is used.
+        /// Lifetime of the answer "not ported".
         cache_unknown_for: Duration = Duration::from_secs(600),
     }
 }

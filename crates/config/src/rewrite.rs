@@ -17,32 +17,32 @@ choice! {
 }
 
 section! {
-    /// One rule. The first one of its field whose conditions all hold is applied, and no other.
+    /// One rule; only the first one of its field that matches is applied.
     pub struct RewriteRule {
         /// Which address the rule applies to.
         @required field: Option<AddressField> = None,
-        /// Condition: the TON (0 unknown, 1 international, 2 national, 3 network specific, 4 subscriber number, 5 alphanumeric, 6 abbreviated).
+        /// Condition: TON (0 unknown, 1 international, 2 national, 3 network specific, 4 subscriber number, 5 alphanumeric, 6 abbreviated).
         ton: Option<u8> = None,
-        /// Condition: the NPI (0 unknown, 1 ISDN/E.164, 3 data, 4 telex, 6 land mobile, 8 national, 9 private, 10 ERMES, 14 internet, 18 WAP).
+        /// Condition: NPI (0 unknown, 1 ISDN/E.164, 3 data, 4 telex, 6 land mobile, 8 national, 9 private, 10 ERMES, 14 internet, 18 WAP).
         npi: Option<u8> = None,
-        /// Condition: the address begins with this; a plus counts as a character.
+        /// Condition: first characters, a plus included.
         @text(MAX_ADDRESS) prefix: String = String::new(),
-        /// Condition: the address has at least this many characters.
+        /// Condition: at least this many characters.
         min_length: Option<u32> = None,
-        /// Condition: the address has at most this many characters; 0 matches an empty address.
+        /// Condition: at most this many characters; 0 matches an empty address.
         max_length: Option<u32> = None,
-        /// Condition: whether the address has anything but digits, apart from a leading plus.
+        /// Condition: whether it contains more than digits and a leading plus.
         alphanumeric: Option<bool> = None,
         /// Number of characters removed from the start.
         @must(|strip| *strip as usize <= MAX_ADDRESS, "must be at most 20, the longest address")
         strip: u32 = 0,
         /// Text put in front, after `strip`.
         @text(MAX_ADDRESS) add: String = String::new(),
-        /// Replacement of the whole address, instead of `strip` and `add`.
+        /// New address, instead of `strip` and `add`.
         @text(MAX_ADDRESS) replace: Option<String> = None,
-        /// The new TON; without it, the TON does not change.
+        /// New TON; unchanged without it.
         set_ton: Option<u8> = None,
-        /// The new NPI; without it, the NPI does not change.
+        /// New NPI; unchanged without it.
         set_npi: Option<u8> = None,
     }
 }

@@ -22,9 +22,9 @@ use smsc_domain::settings::{ResourceKey, ResourceKind};
 section! {
     /// `[secrets]`: how passwords of accounts and operators are kept in the store and its history.
     pub struct SecretsConfig {
-        /// Keys, 64 hexadecimal digits each (`openssl rand -hex 32`), separated by blanks: the first one seals, all of them open. Without a key, passwords are kept in clear. For the environment; in a file use `key_file`.
+        /// Keys of 64 hexadecimal digits (`openssl rand -hex 32`), separated by blanks: the first seals, all open. Without a key, passwords are stored in clear. For the environment; in a file, use `key_file`.
         key: Option<SecretString> = None,
-        /// File with the keys, one per line, the same for all nodes that share a store.
+        /// File with the keys, one per line, the same on all nodes of a store.
         key_file: Option<std::path::PathBuf> = None,
     }
 }

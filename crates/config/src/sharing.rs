@@ -12,11 +12,11 @@ use smsc_domain::route;
 choice! {
     /// Who of a step gets a message.
     pub enum StepSharing for route::Sharing {
-        /// Each its part.
+        /// By weight.
         Weight = "weight",
-        /// Who has least to do for what it can take: waiting and unanswered messages for each of its `rate`, or of its windows. Equals share by weight.
+        /// The least loaded: waiting and unanswered messages relative to `rate` or windows. Equals share by weight.
         LeastBusy = "least_busy",
-        /// Who has the lowest `cost` for the destination. Equals share by weight.
+        /// The lowest `cost` for the destination. Equals share by weight.
         LeastCost = "least_cost",
     }
 }

@@ -4,14 +4,15 @@
 //! Filled by queues (refusals), Correlation (answers) and Receipts (ends), a batch at a time; read by the task that looks
 //! for incidents, and by the one that keeps the history. Bounded: at most [`KEPT`] buckets of each of [`MOST_PAIRS`] pairs.
 //! Where there are more, idle ones go, and further accounts of an operator are counted as one that is not known: what
-//! operators do is counted in full. What was counted since it was last read is apart from the buckets ([`PairLog`]), so that
-//! nothing is counted twice for both readers.
+//! operators do is counted in full, and for the history what accounts do as well. What was counted since it was last read is
+//! apart from the buckets ([`PairLog`]), so that nothing is counted twice for both readers. All of them share one lock: what
+//! the history is given is numbers ([`UntoldMessages`]), and whoever asked makes a block of them, after the lock.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
 
 use crate::command_status;
-use crate::traffic::{TrafficBlock, TrafficCounts};
+use crate::traffic::{MOST_SERIES, OTHER_ERRORS, TrafficBlock, TrafficCounts, shortened};
 
 /// Buckets of a pair: those of the incident, and the hour before it while a bucket has a minute.
 pub const KEPT: i64 = 70;
@@ -24,11 +25,13 @@ const OLDER_HALF: i64 = 5;
 const MOST_PAIRS: usize = 4_096;
 /// Idle pairs that go at once, so that usual counts are not all lost for a crowd of new pairs.
 const IDLE_AT_ONCE: usize = MOST_PAIRS / 8;
+/// Most pairs that went before the history was told of them; further ones count for their operator and no account.
+const MOST_GONE: usize = 4 * MOST_PAIRS;
 /// The account of what is of none that is known.
 const NO_ACCOUNT: u32 = 0;
 /// Most different causes of a bucket.
 const MOST_CAUSES: usize = 8;
-/// Most different errors with which messages of a pair have ended since they were last read.
+/// Most different errors with which messages of a pair have ended since they were last read; others are counted together.
 const MOST_END_ERRORS: usize = 16;
 
 /// Whether an attempt counts among those that are taken or refused: the first one, and the second one, which may be the first
@@ -101,26 +104,48 @@ pub struct OutcomeLog {
     pairs: HashMap<(u32, u32), PairLog, ahash::RandomState>,
     /// The bucket in which idle pairs were last looked for: once in each, because that reads all of them.
     swept: Option<i64>,
-    /// For the history: what was counted since it was last taken, but for what is fresh.
-    untold: TrafficBlock,
+    /// What the history has not been told of pairs that went.
+    gone: UntoldPairs,
+    /// What accounts did that were counted as none, because there was no room for their pairs. For the history alone.
+    apart: AccountsApart,
 }
+
+type UntoldPairs = HashMap<(u32, u32), UntoldTraffic, ahash::RandomState>;
+type AccountsApart = HashMap<u32, TrafficCounts, ahash::RandomState>;
 
 /// The counts of a pair.
 #[derive(Debug, Default)]
 struct PairLog {
     buckets: VecDeque<OutcomeBucket>,
-    /// What is in neither the newest bucket, to which it belongs, nor the history yet.
+    /// What is in neither the newest bucket, to which it belongs, nor in `untold`, where ends are at once.
     fresh: OutcomeCounts,
-    fresh_ends: EndCounts,
+    untold: UntoldTraffic,
 }
 
-/// Messages that have ended.
+/// What the history has not been told of a pair.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct EndCounts {
-    delivered: u32,
-    failed: u32,
-    /// How many of `failed` ended with which error; further errors than a few are left out.
-    errors: Vec<(String, u32)>,
+struct UntoldTraffic {
+    counts: TrafficCounts,
+    /// How many of the refused had which command_status; further ones than a few are left out.
+    statuses: CauseCounts,
+    /// How many of the failed ended with which error; further ones than a few are left out.
+    errors: Vec<(String, u64)>,
+}
+
+/// A pair to which something is added.
+#[derive(Debug)]
+pub struct CountedPair<'l> {
+    fresh: &'l mut OutcomeCounts,
+    untold: &'l mut UntoldTraffic,
+    /// The account, where the pair is that of its operator and no account.
+    apart: Option<&'l mut TrafficCounts>,
+}
+
+/// What the history has not been told, of all pairs.
+#[derive(Debug, Default)]
+pub struct UntoldMessages {
+    pairs: Vec<((u32, u32), UntoldTraffic)>,
+    apart: AccountsApart,
 }
 
 #[derive(Debug)]
@@ -152,30 +177,18 @@ impl CauseCounts {
 // === impl OutcomeCounts ===
 
 impl OutcomeCounts {
-    /// An answer with ESME_ROK came after so many milliseconds; `awaited`: whether a receipt is to come.
-    pub fn note_taken(&mut self, awaited: bool, after_ms: u32) {
-        self.taken = self.taken.saturating_add(1);
+    fn note_accepted(&mut self, awaited: bool, after_ms: u32) {
         self.awaited = self.awaited.saturating_add(u32::from(awaited));
         self.note_answer(after_ms);
     }
 
-    /// The same of a message that was tried so often that it is not counted again.
-    pub fn note_taken_again(&mut self, awaited: bool, after_ms: u32) {
-        self.taken_again = self.taken_again.saturating_add(1);
-        self.awaited = self.awaited.saturating_add(u32::from(awaited));
-        self.note_answer(after_ms);
-    }
-
-    /// An answer with an error that is not throttling came.
-    pub fn note_refused(&mut self, status: u32, after_ms: u32) {
+    fn note_refused(&mut self, status: u32, after_ms: u32) {
         self.refused = self.refused.saturating_add(1);
         self.statuses.add(status, 1);
         self.note_answer(after_ms);
     }
 
-    /// A receipt ended a message; `failed`: the number of its state, if that is a failure; `own`: whether its message was
-    /// counted as one that awaits it. See [`OutcomeLog::prompt_since`].
-    pub fn note_receipt(&mut self, failed: Option<u8>, own: bool) {
+    fn note_receipt(&mut self, failed: Option<u8>, own: bool) {
         self.receipts = self.receipts.saturating_add(1);
         self.own_receipts = self.own_receipts.saturating_add(u32::from(own));
         if let Some(state) = failed {
@@ -284,7 +297,8 @@ impl OutcomeLog {
             bucket_ms: bucket_ms.max(1),
             pairs: HashMap::default(),
             swept: None,
-            untold: TrafficBlock::default(),
+            gone: HashMap::default(),
+            apart: HashMap::default(),
         }
     }
 
@@ -295,8 +309,10 @@ impl OutcomeLog {
 
     /// Begins anew with buckets of so many milliseconds; what the history has not been told yet stays.
     pub fn restart(&mut self, bucket_ms: i64) {
-        self.tell_all();
-        self.pairs.clear();
+        for (pair, mut log) in self.pairs.drain() {
+            log.tell();
+            put_away(&mut self.gone, pair, log.untold);
+        }
         self.bucket_ms = bucket_ms.max(1);
     }
 
@@ -307,40 +323,20 @@ impl OutcomeLog {
         now_ms.saturating_sub(OLDER_HALF * self.bucket_ms)
     }
 
-    /// The counts of a pair, to which what happens now (Unix milliseconds) is added.
-    pub fn at(&mut self, operator: u32, account: u32, now_ms: i64) -> &mut OutcomeCounts {
-        &mut self.pair_at(operator, account, now_ms).fresh
-    }
-
-    /// A message of an account has ended at an operator; `error`: of one that failed, by which name the history has it.
-    pub fn note_end(&mut self, operator: u32, account: u32, now_ms: i64, error: Option<&str>) {
-        let ends = &mut self.pair_at(operator, account, now_ms).fresh_ends;
-        match error {
-            None => ends.delivered = ends.delivered.saturating_add(1),
-            Some(error) => ends.note_failed(error),
-        }
-    }
-
-    /// Everything that was counted since the last call.
-    pub fn take_traffic(&mut self) -> TrafficBlock {
-        self.tell_all();
-        mem::take(&mut self.untold)
-    }
-
-    fn tell_all(&mut self) {
-        for (pair, log) in &mut self.pairs {
-            log.tell(*pair, &mut self.untold);
-        }
-    }
-
-    fn pair_at(&mut self, operator: u32, account: u32, now_ms: i64) -> &mut PairLog {
+    /// The pair, to which what happens now (Unix milliseconds) is added.
+    pub fn at(&mut self, operator: u32, account: u32, now_ms: i64) -> CountedPair<'_> {
         let number = now_ms.div_euclid(self.bucket_ms);
-        let pair = self.place_of((operator, account), number);
-        let log = self.pairs.entry(pair).or_default();
+        let place = self.place_of((operator, account), number);
+        let apart = if place.1 == account {
+            None
+        } else {
+            apart_of(&mut self.apart, account)
+        };
+        let log = self.pairs.entry(place).or_default();
         let newest = log.buckets.back().map(|bucket| bucket.number);
         let is_wrong = newest.is_some_and(|newest| newest > number + 1);
         if is_wrong || newest.is_none_or(|newest| newest < number) {
-            log.tell(pair, &mut self.untold);
+            log.tell();
             if is_wrong {
                 // The clock was wrong then.
                 log.buckets.clear();
@@ -351,16 +347,41 @@ impl OutcomeLog {
             let counts = OutcomeCounts::default();
             log.buckets.push_back(OutcomeBucket { number, counts });
         }
-        log
+        CountedPair {
+            fresh: &mut log.fresh,
+            untold: &mut log.untold,
+            apart,
+        }
+    }
+
+    /// Everything that was counted since the last call.
+    pub fn take_traffic(&mut self) -> UntoldMessages {
+        let mut pairs: Vec<_> = mem::take(&mut self.gone).into_iter().collect();
+        for (pair, log) in &mut self.pairs {
+            log.tell();
+            let untold = mem::take(&mut log.untold);
+            if untold != UntoldTraffic::default() {
+                pairs.push((*pair, untold));
+            }
+        }
+        UntoldMessages {
+            pairs,
+            apart: mem::take(&mut self.apart),
+        }
     }
 
     /// What is known of each pair at this time (Unix milliseconds). Forgets those of which nothing is known any more.
     pub fn look(&mut self, now_ms: i64) -> Vec<PairOutcomes> {
         let current = now_ms.div_euclid(self.bucket_ms);
-        self.tell_all();
-        self.pairs.retain(|_, log| {
+        let gone = &mut self.gone;
+        self.pairs.retain(|pair, log| {
+            log.tell();
             let newest = log.buckets.back().map(|bucket| bucket.number);
-            newest.is_some_and(|newest| newest > current - KEPT)
+            let is_known = newest.is_some_and(|newest| newest > current - KEPT);
+            if !is_known {
+                put_away(gone, *pair, mem::take(&mut log.untold));
+            }
+            is_known
         });
         let pairs = self.pairs.iter();
         pairs
@@ -400,64 +421,211 @@ impl OutcomeLog {
         idle.sort_unstable();
         for (_, pair) in idle.into_iter().take(IDLE_AT_ONCE) {
             if let Some(mut log) = self.pairs.remove(&pair) {
-                log.tell(pair, &mut self.untold);
+                log.tell();
+                put_away(&mut self.gone, pair, log.untold);
             }
         }
     }
 }
 
+/// Keeps what the history has not been told of a pair that goes.
+fn put_away(gone: &mut UntoldPairs, pair: (u32, u32), untold: UntoldTraffic) {
+    if untold == UntoldTraffic::default() {
+        return;
+    }
+    let is_full = gone.len() >= MOST_GONE && !gone.contains_key(&pair);
+    let place = if is_full { (pair.0, NO_ACCOUNT) } else { pair };
+    gone.entry(place).or_default().add(untold);
+}
+
+/// The counts of an account that is counted apart, while there is room.
+fn apart_of(apart: &mut AccountsApart, account: u32) -> Option<&mut TrafficCounts> {
+    if apart.len() >= MOST_SERIES && !apart.contains_key(&account) {
+        return None;
+    }
+    Some(apart.entry(account).or_default())
+}
+
 // === impl PairLog ===
 
 impl PairLog {
-    /// Adds what is fresh to the newest bucket and to the history.
-    fn tell(&mut self, (operator, account): (u32, u32), history: &mut TrafficBlock) {
-        let (fresh, ends) = (mem::take(&mut self.fresh), mem::take(&mut self.fresh_ends));
-        if fresh == OutcomeCounts::default() && ends == EndCounts::default() {
+    /// Adds what is fresh to the newest bucket, and to what the history is told.
+    fn tell(&mut self) {
+        if self.fresh == OutcomeCounts::default() {
             return;
         }
-        let counts = TrafficCounts {
-            accepted: u64::from(fresh.taken) + u64::from(fresh.taken_again),
-            refused: u64::from(fresh.refused),
-            delivered: u64::from(ends.delivered),
-            failed: u64::from(ends.failed),
-            answer_ms: fresh.answer_ms,
-        };
-        history.note(operator, account, &counts);
-        for (status, count) in &fresh.statuses.0 {
-            let refused = TrafficCounts {
-                refused: u64::from(*count),
-                ..TrafficCounts::default()
-            };
-            history.note_error(
-                operator,
-                account,
-                &command_status::display(*status),
-                &refused,
-            );
-        }
-        for (error, count) in &ends.errors {
-            let failed = TrafficCounts {
-                failed: u64::from(*count),
-                ..TrafficCounts::default()
-            };
-            history.note_error(operator, account, error, &failed);
-        }
+        let fresh = mem::take(&mut self.fresh);
+        self.untold.note(&fresh);
         if let Some(newest) = self.buckets.back_mut() {
             newest.counts.add(&fresh);
         }
     }
 }
 
-// === impl EndCounts ===
+// === impl CountedPair ===
 
-impl EndCounts {
-    fn note_failed(&mut self, error: &str) {
-        self.failed = self.failed.saturating_add(1);
-        if let Some((_, counted)) = self.errors.iter_mut().find(|(known, _)| known == error) {
-            *counted = counted.saturating_add(1);
-        } else if self.errors.len() < MOST_END_ERRORS {
-            self.errors.push((error.to_owned(), 1));
+impl CountedPair<'_> {
+    /// An answer with ESME_ROK came after so many milliseconds; `awaited`: whether a receipt is to come.
+    pub fn note_taken(&mut self, awaited: bool, after_ms: u32) {
+        self.fresh.taken = self.fresh.taken.saturating_add(1);
+        self.note_accepted(awaited, after_ms);
+    }
+
+    /// The same of a message that was tried so often that it is not counted again.
+    pub fn note_taken_again(&mut self, awaited: bool, after_ms: u32) {
+        self.fresh.taken_again = self.fresh.taken_again.saturating_add(1);
+        self.note_accepted(awaited, after_ms);
+    }
+
+    /// An answer with an error that is not throttling came.
+    pub fn note_refused(&mut self, status: u32, after_ms: u32) {
+        self.fresh.note_refused(status, after_ms);
+        self.note_apart(TrafficCounts {
+            refused: 1,
+            answer_ms: u64::from(after_ms),
+            ..TrafficCounts::default()
+        });
+    }
+
+    /// A receipt ended a message; `failed`: the number of its state, if that is a failure; `own`: whether its message was
+    /// counted as one that awaits it. See [`OutcomeLog::prompt_since`].
+    pub fn note_receipt(&mut self, failed: Option<u8>, own: bool) {
+        self.fresh.note_receipt(failed, own);
+    }
+
+    /// A message has ended, for the history; `error`: of one that failed, by which name it is counted.
+    pub fn note_end(&mut self, error: Option<&str>) {
+        let ended = TrafficCounts {
+            delivered: u64::from(error.is_none()),
+            failed: u64::from(error.is_some()),
+            ..TrafficCounts::default()
+        };
+        self.untold.counts.add(&ended);
+        if let Some(error) = error {
+            self.untold.note_error(error, 1);
         }
+        self.note_apart(ended);
+    }
+
+    fn note_accepted(&mut self, awaited: bool, after_ms: u32) {
+        self.fresh.note_accepted(awaited, after_ms);
+        self.note_apart(TrafficCounts {
+            accepted: 1,
+            answer_ms: u64::from(after_ms),
+            ..TrafficCounts::default()
+        });
+    }
+
+    fn note_apart(&mut self, counts: TrafficCounts) {
+        if let Some(apart) = &mut self.apart {
+            apart.add(&counts);
+        }
+    }
+}
+
+// === impl UntoldTraffic ===
+
+impl UntoldTraffic {
+    fn note(&mut self, fresh: &OutcomeCounts) {
+        self.counts.add(&TrafficCounts {
+            accepted: u64::from(fresh.taken) + u64::from(fresh.taken_again),
+            refused: u64::from(fresh.refused),
+            delivered: 0,
+            failed: 0,
+            answer_ms: fresh.answer_ms,
+        });
+        for (status, count) in &fresh.statuses.0 {
+            self.statuses.add(*status, *count);
+        }
+    }
+
+    fn note_error(&mut self, error: &str, count: u64) {
+        let error = shortened(error);
+        if let Some((_, counted)) = self.errors.iter_mut().find(|(known, _)| known == error) {
+            *counted = counted.saturating_add(count);
+        } else if self.errors.len() < MOST_END_ERRORS {
+            self.errors.push((error.to_owned(), count));
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.counts.add(&other.counts);
+        for (status, count) in other.statuses.0 {
+            self.statuses.add(status, count);
+        }
+        for (error, count) in other.errors {
+            self.note_error(&error, count);
+        }
+    }
+
+    /// The refusals and failures by their error; what was left out has [`OTHER_ERRORS`].
+    fn by_error(&self) -> impl Iterator<Item = (String, TrafficCounts)> {
+        let refused = |count| TrafficCounts {
+            refused: count,
+            ..TrafficCounts::default()
+        };
+        let failed = |count| TrafficCounts {
+            failed: count,
+            ..TrafficCounts::default()
+        };
+        let statuses = self.statuses.0.iter();
+        let statuses = statuses.map(move |(status, count)| (*status, refused(u64::from(*count))));
+        let of_statuses: u64 = self.statuses.0.iter().map(|(_, n)| u64::from(*n)).sum();
+        let of_errors: u64 = self.errors.iter().map(|(_, count)| count).sum();
+        let others = TrafficCounts {
+            refused: self.counts.refused.saturating_sub(of_statuses),
+            failed: self.counts.failed.saturating_sub(of_errors),
+            ..TrafficCounts::default()
+        };
+        let errors = self.errors.iter();
+        let errors = errors.map(move |(error, count)| (error.clone(), failed(*count)));
+        let others = (others != TrafficCounts::default()).then_some(others);
+        statuses
+            .map(|(status, counts)| (command_status::display(status), counts))
+            .chain(errors)
+            .chain(others.map(|others| (OTHER_ERRORS.to_owned(), others)))
+    }
+}
+
+// === impl UntoldMessages ===
+
+impl UntoldMessages {
+    /// Nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && self.apart.is_empty()
+    }
+
+    /// All of it for the history: of the numbers for which this holds, and of messages that had no operator or no known account.
+    /// What is of neither an operator nor an account is left out: messages from operators, that accounts get.
+    pub fn into_block(
+        self,
+        is_operator: impl Fn(u32) -> bool,
+        is_account: impl Fn(u32) -> bool,
+    ) -> TrafficBlock {
+        let mut block = TrafficBlock::default();
+        for ((operator, account), untold) in &self.pairs {
+            let known = (is_operator(*operator), is_account(*account));
+            if known == (false, false) && (*operator, *account) != (0, NO_ACCOUNT) {
+                continue;
+            }
+            if known.0 || *operator == 0 {
+                block.note_operator(*operator, &untold.counts);
+            }
+            if known.1 || *account == NO_ACCOUNT {
+                block.note_account(*account, &untold.counts);
+            }
+            let operator = if known.0 { *operator } else { 0 };
+            let account = if known.1 { *account } else { NO_ACCOUNT };
+            for (error, counts) in untold.by_error() {
+                block.note_error(operator, account, &error, &counts);
+            }
+        }
+        for (account, counts) in &self.apart {
+            if is_account(*account) {
+                block.give_to_account(*account, counts);
+            }
+        }
+        block
     }
 }
 
@@ -492,7 +660,7 @@ mod tests {
     fn receipts_are_compared_with_messages_of_some_minutes_before() {
         let mut log = OutcomeLog::new(MINUTE);
         for minute in 0..30 {
-            let counts = log.at(1, 2, minute * MINUTE);
+            let mut counts = log.at(1, 2, minute * MINUTE);
             counts.note_taken(true, 1);
             counts.note_receipt(None, minute % 2 == 0);
         }
@@ -528,6 +696,7 @@ mod tests {
         for now in [0, MINUTE] {
             for account in 1..=accounts {
                 for operator in 1..=operators {
+                    let account = 1_000 + account;
                     log.at(operator, account, now).note_taken(false, 1);
                 }
             }
@@ -539,6 +708,88 @@ mod tests {
             let taken: u32 = of_operator.map(|pair| pair.seen.now().taken).sum();
             assert_eq!(taken, 2 * accounts, "operator {operator}");
         }
+        // Nor does the history mix accounts up for whose pairs there is no room.
+        let told = block(&mut log);
+        for account in 1..=accounts {
+            let of_account = told.of_account(1_000 + account).unwrap();
+            assert_eq!(of_account.accepted, u64::from(2 * operators), "{account}");
+            assert_eq!(of_account.answer_ms, u64::from(2 * operators));
+        }
+        assert!(told.of_account(NO_ACCOUNT).is_none(), "nothing is left");
+        assert!(log.take_traffic().is_empty(), "it was taken");
+    }
+
+    fn block(log: &mut OutcomeLog) -> TrafficBlock {
+        log.take_traffic().into_block(|_| true, |_| true)
+    }
+
+    #[test]
+    fn errors_that_are_too_many_are_counted_together() {
+        let mut log = OutcomeLog::new(MINUTE);
+        let (statuses, errors) = (MOST_CAUSES as u32 + 5, MOST_END_ERRORS + 7);
+        for status in 0..statuses {
+            log.at(1, 2, 0).note_refused(0x400 + status, 1);
+        }
+        for error in 0..errors {
+            log.at(1, 2, 0).note_end(Some(&format!("{error:03}")));
+        }
+        let told = block(&mut log);
+        assert_eq!(told.of_error("0x00000400").unwrap().refused, 1);
+        assert_eq!(told.of_error("000").unwrap().failed, 1);
+        let others = told.of_error(OTHER_ERRORS).unwrap();
+        assert_eq!((others.refused, others.failed), (5, 7));
+    }
+
+    #[test]
+    fn messages_from_operators_to_accounts_are_not_of_the_history() {
+        let mut log = OutcomeLog::new(MINUTE);
+        let (operator, account, accounts_queue) = (1, 2, 3);
+        log.at(accounts_queue, operator, 0)
+            .note_end(Some("EXPIRED"));
+        log.at(0, operator, 0).note_end(Some("EXPIRED"));
+        assert!(of(&mut log, operator, account).is_empty());
+        // From an account to another one, to an operator, and to none.
+        for queue in [accounts_queue, operator, 0] {
+            log.at(queue, account, 0).note_end(Some("EXPIRED"));
+        }
+        let told = of(&mut log, operator, account);
+        assert_eq!(told.of_account(account).unwrap().failed, 3);
+        assert_eq!(told.of_error("EXPIRED").unwrap().failed, 3);
+        assert_eq!(told.of_operator(operator).unwrap().failed, 1);
+        assert_eq!(told.of_operator(0).unwrap().failed, 1);
+        assert!(told.of_operator(accounts_queue).is_none());
+    }
+
+    fn of(log: &mut OutcomeLog, operator: u32, account: u32) -> TrafficBlock {
+        let untold = log.take_traffic();
+        untold.into_block(|number| number == operator, |number| number == account)
+    }
+
+    #[test]
+    fn what_goes_untold_is_bounded_and_complete() {
+        let (mut gone, ended) = (UntoldPairs::default(), failed_once());
+        for account in 1..=MOST_GONE as u32 + 100 {
+            put_away(&mut gone, (1, account), failed_once());
+        }
+        put_away(&mut gone, (1, 1), UntoldTraffic::default());
+        assert_eq!(gone.len(), MOST_GONE + 1);
+        let untold = UntoldMessages {
+            pairs: gone.into_iter().collect(),
+            ..UntoldMessages::default()
+        };
+        let told = untold.into_block(|_| true, |_| true);
+        let all = MOST_GONE as u64 + 100;
+        assert_eq!(
+            told.of_operator(1).unwrap().failed,
+            ended.counts.failed * all
+        );
+        assert_eq!(told.of_error("069").unwrap().failed, all);
+    }
+
+    fn failed_once() -> UntoldTraffic {
+        let mut log = OutcomeLog::new(MINUTE);
+        log.at(1, 1, 0).note_end(Some("069"));
+        log.take_traffic().pairs.remove(0).1
     }
 
     #[test]
@@ -564,8 +815,8 @@ mod tests {
     fn the_history_gets_everything_once_and_incidents_see_it_too() {
         let mut log = OutcomeLog::new(MINUTE);
         log.at(1, 2, 0).note_taken(true, 40);
-        log.note_end(1, 2, 0, None);
-        log.note_end(0, 2, 0, Some("EXPIRED"));
+        log.at(1, 2, 0).note_end(None);
+        log.at(0, 2, 0).note_end(Some("EXPIRED"));
         assert_eq!(only_of(&mut log, 1, 0).current.taken, 1);
         // In the bucket already, but not yet told; in a new bucket; and of a pair that has to go.
         log.at(1, 2, MINUTE).note_refused(0x0A, 20);
@@ -573,7 +824,7 @@ mod tests {
             log.at(1, account, MINUTE).note_taken(false, 1);
         }
         log.restart(2 * MINUTE);
-        let taken = log.take_traffic();
+        let taken = block(&mut log);
         let of_account = taken.of_account(2).unwrap();
         let expected = TrafficCounts {
             accepted: 1,

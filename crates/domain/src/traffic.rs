@@ -104,6 +104,18 @@ impl TrafficCounts {
         (answers > 0).then(|| self.answer_ms as f64 / answers as f64)
     }
 
+    fn subtract(&mut self, other: &Self) {
+        for (left, less) in [
+            (&mut self.accepted, other.accepted),
+            (&mut self.refused, other.refused),
+            (&mut self.delivered, other.delivered),
+            (&mut self.failed, other.failed),
+            (&mut self.answer_ms, other.answer_ms),
+        ] {
+            *left = left.saturating_sub(less);
+        }
+    }
+
     fn fields(&self) -> [u64; 5] {
         [
             self.accepted,
@@ -125,8 +137,29 @@ impl TrafficBlock {
 
     /// Counts messages of an account at an operator.
     pub fn note(&mut self, operator: u32, account: u32, counts: &TrafficCounts) {
+        self.note_operator(operator, counts);
+        self.note_account(account, counts);
+    }
+
+    /// Counts messages at an operator.
+    pub fn note_operator(&mut self, operator: u32, counts: &TrafficCounts) {
         series(&mut self.operators, operator).add(counts);
+    }
+
+    /// Counts messages of an account.
+    pub fn note_account(&mut self, account: u32, counts: &TrafficCounts) {
         series(&mut self.accounts, account).add(counts);
+    }
+
+    /// These messages were counted for no account (0), and are of this one.
+    pub fn give_to_account(&mut self, account: u32, counts: &TrafficCounts) {
+        self.note_account(account, counts);
+        if let Some(others) = self.accounts.get_mut(&0) {
+            others.subtract(counts);
+            if *others == TrafficCounts::default() {
+                self.accounts.remove(&0);
+            }
+        }
     }
 
     /// Counts the refusals and failures of `counts` for their error.
@@ -155,20 +188,6 @@ impl TrafficBlock {
             let known = self.errors.contains_key(error);
             let error = if known { error.as_str() } else { OTHER_ERRORS };
             self.note_cross((*operator, *account, error.to_owned()), *messages);
-        }
-    }
-
-    /// Leaves only operators and accounts for which this holds; what failed without one of them has the number 0 for it.
-    pub fn retain(&mut self, is_operator: impl Fn(u32) -> bool, is_account: impl Fn(u32) -> bool) {
-        let others = |number: &u32| *number == 0;
-        self.operators
-            .retain(|number, _| others(number) || is_operator(*number));
-        self.accounts
-            .retain(|number, _| others(number) || is_account(*number));
-        for ((operator, account, error), messages) in std::mem::take(&mut self.crosses) {
-            let operator = if is_operator(operator) { operator } else { 0 };
-            let account = if is_account(account) { account } else { 0 };
-            self.note_cross((operator, account, error), messages);
         }
     }
 
@@ -226,9 +245,11 @@ impl TrafficBlock {
             (Some(operator), None, None) => self.of_operator(operator).copied(),
             (None, Some(account), None) => self.of_account(account).copied(),
             (None, None, Some(error)) => self.of_error(error).copied(),
-            _ => Some(failed(
-                self.fitting(filter).map(|(_, messages)| messages).sum(),
-            )),
+            _ => {
+                // What is damaged may have any number.
+                let messages = self.fitting(filter).map(|(_, messages)| messages);
+                Some(failed(messages.fold(0, u64::saturating_add)))
+            }
         };
         known.unwrap_or_default()
     }
@@ -414,7 +435,7 @@ fn series(numbers: &mut BTreeMap<u32, TrafficCounts>, number: u32) -> &mut Traff
 }
 
 /// The beginning of an error's name, if it is long.
-fn shortened(error: &str) -> &str {
+pub(crate) fn shortened(error: &str) -> &str {
     let mut end = error.len().min(LONGEST_ERROR);
     while !error.is_char_boundary(end) {
         end -= 1;
@@ -560,24 +581,37 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_operator_or_account_is_left_out() {
-        let mut block = block(&[(1, 2, 30, 1), (5, 2, 30, 1), (1, 6, 30, 1)]);
-        block.retain(|number| number == 1, |number| number == 2);
-        assert!(block.of_operator(5).is_none() && block.of_account(6).is_none());
-        assert_eq!(block.of_operator(1), Some(&sum_of(2, counts(30))));
-        let only = |operator, account| TrafficFilter {
-            operator: Some(operator),
-            account: Some(account),
-            error: None,
-        };
-        for (operator, account, messages) in [(0, 2, 6), (1, 0, 6), (1, 2, 6), (5, 2, 0)] {
-            let of = block.of(&only(operator, account));
-            assert_eq!(of, failed(messages), "{operator} {account}");
-        }
-        assert_eq!(block.total().accepted, 60, "of the operator");
-        assert_eq!(block.total().delivered, 30, "of the account");
+    fn means_are_of_all_answers() {
         assert_eq!(counts(30).mean_answer_ms(), Some(30.0));
         assert_eq!(TrafficCounts::default().mean_answer_ms(), None);
+    }
+
+    #[test]
+    fn what_was_counted_for_nobody_is_given_to_its_account() {
+        let mut block = TrafficBlock::default();
+        block.note(1, 0, &sum_of(3, counts(30)));
+        block.give_to_account(7, &counts(30));
+        assert_eq!(block.of_account(7), Some(&counts(30)));
+        assert_eq!(block.of_account(0), Some(&sum_of(2, counts(30))));
+        block.give_to_account(8, &sum_of(2, counts(30)));
+        assert!(block.of_account(0).is_none(), "nothing is left");
+        assert_eq!(block.total(), sum_of(3, counts(30)));
+    }
+
+    #[test]
+    fn counts_that_are_damaged_add_up_to_the_most_there_is() {
+        let mut block = TrafficBlock::default();
+        for account in [1, 2] {
+            let endless = failed(u64::MAX);
+            block.note_error(1, account, "069", &endless);
+        }
+        let both = TrafficFilter {
+            operator: Some(1),
+            error: Some("069".to_owned()),
+            account: None,
+        };
+        let read = TrafficBlock::decode(&block.encode()).unwrap();
+        assert_eq!(read.of(&both).failed, u64::MAX);
     }
 
     #[test]

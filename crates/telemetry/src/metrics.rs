@@ -143,261 +143,261 @@ metrics! {
     accepted: Counter = "messages_accepted", Counter::default();
     /// Submissions refused, by the command_status of the answer.
     refusals: Family<StatusLabel, Counter> = "submissions_refused", Family::default();
-    /// Requests of ESMEs about earlier messages (query_sm and the like), by operation and command_status of the answer.
+    /// Requests of ESMEs about earlier messages, such as query_sm.
     operations: Family<OperationLabel, Counter> = "operations", Family::default();
-    /// Requests to the HTTP API for accounts, by method, path and HTTP status of the answer.
+    /// Requests to the HTTP API for accounts.
     api_requests: Family<ApiLabel, Counter> = "api_requests", Family::default();
-    /// Requests over the UNIX socket, by request (submit, cancel, list, get) and result: ok, or the reason of the failure. Messages of a submission that were refused are counted in smsc_submissions_refused_total.
+    /// Requests over the UNIX socket; result: ok or the reason of the failure. Refused messages count in smsc_submissions_refused_total.
     local_requests: Family<LocalLabel, Counter> = "local_requests", Family::default();
-    /// Connections over the UNIX socket that the SMSC has ended, by reason: unknown_user, no_account, role, version, connections (local.max_connections), too_large (local.max_frame), malformed, idle, or stopping.
+    /// Connections over the UNIX socket that the SMSC closed: unknown_user, no_account, role, version, connections (local.max_connections), too_large (local.max_frame), malformed, idle, stopping.
     local_connections_ended: Family<ReasonLabel, Counter> = "local_connections_ended", Family::default();
-    /// alert_notifications of operators that were passed on to an account.
+    /// Operators' alert_notifications forwarded to an account.
     alerts: Counter = "alerts_forwarded", Counter::default();
-    /// Intermediate notifications of operators that were passed on to an account that asked for them.
+    /// Operators' intermediate notifications forwarded to an account.
     notifications: Counter = "intermediate_notifications_forwarded", Counter::default();
-    /// Intermediate notifications that an account asked for, but had no receiver bound for.
+    /// Intermediate notifications dropped because the account had no receiver bound.
     notifications_dropped: Counter = "intermediate_notifications_dropped", Counter::default();
-    /// alert_notifications of operators without an account, or without a receiver of it.
+    /// Operators' alert_notifications dropped: no account, or no receiver bound.
     alerts_dropped: Counter = "alerts_dropped", Counter::default();
     /// Connections made to accounts with outbind.
     outbinds: Counter = "outbinds", Counter::default();
     /// Messages that reached a final state, by state.
     finals: Family<StateLabel, Counter> = "messages_final", Family::default();
-    /// Long messages that were divided into parts for their peer.
+    /// Long messages divided into parts.
     divided: Counter = "messages_divided", Counter::default();
-    /// Messages that were put together from their parts.
+    /// Messages assembled from parts.
     assembled: Counter = "messages_assembled", Counter::default();
-    /// Repeated parts with the same text, which were not sent again.
+    /// Repeated parts with the same text, not sent again.
     parts_repeated: Counter = "parts_repeated", Counter::default();
-    /// Parts that went on unchanged because the rest of their message did not arrive in time or did not fit, or because their reference was used for another message.
+    /// Parts sent on unchanged because the rest did not arrive in time or did not fit, or another message used their reference.
     parts_given_up: Counter = "parts_given_up", Counter::default();
-    /// Characters that a peer's alphabet does not have and that were replaced.
+    /// Characters replaced because the peer's alphabet lacks them.
     characters_changed: Counter = "characters_changed", Counter::default();
     /// Submissions without a matching route.
     no_route: Counter = "submissions_without_route", Counter::default();
-    /// Submissions to a number that its range of the number plan (`[[number_range]]`) does not have, by range.
+    /// Submissions to a nonexistent number of a range (`[[number_range]]`).
     unknown_numbers: Family<RangeLabel, Counter> = "submissions_to_unknown_numbers", Family::default();
-    /// Messages of operators refused as a loop, because equal ones were sent on several times within a minute.
+    /// Operators' messages refused as a loop (policy.mobile_originated_repeats).
     circles: Counter = "submissions_in_circles", Counter::default();
-    /// Messages of operators that a rule (`[[mo_rule]]`) took, by rule and action: deliver, reply or drop. Parts of a long text count one by one.
+    /// Operators' messages and parts that a rule (`[[mo_rule]]`) took: deliver, reply, drop.
     mo_rules: Family<RuleLabel, Counter> = "mo_rule_matches", Family::default();
-    /// Messages that a rule was to answer, by rule and result: sent, limited (`reply_limit`), refused (the account may not send it), later (to be tried again), or not_a_number, short_code, own_address or automatic (the guard against loops), or part (not the first part of a text whose other parts are missing).
+    /// Messages for a rule with a reply: sent, limited (`reply_limit`), refused (by policy of the account), later (retried), not_a_number, short_code, own_address, automatic (loop guard), part (a later part of an incomplete text).
     mo_replies: Family<ReplyLabel, Counter> = "mo_replies", Family::default();
-    /// Submissions refused by policy, by account and reason: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out, over_limit or needs_mobile_originated.
+    /// Submissions refused by policy: sender_blocked, sender_not_allowed, destination_blocked, destination_not_allowed, opted_out, over_limit, needs_mobile_originated.
     policy_refusals: Family<PolicyLabel, Counter> = "submissions_refused_by_policy", Family::default();
-    /// Numbers on opt-out lists that this node knows of.
+    /// Numbers on opt-out lists, known to this node.
     opt_outs: Gauge = "opt_outs", Gauge::default();
-    /// Submissions refused because the queue was at its cap.
+    /// Submissions refused because the queue was full.
     queue_full: Counter = "submissions_queue_full", Counter::default();
-    /// Submissions refused because the account was at its cap.
+    /// Submissions refused because the account was full.
     account_full: Counter = "submissions_account_full", Counter::default();
-    /// Submissions refused because they exceeded the account's quota or balance, by reason: quota or balance.
+    /// Submissions refused by the account's quota or balance.
     not_covered: Family<ReasonLabel, Counter> = "submissions_not_covered", Family::default();
-    /// Submissions that repeated another one (duplicate_window), by result: refused, same_id (answered with the id of the first), or failed (the first was refused, or another node is just storing it).
+    /// Duplicate submissions (duplicate_window): refused, same_id (answered with the first id), failed (the first was refused, or is being stored by another node).
     duplicates: Family<ResultLabel, Counter> = "submissions_duplicate", Family::default();
-    /// Accepted submissions that this node remembers to find duplicates.
+    /// Submissions remembered by this node to find duplicates.
     duplicate_entries: Gauge = "duplicate_guard_entries", Gauge::default();
-    /// Accepted submissions that were forgotten before the end of their duplicate_window: smpp.duplicate_entries is too small.
+    /// Submissions forgotten before their duplicate_window ended: smpp.duplicate_entries is too small.
     duplicates_forgotten: Counter = "duplicate_guard_forgotten", Counter::default();
-    /// Submissions that were compared with this node's own ones only, because Redis did not answer.
+    /// Submissions compared only on this node because Redis did not answer.
     duplicates_unshared: Counter = "duplicate_guard_unshared", Counter::default();
-    /// HTTP requests with an Idempotency-Key, by result: new, repeated (answered as the first time), other_request (the key was of a different one, status 422), in_progress (status 409), or full (api.idempotency_keys is too small, status 503).
+    /// HTTP requests with an Idempotency-Key: new, repeated (first answer again), other_request (key used by another, 422), in_progress (409), full (api.idempotency_keys too small, 503).
     idempotency: Family<ResultLabel, Counter> = "idempotency_requests", Family::default();
-    /// Idempotency-Keys that the embedded store remembers; with PostgreSQL 0.
+    /// Idempotency-Keys in the embedded store; 0 with PostgreSQL.
     idempotency_keys: Gauge = "idempotency_keys", Gauge::default();
-    /// Rows of the store that were found damaged and are listed (`smsc damaged`); of all nodes.
+    /// Damaged rows of the store (`smsc damaged`), over all nodes.
     store_damaged_rows: Gauge = "store_damaged_rows", Gauge::default();
-    /// Messages that wait for an order, because they may have been sent before the database went back in time (`smsc held`); of all nodes.
+    /// Messages held for an order after the database went back in time (`smsc held`), over all nodes.
     messages_held: Gauge = "messages_held", Gauge::default();
-    /// Partitions of queues in which more such messages may be found; of all nodes.
+    /// Partitions that may contain more such messages, over all nodes.
     partitions_doubtful: Gauge = "partitions_doubtful", Gauge::default();
-    /// Messages whose end a reader of the outbox (cdr, usage, archive or redis_platform; nats: the section `[nats]` of a build before) has not read yet, counted by the node that does the work for all; where very many wait, at least as many.
+    /// Ended messages that a reader (cdr, usage, archive, redis_platform; nats: of an earlier build) has not read, on the node that works for all; a lower bound when very many.
     outbox_waiting: Family<ReaderLabel, Gauge> = "outbox_waiting", Family::default();
     /// Age of the oldest of them in seconds.
     outbox_oldest: Family<ReaderLabel, Gauge> = "outbox_oldest_seconds", Family::default();
-    /// Messages whose end a reader of the outbox has read.
+    /// Ended messages that a reader of the outbox has read.
     outbox_read: Family<ReaderLabel, Counter> = "outbox_read", Family::default();
-    /// Messages that were deleted before a reader of the outbox had read their end: what it makes of them lacks them.
+    /// Messages deleted before a reader of the outbox had read their end.
     outbox_lost: Family<ReaderLabel, Counter> = "outbox_lost", Family::default();
-    /// Ends of messages, counted once for each reader, that were dropped because none had read them within outbox.hold.
+    /// Ends of messages dropped unread after outbox.hold, once per reader.
     outbox_dropped: Counter = "outbox_dropped", Counter::default();
-    /// Events that an event sink has not acknowledged yet, counted by the node that does the work for all; where very many wait, at least as many.
+    /// Events that a sink has not acknowledged, on the node that works for all; a lower bound when very many.
     sink_waiting: Family<SinkLabel, Gauge> = "sink_waiting", Family::default();
-    /// The age of the oldest of them, in seconds; 0 when none waits.
+    /// Age of the oldest of them in seconds; 0 without any.
     sink_oldest: Family<SinkLabel, Gauge> = "sink_oldest_seconds", Family::default();
     /// Events that an event sink has acknowledged.
     sink_published: Family<SinkLabel, Counter> = "sink_published", Family::default();
-    /// Messages that were deleted before an event sink was told of them.
+    /// Messages deleted before their events were published.
     sink_lost: Family<SinkLabel, Counter> = "sink_lost", Family::default();
-    /// Times that publishing for an event sink failed; each is tried again.
+    /// Failed publications; each is retried.
     sink_failures: Family<SinkLabel, Counter> = "sink_failures", Family::default();
-    /// Entries of pending lists in Redis (`[redis_platform]`) that are no ids, or whose message cannot be read: they are in smsc:dead-letters.
+    /// Invalid ids or unreadable messages in pending lists (`[redis_platform]`), moved to smsc:dead-letters.
     platform_dead: Counter = "redis_platform_dead_letters", Counter::default();
-    /// Writes of the mirror in Redis that were left out because the key is of another type.
+    /// Writes to Redis omitted because the key has another type.
     platform_refused: Counter = "redis_platform_refused_writes", Counter::default();
-    /// Ids that the platform's pump has taken, and whose keys this node has removed.
+    /// Ids taken by the platform's pump whose keys this node removed.
     platform_pumped: Counter = "redis_platform_pumped", Counter::default();
-    /// Octets that this node has written into the archive.
+    /// Octets written to the archive by this node.
     archive_octets: Counter = "archive_octets", Counter::default();
-    /// Writes into the archive that failed and are repeated.
+    /// Failed writes to the archive; each is retried.
     archive_failures: Counter = "archive_failures", Counter::default();
     /// Rows of the history of messages (`smsc history`); of all nodes.
     history_rows: Gauge = "history_rows", Gauge::default();
     /// Octets of the counts in these rows; of all nodes.
     history_octets: Gauge = "history_octets", Gauge::default();
-    /// Writes of the history that failed; they are repeated for an hour.
+    /// Failed writes of the history; retried for an hour.
     history_failures: Counter = "history_failures", Counter::default();
-    /// Minutes that the history of this node lacks, because they could not be written for an hour.
+    /// Minutes missing in this node's history after an hour of failed writes.
     history_lost: Counter = "history_minutes_lost", Counter::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.
     outcome_unknown: Counter = "attempts_outcome_unknown", Counter::default();
-    /// Answers that came after the response timeout and were adopted.
+    /// Answers accepted after the response timeout.
     late_answers: Counter = "attempts_answered_late", Counter::default();
-    /// Attempts that an operator answered with a throttling status; they wait and do not count.
+    /// Attempts answered with a throttling status, which do not count.
     throttled_by_operator: Counter = "attempts_throttled_by_operator", Counter::default();
     /// Messages moved to the next target of their route.
     failovers: Counter = "messages_failed_over", Counter::default();
-    /// Messages and receipts that outlived their validity in a queue.
+    /// Messages and receipts that expired in a queue.
     expired: Counter = "messages_expired", Counter::default();
     /// Operators' receipts matched with a message.
     receipts_matched: Counter = "operator_receipts_matched", Counter::default();
     /// Operators' receipts that matched nothing and were parked.
     receipts_unmatched: Counter = "operator_receipts_unmatched", Counter::default();
-    /// Operators' receipts held because their submit_sm_resp had not been seen yet.
+    /// Operators' receipts held because submit_sm_resp was not there yet.
     receipts_early: Counter = "operator_receipts_early", Counter::default();
     /// Operators' receipts for messages that were already final.
     receipts_repeated: Counter = "operator_receipts_repeated", Counter::default();
-    /// Receipts of operators for messages that had ended without one: UNKNOWN after the correlation TTL, EXPIRED or DELETED. They are acknowledged; the state does not change.
+    /// Operators' receipts for messages that had ended UNKNOWN, EXPIRED or DELETED without one; acknowledged, without effect.
     receipts_late: Counter = "operator_receipts_late", Counter::default();
-    /// Message ids that an operator reused while an earlier message with the same id waited for its receipt.
+    /// Message ids that an operator reused while an earlier message waited for its receipt.
     ids_reused: Counter = "operator_message_ids_reused", Counter::default();
-    /// Times that receipts of an operator with `message_id = "auto"` matched by another form of their ids than the one learned.
+    /// Receipts that matched by a new form of their ids, with `message_id = "auto"`.
     id_forms_changed: Counter = "operator_message_id_forms_changed", Counter::default();
-    /// Parked receipts dropped because their time was over or there were too many.
+    /// Parked receipts dropped because they were too old or too many.
     receipts_dropped: Counter = "operator_receipts_dropped", Counter::default();
-    /// Parked receipts that an administrator matched with a message.
+    /// Parked receipts matched by an administrator.
     receipts_matched_by_hand: Counter = "operator_receipts_matched_by_hand", Counter::default();
     /// Parked receipts that an administrator dropped.
     receipts_dropped_by_hand: Counter = "operator_receipts_dropped_by_hand", Counter::default();
-    /// Failed messages replayed as new ones, by command of an administrator.
+    /// Failed messages replayed by an administrator.
     replayed: Counter = "messages_replayed", Counter::default();
-    /// Messages ended UNKNOWN because no receipt came within the correlation TTL.
+    /// Messages ended UNKNOWN without a receipt (correlation.ttl).
     receipts_overdue: Counter = "operator_receipts_overdue", Counter::default();
-    /// Final states that were reported for messages that were already final.
+    /// Final states reported for ended messages.
     repeated_finals: Counter = "messages_final_repeated", Counter::default();
     /// Receipts that accounts acknowledged.
     receipts_told: Counter = "receipts_acknowledged", Counter::default();
     /// Receipts that accounts refused permanently.
     receipts_refused: Counter = "receipts_refused", Counter::default();
-    /// Attempts at callbacks of accounts, by result: ok (2xx), nack (2xx without the acknowledgement of Jasmin's form), redirect (3xx, not followed), gone (410: the URL gets nothing more, or the queue is suspended), throttled (429), 4xx, 5xx, timeout, broken (the connection ended before the answer), unreachable (no connection), or forbidden (not a public address, and not allowed). Also superseded: a state before the final one that was left out, because a later one is known.
+    /// Attempts at callbacks: ok (2xx), nack (2xx without Jasmin's acknowledgement), redirect (3xx), gone (410: the URL is disabled, or the queue suspended), throttled (429), 4xx, 5xx, timeout, broken (connection lost), unreachable, forbidden (private address). superseded: an intermediate state not sent because a later one is known.
     callbacks: Family<CallbackLabel, Counter> = "callbacks", Family::default();
-    /// Receipts dropped because the account did not take them in time (`validity.receipts`, `callback_retry_for`), or because their queue was purged.
+    /// Receipts dropped: not taken in time (`validity.receipts`, `callback_retry_for`), or purged.
     receipts_given_up: Counter = "receipts_given_up", Counter::default();
     /// Receipts for accounts that are no longer configured.
     receipts_homeless: Counter = "receipts_without_account", Counter::default();
     /// Binds refused, by the command_status of the answer.
     binds_refused: Family<StatusLabel, Counter> = "binds_refused", Family::default();
-    /// Binds refused by authentication, by reason, whatever status the answer had: unknown (no such account, or not enabled), address (not allowed from there), password, certificate (not one of the account's), or busy (too many password checks waited).
+    /// Refused binds: unknown (or disabled account), address, password, certificate, busy (too many password checks).
     binds_refused_by_reason: Family<ReasonLabel, Counter> = "binds_refused_by_reason", Family::default();
-    /// People who have signed in to the console by OpenID Connect.
+    /// Sign-ins to the console by OpenID Connect.
     console_sign_ins: Counter = "console_sign_ins", Counter::default();
-    /// Sign-ins by OpenID Connect that failed, by reason: state (not begun in this browser, or too long ago), unreachable (the issuer), refused (by the issuer, or what it says does not count), no_role (none of the groups has one) or store.
+    /// Failed sign-ins by OpenID Connect: state (not begun in this browser, or too long ago), unreachable (issuer), refused (by the issuer, or invalid answer), no_role, store.
     console_sign_ins_refused: Family<ReasonLabel, Counter> = "console_sign_ins_refused", Family::default();
     /// Binds to operators that failed or were lost.
     binds_lost: Counter = "operator_binds_lost", Counter::default();
     /// Failed connections and lost binds, by operator.
     operator_reconnects: Family<OperatorLabel, Counter> = "operator_reconnects", Family::default();
-    /// Binds that were closed because the operator did not answer an enquire_link in time.
+    /// Binds closed because the operator did not answer enquire_link.
     operator_enquire_timeouts: Family<OperatorLabel, Counter> = "operator_enquire_link_timeouts", Family::default();
-    /// Octets of SMPP exchanged with operators, without those of TLS; direction is sent or received.
+    /// SMPP octets sent to and received from operators, without TLS.
     operator_octets: Family<DirectionLabel, Counter> = "operator_octets", Family::default();
-    /// Messages sent to operators that carry a long text: parts (one of several, by UDH or sar TLVs) or payload (message_payload).
+    /// Long messages to operators: parts (UDH or sar TLVs), payload (message_payload).
     operator_long: Family<FormLabel, Counter> = "operator_long_messages", Family::default();
-    /// Receipts by operator and state; matched says that their message was found, unmatched that it was not (yet), heard that it was and may end with another state (`receipts.settle_after`), strange that the word is of no standard and ends nothing.
+    /// Receipts: matched, unmatched (message not found yet), heard (matched, waiting for another state: `receipts.settle_after`), strange (unknown state, no effect).
     operator_receipts: Family<ReceiptLabel, Counter> = "operator_receipts", Family::default();
-    /// Times that the queue of an operator waited for tokens of its rate.
+    /// Waits of an operator's queue for tokens of its rate.
     operator_waits: Family<QueueLabel, Counter> = "operator_throttle_waits", Family::default();
-    /// Commands of NATS that went back to their stream, because the rate of their operator was used up.
+    /// NATS commands returned to their stream because the operator's rate was used up.
     operator_commands_throttled: Family<QueueLabel, Counter> = "operator_commands_throttled", Family::default();
-    /// Times that this node lost its lease and stood back (closed its operator binds).
+    /// Lost leases of this node, which then closed its operator binds.
     leases_lost: Counter = "cluster_leases_lost", Counter::default();
-    /// Partitions that this node owns and cannot read: it has failed again and again to take them over, and nothing of them is sent.
+    /// Partitions owned by this node that it cannot take over; their messages are not sent.
     takeovers_failing: Gauge = "takeovers_failing", Gauge::default();
     /// Dead nodes that this node took over.
     nodes_buried: Counter = "cluster_nodes_taken_over", Counter::default();
-    /// Items that other nodes handed off to this one through the hand-off table.
+    /// Items handed to this node by others through the hand-off table.
     items_collected: Counter = "cluster_items_collected", Counter::default();
-    /// Completed rounds of the janitor, which runs once a minute on one node of the cluster.
+    /// Completed rounds of the janitor, one a minute per cluster.
     janitor_rounds: Counter = "janitor_rounds", Counter::default();
-    /// Active messages that were in no queue of their owner, found by comparing store and queues, and put back.
+    /// Active messages found in no queue and requeued (queue.compare_every).
     put_back: Counter = "messages_put_back", Counter::default();
-    /// Octets of memory that bodies of messages in queues may take now, of queue.page_mib.
+    /// Octets of memory for message bodies in queues, of queue.page_mib.
     queued_octets: Gauge = "queue_body_octets", Gauge::default();
-    /// Octets of memory of submissions that are not durable yet, of smpp.intake_mib.
+    /// Octets of memory for submissions not yet durable, of smpp.intake_mib.
     arriving_octets: Gauge = "intake_octets", Gauge::default();
-    /// Connections refused because the listener was at its limit.
+    /// Connections refused at the listener's limit.
     connections_refused: Counter = "connections_refused", Counter::default();
-    /// Connections of ESMEs that ended before SMPP began, by reason: stranger (address not in proxy_from), proxy (no usable PROXY header), tls (the handshake failed), late (session_init_timeout), or crowded (smpp.max_unbound_per_address); or before they had bound: unbound (many requests and no bind).
+    /// ESMEs' connections that ended before a bind: stranger (not in proxy_from), proxy (no valid PROXY header), tls, late (session_init_timeout), crowded (smpp.max_unbound_per_address), unbound (many requests, no bind).
     connections_failed: Family<ReasonLabel, Counter> = "connections_failed", Family::default();
-    /// Connections, in or out, that were closed because the peer did not read.
+    /// Connections closed because the peer did not read.
     slow_readers: Counter = "slow_readers_cut_off", Counter::default();
-    /// Silent binds that were replaced by a new one of their account.
+    /// Idle binds replaced by a new one (`on_full`).
     binds_replaced: Counter = "binds_replaced", Counter::default();
-    /// PDUs that could not be decoded, by the command_status of the answer.
+    /// PDUs that could not be decoded.
     malformed: Family<StatusLabel, Counter> = "pdus_malformed", Family::default();
-    /// Seconds from an attempt (submit_sm to an operator, deliver_sm to an account) until its answer, by queue.
+    /// Seconds from an attempt (submit_sm, deliver_sm) to its answer.
     attempt_seconds: Family<QueueLabel, LatencyHistogram> = "attempt_seconds", Family::new_with_constructor(traced as fn() -> LatencyHistogram);
-    /// Attempts, by queue and result: ok, temporary, permanent, throttled or unanswered.
+    /// Attempts: ok, temporary, permanent, throttled, unanswered.
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
-    /// Messages and commands of handsets that were answered, by GSM network and RP-cause (3GPP TS 24.011 §8.2.5.4); 0 is RP-ACK.
+    /// Messages and commands of handsets, by RP-cause (3GPP TS 24.011 §8.2.5.4) of the answer; 0 is RP-ACK.
     gsm_submissions: Family<CauseLabel, Counter> = "gsm_submissions", Family::default();
-    /// What others have asked of a GSM network over MAP and did not get, by network and result: refused (an operation that is not served, or a dialogue that cannot be read or has no room), unanswered (above 100 of those a second), or disbelieved (an alert above 200 a second of one node, or 1,000 of all).
+    /// MAP requests of others not served: refused (unknown operation, unreadable dialogue, no room), unanswered (above 100 of those a second), disbelieved (alerts above 200 a second per node, or 1,000 in all).
     gsm_unserved: Family<UnservedLabel, Counter> = "gsm_unserved", Family::default();
-    /// Requests of others over MAP that the firewall has looked at, by GSM network, rule and action: none and pass when no rule has found them, otherwise count, report, dry, block or drop.
+    /// MAP requests seen by the firewall, by rule (none without a match) and action: pass, count, report, dry, block, drop.
     gsm_firewall: Family<FirewallLabel, Counter> = "gsm_firewall_requests", Family::default();
-    /// What home routing did, by GSM network: questions_answered and questions_refused (sendRoutingInfoForSM of others for our subscribers), messages_taken and messages_refused (what they brought for an id), unknown_ids (for one that is unknown or over).
+    /// Home routing: questions_answered, questions_refused (sendRoutingInfoForSM of others), messages_taken, messages_refused, unknown_ids (unknown or expired).
     gsm_home_routing: Family<HomeRoutingLabel, Counter> = "gsm_home_routing", Family::default();
-    /// Answers of peers other than ESME_ROK, by queue and command_status; vendor statuses (0x400-0x4FF) in hexadecimal.
+    /// Answers other than ESME_ROK; vendor statuses (0x400-0x4FF) in hexadecimal.
     attempts_refused: Family<AnswerLabel, Counter> = "attempts_refused", Family::default();
-    /// Seconds from reading submissions until they are durable or refused; one observation per batch.
+    /// Seconds from reading submissions until they are durable or refused, per batch.
     ingest_seconds: LatencyHistogram = "ingest_seconds", traced();
-    /// Seconds from the acceptance of a message until its final state, by state.
+    /// Seconds from acceptance to the final state.
     message_seconds: Family<StateLabel, LatencyHistogram> = "message_seconds", Family::new_with_constructor(long as fn() -> LatencyHistogram);
-    /// Seconds from the final state of a message until its account has acknowledged the receipt.
+    /// Seconds from the final state to the acknowledgement of the receipt.
     receipt_seconds: LatencyHistogram = "receipt_seconds", long();
-    /// Pauses of a queue because its operator's or account's rate was used up.
+    /// Pauses of a queue because a rate was used up.
     throttle_waits: Counter = "throttle_waits", Counter::default();
-    /// Messages that waited for a subscriber and were tried at once because it was there again.
+    /// Waiting messages tried at once because their subscriber was there again.
     woken: Counter = "woken", Counter::default();
-    /// New messages that waited for room in the memory of a queue that was as fast as the machine allows.
+    /// New messages that waited for room in the memory of a very fast queue.
     intake_held_back: Counter = "intake_held_back", Counter::default();
-    /// Network look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, not_ported or failed.
+    /// Network look-ups: cached (on this node), shared (in Redis), found, not_ported, failed.
     lookups: Family<ResultLabel, Counter> = "resolver_lookups", Family::default();
-    /// Seconds that the look-up service took per number, failures included.
+    /// Seconds per look-up at the service, failures included.
     lookup_seconds: Histogram = "resolver_lookup_seconds", outside();
-    /// Messages whose number could not be looked up, by what happened to them: routed or refused.
+    /// Messages whose look-up failed: routed, refused.
     lookups_given_up: Family<ResultLabel, Counter> = "resolver_given_up", Family::default();
-    /// 1 while the look-up service counts as away (resolver.breaker_failures).
+    /// 1 while requests to the service are stopped (resolver.breaker_failures).
     resolver_away: Gauge = "resolver_service_away", Gauge::default();
-    /// IMSI look-ups for waiting messages, by result: cached (on this node), shared (in Redis), found, unknown (no such subscriber) or failed; doubted are those of numbers whose IMSI a GSM network did not know.
+    /// IMSI look-ups: cached (on this node), shared (in Redis), found, unknown (no such subscriber), failed, doubted (a GSM network did not know the IMSI).
     imsi_lookups: Family<ResultLabel, Counter> = "imsi_lookups", Family::default();
-    /// Seconds that a source of IMSIs took per number, failures included.
+    /// Seconds per look-up at a source, failures included.
     imsi_lookup_seconds: Histogram = "imsi_lookup_seconds", outside();
-    /// 1 while a source of IMSIs counts as away (imsi.breaker_failures): messages wait for it.
+    /// 1 while requests to a source are stopped (imsi.breaker_failures).
     imsi_away: Gauge = "imsi_source_away", Gauge::default();
-    /// Messages between actors that wait to be handled, by kind of actor; each is a batch.
+    /// Waiting messages between actors, each a batch.
     mailbox_depth: Family<ActorLabel, Gauge> = "actor_mailbox_depth", Family::default();
-    /// Seconds that messages between actors waited, by kind of actor.
+    /// Seconds that messages between actors waited.
     mailbox_wait: Family<ActorLabel, Histogram> = "actor_mailbox_wait_seconds", Family::new_with_constructor(inside as fn() -> Histogram);
-    /// Seconds that an actor took to handle a message, by kind of actor.
+    /// Seconds that an actor took to handle a message.
     handling: Family<ActorLabel, Histogram> = "actor_handling_seconds", Family::new_with_constructor(inside as fn() -> Histogram);
-    /// Messages that are traced, by reason: head (picked by telemetry.trace_ratio), parent (the sender asked for it) or failure.
+    /// Traced messages: head (telemetry.trace_ratio), parent (the sender's choice), failure.
     traces: Family<ReasonLabel, Counter> = "traces", Family::default();
     /// Spans that the collector accepted.
     spans_exported: Counter = "trace_spans_exported", Counter::default();
-    /// Spans that were lost, by reason: full (the queue of spans was full), refused (the collector did not take them) or busy (the trace of a failure, among too many).
+    /// Lost spans: full (queue of spans), refused (by the collector), busy (too many traces of failures).
     spans_dropped: Family<ReasonLabel, Counter> = "trace_spans_dropped", Family::default();
     /// Spans that wait for the collector.
     spans_waiting: Gauge = "trace_spans_waiting", Gauge::default();

@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::actors::context::ports::Published;
 use crate::actors::runtime::locks::lock;
-use crate::domain::outcomes::{OutcomeLog, PairOutcomes};
-use crate::domain::traffic::TrafficBlock;
+use crate::domain::outcomes::{OutcomeLog, PairOutcomes, UntoldMessages};
 use crate::store::incidents::IncidentRow;
 
 /// Counts until a task says how long a bucket is.
@@ -46,7 +45,7 @@ impl OutcomeMeter {
     }
 
     /// Everything that was counted since the last call.
-    pub fn take_traffic(&self) -> TrafficBlock {
+    pub fn take_traffic(&self) -> UntoldMessages {
         lock(&self.log).take_traffic()
     }
 

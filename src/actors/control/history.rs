@@ -2,10 +2,13 @@
 //!
 //! Each node writes rows of its own, and whoever asks is shown the sum of all. What was counted since the last write is added to
 //! the row of its minute. When an hour is over, its minutes become a row of the hour; those that a node has left which is gone
-//! are summed by the janitor's node, which forgets old rows as well.
+//! are summed by the janitor's node, which forgets old rows as well. A minute that cannot be read may be of a newer release, to
+//! which the hour is left until its minutes are about to be forgotten.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
+
+use tokio::sync::Mutex;
 
 use crate::actors::context::NodeContext;
 use crate::clock;
@@ -19,8 +22,15 @@ use crate::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow};
 const MINUTES_KEPT_MS: i64 = 25 * HOUR_MS;
 /// Minutes that may wait for a store that does not answer.
 const MOST_UNWRITTEN: usize = 60;
+/// Nor is a minute written any more after so long: the others of its hour may be forgotten, and the hour would be summed anew
+/// without them.
+const TOO_OLD_MS: i64 = MINUTES_KEPT_MS - HOUR_MS;
+/// An hour is summed without minutes that cannot be read when it has been over for so long, before they are forgotten.
+const SUMMED_ANYHOW_MS: i64 = TOO_OLD_MS - 2 * HOUR_MS;
 /// Minutes of another node become an hour when that has been over for so long.
 const LEFT_AFTER_MS: i64 = 2 * HOUR_MS;
+/// A store that does not answer for so long is asked again at the next write: what is counted meanwhile has minutes of its own.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// A write comes so long after the end of its time, so that it is over by the clock as well.
 const BEHIND: Duration = Duration::from_millis(50);
 
@@ -29,8 +39,8 @@ const BEHIND: Duration = Duration::from_millis(50);
 pub struct HistoryKeeper {
     /// The oldest first.
     unwritten: VecDeque<UnwrittenMinute>,
-    /// Hours that are over and not summed, by when they began.
-    over: BTreeSet<i64>,
+    /// Hours of which minutes were written that are not in their sum, by when they began.
+    changed: BTreeSet<i64>,
     /// The hour in which old rows were last looked for.
     tended: Option<i64>,
 }
@@ -45,28 +55,37 @@ struct UnwrittenMinute {
 }
 
 /// Writes what was counted, again and again, without an end.
-pub async fn keep_history(node: &NodeContext, keeper: &mut HistoryKeeper) {
+pub async fn keep_history(node: &NodeContext, keeper: &Mutex<HistoryKeeper>) {
     loop {
         let every = node.config().history.write_every;
         let (now, every_ms) = (clock::now_ms(), length_ms(every));
         let pause = every_ms - now.rem_euclid(every_ms);
         tokio::time::sleep(Duration::from_millis(pause.unsigned_abs()) + BEHIND).await;
         let config = node.config();
+        let mut keeper = keeper.lock().await;
         keeper
             .write(node, &config.history, clock::now_ms(), every_ms)
             .await;
     }
 }
 
-/// Writes what is left when the node stops.
-pub async fn write_rest(node: &NodeContext) {
+/// Writes what is left when the node stops. Waits for a write that is under way: both could add to the same minute.
+pub async fn write_rest(node: &NodeContext, keeper: &Mutex<HistoryKeeper>) {
+    let mut keeper = keeper.lock().await;
     let config = node.config();
-    let mut rest = HistoryKeeper {
-        // Nothing but this.
-        tended: Some(i64::MAX),
-        ..HistoryKeeper::default()
-    };
-    rest.write(node, &config.history, clock::now_ms(), 0).await;
+    let now = clock::now_ms();
+    keeper.collect(node, &config.history, now).await;
+    if node.local_lease.is_valid() {
+        noted(node, keeper.write_minutes(node, now).await);
+    }
+}
+
+/// What came of writing; what failed is tried again.
+fn noted(node: &NodeContext, written: Result<(), StoreError>) {
+    if let Err(error) = written {
+        node.metrics.history_failures.inc();
+        tracing::warn!(%error, "the history of messages cannot be written now");
+    }
 }
 
 fn length_ms(every: Duration) -> i64 {
@@ -89,31 +108,42 @@ impl HistoryKeeper {
         now: i64,
         every_ms: i64,
     ) {
-        let mut counts = node.outcomes.take_traffic();
-        if settings.enabled {
-            let plan = node.plan();
-            let is_operator = |number| QueueName::parse(plan.name_of(number)).is_connected();
-            let is_account = |number| QueueName::parse(plan.name_of(number)).account().is_some();
-            counts.retain(is_operator, is_account);
-            drop(plan);
-            // The middle of that time: the end may be in the next minute already.
-            let at = begin_of(MINUTE_MS, now - every_ms / 2);
-            self.note(node, at, counts);
-        } else {
-            self.unwritten.clear();
-        }
+        // The middle of that time: the end may be in the next minute already.
+        self.collect(node, settings, now - every_ms / 2).await;
         if !node.local_lease.is_valid() {
             // Another process may have the number of this node.
             return;
         }
         let done = async {
             self.write_minutes(node, now).await?;
-            self.sum_hours(node).await?;
+            self.sum_hours(node, now).await?;
             self.tend(node, settings, now).await
         };
-        if let Err(error) = done.await {
-            node.metrics.history_failures.inc();
-            tracing::warn!(%error, "the history of messages cannot be written now");
+        let done = tokio::time::timeout(ANSWER_WITHIN, done).await;
+        let silent = |_| StoreError::Failed("no answer in time".to_owned());
+        noted(node, done.map_err(silent).flatten());
+    }
+
+    /// Takes what was counted, for the minute of this moment.
+    async fn collect(&mut self, node: &NodeContext, settings: &HistoryConfig, at: i64) {
+        let untold = node.outcomes.take_traffic();
+        if !settings.enabled {
+            self.unwritten.clear();
+            return;
+        }
+        let plan = node.full_plan();
+        // Thousands of pairs: not on the thread of queues.
+        let counts = tokio::task::spawn_blocking(move || {
+            let is_operator = |number| QueueName::parse(plan.name_of(number)).is_connected();
+            let is_account = |number| QueueName::parse(plan.name_of(number)).account().is_some();
+            untold.into_block(is_operator, is_account)
+        });
+        match counts.await {
+            Ok(counts) => self.note(node, begin_of(MINUTE_MS, at), counts),
+            Err(error) => {
+                node.metrics.history_lost.inc();
+                tracing::error!(%error, "the history of messages lacks what was counted");
+            }
         }
     }
 
@@ -140,6 +170,11 @@ impl HistoryKeeper {
         let own = node.ids.node();
         while let Some(minute) = self.unwritten.front_mut() {
             let at = minute.at;
+            if at + TOO_OLD_MS <= now {
+                self.unwritten.pop_front();
+                node.metrics.history_lost.inc();
+                continue;
+            }
             if !minute.is_whole {
                 let before = node.store.traffic(MINUTE_MS, at..at + 1, Some(own)).await?;
                 let before = before.first();
@@ -158,17 +193,19 @@ impl HistoryKeeper {
             };
             node.store.keep_traffic(row).await?;
             self.unwritten.pop_front();
-            if begin_of(HOUR_MS, at) + HOUR_MS <= now {
-                self.over.insert(begin_of(HOUR_MS, at));
-            }
+            self.changed.insert(begin_of(HOUR_MS, at));
         }
         Ok(())
     }
 
-    async fn sum_hours(&mut self, node: &NodeContext) -> Result<(), StoreError> {
-        while let Some(at) = self.over.first().copied() {
-            sum_hour(node, at, node.ids.node()).await?;
-            self.over.remove(&at);
+    /// Sums the hours that are over, also one that was summed before the clock was set back.
+    async fn sum_hours(&mut self, node: &NodeContext, now: i64) -> Result<(), StoreError> {
+        while let Some(at) = self.changed.first().copied() {
+            if at + HOUR_MS > now {
+                break;
+            }
+            sum_hour(node, at, node.ids.node(), now).await?;
+            self.changed.remove(&at);
         }
         Ok(())
     }
@@ -181,14 +218,15 @@ impl HistoryKeeper {
         now: i64,
     ) -> Result<(), StoreError> {
         let current = begin_of(HOUR_MS, now);
-        if self.tended.is_some_and(|tended| tended >= current) {
+        // Not the latest one: that may be of a clock that was wrong.
+        if self.tended == Some(current) {
             return Ok(());
         }
         let is_janitor = node.local_lease.is_janitor();
         for (at, of) in node.store.hours_without_row(current).await? {
             let is_left = is_janitor && at + HOUR_MS + LEFT_AFTER_MS <= now;
             if of == node.ids.node() || is_left {
-                sum_hour(node, at, of).await?;
+                sum_hour(node, at, of, now).await?;
             }
         }
         if is_janitor {
@@ -207,11 +245,12 @@ impl HistoryKeeper {
 }
 
 /// Makes a row of the hour of the minutes that a node has in it.
-async fn sum_hour(node: &NodeContext, at: i64, of: u8) -> Result<(), StoreError> {
+async fn sum_hour(node: &NodeContext, at: i64, of: u8, now: i64) -> Result<(), StoreError> {
     let minutes = node.store.traffic(MINUTE_MS, at..at + HOUR_MS, Some(of));
     let minutes = minutes.await?;
+    let is_anyhow = at + HOUR_MS + SUMMED_ANYHOW_MS <= now;
     // Thousands of series times sixty: not on the thread of queues.
-    let summed = tokio::task::spawn_blocking(move || sum_of(&minutes)).await;
+    let summed = tokio::task::spawn_blocking(move || sum_of(&minutes, is_anyhow)).await;
     let Some(counts) = summed.ok().flatten() else {
         return Ok(());
     };
@@ -224,11 +263,23 @@ async fn sum_hour(node: &NodeContext, at: i64, of: u8) -> Result<(), StoreError>
     node.store.keep_traffic(row).await
 }
 
-/// The stored form of all of these together; `None` if there is nothing that this release can read.
-fn sum_of(minutes: &[TrafficRow]) -> Option<Vec<u8>> {
+/// The stored form of all of these together; `None` if there is nothing, or, unless it is summed anyhow, something that this
+/// release cannot read.
+fn sum_of(minutes: &[TrafficRow], is_anyhow: bool) -> Option<Vec<u8>> {
     let mut hour = TrafficBlock::default();
+    let mut unread = 0;
     for minute in minutes {
-        hour.add(&TrafficBlock::decode(&minute.counts)?);
+        match TrafficBlock::decode(&minute.counts) {
+            Some(block) => hour.add(&block),
+            None if is_anyhow => unread += 1,
+            None => return None,
+        }
+    }
+    if unread > 0 {
+        tracing::warn!(
+            minutes = unread,
+            "an hour of the history lacks minutes that cannot be read: they are damaged, or of a newer release"
+        );
     }
     hour.keep_largest(CROSSES_OF_HOUR);
     (!hour.is_empty()).then(|| hour.encode())
@@ -277,7 +328,7 @@ mod tests {
             .write(node, &settings, LAST + MINUTE_MS + 50, 10_000)
             .await;
         assert_eq!(accepted(&test, MINUTE_MS, LAST).await, Some(5));
-        let hour = LAST + MINUTE_MS - HOUR_MS;
+        let hour = HOUR;
         assert_eq!(accepted(&test, HOUR_MS, hour).await, Some(5));
         assert!(node.metrics.history_rows.get() >= 2);
 
@@ -298,7 +349,8 @@ mod tests {
         let (node, settings) = (&test.context, HistoryConfig::default());
         let own = node.ids.node();
         count(&test, 4);
-        let counts = node.outcomes.take_traffic().encode();
+        let counts = node.outcomes.take_traffic();
+        let counts = counts.into_block(|_| true, |_| true).encode();
         for of in [own, own + 1] {
             let row = TrafficRow {
                 step: MINUTE_MS,
@@ -308,7 +360,7 @@ mod tests {
             };
             node.store.keep_traffic(row).await.unwrap();
         }
-        let hour = LAST + MINUTE_MS - HOUR_MS;
+        let hour = HOUR;
         let of_nodes = async || {
             let rows = node.store.traffic(HOUR_MS, hour..hour + 1, None);
             let rows = rows.await.unwrap().into_iter();
@@ -322,6 +374,88 @@ mod tests {
         assert_eq!(of_nodes().await, [own], "the other one may still write");
         look(LAST + 4 * HOUR_MS).await;
         assert_eq!(of_nodes().await, [own, own + 1]);
+    }
+
+    /// The hour of [`LAST`].
+    const HOUR: i64 = LAST + MINUTE_MS - HOUR_MS;
+
+    #[actix::test]
+    async fn a_minute_that_cannot_be_read_costs_no_hour() {
+        let test = test_support::node(1, None).await;
+        let (node, settings) = (&test.context, HistoryConfig::default());
+        let of_newer_release = TrafficRow {
+            step: MINUTE_MS,
+            at: HOUR,
+            node: node.ids.node(),
+            counts: vec![200, 1],
+        };
+        node.store.keep_traffic(of_newer_release).await.unwrap();
+        let mut keeper = HistoryKeeper::default();
+        count(&test, 2);
+        keeper.write(node, &settings, LAST + MINUTE_MS, 1_000).await;
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, None, "it may be read");
+        for hours in 1..=25 {
+            let later = LAST + MINUTE_MS + hours * HOUR_MS;
+            keeper.write(node, &settings, later, 1_000).await;
+        }
+        assert_eq!(accepted(&test, MINUTE_MS, HOUR).await, None);
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(2));
+    }
+
+    #[actix::test]
+    async fn a_clock_that_was_wrong_stops_nothing() {
+        let test = test_support::node(1, None).await;
+        let (node, settings) = (&test.context, HistoryConfig::default());
+        let mut keeper = HistoryKeeper::default();
+        count(&test, 2);
+        keeper.write(node, &settings, LAST + MINUTE_MS, 1_000).await;
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(2));
+        // Back for half an hour: that half hour comes again.
+        count(&test, 3);
+        keeper
+            .write(node, &settings, LAST - 30 * MINUTE_MS, 0)
+            .await;
+        keeper.write(node, &settings, LAST + MINUTE_MS, 1_000).await;
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(5));
+        // A year ahead and back: old rows are looked for again.
+        let year = 365 * 24 * HOUR_MS;
+        keeper.write(node, &settings, LAST + year, 1_000).await;
+        keeper.write(node, &settings, LAST, 1_000).await;
+        assert_eq!(keeper.tended, Some(HOUR));
+    }
+
+    #[actix::test]
+    async fn a_minute_of_long_ago_does_not_replace_its_hour() {
+        let test = test_support::node(1, None).await;
+        let (node, settings) = (&test.context, HistoryConfig::default());
+        let mut keeper = HistoryKeeper::default();
+        count(&test, 2);
+        keeper.write(node, &settings, LAST + MINUTE_MS, 1_000).await;
+        count(&test, 3);
+        keeper.collect(node, &settings, LAST).await;
+        let much_later = LAST + 30 * HOUR_MS;
+        keeper.write(node, &settings, much_later, 1_000).await;
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(2));
+        assert_eq!(node.metrics.history_lost.get(), 1, "it is said");
+    }
+
+    #[actix::test]
+    async fn what_waits_is_written_when_the_node_stops() {
+        let test = test_support::node(1, None).await;
+        let (node, settings) = (&test.context, HistoryConfig::default());
+        let keeper = Mutex::new(HistoryKeeper::default());
+        let now = clock::now_ms();
+        count(&test, 2);
+        let earlier = now - 2 * MINUTE_MS;
+        keeper.lock().await.collect(node, &settings, earlier).await;
+        count(&test, 3);
+        write_rest(node, &keeper).await;
+        let written = accepted(&test, MINUTE_MS, begin_of(MINUTE_MS, earlier));
+        assert_eq!(written.await, Some(2), "of a write that had failed");
+        let rows = node
+            .store
+            .traffic(MINUTE_MS, now - MINUTE_MS..now + HOUR_MS, None);
+        assert_eq!(rows.await.unwrap().len(), 1);
     }
 
     #[actix::test]

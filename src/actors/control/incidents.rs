@@ -96,7 +96,7 @@ impl IncidentWatch {
         node: &NodeContext,
         changed: Vec<IncidentRow>,
     ) -> Result<(), StoreError> {
-        let rows = self.to_write(changed);
+        let rows = self.take_unwritten(changed);
         if !self.has_begun {
             let own = node.ids.node();
             let all = node.store.incidents().await?;
@@ -113,7 +113,7 @@ impl IncidentWatch {
     }
 
     /// What has changed, and what has ended before while the store did not answer.
-    fn to_write(&mut self, changed: Vec<IncidentRow>) -> Vec<IncidentRow> {
+    fn take_unwritten(&mut self, changed: Vec<IncidentRow>) -> Vec<IncidentRow> {
         let (ended, open): (Vec<_>, Vec<_>) =
             changed.into_iter().partition(|row| row.ended_at != 0);
         self.ended.extend(ended);
@@ -231,11 +231,11 @@ mod tests {
             ..IncidentRow::default()
         };
         let mut watch = IncidentWatch::default();
-        assert_eq!(watch.to_write(vec![row(2, 0), row(1, 9)]).len(), 2);
-        let again = watch.to_write(vec![row(2, 0)]);
+        assert_eq!(watch.take_unwritten(vec![row(2, 0), row(1, 9)]).len(), 2);
+        let again = watch.take_unwritten(vec![row(2, 0)]);
         assert_eq!(again, [row(1, 9), row(2, 0)]);
         for id in 3..3 * MOST as u64 {
-            watch.to_write(vec![row(id, 9)]);
+            watch.take_unwritten(vec![row(id, 9)]);
         }
         assert_eq!(watch.ended.len(), MOST);
     }
@@ -247,7 +247,7 @@ mod tests {
         let settings = IncidentConfig::default();
         node.outcomes.count(|log| {
             for _ in 0..100 {
-                let counts = log.at(test.operator, 0, clock::now_ms());
+                let mut counts = log.at(test.operator, 0, clock::now_ms());
                 counts.note_refused(WRONG_SOURCE, 10);
             }
         });

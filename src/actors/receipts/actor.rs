@@ -55,17 +55,20 @@ impl Receipts {
                 let is_good = matches!(number, state::DELIVERED | state::ACCEPTED);
                 // Some do not know when their message was sent.
                 let is_soon = ended.sent_at == 0 || ended.sent_at >= since;
-                if ended.by_receipt && is_soon {
-                    let failed = (!is_good).then_some(number);
-                    let counts = log.at(ended.operator, message.sender, now);
-                    counts.note_receipt(failed, !ended.unawaited);
-                }
+                let is_receipt = ended.by_receipt && is_soon;
                 // Who cancels a message knows that; it has not failed.
-                if content::is_internal(message) || number == state::DELETED {
+                let is_end = !content::is_internal(message) && number != state::DELETED;
+                if !is_receipt && !is_end {
                     continue;
                 }
-                let error = (!is_good).then(|| error_of(ended, number));
-                log.note_end(ended.operator, message.sender, now, error.as_deref());
+                let mut pair = log.at(ended.operator, message.sender, now);
+                if is_receipt {
+                    pair.note_receipt((!is_good).then_some(number), !ended.unawaited);
+                }
+                if is_end {
+                    let error = (!is_good).then(|| error_of(ended, number));
+                    pair.note_end(error.as_deref());
+                }
             }
         });
     }
@@ -110,14 +113,23 @@ impl Receipts {
 }
 
 /// How the history calls the error of a message that failed: a command_status by its name, another code as the operator has
-/// written it, and the state where there is no code.
-fn error_of(ended: &Final, state: u8) -> Cow<'static, str> {
+/// written it, and the state where there is no code. Usual ones are not copied: this is asked for each message that failed.
+fn error_of(ended: &Final, state: u8) -> Cow<'_, str> {
     if ended.error.iter().all(|octet| *octet == b'0') {
         return Cow::Borrowed(state::name(state));
     }
-    let code = address::printable(&ended.error);
-    let status = code.parse().ok().filter(|_| !ended.by_receipt);
-    Cow::Owned(status.map_or(code, command_status::display))
+    let is_plain = |octet: &u8| matches!(*octet, 0x20..=0x7E) && *octet != b'\\';
+    let code = match std::str::from_utf8(&ended.error) {
+        Ok(code) if ended.error.iter().all(is_plain) => Cow::Borrowed(code),
+        _ => Cow::Owned(address::printable(&ended.error)),
+    };
+    let status = code.parse::<u32>().ok();
+    let status = status.filter(|_| !ended.by_receipt);
+    let Some(status) = status else {
+        return code;
+    };
+    let name = command_status::name(status).map(Cow::Borrowed);
+    name.unwrap_or_else(|| Cow::Owned(command_status::display(status)))
 }
 
 measured!(Receipts: FinalBatch);
@@ -156,11 +168,13 @@ mod tests {
                 by_receipt,
                 ..Final::default()
             };
-            error_of(&ended, state::EXPIRED)
+            error_of(&ended, state::EXPIRED).into_owned()
         };
         assert_eq!(name("10", false), "ESME_RINVSRCADR");
         assert_eq!(name("10", true), "10", "the operator's own code");
         assert_eq!(name("0A1", false), "0A1");
+        assert_eq!(name("1025", false), "0x00000401", "without a name");
+        assert_eq!(name("a\\\n", true), "a\\\\\\x0a", "as it is printed");
         for nothing in ["", "000"] {
             assert_eq!(name(nothing, true), "EXPIRED");
         }
@@ -201,5 +215,13 @@ mod tests {
         let counts = pairs[0].seen.now();
         assert_eq!((counts.receipts, counts.failed), (3, 1));
         assert_eq!(counts.own_receipts, 2);
+
+        // The history has all that ended, also what is not counted for incidents.
+        let told = node.outcomes.take_traffic();
+        let told = told.into_block(|_| true, |_| true);
+        let of_account = told.of_account(test.account).unwrap();
+        assert_eq!((of_account.delivered, of_account.failed), (2, 3));
+        assert_eq!(told.of_error("UNDELIVERABLE").unwrap().failed, 2);
+        assert_eq!(told.of_error("REJECTED").unwrap().failed, 1);
     }
 }

@@ -67,16 +67,21 @@ export function curves({ title, series, show, height = 220 }) {
     const known = points.filter((one) => one[name] !== null && one.end > shown.since && one.at < shown.until);
     return known.map((one, at) => {
       const level = y(one[name]).toFixed(1);
-      return `${at ? `V${level}` : `M${x(one.at).toFixed(1)},${level}`}H${x(one.end).toFixed(1)}`;
+      const goesOn = at > 0 && known[at - 1].end >= one.at;
+      return `${goesOn ? `V${level}` : `M${x(one.at).toFixed(1)},${level}`}H${x(one.end).toFixed(1)}`;
     }).join("");
   }
 
   function drawTicks(x) {
     const most = plot.isNarrow ? 3 : 8;
     const every = TICKS_MS.find((length) => (shown.until - shown.since) / length <= most) ?? TICKS_MS.at(-1);
-    // Days begin here, not in Greenwich.
-    const shift = new Date(shown.since).getTimezoneOffset() * MINUTE_MS;
-    for (let ms = Math.ceil((shown.since - shift) / every) * every + shift; ms <= shown.until; ms += every) plot.tick(x(ms), tick(ms, every));
+    // Days begin here, not in Greenwich, also where clocks were changed meanwhile.
+    const offset = (ms) => new Date(ms).getTimezoneOffset() * MINUTE_MS;
+    const shift = offset(shown.since);
+    for (let here = Math.ceil((shown.since - shift) / every) * every; here + shift <= shown.until; here += every) {
+      const ms = here + offset(here + shift);
+      plot.tick(x(ms), tick(ms, every));
+    }
   }
 
   function point(x) {

@@ -25,6 +25,10 @@ const FILTERS = ["operator", "account", "error"];
 const NEXT = { operator: "error", account: "error", error: "account" };
 /** Errors that are the state of messages without a code. */
 const STATES = ["EXPIRED", "UNDELIVERABLE", "UNKNOWN", "REJECTED"];
+/** The error of all that are too many to be counted one by one: no failure has it. */
+const OTHERS = "other";
+/** Long times change little in a minute, and take the server long. */
+const READ_AGAIN_MS = { short: MINUTE_MS, long: 10 * MINUTE_MS };
 /** Rows of the table of times. */
 const ROWS = 48;
 const COUNTS = ["accepted", "refused", "delivered", "failed"];
@@ -41,12 +45,20 @@ function timesOf(query, range) {
   return { since: query.get("since") ? Date.parse(query.get("since")) : until - DAY_MS, until };
 }
 
+/** How long ago a week before is. It has an hour more or less where clocks were changed: people live by theirs. */
+function weekOf({ since, until }) {
+  if (until - since > WEEK_MS) return WEEK_MS;
+  const before = new Date(until);
+  before.setDate(before.getDate() - 7);
+  return until - before.getTime();
+}
+
 /** Messages per minute, of each point; `shift` moves the points. */
-function rates(points, length, until, shift = 0) {
+function rates(points, length, shift = 0) {
   return points.map(({ at, messages }) => {
     const begin = Date.parse(at) + shift;
-    // The last one is not over; what was a week before is.
-    const end = shift ? begin + length : Math.min(begin + length, Math.max(until, begin + MINUTE_MS));
+    // The current hour is not over; what was a week before is.
+    const end = shift ? begin + length : Math.min(begin + length, Math.max(Date.now(), begin + MINUTE_MS));
     const minutes = (end - begin) / MINUTE_MS;
     const counts = Object.fromEntries(COUNTS.map((name) => [name, messages[name] / minutes]));
     return { at: begin, end, ...counts, answer: messages.answer_ms };
@@ -95,7 +107,9 @@ export default function history({ query }) {
     setAttribute(cell.firstChild, "href", href);
     setText(cell.firstChild, text);
   };
-  const isDay = range !== "1h" && range !== "6h";
+  const { since: first, until: last } = timesOf(query, range);
+  // A minute more: a moment that was written by hand may be that much apart.
+  const isDay = last - first >= DAY_MS - MINUTE_MS;
   // Of an operator and an account together only that is known.
   const onlyFailed = FILTERS.some((name) => name !== by && query.get(name));
   const hides = { accepted: onlyFailed || by === "error", delivered: onlyFailed || by === "error", refused: onlyFailed, failed: false };
@@ -114,7 +128,7 @@ export default function history({ query }) {
       // Hours, of which a shorter time would have too many.
       { title: `${main === "failed" ? "Failed" : "Accepted"} a week before`, numeric: true, hidden: !isDay, text: (row) => (earlier.has(row.key) ? number(earlier.get(row.key).messages[main]) : "–") },
       { title: "Failures", render: (cell, row) => {
-        if (row.key && row.messages.failed) link(cell, failuresOf(row.key), "Show");
+        if (row.key && row.key !== OTHERS && row.messages.failed) link(cell, failuresOf(row.key), "Show");
         else cell.replaceChildren();
       } },
     ],
@@ -171,11 +185,11 @@ export default function history({ query }) {
     return all;
   }
 
-  function draw(now, week, { since, until }) {
+  function draw(now, week, { since, until, shift }) {
     shown = now;
     const length = now.step === "minute" ? MINUTE_MS : HOUR_MS;
-    const points = rates(now.points, length, until);
-    const before = week?.nodes.length ? rates(week.points, HOUR_MS, until, WEEK_MS) : [];
+    const points = rates(now.points, length);
+    const before = week?.nodes.length ? rates(week.points, HOUR_MS, shift) : [];
     earlier = new Map((week?.groups ?? []).map((group) => [group.key, group]));
     const area = { since, until, points, before };
     const isOfError = now.only_failed || Boolean(query.get("error"));
@@ -197,18 +211,22 @@ export default function history({ query }) {
   async function load() {
     loadedAt = Date.now();
     const { since, until } = timesOf(query, range);
+    const shift = weekOf({ since, until });
+    // As many hours as the time has: the first one began before it, and the last one is whole.
+    const before = isDay ? Math.ceil((since - shift) / HOUR_MS) * HOUR_MS : since - shift;
     const areMinutes = until - since <= DAY_MS && since >= Date.now() - DAY_MS - HOUR_MS / 2;
     try {
       const [now, week] = await Promise.all([
         get(question(since, until, areMinutes ? "minute" : "hour")),
         // Nobody misses it where it is not kept any more.
-        get(question(since - WEEK_MS, until - WEEK_MS, "hour")).catch(() => null),
+        get(question(before, until - shift, "hour")).catch(() => null),
       ]);
-      if (isOpen) draw(now, week, { since, until });
+      if (isOpen) draw(now, week, { since, until, shift });
     } catch (error) {
       if (!isOpen) return;
       if (error.status === 401) failed(error);
-      else groups.say(nothing("The question is not understood", error.message));
+      else if (error.status === 400 || error.status === 404) groups.say(nothing("The question is not understood", error.message));
+      else groups.say(nothing("The history cannot be shown now", error.message));
     }
   }
   load();
@@ -216,7 +234,8 @@ export default function history({ query }) {
     elements: [heading("Traffic history"), form, said, ...cards],
     /** What was written since. */
     update() {
-      if (range !== "custom" && Date.now() - loadedAt > MINUTE_MS) load();
+      const after = last - first > DAY_MS ? READ_AGAIN_MS.long : READ_AGAIN_MS.short;
+      if (range !== "custom" && Date.now() - loadedAt > after) load();
     },
     close() {
       isOpen = false;

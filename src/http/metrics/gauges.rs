@@ -57,11 +57,11 @@ families! {
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.scheduled));
     Gauge "smsc_queue_in_flight" ["queue"] "Messages given to sessions and not answered yet.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.in_flight));
-    Gauge "smsc_queue_unwritten" ["queue"] "Attempts that were answered and are not durable yet; a crash repeats them.",
+    Gauge "smsc_queue_unwritten" ["queue"] "Answered attempts that are not yet durable; a crash repeats them.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.unwritten));
-    Gauge "smsc_queue_senders" ["queue"] "Accounts (and operators) whose waiting messages take turns, in the priority that has most of them.",
+    Gauge "smsc_queue_senders" ["queue"] "Accounts and operators whose waiting messages take turns, in the priority with most.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.senders));
-    Gauge "smsc_queue_oldest_seconds" ["queue"] "Age of the oldest waiting message; 0 when none waits.",
+    Gauge "smsc_queue_oldest_seconds" ["queue"] "Age of the oldest waiting message; 0 without any.",
         |node, now, to| node.queues.iter().for_each(|queue| {
             let age_ms = if queue.oldest_at == 0 { 0 } else { (now - queue.oldest_at).max(0) };
             to.of("queue", &queue.name, age_ms as f64 / 1000.0);
@@ -76,59 +76,59 @@ families! {
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.failed_total));
     Counter "smsc_queue_retried" ["queue"] "Attempts that failed temporarily and will be retried.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.retried_total));
-    Counter "smsc_queue_expired" ["queue"] "Messages and receipts that outlived their validity in the queue.",
+    Counter "smsc_queue_expired" ["queue"] "Messages and receipts that expired in the queue.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.expired_total));
-    Gauge "smsc_queue_suspects" ["queue"] "Messages and receipts that are suspected of ending the other side's sessions, and tried alone, on this node.",
+    Gauge "smsc_queue_suspects" ["queue"] "Messages and receipts tried alone because they may end sessions, on this node.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.suspects));
-    Counter "smsc_queue_ended_sessions" ["queue"] "Messages and receipts that were given up because the other side ended the session on each of them, again and again, on this node.",
+    Counter "smsc_queue_ended_sessions" ["queue"] "Messages and receipts given up because they ended sessions (`suspect_attempts`), on this node.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.ended_sessions_total));
-    Counter "smsc_queue_enqueued" ["queue"] "Messages and receipts put into the queue, on this node.",
+    Counter "smsc_queue_enqueued" ["queue"] "Messages and receipts enqueued on this node.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.enqueued_total));
-    Counter "smsc_queue_granted" ["queue"] "Messages and receipts given to sessions, each attempt counted.",
+    Counter "smsc_queue_granted" ["queue"] "Attempts given to sessions, receipts included.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.granted_total));
-    Gauge "smsc_queue_spilled" ["queue"] "Waiting ids that are in the index file instead of memory.",
+    Gauge "smsc_queue_spilled" ["queue"] "Waiting ids in the index file instead of RAM.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.spilled));
     Gauge "smsc_queue_room" ["queue"] "Messages that the sessions would take now.",
         |node, _, to| node.queues.iter().for_each(|queue| to.of("queue", &queue.name, queue.room));
-    Gauge "smsc_receipts_waiting" ["queue"] "Receipts and MO that wait for an account or are at its sessions.",
+    Gauge "smsc_receipts_waiting" ["queue"] "Receipts and MO messages waiting for an account or unanswered.",
         |node, _, to| node.queues.iter().filter(|queue| QueueName::parse(&queue.name).is_of_account()).for_each(|queue| {
             to.of("queue", &queue.name, queue.waiting + queue.scheduled + queue.in_flight);
         });
-    Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator or GSM network: it is bound, has been back for long enough, and no breaker is open.",
+    Gauge "smsc_operator_available" ["queue"] "1 while new messages are routed to this operator or GSM network (bound for `failback_after`, no breaker open).",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.available)));
-    Gauge "smsc_operator_rate" ["queue"] "Current limit of messages per second to this operator: its rate, or less while it throttles; 0 without a limit.",
+    Gauge "smsc_operator_rate" ["queue"] "Current limit of messages per second; 0 without a limit.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.rate));
-    Gauge "smsc_operator_slowed" ["queue"] "1 while the rate to this operator is reduced because it throttles.",
+    Gauge "smsc_operator_slowed" ["queue"] "1 while the rate is reduced because the operator throttles.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, u8::from(queue.slowed)));
-    Gauge "smsc_operator_breaker_open" ["queue"] "1 while the breaker of this operator or GSM network is open or half open, on this node.",
+    Gauge "smsc_operator_breaker_open" ["queue"] "1 while the breaker is open or half open, on this node.",
         |node, _, to| operators(node).for_each(|queue| {
             let is_open = matches!(queue.breaker.as_str(), "open" | "half open");
             to.of("queue", &queue.name, u8::from(is_open));
         });
-    Counter "smsc_operator_breaker_opened" ["queue"] "How often the breaker of this operator or GSM network has opened, on this node.",
+    Counter "smsc_operator_breaker_opened" ["queue"] "Openings of the breaker, on this node.",
         |node, _, to| operators(node).for_each(|queue| to.of("queue", &queue.name, queue.breaker_opened_total));
-    Gauge "smsc_operator_incident" ["queue, kind"] "1 while this node finds that an operator or GSM network is not well (`smsc incident list`), by kind: refused, failed_receipts, missing_receipts, slow_answers; absent otherwise.",
+    Gauge "smsc_operator_incident" ["queue, kind"] "1 while this node sees an incident (`smsc incident list`): refused, failed_receipts, missing_receipts, slow_answers; absent otherwise.",
         incidents;
-    Gauge "smsc_binds" ["name, direction, state"] "Binds of an account (in) or operator (out), connections to a GSM network (gsm), callbacks of an account (callback), connections of an operator's gateway to us (gateway), and programs on the same machine (local), by state.",
+    Gauge "smsc_binds" ["name, direction, state"] "Binds of accounts (in) and operators (out), connections to GSM networks (gsm), callbacks (callback), connections of operators' gateways (gateway), local programs (local).",
         binds;
-    Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to have the name of this node at the HLR of a GSM network; messages are not sent then.",
+    Gauge "smsc_gsm_name_taken" ["gsm"] "1 while another program seems to use this node's name at the HLR; no messages are sent then.",
         names_taken;
-    Gauge "smsc_gsm_gateway_active" ["gsm, gateway"] "1 while traffic may go through a signalling gateway of a GSM network over MAP, on this node, otherwise 0; absent while the gateway stands by for another one.",
+    Gauge "smsc_gsm_gateway_active" ["gsm, gateway"] "1 while a MAP signalling gateway is active for traffic, on this node, else 0; absent while it stands by.",
         gateways_active;
-    Gauge "smsc_bind_in_flight" ["name, direction"] "Unanswered requests of the SMSC on all binds of an account or operator.",
+    Gauge "smsc_bind_in_flight" ["name, direction"] "Our unanswered requests on all binds.",
         |node, _, to| bind_sum(node, to, |bind| u64::from(bind.in_flight));
-    Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of the SMSC on all binds of an account or operator.",
+    Gauge "smsc_bind_window" ["name, direction"] "Most unanswered requests of ours on all binds.",
         |node, _, to| bind_sum(node, to, |bind| match bind.state() {
             BindState::Bound => u64::from(bind.window),
             _ => 0,
         });
-    Gauge "smsc_callback_oldest_seconds" ["account"] "Age of the oldest callback that was taken from the account's queue and waits for its receiver; 0 when none waits. Those in the queue: `smsc_queue_oldest_seconds`.",
+    Gauge "smsc_callback_oldest_seconds" ["account"] "Age of the oldest callback taken from the queue; 0 without any. Those in the queue: `smsc_queue_oldest_seconds`.",
         oldest_callbacks;
-    Gauge "smsc_correlations_in_memory" [""] "Operator message ids in RAM that wait for a receipt.",
+    Gauge "smsc_correlations_in_memory" [""] "Operators' message ids in RAM that wait for a receipt.",
         |node, _, to| to.one(node.correlation.in_memory);
-    Gauge "smsc_correlations_spilled" [""] "Operator message ids that were moved to the index file.",
+    Gauge "smsc_correlations_spilled" [""] "Operators' message ids in the index file.",
         |node, _, to| to.one(node.correlation.spilled);
-    Gauge "smsc_receipts_parked" [""] "Operators' receipts that match no message yet; with many nodes, the janitor's node counts all of them, the others those of the last minute.",
+    Gauge "smsc_receipts_parked" [""] "Operators' receipts without a message; in a cluster, all on the janitor's node, those of the last minute on others.",
         |node, _, to| to.one(node.correlation.parked);
     Gauge "smsc_throttle_limits" [""] "Accounts and operators whose rate is being limited.",
         |node, _, to| to.one(node.throttle.buckets);
@@ -136,11 +136,11 @@ families! {
         |node, _, to| to.one(node.throttle.granted_total);
     Counter "smsc_throttle_refused" [""] "Tokens refused to limited accounts and operators.",
         |node, _, to| to.one(node.throttle.refused_total);
-    Gauge "smsc_throttle_redis_up" [""] "1 while limits are shared through Redis, 0 while it does not answer; absent without Redis.",
+    Gauge "smsc_throttle_redis_up" [""] "1 while Redis shares limits, 0 while it does not answer; absent without Redis.",
         |node, _, to| if let Some(throttle) = shared(node) { to.one(u8::from(throttle.redis_up)) };
     Counter "smsc_throttle_redis_granted" [""] "Tokens granted by Redis, part of smsc_throttle_granted.",
         |node, _, to| if let Some(throttle) = shared(node) { to.one(throttle.shared_granted_total) };
-    Counter "smsc_throttle_redis_fallback" [""] "Decisions that this node took alone because Redis did not answer.",
+    Counter "smsc_throttle_redis_fallback" [""] "Decisions of this node alone because Redis did not answer.",
         |node, _, to| if let Some(throttle) = shared(node) { to.one(throttle.fallbacks_total) };
     Counter "smsc_store_commits" [""] "Commits of the store.",
         |node, _, to| to.one(node.store.commits_total);
@@ -154,13 +154,13 @@ families! {
         |node, _, to| if let Some(buckets) = &node.store.commit_rows { to.buckets(buckets) };
     Gauge "smsc_store_waiting" [""] "Rows that wait for the writer.",
         |node, _, to| to.one(node.store.waiting);
-    Gauge "smsc_store_free_bytes" [""] "Free space of the disk that holds the data folder: the embedded store, and files of call detail records.",
+    Gauge "smsc_store_free_bytes" [""] "Free space of the data folder's disk.",
         |node, _, to| to.one(node.store.free_mib.saturating_mul(1024 * 1024));
     Gauge "smsc_store_below_floor" [""] "1 while new messages are refused because the disk is nearly full.",
         |node, _, to| to.one(u8::from(node.store.below_floor));
-    Gauge "smsc_store_stalled" [""] "1 while nothing can be written: the disk is full, or the database does not answer. Nothing is sent meanwhile.",
+    Gauge "smsc_store_stalled" [""] "1 while nothing can be written (disk full, database unreachable) or sent.",
         |node, _, to| to.one(u8::from(node.store.stalled));
-    Counter "smsc_message_correlations" ["result"] "Rows of smpp.message_correlations by what happened to them: expired or deleted, or taken_over by a reused id; attempts without a row: in_use (the row of their id still waits, or is none of ours), too_long (an id).",
+    Counter "smsc_message_correlations" ["result"] "Rows of smpp.message_correlations: expired, deleted, taken_over (id reused); attempts without a row: in_use (id still waits, or foreign row), too_long (id).",
         |node, _, to| if let Some(table) = &node.store.correlations {
             to.of("result", "taken_over", table.taken_over);
             to.of("result", "in_use", table.in_use);
@@ -168,45 +168,45 @@ families! {
             to.of("result", "expired", table.expired);
             to.of("result", "deleted", table.deleted);
         };
-    Gauge "smsc_ids_ahead_seconds" [""] "How far the ids of this node are ahead of its clock; beyond 60 nothing is accepted.",
+    Gauge "smsc_ids_ahead_seconds" [""] "Lead of this node's ids over its clock; beyond 60, nothing is accepted.",
         |node, _, to| to.one(node.ids_ahead_ms as f64 / 1000.0);
-    Gauge "smsc_store_index_lag" [""] "Messages that are not in the search index yet.",
+    Gauge "smsc_store_index_lag" [""] "Messages not yet in the search index.",
         |node, _, to| to.one(node.store.index_lag);
-    Gauge "smsc_store_dead_letters" [""] "Rows that could not be written and were quarantined.",
+    Gauge "smsc_store_dead_letters" [""] "Quarantined rows that could not be written.",
         |node, _, to| to.one(node.store.dead_letters);
-    Counter "smsc_store_taken_back" [""] "Messages that were refused because the database did not answer in time, had been written nevertheless, and were taken back.",
+    Counter "smsc_store_taken_back" [""] "Messages refused for a late database, written nevertheless, and taken back.",
         |node, _, to| to.one(node.store.taken_back_total);
-    Counter "smsc_store_steps_back" [""] "How often a writer has found that the database had gone back in time.",
+    Counter "smsc_store_steps_back" [""] "Times that a writer found the database gone back in time.",
         |node, _, to| to.one(node.store.steps_back_total);
-    Counter "smsc_store_rewritten_commits" [""] "Commits that were written again, because the database had gone back in time.",
+    Counter "smsc_store_rewritten_commits" [""] "Commits repeated after the database went back in time.",
         |node, _, to| to.one(node.store.rewritten_total);
-    Counter "smsc_store_forgotten" [""] "How often the database went back in time further than what was kept of it.",
+    Counter "smsc_store_forgotten" [""] "Times that the database went back further than the kept writes.",
         |node, _, to| to.one(node.store.forgotten_total);
     Counter "smsc_actor_restarts" ["actor"] "Restarts of an actor after a failure.",
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.restarts));
     Counter "smsc_actor_panics" ["actor"] "Panics of an actor.",
         |node, _, to| node.actors.iter().for_each(|actor| to.of("actor", &actor.name, actor.panics));
-    Gauge "smsc_certificate_expires_timestamp_seconds" ["certificate"] "When a certificate expires, in Unix seconds: of the admin API (http), of a listener (listener:NAME), or the one shown to an operator (operator:ID).",
+    Gauge "smsc_certificate_expires_timestamp_seconds" ["certificate"] "Expiry of a certificate in Unix seconds: http, listener:NAME, operator:ID.",
         |node, _, to| node.certificates.iter().for_each(|one| to.of("certificate", &one.name, one.expires_at));
-    Gauge "smsc_account_credits" ["account"] "Remaining balance of a prepaid account, over all nodes, as of a second ago.",
+    Gauge "smsc_account_credits" ["account"] "Balance of a prepaid account, over all nodes, at most a second old.",
         |node, _, to| node.balances.iter().filter(|one| one.prepaid).for_each(|one| to.of("account", &one.account, one.credits));
-    Gauge "smsc_account_quota" ["account"] "Segments that an account may submit per day (account.quota_per_day).",
+    Gauge "smsc_account_quota" ["account"] "Segments per day of an account (account.quota_per_day).",
         |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota));
-    Gauge "smsc_account_quota_used" ["account"] "Segments that an account with a quota has submitted on this UTC day, over all nodes, as of a second ago.",
+    Gauge "smsc_account_quota_used" ["account"] "Segments submitted today (UTC), over all nodes, at most a second old.",
         |node, _, to| node.balances.iter().filter(|one| one.quota > 0).for_each(|one| to.of("account", &one.account, one.quota_used));
-    Gauge "smsc_live_traces" [""] "Live traces and binds whose PDUs are watched, those of other nodes that this node sees to included.",
+    Gauge "smsc_live_traces" [""] "Live traces and watched binds, those of other nodes seen by this node included.",
         |node, _, to| to.one(node.live_traces);
     Gauge "smsc_draining" [""] "1 while the node finishes its windows to stop.",
         |node, _, to| to.one(u8::from(node.draining));
-    Gauge "smsc_nats_source_connected" ["source"] "1 while this node has the consumer of a source of commands on NATS.",
+    Gauge "smsc_nats_source_connected" ["source"] "1 while this node has the source's consumer.",
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, u8::from(one.connected)));
-    Gauge "smsc_nats_source_in_flight" ["source"] "Commands of a source on NATS that this node has under way.",
+    Gauge "smsc_nats_source_in_flight" ["source"] "Commands under way on this node.",
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.in_flight));
-    Gauge "smsc_nats_source_done_up_to" ["source"] "Sequence up to which the store knows that commands of a stream on NATS are done with: a consumer that has to be made anew begins behind it.",
+    Gauge "smsc_nats_source_done_up_to" ["source"] "Stream sequence up to which all commands are done; a recreated consumer begins behind it.",
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.done_up_to));
-    Gauge "smsc_nats_source_waiting" ["source"] "Commands of a source on NATS that no node has been given yet, as last counted while connected.",
+    Gauge "smsc_nats_source_waiting" ["source"] "Commands not yet given to any node, when last counted.",
         |node, _, to| node.nats_sources.iter().for_each(|one| to.of("source", &one.name, one.waiting));
-    Counter "smsc_nats_source_commands" ["source, result"] "Deliveries of commands by NATS, by source and what became of them: accepted (a new message), repeated (accepted before), delayed (delivered again later), dead (into the dead letters) or terminated (ended without a dead letter, because it could not be published).",
+    Counter "smsc_nats_source_commands" ["source, result"] "Deliveries of commands: accepted (new), repeated (accepted before), delayed (redelivered later), dead (dead letters), terminated (dead letter not published).",
         |node, _, to| nats_commands(node, to);
 }
 

@@ -15,15 +15,13 @@ use crate::telemetry::metrics::{
 const INTRODUCTION: &str = "\
 # Metrics
 
-`GET /metrics` answers in the OpenMetrics text format, or in the older one of Prometheus (0.0.4) to who accepts `text/plain`
-alone; without a token. Written from the code by
-`SMSC_BLESS=1 cargo test --test docs docs_metrics`; a test compares.
+`GET /metrics` answers in OpenMetrics, or in the text format of Prometheus (0.0.4) to clients that accept only `text/plain`;
+by default without a token. Written by `SMSC_BLESS=1 cargo test --test docs docs_metrics`.
 
-Series of a counter end in `_total`; a histogram has `_bucket`, `_sum` and `_count`. Labels never
-hold subscribers' numbers.
+Series of a counter end in `_total`; a histogram has `_bucket`, `_sum` and `_count`. No label holds a subscriber's number.
 
-In OpenMetrics, buckets of `smsc_attempt_seconds`, `smsc_ingest_seconds`, `smsc_message_seconds` and `smsc_receipt_seconds` have the last
-traced message that they counted as an exemplar (`trace_id`): see [Traces](day-two.md#traces).
+In OpenMetrics, `smsc_attempt_seconds`, `smsc_ingest_seconds`, `smsc_message_seconds` and `smsc_receipt_seconds` have
+exemplars (`trace_id`): see [Traces](day-two.md#traces).
 
 ";
 

@@ -5,13 +5,13 @@ use smsc_domain::callback::states;
 use crate::section::choice;
 
 choice! {
-    /// On which way MO and receipts reach an account.
+    /// How MO messages and receipts reach an account.
     pub enum DeliverBy {
-        /// Its binds that receive get them.
+        /// By its receiving binds.
         Smpp = "smpp",
-        /// They are posted to `callback_url`.
+        /// Posted to `callback_url`.
         Callback = "callback",
-        /// On both, each by itself.
+        /// By both, independently.
         Both = "both",
     }
 }
@@ -31,15 +31,15 @@ impl DeliverBy {
 }
 
 choice! {
-    /// In which form the callbacks of an account are made.
+    /// Format of an account's callbacks.
     pub enum CallbackFormat {
         /// POST of JSON, signed (docs/callbacks.md).
         Standard = "standard",
-        /// GET of `callback_url` with Kannel's escapes filled in, as the get-url of an sms-service and a dlr-url.
+        /// GET of `callback_url` with Kannel's escapes, as get-url and dlr-url.
         Kannel = "kannel",
-        /// POST of a form as Jasmin's HTTP connectors send it; taken when the answer is `ACK/Jasmin`.
+        /// POST of a form as Jasmin sends it; the answer must be `ACK/Jasmin`.
         Jasmin = "jasmin",
-        /// GET with the parameters that Jasmin's HTTP connectors send; taken when the answer is `ACK/Jasmin`.
+        /// GET with Jasmin's parameters; the answer must be `ACK/Jasmin`.
         JasminGet = "jasmin_get",
     }
 }
@@ -59,9 +59,9 @@ impl CallbackFormat {
 choice! {
     /// Which operation carries messages to an account.
     pub enum DeliverAs {
-        /// As an SMSC delivers.
+        /// As deliver_sm.
         DeliverSm = "deliver_sm",
-        /// The text is in message_payload; binds below 3.4 get deliver_sm all the same.
+        /// Text in message_payload; binds below 3.4 get deliver_sm.
         DataSm = "data_sm",
     }
 }

@@ -15,23 +15,23 @@ choice! {
 }
 
 choice! {
-    /// Which numbers are taken.
+    /// Which recipients are valid.
     pub enum NumberCheck for Check {
-        /// All of 3 to 20 digits; test networks have numbers that no numbering plan knows.
+        /// Any 3 to 20 digits.
         Any = "any",
-        /// Those of a country that has numbers of this length.
+        /// Numbers of a length that the country has.
         Possible = "possible",
-        /// Those in an assigned range, as far as this release of the SMSC knows.
+        /// Numbers in an assigned range, as this release knows.
         Valid = "valid",
     }
 }
 
 choice! {
-    /// What happens to a submission that has several texts.
+    /// Handling of a submission with several texts.
     pub enum TwoTexts {
         /// It is refused with ESME_RINVOPTPARSTREAM (0xC0).
         Refuse = "refuse",
-        /// short_message is its text, or the first message_payload where that is empty.
+        /// Use short_message, or the first message_payload if it is empty.
         ShortMessage = "short_message",
         /// The first message_payload is its text.
         MessagePayload = "message_payload",

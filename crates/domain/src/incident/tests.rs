@@ -45,7 +45,7 @@ const CLEAN: MinuteTraffic = MinuteTraffic {
 /// Adds the traffic of one minute, at its beginning.
 fn add(log: &mut OutcomeLog, minute: i64, traffic: &[MinuteTraffic]) {
     for one in traffic {
-        let counts = log.at(one.operator, one.account, minute * MINUTE);
+        let mut counts = log.at(one.operator, one.account, minute * MINUTE);
         for _ in 0..one.taken {
             counts.note_taken(true, one.answer_ms);
         }
@@ -278,7 +278,7 @@ proptest! {
             let now = minute * MINUTE + MINUTE / 2;
             for _ in 0..messages {
                 let (is_refused, is_failed) = (chance(refused), chance(failed));
-                let counts = log.at(1, 10, now);
+                let mut counts = log.at(1, 10, now);
                 if is_refused {
                     counts.note_refused(WRONG_SOURCE, 40);
                 } else {
@@ -533,7 +533,7 @@ fn named_in_noise(noise: UsualNoise, seed: u64) -> Vec<(i64, IncidentKey)> {
                 } else {
                     20 + chance.time(80.0)
                 };
-                let counts = log.at(operator, account, now);
+                let mut counts = log.at(operator, account, now);
                 if chance.is(noise.refused) {
                     counts.note_refused(WRONG_SOURCE, took as u32);
                     continue;

@@ -16,13 +16,15 @@ use crate::api::{
     time,
 };
 use crate::domain::traffic::{
-    TrafficBlock, TrafficCounts, TrafficDimension, TrafficFilter, TrafficKey,
+    OTHER_ERRORS, TrafficBlock, TrafficCounts, TrafficDimension, TrafficFilter, TrafficKey,
 };
 use crate::pb::Refusal;
 use crate::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow};
 
 /// Groups of an answer.
-const MOST_GROUPS: usize = 100;
+const MOST_GROUPS: usize = 250;
+/// Groups that are summed: who answers with another code each time makes 200 of each row. Further ones are one group.
+const MOST_SUMMED: usize = 10_000;
 /// Minutes or hours that are read at once.
 const READ_AT_ONCE: i64 = 60;
 
@@ -65,9 +67,11 @@ pub async fn read(
     let mut sums = HistorySums::new(filter(node, &asked)?, asked.by.map(dimension), step);
     let times = begin_of(step, asked.times.start)..asked.times.end;
     let part = step * READ_AT_ONCE;
+    // A point is whole, unless it is not over: a row of an hour cannot be divided.
+    let end = begin_of(step, times.end.saturating_add(step - 1));
     let unsummed = match asked.step {
         HistoryStep::Minute => Vec::new(),
-        HistoryStep::Hour => node.store.hours_without_row(times.end).await?,
+        HistoryStep::Hour => node.store.hours_without_row(end).await?,
     };
     let mut from = times.start;
     while from < times.end {
@@ -82,8 +86,9 @@ pub async fn read(
         if hour < times.start {
             continue;
         }
-        let until = (hour + HOUR_MS).min(times.end);
-        let rows = node.store.traffic(MINUTE_MS, hour..until, Some(of));
+        let rows = node
+            .store
+            .traffic(MINUTE_MS, hour..hour + HOUR_MS, Some(of));
         sums = sums.with(rows.await?).await?;
     }
     Ok(sums.answer(&times, &asked, |number| node.name_of(number)))
@@ -178,9 +183,22 @@ impl HistorySums {
         point.or_default().add(&block.of(&self.filter));
         if let Some(by) = self.by {
             for (key, counts) in block.by(by, &self.filter) {
-                self.groups.entry(key).or_default().add(&counts);
+                self.add_group(key, &counts);
             }
         }
+    }
+
+    fn add_group(&mut self, key: TrafficKey, counts: &TrafficCounts) {
+        if let Some(sum) = self.groups.get_mut(&key) {
+            sum.add(counts);
+            return;
+        }
+        let key = match key {
+            key if self.groups.len() < MOST_SUMMED => key,
+            TrafficKey::Number(_) => TrafficKey::Number(0),
+            TrafficKey::Error(_) => TrafficKey::Error(OTHER_ERRORS.to_owned()),
+        };
+        self.groups.entry(key).or_default().add(counts);
     }
 
     fn answer(
@@ -326,5 +344,30 @@ mod tests {
         let both = answer(both, None).await;
         assert!(both.only_failed && both.groups.is_empty());
         assert_eq!((both.total.accepted, both.total.failed), (0, 2));
+    }
+
+    #[test]
+    fn errors_without_an_end_are_one_group_in_the_end() {
+        let by = Some(TrafficDimension::Error);
+        let mut sums = HistorySums::new(TrafficFilter::default(), by, HOUR_MS);
+        let once = TrafficCounts {
+            failed: 1,
+            ..TrafficCounts::default()
+        };
+        for error in 0..MOST_SUMMED + 500 {
+            sums.add_group(TrafficKey::Error(format!("{error:05}")), &once);
+        }
+        sums.add_group(TrafficKey::Error("00000".to_owned()), &once);
+        assert_eq!(sums.groups.len(), MOST_SUMMED + 1);
+        let others = &sums.groups[&TrafficKey::Error(OTHER_ERRORS.to_owned())];
+        assert_eq!(others.failed, 500);
+        let answer = sums.answer(
+            &(HOUR_MS..2 * HOUR_MS),
+            &asked(Some(HistoryGrouping::Error)),
+            |_| String::new(),
+        );
+        assert_eq!(answer.groups.len(), MOST_GROUPS);
+        assert_eq!(answer.groups[0].key, OTHER_ERRORS);
+        assert_eq!(answer.more_groups as usize, MOST_SUMMED + 1 - MOST_GROUPS);
     }
 }

@@ -306,8 +306,8 @@ impl Queue {
         }
         self.node.outcomes.count(|log| {
             for (account, status, after_ms) in refusals {
-                let counts = log.at(self.port.id, *account, now);
-                counts.note_refused(*status, *after_ms);
+                log.at(self.port.id, *account, now)
+                    .note_refused(*status, *after_ms);
             }
         });
     }

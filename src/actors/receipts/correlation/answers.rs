@@ -127,7 +127,7 @@ impl Correlation {
             for sent in &batch.sent {
                 let message = sent.message.as_deref();
                 let account = message.map_or(0, |message| message.sender);
-                let counts = log.at(batch.operator, account, now);
+                let mut counts = log.at(batch.operator, account, now);
                 if counts_for_shares(sent.attempt) {
                     counts.note_taken(sent.receipt_expected, sent.latency_ms);
                 } else {
