@@ -100,23 +100,23 @@ enum CliCommand {
     Send(send::SendArgs),
     /// Check a configuration file, or print all defaults.
     CheckConfig(check_config::CheckConfigArgs),
-    /// Apply the accounts, operators, routes and policy of a file to a running SMSC.
+    /// Apply the resources of a file to a running SMSC.
     Apply(apply::ApplyArgs),
     /// Show the history of the configuration, compare it with the file, or roll back.
     Config(versions::ConfigArgs),
-    /// Show accounts, add, edit or remove one, or write the sheet for its customer.
+    /// Show, add, edit or remove accounts, or write the sheet for a customer.
     #[command(subcommand)]
     Account(account::AccountCommand),
-    /// Show operators, add, edit or remove one, or suspend, resume or rebind its binds.
+    /// Show, add, edit, remove, suspend, resume, rebind or test operators.
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
-    /// Show routes, add, edit or remove one, or explain where a message would go.
+    /// Show, add, edit or remove routes, or explain where a message would go.
     Route(route::RouteArgs),
     /// Simulate an operator.
     Simulate(simulate::SimulateArgs),
     /// Simulate ESMEs and measure.
     Load(load::LoadArgs),
-    /// Measure several times, and compare with another SMSC or an earlier measurement.
+    /// Measure, and compare with another SMSC or an earlier measurement.
     Bench(bench::BenchArgs),
     /// Show queues, or suspend, resume, purge or move one.
     #[command(subcommand)]
@@ -143,16 +143,16 @@ enum CliCommand {
     DeadLetter(dead_letters::DeadLetterCommand),
     /// Count failures by error, operator, account, country or hour.
     Failures(failures::FailuresArgs),
-    /// Show what was sent, refused and delivered, by the minute or hour, or by operator, account or error.
+    /// Show traffic over time, or by operator, account or error.
     History(history::HistoryArgs),
     /// Show operators' receipts that match no message, match or drop one.
     Receipt(receipts::ReceiptsArgs),
-    /// Show operators and accounts that are not well, or say that somebody knows of it.
+    /// Show or acknowledge operators and accounts that are not well.
     #[command(subcommand)]
     Incident(incidents::IncidentCommand),
     /// Show rows of the store that are not as they were written, or forget them.
     Damaged(damaged::DamagedArgs),
-    /// Show, release or cancel messages that may have been sent before the database went back in time.
+    /// Show, release or cancel messages that are held since the database went back in time.
     Held(held::HeldArgs),
     /// Take a node out of service without stopping it, or back into service.
     Drain(drain::DrainArgs),
@@ -203,8 +203,7 @@ enum CliCommand {
     MigrateStore(migrate_store::MigrateStoreArgs),
     /// Convert the configuration of Kannel or Jasmin.
     Convert(convert::ConvertArgs),
-    /// Explain the octets of SMPP PDUs, of the user data of a message, of TPDUs, of GSUP frames, or of PDUs of
-    /// CMPP, SGIP or SMGP.
+    /// Explain octets: PDUs of SMPP, CMPP, SGIP and SMGP, user data, TPDUs, GSUP, MAP over M3UA.
     Decode(decode::DecodeArgs),
     /// Print a shell completion script.
     Completions(completions::CompletionsArgs),

@@ -24,15 +24,13 @@ const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// Arguments of `smsc apply`.
 #[derive(Debug, clap::Args)]
 pub struct ApplyArgs {
-    /// Configuration file with the accounts, operators, routes and policy; also gives the address of the
-    /// SMSC, unless --url or --config does.
+    /// Configuration file with the resources; it also has the address of the SMSC, unless --url or --config gives it.
     #[arg(long, short, value_name = "FILE")]
     file: PathBuf,
     /// Only show what would change.
     #[arg(long)]
     dry_run: bool,
-    /// With --dry-run: only compare which accounts, operators and so on there are. The SMSC needs to read none of the
-    /// files that the new ones name, such as password files which it gets later.
+    /// With --dry-run: only compare names. Files that new resources name may be missing.
     #[arg(long, requires = "dry_run")]
     names_only: bool,
     /// Do not ask.
@@ -41,11 +39,10 @@ pub struct ApplyArgs {
     /// Refuse, and change nothing, if something would be removed that is not in the file.
     #[arg(long)]
     refuse_removals: bool,
-    /// End well if nothing listens there, or there is no such host: what does not run loses nothing. For a first
-    /// installation, and to repair one that does not start.
+    /// End with 0 if no SMSC runs there: for a first installation, or the repair of one.
     #[arg(long, requires = "dry_run")]
     if_running: bool,
-    /// Try again for so long while the token is refused: the SMSC may not have read a changed one yet.
+    /// Try again for so long while the token is refused.
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration, hide_default_value = true)]
     token_within: Duration,
     #[command(flatten)]

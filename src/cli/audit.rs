@@ -14,7 +14,7 @@ pub struct AuditArgs {
     /// Only commands with the token of this name.
     #[arg(long, value_name = "TOKEN")]
     by: Option<String>,
-    /// Only what was commanded then or later: 10m or 2h (ago), 15:12, today, a day, or RFC 3339.
+    /// Only what was commanded then or later.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<String>,
     /// Only what was commanded before then.

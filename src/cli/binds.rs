@@ -18,7 +18,7 @@ pub enum BindSubcommand {
         #[command(flatten)]
         listing: Listing,
     },
-    /// Unbind one bind: an ESME may bind again at once, one to an operator is made again.
+    /// End one bind; an ESME may bind again, and one to an operator is made again.
     Disconnect {
         /// Its number, as the list shows it: 0/17.
         number: String,

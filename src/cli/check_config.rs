@@ -16,7 +16,7 @@ use crate::store::sqlite::MAIN_FILE;
 /// Arguments of `smsc check-config`.
 #[derive(Debug, clap::Args)]
 pub struct CheckConfigArgs {
-    /// Configuration file; without it, only defaults and environment are checked.
+    /// Configuration file [default: only defaults and environment].
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
     /// Print a configuration with every key, its default and its meaning instead.

@@ -41,16 +41,16 @@ pub struct DeadLetterFilter {
     /// Only messages that failed at this operator.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// Only messages with this final state; without it EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED.
+    /// Only messages with this final state [default: EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED].
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Only messages that ended with this error code, this command_status by name, or without one (none).
+    /// Only messages with this error code, this command_status by name, or none.
     #[arg(long, value_name = "CODE")]
     error: Option<String>,
-    /// Only messages to this country: DE; none for numbers without one.
+    /// Only messages to this country: DE, or none.
     #[arg(long, value_name = "COUNTRY")]
     country: Option<String>,
-    /// Only messages to this network, where it was looked up: 26201.
+    /// Only messages to this network: 26201.
     #[arg(long, value_name = "NETWORK")]
     network: Option<String>,
     #[command(flatten)]

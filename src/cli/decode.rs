@@ -29,7 +29,7 @@ pub struct DecodeArgs {
     /// Read it as user data: a text, perhaps after a header.
     #[arg(long)]
     user_data: bool,
-    /// data_coding of user data, as 8 or 0x08; without it, the text is shown in every encoding that fits.
+    /// data_coding of user data, as 8 or 0x08 [default: every encoding that fits].
     #[arg(long, value_name = "N", value_parser = octet)]
     data_coding: Option<u8>,
     /// Whether user data begins with a header; without it, if it looks like one.
@@ -38,16 +38,16 @@ pub struct DecodeArgs {
     /// Whether septets of user data are packed; without it, if an octet is above 7F.
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     packed: Option<bool>,
-    /// Read it as a TPDU of 3GPP TS 23.040: one of that direction or kind; reports of errors are those in RP-ERROR.
+    /// Read it as a TPDU (3GPP TS 23.040) of that kind; reports of errors are those in RP-ERROR.
     #[arg(long, value_name = "KIND", value_parser = which(), conflicts_with_all = OTHERS)]
     tpdu: Option<String>,
-    /// Read it as a message of the relay layer of 3GPP TS 24.011, with the TPDU in it.
+    /// Read it as a relay layer message (3GPP TS 24.011) with its TPDU.
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with = "tpdu")]
     rp: bool,
     /// Read it as one or several frames of GSUP, with the TPDUs in them.
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp"])]
     gsup: bool,
-    /// Read it as one or several messages of M3UA, or one of SCCP or TCAP, with the MAP and the TPDUs in them.
+    /// Read it as messages of M3UA, or one of SCCP or TCAP, with MAP and TPDUs in them.
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["tpdu", "rp", "gsup"])]
     map: bool,
     /// Read it as one or several PDUs of CMPP 2.0 or 3.0, whichever fits.

@@ -24,7 +24,7 @@ use crate::store::{Store as _, StoreError};
 /// Arguments of `smsc export`.
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
-    /// Accepted at this time or later: a day (2026-11-01, midnight UTC), today, 2h (ago), RFC 3339, or Unix milliseconds.
+    /// Accepted at this time or later: 2026-11-01 (UTC), today, 2h (ago), RFC 3339 or Unix milliseconds.
     #[arg(long, value_name = "TIME", value_parser = moment_ms)]
     since: i64,
     /// Accepted before this time.

@@ -15,7 +15,7 @@ pub struct FailuresArgs {
         default_value = "error"
     )]
     by: String,
-    /// Only messages that ended then or later: 10m, 15:12, yesterday, RFC 3339; 24 hours ago without it.
+    /// Only messages that ended then or later [default: 24 hours ago].
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<String>,
     /// Only messages that ended before then.
@@ -30,13 +30,13 @@ pub struct FailuresArgs {
     /// Only messages that failed at this operator.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// Only messages with this final state; without it EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED.
+    /// Only messages with this final state [default: EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED].
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Only messages that ended with this error code, this command_status by name, or without one (none).
+    /// Only messages with this error code, this command_status by name, or none.
     #[arg(long, value_name = "CODE")]
     error: Option<String>,
-    /// Only messages to this country: DE; none for numbers without one.
+    /// Only messages to this country: DE, or none.
     #[arg(long, value_name = "COUNTRY")]
     country: Option<String>,
     #[command(flatten)]

@@ -22,10 +22,10 @@ pub struct HealthArgs {
     /// Address of the SMSC [default: http.listen of the configuration, or http://127.0.0.1:8080].
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Certificates (PEM) to trust, besides the authorities of this machine.
+    /// Certificate authorities (PEM) to trust, besides those of this machine.
     #[arg(long, value_name = "FILE", env = "SMSC_CA")]
     ca: Option<PathBuf>,
-    /// Configuration file of the SMSC, to take the address and the certificate from.
+    /// Configuration file with the address and the certificate.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
     /// How long to wait for the answer.

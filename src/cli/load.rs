@@ -40,16 +40,16 @@ pub struct LoadArgs {
 /// What is sent, by whom and how fast; shared with `smsc bench`.
 #[derive(Debug, clap::Args)]
 pub struct LoadShape {
-    /// Address and port of the SMSC; of several nodes with commas between, which the binds take in turn.
+    /// Address and port of the SMSC; several nodes with commas between.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2775")]
     host: String,
     /// The account to bind as [default: demo if its password is in the data folder, else test].
     #[arg(long, value_name = "NAME")]
     system_id: Option<String>,
-    /// Share the binds among this many accounts: NAME1, NAME2 and so on, with the same password.
+    /// Share the binds among this many accounts, NAME1, NAME2 and so on, with the same password.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     accounts: Option<u16>,
-    /// Its password; the demo account's is read from the data folder when absent [default: test].
+    /// Its password [default: the demo account's from the data folder, else test].
     #[arg(
         long,
         value_name = "PASSWORD",
@@ -72,14 +72,13 @@ pub struct LoadShape {
     /// Send this many messages.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Send for this long: 30s, 5m; 10s when --count is not given either.
+    /// Send for this long: 5m [default: 10s without --count].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
-    /// Messages a second over all binds, on a schedule that does not wait for the SMSC; without it
-    /// as fast as the windows allow.
+    /// Messages per second, without waiting for the SMSC [default: what the windows allow].
     #[arg(long, value_name = "PER_SECOND")]
     rate: Option<f64>,
-    /// Octets of each text; a reference takes the first 16.
+    /// Octets of each text.
     #[arg(long, value_name = "OCTETS", default_value = "60")]
     length: usize,
     /// Ask for receipts and wait for them (the default).
@@ -97,10 +96,10 @@ pub struct LoadShape {
     /// Add the user_message_reference TLV to each message.
     #[arg(long)]
     user_message_reference: bool,
-    /// After a lost connection, send unanswered messages again (counted apart).
+    /// Repeat unanswered messages after a lost connection.
     #[arg(long, value_enum, value_name = "on|off", default_value = "on")]
     resubmit: Switch,
-    /// Wait this long for missing answers and receipts after the last activity.
+    /// How long to wait for missing answers and receipts.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     settle: Duration,
     /// Share the binds among this many threads.

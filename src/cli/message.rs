@@ -22,7 +22,7 @@ pub enum MessageCommand {
         #[command(flatten)]
         listing: Listing,
     },
-    /// End a waiting message DELETED, unless the operator has it already, or all that match a filter.
+    /// Cancel a waiting message (DELETED), or all that match a filter.
     Cancel(cancel::CancelMessagesArgs),
     /// Send a message now instead of at its due time.
     Retry {
@@ -41,7 +41,7 @@ pub enum MessageCommand {
         #[command(flatten)]
         telling: CommandOutput,
     },
-    /// Send a failed message again, or all that match a filter, as new ones.
+    /// Send a failed message, or all that match a filter, as new ones.
     Replay(ReplayArgs),
 }
 

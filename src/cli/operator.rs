@@ -25,7 +25,7 @@ pub enum OperatorCommand {
 /// Arguments of commands to the binds of operators.
 #[derive(Debug, clap::Args)]
 pub struct OperatorOrderArgs {
-    /// The ids of operators. They are taken in turn; the first one that is refused ends it.
+    /// Operators, in turn until one is refused.
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]

@@ -42,8 +42,7 @@ pub enum QueueSubcommand {
 /// Arguments of `smsc queue suspend` and `smsc queue resume`.
 #[derive(Debug, clap::Args)]
 pub struct QueueHoldArgs {
-    /// Queues, as the list names them: operator:up, account:test. They are taken in turn; the first one that is refused
-    /// ends it.
+    /// Queues, as the list names them (operator:up, account:test), in turn until one is refused.
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
@@ -68,7 +67,7 @@ pub struct MoveQueueArgs {
     /// Move only messages of this account or operator.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
-    /// Move only messages accepted then or later: 10m, 2h, 15:12, today, a day, or RFC 3339.
+    /// Move only messages accepted then or later.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<String>,
     /// Move only messages accepted before then.

@@ -17,13 +17,13 @@ pub struct ReplayArgs {
     id: Option<String>,
     #[command(flatten)]
     filter: DeadLetterFilter,
-    /// Send them there: an operator, or a queue as smsc queue list names it; without it, by their routes.
+    /// Send them to this operator or queue instead of by their routes.
     #[arg(long, value_name = "QUEUE")]
     queue: Option<String>,
-    /// How long they are valid: 1h; without it, as long as their senders asked for.
+    /// How long they are valid [default: as their senders asked for].
     #[arg(long, value_name = "DURATION")]
     validity: Option<String>,
-    /// Send receipts with the new ids to senders that had asked for receipts.
+    /// Send receipts, with the new ids, to senders that asked for them.
     #[arg(long)]
     receipt: bool,
     /// At most so many messages per second.

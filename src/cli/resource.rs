@@ -39,7 +39,7 @@ pub enum ResourceCommand {
     },
     /// Add one.
     Add(DesiredKeys),
-    /// Change keys of one; without --set, --set-file, --unset and --file, in $EDITOR.
+    /// Change keys of one: by options, or in $EDITOR.
     Edit(DesiredKeys),
     /// Remove one.
     Remove {
@@ -68,18 +68,18 @@ pub enum ResourceCommand {
 /// The keys of one, as they shall be.
 #[derive(Debug, clap::Args)]
 pub struct DesiredKeys {
-    /// Its name: of an account the system_id, of an operator the id, of a route the name.
+    /// Its name; of an account the system_id.
     name: String,
-    /// A key of the configuration and its value, as rate=50 or to=up,backup; may be repeated.
+    /// Set a key of the configuration: rate=50, to=up,backup; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// A key whose value is the first line of a file (- is standard input), for secrets; may be repeated.
+    /// Set a key to the first line of a file (-: standard input), for secrets; may be repeated.
     #[arg(long, value_name = "KEY=FILE")]
     set_file: Vec<String>,
     /// A key that gets its default again; may be repeated.
     #[arg(long, value_name = "KEY")]
     unset: Vec<String>,
-    /// A file with keys, as in the configuration or as -o json shows them; - is standard input.
+    /// A file with keys, as in the configuration or of -o json; -: standard input.
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]

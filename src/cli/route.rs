@@ -33,7 +33,7 @@ struct ExplainRouteArgs {
     /// The account that sends it.
     #[arg(long, value_name = "SYSTEM_ID", default_value = "")]
     account: String,
-    /// The operator that brings it, for a mobile-originated message.
+    /// The operator that brings it, for an MO message.
     #[arg(
         long,
         value_name = "ID",
@@ -41,13 +41,13 @@ struct ExplainRouteArgs {
         conflicts_with = "account"
     )]
     operator: String,
-    /// Show which rule (`[[mo_rule]]`) takes a mobile-originated message to this address.
+    /// Show which `[[mo_rule]]` takes an MO message to this address.
     #[arg(long, requires = "operator", conflicts_with = "network")]
     mo: bool,
-    /// The text of the mobile-originated message.
+    /// The text of the MO message.
     #[arg(long, requires = "mo")]
     text: Option<String>,
-    /// The network that the number belongs to, instead of what the SMSC knows of it.
+    /// The network of the number, instead of the known one.
     #[arg(long, value_name = "NETWORK", default_value = "")]
     network: String,
     #[command(flatten)]

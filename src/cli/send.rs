@@ -61,8 +61,7 @@ pub struct SendArgs {
     /// Address and port of the SMSC.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:2775")]
     host: String,
-    /// Send over the UNIX socket of the server (local.socket) instead of SMPP: for this user's account, without a
-    /// password.
+    /// Send over the server's UNIX socket (local.socket) as this user's account, without a password.
     #[arg(
         long,
         value_name = "PATH",
@@ -72,7 +71,7 @@ pub struct SendArgs {
     /// The account to bind as.
     #[arg(long, value_name = "NAME", default_value = "demo")]
     system_id: String,
-    /// Its password; the demo account's is read from the data folder when absent.
+    /// Its password [default: the demo account's from the data folder].
     #[arg(
         long,
         value_name = "PASSWORD",
@@ -83,26 +82,25 @@ pub struct SendArgs {
     /// Where `smsc serve` keeps its data, and the demo account's password.
     #[arg(long, value_name = "FOLDER", default_value = "./smsc-data")]
     data_dir: PathBuf,
-    /// Encode the text in this alphabet instead of the one that takes the fewest messages.
+    /// Alphabet of the text [default: the one that takes the fewest messages].
     #[arg(long, value_enum)]
     alphabet: Option<SendAlphabet>,
-    /// National languages whose 7-bit tables the phone knows, as turkish,hindi: for their letters they
-    /// take fewer messages than UCS-2.
+    /// National languages whose 7-bit tables the phone knows: turkish,hindi.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     language: Vec<Language>,
     /// How to send a text that does not fit into one message.
     #[arg(long, value_enum, default_value = "udh")]
     long: Long,
-    /// Show the text at once on the phone, without keeping it (class 0).
+    /// Flash: the phone shows the text at once (class 0).
     #[arg(long)]
     flash: bool,
     /// Only show the alphabet and the parts; send nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Ask for no receipt: ends with the SMSC's answers.
+    /// Ask for no receipt.
     #[arg(long)]
     no_receipt: bool,
-    /// How long to wait for the answers and the receipts together.
+    /// How long to wait for answers and receipts.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     timeout: Duration,
 }

@@ -37,14 +37,13 @@ pub struct ServeArgs {
     /// Configuration file (TOML); without it, a demo account and a simulated operator.
     #[arg(long, short, env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
-    /// Stand in for the service smpp-connector: read its environment variables, and serve its paths at this address.
+    /// Replace smpp-connector: read its variables, serve its paths at this address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = SMPP_CONNECTOR)]
     smpp_connector: Option<SocketAddr>,
-    /// Start with every queue suspended, as after a backup was restored: what waits can be cancelled before it is sent. A
-    /// start without this resumes them.
+    /// Start with every queue suspended, such as after a restored backup. A start without this resumes them.
     #[arg(long)]
     suspended: bool,
-    /// Start although the log of the embedded store is damaged, with what is left of it; a copy of the log is kept.
+    /// Start although the log of the embedded store is damaged. A copy of the log is kept.
     #[arg(long)]
     accept_loss: bool,
 }

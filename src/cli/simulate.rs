@@ -26,10 +26,7 @@ use crate::smpp::CommandStatus;
 #[derive(Debug, clap::Args)]
 pub struct SimulateArgs {
     /// What to play: an operator (smpp), a gateway of China Mobile (cmpp), China Telecom (smgp) or China Unicom (sgip), or
-    /// the HLR, MSC and phones of a GSM network, by GSUP (gsup) or by MAP over M3UA (map). With cmpp, smgp and sgip, --profile, --rate, --duplicate-receipts, --early-receipts, --message-id-form,
-    /// --receipt-text-only, --cut-after and --no-transceiver mean nothing. With gsup and map, only --listen,
-    /// --latency, --silent-percent, --reject-percent, --reject-cause, --mo, --mo-to, --mo-from and --journal mean something, and with map
-    /// those that say so.
+    /// a GSM network by GSUP (gsup) or MAP over M3UA (map). Options of other kinds have no effect.
     #[arg(long, value_enum, default_value = "smpp")]
     protocol: SimulatedProtocol,
     /// Address and port to listen on.
@@ -52,22 +49,22 @@ pub struct SimulateArgs {
     /// Answer after this time: 250ms, or a range 10ms..2s.
     #[arg(long, value_name = "TIME")]
     latency: Option<Delay>,
-    /// Answer this share of messages with ESME_RTHROTTLED.
+    /// Share of messages answered with ESME_RTHROTTLED.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     throttle_percent: Option<f64>,
-    /// Answer messages above this rate per second with ESME_RTHROTTLED.
+    /// Answer messages above this rate with ESME_RTHROTTLED.
     #[arg(long, value_name = "PER_SECOND", value_parser = positive)]
     rate: Option<f64>,
-    /// Answer this share of messages with --reject-status.
+    /// Share of messages answered with --reject-status.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     reject_percent: Option<f64>,
     /// Name or number of the answer to rejected messages.
     #[arg(long, value_name = "STATUS", default_value = "ESME_RSUBMITFAIL", value_parser = status)]
     reject_status: CommandStatus,
-    /// RP-cause with which phones refuse --reject-percent of their messages: 22 is memory capacity exceeded.
+    /// RP-cause of phones for --reject-percent; 22: memory capacity exceeded.
     #[arg(long, value_name = "CAUSE", default_value = "22", value_parser = clap::value_parser!(u8).range(1..=127))]
     reject_cause: u8,
-    /// Never answer this share of messages.
+    /// Share of messages that get no answer.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     silent_percent: Option<f64>,
     /// Which receipts to send for messages that ask for one.
@@ -82,26 +79,25 @@ pub struct SimulateArgs {
     /// Send every receipt twice.
     #[arg(long)]
     duplicate_receipts: bool,
-    /// Send each receipt before its submit_sm_resp, which follows 50 ms (or --latency) later.
+    /// Send each receipt 50 ms (or --latency) before its submit_sm_resp.
     #[arg(long, conflicts_with = "receipt_delay")]
     early_receipts: bool,
-    /// How ids are written: decimal, hex, hex-upper, each also with -zeros; two of them joined by
-    /// -in-receipt- differ between answer and receipt, as hex-in-receipt-decimal.
+    /// Form of ids: decimal, hex, hex-upper, each also with -zeros; hex-in-receipt-decimal: decimal in receipts.
     #[arg(long, value_name = "FORM", default_value = "decimal")]
     message_id_form: MessageIdNotations,
-    /// Leave receipted_message_id and message_state out of receipts: text only.
+    /// Receipts without receipted_message_id and message_state.
     #[arg(long)]
     receipt_text_only: bool,
-    /// Close each connection after this many messages; the last answers are lost.
+    /// Close each connection after so many messages, without the last answers.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     cut_after: Option<u64>,
-    /// Send mobile-originated messages at this rate while a receiver is bound.
+    /// Send MO messages at this rate to bound receivers.
     #[arg(long, value_name = "PER_SECOND", value_parser = positive, requires = "mo_to")]
     mo: Option<f64>,
-    /// The number that mobile-originated messages go to.
+    /// Destination of MO messages.
     #[arg(long, value_name = "NUMBER")]
     mo_to: Option<String>,
-    /// The number that mobile-originated messages come from.
+    /// Source of MO messages.
     #[arg(long, value_name = "NUMBER", default_value = "447700900999")]
     mo_from: String,
     /// Unanswered deliver_sm on one bind before it waits.
@@ -110,13 +106,13 @@ pub struct SimulateArgs {
     /// Refuse bind_transceiver with ESME_RINVCMDID.
     #[arg(long)]
     no_transceiver: bool,
-    /// Where the SMSC listens for gateways of SGIP (sgip.listen): reports and messages of handsets are brought there.
+    /// The SMSC's sgip.listen, for reports and MO messages.
     #[arg(long, value_name = "HOST:PORT")]
     bring_to: Option<String>,
-    /// What carries M3UA, with map: TCP as osmo-stp takes it, or SCTP of the kernel.
+    /// map: what carries M3UA, TCP (as of osmo-stp) or SCTP of the kernel.
     #[arg(long, value_enum, default_value = "tcp")]
     transport: SimulatedTransport,
-    /// Connect to this STP instead of listening, with map; with SCTP, all its addresses by commas. Needs --smsc-point-code.
+    /// map: connect to this STP instead of listening; with SCTP, all its addresses with commas between.
     #[arg(
         long,
         value_name = "HOST:PORT",
@@ -124,23 +120,22 @@ pub struct SimulateArgs {
         requires = "smsc_point_code"
     )]
     stp: Vec<String>,
-    /// Own addresses to connect to the STP from, with SCTP.
+    /// SCTP: own addresses for --stp.
     #[arg(long, value_name = "IP", value_delimiter = ',', requires = "stp")]
     local: Vec<IpAddr>,
-    /// The point code of the network, with map, as 0.2.1 or a number, until somebody writes to another one: it answers by
-    /// that.
+    /// map: own point code, as 0.2.1 or a number, until something comes for another one.
     #[arg(long, value_name = "POINT", default_value = "0.2.1")]
     point_code: PointCode,
-    /// The point code of the SMSC, with map; without it, that of who has registered or written.
+    /// map: point code of the SMSC; without it, that of its first message.
     #[arg(long, value_name = "POINT")]
     smsc_point_code: Option<PointCode>,
-    /// The number of the SMSC that --mo goes to, with map; without it, that of the last question to the HLR.
+    /// map: global title of the SMSC for --mo; without it, that of its last question to the HLR.
     #[arg(long, value_name = "NUMBER")]
     service_centre: Option<String>,
-    /// The latest version of MAP that the network knows, with map; an SMSC falls back to it.
+    /// map: the latest version of MAP that the network knows.
     #[arg(long, value_name = "VERSION", default_value = "3", value_parser = clap::value_parser!(u8).range(1..=3))]
     map_version: u8,
-    /// Write a line per accepted message: id, destination, text, time, user_message_reference.
+    /// Write a line per accepted message.
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
     /// Print a line of counters every second.

@@ -15,14 +15,14 @@ use crate::domain::moment as api_moment;
 /// `--since`, `--until` and `--before`.
 #[derive(Debug, Default, clap::Args)]
 pub struct TimeRangeArgs {
-    /// Only messages accepted then or later: 10m or 2h (ago), 15:12 (the last one, here), today, yesterday, a day (UTC),
-    /// "2026-11-24 15:12" (here), the same with UTC or Europe/Berlin behind it, RFC 3339, or Unix milliseconds.
+    /// Only messages accepted then or later: 2h (ago), 15:12, yesterday, 2026-11-24 (UTC), "2026-11-24 15:12
+    /// Europe/Berlin", RFC 3339 or Unix milliseconds.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<String>,
     /// Only messages accepted before then.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<String>,
-    /// Only messages older than this one: where the previous page ended.
+    /// Only messages older than this one: the next page.
     #[arg(long, value_name = "ID")]
     before: Option<String>,
 }
@@ -36,7 +36,7 @@ pub struct EndRangeArgs {
     /// Only messages that ended before then.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     ended_until: Option<String>,
-    /// What comes first: the latest acceptance (accepted) or the latest end (ended).
+    /// What comes first: the latest accepted or ended.
     #[arg(long, value_name = "ORDER")]
     order: Option<String>,
 }

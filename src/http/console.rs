@@ -82,6 +82,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("theme.js"),
     script!("this_node.js"),
     script!("ticks.js"),
+    script!("traffic_charts.js"),
     script!("view_account.js"),
     script!("view_audit.js"),
     script!("view_bind.js"),

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::command_line::{printed, refused};
-use crate::harness::{Peer, Smsc, until};
+use crate::harness::{Peer, Smsc, free_port, until};
 
 #[test]
 fn a_sheet_says_all_but_the_password() {
@@ -56,6 +56,39 @@ fn a_sheet_says_all_but_the_password() {
     assert!(refused(&smsc, &["account", "sheet", "nobody"]).contains("there is no account"));
     let (status, said) = admin.text("/v1/accounts/shop/sheet?format=pdf").unwrap();
     assert!(status == 400 && said.contains("json or text"), "{said}");
+}
+
+#[test]
+fn a_sheet_says_what_else_a_login_needs() {
+    let smsc = Smsc::new()
+        .account("shop", "secret99")
+        .account_with(
+            "901234",
+            "secret99",
+            "carrier_secret = \"shared99\"\ncertificates = [\"shop.example\"]",
+        )
+        .toml(&format!(
+            "[[listener]]\nlisten = \"127.0.0.1:{}\"\nprotocol = \"cmpp\"",
+            free_port()
+        ))
+        .start();
+    let of = |account: &str| -> String {
+        let sheet = smsc.admin().get(&format!("/v1/accounts/{account}/sheet"));
+        sheet["text"].as_str().unwrap().to_owned()
+    };
+    let plain = of("shop");
+    for other in ["cmpp", "shared secret", "certificate"] {
+        assert!(!plain.contains(other), "{other}: {plain}");
+    }
+    let text = of("901234");
+    for part in [
+        "cmpp          host 127.0.0.1, port ",
+        "shared secret for cmpp",
+        "certificate   shop.example, over TLS",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("shared99"), "{text}");
 }
 
 #[test]

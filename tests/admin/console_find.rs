@@ -51,6 +51,7 @@ fn a_word_finds_a_few_of_each_kind() {
 fn the_box_is_used_by_keyboard_and_on_a_phone() {
     let up = Simulator::new().start();
     let smsc = with_accounts(ACCOUNTS)
+        .account("northern", "secret")
         .operator("north", up.address())
         .route("", "north")
         .toml("[usage]\nenabled = true")
@@ -60,7 +61,8 @@ fn the_box_is_used_by_keyboard_and_on_a_phone() {
     let pictures = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
     fs::create_dir_all(&pictures).unwrap();
     let base = format!("http://{}/", smsc.http());
-    let steps = "everything_is_found_by_keyboard,arrows_choose_and_the_focus_comes_back,manual_is_opened,a_phone_has_a_button";
+    let steps = "everything_is_found_by_keyboard,arrows_choose_and_the_focus_comes_back,a_late_answer_leads_nowhere,\
+                 manual_is_opened,a_phone_has_a_button";
     let arguments = [steps, &base, TOKEN, pictures.to_str().unwrap()];
     Client::run(browser_script("console_find.js", &arguments, folder.path()));
     smsc.assert_no_panic();

@@ -78,7 +78,7 @@ def needed(root, found):
 
 
 def included(source, where, found):
-    """What the macros of a source include. What begins with a text and ends with a name may be any file there."""
+    """What the macros of a source include. What begins with a folder and ends with a name may be any file in that folder."""
     text = source.read_text()
     for match in INCLUDE.finditer(text):
         argument = text[match.end() : closing(text, match.end())].strip()
@@ -89,7 +89,9 @@ def included(source, where, found):
         if re.fullmatch(r'"[^"]*",?', argument):
             yield source.parent / literals[0], where
         elif re.fullmatch(r'concat!\(\s*"[^"]*/",\s*\$\w+\s*\)', argument):
-            yield from below(source.parent / literals[0], where)
+            for file in sorted((source.parent / literals[0]).iterdir()):
+                if file.is_file():
+                    yield file, where
         else:
             found.append(f"{where}: build_context.py does not understand {match[0]}{argument})")
 

@@ -39,7 +39,7 @@ const all = {
     await options(page, /^account shop0999/).waitFor();
     await page.keyboard.press('Enter');
     await titled(page, 'shop0999');
-    // Enter takes what is written, also before the answer is there.
+    // Enter takes what is written, also before the answer is there, and not what only begins so: there is an account northern.
     await ask(page, 'north');
     await page.keyboard.press('Enter');
     await titled(page, 'north');
@@ -49,6 +49,7 @@ const all = {
       ['RTHROTTLED', '#/failures?error=ESME_RTHROTTLED'],
       ['accounts.max_binds', '#/config/accounts'],
       ['Dead letters', '#/dead-letters'],
+      ['traffic h', '#/history'],
     ]) {
       await ask(page, text);
       await page.keyboard.press('Enter');
@@ -88,6 +89,34 @@ const all = {
     await box(page).getByText('Nothing has this name.').waitFor();
     assert.strictEqual(await input.getAttribute('aria-expanded'), 'false');
     await accessible(page, 'the box with nothing found');
+    await page.close();
+  },
+
+  /** What is listed is not what is meant once the box is closed, or another page is there. */
+  async a_late_answer_leads_nowhere(browser) {
+    const page = await signedIn(browser);
+    await go(page, 'Queues');
+    await go(page, 'Binds');
+    await ask(page, 'shop0001');
+    await options(page, /^account shop0001/).waitFor();
+    await page.route(/\/v1\/find\?text=north/, async (route) => {
+      await new Promise((done) => { setTimeout(done, 700); });
+      await route.continue();
+    });
+    const answer = page.waitForResponse(/\/v1\/find\?text=north/);
+    await box(page).getByRole('combobox').fill('north');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await box(page).waitFor({ state: 'detached' });
+    await answer;
+    await page.waitForTimeout(300);
+    assert.strictEqual(await page.evaluate(() => location.hash), '#/binds');
+    // Back leads to the page before, and the box does not hide it.
+    await ask(page, 'first st');
+    await options(page, /^page First steps/).waitFor();
+    await page.evaluate(() => window.history.back());
+    await titled(page, 'Queues');
+    await box(page).waitFor({ state: 'detached' });
     await page.close();
   },
 

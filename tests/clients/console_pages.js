@@ -39,6 +39,15 @@ const all = {
     await page.getByRole('table', { name: 'Newest messages' }).getByRole('link', { name: delivered }).waitFor();
     await page.getByRole('table', { name: 'Sums of the month' }).getByText('MT', { exact: true }).waitFor();
     await page.getByRole('heading', { name: 'Balance' }).waitFor();
+    // Charts of a day or a week, and a way to all of it.
+    const traffic = page.getByRole('region', { name: 'Traffic' });
+    const drawn = traffic.locator('svg title');
+    await drawn.filter({ hasText: 'Messages per minute: accepted by operators at most' }).waitFor({ state: 'attached' });
+    await drawn.filter({ hasText: 'Refused and failed per minute: refused at most' }).waitFor({ state: 'attached' });
+    const week = page.waitForResponse((answer) => answer.url().includes('/v1/history?') && answer.url().includes('account=test'));
+    await traffic.getByLabel('Time of the charts').selectOption('Last 7 days');
+    assert.strictEqual((await week).status(), 200);
+    assert.strictEqual(await traffic.getByRole('link', { name: 'Traffic history' }).getAttribute('href'), '#/history?account=test&range=7d&by=error');
     // What was commanded of it, and of its queue.
     await page.getByRole('button', { name: 'Suspend account:test', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
@@ -62,6 +71,14 @@ const all = {
     const card = page.getByRole('region', { name: 'Operator up' });
     await card.getByText('1 of 1').waitFor();
     await card.getByRole('button', { name: 'Suspend up', exact: true }).waitFor();
+    // What the test of the connection finds stands below its button.
+    const test = card.getByRole('button', { name: 'Test the connection to up', exact: true });
+    await test.click();
+    await card.getByRole('heading', { name: 'It is bound already' }).waitFor();
+    await accessible(page, 'operators/up, tested');
+    await card.getByRole('button', { name: 'Close', exact: true }).click();
+    await until(page, () => document.activeElement.getAttribute('aria-label') === 'Test the connection to up');
+    await page.getByRole('region', { name: 'Traffic' }).locator('svg title').filter({ hasText: 'Mean answer' }).waitFor({ state: 'attached' });
     await page.getByRole('table', { name: 'Binds' }).getByRole('button', { name: /^Disconnect bind/ }).waitFor();
     await page.getByRole('figure').filter({ hasText: 'Messages per second' }).locator('path.line.sent').waitFor({ state: 'attached' });
     // One whose name begins as that of another has a page of its own.
@@ -148,6 +165,28 @@ const all = {
       await visit(page, view);
       await page.getByText(text).waitFor();
     }
+    await page.close();
+  },
+
+  /** Somebody else removes what is shown. */
+  async removed_while_open(browser) {
+    const page = await signedIn(browser, { expected: /status of 404/ });
+    const change = (method, path, body) => page.evaluate(async ([bearer, how, where, what]) => {
+      const answer = await fetch(where, { method: how, headers: { Authorization: `Bearer ${bearer}`, 'Content-Type': 'application/json' }, body: what });
+      return answer.ok;
+    }, [token, method, path, body]);
+    assert(await change('PUT', '/v1/accounts/leaving', JSON.stringify({ password: 'secret99' })));
+    await visit(page, 'accounts/leaving');
+    const pause = page.getByRole('button', { name: 'Pause leaving', exact: true });
+    await pause.waitFor();
+    assert(await change('DELETE', '/v1/accounts/leaving'));
+    await page.getByText('There is no account leaving').waitFor();
+    assert.strictEqual(await pause.count(), 0);
+    await visit(page, 'operators/up2');
+    await page.getByRole('region', { name: 'Operator up2' }).waitFor();
+    assert(await change('DELETE', '/v1/operators/up2'));
+    await page.getByText('There is no operator up2').waitFor();
+    assert.strictEqual(await page.getByRole('link', { name: 'Add a route to it' }).count(), 0);
     await page.close();
   },
 

@@ -1,7 +1,6 @@
 //! Two people replay the same messages at the same time, on two nodes: each message goes once.
 
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -32,8 +31,7 @@ fn what_two_nodes_replay_at_once_goes_once() {
         esme.submit(submit(&format!("4477009{n:05}"), "hello"));
     }
     // What is sent again fails again, and does not fit then.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let before = (now.as_millis() + 1).to_string();
+    let before = (smsc::clock::now_ms() + 1).to_string();
     until("all messages to fail", || {
         let report = replay(&cluster.nodes[0].admin(), &before, true);
         (report["matched"] == MESSAGES).then_some(())

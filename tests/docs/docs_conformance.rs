@@ -1,5 +1,5 @@
-//! Tables of what is shown claim only what tests show (docs/smpp-conformance.md and docs/developers/behaviours.md): each line names
-//! tests, and each of them exists.
+//! Tables of what is shown claim only what tests show (smpp-conformance.md and behaviours.md of docs/developers): each
+//! line names tests, and each of them exists.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
 
 /// Pages with such tables, and at least how many lines they have.
 const TABLES: [(&str, usize); 2] = [
-    ("docs/smpp-conformance.md", 50),
+    ("docs/developers/smpp-conformance.md", 50),
     ("docs/developers/behaviours.md", 100),
 ];
 
@@ -78,8 +78,21 @@ fn each_complaint_has_a_test_with_its_number() {
 
 #[test]
 fn the_classes_of_statuses_are_those_of_the_code() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("docs/smpp-conformance.md")).unwrap();
+    for file in ["docs/developers/smpp-conformance.md", "docs/connections.md"] {
+        check_classes(file);
+    }
+    for vendor in 0x400..=0x4FF {
+        assert_eq!(
+            command_status::class(vendor),
+            RefusalClass::Permanent,
+            "{vendor:#x}"
+        );
+    }
+}
+
+/// The page names each status of the classes that are not permanent.
+fn check_classes(file: &str) {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let rows = rows(&page);
     for (word, class) in [
         ("temporary", RefusalClass::Temporary),
@@ -95,13 +108,6 @@ fn the_classes_of_statuses_are_those_of_the_code() {
         let of_smpp = |name: &&str| name.starts_with("ESME_");
         let in_code = command_status::names().filter(of_smpp).filter(of_class);
         let in_code: Vec<&str> = in_code.collect();
-        assert_eq!(documented, in_code, "{word}");
-    }
-    for vendor in 0x400..=0x4FF {
-        assert_eq!(
-            command_status::class(vendor),
-            RefusalClass::Permanent,
-            "{vendor:#x}"
-        );
+        assert_eq!(documented, in_code, "{file}: {word}");
     }
 }

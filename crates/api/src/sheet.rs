@@ -34,6 +34,9 @@ pub struct AccountSheet {
     pub prepaid: bool,
     /// IP addresses and CIDR blocks that it may bind from; any if empty.
     pub allow: Vec<String>,
+    /// Client certificates it may bind with, by name or fingerprint; it needs none if empty.
+    #[serde(default)]
+    pub certificates: Vec<String>,
     /// What its source addresses may be; any if empty.
     pub senders: Vec<String>,
     /// Where it may send; anywhere if empty.
@@ -89,6 +92,9 @@ impl AccountSheet {
         text.push_str("\nLog in with\n");
         line(&mut text, "system_id", &self.account);
         line(&mut text, "password", &self.password_words);
+        if self.has("cmpp") {
+            line(&mut text, "shared secret", "for cmpp, told apart, too");
+        }
         let any = "any, also none";
         line(
             &mut text,
@@ -96,6 +102,10 @@ impl AccountSheet {
             self.system_type.as_deref().unwrap_or(any),
         );
         line(&mut text, "from", &listed(&self.allow, "any IP address"));
+        if !self.certificates.is_empty() {
+            let words = format!("{}, over TLS", self.certificates.join(" or "));
+            line(&mut text, "certificate", &words);
+        }
         text.push_str("\nLimits\n");
         line(&mut text, "binds", &format!("{} at once", self.max_binds));
         line(&mut text, "rate", &self.rate_words());
@@ -124,6 +134,11 @@ impl AccountSheet {
         text
     }
 
+    /// Whether it may connect over this protocol.
+    fn has(&self, protocol: &str) -> bool {
+        self.entrances.iter().any(|one| one.protocol == protocol)
+    }
+
     fn rate_words(&self) -> String {
         let Some(rate) = self.rate else {
             return "no limit".to_owned();
@@ -135,7 +150,6 @@ impl AccountSheet {
 
     /// How to bind, step by step.
     fn steps_into(&self, text: &mut String) {
-        let has = |protocol: &str| self.entrances.iter().any(|one| one.protocol == protocol);
         text.push_str("\nHow to bind (SMPP 3.4)\n");
         let mut steps = vec![
             "Open a connection to the host and the port, with TLS where it says so.".to_owned(),
@@ -155,7 +169,7 @@ impl AccountSheet {
             "When you are throttled (ESME_RTHROTTLED), send the same message again a second later."
                 .to_owned(),
         );
-        if has("http") {
+        if self.has("http") {
             steps.push(
                 "Instead of SMPP: POST /v1/messages over HTTP, with an API key in \"Authorization: Bearer\"."
                     .to_owned(),
@@ -230,6 +244,7 @@ mod tests {
             quota_per_day: None,
             prepaid: false,
             allow: Vec::new(),
+            certificates: Vec::new(),
             senders: vec!["ACME".to_owned(), "list:own".to_owned()],
             destinations: Vec::new(),
             addresses: Vec::new(),
@@ -256,6 +271,20 @@ mod tests {
         }
         assert!(!sheet.text.ends_with('\n') && !sheet.text.contains("HTTP"));
         assert!(sheet.text.contains(&sheet.password_words));
+        for other in ["certificate", "shared secret"] {
+            assert!(!sheet.text.contains(other), "{other}: {}", sheet.text);
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_is_needed_is_named() {
+        let sheet = AccountSheet {
+            certificates: vec!["shop.example".to_owned(), "sha256:00".to_owned()],
+            ..sheet()
+        };
+        let text = sheet.written().text;
+        let line = "certificate   shop.example or sha256:00, over TLS\n";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! the answer to a message that was sent.
 //!
 //! SMPP 3.4 §5.1.3 and SMPP 5.0 §4.7.6. [`class`] is the table of defaults that
-//! docs/smpp-conformance.md shows; an operator's own classes are in its [`super::retry::RetryPolicy`],
+//! docs/developers/smpp-conformance.md shows; an operator's own classes are in its [`super::retry::RetryPolicy`],
 //! which is used wherever the outcome of a message depends on it.
 
 use std::ops::RangeInclusive;

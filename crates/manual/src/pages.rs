@@ -40,7 +40,6 @@ pub(crate) const PARTS: &[(&str, &[(&str, &str)])] = &[
             page!("cli.md"),
             page!("metrics.md"),
             page!("problems.md"),
-            page!("smpp-conformance.md"),
         ],
     ),
     ("Explanation", &[page!("glossary.md")]),
@@ -58,6 +57,10 @@ pub(crate) const MOVED: &[(&str, &str)] = &[
     ("redis-platform.md", "coming-from.md#the-redis-sms-platform"),
     ("sign-in.md", "security.md#sign-in-by-openid-connect"),
     ("smpp-connector.md", "coming-from.md#smpp-connector"),
+    (
+        "smpp-conformance.md",
+        "connections.md#what-an-operators-answer-means",
+    ),
     ("upgrade.md", "install.md#upgrade"),
     ("usage.md", "events.md#call-detail-records"),
 ];

@@ -97,6 +97,9 @@ pub trait SettingsStore {
     /// Everything, as of one moment.
     fn settings(&self) -> Reply<StoredSettings>;
 
+    /// The names of all resources in the order of their keys, without bodies: to be searched while somebody types.
+    fn setting_names(&self) -> Reply<Vec<ResourceKey>>;
+
     /// The version of the whole: cheap enough to be read every second.
     fn settings_version(&self) -> Reply<u64>;
 
@@ -237,13 +240,18 @@ impl VersionQuery {
 impl StoredSettings {
     /// The statement that reads the version and the resources of these kinds, as of one moment.
     pub(crate) fn select(kinds: &[ResourceKind]) -> ColdStatement {
+        Self::select_with(kinds, "body")
+    }
+
+    /// The same with this in place of bodies.
+    fn select_with(kinds: &[ResourceKind], body: &str) -> ColdStatement {
         let mut sql = format!(
             "SELECT {}, '', coalesce(max(version), 0), '' FROM config_versions",
             ResourceKind::ALL.len()
         );
         for kind in kinds {
             let (number, table) = (*kind as usize, kind.plural());
-            sql += &format!(" UNION ALL SELECT {number}, name, version, body FROM {table}");
+            sql += &format!(" UNION ALL SELECT {number}, name, version, {body} FROM {table}");
         }
         ColdStatement::new(sql, Vec::new())
     }
@@ -295,6 +303,14 @@ impl<S: ColdTables> SettingsStore for S {
     fn settings(&self) -> Reply<StoredSettings> {
         let all = StoredSettings::select(&ResourceKind::ALL);
         self.select(all, StoredSettings::read)
+    }
+
+    fn setting_names(&self) -> Reply<Vec<ResourceKey>> {
+        let names = StoredSettings::select_with(&ResourceKind::ALL, "''");
+        self.select(names, |rows| {
+            let all = StoredSettings::read(rows)?.settings.into_iter();
+            Ok(all.map(|one| one.key).collect())
+        })
     }
 
     fn settings_version(&self) -> Reply<u64> {

@@ -4,8 +4,16 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use crate::actors::runtime::locks::lock;
+use crate::clock;
 use crate::store::logins::LoginRow;
 use crate::store::{Store, StoreError};
+
+/// Logins that are stored in one commit: after a restart all accounts bind within seconds, and commits of messages wait for
+/// these.
+const STEP: usize = 500;
+
+/// What is stored with a time so far ahead is from a clock that was wrong; nodes differ by less.
+const AHEAD_MS: i64 = 60_000;
 
 /// Logins of this node that are not in the store yet, by account: the last one of each.
 #[derive(Default)]
@@ -48,15 +56,15 @@ impl Logins {
     /// The store does not answer.
     pub async fn keep(&self, store: &dyn Store) -> Result<(), StoreError> {
         let new: Vec<LoginRow> = lock(&self.0).values().cloned().collect();
-        if new.is_empty() {
-            return Ok(());
-        }
-        store.keep_logins(new.clone()).await?;
-        let mut waiting = lock(&self.0);
-        for login in new {
-            // It may have bound again meanwhile.
-            if waiting.get(&login.account) == Some(&login) {
-                waiting.remove(&login.account);
+        for step in new.chunks(STEP) {
+            let latest = clock::now_ms() + AHEAD_MS;
+            store.keep_logins(step.to_vec(), latest).await?;
+            let mut waiting = lock(&self.0);
+            for login in step {
+                // It may have bound again meanwhile.
+                if waiting.get(&login.account) == Some(login) {
+                    waiting.remove(&login.account);
+                }
             }
         }
         Ok(())

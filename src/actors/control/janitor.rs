@@ -50,6 +50,7 @@ pub async fn maintain(node: &NodeContext, configuration: &StoredConfiguration, r
         each_minute(RETIRE_AFTER, async || forget_keys(node).await),
         each_minute(RETIRE_AFTER, async || forget_records(node).await),
         each_minute(RETIRE_AFTER, async || forget_usage(node).await),
+        each_minute(RETIRE_AFTER, async || forget_logins(node).await),
     );
 }
 
@@ -170,6 +171,17 @@ async fn forget_records(node: &NodeContext) {
     let failed = "old CDRs could not be deleted";
     let forget = || node.store.forget_records(before, FORGET_RECORDS);
     steps(FORGET_RECORDS, failed, forget).await;
+}
+
+/// Forgets the logins of accounts that are gone: one is removed with others by a roll-back or a file, or by a node of a release
+/// that knows no logins, and another node may have stored a login after that.
+async fn forget_logins(node: &NodeContext) {
+    if !node.local_lease.is_janitor() {
+        return;
+    }
+    if let Err(error) = node.store.sweep_logins().await {
+        tracing::error!(%error, "logins of removed accounts could not be forgotten");
+    }
 }
 
 async fn forget_audit(node: &NodeContext) {

@@ -17,7 +17,7 @@ pub struct AdminConnection {
     /// Address of the admin API [default: http://127.0.0.1:8080].
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// A saved SMSC (`smsc context`); without it, --url and --config the one that `smsc context use` has chosen.
+    /// A saved SMSC (`smsc context`) [default: the chosen one, unless --url or --config is given].
     #[arg(
         long,
         value_name = "NAME",
@@ -25,13 +25,13 @@ pub struct AdminConnection {
         conflicts_with = "url"
     )]
     context: Option<String>,
-    /// Token of the admin API; without it, the file admin-token in the data folder.
+    /// Token of the admin API [default: the file admin-token in the data folder].
     #[arg(long, env = "SMSC_HTTP__ADMIN_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// Configuration file of the SMSC, to take address, token and data folder from.
+    /// Configuration file with address, token and data folder.
     #[arg(long, short, value_name = "FILE", env = "SMSC_CONFIG")]
     config: Option<PathBuf>,
-    /// Certificate authorities (PEM) to trust for an https:// address, besides those of this machine.
+    /// Certificate authorities (PEM) to trust, besides those of this machine.
     #[arg(long, value_name = "FILE", env = "SMSC_CA")]
     ca: Option<PathBuf>,
     /// Data folder of the SMSC [default: ./smsc-data].

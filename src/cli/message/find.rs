@@ -10,7 +10,7 @@ use crate::cli::times::{EndRangeArgs, TimeRangeArgs, given};
 pub struct FindMessagesArgs {
     #[command(flatten)]
     filter: MessageFilterArgs,
-    /// Only messages in this state; ENROUTE are those that have not ended.
+    /// Only messages in this state; ENROUTE: not ended.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub struct FindMessagesArgs {
 /// Which messages; shared with `smsc message cancel`.
 #[derive(Debug, Default, clap::Args)]
 pub struct MessageFilterArgs {
-    /// Only messages to this number, with or without a plus, or to all that begin as 49* does.
+    /// Only messages to this number, or to all that begin as 49* does.
     #[arg(long, value_name = "NUMBER")]
     to: Option<String>,
     /// Only messages from this address.
@@ -34,13 +34,13 @@ pub struct MessageFilterArgs {
     /// Only messages of this account or operator.
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
-    /// Only messages that are with this operator or in this queue, or were at their end.
+    /// Only messages of this operator or queue, now or at their end.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// Only messages to this country: DE; none for numbers without one.
+    /// Only messages to this country: DE, or none.
     #[arg(long, value_name = "COUNTRY")]
     country: Option<String>,
-    /// Only messages to this network, where it was looked up: 26201.
+    /// Only messages to this network: 26201.
     #[arg(long, value_name = "NETWORK")]
     network: Option<String>,
     #[command(flatten)]

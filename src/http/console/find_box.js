@@ -48,6 +48,14 @@ function leading({ kind, name, text, page }) {
   return { kind: wordsOf(kind).one, name, text, href: PLACES.includes(kind) ? placeOf(kind, name) : pageOf(`${kind}/${name}`) };
 }
 
+/**
+ * Whether what was found has the whole name that was written, so that Enter goes there, whatever else begins so. Of digits
+ * only an account or an operator comes before the number: routes are called by prefixes.
+ */
+function isMeant({ kind, name }, text, areDigits) {
+  return name.toLowerCase() === text.toLowerCase() && (!areDigits || ["account", "operator"].includes(kind));
+}
+
 /** The box; `views` are the pages of this token, as `path` and `title`. Its `button` opens it, and so does `open`. */
 export function findBox(views) {
   const button = h("button", { type: "button", class: "small find-open", "aria-haspopup": "dialog", onclick: open }, "Find ", h("kbd", {}, "Ctrl K"));
@@ -62,7 +70,7 @@ export function findBox(views) {
       type: "text", role: "combobox", "aria-label": "Find", "aria-controls": "find-list", "aria-expanded": "false", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false",
       maxlength: LONGEST, placeholder: "Number, id, account, operator, error, key, word", oninput: soon, onkeydown: onKey,
     });
-    const dialog = h("dialog", { class: "find", "aria-label": "Find", onclose: () => dialog.remove(), onclick: (event) => { if (event.target === dialog) dialog.close(); } },
+    const dialog = h("dialog", { class: "find", "aria-label": "Find", onclose: left, onclick: (event) => { if (event.target === dialog) dialog.close(); } },
       h("div", { class: "find-head" }, input, h("button", { type: "button", class: "small", onclick: () => dialog.close() }, "Close")), list, said);
     let items = [];
     let active = 0;
@@ -70,7 +78,16 @@ export function findBox(views) {
     let asked = 0;
     /** What the list is about. */
     let shownFor = "";
-    close = () => dialog.close();
+    const end = () => dialog.close();
+    close = end;
+    // Back and forward of the browser lead to another page, which the box must not hide.
+    addEventListener("hashchange", end);
+
+    function left() {
+      clearTimeout(timer);
+      removeEventListener("hashchange", end);
+      dialog.remove();
+    }
 
     function show(text, found) {
       shownFor = text;
@@ -117,7 +134,9 @@ export function findBox(views) {
         if (own !== asked || !dialog.open) return;
         const all = found.map(leading);
         const isWord = ({ kind }) => ["error", "key", "manual"].includes(kind);
-        show(text, [...digits, ...all.filter((one) => !isWord(one)), ...pages, ...all.filter(isWord)]);
+        const rest = [...digits, ...all.filter((one) => !isWord(one)), ...pages, ...all.filter(isWord)];
+        const meant = rest.filter((one) => isMeant(one, text, digits.length > 0)).sort((one, other) => (other.name === text) - (one.name === text));
+        show(text, [...meant, ...rest.filter((one) => !meant.includes(one))]);
         setText(said, items.length === 0 ? "Nothing has this name." : items.length === 1 ? "1 found" : `${items.length} found`);
       } catch (error) {
         if (own !== asked || !dialog.open) return;
@@ -136,7 +155,8 @@ export function findBox(views) {
         clearTimeout(timer);
         await ask();
       }
-      if (items[active]) go(items[active]);
+      // The box was closed, or something else is written meanwhile: what is listed is not what was meant.
+      if (dialog.open && shownFor === input.value.trim() && items[active]) go(items[active]);
     }
 
     function go({ href }) {
@@ -147,6 +167,8 @@ export function findBox(views) {
 
     function onKey(event) {
       const steps = { ArrowDown: 1, ArrowUp: -1 };
+      // This Enter chooses a word of an input method.
+      if (event.isComposing) return;
       if (event.key === "Enter") {
         event.preventDefault();
         enter();

@@ -4,10 +4,11 @@ import { get, may } from "./api.js";
 import { bars } from "./bars.js";
 import { fields, historyOf } from "./changes.js";
 import { failed } from "./dialog.js";
-import { chip, h, nothing, setText, table } from "./dom.js";
+import { chip, h, nothing, select, setText, table } from "./dom.js";
 import { local, number, percent, showTime, time, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
 import { stateCell } from "./states.js";
+import { DAY_MS, MINUTE_MS, WEEK_MS, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
 import { labelOf } from "./view_failures.js";
 import { acknowledge, incidentState } from "./view_incidents.js";
 import { columns } from "./view_messages.js";
@@ -27,15 +28,27 @@ export function finding(name) {
 }
 
 /**
- * The cards of one account or operator: `about` is its name in queues and incidents (`account:shop`), `resource` in the
+ * The cards (`elements`) of one account or operator: `about` is its name in queues and incidents (`account:shop`), `resource` in the
  * history (`accounts/shop`), `by` how searches name it (`account`, `operator`).
  */
 export function placeCards({ about, resource, by, name }) {
   const asked = { [by]: name };
-  return [
-    incidentsCard(about), past(asked), usageCard(asked), messagesCard(asked),
-    h("div", { class: "halves" }, changesCard(resource), may("admin") ? commandsCard(resource) : null),
-  ];
+  const incidents = incidentsCard(about);
+  const traffic = trafficCard(asked);
+  let readAt = Date.now();
+  return {
+    elements: [
+      incidents.element, traffic.element, past(asked), usageCard(asked), messagesCard(asked),
+      h("div", { class: "halves" }, changesCard(resource), may("admin") ? commandsCard(resource) : null),
+    ],
+    /** Reads again, at most once a minute, what is looked at while something goes wrong. */
+    refresh() {
+      if (Date.now() - readAt < MINUTE_MS) return;
+      readAt = Date.now();
+      incidents.load();
+      traffic.load();
+    },
+  };
 }
 
 /** Shows what comes of a question; on a page that was left it changes nothing that anybody sees. */
@@ -72,10 +85,43 @@ function incidentsCard(about) {
     }, list);
   }
   load();
-  return card;
+  return { element: card, load };
 }
 
-/** What was before now. The history of rates and errors belongs here, as further charts of this card. */
+/** The times of the charts; the page of the traffic history has more. */
+const TIMES = [["1d", "Last day", DAY_MS], ["7d", "Last 7 days", WEEK_MS]];
+
+/** What was sent, refused and delivered, by minutes or by hours, beside the same a week before. */
+function trafficCard(asked) {
+  const charts = trafficCharts(160);
+  const said = h("p", { class: "problem", role: "status" });
+  const more = h("a", {}, "Traffic history");
+  const times = select("range", TIMES.map(([name, title]) => [name, title]), TIMES[0][0]);
+  times.setAttribute("aria-label", "Time of the charts");
+  times.addEventListener("change", load);
+
+  async function load() {
+    const range = times.value;
+    const span = lastTime(TIMES.find(([name]) => name === range)[2]);
+    more.href = `#/history?${new URLSearchParams({ ...asked, range, by: "error" })}`;
+    try {
+      const found = await readTraffic(span, asked);
+      // Another time was chosen meanwhile.
+      if (times.value !== range) return;
+      charts.update(found, span);
+      setText(said, "");
+    } catch (error) {
+      if (error.status === 401) failed(error);
+      else if (times.value === range) setText(said, error.message);
+    }
+  }
+  load();
+  const element = h("section", { class: "card", "aria-label": "Traffic" }, h("div", { class: "card-head" }, h("h2", {}, "Traffic"), times, more),
+    said, charts.sent.element, charts.lost.element, charts.answers.element);
+  return { element, load };
+}
+
+/** Failures of the last day, by hour and by error. */
 function past(asked) {
   const listed = (more) => `#/dead-letters?${new URLSearchParams({ ...asked, ...more })}`;
   const chart = bars({ title: "Failed messages by hour, the last 24 hours", series: [{ name: "failed", label: "messages" }], show: number, height: 160,
@@ -188,10 +234,12 @@ function commandsCard(resource) {
   return h("section", { class: "card" }, h("h2", {}, "Commands"), list.element);
 }
 
-/** What a page says of something that is not there. */
-export function noSuch(one, name, all) {
-  return h("section", { class: "card" }, h("div", { class: "empty" },
-    nothing(`There is no ${one} ${name}`, "It may have been removed: ", h("a", { href: all }, "all of them"), ".")));
+/** Has a page say that what it is about is not there, or not any more. */
+export function showNoSuch(body, one, name, all) {
+  body.replaceChildren(h("section", { class: "card" }, h("div", { class: "empty" },
+    nothing(`There is no ${one} ${name}`, "It may have been removed: ", h("a", { href: all }, "all of them"), "."))));
+  // What had the focus may be gone.
+  if (document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true });
 }
 
 /** A figure with its label, as the pages show them. */

@@ -11,9 +11,21 @@ import { placeOf } from "./kinds.js";
 const made = new Map();
 onSignOut(() => made.clear());
 
-/** Has the sheet of an account say its password, which was just made. */
+/** Has the sheet of an account say its password, which was just made; without one it was taken away. */
 export function keepPassword(account, secret) {
-  made.set(account, secret);
+  if (secret) made.set(account, secret);
+  else made.delete(account);
+}
+
+/** The sheet as the server writes it, with the password if that was made here; `words` say what is missing on it. */
+export async function readSheet(name) {
+  const sheet = await get(`/v1/accounts/${segment(name)}/sheet`);
+  const secret = made.get(name);
+  const host = sheet.entrances.some((one) => one.host === null) ? " The host is not known: set smpp.public_host to the name that customers connect to." : "";
+  return {
+    text: secret ? sheet.text.replace(sheet.password_words, () => secret) : sheet.text,
+    words: (secret ? "The password stands on it: hand it over where nobody else reads." : "The password is not on it: the SMSC does not show passwords.") + host,
+  };
 }
 
 /** The page of the sheet. */
@@ -38,15 +50,11 @@ export function sheetPage(name) {
 
   async function load() {
     try {
-      const sheet = await get(`${path}/sheet`);
+      const { text, words } = await readSheet(name);
       if (!isOpen) return;
-      const secret = made.get(name);
-      const text = secret ? sheet.text.replace(sheet.password_words, () => secret) : sheet.text;
       setText(body, text);
       tools.replaceChildren(copyButton(text), h("button", { type: "button", class: "small", onclick: () => print() }, "Print"), renew);
-      const host = sheet.entrances.some((one) => one.host === null) ? " The host is not known: set smpp.public_host to the name that customers connect to." : "";
-      const words = secret ? "The password stands on it: hand it over where nobody else reads." : "The password is not on it: the SMSC does not show passwords.";
-      setText(said, words + host);
+      setText(said, words);
     } catch (error) {
       if (!isOpen) return;
       card.replaceChildren(h("div", { class: "empty" }, nothing("There is no sheet", error.message)));

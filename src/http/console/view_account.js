@@ -8,7 +8,7 @@ import { number, rate, showAge, time } from "./format.js";
 import { graph } from "./graph.js";
 import { pageOf } from "./kinds.js";
 import { serverNow } from "./live.js";
-import { figures, finding, noSuch, placeCards } from "./place.js";
+import { figures, finding, placeCards, showNoSuch } from "./place.js";
 import { sheetLink, sheetPage } from "./sheet.js";
 import { canDisconnect, disconnectCommand } from "./view_bind.js";
 import { bindColumns } from "./view_binds.js";
@@ -18,6 +18,8 @@ import { holdCommand } from "./view_queues.js";
 const BINDS = 20;
 /** How often its queue is read: the stream brings it only while something is bound. */
 const LOOK_EVERY_MS = 5_000;
+/** Its settings are read again after so many looks: somebody else may pause or remove it. */
+const LOOKS = 12;
 /** Seconds of the graph. */
 const SECONDS = 300;
 /** Binds of accounts, by their direction. */
@@ -64,36 +66,55 @@ function accountPage(name) {
         else if (!cell.firstChild) cell.append(disconnectCommand(row));
       } },
     ],
-    empty: () => nothing("Nothing is bound", "Binds of this account are shown here as soon as there are any."),
+    empty: () => (isShared() ? nothing("No binds on this node", "Other nodes may have some.") : nothing("Nothing is bound", "Binds of this account are shown here as soon as there are any.")),
   });
   const allBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: finding(name) })}` }, "On the page of binds");
+  const cards = placeCards({ about: queueName, resource: `accounts/${name}`, by: "account", name });
   const body = h("div", { class: "stack" },
     h("section", { class: "card", "aria-label": "Now" }, facts.element),
     h("section", { class: "card" }, chart.element),
     h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Binds"), allBinds), binds.element),
-    ...placeCards({ about: queueName, resource: `accounts/${name}`, by: "account", name }),
+    ...cards.elements,
     balanceCard(name));
   let settings = null;
   let isOpen = true;
+  let isGone = false;
+  let looks = 0;
   let bound = 0;
+  /** Stands before rates, which are those of the binds that are shown, where there are more. */
+  let atLeast = "";
   /** As the last look has found it. */
   let looked = null;
-  let shownHold = null;
+  let shownButtons = null;
+
+  /** Whether other nodes may have binds of it, too. */
+  function isShared() {
+    return (looked?.nodes?.length ?? 0) > 1;
+  }
 
   /** Its settings, and the buttons that go by them. */
   async function load() {
     try {
       const found = await get(path);
-      if (!isOpen) return;
+      if (!isOpen || isGone) return;
       ({ settings } = found);
-      shownHold = null;
       showButtons();
       showState();
     } catch (error) {
-      if (!isOpen) return;
-      if (error.status === 404) body.replaceChildren(noSuch("account", name, "#/accounts"));
-      else failed(error);
+      if (!isOpen || isGone) return;
+      if (error.status === 404) leave();
+      // What is shown stays while the server is away, which the banner says.
+      else if (!settings || error.status === 401) failed(error);
     }
+  }
+
+  /** It is not there, or not any more. */
+  function leave() {
+    isGone = true;
+    clearInterval(timer);
+    state.hidden = true;
+    buttons.replaceChildren();
+    showNoSuch(body, "account", name, "#/accounts");
   }
 
   async function loadLogin() {
@@ -105,9 +126,10 @@ function accountPage(name) {
 
   function showButtons() {
     const isHeld = looked?.suspended ?? false;
-    if (!settings || shownHold === isHeld) return;
+    const wanted = `${isHeld} ${settings?.enabled !== false}`;
+    if (!settings || isGone || shownButtons === wanted) return;
     const hadFocus = buttons.contains(document.activeElement);
-    shownHold = isHeld;
+    shownButtons = wanted;
     buttons.replaceChildren(
       pauseCommand(name, settings.enabled !== false, load),
       holdCommand({ name: queueName, suspended: isHeld }, look),
@@ -119,14 +141,20 @@ function accountPage(name) {
 
   function showState() {
     if (settings?.enabled === false) setChip(state, "paused", "warn");
-    else setChip(state, bound ? "bound" : "not bound", bound ? "good" : "quiet");
+    else setChip(state, bound ? "bound" : isShared() ? "not bound to this node" : "not bound", bound ? "good" : "quiet");
     facts.set("Binds", settings ? `${number(bound)} of ${number(settings.max_binds)}` : number(bound));
   }
 
   /** Its queue, also while nothing is bound. */
   async function look() {
-    const found = await get(`/v1/queues/${segment(queueName)}`).catch(() => null);
+    looks += 1;
+    const found = await get(`/v1/queues/${segment(queueName)}`).catch((error) => {
+      // It has none without its account.
+      if (error.status === 404 && looks > 1) load();
+      return null;
+    });
     if (isOpen && found) showQueue(found);
+    if (isOpen && looks % LOOKS === 0) load();
   }
 
   function showQueue(queue) {
@@ -143,17 +171,21 @@ function accountPage(name) {
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/accounts" }, "Accounts")), heading(name, state, buttons), body],
-    stream: { kinds: ["binds"], list: "binds", find: finding(name), sort: "name", limit: BINDS },
+    stream: { kinds: ["binds"], list: "binds", direction: OWN.join(","), name, limit: BINDS },
     update(live) {
-      if (!live.binds || !live.overview) return;
+      if (!live.binds || !live.overview || isGone) return;
+      cards.refresh();
       const own = live.binds.binds.filter((bind) => bind.name === name && OWN.includes(bind.direction));
       const sum = (key) => own.reduce((total, bind) => total + (bind[key] ?? 0), 0);
       const now = { at_ms: live.overview.at_ms, accepted: sum("received_per_second"), sent: sum("sent_per_second") };
-      const isNew = own.length > bound;
-      bound = own.length;
+      // The list may still be that of the page before.
+      const more = own.length > 0 && own.length === live.binds.binds.length ? live.binds.omitted : 0;
+      const isNew = own.length + more > bound;
+      bound = own.length + more;
+      atLeast = more ? "≥ " : "";
       binds.update(own);
-      facts.set("From it per second", rate(now.accepted));
-      facts.set("To it per second", rate(now.sent));
+      facts.set("From it per second", `${atLeast}${rate(now.accepted)}`);
+      facts.set("To it per second", `${atLeast}${rate(now.sent)}`);
       showState();
       if (isNew) loadLogin();
       if (now.at_ms <= (history.at_ms.at(-1) ?? 0)) return;

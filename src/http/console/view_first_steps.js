@@ -1,8 +1,8 @@
 // The first steps of an empty SMSC: a customer, an operator whose connection is tried, a route, a test message, and the sheet
 // that the customer gets. Each step is one call of the admin API. Names of what was made are kept while the tab is open, so
-// that the steps can be left and gone on with; a password stays in the memory of the page until its person signs out.
+// that the steps can be left and gone on with.
 
-import { get, may, onSignOut, post, put, segment } from "./api.js";
+import { get, may, post, put, segment } from "./api.js";
 import { warnings } from "./changes.js";
 import { copyButton, failed, toast } from "./dialog.js";
 import { chip, field, h, heading, saveFile, setAttribute, setText } from "./dom.js";
@@ -10,6 +10,7 @@ import { resourceForm } from "./form.js";
 import { pageOf, routeName, wordsOf } from "./kinds.js";
 import { testResult } from "./operator_test.js";
 import { kinds } from "./schema.js";
+import { keepPassword, readSheet } from "./sheet.js";
 import { timeline } from "./view_message.js";
 import { note } from "./view_object.js";
 
@@ -20,8 +21,6 @@ const LOOK_EVERY_MS = 1000;
 const OF_DEMO = { accounts: "demo", operators: "simulated" };
 /** Delivers everything at once, without an operator. */
 const NO_OPERATOR = "test:delivered";
-/** Where an SMSC listens that says nothing else. */
-const PORT = "2775";
 
 const STEPS = [
   { path: "account", title: "Customer", show: account },
@@ -33,10 +32,6 @@ const STEPS = [
 
 /** What each step has made, by its path. */
 const made = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}");
-/** Passwords that were made here, by account. */
-const passwords = new Map();
-// They are not for who signs in next.
-onSignOut(() => passwords.clear());
 
 function keep(path, name) {
   made[path] = name;
@@ -132,7 +127,7 @@ function account(place, step) {
   return makes(place, step, {
     plural: "accounts", keys: ["system_id", "password"],
     lead: "Who sends messages: it binds by SMPP with this system_id and password. The page of the account has its limits, prices and everything else.",
-    saved: (name, settings) => passwords.set(name, settings.password),
+    saved: (name, settings) => keepPassword(name, settings.password),
   });
 }
 
@@ -377,41 +372,27 @@ function message(place, step) {
 
 // === the sheet ===
 
-/** What the customer gets, as a text. */
-function sheetText({ name, password, host, port }) {
-  return [
-    `How to connect as ${name}`, "",
-    `host       ${host}`,
-    `port       ${port}`,
-    "protocol   SMPP 3.4 or 5.0",
-    `system_id  ${name}`,
-    `password   ${password ?? "told apart from this sheet"}`, "",
-  ].join("\n");
+async function sheet(place, step) {
+  if (!made.account) return noCustomer(place);
+  const name = made.account;
+  try {
+    const { text, words } = await readSheet(name);
+    if (!place.isOpen) return undefined;
+    place.body.replaceChildren(h("section", { class: "card stack" }, h("h2", {}, step.title), h("p", { class: "quiet" }, `What the customer needs to connect. ${words}`),
+      h("pre", { class: "secret sheet", role: "region", tabindex: "0", "aria-label": "The sheet" }, text),
+      h("div", { class: "buttons" }, copyButton(text),
+        h("button", { type: "button", class: "small", onclick: () => saveFile(new Blob([text], { type: "text/plain" }), `${name}.txt`) }, "Save as a file"),
+        h("a", { class: "button small", href: "#/overview" }, "To the overview"))));
+  } catch (error) {
+    if (!place.isOpen) return undefined;
+    // Somebody has removed it.
+    if (error.status === 404) return noCustomer(place);
+    failed(error);
+    place.body.replaceChildren(note("It cannot be shown", "bad", h("p", {}, error.message)));
+  }
+  return undefined;
 }
 
-function sheet(place, step) {
-  if (!made.account) {
-    place.body.replaceChildren(note("There is no customer yet", "warn", h("p", {}, "A sheet is for an account. ", h("a", { href: addressOf(stepOf("account")) }, "Make one first."))));
-    return;
-  }
-  const name = made.account;
-  const password = passwords.get(name);
-  const host = h("input", { type: "text", name: "host", autocomplete: "off", spellcheck: "false", value: location.hostname });
-  const port = h("input", { type: "text", name: "port", autocomplete: "off", inputmode: "numeric", value: PORT });
-  const text = h("pre", { class: "secret", role: "region", tabindex: "0", "aria-label": "The sheet" });
-  const say = () => setText(text, sheetText({ name, password, host: host.value.trim(), port: port.value.trim() }));
-  const buttons = h("div", { class: "buttons" });
-  const shown = () => {
-    say();
-    const now = text.textContent;
-    buttons.replaceChildren(copyButton(now), h("button", { type: "button", class: "small", onclick: () => saveFile(new Blob([now], { type: "text/plain" }), `${name}.txt`) }, "Save as a file"),
-      h("a", { class: "button small", href: "#/overview" }, "To the overview"));
-  };
-  shown();
-  place.body.replaceChildren(h("form", { class: "card stack", oninput: shown, onsubmit: (event) => event.preventDefault() }, h("h2", {}, step.title),
-    h("p", { class: "quiet" }, password ? "What the customer needs to connect. The password is shown here until the page is loaded again; give it to nobody else."
-      : "What the customer needs to connect. The password was shown when it was made; the page of the account sets another one."),
-    field("Host", host, "The name or address by which the customer reaches this SMSC."),
-    field("Port", port, "That of smpp.listen, or of another listener."),
-    text, buttons));
+function noCustomer(place) {
+  place.body.replaceChildren(note("There is no customer yet", "warn", h("p", {}, "A sheet is for an account. ", h("a", { href: addressOf(stepOf("account")) }, "Make one first."))));
 }

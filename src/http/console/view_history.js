@@ -1,19 +1,12 @@
 // Traffic history: what was sent, refused and delivered in a time, beside the same time a week before, and divided by operator,
 // account or error. The address of the page holds the question.
 
-import { get } from "./api.js";
-import { curves } from "./curves.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, select, setAttribute, setText, table } from "./dom.js";
-import { fromInput, local, milliseconds, number, percent, rate, toInput } from "./format.js";
+import { fromInput, local, milliseconds, number, percent, toInput } from "./format.js";
+import { COUNTS, DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, lastMinute, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
 import { textInput } from "./view_messages.js";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-const WEEK_MS = 7 * DAY_MS;
-/** What was counted in a minute is in the store so long after it. */
-const WRITTEN_MS = 5_000;
 const RANGES = [
   ["1h", "Last hour", HOUR_MS], ["6h", "Last 6 hours", 6 * HOUR_MS], ["1d", "Last day", DAY_MS], ["7d", "Last 7 days", WEEK_MS],
   ["30d", "Last 30 days", 30 * DAY_MS], ["90d", "Last 90 days", 90 * DAY_MS], ["custom", "From and until", null],
@@ -31,38 +24,14 @@ const OTHERS = "other";
 const READ_AGAIN_MS = { short: MINUTE_MS, long: 10 * MINUTE_MS };
 /** Rows of the table of times. */
 const ROWS = 48;
-const COUNTS = ["accepted", "refused", "delivered", "failed"];
 
-/** The time that the address asks for, in milliseconds: of minutes only those that are over, of hours the current one as well. */
+/** The time that the address asks for, in milliseconds. */
 function timesOf(query, range) {
-  const over = Math.floor((Date.now() - WRITTEN_MS) / MINUTE_MS) * MINUTE_MS;
   const length = RANGES.find(([name]) => name === range)[2];
-  if (length) {
-    const until = length > DAY_MS ? Date.now() : over;
-    return { since: until - length, until };
-  }
+  if (length) return lastTime(length);
+  const over = lastMinute();
   const until = query.get("until") ? Math.min(Date.parse(query.get("until")), over) : over;
   return { since: query.get("since") ? Date.parse(query.get("since")) : until - DAY_MS, until };
-}
-
-/** How long ago a week before is. It has an hour more or less where clocks were changed: people live by theirs. */
-function weekOf({ since, until }) {
-  if (until - since > WEEK_MS) return WEEK_MS;
-  const before = new Date(until);
-  before.setDate(before.getDate() - 7);
-  return until - before.getTime();
-}
-
-/** Messages per minute, of each point; `shift` moves the points. */
-function rates(points, length, shift = 0) {
-  return points.map(({ at, messages }) => {
-    const begin = Date.parse(at) + shift;
-    // The current hour is not over; what was a week before is.
-    const end = shift ? begin + length : Math.min(begin + length, Math.max(Date.now(), begin + MINUTE_MS));
-    const minutes = (end - begin) / MINUTE_MS;
-    const counts = Object.fromEntries(COUNTS.map((name) => [name, messages[name] / minutes]));
-    return { at: begin, end, ...counts, answer: messages.answer_ms };
-  });
 }
 
 export default function history({ query }) {
@@ -82,9 +51,7 @@ export default function history({ query }) {
       h("button", { type: "button", onclick: () => { location.hash = "#/history"; } }, "Clear")));
   ranges.addEventListener("change", showFields);
   showFields();
-  const sent = curves({ title: "Messages per minute", series: [{ name: "accepted", label: "accepted by operators" }, { name: "delivered", label: "delivered" }], show: rate });
-  const lost = curves({ title: "Refused and failed per minute", series: [{ name: "refused", label: "refused" }, { name: "failed", label: "failed" }], show: rate });
-  const answers = curves({ title: "Mean answer, milliseconds", series: [{ name: "answer", label: "answer" }], show: (value) => milliseconds(value ?? 0) });
+  const charts = trafficCharts();
   let shown = null;
   let earlier = new Map();
 
@@ -145,11 +112,11 @@ export default function history({ query }) {
     empty: () => nothing("Nothing was counted"),
   });
   const said = h("p", { class: "quiet", role: "status" });
-  const sentCard = h("section", { class: "card" }, sent.element);
-  const answerCard = h("section", { class: "card" }, answers.element);
+  const sentCard = h("section", { class: "card" }, charts.sent.element);
+  const answerCard = h("section", { class: "card" }, charts.answers.element);
   const cards = [
     sentCard,
-    h("section", { class: "card" }, lost.element, h("details", {}, h("summary", {}, "As a table"), byTime.element)),
+    h("section", { class: "card" }, charts.lost.element, h("details", {}, h("summary", {}, "As a table"), byTime.element)),
     answerCard,
     h("section", { class: "card" }, groups.element),
   ];
@@ -168,12 +135,6 @@ export default function history({ query }) {
     else location.hash = hash;
   }
 
-  function question(since, until, step) {
-    const next = new URLSearchParams({ since, until, step, by });
-    for (const name of FILTERS) if (query.get(name)) next.set(name, query.get(name));
-    return `/v1/history?${next}`;
-  }
-
   /** As many points together as leave no more rows than people read. */
   function rows(points) {
     const size = Math.ceil(points.length / ROWS);
@@ -185,17 +146,14 @@ export default function history({ query }) {
     return all;
   }
 
-  function draw(now, week, { since, until, shift }) {
+  function draw(found, span) {
+    const { now, week } = found;
     shown = now;
-    const length = now.step === "minute" ? MINUTE_MS : HOUR_MS;
-    const points = rates(now.points, length);
-    const before = week?.nodes.length ? rates(week.points, HOUR_MS, shift) : [];
     earlier = new Map((week?.groups ?? []).map((group) => [group.key, group]));
-    const area = { since, until, points, before };
     const isOfError = now.only_failed || Boolean(query.get("error"));
     sentCard.hidden = isOfError;
     answerCard.hidden = isOfError;
-    for (const chart of [sent, lost, answers]) chart.update(area);
+    charts.update(found, span);
     groups.update(now.groups);
     byTime.update(rows(now.points));
     const { total } = now;
@@ -210,18 +168,12 @@ export default function history({ query }) {
 
   async function load() {
     loadedAt = Date.now();
-    const { since, until } = timesOf(query, range);
-    const shift = weekOf({ since, until });
-    // As many hours as the time has: the first one began before it, and the last one is whole.
-    const before = isDay ? Math.ceil((since - shift) / HOUR_MS) * HOUR_MS : since - shift;
-    const areMinutes = until - since <= DAY_MS && since >= Date.now() - DAY_MS - HOUR_MS / 2;
+    const question = { by };
+    for (const name of FILTERS) if (query.get(name)) question[name] = query.get(name);
+    const span = timesOf(query, range);
     try {
-      const [now, week] = await Promise.all([
-        get(question(since, until, areMinutes ? "minute" : "hour")),
-        // Nobody misses it where it is not kept any more.
-        get(question(before, until - shift, "hour")).catch(() => null),
-      ]);
-      if (isOpen) draw(now, week, { since, until, shift });
+      const found = await readTraffic(span, question);
+      if (isOpen) draw(found, span);
     } catch (error) {
       if (!isOpen) return;
       if (error.status === 401) failed(error);

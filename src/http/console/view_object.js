@@ -192,7 +192,8 @@ export default function object({ kind, name, query, tabs }) {
         return;
       }
       const done = await put(path(own), settings, before);
-      if (kind.plural === "accounts" && settings.password) keepPassword(own, settings.password);
+      // An empty one takes it away; none at all leaves it as it is.
+      if (kind.plural === "accounts" && typeof settings.password === "string") keepPassword(own, settings.password);
       toast(`${own} is saved as version ${done.version}.`, "good");
       if (isMoved && !await removeOld(own)) return;
       saved(own, done);

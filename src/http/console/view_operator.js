@@ -2,17 +2,19 @@
 
 import { get, may, segment } from "./api.js";
 import { failed } from "./dialog.js";
-import { h, heading, nothing, table } from "./dom.js";
-import { rate } from "./format.js";
+import { h, heading, nothing, setText, table } from "./dom.js";
+import { number, rate } from "./format.js";
 import { graph } from "./graph.js";
 import { newPage, pageOf } from "./kinds.js";
-import { finding, noSuch, placeCards } from "./place.js";
+import { finding, placeCards, showNoSuch } from "./place.js";
 import { canDisconnect, disconnectCommand } from "./view_bind.js";
 import { bindColumns } from "./view_binds.js";
 import { operatorCard } from "./view_operators.js";
 
-/** Operators whose names begin so: the wanted one is among the first. */
-const NAMES = 5;
+/** Binds that are shown; the page of binds has all. */
+const BINDS = 50;
+/** How often it is asked whether one is still there that the stream does not bring. */
+const ASK_EVERY_MS = 5_000;
 
 export default function operator({ rest }) {
   const [name] = rest;
@@ -39,10 +41,11 @@ export default function operator({ rest }) {
     empty: () => nothing("No binds on this node", "Those of other nodes are counted above."),
   });
   const allBinds = h("a", { href: `#/binds?${new URLSearchParams({ find: finding(name) })}` }, "On the page of binds");
+  const cards = placeCards({ about: queueName, resource: `operators/${name}`, by: "operator", name });
   const body = h("div", { class: "stack" }, place,
     h("section", { class: "card" }, chart.element),
     h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Binds"), allBinds), binds.element),
-    ...placeCards({ about: queueName, resource: `operators/${name}`, by: "operator", name }));
+    ...cards.elements);
   const buttons = h("div", { class: "buttons" },
     may("admin") ? h("a", { class: "button small", href: newPage("routes", { to: name }) }, "Add a route to it") : null,
     h("a", { class: "button small", href: "#/routes" }, "Where a number goes"),
@@ -51,19 +54,35 @@ export default function operator({ rest }) {
     h("a", { class: "button small", href: pageOf(`operators/${name}`) }, "Settings"));
   let card = null;
   let isOpen = true;
+  let isGone = false;
+  let askedAt = 0;
 
-  get(`/v1/operators/${segment(name)}`).catch((error) => {
-    if (!isOpen) return;
-    if (error.status === 404) body.replaceChildren(noSuch("operator", name, "#/operators"));
-    else failed(error);
-  });
+  async function look() {
+    askedAt = Date.now();
+    try {
+      await get(`/v1/operators/${segment(name)}`);
+    } catch (error) {
+      if (!isOpen) return;
+      if (error.status === 404) {
+        isGone = true;
+        buttons.replaceChildren();
+        showNoSuch(body, "operator", name, "#/operators");
+      } else if (!card || error.status === 401) failed(error);
+    }
+  }
+  look();
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/operators" }, "Operators")), heading(name, buttons), body],
-    stream: { kinds: ["operators", "queues", "binds"], list: "operators", find: finding(name), sort: "name", limit: NAMES },
+    stream: { kinds: ["operators", "queues", "binds"], list: "operators", name, limit: 1 },
     update(live) {
-      const now = live.operators?.operators.find((one) => one.id === name);
-      if (!now || !live.overview) return;
+      if (isGone || !live.operators || !live.overview) return;
+      const now = live.operators.operators.find((one) => one.id === name);
+      if (!now) {
+        if (Date.now() - askedAt > ASK_EVERY_MS) look();
+        return;
+      }
+      cards.refresh();
       if (!card) {
         card = operatorCard(now);
         place.replaceChildren(card.element);
@@ -72,7 +91,9 @@ export default function operator({ rest }) {
       const lists = live.operatorHistory.get(queueName);
       // Its binds have a table of their own here.
       card.update(now, [], queue, lists);
-      binds.update((live.binds?.binds ?? []).filter((bind) => bind.direction === "out" && bind.name === name));
+      const own = (live.binds?.binds ?? []).filter((bind) => bind.direction === "out" && bind.name === name);
+      binds.update(own.slice(0, BINDS));
+      setText(allBinds, own.length > BINDS ? `All ${number(own.length)} on the page of binds` : "On the page of binds");
       if (!lists) return;
       const end = live.overview.at_ms;
       chart.update({

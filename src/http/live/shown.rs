@@ -33,8 +33,10 @@ pub(in crate::http) struct ShownLists {
     /// `None`: all lists as they are for everybody.
     list: Option<PagedList>,
     find: NamePattern,
-    /// Only binds of this direction; empty for all.
-    direction: String,
+    /// Only entries that are called so; empty for all.
+    name: String,
+    /// Only binds of these directions; empty for all.
+    directions: Vec<String>,
     /// What the list is sorted by, and whether the largest comes first; `None`: as it is.
     sort: Option<(&'static str, bool)>,
     /// Pages before this one.
@@ -120,9 +122,10 @@ impl PagedList {
 
 impl ShownLists {
     /// Its parameters in a query.
-    pub(in crate::http) const PARAMETERS: [&'static str; 8] = [
+    pub(in crate::http) const PARAMETERS: [&'static str; 9] = [
         "list",
         "find",
+        "name",
         "direction",
         "sort",
         "page",
@@ -138,7 +141,7 @@ impl ShownLists {
         }
         let list = query.text("list").map(list_of).transpose()?;
         if list.is_none() {
-            let of_a_list = &Self::PARAMETERS[1..7];
+            let of_a_list = &Self::PARAMETERS[1..8];
             if let Some(key) = of_a_list.iter().find(|key| query.text(key).is_some()) {
                 let detail =
                     format!("{key} is about one list; name it by list, such as list=queues");
@@ -156,7 +159,8 @@ impl ShownLists {
         Ok(Some(Self {
             list,
             find: NamePattern::read(query)?,
-            direction: direction_of(query)?,
+            name: query.text("name").unwrap_or_default().to_owned(),
+            directions: directions_of(query)?,
             sort,
             pages_before: count("page", 1, 1_000_000)?.unwrap_or(1) - 1,
             limit: count("limit", 1, MOST)?.unwrap_or(PAGE as usize),
@@ -200,6 +204,11 @@ impl ShownLists {
         kinds.iter().filter_map(|kind| event(*kind)).collect()
     }
 
+    /// Whether an entry with this name, and the text beside it, is wanted.
+    fn fits(&self, name: &str, beside: impl FnOnce() -> String) -> bool {
+        (self.name.is_empty() || self.name == name) && self.find.fits(name, beside)
+    }
+
     fn overview(&self, second: &LiveSecond) -> Overview {
         let mut overview = second.overview.clone();
         if let Some(most) = self.attention {
@@ -232,7 +241,7 @@ impl ShownLists {
             }
             _ => {
                 let queues = second.queues.iter();
-                let found = queues.filter(|one| self.find.fits(&one.queue.name, String::new));
+                let found = queues.filter(|one| self.fits(&one.queue.name, String::new));
                 self.page_of(found.collect())
             }
         };
@@ -283,7 +292,7 @@ impl ShownLists {
     /// The operators of the page, and how many fit besides.
     fn operators<'a>(&self, second: &'a LiveSecond) -> (Vec<OperatorRow<'a>>, u64) {
         let all = second.operators.operators.iter();
-        let fits = |one: &&Operator| self.find.fits(&one.id, || one.address.clone());
+        let fits = |one: &&Operator| self.fits(&one.id, || one.address.clone());
         let rows = all.filter(fits).map(|operator| OperatorRow {
             operator,
             queue: second.queue(&queue_of(operator)),
@@ -296,8 +305,9 @@ impl ShownLists {
         let fits = |one: &&LiveBind| {
             let bind = &one.bind;
             let beside = || format!("{} {}/{}", bind.peer, bind.node, bind.session);
-            let is_of_side = self.direction.is_empty() || bind.direction == self.direction;
-            is_of_side && self.find.fits(&bind.name, beside)
+            let is_of_side =
+                self.directions.is_empty() || self.directions.contains(&bind.direction);
+            is_of_side && self.fits(&bind.name, beside)
         };
         self.page_of(second.binds.iter().filter(fits).collect())
     }
@@ -346,8 +356,8 @@ fn list_of(text: &str) -> Result<PagedList, Problem> {
     })
 }
 
-/// The direction of binds; empty for all.
-fn direction_of(query: &Query) -> Result<String, Problem> {
+/// The directions of binds, with commas between them; empty for all.
+fn directions_of(query: &Query) -> Result<Vec<String>, Problem> {
     let known = [
         BindDirection::In,
         BindDirection::Out,
@@ -357,13 +367,14 @@ fn direction_of(query: &Query) -> Result<String, Problem> {
         BindDirection::Local,
     ];
     let known = known.map(BindDirection::word);
-    let direction = query.text("direction").unwrap_or_default();
-    if direction.is_empty() || known.contains(&direction) {
-        return Ok(direction.to_owned());
+    let text = query.text("direction").unwrap_or_default();
+    let asked = text.split(',').filter(|one| !one.is_empty());
+    if let Some(direction) = asked.clone().find(|one| !known.contains(one)) {
+        let names = known.join(", ");
+        let detail = format!("direction is one of {names}, not {direction:?}");
+        return Err(Problem::bad_value("direction", detail));
     }
-    let names = known.join(", ");
-    let detail = format!("direction is one of {names}, not {direction:?}");
-    Err(Problem::bad_value("direction", detail))
+    Ok(asked.map(str::to_owned).collect())
 }
 
 /// `waiting`, or `-waiting` for the largest first.

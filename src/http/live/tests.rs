@@ -5,7 +5,7 @@ use actix_web::test::TestRequest;
 use super::*;
 use crate::domain::access::AccessRole;
 use crate::http::query::Query;
-use crate::pb::QueueSnapshot;
+use crate::pb::{BindDirection, BindSnapshot, QueueSnapshot};
 
 fn node(waiting: u64) -> NodeSnapshot {
     NodeSnapshot {
@@ -263,10 +263,65 @@ async fn a_listener_gets_the_page_that_it_shows_and_no_more() {
     assert!(text(&mut busy).await.contains("\"waiting\":7"));
 }
 
+#[tokio::test]
+async fn binds_of_an_account_come_beside_those_of_an_operator_of_its_name() {
+    let live = LiveFeed::new();
+    let bind = |session: u64, direction: BindDirection| BindSnapshot {
+        session,
+        name: "shop".to_owned(),
+        direction: direction.into(),
+        ..BindSnapshot::default()
+    };
+    let shared = NodeSnapshot {
+        binds: vec![
+            bind(1, BindDirection::Out),
+            bind(2, BindDirection::Out),
+            bind(3, BindDirection::In),
+            bind(4, BindDirection::Callback),
+        ],
+        ..node(0)
+    };
+    publish_node(&live, &shared, 1_000);
+    let query = "list=binds&direction=in,callback,local&name=shop&limit=2";
+    let part = shown(query).unwrap();
+    let mut listener = live
+        .subscribe(vec![Kind::Binds], part, 0, bearer("ci"), Arc::default())
+        .unwrap();
+    let first = text(&mut listener).await;
+    let (_, event) = first.rsplit_once("event: binds\n").expect("no binds");
+    let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+    let binds: crate::api::LiveBinds = serde_json::from_str(data.unwrap()).unwrap();
+    let mut sessions: Vec<u64> = binds.binds.iter().map(|one| one.bind.session).collect();
+    sessions.sort_unstable();
+    assert_eq!((sessions, binds.omitted), (vec![3, 4], 0));
+}
+
+#[tokio::test]
+async fn an_entry_is_found_by_its_whole_name_in_its_own_case() {
+    let live = LiveFeed::new();
+    let queue = |name: &str| QueueSnapshot {
+        name: name.to_owned(),
+        ..QueueSnapshot::default()
+    };
+    let names = ["account:SHOP", "account:shop", "account:shop2"];
+    let alike = NodeSnapshot {
+        queues: names.map(queue).to_vec(),
+        ..NodeSnapshot::default()
+    };
+    publish_node(&live, &alike, 1_000);
+    let part = shown("list=queues&limit=1&name=account:shop").unwrap();
+    let mut listener = live
+        .subscribe(vec![Kind::Queues], part, 0, bearer("ci"), Arc::default())
+        .unwrap();
+    let first = text(&mut listener).await;
+    assert_eq!(queues_in(&first), (vec!["account:shop".to_owned()], 0));
+}
+
 #[test]
 fn what_a_listener_shows_is_read_strictly() {
     assert_eq!(shown("").unwrap(), None);
     assert!(shown("attention=5").unwrap().is_some());
+    assert!(shown("list=binds&direction=in,callback,local").is_ok());
     for (query, said) in [
         (
             "list=routes",
@@ -282,7 +337,7 @@ fn what_a_listener_shows_is_read_strictly() {
         ),
         ("list=binds&sort=-waiting", "not by \"-waiting\""),
         (
-            "list=binds&direction=up",
+            "list=binds&direction=in,up",
             "direction is one of in, out, gateway, gsm, callback, local, not \"up\"",
         ),
     ] {

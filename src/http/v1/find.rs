@@ -6,10 +6,9 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::call;
 use crate::actors::control::admin::settings;
-use crate::actors::control::settings::StoredSettings;
 use crate::api::{ConfigSchema, FoundName, FoundNames};
 use crate::domain::error_meaning;
-use crate::domain::settings::ResourceKind;
+use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
 use crate::http::name_page::NamePattern;
 use crate::http::problem::Problem;
@@ -43,7 +42,7 @@ static KEYS: LazyLock<Vec<KeyWords>> = LazyLock::new(|| {
 /// the manual.
 ///
 /// Upper and lower case are the same. Several words must all be in a name; one with `*` is the whole name, such as `shop*`.
-/// Names that begin with the text come first.
+/// The name that is the text comes first, then those that begin with it.
 #[utoipa::path(get, path = "/v1/find", tag = "about",
     params(
         ("text" = String, Query, max_length = 256, description = "A part of a name, or several"),
@@ -61,21 +60,21 @@ pub(super) async fn list(
     }
     let range = format!("a number from 1 to {MOST}");
     let limit = query.number("limit", &range, |count: &usize| (1..=MOST).contains(count))?;
-    let settings = call(&state, settings::read).await??.settings;
-    let found = found(text, limit.unwrap_or(USUAL), &settings);
+    let names = call(&state, settings::names).await??;
+    let found = found(text, limit.unwrap_or(USUAL), &names);
     Ok(HttpResponse::Ok().json(FoundNames { found }))
 }
 
 /// The best ones of each kind.
-fn found(text: &str, limit: usize, settings: &StoredSettings) -> Vec<FoundName> {
+fn found(text: &str, limit: usize, names: &[ResourceKey]) -> Vec<FoundName> {
     let pattern = NamePattern::new(text);
     let fits = |name: &str| pattern.fits(name, String::new);
     let mut all = Vec::new();
     // In the order of their kinds: accounts and operators come first.
     for kind in ResourceKind::ALL {
-        let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
+        let of_kind = names.iter().filter(|key| key.kind == kind);
         let names = of_kind
-            .map(|one| one.key.name.as_str())
+            .map(|key| key.name.as_str())
             .filter(|name| fits(name));
         let entry = |name: &str| entry(kind.plural(), name, "", None);
         all.extend(best(text, names.map(entry), limit));
@@ -105,11 +104,15 @@ fn entry(kind: &str, name: &str, text: &str, page: Option<String>) -> FoundName 
     }
 }
 
-/// Those that begin with the text, then the others.
+/// The one that is the text, those that begin with it, then the others.
 fn best(text: &str, entries: impl Iterator<Item = FoundName>, limit: usize) -> Vec<FoundName> {
-    let text = text.to_lowercase();
+    let lower = text.to_lowercase();
     let mut all: Vec<FoundName> = entries.collect();
-    all.sort_by_key(|one| !one.name.to_lowercase().starts_with(&text));
+    all.sort_by_cached_key(|one| {
+        let name = one.name.to_lowercase();
+        let is_begin = name.starts_with(&lower);
+        (one.name != text, name != lower, !is_begin)
+    });
     all.truncate(limit);
     all
 }
@@ -119,7 +122,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str, kind: &str) -> Vec<String> {
-        let found = found(text, 3, &StoredSettings::default());
+        let found = found(text, 3, &[]);
         let of_kind = found.into_iter().filter(|one| one.kind == kind);
         of_kind.map(|one| one.name).collect()
     }
@@ -139,5 +142,13 @@ mod tests {
         let all = best("SHOP", all.into_iter(), 2);
         let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["shop", "shop2"]);
+        let all = ["SHOP1", "SHOP", "shop", "shop1"].map(|name| entry("accounts", name, "", None));
+        let all = best("shop", all.into_iter(), 3);
+        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["shop", "SHOP", "SHOP1"],
+            "not behind others that begin so"
+        );
     }
 }

@@ -43,8 +43,18 @@ pub(super) async fn show(
     };
     let key = ResourceKey::new(ResourceKind::Account, name.into_inner());
     let settings = configured::resource(&stored(&state, &key).await?).settings;
-    let config = call(&state, |admin| async move { admin.node.config() }).await?;
-    let sheet = sheet(key.name, &settings, &config);
+    let name = key.name.clone();
+    let asked = call(&state, |admin| async move {
+        let plan = admin.node.plan();
+        let account = plan.account(&name);
+        let may_cmpp = account.is_some_and(|one| one.config.has_carrier_secret());
+        (admin.node.config(), may_cmpp)
+    });
+    let (config, may_cmpp) = asked.await?;
+    let mut entrances = entrances(&config);
+    // It cannot log in there.
+    entrances.retain(|one| may_cmpp || one.protocol != "cmpp");
+    let sheet = sheet(key.name, &settings, entrances, &config);
     Ok(if is_text {
         HttpResponse::Ok()
             .insert_header(ContentType::plaintext())
@@ -55,7 +65,12 @@ pub(super) async fn show(
 }
 
 /// The sheet of an account with these keys.
-fn sheet(account: String, settings: &Value, config: &Config) -> AccountSheet {
+fn sheet(
+    account: String,
+    settings: &Value,
+    entrances: Vec<SheetEntrance>,
+    config: &Config,
+) -> AccountSheet {
     let number = |key: &str| settings[key].as_u64();
     let list = |key: &str| -> Vec<String> {
         let entries = settings[key].as_array().into_iter().flatten();
@@ -67,7 +82,7 @@ fn sheet(account: String, settings: &Value, config: &Config) -> AccountSheet {
     AccountSheet {
         account,
         enabled: settings["enabled"].as_bool().unwrap_or(true),
-        entrances: entrances(config),
+        entrances,
         system_type: settings["system_type"].as_str().map(str::to_owned),
         max_binds: number("max_binds").unwrap_or_default(),
         window: number("window").unwrap_or_default(),
@@ -76,6 +91,7 @@ fn sheet(account: String, settings: &Value, config: &Config) -> AccountSheet {
         quota_per_day: number("quota_per_day"),
         prepaid: settings["prepaid"].as_bool().unwrap_or_default(),
         allow: list("allow"),
+        certificates: list("certificates"),
         senders: list("senders"),
         destinations: list("destinations"),
         addresses: list("addresses"),
@@ -86,7 +102,8 @@ fn sheet(account: String, settings: &Value, config: &Config) -> AccountSheet {
     .written()
 }
 
-/// Where accounts may connect by the configuration of this node, whatever its roles.
+/// Where accounts may connect by the configuration of this node, whatever its roles; over CMPP only those with a shared
+/// secret.
 fn entrances(config: &Config) -> Vec<SheetEntrance> {
     let entrance = |protocol: &str, address: &SocketAddr, tls: bool| {
         let own = (!address.ip().is_unspecified()).then(|| address.ip().to_string());
@@ -161,7 +178,9 @@ mod tests {
             "enabled": true, "max_binds": 4, "window": 20, "rate": 5.0, "burst": null, "prepaid": true,
             "system_type": null, "allow": ["192.0.2.0/24"], "senders": [], "password": null,
         });
-        let sheet = sheet("shop".to_owned(), &settings, &Config::default());
+        let config = Config::default();
+        let entrances = entrances(&config);
+        let sheet = sheet("shop".to_owned(), &settings, entrances, &config);
         assert_eq!((sheet.max_binds, sheet.window), (4, 20));
         assert!(
             sheet.text.contains("from          192.0.2.0/24\n"),

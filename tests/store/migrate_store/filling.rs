@@ -250,7 +250,7 @@ fn add_key(store: &SqliteStore) {
         at: at(1),
         ..LoginRow::default()
     };
-    store.keep_logins(vec![login]).wait().unwrap();
+    store.keep_logins(vec![login], i64::MAX).wait().unwrap();
 }
 
 /// The claim of an Idempotency-Key whose request came a while later.

@@ -1,12 +1,14 @@
 //! Cases about the admin API: its tokens, its audit log, the opt-out lists and the history of messages.
 
 use smsc::domain::access::{AccessRole, KeyRole};
+use smsc::domain::settings::{ResourceKey, ResourceKind, ResourceUpdate};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
 use smsc::store::incidents::{IncidentRow, MOST};
 use smsc::store::keys::ApiKeyRow;
 use smsc::store::logins::LoginRow;
 use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
+use smsc::store::settings::Edit;
 use smsc::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow, TrafficSize};
 
 use super::{Harness, id};
@@ -329,17 +331,39 @@ pub fn logins(h: &mut Harness) {
         node: 3,
     };
     let both = vec![login("a", 2_000), login("b", 1_000)];
-    h.store().keep_logins(both).wait().unwrap();
+    let keep = |h: &Harness, rows| h.store().keep_logins(rows, 10_000).wait().unwrap();
+    keep(h, both);
     // Another node has stored a later one before.
-    let again = vec![login("a", 1_000), login("b", 3_000)];
-    h.store().keep_logins(again).wait().unwrap();
+    keep(h, vec![login("b", 3_000), login("a", 1_000)]);
+    // A clock was ahead, and is right again.
+    keep(h, vec![login("d", 10_001), login("e", 10_000)]);
+    keep(h, vec![login("d", 4_000), login("e", 4_000)]);
     h.reopen();
     let of = |account: &str| h.store().login_of(account.to_owned()).wait().unwrap();
     assert_eq!(of("a"), Some(login("a", 2_000)));
     assert_eq!(of("b"), Some(login("b", 3_000)));
     assert_eq!(of("c"), None);
+    assert_eq!(of("d"), Some(login("d", 4_000)));
+    assert_eq!(of("e"), Some(login("e", 10_000)));
     h.store().forget_login("a".to_owned()).wait().unwrap();
     assert_eq!((of("a"), of("b").is_some()), (None, true));
+    // Of b, d and e only b is in the configuration.
+    let account = ResourceUpdate {
+        key: ResourceKey::new(ResourceKind::Account, "b"),
+        before: None,
+        after: Some("{}".to_owned()),
+    };
+    let edit = Edit {
+        expected: h.store().settings_version().wait().unwrap(),
+        at: 1_000,
+        who: "somebody".to_owned(),
+        what: "b is added".to_owned(),
+        changes: vec![account],
+    };
+    assert!(h.store().edit_settings(edit).wait().unwrap().is_some());
+    assert_eq!(h.store().sweep_logins().wait(), Ok(2));
+    assert_eq!((of("b").is_some(), of("d"), of("e")), (true, None, None));
+    assert_eq!(h.store().sweep_logins().wait(), Ok(0));
 }
 
 pub fn opt_outs(h: &mut Harness) {

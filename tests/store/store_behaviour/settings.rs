@@ -51,6 +51,8 @@ pub fn versions(h: &mut Harness) {
     );
     h.reopen();
     assert_eq!(now(h), first);
+    let names = h.store().setting_names().wait().unwrap();
+    assert_eq!(names, first.keys().cloned().collect::<Vec<_>>());
     let mut second = first.clone();
     second.remove(&ResourceKey::new(ResourceKind::Route, "44"));
     second.insert(

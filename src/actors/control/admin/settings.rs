@@ -53,6 +53,11 @@ pub async fn read(admin: Arc<AdminContext>) -> Result<SettingsState, SettingsErr
     })
 }
 
+/// The names of all resources, in the order of their kinds.
+pub async fn names(admin: Arc<AdminContext>) -> Result<Vec<ResourceKey>, Refusal> {
+    Ok(admin.node.store.setting_names().await?)
+}
+
 /// Makes a change, or says what it would be.
 pub async fn change(
     admin: Arc<AdminContext>,
