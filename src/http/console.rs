@@ -58,6 +58,7 @@ const FILES: &[(&str, &str, &str)] = &[
     script!("curves.js"),
     script!("dialog.js"),
     script!("dom.js"),
+    script!("drawing.js"),
     script!("events.js"),
     script!("find_box.js"),
     script!("form.js"),

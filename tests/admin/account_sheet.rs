@@ -1,7 +1,6 @@
 //! What a customer is told and what support asks first, by REST and on the command line: the sheet of an account, its last
 //! login, and what was commanded of it.
 
-
 use serde_json::{Value, json};
 
 use super::command_line::{printed, refused};

@@ -7,21 +7,15 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::harness::{Admin, Cluster, Peer, Process, Simulator, Smsc, free_port, submit, until};
+use crate::harness::{
+    Admin, Cluster, Peer, Process, Simulator, Smsc, free_port, submit, submit_quietly, until,
+};
 use serde_json::{Value, json};
-use smsc::smpp::{Body, CommandId, SubmitSm};
+use smsc::smpp::{Body, CommandId};
 
 /// Moves the messages of a queue that match an order.
 fn transfer(admin: &Admin, from: &str, order: &Value) -> (u16, Value) {
     admin.call("POST", &format!("/v1/queues/{from}/move"), Some(order))
-}
-
-/// A message without a receipt: the operator's response is the end.
-fn quiet(to: &str, text: &str) -> SubmitSm {
-    SubmitSm {
-        registered_delivery: 0,
-        ..submit(to, text)
-    }
 }
 
 #[test]
@@ -40,11 +34,11 @@ fn messages_are_moved_to_another_operator() {
     smsc.wait_for_binds("up", 1);
     let mut one = Peer::bind(smsc.smpp(), "one", "one");
     let mut two = Peer::bind(smsc.smpp(), "two", "two");
-    let first = one.submit(quiet("447700900001", "moved alone"));
+    let first = one.submit(submit_quietly("447700900001", "moved alone"));
     let ids: Vec<String> = (0..5)
-        .map(|number| one.submit(quiet(&format!("4477009001{number:02}"), "of one")))
+        .map(|number| one.submit(submit_quietly(&format!("4477009001{number:02}"), "of one")))
         .collect();
-    let other = two.submit(quiet("447700900002", "of two"));
+    let other = two.submit(submit_quietly("447700900002", "of two"));
 
     // One message, on the command line.
     let said = smsc.command(&["message", "move", &first, "--queue", "operator:up"]);

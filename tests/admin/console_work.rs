@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::harness::{
     self, Client, FakeOperator, Peer, Process, Simulator, Smsc, browser_script, receipt,
-    send_receipt, submit, submit_from, until,
+    send_receipt, submit_from, submit_quietly, until,
 };
 use smsc::smpp::SubmitSm;
 
@@ -58,10 +58,7 @@ impl Scene {
         }
         assert_eq!(smsc.admin().post("/v1/queues/operator:held/suspend").0, 200);
         let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-        let quiet = |to: &str| SubmitSm {
-            registered_delivery: 0,
-            ..submit(to, "hello console")
-        };
+        let quiet = |to: &str| submit_quietly(to, "hello console");
         for number in 0..25 {
             esme.submit(quiet(&format!("336112233{number:02}")));
             esme.submit(quiet(&format!("393112233{number:02}")));

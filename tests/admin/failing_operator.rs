@@ -31,7 +31,7 @@ fn refusals(admin: &Admin, operator: &str) -> Option<Value> {
 }
 
 /// What the overview says next that needs a look.
-fn attention(events: &mut Listener) -> Vec<String> {
+pub fn attention(events: &mut Listener) -> Vec<String> {
     let (_, overview) = events.wait_for("overview");
     let all = overview["attention"].as_array().unwrap().iter();
     all.map(|one| one["text"].as_str().unwrap().to_owned())

@@ -2,10 +2,9 @@
 //! line and the console.
 
 use crate::harness::{
-    Admin, Client, Cluster, Node, Peer, Simulator, browser_script, submit, until,
+    Admin, Client, Cluster, Node, Peer, Simulator, browser_script, submit_quietly, until,
 };
 use serde_json::Value;
-use smsc::smpp::SubmitSm;
 
 /// Since when messages are held here, and how that is shown.
 const SINCE: (i64, &str) = (1_763_715_600_000, "2025-11-21T09:00:00.000Z");
@@ -35,10 +34,7 @@ impl HeldScene {
         let admin = cluster.nodes[0].admin();
         assert_eq!(admin.post("/v1/queues/operator:up/suspend").0, 200);
         let mut esme = Peer::transmitter(cluster.nodes[0].smpp(), "test", "test");
-        let quiet = |number: usize| SubmitSm {
-            registered_delivery: 0,
-            ..submit(&format!("4477009{number:05}"), "perhaps sent")
-        };
+        let quiet = |number: usize| submit_quietly(&format!("4477009{number:05}"), "perhaps sent");
         let mut held: Vec<String> = (0..messages).map(|one| esme.submit(quiet(one))).collect();
         held.sort_by_key(|id| id.parse::<u64>().unwrap());
         esme.unbind();

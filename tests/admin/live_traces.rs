@@ -1,9 +1,8 @@
 //! A number, an account or an operator is traced live, a bind is looked into and disconnected; who may not see texts
 //! sees none, and who may only read disconnects nobody.
 
-use crate::harness::{Listener, Peer, Simulator, Smsc, submit, until};
+use crate::harness::{Listener, Peer, Simulator, Smsc, submit, submit_quietly, until};
 use serde_json::{Value, json};
-use smsc::smpp::SubmitSm;
 
 fn start(operator: &Simulator) -> Smsc {
     let smsc = Smsc::new()
@@ -307,10 +306,7 @@ fn the_command_line_traces_a_number() {
     let seen = std::thread::scope(|scope| {
         let trace = scope.spawn(|| smsc.command(&["trace", "--to", "447700900123", "--for", "5s"]));
         while !trace.is_finished() {
-            esme.submit(SubmitSm {
-                registered_delivery: 0,
-                ..submit("447700900123", "a secret text")
-            });
+            esme.submit(submit_quietly("447700900123", "a secret text"));
         }
         trace.join().unwrap()
     });

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::harness::{Peer, Simulator, Smsc, run, schemathesis, submit};
+use crate::harness::{Peer, Simulator, Smsc, run, schemathesis, submit_quietly};
 use serde_json::{Value, json};
-use smsc::smpp::SubmitSm;
 
 /// A method that no path has: the response lists the existing ones.
 const OTHER: &str = "PURGE";
@@ -15,14 +14,6 @@ const SEED: &str = "20261121";
 const EXAMPLES: &str = "25";
 /// Time limit for all of them, in seconds.
 const TIME: &str = "45";
-
-/// A message without a receipt.
-fn quiet(to: &str, text: &str) -> SubmitSm {
-    SubmitSm {
-        registered_delivery: 0,
-        ..submit(to, text)
-    }
-}
 
 #[test]
 fn every_path_and_method_is_in_the_document_and_no_other() {
@@ -107,7 +98,7 @@ fn made_up_requests_find_nothing_outside_the_document() {
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     for number in 0..20 {
-        esme.submit(quiet(
+        esme.submit(submit_quietly(
             &format!("{}4477009000{number:02}", number % 2),
             "hello",
         ));

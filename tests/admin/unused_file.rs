@@ -5,17 +5,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::failing_operator::attention;
 use crate::harness::{Listener, Peer, Process, Simulator, Smsc, binary, stat_of, submit, until};
 
 const TOKEN: &str = "harness-token";
-
-/// What the overview says next that needs a look.
-fn attention(events: &mut Listener) -> Vec<String> {
-    let (_, overview) = events.wait_for("overview");
-    let all = overview["attention"].as_array().unwrap().iter();
-    all.map(|one| one["text"].as_str().unwrap().to_owned())
-        .collect()
-}
 
 /// Runs the demo on the ports and the data folder of an SMSC that is stopped, until it has made its store.
 fn demo(smsc: &Smsc) {

@@ -1,8 +1,9 @@
 //! A waiting message says why it waits, and many waiting messages are counted and cancelled with one order.
 
-use crate::harness::{FakeOperator, Peer, Simulator, Smsc, free_port, submit, until};
+use crate::harness::{
+    FakeOperator, Peer, Simulator, Smsc, free_port, submit, submit_quietly, until,
+};
 use serde_json::{Value, json};
-use smsc::smpp::SubmitSm;
 
 fn waits(smsc: &Smsc, id: &str) -> (String, String) {
     let waits = &smsc.admin().get(&format!("/v1/messages/{id}"))["waits"];
@@ -138,16 +139,10 @@ fn many_messages_are_counted_and_cancelled() {
     smsc.wait_for_binds("up", 1);
     let admin = smsc.admin();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let handed = esme.submit(SubmitSm {
-        registered_delivery: 0,
-        ..submit("44000", "hello")
-    });
+    let handed = esme.submit(submit_quietly("44000", "hello"));
     smsc.wait_for_final(&handed);
     assert_eq!(admin.post("/v1/queues/operator:up/suspend").0, 200);
-    let quiet = |to: &str| SubmitSm {
-        registered_delivery: 0,
-        ..submit(to, "hello")
-    };
+    let quiet = |to: &str| submit_quietly(to, "hello");
     let mut mine: Vec<String> = (0..30)
         .map(|one| esme.submit(quiet(&format!("4411{one:02}"))))
         .collect();

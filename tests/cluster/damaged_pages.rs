@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::harness::{Cluster, Peer, PrivatePostgres, Simulator, submit, until};
-use smsc::smpp::pdu::{Body, SubmitSm};
+use crate::harness::{Cluster, Peer, PrivatePostgres, Simulator, submit_quietly, until};
+use smsc::smpp::pdu::Body;
 
 const MESSAGES: usize = 2_000;
 /// That the submitter has in flight.
@@ -42,10 +42,7 @@ impl WaitingCluster {
             if waiting.len() == WINDOW {
                 accepted(&mut esme, &mut waiting);
             }
-            let message = SubmitSm {
-                registered_delivery: 0,
-                ..submit(&format!("4477009{number:05}"), &format!("text-{number}"))
-            };
+            let message = submit_quietly(&format!("4477009{number:05}"), &format!("text-{number}"));
             waiting.push_back(esme.request(Body::SubmitSm(message)));
         }
         while !waiting.is_empty() {

@@ -8,16 +8,7 @@ const MESSAGES: u64 = 300;
 #[test]
 fn each_node_shows_the_messages_of_all() {
     let operator = Simulator::new().flags("--receipts none").start();
-    let address = operator.address();
-    let cluster = Cluster::of(2)
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .operator_with("up", address, "binds = 2")
-                .route("", "up")
-                .toml(SHORT)
-        })
-        .start();
-    cluster.wait_until_held_by(0, &[0, 1], "operator:up", 2);
+    let cluster = Cluster::of_two(operator.address(), SHORT);
     let mut esme = Peer::transmitter(cluster.nodes[0].smpp(), "test", "test");
     for n in 0..MESSAGES {
         esme.submit(submit(&format!("4477009{n:05}"), "hello"));

@@ -29,16 +29,7 @@ fn what_one_node_finds_all_show_and_one_may_acknowledge() {
     let operator = Simulator::new()
         .flags("--reject-percent 70 --reject-status ESME_RINVSRCADR --receipts none")
         .start();
-    let address = operator.address();
-    let cluster = Cluster::of(2)
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .operator_with("up", address, "binds = 2")
-                .route("", "up")
-                .toml(SHORT)
-        })
-        .start();
-    cluster.wait_until_held_by(0, &[0, 1], "operator:up", 2);
+    let cluster = Cluster::of_two(operator.address(), SHORT);
     let mut esme = Peer::transmitter(cluster.nodes[0].smpp(), "test", "test");
     for n in 0..MESSAGES {
         esme.submit(submit(&format!("4477009{n:05}"), "hello"));

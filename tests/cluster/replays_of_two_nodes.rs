@@ -25,15 +25,7 @@ fn what_two_nodes_replay_at_once_goes_once() {
     let operator = Simulator::new()
         .flags("--reject-percent 100 --reject-status ESME_RINVDSTADR --receipts none")
         .start();
-    let address = operator.address();
-    let cluster = Cluster::of(2)
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .operator_with("up", address, "binds = 2")
-                .route("", "up")
-        })
-        .start();
-    cluster.wait_until_held_by(0, &[0, 1], "operator:up", 2);
+    let cluster = Cluster::of_two(operator.address(), "");
     let mut esme = Peer::transmitter(cluster.nodes[0].smpp(), "test", "test");
     for n in 0..MESSAGES {
         esme.submit(submit(&format!("4477009{n:05}"), "hello"));

@@ -6,15 +6,7 @@ use serde_json::{Value, json};
 #[test]
 fn a_trace_on_one_node_sees_what_another_one_does() {
     let operator = Simulator::new().start();
-    let address = operator.address();
-    let cluster = Cluster::of(2)
-        .each(move |smsc| {
-            smsc.account("test", "test")
-                .operator_with("up", address, "binds = 2")
-                .route("", "up")
-        })
-        .start();
-    cluster.wait_until_held_by(0, &[0, 1], "operator:up", 2);
+    let cluster = Cluster::of_two(operator.address(), "");
     let [first, second] = [&cluster.nodes[0], &cluster.nodes[1]];
     let admin = first.admin();
     let order = json!({ "account": "test", "for": "5m" });

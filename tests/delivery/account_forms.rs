@@ -1,7 +1,7 @@
 //! Settings of each account: the form of message_id (SMPP 3.4 §5.2.23) and of receipts (appendix B),
 //! and how strictly its PDUs are checked (§5.1.3).
 
-use crate::harness::{self, Peer, Simulator, Smsc, pdu, submit};
+use crate::harness::{self, Peer, Simulator, Smsc, pdu, submit, submit_quietly};
 use bytes::{Bytes, BytesMut};
 use smsc::smpp::{
     BindRequest, Body, CancelSm, CommandStatus, DataSm, DestAddress, Pdu, QuerySm, ReplaceSm,
@@ -256,10 +256,7 @@ fn a_strict_account_is_told() {
         .account_with("strict", "strict", "strict = true")
         .route("", "test:delivered")
         .start();
-    let message = || SubmitSm {
-        registered_delivery: 0,
-        ..submit(TO, "hello")
-    };
+    let message = || submit_quietly(TO, "hello");
     let with = |tag: u16, value: &[u8]| {
         let mut tlvs = Tlvs::new();
         tlvs.push(tag, value);

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::harness::{Cluster, Peer, Smsc, SmscBuilder, pdu, submit, until};
+use crate::harness::{Cluster, Peer, Smsc, SmscBuilder, pdu, submit_quietly, until};
 use bytes::Bytes;
 use smsc::smpp::{Body, CommandStatus, DestAddress, Pdu, SubmitMulti, SubmitSm, tag};
 
@@ -18,14 +18,6 @@ fn guarded(keys: &str) -> SmscBuilder {
     Smsc::new()
         .account_with("test", "test", keys)
         .route("", "test:delivered")
-}
-
-/// Requests no receipt, so that only responses arrive.
-fn message(to: &str, text: &str) -> SubmitSm {
-    SubmitSm {
-        registered_delivery: 0,
-        ..submit(to, text)
-    }
 }
 
 fn status(esme: &mut Peer, message: SubmitSm) -> CommandStatus {
@@ -45,7 +37,7 @@ fn id_of(answer: &Pdu) -> String {
 fn a_repeated_submission_is_refused_and_one_that_differs_is_not() {
     let smsc = guarded(REFUSE).account("free", "free").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let first = message(TO, "hello");
+    let first = submit_quietly(TO, "hello");
     assert_eq!(status(&mut esme, first.clone()), CommandStatus::ESME_ROK);
     assert_eq!(status(&mut esme, first.clone()), REFUSED);
     esme.unbind();
@@ -58,16 +50,16 @@ fn a_repeated_submission_is_refused_and_one_that_differs_is_not() {
 
     let mut referenced = first.clone();
     referenced.tlvs.push(tag::USER_MESSAGE_REFERENCE, &[0, 1]);
-    let mut by_payload = message(TO, "");
+    let mut by_payload = submit_quietly(TO, "");
     by_payload.tlvs.push(tag::MESSAGE_PAYLOAD, b"hello");
     let part = |number: u8| SubmitSm {
         esm_class: 0x40,
         short_message: Bytes::copy_from_slice(&[5, 0, 3, 7, 2, number, b'a']),
-        ..message(TO, "")
+        ..submit_quietly(TO, "")
     };
     let others = [
-        message("447700900002", "hello"),
-        message(TO, "hello!"),
+        submit_quietly("447700900002", "hello"),
+        submit_quietly(TO, "hello!"),
         SubmitSm {
             source_addr: Bytes::from_static(b"ACME"),
             ..first.clone()
@@ -116,11 +108,11 @@ fn the_status_is_configured_and_the_window_ends() {
         .smpp("duplicate_status = \"ESME_RMSGQFUL\"")
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let first = esme.submit(message(TO, "hello"));
+    let first = esme.submit(submit_quietly(TO, "hello"));
     // A pause of the machine for longer than the window must not fail this.
     let mut answers = Vec::new();
     let again = until("the end of the window", || {
-        let sequence = esme.request(Body::SubmitSm(message(TO, "hello")));
+        let sequence = esme.request(Body::SubmitSm(submit_quietly(TO, "hello")));
         let answer = esme.answer_to(sequence);
         answers.push(answer.status);
         answer.status.is_ok().then(|| id_of(&answer))
@@ -135,15 +127,15 @@ fn the_status_is_configured_and_the_window_ends() {
 fn the_first_id_is_the_answer_across_a_crash() {
     let mut smsc = guarded(SAME_ID).start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let first = esme.submit(message(TO, "hello"));
-    assert_eq!(esme.submit(message(TO, "hello")), first);
+    let first = esme.submit(submit_quietly(TO, "hello"));
+    assert_eq!(esme.submit(submit_quietly(TO, "hello")), first);
     smsc.kill();
     smsc.start_again();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    assert_eq!(esme.submit(message(TO, "hello")), first);
-    let other = esme.submit(message(TO, "another"));
+    assert_eq!(esme.submit(submit_quietly(TO, "hello")), first);
+    let other = esme.submit(submit_quietly(TO, "another"));
     assert_ne!(other, first);
-    assert_eq!(esme.submit(message(TO, "another")), other);
+    assert_eq!(esme.submit(submit_quietly(TO, "another")), other);
     let listed = smsc.admin().get("/v1/messages");
     assert_eq!(listed["messages"].as_array().unwrap().len(), 2, "{listed}");
     // Two responses, but one accepted message.
@@ -162,7 +154,7 @@ fn of_many_at_once_one_is_stored() {
         // Three in one write, so that one read gets them, on each of four binds.
         let text = format!("round {round}");
         let sequences: Vec<u32> = (0..3).map(|number| 1_000 + round * 3 + number).collect();
-        let request = |sequence: &u32| pdu(*sequence, Body::SubmitSm(message(TO, &text)));
+        let request = |sequence: &u32| pdu(*sequence, Body::SubmitSm(submit_quietly(TO, &text)));
         let octets: Vec<u8> = sequences.iter().flat_map(request).collect();
         binds.iter_mut().for_each(|bind| bind.send(&octets));
         let mut told = HashSet::new();
@@ -191,14 +183,15 @@ fn a_duplicate_of_what_was_not_stored_gets_the_same_error() {
     smsc.set_config(&floor("99999999999"));
     smsc.start_again_unready();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let both = [1, 2].map(|sequence| pdu(sequence + 100, Body::SubmitSm(message(TO, "hello"))));
+    let both =
+        [1, 2].map(|sequence| pdu(sequence + 100, Body::SubmitSm(submit_quietly(TO, "hello"))));
     esme.send(&both.concat());
     for sequence in [101, 102] {
         let answer = esme.answer_to(sequence);
         assert_eq!(answer.status, CommandStatus::ESME_RMSGQFUL);
     }
     assert_eq!(
-        status(&mut esme, message(TO, "hello")),
+        status(&mut esme, submit_quietly(TO, "hello")),
         CommandStatus::ESME_RMSGQFUL,
         "what was refused is not remembered"
     );
@@ -209,12 +202,12 @@ fn too_little_room_shows_and_the_oldest_go_first() {
     let smsc = guarded(REFUSE).smpp("duplicate_entries = 2").start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     for text in ["one", "two", "three"] {
-        esme.submit(message(TO, text));
+        esme.submit(submit_quietly(TO, text));
     }
-    assert_eq!(status(&mut esme, message(TO, "three")), REFUSED);
-    assert_eq!(status(&mut esme, message(TO, "two")), REFUSED);
+    assert_eq!(status(&mut esme, submit_quietly(TO, "three")), REFUSED);
+    assert_eq!(status(&mut esme, submit_quietly(TO, "two")), REFUSED);
     assert_eq!(
-        status(&mut esme, message(TO, "one")),
+        status(&mut esme, submit_quietly(TO, "one")),
         CommandStatus::ESME_ROK
     );
     let forgotten = smsc.admin().metric("smsc_duplicate_guard_forgotten_total");
@@ -277,14 +270,14 @@ fn nodes_know_each_others_submissions() {
         until("a node that shares", || {
             let before = unshared(&cluster, node);
             number += 1;
-            peer.submit(message(TO, &format!("warm {number}")));
+            peer.submit(submit_quietly(TO, &format!("warm {number}")));
             (unshared(&cluster, node) == before).then_some(())
         });
     }
-    let first = one.submit(message(TO, "hello"));
+    let first = one.submit(submit_quietly(TO, "hello"));
     // The other node sees it as pending until it has its id.
     let again = until("the id of the first on the other node", || {
-        let sequence = other.request(Body::SubmitSm(message(TO, "hello")));
+        let sequence = other.request(Body::SubmitSm(submit_quietly(TO, "hello")));
         let answer = other.answer_to(sequence);
         match answer.status {
             CommandStatus::ESME_ROK => Some(id_of(&answer)),
@@ -296,13 +289,13 @@ fn nodes_know_each_others_submissions() {
 
     // Without Redis each node decides alone, and counts that.
     cluster.redis.as_mut().unwrap().kill9();
-    let alone = one.submit(message(TO, "alone"));
-    assert_eq!(one.submit(message(TO, "alone")), alone);
+    let alone = one.submit(submit_quietly(TO, "alone"));
+    assert_eq!(one.submit(submit_quietly(TO, "alone")), alone);
     assert!(unshared(&cluster, 0) > 0.0);
     // A node that starts reads what the others have stored.
     cluster.nodes[1].terminate();
     cluster.nodes[1].start_again();
     let mut other = bind(&cluster, 1);
-    assert_eq!(other.submit(message(TO, "alone")), alone);
-    assert_eq!(other.submit(message(TO, "hello")), first);
+    assert_eq!(other.submit(submit_quietly(TO, "alone")), alone);
+    assert_eq!(other.submit(submit_quietly(TO, "hello")), first);
 }

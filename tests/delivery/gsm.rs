@@ -17,7 +17,7 @@ use crate::harness::{Cluster, FakeCore, Peer, Smsc, SmscBuilder, stat_of, submit
 use serde_json::Value;
 use smsc::gsm_core::Phone;
 
-const QUEUE: &str = "gsm:home";
+pub const QUEUE: &str = "gsm:home";
 /// message_state (SMPP 3.4 §5.2.28).
 const DELIVERED: u32 = 2;
 /// A retry that no test waits for.
@@ -45,16 +45,16 @@ fn subscriber(number: usize) -> (String, String) {
     (format!("4916{number:06}"), format!("00101{number:06}"))
 }
 
-fn message(smsc: &Smsc, id: &str) -> Value {
+pub fn message(smsc: &Smsc, id: &str) -> Value {
     smsc.admin().get(&format!("/v1/messages/{id}"))
 }
 
-fn queue(smsc: &Smsc) -> Value {
+pub fn queue(smsc: &Smsc) -> Value {
     smsc.admin().get(&format!("/v1/queues/{QUEUE}"))
 }
 
 /// The names of the statuses of all attempts.
-fn attempts(message: &Value) -> Vec<&str> {
+pub fn attempts(message: &Value) -> Vec<&str> {
     let history = message["history"].as_array().unwrap().iter();
     history.map(|one| one["status"].as_str().unwrap()).collect()
 }

@@ -31,12 +31,12 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
+use super::gsm::{QUEUE, attempts, message, queue};
 use crate::harness::map::{
     CENTRE, CENTRE_POINT_CODE, MapNetwork, MapReading, NETWORK_POINT_CODE, Stp, recorded,
 };
 use crate::harness::{Peer, Proxy, Smsc, SmscBuilder, until};
 
-const QUEUE: &str = "gsm:home";
 /// message_state (SMPP 3.4 §5.2.28).
 const DELIVERED: u32 = 2;
 const UNDELIVERABLE: u32 = 5;
@@ -96,20 +96,6 @@ fn until_active(smsc: &Smsc, gateways: &[SocketAddr]) {
             is_active(smsc, *gateway).then_some(())
         });
     }
-}
-
-fn message(smsc: &Smsc, id: &str) -> Value {
-    smsc.admin().get(&format!("/v1/messages/{id}"))
-}
-
-fn queue(smsc: &Smsc) -> Value {
-    smsc.admin().get(&format!("/v1/queues/{QUEUE}"))
-}
-
-/// The names of the statuses of all attempts.
-fn attempts(message: &Value) -> Vec<&str> {
-    let history = message["history"].as_array().unwrap().iter();
-    history.map(|one| one["status"].as_str().unwrap()).collect()
 }
 
 /// Waits until an attempt has ended with this status.

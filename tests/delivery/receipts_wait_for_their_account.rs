@@ -4,7 +4,9 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Peer, PeerError, Smsc, SmscBuilder, database, migrate, submit, until};
+use crate::harness::{
+    Peer, PeerError, Smsc, SmscBuilder, database, migrate, submit, submit_quietly, until,
+};
 use bytes::Bytes;
 use smsc::smpp::{Body, CommandId, CommandStatus, SubmitSm, tag};
 
@@ -279,10 +281,7 @@ fn given_up_by_a_cluster() {
 fn nobody_is_told_who_did_not_ask() {
     let smsc = delivering().start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let id = esme.submit(SubmitSm {
-        registered_delivery: 0,
-        ..submit("447700900123", "hello")
-    });
+    let id = esme.submit(submit_quietly("447700900123", "hello"));
     smsc.wait_for_final(&id);
     assert_eq!(esme.next(QUIET), Err(PeerError::Silence));
 }

@@ -10,7 +10,8 @@ use deadpool_redis::redis::{Client, Connection, FromRedisValue, cmd};
 use serde_json::json;
 
 use crate::harness::{
-    Cluster, Peer, PrivateRedis, Scene, Smsc, database, migrate, redis_database, submit, until,
+    Cluster, Peer, PrivateRedis, Scene, Smsc, database, migrate, redis_database, submit_quietly,
+    until,
 };
 use smsc::smpp::{CommandStatus, SubmitSm};
 
@@ -210,10 +211,7 @@ fn a_key_of_another_type_costs_its_own_entry_only() {
 
 /// A message whose sender wants no receipt.
 fn without_receipt() -> SubmitSm {
-    SubmitSm {
-        registered_delivery: 0,
-        ..submit("447700900123", "hello")
-    }
+    submit_quietly("447700900123", "hello")
 }
 
 /// Waits until so many events were passed on since the process began.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{
     Peer, PeerError, Scene, Simulator, Smsc, SmscBuilder, accept, answer, next_submit, stat_of,
-    submit, until,
+    submit, submit_quietly, until,
 };
 use bytes::Bytes;
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
@@ -384,10 +384,7 @@ fn who_asked_for_failures_hears_of_failures_only() {
 #[test]
 fn without_a_receipt_the_answer_is_the_end() {
     let mut scene = Scene::new("");
-    let id = scene.esme.submit(SubmitSm {
-        registered_delivery: 0,
-        ..submit("447700900123", "hello")
-    });
+    let id = scene.esme.submit(submit_quietly("447700900123", "hello"));
     let (sequence, message) = next_submit(&mut scene.bind);
     assert_eq!(message.registered_delivery, 0);
     accept(&mut scene.bind, sequence, "x1");

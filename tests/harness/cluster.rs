@@ -10,6 +10,7 @@
 //! cluster.nodes[0].kill();                             a node is an [`Smsc`]
 //! ```
 
+use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
 use std::process::Command;
 use std::time::Duration;
@@ -280,6 +281,21 @@ impl Cluster {
             database_keys: "",
             each: Box::new(|smsc| smsc),
         }
+    }
+
+    /// Two nodes with the account `test`, whose messages go to the operator `up` here, and with this configuration; each
+    /// has a bind.
+    pub fn of_two(operator: SocketAddr, toml: &'static str) -> Self {
+        let cluster = Self::of(2)
+            .each(move |smsc| {
+                smsc.account("test", "test")
+                    .operator_with("up", operator, "binds = 2")
+                    .route("", "up")
+                    .toml(toml)
+            })
+            .start();
+        cluster.wait_until_held_by(0, &[0, 1], "operator:up", 2);
+        cluster
     }
 
     /// A gate to the SMPP ports of all nodes, like a load balancer in front of a cluster.

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use bytes::Bytes;
 use smsc::gsm_core::{Arrived, GsmCore, GsmCoreOptions, Phone, Phones};
 use smsc::simulator::{Delay, SimulatorOptions};
-use smsc::sms::tpdu::{SmsSubmit, Tpdu, UserData};
+use smsc::sms::tpdu::{SmsSubmit, Tpdu, TpduAddress, UserData};
 use tokio::sync::oneshot;
 
 use super::{free_port, until};
@@ -37,6 +37,16 @@ pub fn saying(text: &str, submit: SmsSubmit) -> Bytes {
         ..submit
     };
     Tpdu::Submit(submit).encode().unwrap().into()
+}
+
+/// An SMS-SUBMIT of a handset to a number.
+pub fn from_handset(to: &str, text: &str) -> Bytes {
+    let submit = SmsSubmit {
+        message_reference: 7,
+        destination_address: TpduAddress::international(to),
+        ..SmsSubmit::default()
+    };
+    saying(text, submit)
 }
 
 // === impl FakeCore ===

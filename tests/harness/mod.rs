@@ -66,7 +66,7 @@ pub use cluster::{Cluster, ClusterBuilder, Node, migrate, wait_until_idle_at};
 pub use disk::SmallDisk;
 pub use events::{Listener, told_although_the_publishing_node_is_killed};
 pub use gate::Gate;
-pub use gsm_core::{FakeCore, saying};
+pub use gsm_core::{FakeCore, from_handset, saying};
 pub use kafka::{KafkaCluster, KafkaRecord};
 pub use kannel::Kannel;
 pub use management::Management;
@@ -76,8 +76,8 @@ pub use nats_login::Login;
 pub use operator::{Answerer, FakeOperator, serve_binds};
 pub use pcap::{Capture, dissected};
 pub use peer::{
-    Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from, submit_ucs2,
-    ucs2,
+    Peer, PeerError, accept, answer, pdu, receipted, stat_of, submit, submit_from, submit_quietly,
+    submit_ucs2, ucs2,
 };
 pub use ports::{free_address, free_port, listen};
 pub use postgres::{Database, PrivatePostgres, database, execute, rows};

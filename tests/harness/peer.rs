@@ -59,6 +59,14 @@ pub fn submit(to: &str, text: &str) -> SubmitSm {
     }
 }
 
+/// A submit_sm without a receipt: the operator's response is the end.
+pub fn submit_quietly(to: &str, text: &str) -> SubmitSm {
+    SubmitSm {
+        registered_delivery: 0,
+        ..submit(to, text)
+    }
+}
+
 /// A text in UCS-2.
 pub fn ucs2(text: &str) -> Bytes {
     text.encode_utf16().flat_map(u16::to_be_bytes).collect()

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use smsc::smpp::{CommandStatus, SubmitSm};
 
 use crate::harness::hooks::{Hook, Hooks, Reply};
-use crate::harness::{Client, PeerError, Scene, Smsc, python_script, submit, until};
+use crate::harness::{
+    Client, PeerError, Scene, Smsc, python_script, submit, submit_quietly, until,
+};
 use crate::plain::get;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -158,10 +160,7 @@ fn an_account_asks_for_all_that_it_submits_over_smpp() {
     let receipt = scene.esme.deliver();
     assert_eq!(receipt.esm_class, 4, "the receipt, and no state before it");
     // Whoever wants no receipt hears of nothing.
-    let quiet = SubmitSm {
-        registered_delivery: 0,
-        ..submit("447700900124", "hello")
-    };
+    let quiet = submit_quietly("447700900124", "hello");
     scene.esme.submit(quiet);
     scene.take("A2");
     // A message over HTTP chooses its own.

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use crate::harness::{FakeOperator, Peer, Scene, Smsc, submit};
+use crate::harness::{FakeOperator, Peer, Scene, Smsc, submit, submit_quietly};
 use bytes::Bytes;
 use smsc::clock;
 use smsc::smpp::time::format_absolute;
@@ -184,10 +184,7 @@ fn parameters_that_deliver_sm_knows_reach_the_account() {
         (tag::LANGUAGE_INDICATOR, &[1]),
         (tag::PRIVACY_INDICATOR, &[1]),
     ] {
-        let mut message = SubmitSm {
-            registered_delivery: 0,
-            ..submit("12345", "hello")
-        };
+        let mut message = submit_quietly("12345", "hello");
         message.tlvs.push(name, value);
         let arrived = back(&mut scene, message);
         assert_eq!(arrived.tlvs.get(name), Some(value), "{name:#06x}");

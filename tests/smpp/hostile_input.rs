@@ -86,7 +86,7 @@ fn header(length: u32, command_id: u32, sequence: u32) -> Vec<u8> {
         .collect()
 }
 
-fn bind(system_id: &str, password: &str) -> Body {
+pub fn bind(system_id: &str, password: &str) -> Body {
     Body::BindTransceiver(BindRequest {
         system_id: Bytes::copy_from_slice(system_id.as_bytes()),
         password: Bytes::copy_from_slice(password.as_bytes()),

@@ -6,23 +6,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use super::hostile_input::bind;
 use crate::harness::{PATIENCE, Peer, PeerError, Smsc, pdu, submit, until};
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
-use bytes::Bytes;
-use smsc::smpp::{BindRequest, Body, CommandId, CommandStatus, Pdu};
+use smsc::smpp::{Body, CommandId, CommandStatus, Pdu};
 use socket2::{Domain, Socket, Type};
 
 const WRONG: CommandStatus = CommandStatus::ESME_RINVPASWD;
 const MEMORY_KIB: u32 = 32 * 1024;
-
-fn bind(system_id: &str, password: &str) -> Body {
-    Body::BindTransceiver(BindRequest {
-        system_id: Bytes::copy_from_slice(system_id.as_bytes()),
-        password: Bytes::copy_from_slice(password.as_bytes()),
-        interface_version: 0x34,
-        ..BindRequest::default()
-    })
-}
 
 fn try_bind(smsc: &Smsc, system_id: &str, password: &str) -> CommandStatus {
     Peer::connect(smsc.smpp()).bind_as(Body::BindTransceiver, system_id, password)

@@ -22,7 +22,7 @@ pub struct TrafficHistory {
     pub points: Vec<TrafficPoint>,
     /// What the total is divided by; null where that was not asked for.
     pub by: Option<String>,
-    /// The same of groups, where what has to be met is of another kind than they are.
+    /// Whether only what failed is counted of groups: what has to be met is of another kind than they are.
     pub groups_only_failed: bool,
     /// The largest 250, the largest first.
     pub groups: Vec<TrafficGroup>,

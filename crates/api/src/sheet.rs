@@ -65,7 +65,7 @@ pub struct SheetEntrance {
 // === impl AccountSheet ===
 
 impl AccountSheet {
-    /// The same with its text.
+    /// The sheet with its text.
     #[must_use]
     pub fn written(mut self) -> Self {
         NO_PASSWORD.clone_into(&mut self.password_words);

@@ -471,7 +471,7 @@ impl CountedPair<'_> {
         self.note_accepted(awaited, after_ms);
     }
 
-    /// The same of a message that was tried so often that it is not counted again.
+    /// An answer with ESME_ROK to a message that was tried so often that it is not counted again.
     pub fn note_taken_again(&mut self, awaited: bool, after_ms: u32) {
         self.fresh.taken_again = self.fresh.taken_again.saturating_add(1);
         self.note_accepted(awaited, after_ms);

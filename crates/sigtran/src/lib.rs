@@ -29,6 +29,15 @@
 //! Invariants: no input panics; what is kept of a peer's input is bounded in number, octets and time;
 //! traffic goes only over active links and to destinations that they reach.
 
+/// Numbers of a standard with their names in it, each declared once: the constants, and `NAMED` for [`name_of`].
+macro_rules! named {
+    ($Type:ty; $($(#[$doc:meta])* $NAME:ident = $value:expr, $name:literal;)+) => {
+        $($(#[$doc])* pub const $NAME: $Type = $value;)+
+
+        const NAMED: &'static [($Type, &'static str)] = &[$(($value, $name)),+];
+    };
+}
+
 pub mod address;
 mod asp;
 pub mod config;
@@ -53,6 +62,12 @@ pub use output::{
 pub use point_code::{NoPointCode, PointCode};
 pub use segments::UnitdataRequest;
 pub use signalling_point::SignallingPoint;
+
+/// The name of a number, where the standard has it.
+fn name_of<T: PartialEq>(named: &[(T, &'static str)], wanted: &T) -> Option<&'static str> {
+    let found = named.iter().find(|(number, _)| number == wanted);
+    found.map(|(_, name)| *name)
+}
 
 // The same for the tests of all crates.
 #[cfg(test)]

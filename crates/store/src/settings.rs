@@ -243,7 +243,7 @@ impl StoredSettings {
         Self::select_with(kinds, "body")
     }
 
-    /// The same with this in place of bodies.
+    /// The statement that reads them with this in place of bodies.
     fn select_with(kinds: &[ResourceKind], body: &str) -> ColdStatement {
         let mut sql = format!(
             "SELECT {}, '', coalesce(max(version), 0), '' FROM config_versions",

@@ -1,7 +1,7 @@
 // The balance of an account: what is left, its quota, the last top-ups, and adding credits.
 
 import { get, may, post, segment } from "./api.js";
-import { failed, toast } from "./dialog.js";
+import { failed, failedAt, toast } from "./dialog.js";
 import { field, h, setText } from "./dom.js";
 import { number, time } from "./format.js";
 
@@ -51,8 +51,7 @@ export function balanceCard(account) {
       form.reset();
       load();
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else setText(problem, error.message);
+      failedAt(problem, error);
     }
   }
 

@@ -1,18 +1,7 @@
 // A chart of bars in SVG, one for each place from left to right, with its series on top of each other.
 
-import { h, setAttribute, setText } from "./dom.js";
-import { short } from "./format.js";
-import { roundUp } from "./graph.js";
-
-const NS = "http://www.w3.org/2000/svg";
-const PAD = { left: 44, right: 8, top: 8, bottom: 22 };
-
-function svg(name, attributes = {}, text = null) {
-  const element = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== null) element.textContent = text;
-  return element;
-}
+import { h } from "./dom.js";
+import { drawing, key, svg } from "./drawing.js";
 
 /**
  * `series`: name in the places, and label. A place has a `label` and a number for each series; `tick` stands below it. A click on
@@ -21,40 +10,21 @@ function svg(name, attributes = {}, text = null) {
 export function bars({ title, series: first, show, pick = null, height = 220 }) {
   let series = first;
   const legend = h("div", { class: "legend" });
-  const keys = () => series.map((one) => h("span", { class: `key ${one.name}` }, h("i", { "aria-hidden": "true" }), one.label));
+  const keys = () => series.map((one) => key(one.name, one.label));
   legend.append(...keys());
-  const drawing = svg("svg", { role: "img", height, focusable: "false" });
-  const label = svg("title");
   const inside = svg("g");
-  drawing.append(label, inside);
-  const element = h("figure", { class: "graph" }, h("figcaption", {}, h("h2", {}, title), legend), drawing);
-  let width = 0;
   let places = [];
-  new ResizeObserver(([entry]) => {
-    width = Math.floor(entry.contentRect.width);
-    draw();
-  }).observe(element);
+  const plot = drawing({ title, legend, parts: [inside], draw, height });
 
   function draw() {
-    // Narrower than its margins while the page is laid out.
-    if (!places.length || width <= PAD.left + PAD.right) return;
-    setAttribute(drawing, "viewBox", `0 0 ${width} ${height}`);
-    setAttribute(drawing, "width", width);
+    if (!places.length) return;
     const sum = (place) => series.reduce((total, one) => total + place[one.name], 0);
-    const top = roundUp(Math.max(1, ...places.map(sum)));
-    const room = { width: width - PAD.left - PAD.right, height: height - PAD.top - PAD.bottom };
-    const y = (value) => PAD.top + room.height * (1 - value / top);
-    const step = room.width / places.length;
-    const grid = svg("g", { class: "grid" });
-    for (const part of [0, 0.5, 1]) {
-      const at = y(top * part);
-      grid.append(svg("line", { x1: PAD.left, x2: width - PAD.right, y1: at, y2: at }),
-        svg("text", { x: PAD.left - 8, y: at + 4, "text-anchor": "end" }, short(top * part)));
-    }
-    const every = Math.ceil(places.length / (width < 560 ? 3 : 8));
-    const drawn = places.map((place, index) => {
-      const x = PAD.left + step * index;
-      if (index % every === 0) grid.append(svg("text", { x: x + step / 2, y: height - 5, "text-anchor": "middle" }, place.tick ?? place.label.slice(5)));
+    const y = plot.levels(Math.max(1, ...places.map(sum)));
+    const step = plot.width / places.length;
+    const every = Math.ceil(places.length / (plot.isNarrow ? 3 : 8));
+    inside.replaceChildren(...places.map((place, index) => {
+      const x = plot.left + step * index;
+      if (index % every === 0) plot.below(x + step / 2, place.tick ?? place.label.slice(5));
       let below = 0;
       const bar = svg("g");
       bar.append(svg("title", {}, `${place.label}: ${series.map((one) => `${show(place[one.name])} ${one.label}`).join(", ")}`));
@@ -69,21 +39,19 @@ export function bars({ title, series: first, show, pick = null, height = 220 }) 
         bar.append(rect);
       }
       return bar;
-    });
-    inside.replaceChildren(grid, ...drawn);
-    const totals = series.map((one) => `${show(places.reduce((total, place) => total + place[one.name], 0))} ${one.label}`);
-    setText(label, `${title}: ${totals.join(", ")}`);
+    }));
+    plot.say(series.map((one) => `${show(places.reduce((total, place) => total + place[one.name], 0))} ${one.label}`));
   }
 
   return {
-    element,
+    element: plot.element,
     update(next, others = series) {
       places = next;
       if (others !== series) {
         series = others;
         legend.replaceChildren(...keys());
       }
-      draw();
+      plot.redraw();
     },
   };
 }

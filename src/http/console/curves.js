@@ -1,22 +1,13 @@
 // A chart of lines over any time in SVG, what was a week before as dotted lines, and the values under the pointer.
 
 import { h, setAttribute, setText } from "./dom.js";
-import { local, short } from "./format.js";
-import { roundUp } from "./graph.js";
+import { drawing, key, svg } from "./drawing.js";
+import { local } from "./format.js";
 
-const NS = "http://www.w3.org/2000/svg";
-const PAD = { left: 52, right: 8, top: 8, bottom: 22 };
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** What may lie between two times below the chart. */
 const TICKS_MS = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 7_200, 10_080, 20_160].map((minutes) => minutes * MINUTE_MS);
-
-function svg(name, attributes = {}, text = null) {
-  const element = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== null) element.textContent = text;
-  return element;
-}
 
 /** What stands below the chart: the time of a day, or the day. */
 function tick(ms, every) {
@@ -32,52 +23,28 @@ function tick(ms, every) {
 export function curves({ title, series, show, height = 220 }) {
   const values = series.map(() => h("span", { class: "value" }, ""));
   const when = h("span", { class: "when" });
-  const dotted = h("span", { class: "key before", hidden: true }, h("i", { "aria-hidden": "true" }), "a week before");
-  const legend = h("div", { class: "legend" },
-    series.map((one, at) => h("span", { class: `key ${one.name}` }, h("i", { "aria-hidden": "true" }), `${one.label} `, values[at])), dotted, when);
-  const drawing = svg("svg", { role: "img", height, focusable: "false" });
-  const label = svg("title");
-  const grid = svg("g", { class: "grid" });
+  const dotted = key("before", "a week before");
+  dotted.hidden = true;
+  const legend = h("div", { class: "legend" }, series.map((one, at) => key(one.name, `${one.label} `, values[at])), dotted, when);
   const before = series.map((one) => svg("path", { class: `line before ${one.name}` }));
   const lines = series.map((one) => svg("path", { class: `line ${one.name}` }));
-  const cursor = svg("line", { class: "cursor", visibility: "hidden" });
-  drawing.append(label, grid, ...before, ...lines, cursor);
-  const element = h("figure", { class: "graph" }, h("figcaption", {}, h("h2", {}, title), legend), drawing);
-  let width = 0;
   let shown = null;
-  let pointed = null;
-  new ResizeObserver(([entry]) => {
-    width = Math.floor(entry.contentRect.width);
-    draw();
-  }).observe(element);
-  drawing.addEventListener("pointermove", (event) => {
-    pointed = event.clientX - drawing.getBoundingClientRect().left;
-    draw();
-  });
-  drawing.addEventListener("pointerleave", () => {
-    pointed = null;
-    draw();
-  });
+  const plot = drawing({ title, legend, parts: [...before, ...lines], draw, height, left: 52, isPointed: true });
 
   function draw() {
-    if (!shown || width <= PAD.left + PAD.right) return;
+    if (!shown) return;
     const { since, until, points } = shown;
-    setAttribute(drawing, "viewBox", `0 0 ${width} ${height}`);
-    setAttribute(drawing, "width", width);
-    const room = { width: width - PAD.left - PAD.right, height: height - PAD.top - PAD.bottom };
     const all = [...points, ...shown.before].flatMap((point) => series.map((one) => point[one.name] ?? 0));
-    const top = roundUp(all.reduce((most, value) => Math.max(most, value), 1));
-    const x = (ms) => PAD.left + room.width * ((Math.min(Math.max(ms, since), until) - since) / (until - since));
-    const y = (value) => PAD.top + room.height * (1 - value / top);
-    drawGrid(top, x, y);
+    const x = (ms) => plot.left + plot.width * ((Math.min(Math.max(ms, since), until) - since) / (until - since));
+    const y = plot.levels(all.reduce((most, value) => Math.max(most, value), 1));
+    drawTicks(x);
     series.forEach((one, at) => {
       setAttribute(lines[at], "d", line(points, one.name, x, y));
       setAttribute(before[at], "d", steps(shown.before, one.name, x, y));
     });
     dotted.hidden = shown.before.length === 0;
-    point(x, room);
-    const totals = series.map((one) => `${one.label} at most ${show(points.reduce((most, value) => Math.max(most, value[one.name] ?? 0), 0))}`);
-    setText(label, `${title}: ${totals.join(", ")}`);
+    point(x);
+    plot.say(series.map((one) => `${one.label} at most ${show(points.reduce((most, value) => Math.max(most, value[one.name] ?? 0), 0))}`));
   }
 
   /** From the middle of each point to that of the next one. */
@@ -105,37 +72,25 @@ export function curves({ title, series, show, height = 220 }) {
     }).join("");
   }
 
-  function drawGrid(top, x, y) {
-    grid.replaceChildren();
-    for (const part of [0, 0.5, 1]) {
-      const at = y(top * part);
-      grid.append(svg("line", { x1: PAD.left, x2: width - PAD.right, y1: at, y2: at }),
-        svg("text", { x: PAD.left - 8, y: at + 4, "text-anchor": "end" }, short(top * part)));
-    }
-    const most = width < 560 ? 3 : 8;
+  function drawTicks(x) {
+    const most = plot.isNarrow ? 3 : 8;
     const every = TICKS_MS.find((length) => (shown.until - shown.since) / length <= most) ?? TICKS_MS.at(-1);
     // Days begin here, not in Greenwich, also where clocks were changed meanwhile.
     const offset = (ms) => new Date(ms).getTimezoneOffset() * MINUTE_MS;
     const shift = offset(shown.since);
     for (let here = Math.ceil((shown.since - shift) / every) * every; here + shift <= shown.until; here += every) {
       const ms = here + offset(here + shift);
-      const at = x(ms);
-      if (at < PAD.left + 16 || at > width - 24) continue;
-      grid.append(svg("text", { x: at, y: height - 5, "text-anchor": "middle" }, tick(ms, every)),
-        svg("line", { class: "tick", x1: at, x2: at, y1: y(0), y2: y(0) + 4 }));
+      plot.tick(x(ms), tick(ms, every));
     }
   }
 
-  function point(x, room) {
+  function point(x) {
     const { points } = shown;
-    const isPointed = pointed !== null && pointed >= PAD.left && points.length > 0;
+    const { pointed } = plot;
+    const isPointed = pointed !== null && pointed >= plot.left && points.length > 0;
     const middle = (one) => x((one.at + one.end) / 2);
     const nearest = isPointed ? points.reduce((best, one) => (Math.abs(middle(one) - pointed) < Math.abs(middle(best) - pointed) ? one : best)) : points.at(-1);
-    if (isPointed) {
-      const at = middle(nearest);
-      for (const [name, value] of Object.entries({ x1: at, x2: at, y1: PAD.top, y2: PAD.top + room.height })) setAttribute(cursor, name, value);
-    }
-    setAttribute(cursor, "visibility", isPointed ? "visible" : "hidden");
+    plot.point(isPointed ? middle(nearest) : null);
     const then = nearest && shown.before.find((one) => one.at <= nearest.at && nearest.at < one.end);
     series.forEach((one, at) => {
       const was = then && then[one.name] !== null ? ` (${show(then[one.name])})` : "";
@@ -145,11 +100,11 @@ export function curves({ title, series, show, height = 220 }) {
   }
 
   return {
-    element,
+    element: plot.element,
     /** `since` and `until` in milliseconds; `before` are points of a week before, moved by a week. */
     update(next) {
       shown = next;
-      draw();
+      plot.redraw();
     },
   };
 }

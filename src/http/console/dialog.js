@@ -2,9 +2,11 @@
 // of it.
 
 import { ApiError, may, post, session, signOut } from "./api.js";
-import { field, h } from "./dom.js";
+import { field, h, nothing, setText } from "./dom.js";
 
 const SHOWN_MS = 6000;
+/** How often a page that is no stream is read again. */
+const AGAIN_MS = 2_000;
 /** What the token may not use is not shown, whatever a page does with it. */
 const FORBIDDEN = "forbidden";
 
@@ -132,4 +134,24 @@ export function failed(error) {
   } else {
     toast(error.message, "bad");
   }
+}
+
+/** Tells beside a form why its request failed. */
+export function failedAt(problem, error) {
+  if (error.status === 401) failed(error);
+  else setText(problem, error.message);
+}
+
+/** Tells in place of the rows of a list why it cannot be shown. */
+export function failedIn(list, title, error) {
+  if (error.status === 401) failed(error);
+  else list.say(nothing(title, error.message));
+}
+
+/** Reads now and again and again, and tells what fails; gives what ends it. */
+export function readAgain(read) {
+  const run = () => read().catch(failed);
+  run();
+  const timer = setInterval(run, AGAIN_MS);
+  return () => clearInterval(timer);
 }

@@ -1,22 +1,20 @@
 // A sparkline: the last two minutes of one figure as a line without axes, its present value in words beside it.
 
 import { h, setAttribute, setText } from "./dom.js";
+import { svg } from "./drawing.js";
 import { milliseconds, rate } from "./format.js";
 
-const NS = "http://www.w3.org/2000/svg";
 const WIDTH = 96;
 const HEIGHT = 22;
 
 /** `label` says what it shows; `show` writes a value. */
 function spark(label, show, tone = "sent") {
-  const svg = document.createElementNS(NS, "svg");
-  const line = document.createElementNS(NS, "path");
-  const title = document.createElementNS(NS, "title");
-  line.setAttribute("class", `line ${tone}`);
-  for (const [name, value] of Object.entries({ class: "spark", role: "img", width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}` })) svg.setAttribute(name, value);
-  svg.append(title, line);
+  const line = svg("path", { class: `line ${tone}` });
+  const title = svg("title");
+  const element = svg("svg", { class: "spark", role: "img", width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
+  element.append(title, line);
   return {
-    element: svg,
+    element,
     update(values) {
       const known = values.map((value) => value ?? 0);
       const top = Math.max(...known, 1e-9);
@@ -24,7 +22,7 @@ function spark(label, show, tone = "sent") {
       const points = known.map((value, at) => `${(step * at).toFixed(1)},${(HEIGHT - 2 - (HEIGHT - 4) * (value / top)).toFixed(1)}`);
       setAttribute(line, "d", known.length > 1 ? `M${points.join("L")}` : "");
       const said = `${label}: now ${show(known.at(-1) ?? 0)}, at most ${show(Math.max(0, ...known))} in the last two minutes`;
-      if (title.textContent !== said) title.textContent = said;
+      setText(title, said);
     },
   };
 }

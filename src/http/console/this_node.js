@@ -1,7 +1,7 @@
 // The node that answers: draining it, and what it logs.
 
 import { get, may, post, put, remove } from "./api.js";
-import { command, failed, toast } from "./dialog.js";
+import { command, failed, failedAt, toast } from "./dialog.js";
 import { chip, field, h, setChip, setText } from "./dom.js";
 import { number } from "./format.js";
 
@@ -44,8 +44,7 @@ export function thisNode() {
       level.value = (await put("/v1/log-level", { level: level.value.trim() })).level;
       toast("It is logged from now on, until the node is started again.", "good");
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else setText(problem, error.message);
+      failedAt(problem, error);
     }
   }
 

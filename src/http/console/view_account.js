@@ -6,7 +6,7 @@ import { command, failed } from "./dialog.js";
 import { chip, h, heading, nothing, setChip, table } from "./dom.js";
 import { number, rate, showAge, time } from "./format.js";
 import { graph } from "./graph.js";
-import { pageOf } from "./kinds.js";
+import { pageOf, showLink } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { figures, finding, placeCards, showNoSuch } from "./place.js";
 import { sheetLink, sheetPage } from "./sheet.js";
@@ -57,9 +57,7 @@ function accountPage(name) {
     dense: true,
     key: (row) => row.session,
     columns: [
-      { title: "Bind", class: "mono", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: `#/binds/${row.node}/${row.session}` }, `${row.node}/${row.session}`));
-      } },
+      { title: "Bind", class: "mono", render: (cell, row) => showLink(cell, `#/binds/${row.node}/${row.session}`, `${row.node}/${row.session}`) },
       bindColumns.kind, bindColumns.state, bindColumns.peer, bindColumns.window, bindColumns.received, bindColumns.sent, bindColumns.since,
       { title: "", class: "commands", hidden: !may("operate"), render: (cell, row) => {
         if (!canDisconnect(row)) cell.replaceChildren();

@@ -1,7 +1,7 @@
 // A test message for an account: what it becomes while it is written, and what becomes of it when it is sent.
 
 import { get, post, segment } from "./api.js";
-import { failed, toast } from "./dialog.js";
+import { failed, failedAt, toast } from "./dialog.js";
 import { field, h, heading, nothing, setText } from "./dom.js";
 import { number } from "./format.js";
 import { timeline } from "./view_message.js";
@@ -65,8 +65,7 @@ export default function compose({ query }) {
       setText(problem, isAboutNobody ? "" : one?.error?.detail ?? "");
     } catch (error) {
       if (mine !== asked || !isOpen) return;
-      if (error.status === 401) failed(error);
-      else setText(problem, error.message);
+      failedAt(problem, error);
     }
   }
 
@@ -87,8 +86,7 @@ export default function compose({ query }) {
       toast("It is accepted", "good");
       follow(sent.id);
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else setText(problem, error.message);
+      failedAt(problem, error);
     } finally {
       send.removeAttribute("aria-busy");
     }

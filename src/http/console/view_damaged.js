@@ -1,7 +1,7 @@
 // Damaged rows: what of the store is not as it was written; forgotten when somebody has dealt with it.
 
 import { get, may, remove, segment } from "./api.js";
-import { command, failed } from "./dialog.js";
+import { command, failed, failedIn } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { number, time } from "./format.js";
 import { pagePath, pages } from "./pages.js";
@@ -71,8 +71,7 @@ export default function damaged({ query }) {
     },
     failed(error) {
       if (!isOpen) return;
-      if (error.status === 401) failed(error);
-      else list.say(nothing(error.status === 400 ? "The search is not understood" : "The search has failed", error.message));
+      failedIn(list, error.status === 400 ? "The search is not understood" : "The search has failed", error);
     },
   });
   forgetAll.hidden = true;

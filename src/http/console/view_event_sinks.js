@@ -1,24 +1,19 @@
 // Event sinks: what waits for each broker, since when, and what has become of publishing.
 
 import { get, may } from "./api.js";
-import { failed } from "./dialog.js";
+import { readAgain } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, showAge, span } from "./format.js";
-import { newPage, pageOf } from "./kinds.js";
+import { newPage, pageOf, showLink } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { stateCell } from "./states.js";
-
-/** How often it is asked again. */
-const EVERY_MS = 2_000;
 
 export default function eventSinks() {
   const sinks = table({
     caption: "Event sinks",
     key: (row) => row.name,
     columns: [
-      { title: "Sink", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`event_sinks/${row.name}`) }, row.name));
-      } },
+      { title: "Sink", render: (cell, row) => showLink(cell, pageOf(`event_sinks/${row.name}`), row.name) },
       { title: "Kind", text: (row) => row.kind },
       { title: "Broker", text: brokerOf },
       { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
@@ -36,19 +31,12 @@ export default function eventSinks() {
     empty: () => nothing("No event sinks", "Add one to publish events on a broker."),
   });
 
-  async function load() {
-    try {
-      sinks.update((await get("/v1/sinks")).sinks);
-    } catch (error) {
-      failed(error);
-    }
-  }
-
-  load();
-  const timer = setInterval(load, EVERY_MS);
+  const close = readAgain(async () => {
+    sinks.update((await get("/v1/sinks")).sinks);
+  });
   return {
     elements: [heading("Event sinks", h("a", { class: "button", href: newPage("event_sinks"), hidden: !may("admin") }, "Add a sink")), h("section", { class: "card" }, sinks.element)],
-    close: () => clearInterval(timer),
+    close,
   };
 }
 

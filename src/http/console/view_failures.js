@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { bars } from "./bars.js";
-import { failed } from "./dialog.js";
+import { failed, failedIn } from "./dialog.js";
 import { field, h, heading, nothing, select, setText, table } from "./dom.js";
 import { fromInput, local, number, percent, timeOfDay, toInput } from "./format.js";
 import { showLink } from "./kinds.js";
@@ -136,8 +136,7 @@ export default function failures({ query }) {
       draw();
     } catch (error) {
       if (!isOpen) return;
-      if (error.status === 401) failed(error);
-      else list.say(nothing("The question is not understood", error.message));
+      failedIn(list, "The question is not understood", error);
     }
   }
   load();

@@ -1,15 +1,13 @@
 // GSM networks: how each node is connected to their HLRs or signalling gateways, what waits for handsets and goes to them, and what came of it.
 
 import { get, may, segment } from "./api.js";
-import { command, failed } from "./dialog.js";
+import { command, readAgain } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, rate, showAge, span } from "./format.js";
-import { newPage, pageOf } from "./kinds.js";
+import { newPage, pageOf, showLink } from "./kinds.js";
 import { live, serverNow } from "./live.js";
 import { bindState, gatewayState, operatorState, stateCell } from "./states.js";
 
-/** How often it is asked again. */
-const EVERY_MS = 2_000;
 /** RP-causes that this SMSC answers handsets with (3GPP TS 24.011 §8.2.5.4). */
 const CAUSES = {
   0: "RP-ACK", 1: "1 unassigned number", 21: "21 short message transfer rejected", 41: "41 temporary failure", 42: "42 congestion",
@@ -24,9 +22,7 @@ export default function gsm() {
     caption: "GSM networks",
     key: (row) => row.name,
     columns: [
-      { title: "Network", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`gsm/${row.name}`) }, row.name));
-      } },
+      { title: "Network", render: (cell, row) => showLink(cell, pageOf(`gsm/${row.name}`), row.name) },
       { title: "HLR or gateways", text: (row) => row.address },
       { title: "State", render: (cell, row) => stateCell(cell, operatorState(row)) },
       { title: "Connections", numeric: true, text: (row) => `${number(row.connected)} of ${number(row.configured)}` },
@@ -107,31 +103,24 @@ export default function gsm() {
     empty: () => nothing("Nothing yet", "What the network and handsets say to messages is counted here, for this node since it was started. smsc_attempts_total has all nodes."),
   });
 
-  async function load() {
-    try {
-      const { gsm: all } = await get("/v1/gsm");
-      networks.update(all);
-      connections.update(all.flatMap(connectionsOf));
-      const found = all.flatMap(gatewaysOf);
-      gateways.update(found);
-      gatewaysCard.hidden = found.length === 0;
-      findings.update(all.flatMap(findingsOf));
-      findingsCard.hidden = !all.some(isGuarded);
-      results.update(all.flatMap(resultsOf));
-    } catch (error) {
-      failed(error);
-    }
-  }
-
-  load();
-  const timer = setInterval(load, EVERY_MS);
+  const close = readAgain(async () => {
+    const { gsm: all } = await get("/v1/gsm");
+    networks.update(all);
+    connections.update(all.flatMap(connectionsOf));
+    const found = all.flatMap(gatewaysOf);
+    gateways.update(found);
+    gatewaysCard.hidden = found.length === 0;
+    findings.update(all.flatMap(findingsOf));
+    findingsCard.hidden = !all.some(isGuarded);
+    results.update(all.flatMap(resultsOf));
+  });
   return {
     elements: [
       heading("GSM networks", h("a", { class: "button", href: newPage("gsm"), hidden: !may("admin") }, "Add a network")), h("section", { class: "card" }, networks.element),
       part("Connections", connections), gatewaysCard, findingsCard, part("Results on this node", results),
     ],
     stream: { kinds: ["queues", "binds"], list: "binds", direction: "gsm", limit: 256 },
-    close: () => clearInterval(timer),
+    close,
   };
 }
 

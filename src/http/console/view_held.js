@@ -2,7 +2,7 @@
 // cancels them.
 
 import { get, may, segment } from "./api.js";
-import { command, failed } from "./dialog.js";
+import { command, failed, failedIn } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, time } from "./format.js";
 import { pagePath, pages } from "./pages.js";
@@ -87,8 +87,7 @@ export default function held() {
     },
     failed(error) {
       if (!isOpen) return;
-      if (error.status === 401) failed(error);
-      else list.say(nothing("Held messages cannot be shown", error.message));
+      failedIn(list, "Held messages cannot be shown", error);
     },
   });
 

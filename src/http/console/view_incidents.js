@@ -1,7 +1,7 @@
 // Incidents: operators and accounts that are not well, who knows of it, and those that have ended.
 
 import { get, may, segment } from "./api.js";
-import { command, failed } from "./dialog.js";
+import { command, failedIn } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, showTime } from "./format.js";
 import { showNamed } from "./kinds.js";
@@ -55,8 +55,7 @@ export default function incidents() {
       setText(said, open ? `${number(open)} need a look` : "");
     } catch (error) {
       if (!isOpen) return;
-      if (error.status === 401) failed(error);
-      else list.say(nothing("Incidents cannot be shown", error.message));
+      failedIn(list, "Incidents cannot be shown", error);
     }
   }
   load();

@@ -1,7 +1,7 @@
 // API keys of accounts: who may submit and read over HTTP. A key is shown once, when it is made.
 
 import { get, post, remove, segment } from "./api.js";
-import { command, failed, showSecret } from "./dialog.js";
+import { command, failed, failedAt, showSecret } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, showTime } from "./format.js";
 import { showOwner } from "./kinds.js";
@@ -69,8 +69,7 @@ export default function keys({ query }) {
       form.reset();
       await load();
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else setText(problem, error.message);
+      failedAt(problem, error);
     } finally {
       make.removeAttribute("aria-busy");
     }

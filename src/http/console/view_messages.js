@@ -5,10 +5,10 @@ import { get } from "./api.js";
 import { bulk, filterOf } from "./bulk.js";
 import { columnChoice } from "./columns.js";
 import { csvButton } from "./csv.js";
-import { failed } from "./dialog.js";
+import { failedIn } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, showTime, time, toInput } from "./format.js";
-import { showNamed } from "./kinds.js";
+import { showLink, showNamed } from "./kinds.js";
 import { messageState, stateCell } from "./states.js";
 
 const STATES = ["ENROUTE", "DELIVERED", "EXPIRED", "DELETED", "UNDELIVERABLE", "ACCEPTED", "UNKNOWN", "REJECTED"];
@@ -26,9 +26,7 @@ export function firstDigits(text) {
 
 /** Columns of every list of messages. */
 export const columns = {
-  id: { title: "Id", class: "mono", render: (cell, row) => {
-    if (!cell.firstChild) cell.append(h("a", { href: `#/messages/${row.id}` }, row.id));
-  } },
+  id: { title: "Id", class: "mono", render: (cell, row) => showLink(cell, `#/messages/${row.id}`, row.id) },
   state: { title: "State", render: (cell, row) => stateCell(cell, messageState(row)) },
   to: { title: "To", text: (row) => row.to },
   sender: { title: "Sender", render: (cell, row) => showNamed(cell, row.sender) },
@@ -115,8 +113,7 @@ export function search({ name, title, query, fields, question, list, order = "ac
       setText(said, found.length || before ? `${found.length}${before ? " or more" : ""} found` : "");
     } catch (error) {
       if (!isOpen) return;
-      if (error.status === 401) failed(error);
-      else list.say(nothing(error.status === 400 || error.status === 404 ? "The search is not understood" : "The search has failed", error.message));
+      failedIn(list, error.status === 400 || error.status === 404 ? "The search is not understood" : "The search has failed", error);
     } finally {
       older.removeAttribute("aria-busy");
     }

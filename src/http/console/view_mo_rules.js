@@ -4,7 +4,7 @@ import { get, may, patch } from "./api.js";
 import { action, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number } from "./format.js";
-import { newPage, pageOf } from "./kinds.js";
+import { newPage, pageOf, showLink } from "./kinds.js";
 
 /** Keys of a rule that hold several words. */
 const LISTS = ["to", "from", "keywords"];
@@ -57,9 +57,7 @@ export default function moRules({ query }) {
       key: (row) => row.name,
       columns: [
         { title: "Order", numeric: true, text: (row) => row.settings.order },
-        { title: "Name", render: (cell, row) => {
-          if (!cell.firstChild) cell.append(h("a", { href: pageOf(`mo_rules/${row.name}`) }, row.name));
-        } },
+        { title: "Name", render: (cell, row) => showLink(cell, pageOf(`mo_rules/${row.name}`), row.name) },
         { title: "Takes", text: (row) => conditions(row.settings) },
         { title: "Does", text: (row) => does(row.settings) },
         { title: "Order of trial", hidden: !may("admin"), render: (cell, row) => {

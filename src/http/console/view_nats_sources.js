@@ -1,23 +1,18 @@
 // Sources of commands on NATS: what each node takes from them, what became of it, and why one fails.
 
 import { get, may } from "./api.js";
-import { failed } from "./dialog.js";
+import { readAgain } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, showTime } from "./format.js";
-import { newPage, pageOf, showOwner } from "./kinds.js";
+import { newPage, pageOf, showLink, showOwner } from "./kinds.js";
 import { stateCell } from "./states.js";
-
-/** How often it is asked again. */
-const EVERY_MS = 2_000;
 
 export default function natsSources() {
   const sources = table({
     caption: "Sources of commands on NATS",
     key: (row) => row.name,
     columns: [
-      { title: "Source", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: pageOf(`nats_sources/${row.name}`) }, row.name));
-      } },
+      { title: "Source", render: (cell, row) => showLink(cell, pageOf(`nats_sources/${row.name}`), row.name) },
       { title: "State", render: (cell, row) => stateCell(cell, stateOf(row)) },
       { title: "Stream", class: "mono", text: (row) => row.settings.stream },
       { title: "Subject", class: "mono", text: (row) => row.settings.subject },
@@ -50,23 +45,16 @@ export default function natsSources() {
   });
   const endedPart = h("section", { class: "card", hidden: true }, ended.element);
 
-  async function load() {
-    try {
-      const [{ nats_sources: all }, { sources: states }] = await Promise.all([get("/v1/nats-sources"), get("/v1/nats-sources/state")]);
-      const rows = states.flatMap((state) => state.ended.map((one) => ({ ...one, source: state.name })));
-      endedPart.hidden = !rows.length;
-      ended.update(rows);
-      sources.update(all.map((one) => ({ ...one, state: states.find((state) => state.name === one.name) })));
-    } catch (error) {
-      failed(error);
-    }
-  }
-
-  load();
-  const timer = setInterval(load, EVERY_MS);
+  const close = readAgain(async () => {
+    const [{ nats_sources: all }, { sources: states }] = await Promise.all([get("/v1/nats-sources"), get("/v1/nats-sources/state")]);
+    const rows = states.flatMap((state) => state.ended.map((one) => ({ ...one, source: state.name })));
+    endedPart.hidden = !rows.length;
+    ended.update(rows);
+    sources.update(all.map((one) => ({ ...one, state: states.find((state) => state.name === one.name) })));
+  });
   return {
     elements: [heading("NATS sources", h("a", { class: "button", href: newPage("nats_sources"), hidden: !may("admin") }, "Add a source")), h("section", { class: "card" }, sources.element), endedPart],
-    close: () => clearInterval(timer),
+    close,
   };
 }
 

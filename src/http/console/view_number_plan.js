@@ -4,7 +4,7 @@ import { get, may } from "./api.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number } from "./format.js";
-import { newPage, pageOf } from "./kinds.js";
+import { newPage, pageOf, showLink } from "./kinds.js";
 import { stepText } from "./schema.js";
 
 /** Stands for the prefix that is the beginning of every number. */
@@ -52,9 +52,7 @@ export default function numberPlan({ query }) {
       caption: "Number plan",
       key: (row) => row.name,
       columns: [
-        { title: "Range", render: (cell, row) => {
-          if (!cell.firstChild) cell.append(h("a", { href: pageOf(`number_ranges/${row.name}`) }, row.name));
-        } },
+        { title: "Range", render: (cell, row) => showLink(cell, pageOf(`number_ranges/${row.name}`), row.name) },
         { title: "Numbers are", text: (row) => row.settings.class.replace("_", " ") },
         { title: "Begin with", class: "mono", text: (row) => beginnings(row.settings.prefixes) },
         { title: "Digits", text: (row) => digits(row.settings) },

@@ -3,7 +3,7 @@
 
 import { del, get, may, post, postIf, put, remove as discard, segment } from "./api.js";
 import { fields, historyOf, presentVersion, review, warnings } from "./changes.js";
-import { confirm, failed, toast } from "./dialog.js";
+import { confirm, failed, failedAt, toast } from "./dialog.js";
 import { chip, field, h, heading, nothing, setText } from "./dom.js";
 import { balanceCard } from "./balance.js";
 import { resourceForm } from "./form.js";
@@ -51,8 +51,7 @@ function notesCard(about) {
       form.reset();
       await load();
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else setText(problem, error.message);
+      failedAt(problem, error);
     }
   }
 

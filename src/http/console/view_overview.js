@@ -3,7 +3,7 @@
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { age, localTimes, milliseconds, number, percent, rate, utc } from "./format.js";
 import { graph } from "./graph.js";
-import { placeOf, showNamed } from "./kinds.js";
+import { placeOf, showLink, showNamed } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { trend } from "./spark.js";
 import { nodeState, operatorState, queueState, stateCell } from "./states.js";
@@ -45,9 +45,7 @@ function operatorTable() {
     dense: true,
     key: (row) => row.id,
     columns: [
-      { title: "Operator", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: placeOf("operators", row.id) }, row.id));
-      } },
+      { title: "Operator", render: (cell, row) => showLink(cell, placeOf("operators", row.id), row.id) },
       { title: "State", render: (cell, row) => stateCell(cell, operatorState(row)) },
       { title: "Out per second", numeric: true, render: (cell, row) => trend(cell, row, "sent", rate(row.queue.delivered_per_second)) },
       { title: "Throttled", numeric: true, render: (cell, row) => {

@@ -1,7 +1,7 @@
 // Unmatched receipts: what operators reported about messages that are not known here; matched or dropped by hand.
 
 import { get, may, post, remove, segment } from "./api.js";
-import { command, failed, toast } from "./dialog.js";
+import { command, failed, failedIn, toast } from "./dialog.js";
 import { chip, field, h, heading, nothing, setText, table } from "./dom.js";
 import { time } from "./format.js";
 import { showOwner } from "./kinds.js";
@@ -115,8 +115,7 @@ export default function receipts({ query }) {
       setText(said, found.length ? `${found.length}${before ? " or more" : ""} found` : "");
     } catch (error) {
       if (!isOpen) return;
-      if (error.status === 401) failed(error);
-      else list.say(nothing("The search is not understood", error.message));
+      failedIn(list, "The search is not understood", error);
     }
   }
   load(true);

@@ -1,10 +1,10 @@
 // Subscribers: numbers that want no messages, what is known about a number, and erasing one.
 
 import { get, may, put, remove, segment } from "./api.js";
-import { command, confirm, failed, toast } from "./dialog.js";
+import { command, confirm, failed, failedAt, toast } from "./dialog.js";
 import { field, h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, time } from "./format.js";
-import { showOwner } from "./kinds.js";
+import { showLink, showOwner } from "./kinds.js";
 import { pagePath, pages } from "./pages.js";
 import { textInput } from "./view_messages.js";
 
@@ -28,7 +28,7 @@ export default function subscribers({ query }) {
     caption: "Opt-outs, newest first",
     key: (row) => `${row.number} ${row.account ?? ""}`,
     columns: [
-      { title: "Number", class: "mono", render: (cell, row) => { if (!cell.firstChild) cell.append(h("a", { href: `#/messages?to=${row.number}` }, row.number)); } },
+      { title: "Number", class: "mono", render: (cell, row) => showLink(cell, `#/messages?to=${row.number}`, row.number) },
       { title: "Messages of", render: (cell, row) => (row.account ? showOwner(cell, "accounts", row.account) : setText(cell, "everybody")) },
       { title: "Since", render: (cell, row) => { if (!cell.firstChild) cell.append(time(row.at)); } },
       { title: "By", class: "wraps", text: (row) => row.by },
@@ -124,8 +124,7 @@ function lookups() {
       toast(`${one.value.trim()} is looked up anew.`, "good");
       load();
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else setText(problem, error.message);
+      failedAt(problem, error);
     }
   } }, field("Number to look up anew", one), h("div", { class: "buttons" }, h("button", { type: "submit" }, "Forget it"), problem));
   load();
@@ -147,8 +146,7 @@ function erase() {
       const done = await remove(`/v1/subscribers/${segment(wanted)}/messages`);
       setText(said, `${number(done.erased)} messages are erased${done.active ? `; ${number(done.active)} are still under way: erase again when they have ended` : ""}.`);
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else setText(problem, error.message);
+      failedAt(problem, error);
     }
   } }, field("Number to erase", input, "As a subscriber may demand by law."), h("div", { class: "buttons" }, h("button", { type: "submit", class: "risky" }, "Erase"), problem));
   return h("section", { class: "card" }, h("h2", {}, "Erase a subscriber"), form, said);

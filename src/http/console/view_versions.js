@@ -5,6 +5,7 @@ import { differences, presentVersion, review, warnings } from "./changes.js";
 import { command, failed, toast } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number, time } from "./format.js";
+import { showLink } from "./kinds.js";
 import { pagePath, pages } from "./pages.js";
 import { wholeConfig } from "./whole.js";
 
@@ -23,9 +24,7 @@ function list() {
     caption: "Versions of the configuration, newest first",
     key: (row) => row.version,
     columns: [
-      { title: "Version", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: `#/versions/${row.version}` }, `Version ${row.version}`));
-      } },
+      { title: "Version", render: (cell, row) => showLink(cell, `#/versions/${row.version}`, `Version ${row.version}`) },
       { title: "When", render: (cell, row) => {
         if (!cell.firstChild) cell.append(time(row.at));
       } },

@@ -18,7 +18,9 @@ fn network(keys: &str, map: &str) -> String {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn networks_over_map() {
-    let whole = |map: &str| network("", &format!("{GATEWAYS}{CODES}{map}"));
+    let gateways = |all: &str| network("", &format!("{CODES}gateways = [{all}]"));
+    let with_codes = |codes: &str| network("", &format!("{GATEWAYS}{codes}"));
+    let whole = |map: &str| with_codes(&format!("{CODES}{map}"));
     for (text, problem) in [
         (
             format!("{ACCOUNT}{ROUTE}{HOME}protocol = 'map'"),
@@ -49,61 +51,39 @@ fn networks_over_map() {
             "gsm[0].map.gateways: is empty; write at least one, such as [{ address = \"stp.example\" }]",
         ),
         (
-            network("", &format!("{CODES}gateways = [{{ address = 'a:b:c' }}]")),
+            gateways("{ address = 'a:b:c' }"),
             "gsm[0].map.gateways[0].address: \"a:b:c\" is not an address; write \"host:port\"",
         ),
         (
-            network(
-                "",
-                &format!("{CODES}gateways = [{{ address = 'a' }}, {{ address = 'a:2905' }}]"),
-            ),
+            gateways("{ address = 'a' }, { address = 'a:2905' }"),
             "gsm[0].map.gateways[1].address: is that of another gateway; write each once, or with other addresses in local",
         ),
         (
-            network(
-                "",
-                &format!("{CODES}gateways = [{{ address = 'a', local = ['here'] }}]"),
-            ),
+            gateways("{ address = 'a', local = ['here'] }"),
             "gsm[0].map.gateways[0].local[0]: \"here\" is no IP address of this machine; write \"10.0.0.5\" or \"10.0.0.5:2905\"",
         ),
         (
-            network(
-                "",
-                &format!(
-                    "{CODES}gateways = [{{ address = 'a', transport = 'tcp', local = ['10.0.0.5', '10.0.1.5'] }}]"
-                ),
-            ),
+            gateways("{ address = 'a', transport = 'tcp', local = ['10.0.0.5', '10.0.1.5'] }"),
             "gsm[0].map.gateways[0].local: has several addresses, and TCP is connected from one; remove the others",
         ),
         (
-            network(
-                "",
-                &format!(
-                    "{CODES}gateways = [{{ address = 'a', local = ['10.0.0.5:1', '10.0.1.5:2'] }}]"
-                ),
-            ),
+            gateways("{ address = 'a', local = ['10.0.0.5:1', '10.0.1.5:2'] }"),
             "gsm[0].map.gateways[0].local: has several ports, and an association has one; write the same port with each address",
         ),
         (
-            network("", &format!("{GATEWAYS}destination = '1.2.1'")),
+            with_codes("destination = '1.2.1'"),
             "gsm[0].map.point_code: is missing; write the point code of this SMSC, such as \"1.2.3\", or point_codes",
         ),
         (
-            network("", &format!("{GATEWAYS}point_code = '1.2.3'")),
+            with_codes("point_code = '1.2.3'"),
             "gsm[0].map.destination: is missing; write the point code of the STP, such as \"1.2.1\"",
         ),
         (
-            network(
-                "",
-                &format!("{GATEWAYS}point_code = '1.2.9'\ndestination = '1.2.1'"),
-            ),
+            with_codes("point_code = '1.2.9'\ndestination = '1.2.1'"),
             "gsm[0].map.point_code: \"1.2.9\" is no point code; write three numbers up to 7, 255 and 7, such as \"1.2.3\", or one up to 16383",
         ),
         (
-            network(
-                "",
-                &format!("{GATEWAYS}point_code = '1.2.1'\ndestination = '1.2.1'"),
-            ),
+            with_codes("point_code = '1.2.1'\ndestination = '1.2.1'"),
             "gsm[0].map.destination: is the point code of this SMSC; write that of the STP",
         ),
         (
@@ -111,18 +91,12 @@ fn networks_over_map() {
             "gsm[0].map.point_codes: is that of each node, and point_code that of all; remove one",
         ),
         (
-            network(
-                "",
-                &format!("{GATEWAYS}destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.4']"),
-            ),
+            with_codes("destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.4']"),
             "gsm[0].map.point_codes: has one twice; each node has its own",
         ),
         (
-            network(
-                "",
-                &format!(
-                    "{GATEWAYS}destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']\nglobal_titles = ['49160001']"
-                ),
+            with_codes(
+                "destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']\nglobal_titles = ['49160001']",
             ),
             "gsm[0].map.global_titles: must be as many as point_codes, one for each node",
         ),
@@ -205,7 +179,7 @@ fn networks_over_map() {
     let found = warnings(&whole(""));
     assert!(found.is_empty(), "{found:#?}");
     let own = "destination = '1.2.1'\npoint_codes = ['1.2.4', '1.2.5']\nglobal_titles = ['49160001', '49160002']";
-    let found = warnings(&network("", &format!("{GATEWAYS}{own}")));
+    let found = warnings(&with_codes(own));
     assert!(found.is_empty(), "{found:#?}");
 }
 

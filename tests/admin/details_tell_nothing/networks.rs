@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use bytes::Bytes;
 use smsc::carrier::Protocol as _;
 use smsc::carrier::fields::Content;
 use smsc::pb::local::to_smsc::What as Asked;
@@ -11,14 +10,13 @@ use smsc::sgip::Sgip;
 use smsc::smgp::bodies::Deliver;
 use smsc::smgp::{self, Smgp};
 use smsc::smpp::SubmitSm;
-use smsc::sms::tpdu::{SmsSubmit, TpduAddress};
 
 use super::{NUMBERS, number, text};
 use crate::harness::carrier_client::free_listener;
 use crate::harness::gateway::sgip::{NODE, SGIP};
 use crate::harness::gateway::{FakeGateway, Line, SECRET, SOURCE};
 use crate::harness::local::{Program, Said, draft};
-use crate::harness::{FakeCore, Peer, Smsc, SmscBuilder, saying, submit};
+use crate::harness::{FakeCore, Peer, Smsc, SmscBuilder, from_handset, submit};
 
 /// What IMSIs of the subscribers begin with.
 pub const IMSIS: &str = "00101770000000";
@@ -160,7 +158,7 @@ impl Networks {
         self.core.wait_for(&format!("{IMSIS}0"), 1);
         let from = (number(41), format!("{IMSIS}1"));
         for to in [number(SERVICE), "4712".to_owned()] {
-            self.core.sends(&from, from_phone(&to, &text("GSUP")));
+            self.core.sends(&from, from_handset(&to, &text("GSUP")));
         }
     }
 }
@@ -173,15 +171,6 @@ fn lie(head: usize, number: &str) -> Vec<u8> {
     octets.resize(head, 0x77);
     octets.extend_from_slice(said.as_bytes());
     octets
-}
-
-fn from_phone(to: &str, text: &str) -> Bytes {
-    let submit = SmsSubmit {
-        message_reference: 7,
-        destination_address: TpduAddress::international(to),
-        ..SmsSubmit::default()
-    };
-    saying(text, submit)
 }
 
 /// One that submits, and one that delivers.

@@ -5,10 +5,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use smsc::smpp::SubmitSm;
 
 use crate::harness::{
-    self, Admin, Peer, Simulator, Smsc, SmscBuilder, browser_script, run, submit, until,
+    self, Admin, Peer, Simulator, Smsc, SmscBuilder, browser_script, run, submit_quietly, until,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -136,10 +135,7 @@ pub fn numbers(beginning: &str, count: usize) -> Vec<String> {
 
 /// Submits a message without a receipt; its id.
 pub fn submit_to(esme: &mut Peer, to: &str) -> String {
-    esme.submit(SubmitSm {
-        registered_delivery: 0,
-        ..submit(to, "hello")
-    })
+    esme.submit(submit_quietly(to, "hello"))
 }
 
 pub fn now() -> jiff::Timestamp {

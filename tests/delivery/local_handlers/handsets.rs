@@ -6,9 +6,9 @@ use super::{
     Asked, Example, QUIET, Reason, Said, journal, settled, socket, with_roles, without_repetitions,
 };
 use crate::harness::local::Program;
-use crate::harness::{Peer, Smsc, SmscBuilder, submit, until};
+use crate::harness::{Peer, Smsc, SmscBuilder, submit, submit_quietly, until};
 use smsc::pb::local::{Delivered, FromHandset, NotDelivered, Ready, not_delivered};
-use smsc::smpp::{Body, SubmitSm};
+use smsc::smpp::Body;
 use smsc::sms::tpdu::{self, Tpdu, TpduKind};
 
 const ROLE: &str = "gsm:home";
@@ -177,10 +177,10 @@ fn each_subscriber_keeps_its_order_when_the_program_is_killed() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     for text in 0..EACH {
         for at in 0..SUBSCRIBERS {
-            esme.request(Body::SubmitSm(SubmitSm {
-                registered_delivery: 0,
-                ..submit(&number(at), &text.to_string())
-            }));
+            esme.request(Body::SubmitSm(submit_quietly(
+                &number(at),
+                &text.to_string(),
+            )));
         }
     }
     let count = |smsc: &Smsc| written(smsc).values().map(Vec::len).sum::<usize>();

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use super::{Asked, Example, QUIET, Reason, Said, journal, settled, socket, with_roles};
 use crate::harness::local::Program;
-use crate::harness::{Peer, Smsc, SmscBuilder, stat_of, submit, until};
+use crate::harness::{Peer, Smsc, SmscBuilder, stat_of, submit, submit_quietly, until};
 use crate::records_are_exact::ids;
 use smsc::pb::local::{
     Delivered, Failed, FromPeer, NotDelivered, Report, Short, State, not_delivered,
 };
-use smsc::smpp::{Body, CommandStatus, SubmitSm};
+use smsc::smpp::{Body, CommandStatus};
 
 const ROLE: &str = "operator:fax";
 const QUEUE: &str = "operator:fax";
@@ -159,10 +159,7 @@ fn what_a_program_had_comes_back_in_order_when_it_is_killed() {
     let file = smsc.file("journal");
     let mut example = Some(Example::start(&smsc, ROLE, &file));
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let quiet = |text: String| SubmitSm {
-        registered_delivery: 0,
-        ..submit("447700900123", &text)
-    };
+    let quiet = |text: String| submit_quietly("447700900123", &text);
     for at in 0..MESSAGES {
         esme.request(Body::SubmitSm(quiet(at.to_string())));
     }

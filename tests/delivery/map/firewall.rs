@@ -1,13 +1,11 @@
 //! The firewall in front of the SMSC: what a network may not send is blocked, nobody else notices, and its rules change while
 //! the signalling gateways stay connected.
 
-use bytes::Bytes;
 use serde_json::{Value, json};
-use smsc::sms::tpdu::{SmsSubmit, TpduAddress};
 
 use super::{DELIVERED, MapTown, NEVER, SOON, is_active};
 use crate::harness::map::hex;
-use crate::harness::{Client, browser_script, saying, stat_of, submit, until};
+use crate::harness::{Client, browser_script, from_handset, stat_of, submit, until};
 
 /// facilityNotSupported (TS 29.002 §17.6.6).
 const FACILITY_NOT_SUPPORTED: u8 = 21;
@@ -22,19 +20,10 @@ const FLOOD: u32 = 10_000;
 /// Messages to handsets and from them meanwhile.
 const MEANWHILE: usize = 20;
 
-fn from_handset(text: &str) -> Bytes {
-    let submit = SmsSubmit {
-        message_reference: 7,
-        destination_address: TpduAddress::international("12345"),
-        ..SmsSubmit::default()
-    };
-    saying(text, submit)
-}
-
 impl MapTown {
     /// What an MSC is answered to the message of a handset.
     fn submits(&self, msc: &str, sender: &str, text: &str) -> Value {
-        let tpdu = hex(&from_handset(text));
+        let tpdu = hex(&from_handset("12345", text));
         let order = json!({ "msisdn": sender, "tpdu": tpdu, "version": 3, "node": msc });
         self.network.order("submit", order)
     }

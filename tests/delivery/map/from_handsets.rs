@@ -2,25 +2,15 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use smsc::sms::tpdu::{SmsCommand, SmsSubmit, Tpdu, TpduAddress};
+use smsc::sms::tpdu::{SmsCommand, Tpdu, TpduAddress};
 
 use super::{MapTown, NEVER};
 use crate::harness::map::hex;
-use crate::harness::{saying, until};
+use crate::harness::{from_handset, until};
 
 /// sm-DeliveryFailure, dataMissing (TS 29.002 §17.6.6).
 const DELIVERY_FAILURE: u8 = 32;
 const DATA_MISSING: u8 = 35;
-
-/// An SMS-SUBMIT to a number.
-fn from_handset(to: &str, text: &str) -> Bytes {
-    let submit = SmsSubmit {
-        message_reference: 7,
-        destination_address: TpduAddress::international(to),
-        ..SmsSubmit::default()
-    };
-    saying(text, submit)
-}
 
 /// It was taken, with a report or without.
 fn assert_taken(answer: &Value) {

@@ -1,12 +1,10 @@
 //! Another network floods the SMSC with what it never ends, or with what the SMSC does not do: memory stays bounded, and
 //! nobody else notices.
 
-use bytes::Bytes;
 use serde_json::json;
-use smsc::sms::tpdu::{SmsSubmit, TpduAddress};
 
 use super::{DELIVERED, MapTown, SOON};
-use crate::harness::{saying, stat_of, submit, until};
+use crate::harness::{from_handset, stat_of, submit, until};
 
 /// Twice what the table of dialogues of others has room for.
 const FLOOD: usize = 20_000;
@@ -14,15 +12,6 @@ const FLOOD: usize = 20_000;
 const MEANWHILE: usize = 20;
 /// What the tables of half-open dialogues and segments may take, with what a flooded process of a debug build keeps.
 const MORE_KIB: u64 = 192 * 1024;
-
-fn from_handset(text: &str) -> Bytes {
-    let submit = SmsSubmit {
-        message_reference: 7,
-        destination_address: TpduAddress::international("12345"),
-        ..SmsSubmit::default()
-    };
-    saying(text, submit)
-}
 
 /// A stranger sends so many of a kind while handsets get and send messages.
 fn flooded_with(kind: &str) {
@@ -37,7 +26,7 @@ fn flooded_with(kind: &str) {
         let flood = scope.spawn(|| town.network.order("flood", flood));
         for at in 0..MEANWHILE {
             esme.submit(submit(&number, &format!("to a handset {at}")));
-            let tpdu = from_handset(&format!("from a handset {at}"));
+            let tpdu = from_handset("12345", &format!("from a handset {at}"));
             let answer = town.network.submit(&number, &tpdu, 3);
             assert_eq!(answer["dialogue"], "end", "{answer}");
             assert!(answer.get("error").is_none(), "{answer}");

@@ -19,7 +19,7 @@ use smsc_tcap::{
 use super::*;
 use crate::context::SHORT_MSG_GATEWAY;
 use crate::delivery_status::{InformServiceCentreArg, ReportDeliveryStatusArg};
-use crate::forward::{ForwardSmArg, ForwardSmResult, SmRpDa};
+use crate::forward::{ForwardSmArg, ForwardSmResult, SmRpDa, SmRpOa};
 use crate::operation::MapOperationCode;
 use crate::routing::{RoutingInfoArg, RoutingInfoResult};
 use crate::user_error::MapUserError;
@@ -478,6 +478,17 @@ fn failed(status: u32, of: FailedPart, was_sent: bool) -> MtOutcome {
 
 fn context_of(context: u8, version: u8) -> Option<ApplicationContext> {
     Some(ApplicationContext { context, version })
+}
+
+/// A message of a handset of ours, in version 3 with its IMSI.
+fn submit() -> ForwardSmArg {
+    ForwardSmArg {
+        destination: SmRpDa::ServiceCentre(TpduAddress::international(CENTRE)),
+        originator: SmRpOa::Msisdn(TpduAddress::international(PHONE)),
+        tpdu: Bytes::from_static(&[0x01, 0x00, 0x0B]),
+        more: false,
+        imsi: Some(IMSI.to_owned()),
+    }
 }
 
 fn invoke(operation: MapOperationCode, parameter: Bytes) -> Component {

@@ -37,29 +37,32 @@ pub enum ApplicationStatus {
 // === impl M3uaKind ===
 
 impl M3uaKind {
-    pub const ERR: Self = Self::of(0, 0);
-    pub const NTFY: Self = Self::of(0, 1);
-    pub const DATA: Self = Self::of(1, 1);
-    pub const DUNA: Self = Self::of(2, 1);
-    pub const DAVA: Self = Self::of(2, 2);
-    pub const DAUD: Self = Self::of(2, 3);
-    pub const SCON: Self = Self::of(2, 4);
-    pub const DUPU: Self = Self::of(2, 5);
-    pub const DRST: Self = Self::of(2, 6);
-    pub const ASPUP: Self = Self::of(3, 1);
-    pub const ASPDN: Self = Self::of(3, 2);
-    pub const BEAT: Self = Self::of(3, 3);
-    pub const ASPUP_ACK: Self = Self::of(3, 4);
-    pub const ASPDN_ACK: Self = Self::of(3, 5);
-    pub const BEAT_ACK: Self = Self::of(3, 6);
-    pub const ASPAC: Self = Self::of(4, 1);
-    pub const ASPIA: Self = Self::of(4, 2);
-    pub const ASPAC_ACK: Self = Self::of(4, 3);
-    pub const ASPIA_ACK: Self = Self::of(4, 4);
-    pub const REG_REQ: Self = Self::of(9, 1);
-    pub const REG_RSP: Self = Self::of(9, 2);
-    pub const DEREG_REQ: Self = Self::of(9, 3);
-    pub const DEREG_RSP: Self = Self::of(9, 4);
+    named! {
+        Self;
+        ERR = Self::of(0, 0), "ERR";
+        NTFY = Self::of(0, 1), "NTFY";
+        DATA = Self::of(1, 1), "DATA";
+        DUNA = Self::of(2, 1), "DUNA";
+        DAVA = Self::of(2, 2), "DAVA";
+        DAUD = Self::of(2, 3), "DAUD";
+        SCON = Self::of(2, 4), "SCON";
+        DUPU = Self::of(2, 5), "DUPU";
+        DRST = Self::of(2, 6), "DRST";
+        ASPUP = Self::of(3, 1), "ASPUP";
+        ASPDN = Self::of(3, 2), "ASPDN";
+        BEAT = Self::of(3, 3), "BEAT";
+        ASPUP_ACK = Self::of(3, 4), "ASPUP ACK";
+        ASPDN_ACK = Self::of(3, 5), "ASPDN ACK";
+        BEAT_ACK = Self::of(3, 6), "BEAT ACK";
+        ASPAC = Self::of(4, 1), "ASPAC";
+        ASPIA = Self::of(4, 2), "ASPIA";
+        ASPAC_ACK = Self::of(4, 3), "ASPAC ACK";
+        ASPIA_ACK = Self::of(4, 4), "ASPIA ACK";
+        REG_REQ = Self::of(9, 1), "REG REQ";
+        REG_RSP = Self::of(9, 2), "REG RSP";
+        DEREG_REQ = Self::of(9, 3), "DEREG REQ";
+        DEREG_RSP = Self::of(9, 4), "DEREG RSP";
+    }
 
     /// The class of the states of destinations (SSNM).
     pub const CLASS_NETWORK: u8 = 2;
@@ -77,32 +80,7 @@ impl M3uaKind {
     /// Its name, as RFC 4666 shortens it.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::ERR => "ERR",
-            Self::NTFY => "NTFY",
-            Self::DATA => "DATA",
-            Self::DUNA => "DUNA",
-            Self::DAVA => "DAVA",
-            Self::DAUD => "DAUD",
-            Self::SCON => "SCON",
-            Self::DUPU => "DUPU",
-            Self::DRST => "DRST",
-            Self::ASPUP => "ASPUP",
-            Self::ASPDN => "ASPDN",
-            Self::BEAT => "BEAT",
-            Self::ASPUP_ACK => "ASPUP ACK",
-            Self::ASPDN_ACK => "ASPDN ACK",
-            Self::BEAT_ACK => "BEAT ACK",
-            Self::ASPAC => "ASPAC",
-            Self::ASPIA => "ASPIA",
-            Self::ASPAC_ACK => "ASPAC ACK",
-            Self::ASPIA_ACK => "ASPIA ACK",
-            Self::REG_REQ => "REG REQ",
-            Self::REG_RSP => "REG RSP",
-            Self::DEREG_REQ => "DEREG REQ",
-            Self::DEREG_RSP => "DEREG RSP",
-            _ => return None,
-        })
+        crate::name_of(Self::NAMED, &self)
     }
 }
 
@@ -124,49 +102,35 @@ impl fmt::Debug for M3uaKind {
 // === impl M3uaErrorCode ===
 
 impl M3uaErrorCode {
-    pub const INVALID_VERSION: Self = Self(0x01);
-    pub const UNSUPPORTED_CLASS: Self = Self(0x03);
-    pub const UNSUPPORTED_TYPE: Self = Self(0x04);
-    pub const UNSUPPORTED_TRAFFIC_MODE: Self = Self(0x05);
-    pub const UNEXPECTED_MESSAGE: Self = Self(0x06);
-    pub const PROTOCOL_ERROR: Self = Self(0x07);
-    pub const INVALID_STREAM: Self = Self(0x09);
-    pub const MANAGEMENT_BLOCKING: Self = Self(0x0D);
-    pub const ASP_IDENTIFIER_REQUIRED: Self = Self(0x0E);
-    pub const INVALID_ASP_IDENTIFIER: Self = Self(0x0F);
-    pub const INVALID_PARAMETER: Self = Self(0x11);
-    pub const PARAMETER_FIELD: Self = Self(0x12);
-    pub const UNEXPECTED_PARAMETER: Self = Self(0x13);
-    pub const DESTINATION_UNKNOWN: Self = Self(0x14);
-    pub const INVALID_NETWORK_APPEARANCE: Self = Self(0x15);
-    pub const MISSING_PARAMETER: Self = Self(0x16);
-    pub const INVALID_ROUTING_CONTEXT: Self = Self(0x19);
-    pub const NO_APPLICATION_SERVER: Self = Self(0x1A);
+    named! {
+        Self;
+        INVALID_VERSION = Self(0x01), "invalid version";
+        UNSUPPORTED_CLASS = Self(0x03), "unsupported message class";
+        UNSUPPORTED_TYPE = Self(0x04), "unsupported message type";
+        UNSUPPORTED_TRAFFIC_MODE = Self(0x05), "unsupported traffic mode type";
+        UNEXPECTED_MESSAGE = Self(0x06), "unexpected message";
+        PROTOCOL_ERROR = Self(0x07), "protocol error";
+        INVALID_STREAM = Self(0x09), "invalid stream identifier";
+        MANAGEMENT_BLOCKING = Self(0x0D), "refused: management blocking";
+        ASP_IDENTIFIER_REQUIRED = Self(0x0E), "ASP identifier required";
+        INVALID_ASP_IDENTIFIER = Self(0x0F), "invalid ASP identifier";
+        INVALID_PARAMETER = Self(0x11), "invalid parameter value";
+        PARAMETER_FIELD = Self(0x12), "parameter field error";
+        UNEXPECTED_PARAMETER = Self(0x13), "unexpected parameter";
+        DESTINATION_UNKNOWN = Self(0x14), "destination status unknown";
+        INVALID_NETWORK_APPEARANCE = Self(0x15), "invalid network appearance";
+        MISSING_PARAMETER = Self(0x16), "missing parameter";
+        INVALID_ROUTING_CONTEXT = Self(0x19), "invalid routing context";
+        NO_APPLICATION_SERVER = Self(0x1A), "no configured AS for ASP";
+    }
 }
 
 impl fmt::Display for M3uaErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match *self {
-            Self::INVALID_VERSION => "invalid version",
-            Self::UNSUPPORTED_CLASS => "unsupported message class",
-            Self::UNSUPPORTED_TYPE => "unsupported message type",
-            Self::UNSUPPORTED_TRAFFIC_MODE => "unsupported traffic mode type",
-            Self::UNEXPECTED_MESSAGE => "unexpected message",
-            Self::PROTOCOL_ERROR => "protocol error",
-            Self::INVALID_STREAM => "invalid stream identifier",
-            Self::MANAGEMENT_BLOCKING => "refused: management blocking",
-            Self::ASP_IDENTIFIER_REQUIRED => "ASP identifier required",
-            Self::INVALID_ASP_IDENTIFIER => "invalid ASP identifier",
-            Self::INVALID_PARAMETER => "invalid parameter value",
-            Self::PARAMETER_FIELD => "parameter field error",
-            Self::UNEXPECTED_PARAMETER => "unexpected parameter",
-            Self::DESTINATION_UNKNOWN => "destination status unknown",
-            Self::INVALID_NETWORK_APPEARANCE => "invalid network appearance",
-            Self::MISSING_PARAMETER => "missing parameter",
-            Self::INVALID_ROUTING_CONTEXT => "invalid routing context",
-            Self::NO_APPLICATION_SERVER => "no configured AS for ASP",
-            Self(code) => return write!(f, "error {code:#x}"),
-        })
+        match crate::name_of(Self::NAMED, self) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "error {:#x}", self.0),
+        }
     }
 }
 

@@ -4,17 +4,6 @@ use smsc_tcap::{RejectProblem, TcapAbort};
 
 use super::*;
 use crate::AlertServiceCentreArg;
-use crate::forward::SmRpOa;
-
-fn submit() -> ForwardSmArg {
-    ForwardSmArg {
-        destination: SmRpDa::ServiceCentre(TpduAddress::international(CENTRE)),
-        originator: SmRpOa::Msisdn(TpduAddress::international(PHONE)),
-        tpdu: Bytes::from_static(&[0x01, 0x00, 0x0B]),
-        more: false,
-        imsi: Some(IMSI.to_owned()),
-    }
-}
 
 fn alert() -> Bytes {
     let alert = AlertServiceCentreArg {

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::forward::SmRpOa;
 
 /// All that both sides write while a message is delivered and another one is submitted.
 fn conversation() -> Vec<Bytes> {
@@ -16,11 +15,8 @@ fn conversation() -> Vec<Bytes> {
         .send(message(PHONE, false), 1, country.now)
         .unwrap();
     let submit = ForwardSmArg {
-        destination: SmRpDa::ServiceCentre(TpduAddress::international(CENTRE)),
-        originator: SmRpOa::Msisdn(TpduAddress::international(PHONE)),
-        tpdu: Bytes::from_static(&[0x01, 0x00, 0x0B]),
-        more: false,
         imsi: None,
+        ..submit()
     };
     let parameter = submit.encode(MapVersion::V3).unwrap();
     let component = invoke(MapOperationCode::FORWARD_SM, parameter);

@@ -4,7 +4,6 @@ use smsc_domain::gsm_result::map;
 
 use super::*;
 use crate::delivery_status::{MessageWaitingStatus, SmDeliveryOutcome};
-use crate::forward::SmRpOa;
 
 #[test]
 fn a_message_goes_to_where_the_hlr_says() {

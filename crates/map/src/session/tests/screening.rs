@@ -8,7 +8,6 @@ use smsc_tcap::TcapAbort;
 
 use super::*;
 use crate::AlertServiceCentreArg;
-use crate::forward::SmRpOa;
 
 const BLOCK: RuleAction =
     RuleAction::Block(BlockAnswer::Error(MapUserError::FACILITY_NOT_SUPPORTED));
@@ -44,11 +43,8 @@ fn guarded(settings: FirewallSettings) -> ScriptedNetwork {
 /// A message of a handset of ours.
 fn mo() -> Component {
     let submit = ForwardSmArg {
-        destination: SmRpDa::ServiceCentre(TpduAddress::international(CENTRE)),
-        originator: SmRpOa::Msisdn(TpduAddress::international(PHONE)),
-        tpdu: Bytes::from_static(&[0x01, 0x00, 0x0B]),
-        more: false,
         imsi: None,
+        ..submit()
     };
     let parameter = submit.encode(MapVersion::V3).unwrap();
     invoke(MapOperationCode::FORWARD_SM, parameter)

@@ -1,7 +1,7 @@
 //! The operations of MAP for short messages: their names, arguments, results and errors (3GPP TS 29.002 §17.6.6, 17.7.6), and
 //! the names of what TCAP says.
 
-use super::shape::{Member, Shape, defined, member, plain};
+use super::shape::{Member, Shape, defined, member};
 use smsc_map::context::{
     MWD_MNGT, SHORT_MSG_ALERT, SHORT_MSG_GATEWAY, SHORT_MSG_MO_RELAY, SHORT_MSG_MT_RELAY,
 };
@@ -60,6 +60,21 @@ pub fn members(code: i32, carried: Carried) -> &'static [Member] {
 /// Elements without names.
 const UNNAMED: &[Member] = &[];
 
+/// Why a subscriber is absent.
+const fn diagnostic(tag: u32) -> Member {
+    let shape = Shape::Number(ABSENT_DIAGNOSTIC);
+    defined(tag, "absentSubscriberDiagnosticSM", shape, "§7.6.8.9")
+}
+
+/// Why a subscriber is absent from the other node.
+const fn additional_diagnostic(tag: u32) -> Member {
+    let (name, shape) = (
+        "additionalAbsentSubscriberDiagnosticSM",
+        Shape::Number(ABSENT_DIAGNOSTIC),
+    );
+    defined(tag, name, shape, "§7.6.8.12")
+}
+
 const EXTENSION: Member = member(0x30, "extension container", Shape::Sequence(&[]));
 
 const ROUTING_ARGUMENT: &[Member] = &[
@@ -69,9 +84,9 @@ const ROUTING_ARGUMENT: &[Member] = &[
     member(0x85, "teleservice", Shape::Octets),
     member(0xA6, "extension container", Shape::Sequence(&[])),
     defined(0x87, "gprsSupportIndicator", Shape::Octets, "§7.6.8.15"),
-    defined(0x88, "sm-RP-MTI", Shape::Number(message_type), "§7.6.8.16"),
+    defined(0x88, "sm-RP-MTI", Shape::Number(MESSAGE_TYPE), "§7.6.8.16"),
     defined(0x89, "sm-RP-SMEA", Shape::Octets, "§7.6.8.17"),
-    member(0x8A, "sm-deliveryNotIntended", Shape::Number(not_intended)),
+    member(0x8A, "sm-deliveryNotIntended", Shape::Number(NOT_INTENDED)),
     member(0x8B, "ip-sm-gwGuidanceIndicator", Shape::Octets),
     defined(0x8C, "imsi", Shape::Digits, "§7.6.2.1"),
     member(0x8D, "singleAttemptDelivery", Shape::Octets),
@@ -125,7 +140,7 @@ const FORWARD_ARGUMENT: &[Member] = &[
     // Of an mo-ForwardSM.
     defined(0x04, "imsi", Shape::Digits, "§7.6.2.1"),
     // Of an mt-ForwardSM.
-    member(0x02, "smDeliveryTimer", Shape::Number(plain)),
+    member(0x02, "smDeliveryTimer", Shape::Number(&[])),
 ];
 
 /// The tag of a service centre in the address where a message goes to, and in that where it comes from.
@@ -142,30 +157,20 @@ const REPORT_ARGUMENT: &[Member] = &[
     defined(
         0x0A,
         "sm-DeliveryOutcome",
-        Shape::Number(outcome),
+        Shape::Number(OUTCOME),
         "§7.6.8.6",
     ),
-    defined(
-        0x80,
-        "absentSubscriberDiagnosticSM",
-        Shape::Number(absent_diagnostic),
-        "§7.6.8.9",
-    ),
+    diagnostic(0x80),
     member(0xA1, "extension container", Shape::Sequence(&[])),
     defined(0x82, "gprsSupportIndicator", Shape::Octets, "§7.6.8.15"),
     defined(0x83, "deliveryOutcomeIndicator", Shape::Octets, "§7.6.8.13"),
     defined(
         0x84,
         "additionalSM-DeliveryOutcome",
-        Shape::Number(outcome),
+        Shape::Number(OUTCOME),
         "§7.6.8.11",
     ),
-    defined(
-        0x85,
-        "additionalAbsentSubscriberDiagnosticSM",
-        Shape::Number(absent_diagnostic),
-        "§7.6.8.12",
-    ),
+    additional_diagnostic(0x85),
 ];
 
 const STORED: &[Member] = &[
@@ -182,18 +187,8 @@ const INFORM_ARGUMENT: &[Member] = &[
     defined(0x04, "storedMSISDN", Shape::Address, "§7.6.2.17"),
     defined(0x03, "mw-Status", Shape::Bits(MW_STATUS), "§7.6.8.3"),
     EXTENSION,
-    defined(
-        0x02,
-        "absentSubscriberDiagnosticSM",
-        Shape::Number(absent_diagnostic),
-        "§7.6.8.9",
-    ),
-    defined(
-        0x80,
-        "additionalAbsentSubscriberDiagnosticSM",
-        Shape::Number(absent_diagnostic),
-        "§7.6.8.12",
-    ),
+    diagnostic(0x02),
+    additional_diagnostic(0x80),
 ];
 
 const MW_STATUS: &[&str] = &[
@@ -205,33 +200,19 @@ const MW_STATUS: &[&str] = &[
 
 const READY_ARGUMENT: &[Member] = &[
     defined(0x80, "imsi", Shape::Digits, "§7.6.2.1"),
-    defined(0x0A, "alertReason", Shape::Number(alert_reason), "§7.6.8.8"),
+    defined(0x0A, "alertReason", Shape::Number(ALERT_REASON), "§7.6.8.8"),
     defined(0x05, "alertReasonIndicator", Shape::Octets, "§7.6.8.10"),
 ];
 
-const ABSENT: &[Member] = &[
-    defined(
-        0x02,
-        "absentSubscriberDiagnosticSM",
-        Shape::Number(absent_diagnostic),
-        "§7.6.8.9",
-    ),
-    EXTENSION,
-    defined(
-        0x80,
-        "additionalAbsentSubscriberDiagnosticSM",
-        Shape::Number(absent_diagnostic),
-        "§7.6.8.12",
-    ),
-];
+const ABSENT: &[Member] = &[diagnostic(0x02), EXTENSION, additional_diagnostic(0x80)];
 
 const DELIVERY_FAILURE: &[Member] = &[
-    member(0x0A, "cause", Shape::Number(failure_cause)),
+    member(0x0A, "cause", Shape::Number(FAILURE_CAUSE)),
     defined(0x04, "diagnosticInfo", Shape::Tpdu, "§7.6.8.4"),
     EXTENSION,
 ];
 
-const OTHER_ERROR: &[Member] = &[member(0x0A, "reason", Shape::Number(plain)), EXTENSION];
+const OTHER_ERROR: &[Member] = &[member(0x0A, "reason", Shape::Number(&[])), EXTENSION];
 
 /// Name of a user error (§17.6.6, 17.7.7).
 pub fn error(code: i32) -> &'static str {
@@ -268,72 +249,48 @@ pub fn context(number: &str) -> &'static str {
     }
 }
 
-fn message_type(number: i32) -> &'static str {
-    match number {
-        0 => "SMS-DELIVER",
-        1 => "SMS-STATUS-REPORT",
-        _ => "",
-    }
-}
+const MESSAGE_TYPE: &[&str] = &["SMS-DELIVER", "SMS-STATUS-REPORT"];
 
-fn not_intended(number: i32) -> &'static str {
-    match number {
-        0 => "only the IMSI is wanted",
-        1 => "only country and network are wanted",
-        _ => "",
-    }
-}
+const NOT_INTENDED: &[&str] = &[
+    "only the IMSI is wanted",
+    "only country and network are wanted",
+];
 
-fn outcome(number: i32) -> &'static str {
-    match number {
-        0 => "memoryCapacityExceeded",
-        1 => "absentSubscriber",
-        2 => "successfulTransfer",
-        _ => "",
-    }
-}
+const OUTCOME: &[&str] = &[
+    "memoryCapacityExceeded",
+    "absentSubscriber",
+    "successfulTransfer",
+];
 
-fn alert_reason(number: i32) -> &'static str {
-    match number {
-        0 => "the phone is present",
-        1 => "the phone has memory",
-        _ => "",
-    }
-}
+const ALERT_REASON: &[&str] = &["the phone is present", "the phone has memory"];
 
-fn failure_cause(number: i32) -> &'static str {
-    match number {
-        0 => "memoryCapacityExceeded",
-        1 => "equipmentProtocolError",
-        2 => "equipmentNotSM-Equipped",
-        3 => "unknownServiceCentre",
-        4 => "sc-Congestion",
-        5 => "invalidSME-Address",
-        6 => "subscriberNotSC-Subscriber",
-        _ => "",
-    }
-}
+const FAILURE_CAUSE: &[&str] = &[
+    "memoryCapacityExceeded",
+    "equipmentProtocolError",
+    "equipmentNotSM-Equipped",
+    "unknownServiceCentre",
+    "sc-Congestion",
+    "invalidSME-Address",
+    "subscriberNotSC-Subscriber",
+];
 
 /// Why a subscriber is absent (TS 23.040 §3.3.2).
-fn absent_diagnostic(number: i32) -> &'static str {
-    match number {
-        0 => "no answer to paging by the MSC",
-        1 => "IMSI detached",
-        2 => "roaming not allowed",
-        3 => "deregistered in the HLR, for other than GPRS",
-        4 => "purged, for other than GPRS",
-        5 => "no answer to paging by the SGSN",
-        6 => "GPRS detached",
-        7 => "deregistered in the HLR, for GPRS",
-        8 => "purged, for GPRS",
-        9 => "subscriber not identified at the MSC",
-        10 => "subscriber not identified at the SGSN",
-        11 => "deregistered in the HLR, for IMS",
-        12 => "no answer by the IP-SM-GW",
-        13 => "temporarily unavailable",
-        _ => "",
-    }
-}
+const ABSENT_DIAGNOSTIC: &[&str] = &[
+    "no answer to paging by the MSC",
+    "IMSI detached",
+    "roaming not allowed",
+    "deregistered in the HLR, for other than GPRS",
+    "purged, for other than GPRS",
+    "no answer to paging by the SGSN",
+    "GPRS detached",
+    "deregistered in the HLR, for GPRS",
+    "purged, for GPRS",
+    "subscriber not identified at the MSC",
+    "subscriber not identified at the SGSN",
+    "deregistered in the HLR, for IMS",
+    "no answer by the IP-SM-GW",
+    "temporarily unavailable",
+];
 
 /// P-AbortCause (Q.773 §3.1).
 pub fn abort_cause(number: i32) -> &'static str {
@@ -341,48 +298,23 @@ pub fn abort_cause(number: i32) -> &'static str {
     cause.ok().and_then(PAbortCause::name).unwrap_or_default()
 }
 
-pub fn abort_source(number: i32) -> &'static str {
-    match number {
-        0 => "the user",
-        1 => "the provider",
-        _ => "",
-    }
-}
+pub const ABORT_SOURCE: &[&str] = &["the user", "the provider"];
 
-pub fn associate_result(number: i32) -> &'static str {
-    match number {
-        0 => "accepted",
-        1 => "refused for good",
-        _ => "",
-    }
-}
+pub const ASSOCIATE_RESULT: &[&str] = &["accepted", "refused for good"];
 
-pub fn user_diagnostic(number: i32) -> &'static str {
-    match number {
-        0 => "none",
-        1 => "no reason given",
-        2 => "application context not supported",
-        _ => "",
-    }
-}
+pub const USER_DIAGNOSTIC: &[&str] = &[
+    "none",
+    "no reason given",
+    "application context not supported",
+];
 
-pub fn provider_diagnostic(number: i32) -> &'static str {
-    match number {
-        0 => "none",
-        1 => "no reason given",
-        2 => "no common dialogue portion",
-        _ => "",
-    }
-}
+pub const PROVIDER_DIAGNOSTIC: &[&str] = &["none", "no reason given", "no common dialogue portion"];
 
-pub fn refuse_reason(number: i32) -> &'static str {
-    match number {
-        0 => "no reason given",
-        1 => "invalid destination reference",
-        2 => "invalid originating reference",
-        _ => "",
-    }
-}
+pub const REFUSE_REASON: &[&str] = &[
+    "no reason given",
+    "invalid destination reference",
+    "invalid originating reference",
+];
 
 /// Problem of a reject, by its tag (Q.773 §3.3).
 pub fn problem(tag: u32, code: i32) -> &'static str {

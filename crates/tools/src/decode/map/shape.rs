@@ -10,8 +10,10 @@ use super::operations;
 pub enum Shape {
     /// Elements, of these names.
     Sequence(&'static [Member]),
-    /// A number, perhaps with a name.
-    Number(fn(i32) -> &'static str),
+    /// A number; the names of 0, 1 and so on.
+    Number(&'static [&'static str]),
+    /// P-AbortCause.
+    AbortCause,
     /// ISDN-AddressString and AddressString: nature and plan in an octet, then digits.
     Address,
     /// TBCD-STRING.
@@ -64,21 +66,11 @@ pub const fn defined(tag: u32, name: &'static str, shape: Shape, section: &'stat
     }
 }
 
-/// A number without names.
-pub fn plain(_: i32) -> &'static str {
-    ""
-}
-
 /// Begin, Continue, End, Abort, Unidirectional: which elements they are made of (Q.773 §3.1).
 pub const MESSAGE: &[Member] = &[
     defined(0x48, "otid", Shape::Octets, "Q.773 §3.1"),
     defined(0x49, "dtid", Shape::Octets, "Q.773 §3.1"),
-    defined(
-        0x4A,
-        "P-Abort cause",
-        Shape::Number(operations::abort_cause),
-        "Q.773 §3.1",
-    ),
+    defined(0x4A, "P-Abort cause", Shape::AbortCause, "Q.773 §3.1"),
     defined(
         0x6B,
         "dialogue portion",
@@ -119,7 +111,7 @@ const ABORT: &[Member] = &[
     member(
         0x80,
         "abort source",
-        Shape::Number(operations::abort_source),
+        Shape::Number(operations::ABORT_SOURCE),
     ),
     member(0xBE, "user information", Shape::Sequence(USER_INFORMATION)),
 ];
@@ -128,7 +120,7 @@ const CONTEXT: &[Member] = &[member(0x06, "context", Shape::ObjectIdentifier)];
 const RESULT: &[Member] = &[member(
     0x02,
     "result",
-    Shape::Number(operations::associate_result),
+    Shape::Number(operations::ASSOCIATE_RESULT),
 )];
 const DIAGNOSTIC: &[Member] = &[
     member(0xA1, "of the user", Shape::Sequence(OF_USER)),
@@ -137,12 +129,12 @@ const DIAGNOSTIC: &[Member] = &[
 const OF_USER: &[Member] = &[member(
     0x02,
     "reason",
-    Shape::Number(operations::user_diagnostic),
+    Shape::Number(operations::USER_DIAGNOSTIC),
 )];
 const OF_PROVIDER: &[Member] = &[member(
     0x02,
     "reason",
-    Shape::Number(operations::provider_diagnostic),
+    Shape::Number(operations::PROVIDER_DIAGNOSTIC),
 )];
 
 /// What MAP says in the dialogue portion (§7.4, 17.4).
@@ -174,6 +166,6 @@ const OPEN: &[Member] = &[
 const REFUSE: &[Member] = &[member(
     0x0A,
     "reason",
-    Shape::Number(operations::refuse_reason),
+    Shape::Number(operations::REFUSE_REASON),
 )];
-const PROVIDER_ABORT: &[Member] = &[member(0x0A, "reason", Shape::Number(plain))];
+const PROVIDER_ABORT: &[Member] = &[member(0x0A, "reason", Shape::Number(&[]))];

@@ -398,14 +398,23 @@ fn of_error(octets: &[u8]) -> Option<tpdu::ExpectedTpdu> {
     Some(tpdu::ExpectedTpdu::One(kind))
 }
 
+fn set_number(field: &mut DecodedField, value: &Bytes) -> Result<i32, &'static str> {
+    let number = ber::integer(value).ok_or("no number of one to four octets")?;
+    field.value = number.into();
+    field.shown = number.to_string();
+    Ok(number)
+}
+
 /// Reads a value as its shape says.
 fn read(field: &mut DecodedField, shape: Shape, value: &Bytes) -> Result<(), &'static str> {
     match shape {
-        Shape::Number(name) => {
-            let number = ber::integer(value).ok_or("no number of one to four octets")?;
-            field.value = number.into();
-            field.shown = number.to_string();
-            field.meaning = name(number).to_owned();
+        Shape::Number(names) => {
+            let number = usize::try_from(set_number(field, value)?).ok();
+            let name = number.and_then(|number| names.get(number));
+            field.meaning = name.copied().unwrap_or_default().to_owned();
+        }
+        Shape::AbortCause => {
+            field.meaning = operations::abort_cause(set_number(field, value)?).to_owned();
         }
         Shape::Address => {
             let address =

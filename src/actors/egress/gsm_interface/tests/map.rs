@@ -407,7 +407,21 @@ async fn over(gateways: &[&str], adapt: impl FnOnce(&mut MapConfig)) -> Fixture 
     over_and(gateways, adapt, |_| {}).await
 }
 
-/// The same, with other settings of the network.
+/// A node with this network behind one gateway, which is connected next.
+async fn through_one(adapt: impl FnOnce(&mut MapConfig)) -> (Stp, Fixture) {
+    let stp = Stp::next(STP_A);
+    (stp, over(&[STP_A], adapt).await)
+}
+
+/// A node whose interface to such a network is bound.
+async fn bound() -> (Stp, Fixture) {
+    let (mut stp, fixture) = through_one(|_| {}).await;
+    stp.expect_nothing().await;
+    fixture.stands(BindState::Bound).await;
+    (stp, fixture)
+}
+
+/// A node with the network `home` behind these gateways, with other settings of the network.
 async fn over_and(
     gateways: &[&str],
     adapt: impl FnOnce(&mut MapConfig),
@@ -489,8 +503,7 @@ const ABSENT: MapUserError = MapUserError::AbsentSubscriberSm {
 
 #[actix::test]
 async fn a_run_goes_in_one_dialogue_after_one_question_and_others_go_on() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A, NUMBER_B]).await;
     let first = stp.delivery().await;
     let other = stp.delivery().await;
@@ -526,8 +539,7 @@ async fn a_run_goes_in_one_dialogue_after_one_question_and_others_go_on() {
 
 #[actix::test]
 async fn who_is_absent_waits_with_its_line_until_the_hlr_says_it_is_there() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A, NUMBER_B]).await;
     let first = stp.delivery().await;
     stp.refuse(&first, &ABSENT).await;
@@ -549,8 +561,7 @@ async fn who_is_absent_waits_with_its_line_until_the_hlr_says_it_is_there() {
 #[actix::test]
 async fn what_has_an_imsi_is_found_by_the_number_of_an_alert() {
     const EQUIPMENT_PROTOCOL_ERROR: u8 = 1;
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     // As after a failover from a network over GSUP.
     let imsi = imsi_of(NUMBER_A);
     let ids = fixture.accept_all(24 * HOUR, &[(NUMBER_A, &imsi)]).await;
@@ -574,8 +585,7 @@ async fn what_has_an_imsi_is_found_by_the_number_of_an_alert() {
 
 #[actix::test]
 async fn an_unknown_number_ends_what_waits_for_it() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A, NUMBER_B]).await;
     let unknown = MapUserError::Other(MapUserError::UNKNOWN_SUBSCRIBER);
     let first = stp.question().await;
@@ -592,8 +602,7 @@ async fn an_unknown_number_ends_what_waits_for_it() {
 
 #[actix::test]
 async fn an_hlr_that_says_nothing_holds_the_line_up() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |map| map.timer_medium = MOMENT).await;
+    let (mut stp, fixture) = through_one(|map| map.timer_medium = MOMENT).await;
     fixture.accept_to(&[NUMBER_A, NUMBER_A]).await;
     let asked = stp.question().await;
     assert_eq!(asked.question, Question::Where(NUMBER_A.to_owned()));
@@ -605,8 +614,7 @@ async fn an_hlr_that_says_nothing_holds_the_line_up() {
 #[actix::test]
 async fn after_a_message_that_is_refused_for_good_the_next_one_is_tried() {
     const INCOMPATIBLE_TERMINAL: u8 = 28;
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A]).await;
     let first = stp.delivery().await;
     stp.refuse(&first, &MapUserError::Other(INCOMPATIBLE_TERMINAL))
@@ -653,8 +661,7 @@ async fn a_gateway_that_is_lost_costs_nothing_while_there_is_another() {
 async fn a_handset_without_an_account_is_refused_in_the_words_of_map() {
     /// SM-EnumeratedDeliveryFailureCause (3GPP TS 29.002 §17.7.6).
     const NOT_SC_SUBSCRIBER: u8 = 6;
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     stp.expect_nothing().await;
     let answer = stp.submit(NUMBER_A).await;
     let Component::Error {
@@ -677,8 +684,7 @@ async fn a_handset_without_an_account_is_refused_in_the_words_of_map() {
 
 #[actix::test]
 async fn what_is_no_international_number_is_not_asked_for() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&["ACME", "4916000000012345"]).await;
     stp.expect_nothing().await;
     fixture.empty().await;
@@ -691,8 +697,7 @@ async fn what_is_no_international_number_is_not_asked_for() {
 #[actix::test]
 async fn a_message_that_is_refused_for_now_holds_up_no_other_of_its_run() {
     const EQUIPMENT_PROTOCOL_ERROR: u8 = 1;
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A]).await;
     let first = stp.delivery().await;
     let error = MapUserError::SmDeliveryFailure {
@@ -709,8 +714,7 @@ async fn a_message_that_is_refused_for_now_holds_up_no_other_of_its_run() {
 
 #[actix::test]
 async fn nobody_passes_a_message_that_may_have_arrived() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |map| map.timer_long = MOMENT).await;
+    let (mut stp, fixture) = through_one(|map| map.timer_long = MOMENT).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A]).await;
     let first = stp.delivery().await;
     assert_eq!(first.id(), ids[0]);
@@ -720,8 +724,7 @@ async fn nobody_passes_a_message_that_may_have_arrived() {
 
 #[actix::test]
 async fn more_subscribers_than_dialogues_take_turns() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |map| map.max_dialogues = 1).await;
+    let (mut stp, fixture) = through_one(|map| map.max_dialogues = 1).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_B]).await;
     for id in ids {
         let asked = stp.delivery().await;

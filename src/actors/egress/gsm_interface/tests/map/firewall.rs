@@ -72,8 +72,7 @@ impl Fixture {
 
 #[actix::test]
 async fn its_settings_count_at_once_and_the_gateways_stay_connected() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     stp.expect_nothing().await;
     // The network has no account: what is let in gets this.
     let let_in = Some(MapUserError::SM_DELIVERY_FAILURE);
@@ -115,8 +114,7 @@ async fn a_title_that_floods_is_limited_and_nobody_else_is() {
     let mut limited = firewall(MapFirewallMode::On);
     limited.title_rate = Some(0.001);
     limited.title_burst = Some(3);
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |map| map.firewall = limited).await;
+    let (mut stp, fixture) = through_one(|map| map.firewall = limited).await;
     stp.expect_nothing().await;
     let mut answers = Vec::new();
     for _ in 0..10 {
@@ -141,8 +139,7 @@ async fn a_title_that_floods_is_limited_and_nobody_else_is() {
 async fn what_is_only_counted_is_let_in_and_not_listed() {
     let mut counting = firewall(MapFirewallMode::On);
     counting.rules.spoofed = MapFirewallAction::Count;
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |map| map.firewall = counting).await;
+    let (mut stp, fixture) = through_one(|map| map.firewall = counting).await;
     stp.expect_nothing().await;
     let let_in = Some(MapUserError::SM_DELIVERY_FAILURE);
     assert_eq!(error_of(&stp.submit(NUMBER_A).await), let_in);

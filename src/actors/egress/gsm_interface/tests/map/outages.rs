@@ -6,8 +6,7 @@ use crate::config::OutcomePolicy;
 
 #[actix::test]
 async fn dialogues_go_on_when_the_network_is_away_for_a_moment() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     fixture.accept_to(&[NUMBER_A]).await;
     let asked = stp.delivery().await;
     let mut stp = stp.anew(STP_A);
@@ -21,8 +20,7 @@ async fn dialogues_go_on_when_the_network_is_away_for_a_moment() {
 
 #[actix::test]
 async fn everything_goes_back_in_order_when_no_gateway_is_left() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_A, NUMBER_B]).await;
     let first = stp.delivery().await;
     let other = stp.delivery().await;
@@ -53,8 +51,7 @@ async fn everything_goes_back_in_order_when_no_gateway_is_left() {
 
 #[actix::test]
 async fn an_outage_of_the_gateways_makes_no_message_suspect() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&[NUMBER_A, NUMBER_B]).await;
     stp.delivery().await;
     stp.delivery().await;
@@ -98,10 +95,7 @@ async fn what_was_not_sent_before_an_outage_has_no_unknown_outcome() {
 
 #[actix::test]
 async fn what_cannot_reach_its_destination_is_no_network_that_is_there() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    stp.expect_nothing().await;
-    fixture.stands(BindState::Bound).await;
+    let (mut stp, fixture) = bound().await;
     stp.says_of_network(M3uaKind::DUNA).await;
     stp.expect_nothing().await;
     for _ in 0..6 {
@@ -117,10 +111,7 @@ async fn what_cannot_reach_its_destination_is_no_network_that_is_there() {
 
 #[actix::test]
 async fn gateways_that_are_connected_in_vain_are_left_to_another_node() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    stp.expect_nothing().await;
-    fixture.stands(BindState::Bound).await;
+    let (mut stp, fixture) = bound().await;
     stp.says_of_network(M3uaKind::DUNA).await;
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert_eq!(fixture.interface().reconnect_attempts, 0);
@@ -135,10 +126,7 @@ async fn gateways_that_are_connected_in_vain_are_left_to_another_node() {
 
 #[actix::test]
 async fn who_has_left_its_queue_does_not_join_at_once() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    stp.expect_nothing().await;
-    fixture.stands(BindState::Bound).await;
+    let (mut stp, fixture) = bound().await;
     stp.says_of_network(M3uaKind::DUNA).await;
     // The clock goes no further than to the tick in which it leaves.
     while fixture.interface().state() == BindState::Bound {
@@ -154,8 +142,7 @@ async fn who_has_left_its_queue_does_not_join_at_once() {
 
 #[actix::test]
 async fn what_cannot_be_sent_for_a_moment_is_sent_afterwards() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
+    let (mut stp, fixture) = through_one(|_| {}).await;
     let ids = fixture.accept_to(&[NUMBER_A]).await;
     let asked = stp.question().await;
     stp.says_of_network(M3uaKind::DUNA).await;
@@ -171,10 +158,7 @@ async fn what_cannot_be_sent_for_a_moment_is_sent_afterwards() {
 
 #[actix::test]
 async fn a_network_that_is_suspended_takes_leave_of_its_gateways() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    stp.expect_nothing().await;
-    fixture.stands(BindState::Bound).await;
+    let (mut stp, fixture) = bound().await;
     let port = fixture.node.context.binds.all().remove(0);
     port.suspended.store(true, Ordering::Relaxed);
     port.command(BindCommand {
@@ -190,10 +174,7 @@ async fn a_network_that_is_suspended_takes_leave_of_its_gateways() {
 
 #[actix::test]
 async fn leave_is_taken_of_a_gateway_that_is_sending() {
-    let mut stp = Stp::next(STP_A);
-    let fixture = over(&[STP_A], |_| {}).await;
-    stp.expect_nothing().await;
-    fixture.stands(BindState::Bound).await;
+    let (mut stp, fixture) = bound().await;
     let port = fixture.node.context.binds.all().remove(0);
     port.suspended.store(true, Ordering::Relaxed);
     // It is read before the interface hears the command, and told afterwards.
