@@ -7,6 +7,8 @@ mod usual;
 
 use std::collections::HashMap;
 
+use usual::DAY_MS;
+
 use crate::actors::context::NodeContext;
 use crate::api::time;
 use crate::clock;
@@ -19,8 +21,6 @@ use crate::domain::outcomes::{NOW, PairOutcomes};
 use crate::domain::queue_name::QueueName;
 use crate::store::StoreError;
 use crate::store::incidents::{IncidentRow, MOST};
-
-const DAY_MS: i64 = 86_400_000;
 
 /// What is known from one look to the next. It outlives a panic of the task.
 #[derive(Default)]
