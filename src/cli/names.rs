@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use clap::{Arg, Args as _, Command, FromArgMatches as _};
+use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _};
 
 use super::client::{AdminClient, AdminConnection, Listing, segment};
 use super::context;
@@ -113,9 +113,16 @@ fn place(root: &Command, words: &[String]) -> Option<(String, String)> {
     let argument = match value_of {
         Some(option) => option,
         None if last.starts_with('-') && !is_behind => return None,
-        None => command.get_positionals().nth(values)?.get_id().to_string(),
+        None => positional(command, values)?.get_id().to_string(),
     };
     Some((path.join(" "), argument))
+}
+
+/// The argument that takes the value at this place; the last one may take all that follow.
+fn positional(command: &Command, place: usize) -> Option<&Arg> {
+    let takes_all = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Append);
+    let at_place = command.get_positionals().nth(place);
+    at_place.or_else(|| command.get_positionals().last().filter(takes_all))
 }
 
 fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
@@ -142,6 +149,12 @@ fn takes_next(arg: &Arg, word: &str) -> bool {
 fn things(path: &str, argument: &str) -> &'static [NamedThing] {
     use NamedThing::{Account, Bind, Context, Operator, Queue, Route, Sink, Token};
     let (noun, verb) = path.split_once(' ').unwrap_or((path, ""));
+    // Some commands take several.
+    let argument = if argument == "names" {
+        "name"
+    } else {
+        argument
+    };
     match (noun, verb, argument) {
         // What is added has no name yet.
         (_, "add", "name") => &[],
@@ -232,6 +245,7 @@ mod tests {
         let root = crate::cli::command();
         for (line, wanted) in [
             ("queue suspend ", &[Queue][..]),
+            ("queue suspend operator:up ", &[Queue]),
             ("queue move operator:up --queue oper", &[Queue]),
             ("queue move operator:up ", &[]),
             ("--url http://a:1 -o json queue show acc", &[Queue]),

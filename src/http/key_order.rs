@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused() {
         assert_eq!(read("").unwrap(), None);
-        for sort in ["weight", "-weight", "-", "--rate", "RATE"] {
+        for sort in ["colour", "-colour", "-", "--rate", "RATE"] {
             let said = read(sort).unwrap_err().to_string();
             assert!(said.contains("accounts are sorted by name"), "{said}");
             assert!(said.contains("max_binds") && said.contains(sort), "{said}");
