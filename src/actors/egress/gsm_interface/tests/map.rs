@@ -642,6 +642,11 @@ async fn a_gateway_that_is_lost_costs_nothing_while_there_is_another() {
         .gateways_are(&[GatewayState::Active, GatewayState::Standby])
         .await;
     drop(first);
+    // What is written to it before that is seen would be lost with it.
+    until("the end of the first one to be seen", || {
+        fixture.interface().gateways[0].state() != GatewayState::Active
+    })
+    .await;
     let ids = fixture.accept_to(&[NUMBER_B]).await;
     let asked = second.delivery().await;
     assert_eq!(asked.id(), ids[0]);
