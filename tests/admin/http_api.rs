@@ -108,7 +108,7 @@ fn mistakes_are_answered_with_their_cure() {
         (
             "/v1/messages?form=1",
             400,
-            "the names are to, from, account, operator, since, until, state, limit, before",
+            "the names are to, from, account, operator, since, until, ended_since, ended_until, order, state, country, network, limit, before",
         ),
         ("/v1/messages/abc", 400, "a number as in submit_sm_resp"),
         ("/v1/messages/12345", 404, "12345"),

@@ -448,7 +448,7 @@ const all = {
         await until(page, tileIsAbove, ['Accepted per second', 20]);
         for (const view of [...VIEWS, `messages/${delivered}`, `messages/${scheduled}`]) {
           await page.evaluate((to) => { location.hash = `#/${to}`; }, view);
-          const ready = view.includes('/') ? '.timeline' : '.card';
+          const ready = view.includes('/') ? '.timeline' : '.card:visible';
           await page.locator(ready).first().waitFor();
           if (view === 'messages') await page.getByText(/^\d+( or more)? found$/).waitFor();
           await look(view.replace('/', '-'));

@@ -248,7 +248,7 @@ metrics! {
     /// Failed writes of the history; retried for an hour.
     history_failures: Counter = "history_failures", Counter::default();
     /// Minutes missing in this node's history after an hour of failed writes.
-    history_lost: Counter = "history_minutes_lost", Counter::default();
+    history_lost: Counter = "history_lost", Counter::default();
     /// Attempts that failed temporarily and will be retried.
     retries: Counter = "attempts_retried", Counter::default();
     /// Attempts whose answer never came.

@@ -14,7 +14,10 @@ pub(super) struct CauseAndCure {
 
 impl CauseAndCure {
     pub(super) fn of(message: &Message) -> Self {
-        if let Some(waits) = &message.waits {
+        // Of one that has failed its receipt may wait: that is not what is asked.
+        let has_failed = message.fin.is_some()
+            && !matches!(message.state.as_str(), "DELIVERED" | "ACCEPTED" | "DELETED");
+        if let Some(waits) = message.waits.as_ref().filter(|_| !has_failed) {
             return Self {
                 cause: waits.text.clone(),
                 cure: of_wait(message, waits),
