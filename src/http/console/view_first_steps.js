@@ -42,10 +42,10 @@ const addressOf = (step) => `#/first-steps?step=${step.path}`;
 const stepOf = (path) => STEPS.find((one) => one.path === path);
 const after = (step) => STEPS[STEPS.indexOf(step) + 1];
 
-/** The first resource of a kind that is not of the demo; null without one. */
-async function first(plural) {
-  const said = await get(`/v1/${plural}?limit=2`);
-  return said[plural].map((one) => one.name ?? one.id).find((name) => name !== OF_DEMO[plural]) ?? null;
+/** The first resource of each kind that is not of the demo; undefined without one. Only names are read: bodies of thousands take long. */
+async function firstNames() {
+  const { found } = await get("/v1/find?text=*");
+  return Object.fromEntries(["accounts", "operators", "gsm"].map((plural) => [plural, found.find(({ kind, name }) => kind === plural && name !== OF_DEMO[plural])?.name]));
 }
 
 /** Whether what was made here is there still: somebody may have removed it, or this is another store. */
@@ -71,9 +71,8 @@ export function firstStepsCard() {
     h("p", {}, "A customer and an operator are missing before messages can go through it."),
     h("div", { class: "buttons" }, h("a", { class: "button primary", href: "#/first-steps" }, "Set it up in five steps"), hide));
   if (may("admin") && !localStorage.getItem(HIDDEN)) {
-    const looked = Promise.all(["accounts", "operators", "gsm"].map(first));
     // Who is signed out, or has lost the connection, is told so elsewhere.
-    looked.then(([customer, upstream, network]) => { card.hidden = Boolean(customer && (upstream || network)); }, () => {});
+    firstNames().then(({ accounts, operators, gsm }) => { card.hidden = Boolean(accounts && (operators || gsm)); }, () => {});
   }
   return card;
 }
@@ -98,10 +97,11 @@ export default function firstSteps({ query }) {
 /** Goes to the first step that is not done. */
 async function goOn(place) {
   try {
+    const names = await firstNames();
     for (const [path, plural] of [["account", "accounts"], ["operator", "operators"], ["route", "routes"]]) {
       if (made[path] && !(await isStillThere(plural, made[path]))) keep(path, undefined);
       // Routes that others have made may lead elsewhere.
-      const there = made[path] ?? (path === "route" ? null : await first(plural));
+      const there = made[path] ?? (path === "route" ? null : names[plural]);
       if (there) keep(path, there);
     }
     if (place.isOpen) location.replace(addressOf(STEPS.find((one) => !made[one.path])));
