@@ -69,7 +69,7 @@ function incidentsCard(about) {
       { title: "What", class: "wrap", text: (row) => row.text },
       { title: "State", render: (cell, row) => stateCell(cell, incidentState(row)) },
       { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
-      { title: "", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
         if (incidentState(row)[0] !== "open") cell.replaceChildren();
         else if (!cell.firstChild) cell.append(acknowledge(row, load));
       } },

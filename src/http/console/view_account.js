@@ -59,7 +59,7 @@ function accountPage(name) {
     columns: [
       { title: "Bind", class: "mono", render: (cell, row) => showLink(cell, `#/binds/${row.node}/${row.session}`, `${row.node}/${row.session}`) },
       bindColumns.kind, bindColumns.state, bindColumns.peer, bindColumns.window, bindColumns.received, bindColumns.sent, bindColumns.since,
-      { title: "", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
         if (!canDisconnect(row)) cell.replaceChildren();
         else if (!cell.firstChild) cell.append(disconnectCommand(row));
       } },

@@ -43,7 +43,7 @@ export default function keys({ query }) {
       { title: "Addresses", text: (row) => row.allow.join(" ") || "any" },
       { title: "Expires", render: (cell, row) => showTime(cell, row.expires_at, "never") },
       { title: "Last used", render: (cell, row) => showTime(cell, row.used_at, "never") },
-      { title: "", class: "commands", render: (cell, row) => { if (!cell.firstChild) cell.append(revoke(row)); } },
+      { title: "Commands", class: "commands", render: (cell, row) => { if (!cell.firstChild) cell.append(revoke(row)); } },
     ],
     empty: () => nothing("No API keys yet", "With one, an application submits messages over HTTP for its account."),
   });

@@ -31,7 +31,7 @@ export default function operator({ rest }) {
       { title: "Bind", class: "mono", render: (cell, row) => showLink(cell, `#/binds/${row.node}/${row.session}`, `${row.node}/${row.session}`) },
       bindColumns.kind, bindColumns.state, bindColumns.window, bindColumns.sent, bindColumns.received, bindColumns.since,
       { title: "Last error", class: "wrap", text: (row) => row.last_error || "–" },
-      { title: "", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
         if (!canDisconnect(row)) cell.replaceChildren();
         else if (!cell.firstChild) cell.append(disconnectCommand(row));
       } },
