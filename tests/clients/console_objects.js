@@ -262,7 +262,7 @@ const all = {
     for (const name of ['Tokens', 'API keys', 'Audit log']) assert.strictEqual(await theirs.getByRole('link', { name, exact: true }).count(), 0, name);
     for (const view of ['queues', 'operators', 'gsm', 'config/accounts', 'config/accounts/test', 'config/routes/default', 'routes', 'mo-rules', 'number-plan', 'event-sinks', 'nats-sources', 'versions', 'versions/1', 'subscribers', 'callbacks']) {
       await visit(theirs, view);
-      await theirs.locator('.card').first().waitFor();
+      await theirs.locator('.card:visible').first().waitFor();
       await settled(theirs);
       const dead = await theirs.locator('main button:visible, main a.button:visible').evaluateAll((list) => list.filter((one) => one.disabled || one.getAttribute('aria-disabled') || /Add|Save|Review|Remove|Restore|Roll|Suspend|Purge|Put|Take|Erase|Forget|\bUp\b|\bDown\b/.test(one.textContent)).map((one) => one.textContent));
       assert.deepStrictEqual(dead, [], view);
@@ -307,7 +307,7 @@ const all = {
     await page.locator('.problem, [role=alert]').filter({ hasText: /letters|digits|name/ }).first().waitFor();
     for (const view of ['config/mo_rules', 'config/mo_rules/attack', 'mo-rules', 'versions', `config/accounts/${encodeURIComponent(ATTACK)}`, `config/${encodeURIComponent(ATTACK)}`, `versions/${encodeURIComponent(ATTACK)}`, encodeURIComponent(ATTACK), `subscribers?number=${encodeURIComponent(ATTACK)}`, `audit?token=${encodeURIComponent(ATTACK)}`, `config/accounts?find=${encodeURIComponent(ATTACK)}`, `config/routes?new=1&to=${encodeURIComponent(ATTACK)}`]) {
       await visit(page, view);
-      await page.locator('.card').first().waitFor();
+      await page.locator('.card:visible').first().waitFor();
       await settled(page);
       assert.strictEqual(await page.locator('img[src="x"]').count(), 0, view);
       assert.strictEqual(await page.evaluate(() => window.taken), undefined, view);
@@ -443,7 +443,7 @@ const all = {
       await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
       for (const view of pages) {
         await visit(page, view);
-        await page.locator('.card').first().waitFor();
+        await page.locator('.card:visible').first().waitFor();
         await settled(page);
         await accessible(page, `${view} at ${width}, ${colorScheme}`);
         const wide = await page.evaluate(() => [...document.querySelectorAll('.card table')].filter((one) => one.scrollWidth > one.closest('.card').clientWidth).map((one) => one.caption.textContent));

@@ -195,7 +195,7 @@ const all = {
       const page = await signedIn(browser, { width, height, colorScheme });
       for (const view of ['accounts', 'accounts/test', 'accounts/test/sheet', 'operators/up']) {
         await visit(page, view);
-        await page.locator('.card').first().waitFor();
+        await page.locator('.card:visible').first().waitFor();
         await settled(page);
         await accessible(page, `${view} at ${width}, ${colorScheme}`);
         await look(page, `${view.replaceAll('/', '-')}-${width}-${colorScheme}`);

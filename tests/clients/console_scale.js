@@ -40,7 +40,7 @@ const FILLED = {
 };
 
 async function filled(page, view) {
-  await page.locator('.card').first().waitFor();
+  await page.locator('.card:visible').first().waitFor();
   if (FILLED[view]) await page.getByText(FILLED[view]).waitFor();
   await settled(page);
 }

@@ -34,7 +34,7 @@ async function picturesIn(browser, colorScheme) {
     details.push(await page.locator('tbody th a').first().getAttribute('href').then((href) => href.slice(2)));
     for (const view of [...views, ...details]) {
       await visit(page, view);
-      await page.locator('.card').first().waitFor();
+      await page.locator('.card:visible').first().waitFor();
       await settled(page);
       const attempts = page.locator('td summary').first();
       if (await attempts.count()) await attempts.click();
