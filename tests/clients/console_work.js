@@ -333,7 +333,7 @@ const all = {
     const box = page.getByRole('region', { name: 'Needs a look' });
     const said = box.getByRole('listitem').filter({ hasText: /operator fussy: \d+ % of the attempts of the last minute were throttled/ });
     await said.waitFor();
-    const first = await page.evaluate(() => document.querySelector('main > section').getAttribute('aria-labelledby'));
+    const first = await page.evaluate(() => document.querySelector('main > section:not([hidden])').getAttribute('aria-labelledby'));
     assert.strictEqual(first, 'attention', 'it stands first');
     await row(page, 'fussy').locator('.bad-figure').waitFor();
     await look(page, 'overview-throttled');
