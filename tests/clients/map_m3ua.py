@@ -56,6 +56,8 @@ class Link:
         self.contexts, self.notices, self.counts = {}, [], Counter()
         # Of one that does not listen: data is counted and not read.
         self.is_deaf = False
+        # Data with these octets is counted and not read: to read the answers to a flood would slow it down.
+        self.unread = None
 
     async def run(self):
         while True:
@@ -85,7 +87,8 @@ class Link:
         assert HEAD <= length <= LONGEST, head.hex()
         octets = head + await reader.readexactly(length - HEAD)
         self.counts["received"] += 1
-        if self.is_deaf and (octets[2], octets[3]) == DATA:
+        is_unread = self.is_deaf or (self.unread and self.unread in octets)
+        if is_unread and (octets[2], octets[3]) == DATA:
             return
         self.trace.add(False, octets)
         message, error = M3UA.parse_M3UA(octets)

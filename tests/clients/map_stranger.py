@@ -38,6 +38,12 @@ def _question(called, calling):
     return encode(Unitdata(UDT, called, calling, data))[0], TRANSACTION
 
 
+def _semi_octets(digits):
+    """The digits of a global title as they are in a message."""
+    even = digits + "0" * (len(digits) % 2)
+    return bytes(int(even[at + 1] + even[at], 16) for at in range(0, len(even), 2))
+
+
 KINDS = {"dialogues": _dialogue, "segments": _segment, "questions": _question}
 
 
@@ -51,6 +57,8 @@ async def flood(like, kind, count, point_code, digits, centre, centre_point_code
 
     link = Link(like.address, [point_code], [], None, like.trace, lambda *_: None, on_change, None)
     link.is_deaf = True
+    # A title is routed to the network, whichever node has it.
+    like.unread = _semi_octets(digits)
     running = asyncio.create_task(link.run())
     await is_active.wait()
     sccp, mark = KINDS[kind](Address(SSN_MSC, centre), Address(SSN_MSC, digits))
