@@ -69,7 +69,7 @@ export default function deadLetters({ query }) {
     choice: columnChoice("dead-letters"),
     key: (row) => row.id,
     columns: [
-      columns.id, columns.state, { title: "Error", render: showError }, columns.to, columns.sender, columns.queue, columns.accepted, columns.ended,
+      columns.id, columns.state, { title: "Error", render: showError }, columns.to, columns.sender, columns.queue, { ...columns.accepted, isExtra: true }, columns.ended,
       { title: "Attempts", class: "wrap", render: (cell, row) => {
         if (!cell.firstChild) cell.append(h("details", {}, h("summary", { "aria-label": `${row.history.length} attempts of ${row.id}` }, String(row.history.length)), attempts(row)));
       } },
