@@ -67,10 +67,15 @@ function tabs(all, current) {
     counts.set(plural, count);
     return h("a", { href: listPage(plural), "aria-current": plural === current ? "page" : null }, wordsOf(plural).title, " ", count);
   }));
-  // Counted on the server: all of it is megabytes where there are a thousand accounts.
-  for (const [plural, count] of counts) {
-    get(`${all.get(plural).path}?limit=1`).then((page) => setText(count, page.total || ""), failed);
-  }
+  // Counted on the server: all of it is megabytes where there are a thousand accounts. One after another, because each reads all of it there.
+  const countAll = async () => {
+    for (const [plural, count] of counts) {
+      const page = await get(`${all.get(plural).path}?limit=1`);
+      if (!element.isConnected) return;
+      setText(count, page.total || "");
+    }
+  };
+  countAll().catch(failed);
   return element;
 }
 
