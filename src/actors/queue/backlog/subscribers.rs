@@ -8,8 +8,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use lru::LruCache;
 use tokio::time::Instant;
 
 use crate::clock;
@@ -18,7 +20,7 @@ use crate::pb::Message;
 
 /// Most messages that are known, some 20 MB.
 const MOST: usize = 262_144;
-/// Most subscribers that wait for messages to be read.
+/// Most subscribers that wait for messages to be read, and most that are remembered as having been there lately.
 const MOST_ASKED: usize = 4_096;
 /// A network says once that a subscriber is there, perhaps while nobody has the messages of a node that has died: until its
 /// lease is over and another node has read them.
@@ -28,7 +30,7 @@ const LATELY: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriberKey(u32);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Subscribers {
     is_wanted: bool,
     known: HashMap<u64, SubscriberKey, ahash::RandomState>,
@@ -36,8 +38,8 @@ pub(super) struct Subscribers {
     by_key: BTreeSet<(SubscriberKey, u64)>,
     unread: BTreeSet<u64>,
     asked: HashSet<SubscriberKey>,
-    /// Who was there lately, and when.
-    lately: HashMap<SubscriberKey, Instant>,
+    /// Who was there lately, and when: an alert costs the same however many there are.
+    lately: LruCache<SubscriberKey, Instant>,
     /// Messages of those who asked, until everything is read: then they go together, in order.
     found: Vec<u64>,
 }
@@ -74,6 +76,21 @@ impl SubscriberKey {
 }
 
 // === impl Subscribers ===
+
+impl Default for Subscribers {
+    fn default() -> Self {
+        let most = NonZeroUsize::new(MOST_ASKED).unwrap_or(NonZeroUsize::MIN);
+        Self {
+            is_wanted: false,
+            known: HashMap::default(),
+            by_key: BTreeSet::new(),
+            unread: BTreeSet::new(),
+            asked: HashSet::new(),
+            lately: LruCache::sparse(most),
+            found: Vec::new(),
+        }
+    }
+}
 
 impl Subscribers {
     pub fn is_wanted(&self) -> bool {
@@ -138,23 +155,19 @@ impl Subscribers {
 
     /// Messages have come from another node: those for subscribers who were there lately are tried when they are read.
     pub fn came_from_another_node(&mut self, now: Instant) {
-        self.forget_long_ago(now);
-        self.asked.extend(self.lately.keys());
-    }
-
-    fn forget_long_ago(&mut self, now: Instant) {
-        self.lately
-            .retain(|_, at| now.saturating_duration_since(*at) < LATELY);
+        if self.unread.is_empty() {
+            // Nothing is read for them: they would be asked for still when a message of theirs fails later.
+            return;
+        }
+        // The newest ones are first.
+        let lately = self.lately.iter();
+        let lately = lately.take_while(|(_, at)| now.saturating_duration_since(**at) < LATELY);
+        self.asked.extend(lately.map(|(key, _)| *key));
     }
 
     /// The messages of a subscriber who is there now that are known; those that are unread follow.
     pub fn of(&mut self, key: SubscriberKey, now: Instant) -> Vec<u64> {
-        if self.lately.len() >= MOST_ASKED {
-            self.forget_long_ago(now);
-        }
-        if self.lately.len() < MOST_ASKED {
-            self.lately.insert(key, now);
-        }
+        self.lately.put(key, now);
         if !self.unread.is_empty() && self.asked.len() < MOST_ASKED {
             self.asked.insert(key);
         }
@@ -222,6 +235,12 @@ mod tests {
         subscribers.read(3, Some(alice));
         assert!(subscribers.ready([]).is_empty());
         assert!(come(&mut subscribers, [4, 5], LATELY).is_empty());
+        // What comes with nothing to be read leaves nobody behind whose next failure is tried at once.
+        subscribers.of(alice, now + LATELY);
+        subscribers.came_from_another_node(now + LATELY);
+        subscribers.came(6);
+        subscribers.read(6, Some(alice));
+        assert!(subscribers.ready([]).is_empty());
     }
 
     #[test]
