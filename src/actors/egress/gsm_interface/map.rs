@@ -355,7 +355,7 @@ impl SignallingCore {
             let Some((unitdata, since)) = next else {
                 break;
             };
-            if !was_kept && self.is_behind(&unitdata) && self.kept.len() < KEPT_MAX {
+            if !was_kept && self.kept.len() < KEPT_MAX && self.is_behind(&unitdata) {
                 self.kept.push_back((unitdata, since));
                 continue;
             }
