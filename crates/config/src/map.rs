@@ -7,7 +7,7 @@ use super::gsm::Gsm;
 use super::map_firewall::MapFirewall;
 use super::outputs::is_host_and_port;
 use super::section::{choice, section};
-use smsc_domain::address::is_digits;
+use smsc_domain::address::{is_digits, is_international};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Where signalling gateways listen for M3UA (RFC 4666 §1.4.8).
@@ -18,8 +18,6 @@ const MAX_POINT_CODE: u32 = (1 << 14) - 1;
 const PARTS: [u32; 3] = [3, 8, 3];
 /// Digits of a global title (ITU-T Q.713 §3.4.2.3).
 pub(super) const MAX_TITLE: usize = 20;
-/// Digits of an international number (ITU-T E.164 §6.2).
-const MAX_NUMBER: usize = 15;
 /// Digits of MCC and MNC (3GPP TS 23.003 §2.2).
 const NETWORK: std::ops::RangeInclusive<usize> = 5..=6;
 /// Where messages go that home routing brings, if no account gets them.
@@ -331,7 +329,7 @@ fn is_title(text: &str) -> bool {
 
 /// Whether numbers may begin so.
 fn is_prefix(text: &str) -> bool {
-    (1..=MAX_NUMBER).contains(&text.len()) && is_digits(text.as_bytes())
+    is_international(text.as_bytes())
 }
 
 /// Whether it may be MCC and MNC.

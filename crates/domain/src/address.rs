@@ -159,6 +159,14 @@ pub fn is_digits(address: &[u8]) -> bool {
     !address.is_empty() && address.iter().all(u8::is_ascii_digit)
 }
 
+/// Most digits of an international number (ITU-T E.164 §6.2).
+const INTERNATIONAL_MAX: usize = 15;
+
+/// Whether it may be an international number without a plus, or its first digits.
+pub fn is_international(address: &[u8]) -> bool {
+    is_digits(address) && address.len() <= INTERNATIONAL_MAX
+}
+
 /// The octets as text that is safe in a log line or a terminal: anything but printable ASCII is
 /// shown as `\xNN`, and the backslash as `\\`.
 pub fn printable(octets: &[u8]) -> String {
@@ -250,6 +258,15 @@ mod tests {
         assert!(is_digits(b"0123"));
         assert!(!is_digits(b""));
         assert!(!is_digits(b"12a"));
+        for (address, is_number) in [
+            ("491701234567", true),
+            ("123456789012345", true),
+            ("1234567890123456", false),
+            ("+491701234567", false),
+            ("", false),
+        ] {
+            assert_eq!(is_international(address.as_bytes()), is_number, "{address}");
+        }
     }
 
     #[test]

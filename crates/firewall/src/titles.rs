@@ -1,6 +1,7 @@
 //! Whose a global title or a number is, by its first digits.
 
 use ahash::AHashMap;
+use smsc_domain::address::is_digits;
 
 use crate::FirewallSettings;
 
@@ -104,8 +105,7 @@ impl TitleTable {
     pub(crate) fn looks_own(&self, sender: &str) -> bool {
         let digits = sender.replace(BETWEEN, "");
         let digits = digits.strip_prefix("00").unwrap_or(&digits);
-        let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
-        self.is_own_number(sender) || is_number && self.is_own_number(digits)
+        self.is_own_number(sender) || is_digits(digits.as_bytes()) && self.is_own_number(digits)
     }
 
     /// Whether it is known which numbers are ours.

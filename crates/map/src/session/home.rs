@@ -13,6 +13,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
+use smsc_domain::address::is_international;
 use smsc_sms::tpdu::TpduAddress;
 use smsc_sms::tpdu::address::INTERNATIONAL;
 use smsc_tcap::{Component, DialogueId, Invoke};
@@ -67,8 +68,6 @@ pub struct ForeignForward {
 
 /// Type of number: unknown (3GPP TS 29.002 §17.7.8, as TS 23.040 §9.1.2.5 has it).
 const UNKNOWN: u8 = 0;
-/// Digits of an international number (ITU-T E.164 §6.2).
-const NUMBER_MAX: usize = 15;
 
 /// To whom the messages of a dialogue go.
 #[derive(Debug, Clone, Default)]
@@ -259,9 +258,8 @@ impl<T> MapSession<T> {
     /// international number of ours, and belong to somebody else.
     fn is_home(&self, msisdn: &TpduAddress) -> bool {
         let digits = &msisdn.text[..];
-        let is_number = matches!(msisdn.ton, UNKNOWN | INTERNATIONAL)
-            && digits.len() <= NUMBER_MAX
-            && digits.bytes().all(|octet| octet.is_ascii_digit());
+        let is_number =
+            matches!(msisdn.ton, UNKNOWN | INTERNATIONAL) && is_international(digits.as_bytes());
         let home = self.config.home.as_ref().filter(|_| is_number);
         home.is_some_and(|home| {
             let mut numbers = home.numbers.iter();

@@ -22,9 +22,6 @@ use crate::map::MapUserError;
 use crate::map::session::{MoInvoke, MoRefusal};
 use crate::pb::Message;
 
-/// Digits of an international number (ITU-T E.164 §6.2).
-const NUMBER_MAX: usize = 15;
-
 /// What a network speaks.
 pub(super) enum NetworkCore {
     Gsup(Box<GsupCore>),
@@ -87,8 +84,7 @@ impl NetworkCore {
             }
             Self::Map(_) => {
                 let number = address::plain(&message.destination);
-                let is_number = address::is_digits(&number) && number.len() <= NUMBER_MAX;
-                if !is_number {
+                if !address::is_international(&number) {
                     return Err(gsm_result::map::MAP_UNWRITABLE);
                 }
                 Ok(String::from_utf8_lossy(&number).into_owned())
