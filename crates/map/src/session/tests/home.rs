@@ -4,7 +4,6 @@ use smsc_tcap::{RejectProblem, TcapAbort};
 
 use super::*;
 use crate::delivery_status::SmDeliveryOutcome;
-use crate::forward::SmRpOa;
 
 /// The foreign service centre.
 const FOREIGN: &str = "33600000001";

@@ -132,6 +132,20 @@ impl Fixture {
         let metric = &self.node.context.metrics.gsm_home_routing;
         metric.get_or_create(&label).get()
     }
+
+    /// Another node has given this id to [`FOREIGN`], which has asked for [`NUMBER_A`].
+    fn learns(&self, id: &str) {
+        let now = clock::now_ms();
+        let given = CorrelationGiven {
+            id: id.to_owned(),
+            msisdn: NUMBER_A.to_owned(),
+            asked_by: FOREIGN.to_owned(),
+            until: now + 60_000,
+        };
+        let all = vec![given];
+        let known = &self.node.context.mt_correlations;
+        known.learn(CorrelationsGiven { all }, now);
+    }
 }
 
 #[actix::test]
@@ -191,15 +205,7 @@ async fn what_is_no_sms_deliver_is_refused() {
 async fn an_id_that_another_node_has_given_is_known() {
     let (mut stp, fixture) = home(|_| {}).await;
     let id = "262010000000042";
-    let given = CorrelationGiven {
-        id: id.to_owned(),
-        msisdn: NUMBER_A.to_owned(),
-        asked_by: FOREIGN.to_owned(),
-        until: clock::now_ms() + 60_000,
-    };
-    let all = vec![given];
-    let known = &fixture.node.context.mt_correlations;
-    known.learn(CorrelationsGiven { all }, clock::now_ms());
+    fixture.learns(id);
     stp.is_taken(FOREIGN, id).await;
     stp.reaches_handset(NUMBER_A).await;
     fixture.empty().await;
@@ -287,15 +293,7 @@ async fn a_subscriber_with_several_ids_has_one_rate() {
 async fn an_id_of_another_network_is_unknown() {
     let (mut stp, fixture) = home(|_| {}).await;
     let id = "310410000000042";
-    let given = CorrelationGiven {
-        id: id.to_owned(),
-        msisdn: NUMBER_A.to_owned(),
-        asked_by: FOREIGN.to_owned(),
-        until: clock::now_ms() + 60_000,
-    };
-    let all = vec![given];
-    let known = &fixture.node.context.mt_correlations;
-    known.learn(CorrelationsGiven { all }, clock::now_ms());
+    fixture.learns(id);
     let answer = stp.brings(FOREIGN, id, DELIVER).await;
     assert_eq!(answer, error(MapUserError::UNIDENTIFIED_SUBSCRIBER));
 }
