@@ -42,7 +42,7 @@ pub const TPDU_MAX: usize = 164;
 /// TP-UDHI (§9.2.3.23).
 const UDHI: u8 = 0x40;
 /// TP-MTI (§9.2.3.1).
-const MESSAGE_TYPE: u8 = 0x03;
+pub const MESSAGE_TYPE: u8 = 0x03;
 const RESERVED_TYPE: u8 = 3;
 
 /// Which way a TPDU goes.

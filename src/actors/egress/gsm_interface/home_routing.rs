@@ -35,11 +35,10 @@ use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE};
 use crate::firewall::{BlockAnswer, RoutingAsked, ScreenedOperation, ScreenedRequest};
 use crate::map::{CorrelationWish, ForeignForward, MapUserError, MtCorrelation, RoutingQuestion};
 use crate::pb::{Kind, Message, Submission};
+use crate::sms::tpdu::MESSAGE_TYPE;
 
 /// Above so many messages that wait for their commit others must wait: handsets have room still.
 const FOREIGN_INTAKE: usize = INTAKE / 2;
-/// TP-MTI (3GPP TS 23.040 §9.2.3.1): an SMS-DELIVER has none of its bits.
-const TYPE: u8 = 0x03;
 
 // === impl GsmInterface ===
 
@@ -211,7 +210,8 @@ impl GsmInterface {
         let (Some(to), Some(tpdu)) = (&request.msisdn, &request.tpdu) else {
             return Err(INVALID_MANDATORY);
         };
-        if tpdu.first().is_some_and(|first| first & TYPE != 0) {
+        // An SMS-DELIVER has none of these bits.
+        if tpdu.first().is_some_and(|first| first & MESSAGE_TYPE != 0) {
             // A status report about a message that one of ours has sent by another service centre.
             return Err(NOT_IMPLEMENTED);
         }

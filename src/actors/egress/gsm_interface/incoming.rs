@@ -19,7 +19,7 @@ use crate::clock;
 use crate::content::handset::{self, CommandType};
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
 use crate::pb::{Message, Submission, SubmitBatch};
-use crate::sms::tpdu::SmsCommand;
+use crate::sms::tpdu::{Direction, SmsCommand, TpduKind};
 
 /// What counts an RP-ACK, which has no cause.
 const ACKNOWLEDGED: u8 = 0;
@@ -27,9 +27,7 @@ const ACKNOWLEDGED: u8 = 0;
 pub(super) const NOT_SUBSCRIBED: u8 = 50;
 pub(super) const NOT_IMPLEMENTED: u8 = 69;
 pub(super) const INVALID_MANDATORY: u8 = 96;
-/// TP-MTI of an SMS-COMMAND (3GPP TS 23.040 §9.2.3.1).
-const TYPE: u8 = 0x03;
-const COMMAND: u8 = 0x02;
+
 // === impl GsmInterface ===
 
 impl GsmInterface {
@@ -87,7 +85,7 @@ impl GsmInterface {
         let (Some(from), Some(tpdu)) = (&request.msisdn, &request.tpdu) else {
             return self.refuse_mo(&request, INVALID_MANDATORY);
         };
-        if tpdu.first().is_some_and(|first| first & TYPE == COMMAND) {
+        if TpduKind::guess(Direction::FromPhone, tpdu) == Some(TpduKind::Command) {
             return match handset::order(tpdu) {
                 Ok((CommandType::Unknown(_), _)) => self.refuse_mo(&request, NOT_IMPLEMENTED),
                 // Answers wait for their turn with everything else: there may not be any number of them.
