@@ -13,10 +13,11 @@ use tokio::sync::Mutex;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::config::HistoryConfig;
+use crate::domain::period::{HOUR_MS, MINUTE_MS, begin_of};
 use crate::domain::queue_name::QueueName;
 use crate::domain::traffic::{CROSSES_OF_HOUR, CROSSES_OF_MINUTE, TrafficBlock};
 use crate::store::StoreError;
-use crate::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow};
+use crate::store::traffic::TrafficRow;
 
 /// Minutes are kept for a day, and so much longer that each minute of the last day is there.
 const MINUTES_KEPT_MS: i64 = 25 * HOUR_MS;
@@ -90,11 +91,6 @@ fn noted(node: &NodeContext, written: Result<(), StoreError>) {
 
 fn length_ms(every: Duration) -> i64 {
     i64::try_from(every.as_millis()).unwrap_or(MINUTE_MS).max(1)
-}
-
-/// The begin of what contains this moment.
-fn begin_of(step: i64, at: i64) -> i64 {
-    at.div_euclid(step) * step
 }
 
 // === impl HistoryKeeper ===

@@ -13,6 +13,7 @@ use super::{incidents, messages};
 use crate::api::{FailureBucket, FailureGroup, FailureGrouping, FailureReport, Word as _, time};
 use crate::domain::address::printable;
 use crate::domain::country;
+use crate::domain::period::HOUR_MS;
 use crate::pb::Refusal;
 use crate::store::failures::{
     FailureCell, FailureCounts, FailureDimension, FailureQuestion, MAX_COUNTED,
@@ -22,7 +23,6 @@ use crate::store::failures::{
 const MOST_GROUPS: usize = 100;
 /// Groups by which buckets are divided.
 const DIVIDED: usize = 6;
-const HOUR_MS: i64 = 3_600_000;
 
 /// Which failures are counted, and by what.
 #[derive(Debug)]

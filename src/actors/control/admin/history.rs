@@ -15,11 +15,12 @@ use crate::api::{
     HistoryGrouping, HistoryStep, TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums, Word,
     time,
 };
+use crate::domain::period::{HOUR_MS, MINUTE_MS, begin_of};
 use crate::domain::traffic::{
     OTHER_ERRORS, TrafficBlock, TrafficCounts, TrafficDimension, TrafficFilter, TrafficKey,
 };
 use crate::pb::Refusal;
-use crate::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow};
+use crate::store::traffic::TrafficRow;
 
 /// Groups of an answer.
 const MOST_GROUPS: usize = 250;
@@ -123,11 +124,6 @@ fn dimension(by: HistoryGrouping) -> TrafficDimension {
         HistoryGrouping::Account => TrafficDimension::Account,
         HistoryGrouping::Error => TrafficDimension::Error,
     }
-}
-
-/// The begin of what contains this moment.
-fn begin_of(step: i64, at: i64) -> i64 {
-    at.div_euclid(step) * step
 }
 
 fn word<W: Word + PartialEq>(meant: W) -> String {
