@@ -132,7 +132,7 @@ fn report(
     });
     let complete = counts.read < MAX_COUNTED;
     FailureReport {
-        by: word(by).to_owned(),
+        by: by.word().to_owned(),
         ended_since: time(ends.start),
         ended_until: time(ends.end),
         complete,
@@ -163,11 +163,6 @@ fn key(cell: &FailureCell, by: FailureGrouping, name_of: impl Fn(u32) -> String)
         FailureGrouping::Country => country::of_head(&cell.word).to_owned(),
         FailureGrouping::Hour => time(cell.number * HOUR_MS).unwrap_or_default(),
     }
-}
-
-fn word(by: FailureGrouping) -> &'static str {
-    let known = FailureGrouping::ALL.iter().find(|(_, one)| *one == by);
-    known.map_or("", |(word, _)| word)
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use super::context::AdminContext;
 use super::messages;
 use crate::actors::context::NodeContext;
 use crate::api::{
-    HistoryGrouping, HistoryStep, TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums, Word,
-    time,
+    HistoryGrouping, HistoryStep, TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums,
+    Word as _, time,
 };
 use crate::domain::period::{HOUR_MS, MINUTE_MS, begin_of};
 use crate::domain::traffic::{
@@ -126,11 +126,6 @@ fn dimension(by: HistoryGrouping) -> TrafficDimension {
     }
 }
 
-fn word<W: Word + PartialEq>(meant: W) -> String {
-    let known = W::ALL.iter().find(|(_, one)| *one == meant);
-    known.map_or_else(String::new, |(word, _)| (*word).to_owned())
-}
-
 fn view(counts: &TrafficCounts) -> TrafficSums {
     TrafficSums {
         accepted: counts.accepted,
@@ -223,13 +218,13 @@ impl HistorySums {
         let more_groups = groups.len().saturating_sub(MOST_GROUPS) as u64;
         groups.truncate(MOST_GROUPS);
         TrafficHistory {
-            step: word(asked.step),
+            step: asked.step.word().to_owned(),
             since: time(times.start),
             until: time(times.end),
             only_failed: self.filter.is_of_several(),
             total: view(&total),
             points,
-            by: asked.by.map(word),
+            by: asked.by.map(|by| by.word().to_owned()),
             groups_only_failed: (self.by).is_some_and(|by| self.filter.is_about_others_than(by)),
             groups: groups
                 .into_iter()
