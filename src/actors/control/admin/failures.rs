@@ -66,7 +66,7 @@ pub async fn count(
     let counts = node.store.count_failures(question).await?;
     let name_of = |number: u32| node.name_of(number);
     let mut report = report(&counts, by, &ends, bucket_ms, name_of);
-    report.incidents = incidents::that_go_on(node);
+    report.incidents = incidents::that_go_on(node).map(|one| one.text).collect();
     if by == FailureGrouping::Error {
         let latest = report
             .groups
