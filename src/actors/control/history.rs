@@ -289,6 +289,8 @@ mod tests {
 
     /// The last minute of an hour, some hours after 1970.
     const LAST: i64 = 100 * HOUR_MS - MINUTE_MS;
+    /// That hour.
+    const HOUR: i64 = LAST + MINUTE_MS - HOUR_MS;
 
     fn count(test: &TestNode, messages: usize) {
         test.context.outcomes.count(|log| {
@@ -324,19 +326,18 @@ mod tests {
             .write(node, &settings, LAST + MINUTE_MS + 50, 10_000)
             .await;
         assert_eq!(accepted(&test, MINUTE_MS, LAST).await, Some(5));
-        let hour = HOUR;
-        assert_eq!(accepted(&test, HOUR_MS, hour).await, Some(5));
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(5));
         assert!(node.metrics.history_rows.get() >= 2);
 
         let later = LAST + 30 * HOUR_MS;
         next_process.write(node, &settings, later, 10_000).await;
         assert_eq!(accepted(&test, MINUTE_MS, LAST).await, None);
-        assert_eq!(accepted(&test, HOUR_MS, hour).await, Some(5));
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(5));
         let much_later = LAST + 91 * 24 * HOUR_MS;
         next_process
             .write(node, &settings, much_later, 10_000)
             .await;
-        assert_eq!(accepted(&test, HOUR_MS, hour).await, None);
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, None);
     }
 
     #[actix::test]
@@ -356,9 +357,8 @@ mod tests {
             };
             node.store.keep_traffic(row).await.unwrap();
         }
-        let hour = HOUR;
         let of_nodes = async || {
-            let rows = node.store.traffic(HOUR_MS, hour..hour + 1, None);
+            let rows = node.store.traffic(HOUR_MS, HOUR..HOUR + 1, None);
             let rows = rows.await.unwrap().into_iter();
             rows.map(|row| row.node).collect::<Vec<u8>>()
         };
@@ -371,9 +371,6 @@ mod tests {
         look(LAST + 4 * HOUR_MS).await;
         assert_eq!(of_nodes().await, [own, own + 1]);
     }
-
-    /// The hour of [`LAST`].
-    const HOUR: i64 = LAST + MINUTE_MS - HOUR_MS;
 
     #[actix::test]
     async fn a_minute_that_cannot_be_read_costs_no_hour() {

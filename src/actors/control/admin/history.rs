@@ -266,7 +266,8 @@ mod tests {
             answer_ms: 20 * accepted,
             ..TrafficCounts::default()
         };
-        block.note(operator, 100, &counts);
+        block.note_operator(operator, &counts);
+        block.note_account(100, &counts);
         block.note_error(operator, 100, "069", &counts);
         TrafficRow {
             step: HOUR_MS,
