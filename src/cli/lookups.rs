@@ -87,17 +87,12 @@ fn forget(args: &Forget) -> anyhow::Result<()> {
 
 fn table(lookups: &[Lookup]) -> OutputTable {
     table_of!(lookups, |one| {
-        let known = LookupKind::ALL.iter();
-        let name: String = known
-            .filter(|(_, kind)| *kind == one.question)
-            .map(|(name, _)| (*name).to_owned())
-            .collect();
         let source = match (one.has_source, one.away) {
             (false, _) => "none",
             (true, true) => "away",
             (true, false) => "asked",
         };
-        "look-up" => name,
+        "look-up" => one.question.word(),
         "source" => TableCell::state(source),
         "waiting" => TableCell::number(one.waiting),
         "cached" => TableCell::number(one.cached),

@@ -8,9 +8,9 @@ use super::query::Query;
 use crate::actors::billing::usage::AskedUsage;
 use crate::api::UsageReport;
 use crate::clock;
+use crate::domain::period::DAY_MS;
 use crate::domain::state;
 
-const DAY_MS: i64 = 86_400_000;
 /// Days of an answer whose question has no `from`.
 const DAYS: i64 = 30;
 /// Most days of an answer.

@@ -14,6 +14,7 @@ use filling::{
     DAYS_OF_USAGE, MESSAGES, Names, OPT_OUTS, PARKED, RECORDED, REQUESTS, SINK, count_stages, fill,
     id, message, request, take_events,
 };
+use smsc::domain::period::MINUTE_MS;
 use smsc::domain::{correlation, partition};
 use smsc::store::balance::BalanceStore as _;
 use smsc::store::idempotency::{Claimed, IdempotencyStore as _};
@@ -22,7 +23,6 @@ use smsc::store::keys::ApiKeyStore as _;
 use smsc::store::opt_out::{OptOutListStore as _, OptOutRow, OptOutStore as _};
 use smsc::store::postgres::{PgOptions, PgStore};
 use smsc::store::sqlite::{SqliteOptions, SqliteStore};
-use smsc::store::traffic::MINUTE_MS;
 use smsc::store::usage::{Dimension, UsageQuestion};
 use smsc::store::{Active, MessageHistory, MessageStage, Store, StoreError, WriteBatch};
 use tempfile::TempDir;

@@ -23,7 +23,7 @@ macro_rules! words {
 }
 
 /// A choice between words.
-pub trait Word: Copy + 'static {
+pub trait Word: Copy + PartialEq + 'static {
     /// Every word and what it stands for.
     const ALL: &'static [(&'static str, Self)];
 
@@ -31,6 +31,12 @@ pub trait Word: Copy + 'static {
     fn of(word: &str) -> Option<Self> {
         let known = Self::ALL.iter().find(|(known, _)| *known == word);
         known.map(|(_, meant)| *meant)
+    }
+
+    /// The word for this.
+    fn word(self) -> &'static str {
+        let known = Self::ALL.iter().find(|(_, meant)| *meant == self);
+        known.map_or("", |(word, _)| word)
     }
 
     /// All words, for the answer to another one.

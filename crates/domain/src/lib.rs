@@ -35,6 +35,7 @@ pub mod number_table;
 pub mod outcomes;
 pub mod partition;
 pub mod penalty;
+pub mod period;
 pub mod policy;
 pub mod presence;
 pub mod price;

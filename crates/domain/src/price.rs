@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::address;
+use super::period::DAY_MS;
 use super::route::Trie;
 
 /// Credits of a segment for which no price is given.
@@ -14,7 +15,6 @@ pub const DEFAULT_PRICE: u32 = 1;
 /// What the price without a prefix is called.
 pub const DEFAULT: &str = "default";
 /// Milliseconds of a UTC day: days have no leap seconds in Unix time.
-const DAY_MS: i64 = 86_400_000;
 
 /// Prices by prefix of the destination.
 #[derive(Debug, Default)]

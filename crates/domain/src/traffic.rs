@@ -135,12 +135,6 @@ impl TrafficBlock {
         self.operators.is_empty() && self.accounts.is_empty() && self.errors.is_empty()
     }
 
-    /// Counts messages of an account at an operator.
-    pub fn note(&mut self, operator: u32, account: u32, counts: &TrafficCounts) {
-        self.note_operator(operator, counts);
-        self.note_account(account, counts);
-    }
-
     /// Counts messages at an operator.
     pub fn note_operator(&mut self, operator: u32, counts: &TrafficCounts) {
         series(&mut self.operators, operator).add(counts);
@@ -512,11 +506,17 @@ mod tests {
         }
     }
 
+    /// Counts messages of an account at an operator.
+    fn note(block: &mut TrafficBlock, operator: u32, account: u32, counts: &TrafficCounts) {
+        block.note_operator(operator, counts);
+        block.note_account(account, counts);
+    }
+
     fn block(noted: &[(u32, u32, u64, u8)]) -> TrafficBlock {
         let mut block = TrafficBlock::default();
         for (operator, account, messages, error) in noted {
             let counts = counts(*messages);
-            block.note(*operator, *account, &counts);
+            note(&mut block, *operator, *account, &counts);
             block.note_error(*operator, *account, &format!("{error:03}"), &counts);
         }
         block
@@ -534,7 +534,7 @@ mod tests {
         for account in 1..=1_000 {
             // Numbers of accounts follow those of operators.
             let (operator, account) = (1 + account % 200, 200 + account);
-            block.note(operator, account, &counts);
+            note(&mut block, operator, account, &counts);
             for error in ["011", "ESME_RINVSRCADR"] {
                 block.note_error(operator, account, error, &counts);
             }
@@ -557,7 +557,7 @@ mod tests {
         let mut block = TrafficBlock::default();
         let (series, errors) = (MOST_SERIES as u32, MOST_ERRORS as u64);
         for number in 1..=series + 10 {
-            block.note(number, number, &counts(10));
+            note(&mut block, number, number, &counts(10));
         }
         assert_eq!(block.operators.len(), MOST_SERIES + 1);
         assert_eq!(block.of_operator(0), Some(&sum_of(10, counts(10))));
@@ -589,7 +589,7 @@ mod tests {
     #[test]
     fn what_was_counted_for_nobody_is_given_to_its_account() {
         let mut block = TrafficBlock::default();
-        block.note(1, 0, &sum_of(3, counts(30)));
+        note(&mut block, 1, 0, &sum_of(3, counts(30)));
         block.give_to_account(7, &counts(30));
         assert_eq!(block.of_account(7), Some(&counts(30)));
         assert_eq!(block.of_account(0), Some(&sum_of(2, counts(30))));

@@ -10,10 +10,10 @@ use super::cold::{ColdRow, ColdStatement, ColdTables, ColdValue, values};
 use super::failed::{FailedSearch, HAS_PLACE};
 use super::{Reply, StoreError};
 use smsc_domain::country;
+use smsc_domain::period::HOUR_MS;
 
 /// Ends that are read for one answer.
 pub const MAX_COUNTED: u64 = 100_000;
-const HOUR_MS: i64 = 3_600_000;
 /// The queue that a message was in at its end: the last one that it was moved to, or its first.
 const QUEUE: &str = "coalesce((SELECT c.queue FROM change c WHERE c.id = m.id AND c.kind = 1
     ORDER BY c.seq DESC LIMIT 1), m.queue)";

@@ -5,12 +5,13 @@
 
 use super::Reply;
 use super::cold::{ColdRecord as _, ColdStatement, ColdTables, record, values};
+use smsc_domain::period::DAY_MS;
 
 /// So many incidents that have ended are kept.
 pub const MOST: usize = 200;
 /// One that goes on is forgotten when its node has not found it for so long before the latest one, in milliseconds: that node is
 /// gone.
-const GONE_MS: i64 = 86_400_000;
+const GONE_MS: i64 = DAY_MS;
 /// A row that somebody has acknowledged and whose incident was still found when another one about the same thing began.
 const KNOWN: &str = "FROM incidents o WHERE o.about = incidents.about AND o.kind = incidents.kind
     AND o.acknowledged_at <> 0 AND o.seen_at >= incidents.began_at

@@ -8,11 +8,7 @@ use std::ops::Range;
 
 use super::cold::{ColdRecord as _, ColdRow, ColdStatement, ColdTables, record, values};
 use super::{Reply, StoreError};
-
-/// How long a row of a minute is, milliseconds.
-pub const MINUTE_MS: i64 = 60_000;
-/// How long a row of an hour is, milliseconds.
-pub const HOUR_MS: i64 = 60 * MINUTE_MS;
+use smsc_domain::period::{HOUR_MS, MINUTE_MS};
 
 record! {
     /// What a node has counted in a minute or an hour.

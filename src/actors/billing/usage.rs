@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::{account_name, target_name};
 use crate::api::{UsageReport, UsageSum, time};
+use crate::domain::period::DAY_MS;
 use crate::domain::state;
 use crate::pb::Refusal;
 use crate::store::usage::{Dimension, UsageQuestion, UsageRow};
 
 /// Most sums of an answer.
 const MOST: usize = 10_000;
-const DAY_MS: i64 = 86_400_000;
 
 /// Which sums are asked for, by names.
 #[derive(Debug, Clone, Default)]

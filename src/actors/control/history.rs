@@ -13,10 +13,11 @@ use tokio::sync::Mutex;
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::config::HistoryConfig;
+use crate::domain::period::{HOUR_MS, MINUTE_MS, begin_of};
 use crate::domain::queue_name::QueueName;
 use crate::domain::traffic::{CROSSES_OF_HOUR, CROSSES_OF_MINUTE, TrafficBlock};
 use crate::store::StoreError;
-use crate::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow};
+use crate::store::traffic::TrafficRow;
 
 /// Minutes are kept for a day, and so much longer that each minute of the last day is there.
 const MINUTES_KEPT_MS: i64 = 25 * HOUR_MS;
@@ -90,11 +91,6 @@ fn noted(node: &NodeContext, written: Result<(), StoreError>) {
 
 fn length_ms(every: Duration) -> i64 {
     i64::try_from(every.as_millis()).unwrap_or(MINUTE_MS).max(1)
-}
-
-/// The begin of what contains this moment.
-fn begin_of(step: i64, at: i64) -> i64 {
-    at.div_euclid(step) * step
 }
 
 // === impl HistoryKeeper ===
@@ -293,6 +289,8 @@ mod tests {
 
     /// The last minute of an hour, some hours after 1970.
     const LAST: i64 = 100 * HOUR_MS - MINUTE_MS;
+    /// That hour.
+    const HOUR: i64 = LAST + MINUTE_MS - HOUR_MS;
 
     fn count(test: &TestNode, messages: usize) {
         test.context.outcomes.count(|log| {
@@ -328,19 +326,18 @@ mod tests {
             .write(node, &settings, LAST + MINUTE_MS + 50, 10_000)
             .await;
         assert_eq!(accepted(&test, MINUTE_MS, LAST).await, Some(5));
-        let hour = HOUR;
-        assert_eq!(accepted(&test, HOUR_MS, hour).await, Some(5));
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(5));
         assert!(node.metrics.history_rows.get() >= 2);
 
         let later = LAST + 30 * HOUR_MS;
         next_process.write(node, &settings, later, 10_000).await;
         assert_eq!(accepted(&test, MINUTE_MS, LAST).await, None);
-        assert_eq!(accepted(&test, HOUR_MS, hour).await, Some(5));
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, Some(5));
         let much_later = LAST + 91 * 24 * HOUR_MS;
         next_process
             .write(node, &settings, much_later, 10_000)
             .await;
-        assert_eq!(accepted(&test, HOUR_MS, hour).await, None);
+        assert_eq!(accepted(&test, HOUR_MS, HOUR).await, None);
     }
 
     #[actix::test]
@@ -360,9 +357,8 @@ mod tests {
             };
             node.store.keep_traffic(row).await.unwrap();
         }
-        let hour = HOUR;
         let of_nodes = async || {
-            let rows = node.store.traffic(HOUR_MS, hour..hour + 1, None);
+            let rows = node.store.traffic(HOUR_MS, HOUR..HOUR + 1, None);
             let rows = rows.await.unwrap().into_iter();
             rows.map(|row| row.node).collect::<Vec<u8>>()
         };
@@ -375,9 +371,6 @@ mod tests {
         look(LAST + 4 * HOUR_MS).await;
         assert_eq!(of_nodes().await, [own, own + 1]);
     }
-
-    /// The hour of [`LAST`].
-    const HOUR: i64 = LAST + MINUTE_MS - HOUR_MS;
 
     #[actix::test]
     async fn a_minute_that_cannot_be_read_costs_no_hour() {

@@ -7,8 +7,6 @@ mod usual;
 
 use std::collections::HashMap;
 
-use usual::DAY_MS;
-
 use crate::actors::context::NodeContext;
 use crate::api::time;
 use crate::clock;
@@ -18,6 +16,7 @@ use crate::domain::incident::{
     sentence,
 };
 use crate::domain::outcomes::{NOW, PairOutcomes};
+use crate::domain::period::DAY_MS;
 use crate::domain::queue_name::QueueName;
 use crate::store::StoreError;
 use crate::store::incidents::{IncidentRow, MOST};

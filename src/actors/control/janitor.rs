@@ -11,6 +11,7 @@ use crate::actors::control::settings::StoredConfiguration;
 use crate::actors::runtime::supervise::every;
 use crate::clock;
 use crate::domain::id;
+use crate::domain::period::DAY_MS;
 use crate::store::Reply;
 
 const LOW_WATER_EVERY: Duration = Duration::from_secs(60);
@@ -28,7 +29,6 @@ const RETIRE: usize = 20_000;
 const FORGET: usize = 1_000;
 /// Answers to requests with an Idempotency-Key deleted per step.
 const FORGET_KEYS: usize = 2_000;
-const DAY_MS: i64 = 86_400_000;
 /// Records of the table `cdr`, or sums of usage, deleted per step.
 const FORGET_RECORDS: usize = 2_000;
 /// Rows of events dropped per step.

@@ -348,8 +348,10 @@ fn parts_of(ended: &Final) -> &[u64] {
     composition.map_or(&[], |composition| &composition.made_of)
 }
 
-/// A message does not end before it was sent (Unix ms): operators write whole minutes, by clocks of their own.
-pub fn not_before(ended: &mut Final, sent_at: i64) {
+/// The message was sent at this time (Unix ms), and does not end before it: operators write whole minutes, by clocks of their
+/// own.
+pub fn note_sent(ended: &mut Final, sent_at: i64) {
+    ended.sent_at = sent_at;
     if ended.done_at != 0 {
         ended.done_at = ended.done_at.max(sent_at.min(ended.at));
     }
@@ -391,8 +393,7 @@ async fn fill_messages(node: &NodeContext, finals: &mut Vec<Final>, loaded: Vec<
     for ended in finals.iter_mut().filter(|ended| ended.message.is_none()) {
         if let Some(stored) = loaded.next().flatten() {
             ended.attempts = ended.attempts.max(stored.attempts);
-            not_before(ended, stored.sent_at);
-            ended.sent_at = stored.sent_at;
+            note_sent(ended, stored.sent_at);
             ended.message = Some(Box::new(stored.message));
         }
     }

@@ -25,12 +25,12 @@ use super::{State, messages};
 use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::Refused;
 use crate::config::Api;
+use crate::domain::period::MINUTE_MS;
 use crate::http::bodies::NoBodyRoom;
 use crate::http::limit::ANSWER_WITHIN;
 use crate::http::traced;
 use crate::pb::Message;
 
-const MINUTE_MS: i64 = 60_000;
 /// Most minutes of a validity or a delay: ten years. SMPP writes a year with two digits.
 const MAX_MINUTES: i64 = 10 * 366 * 24 * 60;
 

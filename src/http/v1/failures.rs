@@ -11,6 +11,7 @@ use crate::actors::control::admin::messages::is_listed_by_end;
 use crate::api::{FailureGrouping, FailureReport, StateName, Word as _};
 use crate::clock;
 use crate::config::{parse_duration, show_duration};
+use crate::domain::period::{DAY_MS, MINUTE_MS};
 use crate::http::State;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -29,8 +30,6 @@ const QUERY: &[&str] = &[
     "ended_until",
     "bucket",
 ];
-const MINUTE_MS: i64 = 60_000;
-const DAY_MS: i64 = 86_400_000;
 /// Lengths of buckets, of which the shortest is chosen that fits.
 const LENGTHS: [i64; 7] = [
     MINUTE_MS,

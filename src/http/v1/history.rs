@@ -10,6 +10,7 @@ use super::call;
 use crate::actors::control::admin::history::{self, AskedHistory};
 use crate::api::{HistoryGrouping, HistoryStep, TrafficHistory, Word};
 use crate::clock;
+use crate::domain::period::{DAY_MS, HOUR_MS, MINUTE_MS};
 use crate::http::State;
 use crate::http::problem::{LimitName, Problem};
 use crate::http::query::Query;
@@ -18,9 +19,6 @@ use crate::http::query::Query;
 const QUERY: &[&str] = &[
     "since", "until", "step", "operator", "account", "error", "by",
 ];
-const MINUTE_MS: i64 = 60_000;
-const HOUR_MS: i64 = 60 * MINUTE_MS;
-const DAY_MS: i64 = 24 * HOUR_MS;
 /// Minutes are kept a little longer than a day.
 const MINUTES_KEPT_MS: i64 = DAY_MS + HOUR_MS;
 const MOST_POINTS: i64 = 2_400;

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use smsc::domain::access::KeyRole;
+use smsc::domain::period::MINUTE_MS;
 use smsc::domain::price::Purse;
 use smsc::pb::{EarlyKind, Message, MessageState};
 use smsc::store::balance::{BalanceStore as _, ChargeRow, TopUpOutcome, TopUpRow};
@@ -15,7 +16,7 @@ use smsc::store::opt_out::{OptOutRow, OptOutStore as _};
 use smsc::store::outbox::{CdrRow, EventReader, OutboxStore as _, ReaderOutcome, TakeEvents};
 use smsc::store::sinks::{ENDED, SinkStore as _, Wants, bit};
 use smsc::store::sqlite::SqliteStore;
-use smsc::store::traffic::{MINUTE_MS, TrafficRow, TrafficStore as _};
+use smsc::store::traffic::{TrafficRow, TrafficStore as _};
 use smsc::store::usage::UsageRow;
 use smsc::store::{
     ChangeKind, ChangeRow, FinRow, ParkedRow, RetryRow, SentRow, Store as _, TryRow, WriteBatch,

@@ -1,6 +1,7 @@
 //! Cases about the admin API: its tokens, its audit log, the opt-out lists and the history of messages.
 
 use smsc::domain::access::{AccessRole, KeyRole};
+use smsc::domain::period::{HOUR_MS, MINUTE_MS};
 use smsc::domain::settings::{ResourceKey, ResourceKind, ResourceUpdate};
 use smsc::store::access::{AuditRow, AuditSearch, TokenRow};
 use smsc::store::incidents::{IncidentRow, MOST};
@@ -9,7 +10,7 @@ use smsc::store::logins::LoginRow;
 use smsc::store::notes::NoteRow;
 use smsc::store::opt_out::{OptOutRow, OptOutSearch, REMEMBERED};
 use smsc::store::settings::Edit;
-use smsc::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow, TrafficSize};
+use smsc::store::traffic::{TrafficRow, TrafficSize};
 
 use super::{Harness, id};
 

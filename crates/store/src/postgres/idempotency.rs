@@ -9,13 +9,13 @@ use tokio_postgres::{Client, Row, Transaction};
 use super::columns::{Parameter, StatementCall};
 use super::connect::{Object, find};
 use super::failure::{PostgresFailure, failed};
-use super::schema::DAY_MS;
 use super::statements::StatementStep;
 use super::{PgStore, PostgresShared};
 use crate::cluster::Membership;
 use crate::cold::{ColdStatement, ColdTables as _, values};
 use crate::idempotency::{ABANDONED, Claimed, IdempotencyRow, IdempotencyStore, KeyClaim};
 use crate::{Reply, StoreError, WriteBatch};
+use smsc_domain::period::DAY_MS;
 
 /// Keys of one transaction: each takes a lock of the server's table of locks, which has room for thousands.
 const PART: usize = 128;

@@ -22,7 +22,7 @@ use super::idempotency;
 use super::opt_out;
 use super::outbox;
 use super::record::id_at;
-use super::schema::{self, DAY_MS};
+use super::schema;
 use super::statements::PreparedSteps;
 use super::transaction::put_dead;
 use super::upkeep::one;
@@ -34,6 +34,7 @@ use crate::moving::{Inventory, MovePart, MovedPage, TABLES};
 use crate::sinks::Listeners;
 use crate::{StoreError, signed};
 use smsc_domain::id::millis;
+use smsc_domain::period::DAY_MS;
 use smsc_host::clock;
 
 /// In `meta`: when the move ended, Unix milliseconds.

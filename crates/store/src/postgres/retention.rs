@@ -18,11 +18,12 @@ use tokio_postgres::{Client, Row};
 
 use super::asides;
 use super::connect::begin_reading;
-use super::schema::{DAY_MS, SPLIT};
+use super::schema::SPLIT;
 use super::upkeep::{meta, one, raise};
 use super::{PostgresShared, failed};
 use crate::StoreError;
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
+use smsc_domain::period::DAY_MS;
 use smsc_host::clock;
 
 /// Messages deleted per transaction.

@@ -19,6 +19,7 @@ use super::connect::{PostgresConnector, begin_slowly};
 use super::failure::failed;
 use super::upkeep::{meta, one};
 use crate::StoreError;
+use smsc_domain::period::DAY_MS;
 use smsc_host::clock;
 
 mod embedded {
@@ -29,7 +30,6 @@ mod embedded {
 const MIGRATION_LOCK: i64 = 0x736d_7363;
 /// Partitions are made for this many days from today on.
 const DAYS_AHEAD: i64 = 7;
-pub const DAY_MS: i64 = 86_400_000;
 
 /// Tables that are split by the day.
 pub const SPLIT: [&str; 6] = ["msg", "sent", "fin", "told", "change", "tries"];

@@ -13,6 +13,7 @@ use super::{incidents, messages};
 use crate::api::{FailureBucket, FailureGroup, FailureGrouping, FailureReport, Word as _, time};
 use crate::domain::address::printable;
 use crate::domain::country;
+use crate::domain::period::HOUR_MS;
 use crate::pb::Refusal;
 use crate::store::failures::{
     FailureCell, FailureCounts, FailureDimension, FailureQuestion, MAX_COUNTED,
@@ -22,7 +23,6 @@ use crate::store::failures::{
 const MOST_GROUPS: usize = 100;
 /// Groups by which buckets are divided.
 const DIVIDED: usize = 6;
-const HOUR_MS: i64 = 3_600_000;
 
 /// Which failures are counted, and by what.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub async fn count(
     let counts = node.store.count_failures(question).await?;
     let name_of = |number: u32| node.name_of(number);
     let mut report = report(&counts, by, &ends, bucket_ms, name_of);
-    report.incidents = incidents::that_go_on(node);
+    report.incidents = incidents::that_go_on(node).map(|one| one.text).collect();
     if by == FailureGrouping::Error {
         let latest = report
             .groups
@@ -132,7 +132,7 @@ fn report(
     });
     let complete = counts.read < MAX_COUNTED;
     FailureReport {
-        by: word(by).to_owned(),
+        by: by.word().to_owned(),
         ended_since: time(ends.start),
         ended_until: time(ends.end),
         complete,
@@ -163,11 +163,6 @@ fn key(cell: &FailureCell, by: FailureGrouping, name_of: impl Fn(u32) -> String)
         FailureGrouping::Country => country::of_head(&cell.word).to_owned(),
         FailureGrouping::Hour => time(cell.number * HOUR_MS).unwrap_or_default(),
     }
-}
-
-fn word(by: FailureGrouping) -> &'static str {
-    let known = FailureGrouping::ALL.iter().find(|(_, one)| *one == by);
-    known.map_or("", |(word, _)| word)
 }
 
 #[cfg(test)]

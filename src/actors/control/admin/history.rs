@@ -12,14 +12,15 @@ use super::context::AdminContext;
 use super::messages;
 use crate::actors::context::NodeContext;
 use crate::api::{
-    HistoryGrouping, HistoryStep, TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums, Word,
-    time,
+    HistoryGrouping, HistoryStep, TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums,
+    Word as _, time,
 };
+use crate::domain::period::{HOUR_MS, MINUTE_MS, begin_of};
 use crate::domain::traffic::{
     OTHER_ERRORS, TrafficBlock, TrafficCounts, TrafficDimension, TrafficFilter, TrafficKey,
 };
 use crate::pb::Refusal;
-use crate::store::traffic::{HOUR_MS, MINUTE_MS, TrafficRow};
+use crate::store::traffic::TrafficRow;
 
 /// Groups of an answer.
 const MOST_GROUPS: usize = 250;
@@ -125,16 +126,6 @@ fn dimension(by: HistoryGrouping) -> TrafficDimension {
     }
 }
 
-/// The begin of what contains this moment.
-fn begin_of(step: i64, at: i64) -> i64 {
-    at.div_euclid(step) * step
-}
-
-fn word<W: Word + PartialEq>(meant: W) -> String {
-    let known = W::ALL.iter().find(|(_, one)| *one == meant);
-    known.map_or_else(String::new, |(word, _)| (*word).to_owned())
-}
-
 fn view(counts: &TrafficCounts) -> TrafficSums {
     TrafficSums {
         accepted: counts.accepted,
@@ -227,13 +218,13 @@ impl HistorySums {
         let more_groups = groups.len().saturating_sub(MOST_GROUPS) as u64;
         groups.truncate(MOST_GROUPS);
         TrafficHistory {
-            step: word(asked.step),
+            step: asked.step.word().to_owned(),
             since: time(times.start),
             until: time(times.end),
             only_failed: self.filter.is_of_several(),
             total: view(&total),
             points,
-            by: asked.by.map(word),
+            by: asked.by.map(|by| by.word().to_owned()),
             groups_only_failed: (self.by).is_some_and(|by| self.filter.is_about_others_than(by)),
             groups: groups
                 .into_iter()
@@ -275,7 +266,8 @@ mod tests {
             answer_ms: 20 * accepted,
             ..TrafficCounts::default()
         };
-        block.note(operator, 100, &counts);
+        block.note_operator(operator, &counts);
+        block.note_account(100, &counts);
         block.note_error(operator, 100, "069", &counts);
         TrafficRow {
             step: HOUR_MS,

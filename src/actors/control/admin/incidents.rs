@@ -61,20 +61,17 @@ async fn acknowledged(node: &NodeContext, id: &str, by: &str) -> Result<Commande
     })
 }
 
-/// Open incidents that nobody has acknowledged, as they were last published.
-pub(super) fn needing_a_look(node: &NodeContext) -> Vec<Incident> {
-    let rows = node.outcomes.incidents.get();
-    let all = merged(&rows, silent_since(node)).into_iter();
-    all.filter(|one| one.ended_at.is_none() && one.acknowledged_at.is_none())
-        .collect()
-}
-
-/// What goes on, in sentences, as it was last published.
-pub(super) fn that_go_on(node: &NodeContext) -> Vec<String> {
+/// Open incidents, as they were last published.
+pub(super) fn that_go_on(node: &NodeContext) -> impl Iterator<Item = Incident> + use<> {
     let rows = node.outcomes.incidents.get();
     let all = merged(&rows, silent_since(node)).into_iter();
     all.filter(|one| one.ended_at.is_none())
-        .map(|one| one.text)
+}
+
+/// Those of them that nobody has acknowledged.
+pub(super) fn needing_a_look(node: &NodeContext) -> Vec<Incident> {
+    that_go_on(node)
+        .filter(|one| one.acknowledged_at.is_none())
         .collect()
 }
 

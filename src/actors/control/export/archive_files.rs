@@ -16,12 +16,12 @@ use super::series::{FileSeries, NAME, OnDisk, SeriesFile, emptied, names_in};
 use crate::clock;
 use crate::config::Config;
 use crate::domain::moment;
+use crate::domain::period::DAY_MS;
 
 /// How the name of a file of messages begins.
 const HEAD: &str = "archive-";
 /// How the name of one ends that is being written.
 const PART: &str = ".part";
-const DAY_MS: i64 = 86_400_000;
 
 /// The files, on a thread that may block.
 pub(super) struct ArchiveFiles {

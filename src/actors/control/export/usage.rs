@@ -9,13 +9,13 @@ use crate::actors::context::plan::Plan;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::content;
 use crate::domain::country;
+use crate::domain::period::DAY_MS;
 use crate::domain::queue_name::QueueName;
 use crate::pb::Kind;
 use crate::store::Stored;
 use crate::store::outbox::{EventReader, ReaderOutcome};
 use crate::store::usage::UsageRow;
 
-const DAY_MS: i64 = 86_400_000;
 /// TON of numbers that begin with a country code, and of those that do not say (SMPP 3.4 §5.2.5).
 const INTERNATIONAL: [u32; 2] = [1, 0];
 

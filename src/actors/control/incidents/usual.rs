@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use crate::actors::context::NodeContext;
 use crate::domain::incident::{IncidentKey, IncidentKind, IncidentSubject};
+use crate::domain::period::DAY_MS;
 use crate::domain::state;
 use crate::store::StoreError;
 use crate::store::usage::{Dimension, UsageQuestion, UsageRow};
 
-pub(super) const DAY_MS: i64 = 86_400_000;
 /// The days before today that count.
 const DAYS: i32 = 7;
 /// Fewer messages say nothing.

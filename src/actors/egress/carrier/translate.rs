@@ -7,6 +7,7 @@ use crate::actors::session::smpp_terms::{carrying, esm_class, wants_receipt};
 use crate::carrier::link_id::{link_id, push_link_id};
 use crate::carrier::text::{self, Format};
 use crate::content::pdu;
+use crate::domain::period::{HOUR_MS, MINUTE_MS};
 use crate::pb::Message;
 use crate::smpp::SubmitSm;
 use crate::smpp::time::format_absolute;
@@ -17,10 +18,8 @@ use crate::sms::udh::UserDataHeader;
 /// Octets of an absolute time (§7.1.1).
 const TIME: usize = 16;
 /// How much later it is in China, in milliseconds, and how times say so.
-const CHINA: i64 = 8 * 3_600_000;
+const CHINA: i64 = 8 * HOUR_MS;
 const IN_CHINA: &str = "032+";
-const MINUTE_MS: i64 = 60_000;
-const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// A submit_sm in the terms of carriers.
 pub(super) fn draft_of(message: &SubmitSm, gbk: bool) -> CarrierMessage {

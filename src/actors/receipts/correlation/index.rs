@@ -11,8 +11,8 @@ use std::collections::{HashMap, VecDeque};
 use crate::config::MessageIdForm;
 pub use crate::domain::correlation::CorrelationKey;
 use crate::domain::correlation::key;
+use crate::domain::period::HOUR_MS;
 
-const HOUR_MS: i64 = 3_600_000;
 /// Unfinished messages kept under one id within a generation besides the newest: an operator that
 /// answers every message with the same id must not fill the memory.
 const EARLIER: usize = 8;

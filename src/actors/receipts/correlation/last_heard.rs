@@ -42,8 +42,7 @@ pub(super) async fn settle_page(node: &Arc<NodeContext>) -> Result<bool, StoreEr
         .filter_map(|(row, stored)| {
             let stored = stored.filter(|stored| stored.fin.is_none())?;
             let mut ended = end_of(row, now);
-            final_state::not_before(&mut ended, stored.sent_at);
-            ended.sent_at = stored.sent_at;
+            final_state::note_sent(&mut ended, stored.sent_at);
             ended.attempts = stored.attempts;
             ended.message = Some(Box::new(stored.message));
             Some(ended)

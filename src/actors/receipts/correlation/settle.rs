@@ -78,8 +78,7 @@ impl Correlation {
             let mut ended = final_of(found.id, found.receipt, found.operator, now);
             ended.unawaited = !is_own;
             if let Some(recent) = recent {
-                final_state::not_before(&mut ended, recent.at);
-                ended.sent_at = recent.at;
+                final_state::note_sent(&mut ended, recent.at);
                 ended.message = Some(recent.message);
                 ended.attempts = recent.attempt;
             }

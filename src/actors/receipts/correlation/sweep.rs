@@ -9,6 +9,7 @@ use super::{Correlation, last_heard};
 use crate::actors::context::NodeContext;
 use crate::actors::receipts::{final_state, parts};
 use crate::clock;
+use crate::domain::period::HOUR_MS;
 use crate::pb::{Final, MessageState};
 use crate::store::{MessageStage, WriteBatch};
 
@@ -53,7 +54,7 @@ impl Correlation {
             let longest = plan.longest_correlation_ttl().as_millis() as i64;
             let _ = node
                 .store
-                .drop_correlations_before((now - longest) / 3_600_000)
+                .drop_correlations_before((now - longest) / HOUR_MS)
                 .await;
             let store = Arc::clone(&node.store);
             let late = tokio::task::spawn_blocking(move || {
