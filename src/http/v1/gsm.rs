@@ -72,14 +72,14 @@ pub(super) async fn one(
 
 /// The version of the configuration, and every network, also one that is not on this node yet.
 async fn networks(state: &State, own: bool) -> Result<(u64, Vec<GsmNetwork>), Problem> {
-    let settings = call(state, settings::read).await??.settings;
+    let kind = ResourceKind::Gsm;
+    let settings = call(state, move |admin| settings::of_kind(admin, kind)).await??;
     let live = call(state, move |admin| figures::gsms(admin, own)).await?;
     let mut live: HashMap<String, OperatorView> = live
         .into_iter()
         .map(|network| (network.id.clone(), network))
         .collect();
     let of_kind = settings.settings.iter();
-    let of_kind = of_kind.filter(|setting| setting.key.kind == ResourceKind::Gsm);
     let networks = of_kind
         .map(|setting| {
             let live = live.remove(&setting.key.name);

@@ -36,7 +36,7 @@ pub(super) async fn list(
     let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
     let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
     let order = KeyOrder::read(&query, ResourceKind::Operator)?;
-    let settings = call(&state, settings::read).await??.settings;
+    let settings = configured_operators(&state).await?;
     let live = call(&state, move |admin| figures::operators(admin, own)).await?;
     let mut operators = merged(&settings, live);
     operators.retain(|one| page.find.fits(&one.id, || words_of(&one.settings)));
@@ -65,7 +65,7 @@ pub(super) async fn one(
 ) -> Result<HttpResponse, Problem> {
     let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let id = id.into_inner();
-    let settings = call(&state, settings::read).await??.settings;
+    let settings = configured_operators(&state).await?;
     let live = call(&state, move |admin| figures::operators(admin, own)).await?;
     let operators = merged(&settings, live);
     match operators.into_iter().find(|operator| operator.id == id) {
@@ -76,6 +76,12 @@ pub(super) async fn one(
     }
 }
 
+/// The operators of the store, with the version of the whole configuration.
+async fn configured_operators(state: &State) -> Result<StoredSettings, Problem> {
+    let kind = ResourceKind::Operator;
+    Ok(call(state, move |admin| settings::of_kind(admin, kind)).await??)
+}
+
 /// The configuration and the state of an operator, also of one that is in the store but not on this
 /// node yet.
 fn merged(settings: &StoredSettings, live: Vec<OperatorView>) -> Vec<Operator> {
@@ -83,10 +89,8 @@ fn merged(settings: &StoredSettings, live: Vec<OperatorView>) -> Vec<Operator> {
         .into_iter()
         .map(|operator| (operator.id.clone(), Operator::from(operator)))
         .collect();
-    settings
-        .settings
-        .iter()
-        .filter(|setting| setting.key.kind == ResourceKind::Operator)
+    let of_kind = settings.settings.iter();
+    of_kind
         .map(|setting| {
             let resource = configured::resource(setting);
             match live.remove(&setting.key.name) {

@@ -67,21 +67,20 @@ pub(super) async fn list(
 ) -> Result<(u64, NamedEntries<Resource>), Problem> {
     let query = Query::read(request, &["limit", "after", "find", "sort"])?;
     let (page, order) = (NamePage::read(&query)?, KeyOrder::read(&query, kind)?);
-    let settings = call(state, settings::read).await??.settings;
-    let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
+    let stored = call(state, move |admin| settings::of_kind(admin, kind)).await??;
+    let version = stored.version;
     if page.find.is_empty() && order.is_none() && kind != ResourceKind::MoRule {
         // What is on other pages is not written: with a thousand accounts that takes longest.
-        let all: Vec<&StoredSetting> = of_kind.collect();
-        let cut = page.cut(all, |one| one.key.name.as_str());
+        let cut = page.cut(stored.settings, |one| one.key.name.as_str());
         let found = NamedEntries {
-            entries: cut.entries.into_iter().map(configured::resource).collect(),
+            entries: cut.entries.iter().map(configured::resource).collect(),
             next_after: cut.next_after,
             total: cut.total,
         };
-        return Ok((settings.version, found));
+        return Ok((version, found));
     }
-    let mut list: Vec<Resource> = of_kind
-        .map(configured::resource)
+    let all = stored.settings.iter().map(configured::resource);
+    let mut list: Vec<Resource> = all
         .filter(|one| page.find.fits(&one.name, || words_of(&one.settings)))
         .collect();
     if kind == ResourceKind::MoRule {
@@ -91,7 +90,7 @@ pub(super) async fn list(
     if let Some(order) = order {
         order.sort(&mut list, |one| (one.name.as_str(), &one.settings));
     }
-    Ok((settings.version, page.cut(list, |one| one.name.as_str())))
+    Ok((version, page.cut(list, |one| one.name.as_str())))
 }
 
 /// As [`stored`], for a request without a query.
@@ -106,8 +105,9 @@ async fn find(
 
 /// One resource as the store has it, or an answer that there is none.
 pub(super) async fn stored(state: &State, key: &ResourceKey) -> Result<StoredSetting, Problem> {
-    let settings = call(state, settings::read).await??.settings;
-    settings.get(key).cloned().ok_or_else(|| {
+    let kind = key.kind;
+    let of_kind = call(state, move |admin| settings::of_kind(admin, kind)).await??;
+    of_kind.get(key).cloned().ok_or_else(|| {
         let (kind, path) = (key.kind.as_str(), key.kind.path());
         Problem::not_found(format!(
             "there is no {kind} {:?}; GET /v1/{path} lists them",
