@@ -13,8 +13,7 @@ use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
 use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::configured;
-use crate::http::key_order::KeyOrder;
-use crate::http::name_page::{NamePage, words_of};
+use crate::http::key_order::ResourcePage;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::OperatorView;
@@ -33,14 +32,10 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
-    let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
-    let order = KeyOrder::read(&query, ResourceKind::Gsm)?;
-    let (version, mut networks) = networks(&state, own).await?;
-    networks.retain(|one| page.find.fits(&one.name, || words_of(&one.settings)));
-    if let Some(order) = order {
-        order.sort(&mut networks, |one| (one.name.as_str(), &one.settings));
-    }
-    let found = page.cut(networks, |one| one.name.as_str());
+    let own = query.is_of_node()?;
+    let page = ResourcePage::read(&query, ResourceKind::Gsm)?;
+    let (version, networks) = networks(&state, own).await?;
+    let found = page.cut(networks, |one| (one.name.as_str(), &one.settings));
     Ok(tagged(HttpResponse::Ok(), version).json(GsmNetworks {
         version,
         gsm: found.entries,

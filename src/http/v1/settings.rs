@@ -18,8 +18,8 @@ use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::json;
-use crate::http::key_order::KeyOrder;
-use crate::http::name_page::{NamePage, NamedEntries, words_of};
+use crate::http::key_order::ResourcePage;
+use crate::http::name_page::NamedEntries;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 
@@ -66,11 +66,12 @@ pub(super) async fn list(
     kind: ResourceKind,
 ) -> Result<(u64, NamedEntries<Resource>), Problem> {
     let query = Query::read(request, &["limit", "after", "find", "sort"])?;
-    let (page, order) = (NamePage::read(&query)?, KeyOrder::read(&query, kind)?);
+    let wanted = ResourcePage::read(&query, kind)?;
     let stored = call(state, move |admin| settings::of_kind(admin, kind)).await??;
     let version = stored.version;
-    if page.find.is_empty() && order.is_none() && kind != ResourceKind::MoRule {
+    if wanted.is_by_name() && kind != ResourceKind::MoRule {
         // What is on other pages is not written: with a thousand accounts that takes longest.
+        let page = &wanted.page;
         let cut = page.cut(stored.settings, |one| one.key.name.as_str());
         let found = NamedEntries {
             entries: cut.entries.iter().map(configured::resource).collect(),
@@ -80,17 +81,13 @@ pub(super) async fn list(
         return Ok((version, found));
     }
     let all = stored.settings.iter().map(configured::resource);
-    let mut list: Vec<Resource> = all
-        .filter(|one| page.find.fits(&one.name, || words_of(&one.settings)))
-        .collect();
+    let mut list: Vec<Resource> = all.collect();
     if kind == ResourceKind::MoRule {
         // They are in the order of their names, which stays among equals.
         list.sort_by_key(|one| one.settings["order"].as_u64());
     }
-    if let Some(order) = order {
-        order.sort(&mut list, |one| (one.name.as_str(), &one.settings));
-    }
-    Ok((version, page.cut(list, |one| one.name.as_str())))
+    let found = wanted.cut(list, |one| (one.name.as_str(), &one.settings));
+    Ok((version, found))
 }
 
 /// As [`stored`], for a request without a query.
