@@ -144,16 +144,20 @@ pub(super) async fn put(
     key: ResourceKey,
     body: &[u8],
 ) -> Result<HttpResponse, Problem> {
-    let mut given = json::object(body)?;
-    // What GET gives: the settings below, the state beside them.
-    if let Some(Value::Object(settings)) = given.remove("settings") {
-        given = settings;
-    }
     let config_change = ConfigChange::Put {
         key: key.clone(),
-        given: Value::Object(given),
+        given: given_settings(body)?,
     };
     change(request, state, config_change, Some(&key)).await
+}
+
+/// The settings in a body: it is them, or what GET gives, which has them below and the state beside them.
+pub(super) fn given_settings(body: &[u8]) -> Result<Value, Problem> {
+    let mut given = json::object(body)?;
+    Ok(match given.remove("settings") {
+        Some(settings @ Value::Object(_)) => settings,
+        _ => Value::Object(given),
+    })
 }
 
 pub(super) async fn put_rate(
