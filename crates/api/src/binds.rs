@@ -96,7 +96,7 @@ pub struct CallbackUrls {
 }
 
 /// `GET /v1/accounts/{name}/last-login`: the last bind of an account; null before the first one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LastLogin {
     /// The system_id.
     pub account: String,
