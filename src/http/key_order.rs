@@ -1,9 +1,11 @@
-//! Lists of resources in the order of one of their keys: `sort` of a query.
+//! Pages of lists of resources, which may be in the order of one of their keys: `limit`, `after`, `find` and `sort` of a
+//! query.
 
 use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use super::name_page::{NamePage, NamedEntries, words_of};
 use super::problem::Problem;
 use super::query::Query;
 use crate::config::resource_schema;
@@ -12,18 +14,58 @@ use crate::domain::settings::ResourceKind;
 /// What stands for the name of a resource, whatever its own key for it is.
 const NAME: &str = "name";
 
+/// Which resources of a list are wanted, and in which order.
+pub(super) struct ResourcePage {
+    pub page: NamePage,
+    /// `None`: as the list is.
+    order: Option<KeyOrder>,
+}
+
 /// What a list is sorted by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct KeyOrder {
+struct KeyOrder {
     key: String,
     is_descending: bool,
+}
+
+// === impl ResourcePage ===
+
+impl ResourcePage {
+    /// `limit`, `after`, `find` and `sort` of a query.
+    pub(super) fn read(query: &Query, kind: ResourceKind) -> Result<Self, Problem> {
+        Ok(Self {
+            page: NamePage::read(query)?,
+            order: KeyOrder::read(query, kind)?,
+        })
+    }
+
+    /// Whether names alone say what is on it.
+    pub(super) fn is_by_name(&self) -> bool {
+        self.page.find.is_empty() && self.order.is_none()
+    }
+
+    /// The page of a list; `of` is the name of an entry and its settings.
+    pub(super) fn cut<T>(
+        &self,
+        mut all: Vec<T>,
+        of: impl Fn(&T) -> (&str, &Value),
+    ) -> NamedEntries<T> {
+        all.retain(|one| {
+            let (name, settings) = of(one);
+            self.page.find.fits(name, || words_of(settings))
+        });
+        if let Some(order) = &self.order {
+            order.sort(&mut all, &of);
+        }
+        self.page.cut(all, |one| of(one).0)
+    }
 }
 
 // === impl KeyOrder ===
 
 impl KeyOrder {
     /// `sort` of a query: `rate`, or `-rate` for the largest first; `None` without it.
-    pub(super) fn read(query: &Query, kind: ResourceKind) -> Result<Option<Self>, Problem> {
+    fn read(query: &Query, kind: ResourceKind) -> Result<Option<Self>, Problem> {
         let Some(text) = query.text("sort") else {
             return Ok(None);
         };
@@ -54,7 +96,7 @@ impl KeyOrder {
 
     /// Sorts a list; `of` is the name of an entry and its settings. What is equal stays as it is, and what is not set is
     /// the smallest.
-    pub(super) fn sort<T>(&self, all: &mut [T], of: impl Fn(&T) -> (&str, &Value)) {
+    fn sort<T>(&self, all: &mut [T], of: impl Fn(&T) -> (&str, &Value)) {
         let key = self.key.as_str();
         all.sort_by(|one, other| {
             let ((one_name, one), (other_name, other)) = (of(one), of(other));

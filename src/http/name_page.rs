@@ -6,7 +6,7 @@ use super::problem::Problem;
 use super::query::Query;
 
 /// Most characters of what is searched. It is held against every name, for live lists once a second.
-const LONGEST: usize = 256;
+pub(super) const LONGEST: usize = 256;
 
 /// What a name must be like: words that all fit, in upper or lower case. A word without `*` is somewhere in the name, or
 /// in the text beside it; one with `*` is the whole name, in which each `*` stands for any signs.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use actix_web::{HttpRequest, web};
 
 use super::problem::Problem;
-use crate::api::{Scope, Word as _};
+use crate::api::{Scope, Word};
 
 /// Entries on a page without `limit`.
 pub(super) const PAGE: u32 = 50;
@@ -70,16 +70,12 @@ impl Query {
 
     /// Whether only the node that answers is meant (`scope=node`), not the whole cluster.
     pub(super) fn is_of_node(&self) -> Result<bool, Problem> {
-        let Some(text) = self.text("scope") else {
-            return Ok(false);
-        };
-        match Scope::of(text) {
-            Some(scope) => Ok(scope == Scope::Node),
-            None => Err(Problem::bad_value(
-                "scope",
-                format!("scope is one of {}, not {text:?}", Scope::list()),
-            )),
-        }
+        Ok(self.word::<Scope>("scope")? == Some(Scope::Node))
+    }
+
+    /// One of the words of a choice.
+    pub(super) fn word<W: Word>(&self, key: &str) -> Result<Option<W>, Problem> {
+        self.text(key).map(|text| word(key, text)).transpose()
     }
 
     /// The requested page of a list: every list takes `limit` and `before`.
@@ -165,6 +161,13 @@ impl Query {
             )),
         }
     }
+}
+
+/// One of the words of a choice, or an answer that lists them.
+pub(super) fn word<W: Word>(key: &str, text: &str) -> Result<W, Problem> {
+    W::of(text).ok_or_else(|| {
+        Problem::bad_value(key, format!("{key} is one of {}, not {text:?}", W::list()))
+    })
 }
 
 /// A moment in Unix milliseconds, as people write it.

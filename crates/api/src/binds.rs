@@ -95,6 +95,21 @@ pub struct CallbackUrls {
     pub gone: u32,
 }
 
+/// `GET /v1/accounts/{name}/last-login`: the last bind of an account; null before the first one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LastLogin {
+    /// The system_id.
+    pub account: String,
+    #[schema(format = DateTime)]
+    pub at: Option<String>,
+    /// The IP address that it came from.
+    pub address: Option<String>,
+    /// `transmitter`, `receiver` or `transceiver`.
+    pub bind_type: Option<String>,
+    /// The node that it has bound to.
+    pub node: Option<u32>,
+}
+
 impl From<pb::BindSnapshot> for Bind {
     fn from(bind: pb::BindSnapshot) -> Self {
         Self {
@@ -187,19 +202,4 @@ mod tests {
         assert_eq!(version(0x50), "5.0");
         assert_eq!(version(0), "");
     }
-}
-
-/// `GET /v1/accounts/{name}/last-login`: the last bind of an account; null before the first one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct LastLogin {
-    /// The system_id.
-    pub account: String,
-    #[schema(format = DateTime)]
-    pub at: Option<String>,
-    /// The IP address that it came from.
-    pub address: Option<String>,
-    /// `transmitter`, `receiver` or `transceiver`.
-    pub bind_type: Option<String>,
-    /// The node that it has bound to.
-    pub node: Option<u32>,
 }

@@ -97,6 +97,9 @@ pub trait SettingsStore {
     /// Everything, as of one moment.
     fn settings(&self) -> Reply<StoredSettings>;
 
+    /// The resources of one kind, with the version of the whole, as of one moment.
+    fn settings_of(&self, kind: ResourceKind) -> Reply<StoredSettings>;
+
     /// The names of all resources in the order of their keys, without bodies: to be searched while somebody types.
     fn setting_names(&self) -> Reply<Vec<ResourceKey>>;
 
@@ -303,6 +306,10 @@ impl<S: ColdTables> SettingsStore for S {
     fn settings(&self) -> Reply<StoredSettings> {
         let all = StoredSettings::select(&ResourceKind::ALL);
         self.select(all, StoredSettings::read)
+    }
+
+    fn settings_of(&self, kind: ResourceKind) -> Reply<StoredSettings> {
+        self.select(StoredSettings::select(&[kind]), StoredSettings::read)
     }
 
     fn setting_names(&self) -> Reply<Vec<ResourceKey>> {

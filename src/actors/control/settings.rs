@@ -232,6 +232,14 @@ impl StoredConfiguration {
         self.state.read(self.node.store.as_ref()).await
     }
 
+    /// Its resources of one kind, with passwords in clear.
+    ///
+    /// # Errors
+    /// See [`ConfigState::read_kind`].
+    pub async fn read_kind(&self, kind: ResourceKind) -> Result<StoredSettings, SettingsError> {
+        self.state.read_kind(self.node.store.as_ref(), kind).await
+    }
+
     /// Versions of the store, see [`ConfigState::history`].
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use crate::api::{
     Overview,
 };
 use crate::domain::moment;
+use crate::domain::queue_name::QueueName;
 use crate::http::name_page::NamePattern;
 use crate::http::problem::Problem;
 use crate::http::query::{PAGE, Query};
@@ -395,18 +396,19 @@ fn order_of(list: PagedList, text: &str) -> Result<(&'static str, bool), Problem
 
 /// The name of the queue of an operator.
 fn queue_of(operator: &Operator) -> String {
-    format!("operator:{}", operator.id)
+    QueueName::Operator(&operator.id).to_string()
 }
 
 /// The name of the queue that a bind takes from.
 fn served_by(bind: &LiveBind) -> String {
     let bind = &bind.bind;
-    match (&bind.queue, &*bind.direction) {
-        (Some(queue), _) => queue.clone(),
-        (None, "gsm") => format!("gsm:{}", bind.name),
-        (None, "out" | "gateway") => format!("operator:{}", bind.name),
-        (None, _) => format!("account:{}", bind.name),
-    }
+    let queue = match (&bind.queue, &*bind.direction) {
+        (Some(queue), _) => return queue.clone(),
+        (None, "gsm") => QueueName::Gsm(&bind.name),
+        (None, "out" | "gateway") => QueueName::Operator(&bind.name),
+        (None, _) => QueueName::Account(&bind.name),
+    };
+    queue.to_string()
 }
 
 /// How much a queue has to do.

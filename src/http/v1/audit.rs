@@ -7,6 +7,7 @@ use super::call;
 use super::notes::subject;
 use crate::actors::control::admin::access::{self, AuditQuestion};
 use crate::api::Audit;
+use crate::domain::queue_name::QueueName;
 use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
 use crate::http::problem::Problem;
@@ -74,12 +75,14 @@ fn own_path(key: &ResourceKey) -> String {
 
 /// The path of its queue, with the colon as it is.
 fn queue_path(key: &ResourceKey) -> Option<String> {
-    let kind = match key.kind {
-        ResourceKind::Account | ResourceKind::Operator | ResourceKind::Gsm => key.kind.as_str(),
+    let name = utf8_percent_encode(&key.name, ENCODED).to_string();
+    let queue = match key.kind {
+        ResourceKind::Account => QueueName::Account(&name),
+        ResourceKind::Operator => QueueName::Operator(&name),
+        ResourceKind::Gsm => QueueName::Gsm(&name),
         _ => return None,
     };
-    let name = utf8_percent_encode(&key.name, ENCODED);
-    Some(format!("/v1/queues/{kind}:{name}"))
+    Some(format!("/v1/queues/{queue}"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::call;
 use super::dead_letters::FailedMessageFilter;
 use crate::actors::control::admin::failures::{self, AskedFailures};
 use crate::actors::control::admin::messages::is_listed_by_end;
-use crate::api::{FailureGrouping, FailureReport, StateName, Word as _};
+use crate::api::{FailureGrouping, FailureReport, StateName};
 use crate::clock;
 use crate::config::{parse_duration, show_duration};
 use crate::domain::period::{DAY_MS, MINUTE_MS};
@@ -74,13 +74,7 @@ pub(super) async fn count(
 }
 
 fn asked(query: &Query, now: i64) -> Result<AskedFailures, Problem> {
-    let by = match query.text("by") {
-        None => FailureGrouping::Error,
-        Some(text) => FailureGrouping::of(text).ok_or_else(|| {
-            let detail = format!("by is one of {}, not {text:?}", FailureGrouping::list());
-            Problem::bad_value("by", detail)
-        })?,
-    };
+    let by = query.word("by")?.unwrap_or(FailureGrouping::Error);
     let mut which = FailedMessageFilter::of_query(query).question(0)?;
     let state = which.which.state;
     if state != MessageState::Unspecified && !is_listed_by_end(state) {

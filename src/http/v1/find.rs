@@ -10,13 +10,11 @@ use crate::api::{ConfigSchema, FoundName, FoundNames};
 use crate::domain::error_meaning;
 use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
-use crate::http::name_page::NamePattern;
+use crate::http::name_page::{LONGEST, NamePattern};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::manual;
 
-/// Longest text, in characters.
-const LONGEST: usize = 256;
 /// Of each kind, unless the query says otherwise.
 const USUAL: usize = 5;
 /// Most of each kind.

@@ -13,8 +13,7 @@ use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
 use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::configured;
-use crate::http::key_order::KeyOrder;
-use crate::http::name_page::{NamePage, words_of};
+use crate::http::key_order::ResourcePage;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::OperatorView;
@@ -33,14 +32,10 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
-    let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
-    let order = KeyOrder::read(&query, ResourceKind::Gsm)?;
-    let (version, mut networks) = networks(&state, own).await?;
-    networks.retain(|one| page.find.fits(&one.name, || words_of(&one.settings)));
-    if let Some(order) = order {
-        order.sort(&mut networks, |one| (one.name.as_str(), &one.settings));
-    }
-    let found = page.cut(networks, |one| one.name.as_str());
+    let own = query.is_of_node()?;
+    let page = ResourcePage::read(&query, ResourceKind::Gsm)?;
+    let (version, networks) = networks(&state, own).await?;
+    let found = page.cut(networks, |one| (one.name.as_str(), &one.settings));
     Ok(tagged(HttpResponse::Ok(), version).json(GsmNetworks {
         version,
         gsm: found.entries,
@@ -72,14 +67,14 @@ pub(super) async fn one(
 
 /// The version of the configuration, and every network, also one that is not on this node yet.
 async fn networks(state: &State, own: bool) -> Result<(u64, Vec<GsmNetwork>), Problem> {
-    let settings = call(state, settings::read).await??.settings;
+    let kind = ResourceKind::Gsm;
+    let settings = call(state, move |admin| settings::of_kind(admin, kind)).await??;
     let live = call(state, move |admin| figures::gsms(admin, own)).await?;
     let mut live: HashMap<String, OperatorView> = live
         .into_iter()
         .map(|network| (network.id.clone(), network))
         .collect();
     let of_kind = settings.settings.iter();
-    let of_kind = of_kind.filter(|setting| setting.key.kind == ResourceKind::Gsm);
     let networks = of_kind
         .map(|setting| {
             let live = live.remove(&setting.key.name);

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use super::call;
 use crate::actors::control::admin::history::{self, AskedHistory};
-use crate::api::{HistoryGrouping, HistoryStep, TrafficHistory, Word};
+use crate::api::{HistoryGrouping, HistoryStep, TrafficHistory};
 use crate::clock;
 use crate::domain::period::{DAY_MS, HOUR_MS, MINUTE_MS};
 use crate::http::State;
@@ -86,7 +86,7 @@ fn asked(query: &Query, now: i64) -> Result<AskedHistory, Problem> {
         operator: text("operator"),
         account: text("account"),
         error: text("error"),
-        by: word("by", query)?,
+        by: query.word("by")?,
         times,
     })
 }
@@ -94,7 +94,7 @@ fn asked(query: &Query, now: i64) -> Result<AskedHistory, Problem> {
 fn step(query: &Query, times: &Range<i64>, now: i64) -> Result<HistoryStep, Problem> {
     let length = times.end - times.start;
     let are_kept = times.start >= now - MINUTES_KEPT_MS;
-    let step = word("step", query)?.unwrap_or(if are_kept {
+    let step = query.word("step")?.unwrap_or(if are_kept {
         HistoryStep::Minute
     } else {
         HistoryStep::Hour
@@ -112,16 +112,6 @@ fn step(query: &Query, times: &Range<i64>, now: i64) -> Result<HistoryStep, Prob
         ));
     }
     Ok(step)
-}
-
-fn word<W: Word>(key: &str, query: &Query) -> Result<Option<W>, Problem> {
-    let Some(text) = query.text(key) else {
-        return Ok(None);
-    };
-    let known = W::of(text).map(Some);
-    known.ok_or_else(|| {
-        Problem::bad_value(key, format!("{key} is one of {}, not {text:?}", W::list()))
-    })
 }
 
 #[cfg(test)]

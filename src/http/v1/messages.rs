@@ -12,9 +12,7 @@ use super::{body, call, done, verb};
 use crate::actors::control::admin::messages::{self, MessageFilter, is_listed_by_end};
 use crate::actors::orders;
 use crate::actors::receipts::shown_id;
-use crate::api::{
-    Done, Message, MessageListOrder, MessageVerb, Messages, StateName, Trace, Word as _,
-};
+use crate::api::{Done, Message, MessageListOrder, MessageVerb, Messages, StateName, Trace};
 use crate::domain::access::AccessRole;
 use crate::domain::address::normalise;
 use crate::domain::country;
@@ -23,7 +21,7 @@ use crate::http::State;
 use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
-use crate::http::query::Query;
+use crate::http::query::{Query, word};
 use crate::numbers::Numbers;
 use crate::pb::queue_command::Verb;
 use crate::pb::{CommandMessage, MessageState};
@@ -231,13 +229,8 @@ fn filter(query: &Query, numbers: &Numbers) -> Result<MessageFilter, Problem> {
 
 /// The order that is asked for.
 pub(super) fn list_order(text: Option<&str>) -> Result<Option<MessageListOrder>, Problem> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
-    MessageListOrder::of(text).map(Some).ok_or_else(|| {
-        let detail = format!("order is one of {}, not {text:?}", MessageListOrder::list());
-        Problem::bad_value("order", detail)
-    })
+    let text = text.filter(|text| !text.is_empty());
+    text.map(|text| word("order", text)).transpose()
 }
 
 /// The answer to a list by ends of messages that the index of ends does not have.

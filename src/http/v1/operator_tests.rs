@@ -3,17 +3,16 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::call;
+use super::settings::given_settings;
 use crate::actors::control::admin::operator_test;
 use crate::api::{OperatorTest, Resource};
 use crate::domain::settings::{ResourceKey, ResourceKind};
 use crate::http::State;
 use crate::http::audit;
 use crate::http::auth::who;
-use crate::http::json;
 use crate::http::problem::{LimitName, Problem};
 use crate::http::query::Query;
 
@@ -45,7 +44,7 @@ pub(super) async fn test(
     let operator = if octets.is_empty() {
         call(&state, move |admin| operator_test::configured(admin, id)).await??
     } else {
-        let given = settings(&octets)?;
+        let given = given_settings(&octets)?;
         let key = ResourceKey::new(ResourceKind::Operator, id.clone());
         call(&state, move |admin| operator_test::given(admin, id, given))
             .await?
@@ -74,13 +73,4 @@ pub(super) async fn test(
     };
     audit::detail(&request, said);
     Ok(HttpResponse::Ok().json(tested))
-}
-
-/// The settings in a body: it is them, or has them as what GET gives.
-fn settings(octets: &[u8]) -> Result<Value, Problem> {
-    let mut given = json::object(octets)?;
-    Ok(match given.remove("settings") {
-        Some(settings @ Value::Object(_)) => settings,
-        _ => Value::Object(given),
-    })
 }

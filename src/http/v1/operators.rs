@@ -13,8 +13,7 @@ use crate::domain::settings::ResourceKind;
 use crate::http::State;
 use crate::http::auth::who;
 use crate::http::configured;
-use crate::http::key_order::KeyOrder;
-use crate::http::name_page::{NamePage, words_of};
+use crate::http::key_order::ResourcePage;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::bind_command::Verb;
@@ -34,16 +33,12 @@ pub(super) async fn list(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
-    let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
-    let order = KeyOrder::read(&query, ResourceKind::Operator)?;
-    let settings = call(&state, settings::read).await??.settings;
+    let own = query.is_of_node()?;
+    let page = ResourcePage::read(&query, ResourceKind::Operator)?;
+    let settings = configured_operators(&state).await?;
     let live = call(&state, move |admin| figures::operators(admin, own)).await?;
-    let mut operators = merged(&settings, live);
-    operators.retain(|one| page.find.fits(&one.id, || words_of(&one.settings)));
-    if let Some(order) = order {
-        order.sort(&mut operators, |one| (one.id.as_str(), &one.settings));
-    }
-    let found = page.cut(operators, |one| one.id.as_str());
+    let operators = merged(&settings, live);
+    let found = page.cut(operators, |one| (one.id.as_str(), &one.settings));
     Ok(
         tagged(HttpResponse::Ok(), settings.version).json(Operators {
             operators: found.entries,
@@ -65,7 +60,7 @@ pub(super) async fn one(
 ) -> Result<HttpResponse, Problem> {
     let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let id = id.into_inner();
-    let settings = call(&state, settings::read).await??.settings;
+    let settings = configured_operators(&state).await?;
     let live = call(&state, move |admin| figures::operators(admin, own)).await?;
     let operators = merged(&settings, live);
     match operators.into_iter().find(|operator| operator.id == id) {
@@ -76,6 +71,12 @@ pub(super) async fn one(
     }
 }
 
+/// The operators of the store, with the version of the whole configuration.
+async fn configured_operators(state: &State) -> Result<StoredSettings, Problem> {
+    let kind = ResourceKind::Operator;
+    Ok(call(state, move |admin| settings::of_kind(admin, kind)).await??)
+}
+
 /// The configuration and the state of an operator, also of one that is in the store but not on this
 /// node yet.
 fn merged(settings: &StoredSettings, live: Vec<OperatorView>) -> Vec<Operator> {
@@ -83,10 +84,8 @@ fn merged(settings: &StoredSettings, live: Vec<OperatorView>) -> Vec<Operator> {
         .into_iter()
         .map(|operator| (operator.id.clone(), Operator::from(operator)))
         .collect();
-    settings
-        .settings
-        .iter()
-        .filter(|setting| setting.key.kind == ResourceKind::Operator)
+    let of_kind = settings.settings.iter();
+    of_kind
         .map(|setting| {
             let resource = configured::resource(setting);
             match live.remove(&setting.key.name) {

@@ -18,8 +18,8 @@ use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::json;
-use crate::http::key_order::KeyOrder;
-use crate::http::name_page::{NamePage, NamedEntries, words_of};
+use crate::http::key_order::ResourcePage;
+use crate::http::name_page::NamedEntries;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 
@@ -66,32 +66,28 @@ pub(super) async fn list(
     kind: ResourceKind,
 ) -> Result<(u64, NamedEntries<Resource>), Problem> {
     let query = Query::read(request, &["limit", "after", "find", "sort"])?;
-    let (page, order) = (NamePage::read(&query)?, KeyOrder::read(&query, kind)?);
-    let settings = call(state, settings::read).await??.settings;
-    let of_kind = settings.settings.iter().filter(|one| one.key.kind == kind);
-    if page.find.is_empty() && order.is_none() && kind != ResourceKind::MoRule {
+    let wanted = ResourcePage::read(&query, kind)?;
+    let stored = call(state, move |admin| settings::of_kind(admin, kind)).await??;
+    let version = stored.version;
+    if wanted.is_by_name() && kind != ResourceKind::MoRule {
         // What is on other pages is not written: with a thousand accounts that takes longest.
-        let all: Vec<&StoredSetting> = of_kind.collect();
-        let cut = page.cut(all, |one| one.key.name.as_str());
+        let page = &wanted.page;
+        let cut = page.cut(stored.settings, |one| one.key.name.as_str());
         let found = NamedEntries {
-            entries: cut.entries.into_iter().map(configured::resource).collect(),
+            entries: cut.entries.iter().map(configured::resource).collect(),
             next_after: cut.next_after,
             total: cut.total,
         };
-        return Ok((settings.version, found));
+        return Ok((version, found));
     }
-    let mut list: Vec<Resource> = of_kind
-        .map(configured::resource)
-        .filter(|one| page.find.fits(&one.name, || words_of(&one.settings)))
-        .collect();
+    let all = stored.settings.iter().map(configured::resource);
+    let mut list: Vec<Resource> = all.collect();
     if kind == ResourceKind::MoRule {
         // They are in the order of their names, which stays among equals.
         list.sort_by_key(|one| one.settings["order"].as_u64());
     }
-    if let Some(order) = order {
-        order.sort(&mut list, |one| (one.name.as_str(), &one.settings));
-    }
-    Ok((settings.version, page.cut(list, |one| one.name.as_str())))
+    let found = wanted.cut(list, |one| (one.name.as_str(), &one.settings));
+    Ok((version, found))
 }
 
 /// As [`stored`], for a request without a query.
@@ -106,8 +102,9 @@ async fn find(
 
 /// One resource as the store has it, or an answer that there is none.
 pub(super) async fn stored(state: &State, key: &ResourceKey) -> Result<StoredSetting, Problem> {
-    let settings = call(state, settings::read).await??.settings;
-    settings.get(key).cloned().ok_or_else(|| {
+    let kind = key.kind;
+    let of_kind = call(state, move |admin| settings::of_kind(admin, kind)).await??;
+    of_kind.get(key).cloned().ok_or_else(|| {
         let (kind, path) = (key.kind.as_str(), key.kind.path());
         Problem::not_found(format!(
             "there is no {kind} {:?}; GET /v1/{path} lists them",
@@ -147,16 +144,20 @@ pub(super) async fn put(
     key: ResourceKey,
     body: &[u8],
 ) -> Result<HttpResponse, Problem> {
-    let mut given = json::object(body)?;
-    // What GET gives: the settings below, the state beside them.
-    if let Some(Value::Object(settings)) = given.remove("settings") {
-        given = settings;
-    }
     let config_change = ConfigChange::Put {
         key: key.clone(),
-        given: Value::Object(given),
+        given: given_settings(body)?,
     };
     change(request, state, config_change, Some(&key)).await
+}
+
+/// The settings in a body: it is them, or what GET gives, which has them below and the state beside them.
+pub(super) fn given_settings(body: &[u8]) -> Result<Value, Problem> {
+    let mut given = json::object(body)?;
+    Ok(match given.remove("settings") {
+        Some(settings @ Value::Object(_)) => settings,
+        _ => Value::Object(given),
+    })
 }
 
 pub(super) async fn put_rate(

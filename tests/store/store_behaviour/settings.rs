@@ -66,6 +66,12 @@ pub fn versions(h: &mut Harness) {
     assert_eq!(edit(h, 1, difference(&first, &second)), Some(2));
     let settings = h.store().settings().wait().unwrap();
     assert_eq!((settings.version, settings.resources()), (2, second));
+    for kind in ResourceKind::ALL {
+        let of_kind = h.store().settings_of(kind).wait().unwrap();
+        let all = settings.settings.iter().filter(|one| one.key.kind == kind);
+        assert_eq!(of_kind.version, 2);
+        assert!(of_kind.settings.iter().eq(all), "{kind:?}: {of_kind:?}");
+    }
     assert_eq!(h.store().settings_version().wait(), Ok(2));
     let version = |kind, name: &str| {
         settings

@@ -10,21 +10,17 @@ use crate::pb::Refusal;
 pub async fn last(admin: Arc<AdminContext>, account: String) -> Result<LastLogin, Refusal> {
     let node = &admin.node;
     let found = node.logins.last(node.store.as_ref(), &account).await?;
-    let at = found.as_ref().and_then(|login| time(login.at));
     Ok(match found {
         Some(login) => LastLogin {
             account,
-            at,
+            at: time(login.at),
             address: Some(login.address),
             bind_type: Some(login.bind_type),
             node: Some(login.node.into()),
         },
         None => LastLogin {
             account,
-            at: None,
-            address: None,
-            bind_type: None,
-            node: None,
+            ..LastLogin::default()
         },
     })
 }

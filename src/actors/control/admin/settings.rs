@@ -53,6 +53,14 @@ pub async fn read(admin: Arc<AdminContext>) -> Result<SettingsState, SettingsErr
     })
 }
 
+/// The resources of one kind, with the version of the whole configuration: what others there are is not read.
+pub async fn of_kind(
+    admin: Arc<AdminContext>,
+    kind: ResourceKind,
+) -> Result<StoredSettings, SettingsError> {
+    admin.configuration.read_kind(kind).await
+}
+
 /// The names of all resources, in the order of their kinds.
 pub async fn names(admin: Arc<AdminContext>) -> Result<Vec<ResourceKey>, Refusal> {
     Ok(admin.node.store.setting_names().await?)
@@ -136,8 +144,7 @@ pub async fn add_note(
     text: String,
     by: String,
 ) -> Result<ResourceNote, Refusal> {
-    let settings = admin.node.store.settings().await?;
-    if !settings.settings.iter().any(|one| one.key == about) {
+    if !admin.node.store.setting_names().await?.contains(&about) {
         return Err(Refusal::not_found(format!("there is no {about}")));
     }
     let key = about.to_string();

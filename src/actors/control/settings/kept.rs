@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::error::{SettingsError, TRIES};
 use super::state::ConfigState;
 use crate::config::{Keyring, SecretStorage, Unopened};
-use crate::domain::settings::{ResourceKey, ResourceUpdate, Resources};
+use crate::domain::settings::{ResourceKey, ResourceKind, ResourceUpdate, Resources};
 use crate::store::Store;
 use crate::store::settings::{
     Edit, Rewording, SettingsVersion, StoredSetting, StoredSettings, VersionQuery,
@@ -60,6 +60,19 @@ impl ConfigState {
     /// The store does not answer, or the key of a password is missing.
     pub async fn read(&self, store: &dyn Store) -> Result<StoredSettings, SettingsError> {
         let settings = store.settings().await?;
+        Ok(open(&self.keys.load(), settings)?)
+    }
+
+    /// The resources of one kind, as [`Self::read`] gives them.
+    ///
+    /// # Errors
+    /// The store does not answer, or the key of a password of this kind is missing.
+    pub async fn read_kind(
+        &self,
+        store: &dyn Store,
+        kind: ResourceKind,
+    ) -> Result<StoredSettings, SettingsError> {
+        let settings = store.settings_of(kind).await?;
         Ok(open(&self.keys.load(), settings)?)
     }
 

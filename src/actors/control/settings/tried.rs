@@ -28,8 +28,9 @@ impl StoredConfiguration {
             let body = config::accept(&key, &given, None).map_err(|found| invalid(&key, found))?;
             let file = this.state.file.load();
             let tried = Resources::from([(key.clone(), body.clone())]);
-            let known = [resources.clone(), file.resources()].map(|all| there(&all, &key, &body));
-            let known = [&known[0], &known[1]];
+            let in_file = file.resources();
+            let known = [&resources, &in_file].map(|all| there(all, &key, &body));
+            let known = known.each_ref();
             // Before anything reads them.
             let folder = file.http.files_dir.as_deref();
             SettingsError::if_any(config::files_out_of_reach(&tried, folder, &known))?;

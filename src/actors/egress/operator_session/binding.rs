@@ -23,7 +23,7 @@ use crate::actors::session::bound::BoundProtocol as _;
 use crate::actors::session::core::LINGER;
 use crate::actors::session::outgoing::Serving;
 use crate::clock;
-use crate::config::BindKind;
+use crate::config::{BindKind, OperatorConfig};
 use crate::pb::BindState;
 use crate::smpp::session::{BindType, Session};
 use crate::smpp::{BindRequest, CommandStatus};
@@ -45,6 +45,20 @@ fn remember(node: &NodeContext, queue: u32, said: Option<&managed::Credentials>)
         let rate = terms.rate.unwrap_or_default();
         let operator = node.name_of(queue);
         tracing::info!(%operator, rate, "the management service has said how to bind");
+    }
+}
+
+/// What an operator is asked to take a bind with.
+pub(super) fn bind_request(config: &OperatorConfig) -> BindRequest {
+    let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+    BindRequest {
+        system_id: octets(&config.system_id),
+        password: octets(config.password.expose_secret()),
+        system_type: octets(&config.system_type),
+        interface_version: config.interface_version,
+        addr_ton: 0,
+        addr_npi: 0,
+        address_range: octets(&config.address_range),
     }
 }
 
@@ -121,16 +135,7 @@ impl OperatorSession {
         };
         self.take_terms(said.as_ref());
         let config = said.as_ref().map_or(&plan.config, |said| &said.operator);
-        let octets = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-        let bind = BindRequest {
-            system_id: octets(&config.system_id),
-            password: octets(config.password.expose_secret()),
-            system_type: octets(&config.system_type),
-            interface_version: config.interface_version,
-            addr_ton: 0,
-            addr_npi: 0,
-            address_range: octets(&config.address_range),
-        };
+        let bind = bind_request(config);
         let protocol = match carrier::peer_of(&self.core.node, &plan) {
             Some(other) => UpstreamProtocol::Other(other),
             None => {

@@ -8,11 +8,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use secrecy::ExposeSecret as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout_at};
 
+use super::binding::bind_request;
 use super::dial;
 use crate::actors::context::NodeContext;
 use crate::actors::runtime::link::{Wire, tune};
@@ -21,8 +21,8 @@ use crate::config::{BindKind, OperatorConfig, show_duration};
 use crate::domain::error_meaning;
 use crate::smpp::session::BindType;
 use crate::smpp::{
-    BindRequest, Body, CommandId, CommandStatus, DEFAULT_MAX_PDU, Decoded, Header, Leniency, Pdu,
-    decode, encode_error_resp, next_frame,
+    Body, CommandId, CommandStatus, DEFAULT_MAX_PDU, Decoded, Header, Leniency, Pdu, decode,
+    encode_error_resp, next_frame,
 };
 
 /// All steps together take no longer, and no longer than `bind_timeout` of the operator.
@@ -277,18 +277,8 @@ async fn bound(
     kind: BindType,
     octets: &mut BytesMut,
 ) -> Result<BindAnswer, FailedStep> {
-    let text = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-    let bind = BindRequest {
-        system_id: text(&operator.system_id),
-        password: text(operator.password.expose_secret()),
-        system_type: text(&operator.system_type),
-        interface_version: operator.interface_version,
-        addr_ton: 0,
-        addr_npi: 0,
-        address_range: text(&operator.address_range),
-    };
     let mut out = BytesMut::new();
-    Pdu::request(BIND, kind.request(bind)).encode(&mut out);
+    Pdu::request(BIND, kind.request(bind_request(operator))).encode(&mut out);
     let hung_up = |how: &str| {
         let detail = format!("the connection ends before the bind is answered: {how}");
         let cure = if operator.tls { HANGS_UP_TLS } else { HANGS_UP };
