@@ -98,11 +98,10 @@ pub fn run(order: BulkOrder<'_>, bounds: &Bounds, telling: &CommandOutput) -> an
         }
         all[order.done] = json!(done);
     }
-    let refused = all["refused"].as_u64().unwrap_or_default();
     telling.done(all, |all| said(&all, order.past))?;
-    if refused > 0 {
+    if last.refused > 0 {
         return Err(PartlyRefused {
-            refused,
+            refused: last.refused,
             matched: found.matched,
         }
         .into());

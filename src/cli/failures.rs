@@ -2,7 +2,7 @@
 
 use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
 use super::times::moment;
-use crate::api::{FailureGroup, FailureReport};
+use crate::api::FailureReport;
 
 /// Arguments of `smsc failures`.
 #[derive(Debug, clap::Args)]
@@ -83,7 +83,7 @@ fn table(report: &FailureReport) -> OutputTable {
     if report.by == "error" {
         table_of!(&report.groups, |group| {
             let words = group.in_words.as_ref();
-            "error" => named(group),
+            "error" => TableCell::group(&group.key),
             "messages" => TableCell::number(group.messages),
             "name" => words.map(|words| words.name.clone()),
             "meaning" [2] => words.map(|words| words.meaning.clone()),
@@ -92,18 +92,12 @@ fn table(report: &FailureReport) -> OutputTable {
     } else {
         let mut table = OutputTable::new(&[report.by.as_str(), "messages"]);
         for group in &report.groups {
-            table.row([named(group), TableCell::number(group.messages)]);
+            table.row([
+                TableCell::group(&group.key),
+                TableCell::number(group.messages),
+            ]);
         }
         table
-    }
-}
-
-/// What the filters call it.
-fn named(group: &FailureGroup) -> TableCell {
-    if group.key.is_empty() {
-        "none".into()
-    } else {
-        group.key.clone().into()
     }
 }
 
@@ -128,7 +122,7 @@ fn about(report: &FailureReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::ErrorInWords;
+    use crate::api::{ErrorInWords, FailureGroup};
     use crate::cli::client::Screen;
     use crate::cli::parsed;
 

@@ -5,24 +5,9 @@
 //! end, and a form of an earlier release becomes the one of this release, with a hint. Old forms work for two releases
 //! after the one that changed them; then their lines go out of the tables here.
 
-use clap::Command;
+use clap::{Arg, Args as _, Command};
 
-/// Options of most commands that take a value.
-const WITH_VALUE: &[&str] = &[
-    "--url",
-    "--context",
-    "--token",
-    "--config",
-    "-c",
-    "--ca",
-    "--data-dir",
-    "--output",
-    "-o",
-    "--sort-by",
-];
-
-/// Options of most commands that take none, or one behind `=`.
-const WITHOUT_VALUE: &[&str] = &["--json", "--no-headers", "--watch"];
+use super::client::Listing;
 
 /// Options of old forms that take no value, so that the word behind them is one of the command.
 const SWITCHES: &[&str] = &[
@@ -142,10 +127,38 @@ fn plain_words(words: &[String]) -> Vec<usize> {
 
 /// Whether the value of an option is the word behind it.
 fn takes_next_word(option: &str, next: Option<&String>) -> bool {
-    // As -ojson.
-    let has_own = option.contains('=') || (!option.starts_with("--") && option.len() > 2);
     let is_value = next.is_some_and(|next| !next.starts_with('-') || next == "-");
-    !has_own && is_value && !SWITCHES.contains(&option)
+    !has_own_value(option) && is_value && !SWITCHES.contains(&option)
+}
+
+/// Whether an option has its value in its own word: --output=json, -ojson.
+fn has_own_value(option: &str) -> bool {
+    option.contains('=') || (!option.starts_with("--") && option.len() > 2)
+}
+
+/// A command with the options of most commands.
+pub fn options_of_most() -> Command {
+    Listing::augment_args(Command::new("most"))
+}
+
+/// The option of a command that this word names.
+pub fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    if let Some(long) = name.strip_prefix("--") {
+        return command.get_arguments().find(|arg| {
+            let aliases = arg.get_all_aliases().unwrap_or_default();
+            arg.get_long() == Some(long) || aliases.contains(&long)
+        });
+    }
+    let short = name.strip_prefix('-')?.chars().next()?;
+    command
+        .get_arguments()
+        .find(|arg| arg.get_short() == Some(short))
+}
+
+/// Whether the value of an option, which this word names, is the word behind it.
+pub fn takes_next(arg: &Arg, word: &str) -> bool {
+    arg.get_action().takes_values() && !arg.is_require_equals_set() && !has_own_value(word)
 }
 
 /// What a line is now, if it has this old form.
@@ -202,6 +215,7 @@ fn is_capitals(word: &str) -> bool {
 
 /// The line with the options of most commands behind the command instead of in front of it or within it.
 fn options_last(commands: &Command, words: Vec<String>) -> Vec<String> {
+    let most = options_of_most();
     let (mut command, mut front, mut options) = (commands, Vec::new(), Vec::new());
     let mut rest = &words[..];
     while let Some(word) = rest.first() {
@@ -210,7 +224,7 @@ fn options_last(commands: &Command, words: Vec<String>) -> Vec<String> {
             front.push(word.clone());
             1
         } else {
-            let length = option_length(rest).filter(|_| command.has_subcommands());
+            let length = option_length(&most, rest).filter(|_| command.has_subcommands());
             let Some(length) = length else { break };
             options.extend_from_slice(&rest[..length]);
             length
@@ -225,20 +239,14 @@ fn options_last(commands: &Command, words: Vec<String>) -> Vec<String> {
     [&front[..], own, &options[..], behind].concat()
 }
 
-/// How many words an option of most commands has that stands here, with its value.
-fn option_length(words: &[String]) -> Option<usize> {
-    let word = words.first()?.as_str();
-    let name = word.split_once('=').map_or(word, |(name, _)| name);
-    if WITHOUT_VALUE.contains(&name) {
-        return Some(1);
+/// How many words an option of these has that stands here, with its value.
+fn option_length(options: &Command, words: &[String]) -> Option<usize> {
+    let word = words.first()?;
+    if takes_next(option(options, word)?, word) {
+        (words.len() > 1).then_some(2)
+    } else {
+        Some(1)
     }
-    let is_attached = ["-o", "-c"]
-        .iter()
-        .any(|short| word.starts_with(short) && word.len() > short.len());
-    if is_attached || (name != word && WITH_VALUE.contains(&name)) {
-        return Some(1);
-    }
-    (WITH_VALUE.contains(&word) && words.len() > 1).then_some(2)
 }
 
 /// Gives options of the command their names of today; those that had another one, with their values.

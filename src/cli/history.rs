@@ -1,6 +1,6 @@
 //! `smsc history`: what was sent, refused and delivered, over time or by operator, account or error.
 
-use super::client::{self, Listing, OutputPage, OutputTable, TableCell, table_of};
+use super::client::{self, Listing, OutputPage, OutputTable, TableCell};
 use super::times::moment;
 use crate::api::{TrafficHistory, TrafficSums};
 
@@ -59,20 +59,21 @@ fn path(args: &HistoryArgs) -> String {
     client::with_given(path, &given)
 }
 
+/// A line for each point in time, or for each group.
 fn table(history: &TrafficHistory) -> OutputTable {
-    let Some(by) = &history.by else {
-        return table_of!(&history.points, |point| {
-            let sums = &point.messages;
-            "since" => TableCell::time(point.at.as_deref()),
-            "accepted" => TableCell::number(sums.accepted),
-            "refused" => TableCell::number(sums.refused),
-            "delivered" => TableCell::number(sums.delivered),
-            "failed" => TableCell::number(sums.failed),
-            "answered in" [1] => answered_in(sums),
-        });
+    let lines: Vec<(TableCell, &TrafficSums)> = if history.by.is_some() {
+        let groups = history.groups.iter();
+        groups
+            .map(|group| (TableCell::group(&group.key), &group.messages))
+            .collect()
+    } else {
+        let points = history.points.iter();
+        points
+            .map(|point| (TableCell::time(point.at.as_deref()), &point.messages))
+            .collect()
     };
     let titles = [
-        by.as_str(),
+        history.by.as_deref().unwrap_or("since"),
         "accepted",
         "refused",
         "delivered",
@@ -80,14 +81,9 @@ fn table(history: &TrafficHistory) -> OutputTable {
         "answered in",
     ];
     let mut table = OutputTable::new(&titles).dropping(&["answered in"]);
-    for group in &history.groups {
-        let sums = &group.messages;
-        let key = match group.key.as_str() {
-            "" => "none",
-            key => key,
-        };
+    for (what, sums) in lines {
         table.row([
-            TableCell::plain(key),
+            what,
             TableCell::number(sums.accepted),
             TableCell::number(sums.refused),
             TableCell::number(sums.delivered),

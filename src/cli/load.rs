@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 
 use crate::cli::client::print_line;
 use crate::cli::send::demo_password;
+use crate::cli::serve::DEMO_ACCOUNT;
 use crate::load::reference::REFERENCE;
 use crate::load::{Destinations, LoadBindType, LoadOptions, LoadSummary};
 use crate::simulator::in_flight::MAX_WINDOW;
@@ -16,8 +17,6 @@ use crate::simulator::options::parse_duration;
 
 /// Longest text: message_payload and the rest of the PDU fit 64 KiB.
 const LENGTH_MAX: usize = 60_000;
-/// The account of a server without a configuration file.
-const DEMO: &str = "demo";
 /// The account, or the first letters of several, where nothing says another; and its password.
 const TEST: &str = "test";
 
@@ -227,12 +226,16 @@ pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
 /// Who binds, with which password: the demo account where nothing else is said and its password is there, as for
 /// `smsc send`.
 fn login(system_id: Option<String>, password: Option<String>, data_dir: &Path) -> (String, String) {
-    let may_be_demo = system_id.as_deref().is_none_or(|name| name == DEMO);
+    let may_be_demo = system_id.as_deref().is_none_or(|name| name == DEMO_ACCOUNT);
     let of_demo = match &password {
         None if may_be_demo => demo_password(data_dir).ok(),
         _ => None,
     };
-    let usual = if of_demo.is_some() { DEMO } else { TEST };
+    let usual = if of_demo.is_some() {
+        DEMO_ACCOUNT
+    } else {
+        TEST
+    };
     (
         system_id.unwrap_or_else(|| usual.to_owned()),
         password.or(of_demo).unwrap_or_else(|| TEST.to_owned()),

@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _};
 
-use super::client::{AdminClient, AdminConnection, Listing, segment};
+use super::client::{AdminClient, AdminConnection, segment};
 use super::context;
+use super::grammar::{option, options_of_most, takes_next};
 
 /// The word in front of the words of a line.
 pub const COMMAND: &str = "complete-names";
@@ -85,8 +86,8 @@ fn found(root: &Command, words: &[String]) -> Option<Vec<String>> {
 
 /// The command and the id of the argument that the last word is a value of.
 fn place(root: &Command, words: &[String]) -> Option<(String, String)> {
-    // Options of most commands, which may stand in front of theirs.
-    let most = Listing::augment_args(Command::new(COMMAND));
+    // They may stand in front of the command.
+    let most = options_of_most();
     let (last, before) = words.split_last()?;
     let (mut command, mut path, mut values) = (root, Vec::new(), 0);
     let (mut value_of, mut is_behind) = (None, false);
@@ -123,26 +124,6 @@ fn positional(command: &Command, place: usize) -> Option<&Arg> {
     let takes_all = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Append);
     let at_place = command.get_positionals().nth(place);
     at_place.or_else(|| command.get_positionals().last().filter(takes_all))
-}
-
-fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
-    let name = word.split_once('=').map_or(word, |(name, _)| name);
-    if let Some(long) = name.strip_prefix("--") {
-        return command.get_arguments().find(|arg| {
-            let aliases = arg.get_all_aliases().unwrap_or_default();
-            arg.get_long() == Some(long) || aliases.contains(&long)
-        });
-    }
-    let short = name.strip_prefix('-')?.chars().next()?;
-    command
-        .get_arguments()
-        .find(|arg| arg.get_short() == Some(short))
-}
-
-/// Whether the value of an option is the word behind it.
-fn takes_next(arg: &Arg, word: &str) -> bool {
-    let has_own = word.contains('=') || (!word.starts_with("--") && word.len() > 2);
-    arg.get_action().takes_values() && !arg.is_require_equals_set() && !has_own
 }
 
 /// What an argument of a command names.

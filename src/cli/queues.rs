@@ -102,8 +102,9 @@ fn path(name: &str) -> String {
 }
 
 fn purge(order: &QueueOrderArgs, yes: bool) -> anyhow::Result<()> {
+    let client = order.telling.open()?;
     if !yes {
-        let queue: Queue = client::decode(order.telling.open()?.get(&path(&order.name))?)?;
+        let queue: Queue = client::decode(client.get(&path(&order.name))?)?;
         let waiting = client::number(queue.waiting + queue.scheduled);
         let question = format!(
             "End all {waiting} waiting messages of {} DELETED, and tell their senders?",
@@ -112,7 +113,7 @@ fn purge(order: &QueueOrderArgs, yes: bool) -> anyhow::Result<()> {
         confirm(&question, yes, "nothing was purged")?;
     }
     let path = format!("{}/purge", path(&order.name));
-    let json = order.telling.open()?.post(&path)?;
+    let json = client.post(&path)?;
     order.done(json, |done| {
         let count = client::number(done.count);
         format!("has {count} messages that are being deleted")

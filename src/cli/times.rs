@@ -94,8 +94,12 @@ fn moment_in(text: &str, zone: TimeZone) -> Result<String, String> {
 /// # Errors
 /// It is none.
 pub fn moment_ms(text: &str) -> Result<i64, String> {
-    let moment = moment(text)?;
-    api_moment::parse(&moment).ok_or_else(|| "this is before 1970".to_owned())
+    ms_of(&moment(text)?)
+}
+
+/// A time as [`moment`] gives it, in Unix milliseconds.
+fn ms_of(moment: &str) -> Result<i64, String> {
+    api_moment::parse(moment).ok_or_else(|| "this is before 1970".to_owned())
 }
 
 /// The day (UTC) of a time, as 2026-11-24.
@@ -104,8 +108,7 @@ pub fn moment_ms(text: &str) -> Result<i64, String> {
 /// It is none.
 pub fn day(text: &str) -> Result<String, String> {
     // Yesterday here may have begun the day before that in UTC.
-    let moment = moment_in(text, TimeZone::UTC)?;
-    let ms = api_moment::parse(&moment).ok_or_else(|| "this is before 1970".to_owned())?;
+    let ms = ms_of(&moment_in(text, TimeZone::UTC)?)?;
     let at = Timestamp::from_millisecond(ms).map_err(|error| error.to_string())?;
     Ok(at.strftime("%Y-%m-%d").to_string())
 }

@@ -116,14 +116,6 @@ impl Listing {
         self.connection.open()
     }
 
-    /// Whether something else than words is wanted.
-    pub fn is_for_programs(&self) -> bool {
-        !matches!(
-            self.output.format(),
-            OutputFormat::Table | OutputFormat::Wide
-        )
-    }
-
     /// Prints what is at a path.
     ///
     /// # Errors

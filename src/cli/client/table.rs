@@ -106,6 +106,14 @@ impl TableCell {
         Self::from(value.to_string())
     }
 
+    /// What a group has in common, as filters call it: `none` for what has nothing there.
+    pub fn group(key: &str) -> Self {
+        match key {
+            "" => "none".into(),
+            key => key.into(),
+        }
+    }
+
     /// A moment of the API.
     pub fn time(moment: Option<&str>) -> Self {
         Self::new(time(moment), moment.unwrap_or_default())

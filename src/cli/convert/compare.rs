@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail};
 use crate::config::{Config, RouteConfig, RouteStep};
 use crate::convert::original::{AskedWay, OriginalRouter, OriginalTarget, OriginalWay};
 use crate::domain::address;
-use crate::domain::route::{RouteQuestion, RouteTable};
+use crate::domain::route::{Route, RouteQuestion, RouteTable};
 
 /// The target of messages that nobody gets.
 const NOBODY: &str = "test:failed";
@@ -68,9 +68,7 @@ struct NewRoutes {
 /// The list cannot be read or a line of it is wrong; something goes elsewhere.
 pub(super) fn run(list: &Path, before: &dyn OriginalRouter, now: &Config) -> anyhow::Result<()> {
     let (name, text) = if list == Path::new("-") {
-        let mut text = String::new();
-        let read = io::stdin().lock().read_to_string(&mut text);
-        ("standard input".to_owned(), read.map(|_| text))
+        ("standard input".to_owned(), io::read_to_string(io::stdin()))
     } else {
         (list.display().to_string(), fs::read_to_string(list))
     };
@@ -123,6 +121,15 @@ pub(super) fn run(list: &Path, before: &dyn OriginalRouter, now: &Config) -> any
 
 fn given(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
+}
+
+/// Where a route of the new configuration leads to.
+fn steps_now(route: &Route<String>) -> OperatorSteps {
+    let named = |step: &RouteStep| -> BTreeSet<String> {
+        let targets = step.shares.iter().map(|share| share.target.clone());
+        targets.filter(|target| target != NOBODY).collect()
+    };
+    distinct(route.steps.iter().map(named).collect())
 }
 
 /// Each target once, where it comes first.
@@ -214,7 +221,11 @@ impl<'c> RouteComparison<'c> {
             smsc: given(&listed.smsc),
         };
         let ways = self.before.ways(&asked);
-        let (now, why_now) = self.now.way(&asked);
+        let found = self.now.route(&asked);
+        let now = match &found {
+            Ok(route) => steps_now(route),
+            Err(_) => OperatorSteps::new(),
+        };
         if ways.iter().all(|way| self.steps_of(way) == now) {
             return None;
         }
@@ -230,6 +241,10 @@ impl<'c> RouteComparison<'c> {
             lines.extend(way.why.iter().map(|why| format!("    {why}")));
         }
         lines.push(format!("  now: {}", shown(&now)));
+        let why_now = match found {
+            Ok(route) => self.now.why(route),
+            Err(why) => vec![why],
+        };
         lines.extend(why_now.iter().map(|why| format!("    {why}")));
         Some(lines.join("\n"))
     }
@@ -283,11 +298,10 @@ impl NewRoutes {
         }
     }
 
-    /// Where a message goes, and why.
-    fn way(&self, asked: &AskedWay<'_>) -> (OperatorSteps, Vec<String>) {
+    /// The route that takes a message; or why none does.
+    fn route(&self, asked: &AskedWay<'_>) -> Result<&Route<String>, String> {
         if !asked.account.is_empty() && !self.accounts.contains(asked.account) {
-            let why = format!("there is no account {:?}", asked.account);
-            return (Vec::new(), vec![why]);
+            return Err(format!("there is no account {:?}", asked.account));
         }
         let question = RouteQuestion {
             destination: address::normalise(asked.to.as_bytes()),
@@ -295,20 +309,19 @@ impl NewRoutes {
             account: asked.account,
             network: "",
         };
-        let Some(route) = self.table.lookup(&question) else {
-            return (Vec::new(), vec!["no route fits".to_owned()]);
-        };
+        let found = self.table.lookup(&question);
+        found.ok_or_else(|| "no route fits".to_owned())
+    }
+
+    /// A route of the table in words, and which of its targets are left out.
+    fn why(&self, route: &Route<String>) -> Vec<String> {
         let mut why = Vec::new();
         let mut all = self.table.routes().iter().zip(&self.named);
         if let Some((_, (key, left_out))) = all.find(|(one, _)| std::ptr::eq(*one, route)) {
             why.push(format!("route {key}: {route}"));
             why.extend(left_out.iter().map(|name| format!("{name} is not enabled")));
         }
-        let named = |step: &RouteStep| -> BTreeSet<String> {
-            let targets = step.shares.iter().map(|share| share.target.clone());
-            targets.filter(|target| target != NOBODY).collect()
-        };
-        (distinct(route.steps.iter().map(named).collect()), why)
+        why
     }
 
     /// What a connection is called now: the operator at its address with its system_id, or the one with its name.

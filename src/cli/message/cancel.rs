@@ -11,7 +11,8 @@ use crate::cli::client::CommandOutput;
 #[derive(Debug, clap::Args)]
 pub struct CancelMessagesArgs {
     /// One message, by its id as in submit_sm_resp.
-    #[arg(conflicts_with_all = ["to", "from", "account", "operator", "since", "until", "before", "limit", "dry_run"])]
+    #[arg(conflicts_with_all = ["to", "from", "account", "operator", "country", "network", "since", "until", "before",
+        "limit", "dry_run"])]
     id: Option<String>,
     #[command(flatten)]
     filter: MessageFilterArgs,
@@ -53,6 +54,9 @@ pub fn run(args: &CancelMessagesArgs) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clap::error::ErrorKind;
+    use clap::{Args as _, Command};
+
     use super::*;
     use crate::cli::parsed;
 
@@ -67,5 +71,12 @@ mod tests {
         assert_eq!(line("cancel 17 --yes").unwrap().id.as_deref(), Some("17"));
         assert!(line("cancel 17 --operator up").is_err());
         assert!(line("cancel --state ENROUTE").is_err());
+        // One message has no other conditions: none is passed over.
+        let filter = MessageFilterArgs::augment_args(Command::new("filter"));
+        for option in filter.get_arguments() {
+            let name = option.get_long().unwrap();
+            let refused = line(&format!("cancel 17 --{name} 2026-11-24")).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::ArgumentConflict, "{name}");
+        }
     }
 }
