@@ -360,7 +360,7 @@ section! {
         @positive default: Duration = 10 * DAY,
         /// Longest validity; longer ones are shortened.
         @positive max: Duration = 10 * DAY,
-        /// Time that a receipt waits for its account after the message's end before it is dropped; "0s" keeps it for ever.
+        /// Time that a receipt waits for its account after the message's end before it is given up; "0s" keeps it for ever.
         receipts: Duration = 7 * DAY,
     }
 }
