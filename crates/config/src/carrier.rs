@@ -57,7 +57,7 @@ section! {
         /// AgentFlag of SGIP: 0 the fee is due, 1 collected.
         @must(|flag| *flag <= 1, "must be 0 or 1")
         agent_flag: u8 = 0,
-        /// MorelatetoMTFlag of SGIP: 0 first answer to a handset's message, 1 later answer, 2 no answer, 3 of the system.
+        /// MorelatetoMTFlag of SGIP: 0 first answer to a handset's message, 1 later answer, 2 not an answer, 3 of the system.
         @between(0, 3) mt_flag: u8 = 2,
         /// SGIP: login of the gateway at `sgip.listen`; without it, the system_id. The password is the operator's.
         @text(16) gateway_name: Option<String> = None,

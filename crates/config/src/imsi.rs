@@ -43,7 +43,7 @@ section! {
         /// JSON pointer (RFC 6901) to the IMSI, a text, in the answer. Null, no value or status 404: no such subscriber.
         @must(|pointer| is_pointer(pointer), "is no JSON pointer; write \"/imsi\", or \"\" when the whole answer is the IMSI")
         pointer: String = "/imsi".to_owned(),
-        /// Order of the sources `hlr`, `url` and `local` (a program at `local.socket`); the next one is asked when one fails or does not know the number.
+        /// Order of the sources `hlr`, `http` (`url`) and `local` (a program at `local.socket`); the next one is asked when one fails or does not know the number.
         ask: Vec<ImsiSource> = vec![ImsiSource::Hlr, ImsiSource::Http],
         /// Waiting time for an answer.
         @positive timeout: Duration = 2 * SECOND,

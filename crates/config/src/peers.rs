@@ -144,7 +144,7 @@ section! {
         callback_url: Option<String> = None,
         /// Signing key of callbacks (Standard Webhooks): `whsec_` and 24 to 64 octets in base64, made by `echo whsec_$(openssl rand -base64 32)`. Two, separated by a blank, both sign.
         callback_secrets: SecretString = SecretString::default(),
-        /// Retry time of a callback, from the final state or from the arrival of the MO. After it, and at least one attempt, a receipt is dropped and an MO message ends UNDELIVERABLE.
+        /// Retry time of a callback, from the final state or from the arrival of the MO. After it, and at least one attempt, a receipt is given up and an MO message ends UNDELIVERABLE.
         callback_retry_for: Duration = 24 * HOUR,
         /// Most callbacks per second; no limit without it.
         @must(|rate| rate.is_finite() && *rate > 0.0, "must be positive")
@@ -175,7 +175,7 @@ section! {
         country: Option<String> = None,
         /// Validation of recipients over HTTP.
         number_check: NumberCheck = NumberCheck::Any,
-        /// Sessions that one receipt or MO message may end before it is dropped; 0 tries until it expires. See docs/messages.md, "What ends sessions".
+        /// Sessions that one receipt or MO message may end before it is given up; 0 tries until it expires. See docs/messages.md, "What ends sessions".
         suspect_attempts: u32 = 3,
         /// First pause of such a message; each further one is three times as long, at most 30 minutes.
         @positive suspect_pause: Duration = 5 * SECOND,

@@ -121,7 +121,7 @@ section! {
         enquire_link_interval: Duration = 30 * SECOND,
         /// A bind that does not answer enquire_link within this time is closed.
         @positive enquire_link_timeout: Duration = 10 * SECOND,
-        /// A bind without messages for this time is closed; "0s" never.
+        /// A bind that sends nothing, not even enquire_link, for this time is closed; "0s" never.
         inactivity_timeout: Duration = 150 * SECOND,
         /// Waiting time for the answer to a deliver_sm.
         @positive response_timeout: Duration = 30 * SECOND,
@@ -139,7 +139,7 @@ section! {
         duplicate_status: u32 as Status = command_status::ESME_RSUBMITFAIL,
         /// Most submissions that this node remembers to find duplicates, about 100 octets each; the oldest are dropped.
         @between(1, 10_000_000) duplicate_entries: usize = 100_000,
-        /// Most KiB of unread answers per connection; above this, nothing is read from it.
+        /// Most KiB of unread answers per connection: reading pauses above a quarter; above this for `response_timeout`, the session ends.
         @at_least(1) write_buffer_kib: usize = 4_096,
         /// Most MiB of memory for submissions that are not yet durable. Each account and operator has a share and is read only as its messages become durable.
         @at_least(1) intake_mib: u64 = 128,
@@ -360,7 +360,7 @@ section! {
         @positive default: Duration = 10 * DAY,
         /// Longest validity; longer ones are shortened.
         @positive max: Duration = 10 * DAY,
-        /// Time that a receipt waits for its account after the message's end before it is dropped; "0s" keeps it for ever.
+        /// Time that a receipt waits for its account after the message's end before it is given up; "0s" keeps it for ever.
         receipts: Duration = 7 * DAY,
     }
 }

@@ -53,9 +53,12 @@ pub(crate) const MOVED: &[(&str, &str)] = &[
         "compatibility.md",
         "coming-from.md#http-interfaces-of-kannel-and-jasmin",
     ),
+    ("limits.md", "messages.md#limits-and-credit"),
     ("nats.md", "events.md#commands-on-nats"),
+    ("operations.md", "getting-started.md#where-to-read-on"),
     ("redis-platform.md", "coming-from.md#the-redis-sms-platform"),
     ("sign-in.md", "security.md#sign-in-by-openid-connect"),
+    ("sizing.md", "install.md#sizing"),
     ("smpp-connector.md", "coming-from.md#smpp-connector"),
     (
         "smpp-conformance.md",

@@ -293,7 +293,7 @@ metrics! {
     receipts_refused: Counter = "receipts_refused", Counter::default();
     /// Attempts at callbacks: ok (2xx), nack (2xx without Jasmin's acknowledgement), redirect (3xx), gone (410: the URL is disabled, or the queue suspended), throttled (429), 4xx, 5xx, timeout, broken (connection lost), unreachable, forbidden (private address). superseded: an intermediate state not sent because a later one is known.
     callbacks: Family<CallbackLabel, Counter> = "callbacks", Family::default();
-    /// Receipts dropped: not taken in time (`validity.receipts`, `callback_retry_for`), or purged.
+    /// Receipts given up: not taken in time (`validity.receipts`, `callback_retry_for`), or purged.
     receipts_given_up: Counter = "receipts_given_up", Counter::default();
     /// Receipts for accounts that are no longer configured.
     receipts_homeless: Counter = "receipts_without_account", Counter::default();
