@@ -3,7 +3,7 @@
 import { get, may } from "./api.js";
 import { bars } from "./bars.js";
 import { fields, historyOf } from "./changes.js";
-import { failed } from "./dialog.js";
+import { failed, failedAt, failedIn } from "./dialog.js";
 import { chip, h, nothing, select, setText, table } from "./dom.js";
 import { local, number, percent, showTime, time, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
@@ -53,10 +53,7 @@ export function placeCards({ about, resource, by, name }) {
 
 /** Shows what comes of a question; on a page that was left it changes nothing that anybody sees. */
 function ask(path, show, list) {
-  get(path).then(show, (error) => {
-    if (error.status === 401) failed(error);
-    else list.say(nothing("It cannot be shown", error.message));
-  });
+  get(path).then(show, (error) => failedIn(list, "It cannot be shown", error));
 }
 
 /** The incidents about it, with a button for those that go on. */
@@ -111,8 +108,7 @@ function trafficCard(asked) {
       charts.update(found, span);
       setText(said, "");
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else if (times.value === range) setText(said, error.message);
+      if (times.value === range || error.status === 401) failedAt(said, error);
     }
   }
   load();
