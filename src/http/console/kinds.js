@@ -83,6 +83,11 @@ export function placeOf(plural, name) {
   return `#/${plural}/${segment(name)}`;
 }
 
+/** The page of a bind. */
+export function bindPage({ node, session }) {
+  return `#/binds/${node}/${session}`;
+}
+
 /** Queues, senders and incidents are named by these: `operator:up`. */
 const OWNERS = { account: "accounts", operator: "operators" };
 

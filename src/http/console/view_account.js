@@ -6,11 +6,11 @@ import { command, failed } from "./dialog.js";
 import { chip, h, heading, nothing, setChip, table } from "./dom.js";
 import { number, rate, showAge, time } from "./format.js";
 import { graph } from "./graph.js";
-import { pageOf, showLink } from "./kinds.js";
+import { pageOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { figures, finding, placeCards, showNoSuch } from "./place.js";
 import { sheetLink, sheetPage } from "./sheet.js";
-import { canDisconnect, disconnectCommand } from "./view_bind.js";
+import { disconnectColumn } from "./view_bind.js";
 import { bindColumns } from "./view_binds.js";
 import { holdCommand } from "./view_queues.js";
 
@@ -57,12 +57,8 @@ function accountPage(name) {
     dense: true,
     key: (row) => row.session,
     columns: [
-      { title: "Bind", class: "mono", render: (cell, row) => showLink(cell, `#/binds/${row.node}/${row.session}`, `${row.node}/${row.session}`) },
-      bindColumns.kind, bindColumns.state, bindColumns.peer, bindColumns.window, bindColumns.received, bindColumns.sent, bindColumns.since,
-      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
-        if (!canDisconnect(row)) cell.replaceChildren();
-        else if (!cell.firstChild) cell.append(disconnectCommand(row));
-      } },
+      bindColumns.id, bindColumns.kind, bindColumns.state, bindColumns.peer, bindColumns.window, bindColumns.received, bindColumns.sent, bindColumns.since,
+      disconnectColumn(),
     ],
     empty: () => (isShared() ? nothing("No binds on this node", "Other nodes may have some.") : nothing("Nothing is bound", "Binds of this account are shown here as soon as there are any.")),
   });
