@@ -7,10 +7,9 @@ import { failed, failedAt, failedIn } from "./dialog.js";
 import { chip, h, nothing, select, setText, table } from "./dom.js";
 import { local, number, percent, showTime, time, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
-import { stateCell } from "./states.js";
 import { DAY_MS, MINUTE_MS, WEEK_MS, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
 import { labelOf } from "./view_failures.js";
-import { acknowledge, incidentState } from "./view_incidents.js";
+import { incidentColumns } from "./view_incidents.js";
 import { columns } from "./view_messages.js";
 import { seriesOf } from "./view_usage.js";
 
@@ -58,19 +57,12 @@ function ask(path, show, list) {
 
 /** The incidents about it, with a button for those that go on. */
 function incidentsCard(about) {
+  const shown = incidentColumns(load);
   const list = table({
     caption: "Incidents",
     dense: true,
     key: (row) => row.id,
-    columns: [
-      { title: "What", class: "wrap", text: (row) => row.text },
-      { title: "State", render: (cell, row) => stateCell(cell, incidentState(row)) },
-      { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
-      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
-        if (incidentState(row)[0] !== "open") cell.replaceChildren();
-        else if (!cell.firstChild) cell.append(acknowledge(row, load));
-      } },
-    ],
+    columns: [shown.what, shown.state, shown.began, shown.commands],
     empty: () => nothing("No incident"),
   });
   const card = h("section", { class: "card", hidden: true }, h("h2", {}, "Incidents"), list.element);
