@@ -83,6 +83,11 @@ export function placeOf(plural, name) {
   return `#/${plural}/${segment(name)}`;
 }
 
+/** The page of the sheet of an account. */
+export function sheetOf(name) {
+  return `${placeOf("accounts", name)}/sheet`;
+}
+
 /** The page of a bind. */
 export function bindPage({ node, session }) {
   return `#/binds/${node}/${session}`;
@@ -133,7 +138,7 @@ export function newPage(plural, keys = {}) {
 export function nextSteps(plural, name) {
   const encoded = encodeURIComponent(name);
   const steps = {
-    accounts: [["How it does", placeOf("accounts", name)], ["Send a test message", `#/compose?account=${encoded}`, "operate"], ["Sheet for the customer", `${placeOf("accounts", name)}/sheet`], ["API keys", `#/keys?account=${encoded}`, "admin"], ["Its messages", `#/messages?account=${encoded}`]],
+    accounts: [["How it does", placeOf("accounts", name)], ["Send a test message", `#/compose?account=${encoded}`, "operate"], ["Sheet for the customer", sheetOf(name)], ["API keys", `#/keys?account=${encoded}`, "admin"], ["Its messages", `#/messages?account=${encoded}`]],
     operators: [["How it does", placeOf("operators", name)], ["Add a route to it", newPage("routes", { to: name }), "admin"], ["Its failures", `#/dead-letters?operator=${encoded}`]],
     routes: [["Where a number goes", "#/routes"]],
   };

@@ -2,10 +2,10 @@
 
 import { get, may } from "./api.js";
 import { bars } from "./bars.js";
-import { fields, historyOf } from "./changes.js";
+import { historyOf, versionItems } from "./changes.js";
 import { failed, failedAt, failedIn } from "./dialog.js";
-import { chip, h, nothing, select, setText, table } from "./dom.js";
-import { local, number, percent, showTime, time, timeOfDay } from "./format.js";
+import { h, nothing, select, setText, table } from "./dom.js";
+import { local, number, percent, showTime, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
 import { DAY_MS, MINUTE_MS, WEEK_MS, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
 import { labelOf } from "./view_failures.js";
@@ -193,10 +193,7 @@ function messagesCard(asked) {
 function changesCard(resource) {
   const list = h("ol", { class: "versions" });
   historyOf(resource, VERSIONS).then(({ versions }) => {
-    list.replaceChildren(...versions.map((one) => h("li", {},
-      h("div", { class: "version-head" }, h("a", { href: `#/versions/${one.version}` }, `Version ${one.version}`), chip(one.changes[0].action, "quiet")),
-      h("p", { class: "quiet" }, one.who, ", ", time(one.at)), one.changes[0].action === "changed" ? fields(one.changes[0]) : null)));
-    if (!versions.length) list.replaceChildren(h("li", { class: "quiet" }, "It was never changed."));
+    list.replaceChildren(...versionItems(versions));
   }, (error) => {
     if (error.status === 401) failed(error);
     else list.replaceChildren(h("li", { class: "quiet" }, error.message));
