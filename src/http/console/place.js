@@ -85,7 +85,7 @@ function trafficCard(asked) {
   const charts = trafficCharts(160);
   const said = h("p", { class: "problem", role: "status" });
   const more = h("a", {}, "Traffic history");
-  const times = select("range", TIMES.map(([name, title]) => [name, title]), TIMES[0][0]);
+  const times = select("range", TIMES, TIMES[0][0]);
   times.setAttribute("aria-label", "Time of the charts");
   times.addEventListener("change", load);
 

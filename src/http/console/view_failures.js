@@ -5,9 +5,9 @@ import { get } from "./api.js";
 import { bars } from "./bars.js";
 import { failed, failedIn } from "./dialog.js";
 import { field, h, heading, nothing, select, setText, table } from "./dom.js";
-import { fromInput, local, number, percent, timeOfDay, toInput } from "./format.js";
+import { fromInput, local, number, percent, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
-import { firstDigits, textInput } from "./view_messages.js";
+import { firstDigits, momentInput, textInput } from "./view_messages.js";
 
 const BY = [["error", "Error"], ["operator", "Operator"], ["account", "Account"], ["country", "Country"], ["hour", "Hour"]];
 const FILTERS = ["to", "country", "account", "operator", "error", "state"];
@@ -39,9 +39,8 @@ export function labelOf(by, group) {
 
 export default function failures({ query }) {
   const by = BY.some(([name]) => name === query.get("by")) ? query.get("by") : "error";
-  const moment = (name) => h("input", { type: "datetime-local", name, value: toInput(query.get(name)) });
   const inputs = Object.fromEntries(["to", "country", "account", "operator", "error"].map((name) => [name, textInput(query, name)]));
-  const times = { ended_since: moment("ended_since"), ended_until: moment("ended_until") };
+  const times = { ended_since: momentInput(query, "ended_since"), ended_until: momentInput(query, "ended_until") };
   const divided = select("by", BY, by);
   const form = h("form", { class: "card search", role: "search", onsubmit: ask },
     field("Divided by", divided), field("To number, or its first digits", inputs.to), field("Country", inputs.country), field("Account", inputs.account),

@@ -3,10 +3,10 @@
 
 import { failedIn } from "./dialog.js";
 import { field, h, heading, nothing, select, setText, table } from "./dom.js";
-import { fromInput, local, milliseconds, number, percent, toInput } from "./format.js";
+import { fromInput, local, milliseconds, number, percent } from "./format.js";
 import { showLink } from "./kinds.js";
 import { COUNTS, DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, lastMinute, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
-import { textInput } from "./view_messages.js";
+import { momentInput, textInput } from "./view_messages.js";
 
 const RANGES = [
   ["1h", "Last hour", HOUR_MS], ["6h", "Last 6 hours", 6 * HOUR_MS], ["1d", "Last day", DAY_MS], ["7d", "Last 7 days", WEEK_MS],
@@ -38,10 +38,9 @@ function timesOf(query, range) {
 export default function history({ query }) {
   const range = RANGES.some(([name]) => name === query.get("range")) ? query.get("range") : USUAL;
   const by = BY.some(([name]) => name === query.get("by")) ? query.get("by") : "operator";
-  const moment = (name) => h("input", { type: "datetime-local", name, value: toInput(query.get(name)) });
   const inputs = Object.fromEntries(FILTERS.map((name) => [name, textInput(query, name)]));
-  const times = { since: moment("since"), until: moment("until") };
-  const ranges = select("range", RANGES.map(([name, title]) => [name, title]), range);
+  const times = { since: momentInput(query, "since"), until: momentInput(query, "until") };
+  const ranges = select("range", RANGES, range);
   const divided = select("by", BY, by);
   const fields = [field("From", times.since), field("Until", times.until)];
   const showFields = () => fields.forEach((one) => { one.hidden = ranges.value !== "custom"; });
