@@ -83,6 +83,11 @@ export function placeOf(plural, name) {
   return `#/${plural}/${segment(name)}`;
 }
 
+/** Whether each of a kind has such a page. */
+export function hasPlace(plural) {
+  return Object.values(OWNERS).includes(plural);
+}
+
 /** The page of the sheet of an account. */
 export function sheetOf(name) {
   return `${placeOf("accounts", name)}/sheet`;

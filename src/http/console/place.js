@@ -8,7 +8,7 @@ import { h, nothing, select, setText, table } from "./dom.js";
 import { local, number, percent, showTime, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
 import { DAY_MS, MINUTE_MS, WEEK_MS, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
-import { labelOf } from "./view_failures.js";
+import { labelOf, meaningColumn } from "./view_failures.js";
 import { incidentColumns } from "./view_incidents.js";
 import { columns } from "./view_messages.js";
 import { seriesOf } from "./view_usage.js";
@@ -123,7 +123,7 @@ function past(asked) {
       { title: "Error", class: "wrap", render: (cell, row) => showLink(cell, listed({ error: row.key || "none" }), labelOf("error", row)) },
       { title: "Messages", numeric: true, text: (row) => number(row.messages) },
       { title: "Share", numeric: true, text: (row) => percent(row.messages / Math.max(1, all)) },
-      { title: "Meaning", class: "wrap", text: (row) => row.in_words?.meaning ?? (row.key ? "The operator's own code." : "") },
+      meaningColumn,
     ],
     empty: () => nothing("Nothing has failed", "No message has failed in the last 24 hours."),
   });

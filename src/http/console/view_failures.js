@@ -37,6 +37,9 @@ export function labelOf(by, group) {
   return by === "error" ? `no code${name ? `: ${name.toLowerCase()}` : ""}` : "none";
 }
 
+/** What an error means. */
+export const meaningColumn = { title: "Meaning", class: "wrap", text: (row) => row.in_words?.meaning ?? (row.key ? "The operator's own code." : "") };
+
 export default function failures({ query }) {
   const by = BY.some(([name]) => name === query.get("by")) ? query.get("by") : "error";
   const inputs = Object.fromEntries(["to", "country", "account", "operator", "error"].map((name) => [name, textInput(query, name)]));
@@ -57,7 +60,6 @@ export default function failures({ query }) {
     },
   });
   const counted = () => ({ ended_since: report.ended_since, ended_until: report.ended_until });
-  const inWords = (name) => ({ hidden: by !== "error", class: "wrap", text: (row) => row.in_words?.[name] ?? (name === "meaning" && row.key ? "The operator's own code." : "") });
   const list = table({
     caption: `Failures by ${by}`,
     key: (row) => row.key,
@@ -69,8 +71,8 @@ export default function failures({ query }) {
       } },
       { title: "Messages", numeric: true, text: (row) => number(row.messages) },
       { title: "Share", numeric: true, text: (row) => percent(row.messages / Math.max(1, report.messages)) },
-      { title: "Meaning", ...inWords("meaning") },
-      { title: "Usually helps", ...inWords("cure") },
+      { ...meaningColumn, hidden: by !== "error" },
+      { title: "Usually helps", class: "wrap", hidden: by !== "error", text: (row) => row.in_words?.cure ?? "" },
     ],
     empty: () => nothing("Nothing has failed", "No failed message of this time fits."),
   });
