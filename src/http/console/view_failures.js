@@ -5,14 +5,12 @@ import { get } from "./api.js";
 import { bars } from "./bars.js";
 import { failed, failedIn } from "./dialog.js";
 import { field, h, heading, nothing, select, setText, table } from "./dom.js";
-import { fromInput, local, number, percent, timeOfDay } from "./format.js";
+import { DAY_MS, HOUR_MS, fromInput, local, number, percent, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
 import { firstDigits, momentInput, textInput } from "./view_messages.js";
 
 const BY = [["error", "Error"], ["operator", "Operator"], ["account", "Account"], ["country", "Country"], ["hour", "Hour"]];
 const FILTERS = ["to", "country", "account", "operator", "error", "state"];
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 /** Where the messages are listed that this question and `more` name. */
 function listed(query, more) {

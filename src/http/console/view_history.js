@@ -3,9 +3,9 @@
 
 import { failedIn } from "./dialog.js";
 import { field, h, heading, nothing, select, setText, table } from "./dom.js";
-import { fromInput, local, milliseconds, number, percent } from "./format.js";
+import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, fromInput, local, milliseconds, number, percent } from "./format.js";
 import { showLink } from "./kinds.js";
-import { COUNTS, DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, lastMinute, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
+import { COUNTS, lastMinute, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
 import { momentInput, textInput } from "./view_messages.js";
 
 const RANGES = [
