@@ -248,6 +248,7 @@ fn held_messages_are_released_and_cancelled_in_the_console() {
         reader.token(),
         &scene.held[0],
         &scene.held[1],
+        SINCE.1,
     ];
     Client::run(browser_script("console_held.js", &arguments, folder.path()));
     let state = |id: &str| admin.get(&format!("/v1/messages/{id}"))["state"].clone();

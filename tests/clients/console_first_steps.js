@@ -64,7 +64,10 @@ const all = {
     await click(page, 'Save and go on');
 
     await step(page, 'Route');
+    // Whether it is empty is known once the names have come.
+    const names = page.waitForResponse(/\/v1\/find\?text=\*$/);
     await go(page, 'Overview');
+    await names;
     await settled(page);
     assert.strictEqual(await empty(page).count(), 0);
     await go(page, 'First steps');

@@ -6,7 +6,7 @@
 'use strict';
 
 const assert = require('node:assert');
-const { accessible, console: consoleAt, key, row, run, save, settled, until } = require('./browser.js');
+const { accessible, console: consoleAt, key, run, save, settled, until } = require('./browser.js');
 
 const [steps, base, token, screenshots, reader, delivered] = process.argv.slice(2);
 const { open, signIn, go, visit, look } = consoleAt({ base, token, screenshots });
