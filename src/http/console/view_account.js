@@ -2,7 +2,7 @@
 
 import { get, may, put, segment } from "./api.js";
 import { balanceCard } from "./balance.js";
-import { command, failed } from "./dialog.js";
+import { command, failed, readAgain } from "./dialog.js";
 import { chip, h, heading, nothing, setChip, table } from "./dom.js";
 import { number, rate, showAge, time } from "./format.js";
 import { graph } from "./graph.js";
@@ -105,7 +105,7 @@ function accountPage(name) {
   /** It is not there, or not any more. */
   function leave() {
     isGone = true;
-    clearInterval(timer);
+    endLooks();
     state.hidden = true;
     buttons.replaceChildren();
     showNoSuch(body, "account", name, "#/accounts");
@@ -160,8 +160,7 @@ function accountPage(name) {
 
   load();
   loadLogin();
-  look();
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  const endLooks = readAgain(look, LOOK_EVERY_MS);
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/accounts" }, "Accounts")), heading(name, state, buttons), body],
@@ -191,7 +190,7 @@ function accountPage(name) {
     },
     close() {
       isOpen = false;
-      clearInterval(timer);
+      endLooks();
     },
   };
 }
