@@ -157,8 +157,9 @@ function usageCard(asked) {
     ],
     empty: () => nothing("Nothing has ended", "No message has ended this month."),
   });
-  const more = h("a", { href: `#/usage?${new URLSearchParams({ ...asked, from: first, to: today, by: "day,state,kind" })}` }, "Usage");
-  ask(`/v1/usage?${new URLSearchParams({ ...asked, from: first, to: today, by: "day,state,kind" })}`, ({ usage }) => {
+  const question = new URLSearchParams({ ...asked, from: first, to: today, by: "day,state,kind" });
+  const more = h("a", { href: `#/usage?${question}` }, "Usage");
+  ask(`/v1/usage?${question}`, ({ usage }) => {
     const places = [];
     for (let day = 1; day <= Number(today.slice(8)); day += 1) places.push({ label: `${today.slice(0, 8)}${String(day).padStart(2, "0")}`, sent: 0, failed: 0, received: 0 });
     const sums = new Map();
