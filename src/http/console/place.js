@@ -67,11 +67,15 @@ function incidentsCard(about) {
   });
   const card = h("section", { class: "card", hidden: true }, h("h2", {}, "Incidents"), list.element);
   function load() {
-    ask("/v1/incidents", ({ incidents }) => {
+    get("/v1/incidents").then(({ incidents }) => {
       const own = incidents.filter((one) => one.about === about).slice(0, SHOWN);
       list.update(own);
       card.hidden = own.length === 0;
-    }, list);
+    }, (error) => {
+      failedIn(list, "Incidents cannot be shown", error);
+      // A hidden card would say that there are none.
+      card.hidden = false;
+    });
   }
   load();
   return { element: card, load };
