@@ -122,7 +122,7 @@ fn base(smsc: &Smsc) -> String {
 }
 
 /// The folder below target for screenshots of the console.
-fn pictures() -> PathBuf {
+pub fn pictures() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
     fs::create_dir_all(&folder).unwrap();
     folder

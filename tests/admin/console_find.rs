@@ -1,12 +1,10 @@
 //! One box of the console for numbers, ids, accounts, operators, errors, keys and the manual: by REST, and in a real browser
 //! with a thousand accounts.
 
-use std::fs;
-use std::path::PathBuf;
-
 use serde_json::Value;
 
 use super::console_scale::with_accounts;
+use crate::console::pictures;
 use crate::harness::{Client, Simulator, browser_script};
 
 const TOKEN: &str = "harness-token";
@@ -58,8 +56,7 @@ fn the_box_is_used_by_keyboard_and_on_a_phone() {
         .start();
     smsc.wait_for_binds("north", 1);
     let folder = tempfile::tempdir().unwrap();
-    let pictures = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
-    fs::create_dir_all(&pictures).unwrap();
+    let pictures = pictures();
     let base = format!("http://{}/", smsc.http());
     let steps = "everything_is_found_by_keyboard,arrows_choose_and_the_focus_comes_back,a_late_answer_leads_nowhere,\
                  manual_is_opened,a_phone_has_a_button";

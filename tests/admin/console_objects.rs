@@ -1,6 +1,7 @@
 //! The pages of the configuration in a real browser: whatever REST can do with accounts, operators, routes and the
 //! other resources, tokens, the audit log and subscribers, by each role, and against whom means harm.
 
+use crate::console::pictures;
 use crate::harness::{Simulator, Smsc, browser_script, run};
 use serde_json::json;
 
@@ -10,8 +11,7 @@ const TOKEN: &str = "harness-token";
 fn browse(smsc: &Smsc, steps: &str) -> Vec<serde_json::Value> {
     let another = Simulator::new().start();
     let folder = tempfile::tempdir().unwrap();
-    let pictures = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
-    std::fs::create_dir_all(&pictures).unwrap();
+    let pictures = pictures();
     let base = format!("http://{}/", smsc.http());
     let address = another.address().to_string();
     let arguments = [steps, &base, TOKEN, pictures.to_str().unwrap(), &address];

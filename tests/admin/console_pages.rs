@@ -1,8 +1,6 @@
 //! The pages of one account and one operator in a real browser, with each role, and the sheet for the customer there.
 
-use std::fs;
-use std::path::PathBuf;
-
+use crate::console::pictures;
 use crate::harness::{Client, Peer, Simulator, Smsc, browser_script, submit, until};
 
 const TOKEN: &str = "harness-token";
@@ -40,8 +38,7 @@ fn an_account_and_an_operator_have_a_page() {
     smsc.api_of("test", "both");
     let reader = admin.with_role("read", "reader");
     let folder = tempfile::tempdir().unwrap();
-    let pictures = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
-    fs::create_dir_all(&pictures).unwrap();
+    let pictures = pictures();
     let base = format!("http://{}/", smsc.http());
     let steps = "account_has_a_page,operator_has_a_page,names_lead_to_the_pages,sheet_is_handed_over,account_is_paused,\
                  reader_sees_no_button,what_is_not_there_is_said_so,removed_while_open,pages_are_accessible_and_fit";

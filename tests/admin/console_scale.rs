@@ -1,14 +1,13 @@
 //! Lists of a thousand: pages of the admin API, compressed answers, and the console in a real browser, whose pages stay
 //! small and whose tabs take little from the server.
 
-use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::console::pictures;
 use crate::harness::{Client, Listener, Simulator, Smsc, browser_script};
 
 const TOKEN: &str = "harness-token";
@@ -206,8 +205,7 @@ fn the_console_stays_small_with_a_thousand_accounts() {
         .start();
     smsc.wait_for_binds(&format!("carrier{:03}", OPERATORS - 1), 1);
     let folder = tempfile::tempdir().unwrap();
-    let pictures = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
-    fs::create_dir_all(&pictures).unwrap();
+    let pictures = pictures();
     let base = format!("http://{}/", smsc.http());
     let steps = "pages_are_small,pages_are_painted_soon,tabs_take_little,every_queue_is_found,many_queues_are_suspended_together,who_was_refused_is_named,columns_and_views_are_kept,unseen_tabs_give_their_connection_back,every_account_is_found,new_tab_needs_no_token";
     let arguments = [steps, &base, TOKEN, pictures.to_str().unwrap()];

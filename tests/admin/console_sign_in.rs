@@ -1,9 +1,7 @@
 //! Sign-in to the console by OpenID Connect, in a real browser at an issuer that nobody here wrote (npm's oidc-provider):
 //! who gets in with which role, what attackers get, and what happens without the issuer.
 
-use std::fs;
-use std::path::PathBuf;
-
+use crate::console::pictures;
 use crate::harness::{
     Client, Cluster, Smsc, SmscBuilder, browser_script, free_port, node_script, until,
 };
@@ -44,13 +42,6 @@ fn url(port: u16) -> String {
     format!("http://127.0.0.1:{port}/")
 }
 
-/// The folder below target for pictures.
-fn pictures() -> String {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
-    fs::create_dir_all(&folder).unwrap();
-    folder.to_str().unwrap().to_owned()
-}
-
 /// Steps of oidc.js at this console.
 fn browse(
     steps: &str,
@@ -60,7 +51,8 @@ fn browse(
 ) -> (tempfile::TempDir, std::process::Command) {
     let folder = tempfile::tempdir().unwrap();
     let (base, issuer, pictures) = (url(console), url(issuer), pictures());
-    let mut arguments = vec![steps, &base, &issuer, TOKEN, &pictures];
+    let pictures = pictures.to_str().unwrap();
+    let mut arguments = vec![steps, &base, &issuer, TOKEN, pictures];
     arguments.extend(more);
     let command = browser_script("oidc.js", &arguments, folder.path());
     (folder, command)

@@ -1,5 +1,6 @@
 //! The first steps of the console in a real browser: from an empty SMSC to a message that is delivered.
 
+use crate::console::pictures;
 use crate::harness::{Peer, Simulator, Smsc, browser_script, free_port, run};
 
 #[test]
@@ -9,8 +10,7 @@ fn an_empty_smsc_is_led_to_its_first_message() {
     let admin = smsc.admin();
     let reader = admin.with_role("read", "looker");
     let folder = tempfile::tempdir().unwrap();
-    let pictures = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
-    std::fs::create_dir_all(&pictures).unwrap();
+    let pictures = pictures();
     let arguments = [
         "empty_smsc_delivers,what_is_there_is_gone_on_with",
         &format!("http://{}/", smsc.http()),

@@ -2,10 +2,11 @@
 //! rows, why a message waits, and what operators throttle.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::console::pictures;
 use crate::harness::{
     self, Client, FakeOperator, Peer, Process, Simulator, Smsc, browser_script, receipt,
     send_receipt, submit_from, submit_quietly, until,
@@ -147,10 +148,6 @@ impl Scene {
         let folder = self.folder.path();
         Client::run(browser_script("console_work.js", &arguments, folder));
     }
-}
-
-pub fn pictures() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console")
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Messages that may have been sent before the database went back in time: the admin API with each role, the command
 //! line and the console.
 
+use crate::console::pictures;
 use crate::harness::{
     Admin, Client, Cluster, Node, Peer, Simulator, browser_script, submit_quietly, until,
 };
@@ -234,8 +235,7 @@ fn a_held_message_says_since_when_why_and_what_to_do() {
 fn held_messages_are_released_and_cancelled_in_the_console() {
     let scene = HeldScene::start(53);
     let folder = tempfile::tempdir().unwrap();
-    let pictures = crate::console_work::pictures();
-    std::fs::create_dir_all(&pictures).unwrap();
+    let pictures = pictures();
     let admin = scene.node().admin();
     let reader = admin.with_role("read", "looker");
     let steps = "reader_sees_what_is_held,held_in_dark,held_message_says_why,held_messages_are_ordered_one_by_one_and_all";
@@ -248,6 +248,7 @@ fn held_messages_are_released_and_cancelled_in_the_console() {
         reader.token(),
         &scene.held[0],
         &scene.held[1],
+        SINCE.1,
     ];
     Client::run(browser_script("console_held.js", &arguments, folder.path()));
     let state = |id: &str| admin.get(&format!("/v1/messages/{id}"))["state"].clone();

@@ -38,6 +38,14 @@ exports.console = ({ base, token, screenshots }) => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
+  /** A page of who has signed in, at the overview; `how` is as for `open`. */
+  async function signedIn(browser, { as = token, ...how } = {}) {
+    const page = await open(browser, how);
+    await signIn(page, as);
+    await page.getByRole('heading', { name: 'Overview', level: 1, exact: true }).waitFor();
+    return page;
+  }
+
   async function go(page, view) {
     await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view, exact: true }).click();
     await page.getByRole('heading', { name: view, level: 1 }).waitFor();
@@ -57,7 +65,7 @@ exports.console = ({ base, token, screenshots }) => {
     await page.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: true });
   }
 
-  return { open, signIn, go, visit, look };
+  return { open, signIn, signedIn, go, visit, look };
 };
 
 /** Waits until `look`, given to the page, is true. */

@@ -9,7 +9,7 @@ const assert = require('node:assert');
 const { accessible, console: consoleAt, run, until } = require('./browser.js');
 
 const [steps, base, token, screenshots] = process.argv.slice(2);
-const { open, signIn, go, look } = consoleAt({ base, token, screenshots });
+const { signedIn, go, look } = consoleAt({ base, token, screenshots });
 
 /** Most elements of a page. */
 const NODES = 2_500;
@@ -17,13 +17,6 @@ const NODES = 2_500;
 const titled = (page, name) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 const box = (page) => page.getByRole('dialog', { name: 'Find' });
 const options = (page, name) => page.getByRole('option', { name });
-
-async function signedIn(browser, more = {}) {
-  const page = await open(browser, more);
-  await signIn(page);
-  await titled(page, 'Overview');
-  return page;
-}
 
 /** Opens the box by keyboard and writes a text. */
 async function ask(page, text) {

@@ -10,7 +10,7 @@ const { accessible, console: consoleAt, key, run, settled } = require('./browser
 const { report } = require('./common.js');
 
 const [steps, base, token, screenshots, reader, operator, closed, port] = process.argv.slice(2);
-const { open, signIn, go, visit, look } = consoleAt({ base, token, screenshots });
+const { open, signIn, signedIn, go, visit, look } = consoleAt({ base, token, screenshots });
 
 const problem = (page, name, text) => page.locator(`[data-key="${name}"] .problem`).filter({ hasText: text }).waitFor();
 const step = (page, title) => page.getByRole('heading', { name: title, level: 2, exact: true }).waitFor();
@@ -64,7 +64,10 @@ const all = {
     await click(page, 'Save and go on');
 
     await step(page, 'Route');
+    // Whether it is empty is known once the names have come.
+    const names = page.waitForResponse(/\/v1\/find\?text=\*$/);
     await go(page, 'Overview');
+    await names;
     await settled(page);
     assert.strictEqual(await empty(page).count(), 0);
     await go(page, 'First steps');
@@ -136,9 +139,7 @@ const all = {
     await click(page, 'Close');
     assert.strictEqual(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Test the connection to up');
     await page.close();
-    const theirs = await open(browser);
-    await signIn(theirs, reader);
-    await theirs.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    const theirs = await signedIn(browser, { as: reader });
     assert.strictEqual(await theirs.getByRole('link', { name: 'First steps' }).count(), 0);
     await theirs.close();
   },

@@ -1,14 +1,14 @@
 // Drives the pages about held messages in a real browser: what needs a look leads there, who may only read commands
 // nothing, and one message or all are released or cancelled. Each step is reported in a JSON line.
 //
-// usage: CHROMIUM=program console_held.js STEPS BASE TOKEN SCREENSHOTS READ-TOKEN RELEASED-ID CANCELLED-ID
+// usage: CHROMIUM=program console_held.js STEPS BASE TOKEN SCREENSHOTS READ-TOKEN RELEASED-ID CANCELLED-ID SINCE
 
 'use strict';
 
 const assert = require('node:assert');
 const { console: consoleAt, run, settled, until, accessible } = require('./browser.js');
 
-const [steps, base, token, screenshots, reader, released, cancelled] = process.argv.slice(2);
+const [steps, base, token, screenshots, reader, released, cancelled, since] = process.argv.slice(2);
 const { open, signIn, go, visit, look } = consoleAt({ base, token, screenshots });
 
 const rows = (page) => page.locator('tbody tr').count();
@@ -66,7 +66,13 @@ const all = {
     await page.getByRole('heading', { name: `Message ${cancelled}`, level: 1 }).waitFor();
     await page.locator('.heading .chip', { hasText: 'held' }).waitFor();
     const step = page.locator('.step', { hasText: 'Held' });
-    await step.getByText(/it has been held since [^Z]+, because it may have been sent/).waitFor();
+    // The server's sentence has the moment in UTC.
+    const local = await page.evaluate((iso) => {
+      const at = new Date(iso);
+      const day = at.toLocaleDateString(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
+      return `${day}, ${at.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' })}`;
+    }, since);
+    await step.getByText(`it has been held since ${local}, because it may have been sent`).waitFor();
     for (const order of ['Retry now', 'Move']) assert.strictEqual(await page.getByRole('button', { name: order }).count(), 0, order);
     await pictureOf(page, 'held-message');
     await page.getByRole('button', { name: `Cancel ${cancelled}` }).click();

@@ -6,24 +6,16 @@
 'use strict';
 
 const assert = require('node:assert');
-const { accessible, console: consoleAt, key, row, run, save, settled, until } = require('./browser.js');
+const { accessible, console: consoleAt, key, run, save, settled, until } = require('./browser.js');
 
 const [steps, base, token, screenshots, reader, delivered] = process.argv.slice(2);
-const { open, signIn, go, visit, look } = consoleAt({ base, token, screenshots });
+const { signedIn, go, visit, look } = consoleAt({ base, token, screenshots });
 
 const said = (page, text) => page.getByRole('status').filter({ hasText: text }).first().waitFor();
 const titled = (page, name) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
 const fact = (page, name) => page.locator('.facts div').filter({ has: page.getByText(name, { exact: true }) }).locator('dd');
 /** The sheet, once it has this text. */
 const sheet = (page, text) => page.locator('pre.sheet').filter({ hasText: text });
-
-async function signedIn(browser, more = {}) {
-  const { as = token, ...how } = more;
-  const page = await open(browser, how);
-  await signIn(page, as);
-  await titled(page, 'Overview');
-  return page;
-}
 
 const all = {
   async account_has_a_page(browser) {

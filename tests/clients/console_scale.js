@@ -12,7 +12,7 @@ const { console: consoleAt, row, run, settled, until } = require('./browser.js')
 const { report } = require('./common.js');
 
 const [steps, base, token, screenshots] = process.argv.slice(2);
-const { open, signIn, go, visit, look } = consoleAt({ base, token, screenshots });
+const { signIn, signedIn, go, visit, look } = consoleAt({ base, token, screenshots });
 
 /** Most elements of a page. */
 const NODES = 2_500;
@@ -43,13 +43,6 @@ async function filled(page, view) {
   await page.locator('.card:visible').first().waitFor();
   if (FILLED[view]) await page.getByText(FILLED[view]).waitFor();
   await settled(page);
-}
-
-async function signedIn(browser) {
-  const page = await open(browser);
-  await signIn(page);
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  return page;
 }
 
 /** What a tab with this view takes from the stream of events. */
@@ -176,9 +169,7 @@ const all = {
 
   /** Of many orders those that are refused are named, and stay ticked. An address that makes no sense breaks no page. */
   async who_was_refused_is_named(browser) {
-    const page = await open(browser, { expected: /status of 40[04]/ });
-    await signIn(page);
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    const page = await signedIn(browser, { expected: /status of 40[04]/ });
     await page.route(/shop0021\/suspend$/, (route) => route.fulfill({
       status: 404, contentType: 'application/problem+json', body: JSON.stringify({ detail: 'there is no such queue any more' }),
     }));

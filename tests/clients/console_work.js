@@ -41,6 +41,9 @@ async function picturesIn(browser, colorScheme) {
       await accessible(page, `${view} at ${width}, ${colorScheme}`);
       const wide = await page.evaluate(() => [...document.querySelectorAll('.card table')].filter((one) => one.scrollWidth > one.closest('.card').clientWidth).map((one) => one.caption.textContent));
       assert.deepStrictEqual(wide, [], `${view}: wider than its card at ${width}`);
+      // A screen has room for what stands beside each other; a phone has not.
+      const beside = await page.evaluate(() => [...document.querySelectorAll('main .columns:has(> :nth-child(2))')].map(({ children: [left, right] }) => right.getBoundingClientRect().left > left.getBoundingClientRect().left));
+      assert(beside.every((isBeside) => isBeside === (width === 1280)), `${view} at ${width}: ${beside}`);
       const name = view === `messages/${waiting}` ? 'message' : view.replace(/^binds\/.*/, 'bind').replace(/\W+/g, '-');
       await look(page, `${name}-${width}-${colorScheme}`);
     }

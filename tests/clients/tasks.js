@@ -10,7 +10,7 @@ const { clicks, console: consoleAt, key, run } = require('./browser.js');
 const { report } = require('./common.js');
 
 const [steps, base, token, screenshots, given] = process.argv.slice(2);
-const { open, signIn, go } = consoleAt({ base, token, screenshots });
+const { signedIn, go } = consoleAt({ base, token, screenshots });
 
 exports.go = go;
 
@@ -69,9 +69,7 @@ exports.firstSteps = async (page, { address, to }, { isTested = false } = {}) =>
 };
 
 async function timed(browser, act) {
-  const page = await open(browser);
-  await signIn(page);
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  const page = await signedIn(browser);
   const count = await clicks(page);
   const began = Date.now();
   const learnt = await act(page);

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { confirm } from "./dialog.js";
 import { chip, h, prose, setText } from "./dom.js";
-import { number } from "./format.js";
+import { number, time } from "./format.js";
 import { pageOf } from "./kinds.js";
 import { valueText } from "./schema.js";
 
@@ -60,6 +60,17 @@ export function review({ title, said, action, text = "", danger = false }) {
 /** The version of the whole configuration; all of that is megabytes where there are a thousand accounts. */
 export async function presentVersion() {
   return (await get("/v1/policies?limit=1")).version;
+}
+
+/** Entries of a list of versions that changed one resource; `beside(one, at)` gives what stands beside each. */
+export function versionItems(versions, beside = () => null) {
+  if (!versions.length) return [h("li", { class: "quiet" }, "It was never changed.")];
+  return versions.map((one, at) => {
+    const [change] = one.changes;
+    return h("li", {},
+      h("div", { class: "version-head" }, h("a", { href: `#/versions/${one.version}` }, `Version ${one.version}`), chip(change.action, "quiet"), beside(one, at)),
+      h("p", { class: "quiet" }, one.who, ", ", time(one.at)), change.action === "changed" ? fields(change) : null);
+  });
 }
 
 /** The versions that changed a resource, newest first. */

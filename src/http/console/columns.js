@@ -31,7 +31,7 @@ function keep(list, own) {
 export function columnChoice(list) {
   const own = chosen().get(list) ?? new Map();
   const boxes = h("div", { class: "buttons" });
-  const element = h("details", { class: "columns" }, h("summary", {}, "Columns"), boxes);
+  const element = h("details", { class: "column-choice" }, h("summary", {}, "Columns"), boxes);
   const isShown = ({ title, isExtra }) => (own.has(title) ? own.get(title) === true : !isExtra);
   return {
     element,

@@ -2,10 +2,8 @@
 
 import { h, setAttribute, setText } from "./dom.js";
 import { drawing, key, svg } from "./drawing.js";
-import { local } from "./format.js";
+import { DAY_MS, MINUTE_MS, local } from "./format.js";
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** What may lie between two times below the chart. */
 const TICKS_MS = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 7_200, 10_080, 20_160].map((minutes) => minutes * MINUTE_MS);
 

@@ -149,9 +149,17 @@ export function failedIn(list, title, error) {
 }
 
 /** Reads now and again and again, and tells what fails; gives what ends it. */
-export function readAgain(read) {
-  const run = () => read().catch(failed);
+export function readAgain(read, everyMs = AGAIN_MS) {
+  let timer = null;
+  let isOpen = true;
+  async function run() {
+    await read().catch(failed);
+    // Only behind the answer: a slow server does not get more and more questions at a time.
+    if (isOpen) timer = setTimeout(run, everyMs);
+  }
   run();
-  const timer = setInterval(run, AGAIN_MS);
-  return () => clearInterval(timer);
+  return () => {
+    isOpen = false;
+    clearTimeout(timer);
+  };
 }

@@ -54,7 +54,7 @@ export function table({ caption, columns: given, key, empty, dense = false, sort
   function lay() {
     columns = choice ? choice.of(all) : all;
     head.replaceChildren(...columns.map((column) =>
-      h("th", { scope: "col", class: [column.numeric && "number", column.class].filter(Boolean).join(" ") || null },
+      h("th", { scope: "col", class: classOf(column) },
         sorted && column.sort ? h("button", { type: "button", class: "sort", onclick: () => order(column) }, column.title) : column.title)));
     if (sorted) mark();
   }
@@ -92,7 +92,7 @@ export function table({ caption, columns: given, key, empty, dense = false, sort
           row = h("tr", {}, columns.map((column, at) =>
             h(at === 0 ? "th" : "td", {
               scope: at === 0 ? "row" : null,
-              class: [column.numeric && "number", column.class].filter(Boolean).join(" ") || null,
+              class: classOf(column),
               "data-label": column.title,
             })));
           rows.set(id, row);
@@ -130,6 +130,10 @@ export function table({ caption, columns: given, key, empty, dense = false, sort
     if (shown) list.update(shown);
   });
   return list;
+}
+
+function classOf(column) {
+  return [column.numeric && "number", column.class].filter(Boolean).join(" ") || null;
 }
 
 /** What an empty place says: what it is, and what to do. */

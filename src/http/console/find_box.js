@@ -4,7 +4,7 @@
 import { get } from "./api.js";
 import { failed } from "./dialog.js";
 import { h, setAttribute, setText } from "./dom.js";
-import { pageOf, placeOf, wordsOf } from "./kinds.js";
+import { hasPlace, pageOf, placeOf, wordsOf } from "./kinds.js";
 import { firstDigits } from "./view_messages.js";
 
 /** After the last key, before the server is asked. */
@@ -21,7 +21,6 @@ const ID = /^\d{16,19}$/;
 const BIND = /^\d{1,3}\/\d{1,19}$/;
 /** Errors that are the state of a message. */
 const STATES = ["EXPIRED", "DELETED", "UNDELIVERABLE", "UNKNOWN", "REJECTED"];
-const PLACES = ["accounts", "operators"];
 
 /** What digits can be. */
 function ofDigits(text) {
@@ -45,7 +44,7 @@ function leading({ kind, name, text, page }) {
   }
   if (kind === "key") return { kind, name, text, href: `#/config/${name.split(".")[0]}` };
   if (kind === "manual") return { kind, name, text, href: `/docs/${page}` };
-  return { kind: wordsOf(kind).one, name, text, href: PLACES.includes(kind) ? placeOf(kind, name) : pageOf(`${kind}/${name}`) };
+  return { kind: wordsOf(kind).one, name, text, href: hasPlace(kind) ? placeOf(kind, name) : pageOf(`${kind}/${name}`) };
 }
 
 /**

@@ -1,6 +1,11 @@
-// Numbers, rates, ages and times as people read them.
+// Numbers, rates, ages and times as people read them, and lengths of time in milliseconds.
 
 import { h, setAttribute, setText } from "./dom.js";
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+export const WEEK_MS = 7 * DAY_MS;
 
 const whole = new Intl.NumberFormat("en");
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -78,7 +83,7 @@ export function localTimes(text) {
 
 /** A time that a receipt says: most have whole minutes, and their seconds would be invented. */
 export function said(iso) {
-  return Date.parse(iso) % 60_000 === 0 ? local(iso).replace(/[:.]00$/, "") : local(iso);
+  return Date.parse(iso) % MINUTE_MS === 0 ? local(iso).replace(/[:.]00$/, "") : local(iso);
 }
 
 /** As it is in UTC: 2026-11-21 09:00:51.123 UTC */
@@ -115,5 +120,5 @@ export function toInput(iso) {
   const at = new Date(iso);
   // Addresses are written by hand, too; the server says what is wrong with this one.
   if (Number.isNaN(at.getTime())) return "";
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16);
 }

@@ -83,6 +83,21 @@ export function placeOf(plural, name) {
   return `#/${plural}/${segment(name)}`;
 }
 
+/** Whether each of a kind has such a page. */
+export function hasPlace(plural) {
+  return Object.values(OWNERS).includes(plural);
+}
+
+/** The page of the sheet of an account. */
+export function sheetOf(name) {
+  return `${placeOf("accounts", name)}/sheet`;
+}
+
+/** The page of a bind. */
+export function bindPage({ node, session }) {
+  return `#/binds/${node}/${session}`;
+}
+
 /** Queues, senders and incidents are named by these: `operator:up`. */
 const OWNERS = { account: "accounts", operator: "operators" };
 
@@ -128,7 +143,7 @@ export function newPage(plural, keys = {}) {
 export function nextSteps(plural, name) {
   const encoded = encodeURIComponent(name);
   const steps = {
-    accounts: [["How it does", placeOf("accounts", name)], ["Send a test message", `#/compose?account=${encoded}`, "operate"], ["Sheet for the customer", `${placeOf("accounts", name)}/sheet`], ["API keys", `#/keys?account=${encoded}`, "admin"], ["Its messages", `#/messages?account=${encoded}`]],
+    accounts: [["How it does", placeOf("accounts", name)], ["Send a test message", `#/compose?account=${encoded}`, "operate"], ["Sheet for the customer", sheetOf(name)], ["API keys", `#/keys?account=${encoded}`, "admin"], ["Its messages", `#/messages?account=${encoded}`]],
     operators: [["How it does", placeOf("operators", name)], ["Add a route to it", newPage("routes", { to: name }), "admin"], ["Its failures", `#/dead-letters?operator=${encoded}`]],
     routes: [["Where a number goes", "#/routes"]],
   };

@@ -2,15 +2,14 @@
 
 import { get, may } from "./api.js";
 import { bars } from "./bars.js";
-import { fields, historyOf } from "./changes.js";
-import { failed } from "./dialog.js";
-import { chip, h, nothing, select, setText, table } from "./dom.js";
-import { local, number, percent, showTime, time, timeOfDay } from "./format.js";
+import { historyOf, versionItems } from "./changes.js";
+import { failed, failedAt, failedIn } from "./dialog.js";
+import { h, nothing, select, setText, table } from "./dom.js";
+import { DAY_MS, MINUTE_MS, WEEK_MS, local, number, percent, showTime, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
-import { stateCell } from "./states.js";
-import { DAY_MS, MINUTE_MS, WEEK_MS, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
-import { labelOf } from "./view_failures.js";
-import { acknowledge, incidentState } from "./view_incidents.js";
+import { lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
+import { labelOf, meaningColumn } from "./view_failures.js";
+import { incidentColumns } from "./view_incidents.js";
 import { columns } from "./view_messages.js";
 import { seriesOf } from "./view_usage.js";
 
@@ -53,36 +52,30 @@ export function placeCards({ about, resource, by, name }) {
 
 /** Shows what comes of a question; on a page that was left it changes nothing that anybody sees. */
 function ask(path, show, list) {
-  get(path).then(show, (error) => {
-    if (error.status === 401) failed(error);
-    else list.say(nothing("It cannot be shown", error.message));
-  });
+  get(path).then(show, (error) => failedIn(list, "It cannot be shown", error));
 }
 
 /** The incidents about it, with a button for those that go on. */
 function incidentsCard(about) {
+  const shown = incidentColumns(load);
   const list = table({
     caption: "Incidents",
     dense: true,
     key: (row) => row.id,
-    columns: [
-      { title: "What", class: "wrap", text: (row) => row.text },
-      { title: "State", render: (cell, row) => stateCell(cell, incidentState(row)) },
-      { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
-      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
-        if (incidentState(row)[0] !== "open") cell.replaceChildren();
-        else if (!cell.firstChild) cell.append(acknowledge(row, load));
-      } },
-    ],
+    columns: [shown.what, shown.state, shown.began, shown.commands],
     empty: () => nothing("No incident"),
   });
   const card = h("section", { class: "card", hidden: true }, h("h2", {}, "Incidents"), list.element);
   function load() {
-    ask("/v1/incidents", ({ incidents }) => {
+    get("/v1/incidents").then(({ incidents }) => {
       const own = incidents.filter((one) => one.about === about).slice(0, SHOWN);
       list.update(own);
       card.hidden = own.length === 0;
-    }, list);
+    }, (error) => {
+      failedIn(list, "Incidents cannot be shown", error);
+      // A hidden card would say that there are none.
+      card.hidden = false;
+    });
   }
   load();
   return { element: card, load };
@@ -96,7 +89,7 @@ function trafficCard(asked) {
   const charts = trafficCharts(160);
   const said = h("p", { class: "problem", role: "status" });
   const more = h("a", {}, "Traffic history");
-  const times = select("range", TIMES.map(([name, title]) => [name, title]), TIMES[0][0]);
+  const times = select("range", TIMES, TIMES[0][0]);
   times.setAttribute("aria-label", "Time of the charts");
   times.addEventListener("change", load);
 
@@ -111,8 +104,7 @@ function trafficCard(asked) {
       charts.update(found, span);
       setText(said, "");
     } catch (error) {
-      if (error.status === 401) failed(error);
-      else if (times.value === range) setText(said, error.message);
+      if (times.value === range || error.status === 401) failedAt(said, error);
     }
   }
   load();
@@ -135,7 +127,7 @@ function past(asked) {
       { title: "Error", class: "wrap", render: (cell, row) => showLink(cell, listed({ error: row.key || "none" }), labelOf("error", row)) },
       { title: "Messages", numeric: true, text: (row) => number(row.messages) },
       { title: "Share", numeric: true, text: (row) => percent(row.messages / Math.max(1, all)) },
-      { title: "Meaning", class: "wrap", text: (row) => row.in_words?.meaning ?? (row.key ? "The operator's own code." : "") },
+      meaningColumn,
     ],
     empty: () => nothing("Nothing has failed", "No message has failed in the last 24 hours."),
   });
@@ -169,8 +161,9 @@ function usageCard(asked) {
     ],
     empty: () => nothing("Nothing has ended", "No message has ended this month."),
   });
-  const more = h("a", { href: `#/usage?${new URLSearchParams({ ...asked, from: first, to: today, by: "day,state,kind" })}` }, "Usage");
-  ask(`/v1/usage?${new URLSearchParams({ ...asked, from: first, to: today, by: "day,state,kind" })}`, ({ usage }) => {
+  const question = new URLSearchParams({ ...asked, from: first, to: today, by: "day,state,kind" });
+  const more = h("a", { href: `#/usage?${question}` }, "Usage");
+  ask(`/v1/usage?${question}`, ({ usage }) => {
     const places = [];
     for (let day = 1; day <= Number(today.slice(8)); day += 1) places.push({ label: `${today.slice(0, 8)}${String(day).padStart(2, "0")}`, sent: 0, failed: 0, received: 0 });
     const sums = new Map();
@@ -205,10 +198,7 @@ function messagesCard(asked) {
 function changesCard(resource) {
   const list = h("ol", { class: "versions" });
   historyOf(resource, VERSIONS).then(({ versions }) => {
-    list.replaceChildren(...versions.map((one) => h("li", {},
-      h("div", { class: "version-head" }, h("a", { href: `#/versions/${one.version}` }, `Version ${one.version}`), chip(one.changes[0].action, "quiet")),
-      h("p", { class: "quiet" }, one.who, ", ", time(one.at)), one.changes[0].action === "changed" ? fields(one.changes[0]) : null)));
-    if (!versions.length) list.replaceChildren(h("li", { class: "quiet" }, "It was never changed."));
+    list.replaceChildren(...versionItems(versions));
   }, (error) => {
     if (error.status === 401) failed(error);
     else list.replaceChildren(h("li", { class: "quiet" }, error.message));

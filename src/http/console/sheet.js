@@ -5,7 +5,7 @@ import { get, may, onSignOut, put, segment } from "./api.js";
 import { command, copyButton, failed } from "./dialog.js";
 import { h, heading, nothing, setText } from "./dom.js";
 import { password } from "./inputs.js";
-import { placeOf } from "./kinds.js";
+import { placeOf, sheetOf } from "./kinds.js";
 
 /** Passwords that were made here, by account: in memory only, until the page is left or somebody signs out. */
 const made = new Map();
@@ -72,11 +72,6 @@ export function sheetPage(name) {
       isOpen = false;
     },
   };
-}
-
-/** Where the sheet is. */
-export function sheetOf(name) {
-  return `${placeOf("accounts", name)}/sheet`;
 }
 
 /** A link to it, for the page of the account. */

@@ -3,12 +3,8 @@
 
 import { get } from "./api.js";
 import { curves } from "./curves.js";
-import { milliseconds, rate } from "./format.js";
+import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, milliseconds, rate } from "./format.js";
 
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
-export const WEEK_MS = 7 * DAY_MS;
 /** What was counted in a minute is in the store so long after it. */
 const WRITTEN_MS = 5_000;
 export const COUNTS = ["accepted", "refused", "delivered", "failed"];

@@ -2,15 +2,15 @@
 
 import { get, may, put, segment } from "./api.js";
 import { balanceCard } from "./balance.js";
-import { command, failed } from "./dialog.js";
+import { command, failed, readAgain } from "./dialog.js";
 import { chip, h, heading, nothing, setChip, table } from "./dom.js";
 import { number, rate, showAge, time } from "./format.js";
 import { graph } from "./graph.js";
-import { pageOf, showLink } from "./kinds.js";
+import { pageOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { figures, finding, placeCards, showNoSuch } from "./place.js";
 import { sheetLink, sheetPage } from "./sheet.js";
-import { canDisconnect, disconnectCommand } from "./view_bind.js";
+import { disconnectColumn } from "./view_bind.js";
 import { bindColumns } from "./view_binds.js";
 import { holdCommand } from "./view_queues.js";
 
@@ -57,12 +57,8 @@ function accountPage(name) {
     dense: true,
     key: (row) => row.session,
     columns: [
-      { title: "Bind", class: "mono", render: (cell, row) => showLink(cell, `#/binds/${row.node}/${row.session}`, `${row.node}/${row.session}`) },
-      bindColumns.kind, bindColumns.state, bindColumns.peer, bindColumns.window, bindColumns.received, bindColumns.sent, bindColumns.since,
-      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
-        if (!canDisconnect(row)) cell.replaceChildren();
-        else if (!cell.firstChild) cell.append(disconnectCommand(row));
-      } },
+      bindColumns.id, bindColumns.kind, bindColumns.state, bindColumns.peer, bindColumns.window, bindColumns.received, bindColumns.sent, bindColumns.since,
+      disconnectColumn(),
     ],
     empty: () => (isShared() ? nothing("No binds on this node", "Other nodes may have some.") : nothing("Nothing is bound", "Binds of this account are shown here as soon as there are any.")),
   });
@@ -109,7 +105,7 @@ function accountPage(name) {
   /** It is not there, or not any more. */
   function leave() {
     isGone = true;
-    clearInterval(timer);
+    endLooks();
     state.hidden = true;
     buttons.replaceChildren();
     showNoSuch(body, "account", name, "#/accounts");
@@ -164,8 +160,7 @@ function accountPage(name) {
 
   load();
   loadLogin();
-  look();
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  const endLooks = readAgain(look, LOOK_EVERY_MS);
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/accounts" }, "Accounts")), heading(name, state, buttons), body],
@@ -195,7 +190,7 @@ function accountPage(name) {
     },
     close() {
       isOpen = false;
-      clearInterval(timer);
+      endLooks();
     },
   };
 }

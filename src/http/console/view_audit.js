@@ -3,9 +3,9 @@
 import { get } from "./api.js";
 import { failed } from "./dialog.js";
 import { chip, field, h, heading, nothing, setText, table } from "./dom.js";
-import { fromInput, time, toInput } from "./format.js";
+import { fromInput, time } from "./format.js";
 import { pagePath, pages } from "./pages.js";
-import { textInput } from "./view_messages.js";
+import { momentInput, textInput } from "./view_messages.js";
 
 /** Where what was changed is compared with what was before. */
 function versionLink(row) {
@@ -14,7 +14,7 @@ function versionLink(row) {
 
 export default function audit({ query }) {
   const inputs = { token: textInput(query, "token"), path: textInput(query, "path") };
-  const moments = Object.fromEntries(["since", "until"].map((name) => [name, h("input", { type: "datetime-local", name, value: toInput(query.get(name)) })]));
+  const moments = Object.fromEntries(["since", "until"].map((name) => [name, momentInput(query, name)]));
   inputs.path.placeholder = "/v1/accounts/";
   const form = h("form", { class: "card search four", role: "search", onsubmit: (event) => {
     event.preventDefault();

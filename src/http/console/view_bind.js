@@ -10,9 +10,6 @@ import { bindState } from "./states.js";
 import { columns, steps } from "./steps.js";
 import { kindOf, windowCell } from "./view_binds.js";
 
-/** Where the page of a bind is. */
-export const bindPage = (bind) => `#/binds/${bind.node}/${bind.session}`;
-
 const ERRORS = 20;
 /** Whose page a bind leads to, by its direction. */
 const OWNERS = { in: "accounts", callback: "accounts", out: "operators", gateway: "operators" };
@@ -20,17 +17,25 @@ const OWNERS = { in: "accounts", callback: "accounts", out: "operators", gateway
 const UNBOUND = ["in", "out", "gsm"];
 
 /** Whether its peer can be unbound now. */
-export function canDisconnect({ direction, state }) {
+function canDisconnect({ direction, state }) {
   return UNBOUND.includes(direction) && state === "bound";
 }
 
 /** The button that unbinds a peer. */
-export function disconnectCommand({ node, session }) {
+function disconnectCommand({ node, session }) {
   return command({
     label: "Disconnect", describe: `Disconnect bind ${node}/${session}`, path: `/v1/binds/${segment(node)}/${segment(session)}/disconnect`, tone: "risky",
     ask: { title: "Disconnect this bind?", text: "It is unbound. An ESME may bind again at once; a bind to an operator finishes its window first and is made again.", action: "Disconnect" },
     said: "It is being unbound",
   });
+}
+
+/** The column of a list of binds with that button. */
+export function disconnectColumn() {
+  return { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+    if (!canDisconnect(row)) cell.replaceChildren();
+    else if (!cell.firstChild) cell.append(disconnectCommand(row));
+  } };
 }
 
 export default function bind({ rest }) {

@@ -3,6 +3,7 @@
 import { columnChoice } from "./columns.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, rate, showAge } from "./format.js";
+import { bindPage, showLink } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { bindState, stateCell } from "./states.js";
@@ -29,6 +30,7 @@ export function kindOf({ direction, bind_type: type }) {
 
 /** Columns of every list of binds. */
 export const bindColumns = {
+  id: { title: "Bind", class: "mono", render: (cell, row) => showLink(cell, bindPage(row), `${row.node}/${row.session}`) },
   kind: { title: "Kind", text: kindOf },
   state: { title: "State", sort: "state", render: (cell, row) => {
     stateCell(cell, bindState(row.state));
@@ -54,10 +56,7 @@ export default function binds({ query }) {
     sorted: page.sorted,
     key: (row) => row.session,
     columns: [
-      { title: "Name", sort: "name", render: (cell, row) => {
-        if (!cell.firstChild) cell.append(h("a", { href: `#/binds/${row.node}/${row.session}` }, ""));
-        setText(cell.firstChild, row.name || "not bound yet");
-      } },
+      { title: "Name", sort: "name", render: (cell, row) => showLink(cell, bindPage(row), row.name || "not bound yet") },
       bindColumns.kind, bindColumns.state, bindColumns.peer, bindColumns.window,
       { title: "Answers in", sort: "answer_ms", numeric: true, text: (row) => milliseconds(row.answer_ms) },
       bindColumns.received, bindColumns.sent,

@@ -6,7 +6,7 @@ import { csvButton } from "./csv.js";
 import { failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number } from "./format.js";
-import { listPage, newPage, pageOf, placeOf, showLink, wordsOf } from "./kinds.js";
+import { hasPlace, listPage, newPage, pageOf, placeOf, showLink, wordsOf } from "./kinds.js";
 import { isSet, kinds, labelOf, valueText } from "./schema.js";
 import object from "./view_object.js";
 
@@ -83,7 +83,6 @@ function tabs(all, current) {
 function list(kind, tabs, query) {
   const settings = (row) => pageOf(`${kind.plural}/${row.name}`);
   const place = (row) => placeOf(kind.plural, row.name);
-  const hasPlaces = ["accounts", "operators"].includes(kind.plural);
   const words = wordsOf(kind.plural);
   const properties = kind.schema.properties;
   const columns = words.columns.filter((key) => properties[key]);
@@ -119,7 +118,7 @@ function list(kind, tabs, query) {
         text: (row) => cut((row.settings[key] ?? null) === null || isNone(row.settings[key]) ? "–" : valueText(row.settings[key])),
       })),
       { title: "Also set", class: "also", text: (row) => alsoSet(row) },
-      { title: tabs ? "Now" : "Keys", hidden: !hasPlaces, render: (cell, row) => (tabs ? showLink(cell, place(row), "Live") : showLink(cell, settings(row), "Settings")) },
+      { title: tabs ? "Now" : "Keys", hidden: !hasPlace(kind.plural), render: (cell, row) => (tabs ? showLink(cell, place(row), "Live") : showLink(cell, settings(row), "Settings")) },
     ],
     empty: () => nothing(`No ${words.title.toLowerCase()}`, find.value.trim() ? "Nothing has this name or value." : words.lead),
   });

@@ -5,14 +5,12 @@ import { get } from "./api.js";
 import { bars } from "./bars.js";
 import { failed, failedIn } from "./dialog.js";
 import { field, h, heading, nothing, select, setText, table } from "./dom.js";
-import { fromInput, local, number, percent, timeOfDay, toInput } from "./format.js";
+import { DAY_MS, HOUR_MS, fromInput, local, number, percent, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
-import { firstDigits, textInput } from "./view_messages.js";
+import { firstDigits, momentInput, textInput } from "./view_messages.js";
 
 const BY = [["error", "Error"], ["operator", "Operator"], ["account", "Account"], ["country", "Country"], ["hour", "Hour"]];
 const FILTERS = ["to", "country", "account", "operator", "error", "state"];
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 /** Where the messages are listed that this question and `more` name. */
 function listed(query, more) {
@@ -37,11 +35,13 @@ export function labelOf(by, group) {
   return by === "error" ? `no code${name ? `: ${name.toLowerCase()}` : ""}` : "none";
 }
 
+/** What an error means. */
+export const meaningColumn = { title: "Meaning", class: "wrap", text: (row) => row.in_words?.meaning ?? (row.key ? "The operator's own code." : "") };
+
 export default function failures({ query }) {
   const by = BY.some(([name]) => name === query.get("by")) ? query.get("by") : "error";
-  const moment = (name) => h("input", { type: "datetime-local", name, value: toInput(query.get(name)) });
   const inputs = Object.fromEntries(["to", "country", "account", "operator", "error"].map((name) => [name, textInput(query, name)]));
-  const times = { ended_since: moment("ended_since"), ended_until: moment("ended_until") };
+  const times = { ended_since: momentInput(query, "ended_since"), ended_until: momentInput(query, "ended_until") };
   const divided = select("by", BY, by);
   const form = h("form", { class: "card search", role: "search", onsubmit: ask },
     field("Divided by", divided), field("To number, or its first digits", inputs.to), field("Country", inputs.country), field("Account", inputs.account),
@@ -58,7 +58,6 @@ export default function failures({ query }) {
     },
   });
   const counted = () => ({ ended_since: report.ended_since, ended_until: report.ended_until });
-  const inWords = (name) => ({ hidden: by !== "error", class: "wrap", text: (row) => row.in_words?.[name] ?? (name === "meaning" && row.key ? "The operator's own code." : "") });
   const list = table({
     caption: `Failures by ${by}`,
     key: (row) => row.key,
@@ -70,8 +69,8 @@ export default function failures({ query }) {
       } },
       { title: "Messages", numeric: true, text: (row) => number(row.messages) },
       { title: "Share", numeric: true, text: (row) => percent(row.messages / Math.max(1, report.messages)) },
-      { title: "Meaning", ...inWords("meaning") },
-      { title: "Usually helps", ...inWords("cure") },
+      { ...meaningColumn, hidden: by !== "error" },
+      { title: "Usually helps", class: "wrap", hidden: by !== "error", text: (row) => row.in_words?.cure ?? "" },
     ],
     empty: () => nothing("Nothing has failed", "No failed message of this time fits."),
   });
@@ -136,7 +135,7 @@ export default function failures({ query }) {
       draw();
     } catch (error) {
       if (!isOpen) return;
-      failedIn(list, "The question is not understood", error);
+      failedIn(list, error.status === 400 || error.status === 404 ? "The question is not understood" : "The failures cannot be counted now", error);
     }
   }
   load();

@@ -32,7 +32,9 @@ export default function gsm() {
       { title: "Oldest", numeric: true, render: (cell, row) => showAge(cell, row.queue?.oldest_at ?? null, serverNow()) },
       { title: "Delivered / s", numeric: true, text: (row) => rate(liveQueue(row)?.delivered_per_second) },
       { title: "Failed / s", numeric: true, text: (row) => rate(liveQueue(row)?.failed_per_second) },
-      { title: "", render: (cell, row) => { if (!cell.firstChild) cell.append(...commands(row.name)); } },
+      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+        if (!cell.firstChild) cell.append(h("div", { class: "buttons" }, commands(row.name)));
+      } },
     ],
     empty: () => nothing("No GSM networks", "Add one to deliver to handsets."),
   });

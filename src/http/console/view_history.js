@@ -1,11 +1,12 @@
 // Traffic history: what was sent, refused and delivered in a time, beside the same time a week before, and divided by operator,
 // account or error. The address of the page holds the question.
 
-import { failed } from "./dialog.js";
-import { field, h, heading, nothing, select, setAttribute, setText, table } from "./dom.js";
-import { fromInput, local, milliseconds, number, percent, toInput } from "./format.js";
-import { COUNTS, DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, lastMinute, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
-import { textInput } from "./view_messages.js";
+import { failedIn } from "./dialog.js";
+import { field, h, heading, nothing, select, setText, table } from "./dom.js";
+import { DAY_MS, HOUR_MS, MINUTE_MS, WEEK_MS, fromInput, local, milliseconds, number, percent } from "./format.js";
+import { showLink } from "./kinds.js";
+import { COUNTS, lastMinute, lastTime, readTraffic, trafficCharts } from "./traffic_charts.js";
+import { momentInput, textInput } from "./view_messages.js";
 
 const RANGES = [
   ["1h", "Last hour", HOUR_MS], ["6h", "Last 6 hours", 6 * HOUR_MS], ["1d", "Last day", DAY_MS], ["7d", "Last 7 days", WEEK_MS],
@@ -37,10 +38,9 @@ function timesOf(query, range) {
 export default function history({ query }) {
   const range = RANGES.some(([name]) => name === query.get("range")) ? query.get("range") : USUAL;
   const by = BY.some(([name]) => name === query.get("by")) ? query.get("by") : "operator";
-  const moment = (name) => h("input", { type: "datetime-local", name, value: toInput(query.get(name)) });
   const inputs = Object.fromEntries(FILTERS.map((name) => [name, textInput(query, name)]));
-  const times = { since: moment("since"), until: moment("until") };
-  const ranges = select("range", RANGES.map(([name, title]) => [name, title]), range);
+  const times = { since: momentInput(query, "since"), until: momentInput(query, "until") };
+  const ranges = select("range", RANGES, range);
   const divided = select("by", BY, by);
   const fields = [field("From", times.since), field("Until", times.until)];
   const showFields = () => fields.forEach((one) => { one.hidden = ranges.value !== "custom"; });
@@ -69,11 +69,6 @@ export default function history({ query }) {
     next.set("by", NEXT[by]);
     return `#/history?${next}`;
   }
-  const link = (cell, href, text) => {
-    if (!cell.firstChild) cell.append(h("a", {}));
-    setAttribute(cell.firstChild, "href", href);
-    setText(cell.firstChild, text);
-  };
   const { since: first, until: last } = timesOf(query, range);
   // A minute more: a moment that was written by hand may be that much apart.
   const isDay = last - first >= DAY_MS - MINUTE_MS;
@@ -86,7 +81,7 @@ export default function history({ query }) {
     key: (row) => row.key,
     columns: [
       { title: BY.find(([name]) => name === by)[1], class: "wrap", render: (cell, row) => {
-        if (row.key) link(cell, only(row.key), row.key);
+        if (row.key) showLink(cell, only(row.key), row.key);
         else setText(cell, "none");
       } },
       ...COUNTS.map((name) => ({ title: name[0].toUpperCase() + name.slice(1), numeric: true, hidden: hides[name], text: (row) => number(row.messages[name]) })),
@@ -95,7 +90,7 @@ export default function history({ query }) {
       // Hours, of which a shorter time would have too many.
       { title: `${main === "failed" ? "Failed" : "Accepted"} a week before`, numeric: true, hidden: !isDay, text: (row) => (earlier.has(row.key) ? number(earlier.get(row.key).messages[main]) : "–") },
       { title: "Failures", render: (cell, row) => {
-        if (row.key && row.key !== OTHERS && row.messages.failed) link(cell, failuresOf(row.key), "Show");
+        if (row.key && row.key !== OTHERS && row.messages.failed) showLink(cell, failuresOf(row.key), "Show");
         else cell.replaceChildren();
       } },
     ],
@@ -176,9 +171,7 @@ export default function history({ query }) {
       if (isOpen) draw(found, span);
     } catch (error) {
       if (!isOpen) return;
-      if (error.status === 401) failed(error);
-      else if (error.status === 400 || error.status === 404) groups.say(nothing("The question is not understood", error.message));
-      else groups.say(nothing("The history cannot be shown now", error.message));
+      failedIn(groups, error.status === 400 || error.status === 404 ? "The question is not understood" : "The history cannot be shown now", error);
     }
   }
   load();

@@ -10,37 +10,50 @@ import { stateCell } from "./states.js";
 const PATH = "/v1/incidents";
 
 /** How it stands, in words and in a tone. */
-export function incidentState(row) {
+function incidentState(row) {
   if (row.ended_at) return ["ended", "quiet"];
   return row.acknowledged_at ? ["acknowledged", "busy"] : ["open", "bad"];
 }
 
+/** Whether it goes on, and nobody has said that they know of it. */
+function needsLook(row) {
+  return !row.ended_at && !row.acknowledged_at;
+}
+
 /** The button that says that somebody knows of it. */
-export function acknowledge(row, after) {
+function acknowledge(row, after) {
   return command({
     label: "Acknowledge", describe: `Acknowledge: ${row.text}`, path: `${PATH}/${segment(row.id)}/acknowledge`, after,
     said: "It is acknowledged, and needs no look until it ends",
   });
 }
 
+/** Columns of every list of incidents; `load` reads them again. */
+export function incidentColumns(load) {
+  return {
+    state: { title: "State", render: (cell, row) => stateCell(cell, incidentState(row)) },
+    what: { title: "What", class: "wrap", text: (row) => row.text },
+    began: { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
+    commands: { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
+      if (!needsLook(row)) cell.replaceChildren();
+      else if (!cell.firstChild) cell.append(acknowledge(row, load));
+    } },
+  };
+}
+
 export default function incidents() {
   let isOpen = true;
   let told = null;
+  const columns = incidentColumns(load);
   const list = table({
     caption: "Incidents, those that need a look first",
     key: (row) => row.id,
     columns: [
       { title: "About", render: (cell, row) => showNamed(cell, row.about, row.about.replace(":", " ")) },
-      { title: "State", render: (cell, row) => stateCell(cell, incidentState(row)) },
-      { title: "What", class: "wrap", text: (row) => row.text },
-      { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
+      columns.state, columns.what, columns.began,
       { title: "Ended", render: (cell, row) => showTime(cell, row.ended_at) },
       { title: "Acknowledged by", class: "wrap", text: (row) => row.acknowledged_by ?? "–" },
-      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
-        const isNews = !row.ended_at && !row.acknowledged_at;
-        if (!isNews) cell.replaceChildren();
-        else if (!cell.firstChild) cell.append(acknowledge(row, load));
-      } },
+      columns.commands,
     ],
     empty: () => nothing("Every operator and account is well, and was", "An operator that refuses or fails more than usual, brings no receipts or answers slowly would be listed here, and so would an account."),
   });
@@ -51,7 +64,7 @@ export default function incidents() {
       const page = await get(PATH);
       if (!isOpen) return;
       list.update(page.incidents);
-      const open = page.incidents.filter((one) => !one.ended_at && !one.acknowledged_at).length;
+      const open = page.incidents.filter(needsLook).length;
       setText(said, open ? `${number(open)} need a look` : "");
     } catch (error) {
       if (!isOpen) return;

@@ -50,6 +50,11 @@ export function textInput(query, name) {
   return h("input", { type: "text", name, autocomplete: "off", spellcheck: "false", value: query.get(name) ?? "" });
 }
 
+/** The same for a moment, in local time. */
+export function momentInput(query, name) {
+  return h("input", { type: "datetime-local", name, value: toInput(query.get(name)) });
+}
+
 /** The state of what is searched; `any` stands for all of them. */
 export function stateSelect(query, any, states) {
   return h("select", { name: "state" }, h("option", { value: "" }, any), states.map((name) => h("option", { value: name, selected: query.get("state") === name }, name)));
@@ -65,8 +70,7 @@ const ORDERS = [["accepted", "Newest accepted first"], ["ended", "Latest end fir
  */
 export function search({ name, title, query, fields, question, list, order = "accepted", beside = [] }) {
   const place = `#/${name}`;
-  const moment = (which) => h("input", { type: "datetime-local", name: which, value: toInput(query.get(which)) });
-  const times = { since: moment("since"), until: moment("until"), ended_since: moment("ended_since"), ended_until: moment("ended_until") };
+  const times = Object.fromEntries(["since", "until", "ended_since", "ended_until"].map((which) => [which, momentInput(query, which)]));
   const chosen = query.get("order") ?? order;
   const first = h("select", { name: "order" }, ORDERS.map(([word, label]) => h("option", { value: word, selected: word === chosen }, label)));
   // What is asked for, also where the address says nothing of it.

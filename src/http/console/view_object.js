@@ -2,9 +2,9 @@
 // else has changed it meanwhile, its history, and what people do next with it.
 
 import { del, get, may, post, postIf, put, remove as discard, segment } from "./api.js";
-import { fields, historyOf, presentVersion, review, warnings } from "./changes.js";
+import { fields, historyOf, presentVersion, review, versionItems, warnings } from "./changes.js";
 import { confirm, failed, failedAt, toast } from "./dialog.js";
-import { chip, field, h, heading, nothing, setText } from "./dom.js";
+import { field, h, heading, nothing, setText } from "./dom.js";
 import { balanceCard } from "./balance.js";
 import { resourceForm } from "./form.js";
 import { time } from "./format.js";
@@ -302,11 +302,8 @@ export default function object({ kind, name, query, tabs }) {
   function history() {
     const list = h("ol", { class: "versions" });
     historyOf(`${kind.plural}/${name}`).then(({ versions }) => {
-      list.replaceChildren(...versions.map((one, at) => h("li", {},
-        h("div", { class: "version-head" }, h("a", { href: `#/versions/${one.version}` }, `Version ${one.version}`), chip(one.changes[0].action, "quiet"),
-          one.changes[0].action !== "removed" && (at > 0 || version === null) && may("admin") && h("button", { type: "button", class: "small", "aria-label": `Restore version ${one.version}`, onclick: () => restore(one.version) }, "Restore")),
-        h("p", { class: "quiet" }, one.who, ", ", time(one.at)), one.changes[0].action === "changed" ? fields(one.changes[0]) : null)));
-      if (!versions.length) list.replaceChildren(h("li", { class: "quiet" }, "It was never changed."));
+      list.replaceChildren(...versionItems(versions, (one, at) => one.changes[0].action !== "removed" && (at > 0 || version === null) && may("admin")
+        && h("button", { type: "button", class: "small", "aria-label": `Restore version ${one.version}`, onclick: () => restore(one.version) }, "Restore")));
     }, failed);
     return h("section", { class: "card" }, h("h2", {}, "History"), list);
   }

@@ -5,9 +5,9 @@ import { failed } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, rate } from "./format.js";
 import { graph } from "./graph.js";
-import { newPage, pageOf, showLink } from "./kinds.js";
+import { newPage, pageOf } from "./kinds.js";
 import { finding, placeCards, showNoSuch } from "./place.js";
-import { canDisconnect, disconnectCommand } from "./view_bind.js";
+import { disconnectColumn } from "./view_bind.js";
 import { bindColumns } from "./view_binds.js";
 import { operatorCard } from "./view_operators.js";
 
@@ -28,13 +28,9 @@ export default function operator({ rest }) {
     dense: true,
     key: (row) => row.session,
     columns: [
-      { title: "Bind", class: "mono", render: (cell, row) => showLink(cell, `#/binds/${row.node}/${row.session}`, `${row.node}/${row.session}`) },
-      bindColumns.kind, bindColumns.state, bindColumns.window, bindColumns.sent, bindColumns.received, bindColumns.since,
+      bindColumns.id, bindColumns.kind, bindColumns.state, bindColumns.window, bindColumns.sent, bindColumns.received, bindColumns.since,
       { title: "Last error", class: "wrap", text: (row) => row.last_error || "–" },
-      { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
-        if (!canDisconnect(row)) cell.replaceChildren();
-        else if (!cell.firstChild) cell.append(disconnectCommand(row));
-      } },
+      disconnectColumn(),
     ],
     empty: () => nothing("No binds on this node", "Those of other nodes are counted above."),
   });

@@ -5,7 +5,7 @@ import { csvButton } from "./csv.js";
 import { command } from "./dialog.js";
 import { chip, h, heading, nothing, select, setAttribute, setChip, setText } from "./dom.js";
 import { milliseconds, number, percent, rate, showAge, span } from "./format.js";
-import { newPage, pageOf, placeOf } from "./kinds.js";
+import { bindPage, newPage, pageOf, placeOf } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { livePage } from "./live_page.js";
 import { testResult } from "./operator_test.js";
@@ -131,7 +131,7 @@ export function operatorCard(operator, box = null) {
     for (const bind of binds) {
       let row = rows.get(bind.session);
       if (!row) {
-        row = h("li", {}, h("a", { class: "bind-type", href: `#/binds/${bind.node}/${bind.session}` }), h("span"), h("span", { class: "window" }), h("span", { class: "quiet" }), h("span", { class: "quiet bind-note" }));
+        row = h("li", {}, h("a", { href: bindPage(bind) }), h("span"), h("span", { class: "window" }), h("span", { class: "quiet" }), h("span", { class: "quiet bind-note" }));
         rows.set(bind.session, row);
         list.append(row);
       }

@@ -5,7 +5,7 @@ import { authorization, get } from "./api.js";
 import { failed } from "./dialog.js";
 import { field, h, heading, nothing, saveFile, setText, table } from "./dom.js";
 import { bars } from "./bars.js";
-import { number, percent } from "./format.js";
+import { DAY_MS, number, percent } from "./format.js";
 import { showOwner } from "./kinds.js";
 import { textInput } from "./view_messages.js";
 
@@ -19,7 +19,6 @@ const FILTERS = ["from", "to", "account", "operator", "country"];
 const DAYS = 30;
 /** Rows of the lists of the largest. */
 const LONGEST = 10;
-const DAY_MS = 86_400_000;
 
 /** The series that a sum counts in. */
 export function seriesOf(sum) {

@@ -1,11 +1,11 @@
 //! The desk of an administrator: an SMSC, the operators that it binds to, and the two ways to command it.
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::console::pictures;
 use crate::harness::{
     self, Admin, Peer, Simulator, Smsc, SmscBuilder, browser_script, run, submit_quietly, until,
 };
@@ -64,8 +64,7 @@ impl Desk {
 
     /// What a step of its script reports.
     pub fn step(&self, step: &str, known: &Value) -> Value {
-        let pictures = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("console");
-        std::fs::create_dir_all(&pictures).unwrap();
+        let pictures = pictures();
         let folder = tempfile::tempdir().unwrap();
         let base = format!("http://{}/", self.smsc.http());
         let (admin, known) = (self.admin(), known.to_string());
