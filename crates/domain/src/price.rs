@@ -14,8 +14,6 @@ use super::route::Trie;
 pub const DEFAULT_PRICE: u32 = 1;
 /// What the price without a prefix is called.
 pub const DEFAULT: &str = "default";
-/// Milliseconds of a UTC day: days have no leap seconds in Unix time.
-
 /// Prices by prefix of the destination.
 #[derive(Debug, Default)]
 pub struct Prices {
