@@ -40,7 +40,6 @@ use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::core::{MAILBOX, TICK};
-use crate::actors::session::outgoing::Serving;
 use crate::clock;
 use crate::config::{Account, CallbackFormat, DeliverBy};
 use crate::domain::callback::kannel;
@@ -170,25 +169,16 @@ impl CallbackSession {
         self.snapshot.last_error = error;
         self.give_back_waiting();
         self.go_on();
-        self.serving = None;
-        self.offered = 0;
+        self.served.leave();
     }
 
     fn join(&mut self, ctx: &mut Context<Self>) {
-        if self.serving.is_some() || self.retired {
+        if self.served.is_joined() || self.served.is_retiring() {
             return;
         }
-        let window = self.new_room();
-        let serving = Serving::join(
-            &self.node,
-            self.port.session,
-            Arc::clone(&self.queue),
-            ctx.address().recipient(),
-            ctx.address().recipient(),
-            window as usize,
-            "",
-        );
-        self.serving = Some(serving.named("callback"));
+        let room = self.room();
+        let queue = Arc::clone(&self.queue);
+        self.served.join(queue, &ctx.address(), "", room);
     }
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
@@ -197,7 +187,7 @@ impl CallbackSession {
         if !wanted || draining {
             return self.finish(ctx);
         }
-        if self.retired {
+        if self.served.is_retiring() {
             // The queue was told that it takes no more; only a new session takes that back.
             self.health
                 .after_stop(AfterStop::Again(Some(Duration::ZERO)));
@@ -231,11 +221,7 @@ impl CallbackSession {
 
     /// On the way out: takes no more, and ends when what is under way is answered.
     fn finish(&mut self, ctx: &mut Context<Self>) {
-        if !std::mem::replace(&mut self.retired, true)
-            && let Some(serving) = &self.serving
-        {
-            serving.retire();
-        }
+        self.served.retire();
         self.give_back_waiting();
         self.go_on();
         if self.under_way.is_empty() && self.loading.is_empty() {
@@ -368,7 +354,7 @@ impl Supervised for CallbackSession {
         self.plan = None;
         self.client = None;
         self.building = false;
-        self.retired = false;
+        self.served.restart();
     }
 }
 
@@ -376,13 +362,10 @@ impl Handler<DeliverBatch> for CallbackSession {
     type Result = ();
 
     fn handle(&mut self, batch: DeliverBatch, ctx: &mut Self::Context) {
-        // It has left: the queue has already taken back what it granted.
-        if self.serving.is_none() {
-            return;
+        if let Some(granted) = self.served.granted(batch) {
+            self.granted.extend(granted);
+            self.load(ctx);
         }
-        self.offered = self.offered.saturating_sub(batch.deliveries.len() as u32);
-        self.granted.extend(batch.deliveries);
-        self.load(ctx);
     }
 }
 
@@ -394,12 +377,7 @@ impl Handler<ReportHeld> for CallbackSession {
             self.give_back_waiting();
             self.go_on();
         }
-        let ids = self.held_ids();
-        // The queue has forgotten what was offered before.
-        self.offered = 0;
-        let room = self.new_room();
-        if let Some(serving) = &self.serving {
-            serving.report_held(ids, room);
-        }
+        let (ids, room) = (self.held_ids(), self.room());
+        self.served.report(ids, room);
     }
 }

@@ -103,9 +103,9 @@ impl CallbackSession {
                 self.take_up(subscriber, ReadyCallback { context, callback });
             }
             Err(reason) => {
-                if let Some(serving) = &mut self.serving {
+                self.served.note(|serving| {
                     serving.give_up(&context, None, Duration::ZERO, reason, String::new());
-                }
+                });
             }
         }
     }
@@ -131,9 +131,7 @@ impl CallbackSession {
     /// A state that is out of date is done without having been sent.
     fn pass_over(&mut self, context: &InFlight) {
         self.count_as(SUPERSEDED);
-        if let Some(serving) = &mut self.serving {
-            serving.passed_over(context);
-        }
+        self.served.note(|serving| serving.passed_over(context));
     }
 
     /// The callback that brings a state; `deliver` is the same for a bind.

@@ -192,12 +192,9 @@ impl CallbackSession {
         after: Duration,
     ) {
         let is_over = self.is_over(context);
-        let Some(serving) = &mut self.serving else {
-            return;
-        };
         // To the history of an MO message it is what an ESME would have said.
         let status = result.is_ok().then_some(command_status::ESME_RX_T_APPN);
-        match verdict {
+        self.served.note(|serving| match verdict {
             CallbackVerdict::Later(_) | CallbackVerdict::Unreachable if is_over => {
                 let (reason, error) = reason(result);
                 serving.give_up(context, status, after, reason, error);
@@ -208,7 +205,7 @@ impl CallbackSession {
                 serving.later(context, status, after, pause);
             }
             _ => serving.done(context, after, false),
-        }
+        });
     }
 
     /// Whether it has been tried for as long as it may be.

@@ -1,8 +1,7 @@
 //! What the callbacks of an account have in hand: what was granted, what waits, what is under way; and how much more
 //! the queue may grant.
 //!
-//! Held by the actor. Keeps true that each grant is settled once, and that the queue is never given more credit than
-//! there is room for.
+//! Held by the actor. Keeps true that each grant is settled once.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,14 +24,13 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::supervise::Health;
 use crate::actors::session::bound::InFlight;
-use crate::actors::session::outgoing::Serving;
+use crate::actors::session::served_queue::{RequestRoom, ServedQueue};
 use crate::clock;
 use crate::domain::callback::pace::LONGEST_REST;
 use crate::domain::limit::Gcra;
 use crate::pb::{BindDirection, BindSnapshot, BindState, Delivery};
 
-/// What the queue is asked for beyond what is sent at once: so many times as much. Half of it is asked for at a time,
-/// because what is granted at once is also read from the store at once.
+/// What the queue is asked for beyond what is sent at once: so many times as much. Half of it is asked for at a time.
 const AHEAD: u32 = 8;
 /// Hosts that it is asked for as much for as for one.
 const HOSTS_AHEAD: u32 = 4;
@@ -65,7 +63,7 @@ pub struct CallbackSession {
     /// `None` until it is built, and while the configuration cannot be used.
     pub(super) client: Option<Arc<CallbackClient>>,
     pub(super) building: bool,
-    pub(super) serving: Option<Serving>,
+    pub(super) served: ServedQueue,
     /// What was granted and has no body yet, in order.
     pub(super) granted: Vec<Delivery>,
     /// What is being read from the store.
@@ -83,13 +81,10 @@ pub struct CallbackSession {
     pub(super) latest: LatestStates,
     /// Wakes what drives `under_way`.
     pub(super) waker: Option<Waker>,
-    /// Credit that the queue has and has not used.
-    pub(super) offered: u32,
     /// When the configuration is looked at again, which cannot be used.
     pub(super) rest_until: Option<Instant>,
     pub(super) rate: Option<Gcra>,
     pub(super) started: Instant,
-    pub(super) retired: bool,
 }
 
 /// A callback that is ready to be sent.
@@ -126,6 +121,7 @@ impl CallbackSession {
             ..BindSnapshot::default()
         };
         let ordered_by = queue.suspended_by.get();
+        let served = ServedQueue::new(&node, port.session, "callback");
         Self {
             node,
             account,
@@ -137,7 +133,7 @@ impl CallbackSession {
             plan: None,
             client: None,
             building: false,
-            serving: None,
+            served,
             granted: Vec::new(),
             loading: Vec::new(),
             receivers: CallbackReceivers::default(),
@@ -148,11 +144,9 @@ impl CallbackSession {
             latest: LatestStates::default(),
             sending: Vec::new(),
             waker: None,
-            offered: 0,
             rest_until: None,
             rate: None,
             started: Instant::now(),
-            retired: false,
         }
     }
 
@@ -181,7 +175,7 @@ impl CallbackSession {
         let Some(plan) = &self.plan else { return 0 };
         let has_rest = self.has_one_url() && self.receivers.rests(now).next().is_some();
         let is_far = self.held_upto.saturating_duration_since(now) > FARTHEST;
-        if has_rest || is_far || !self.may_send() || self.retired {
+        if has_rest || is_far || !self.may_send() {
             return 0;
         }
         let hosts = u32::try_from(self.receivers.hosts()).unwrap_or(u32::MAX);
@@ -201,29 +195,25 @@ impl CallbackSession {
         all.chain(self.sending.iter().copied()).collect()
     }
 
-    /// Room that the queue does not know of yet; it does afterwards.
-    pub(super) fn new_room(&mut self) -> u32 {
+    /// How much it may hold, and holds.
+    pub(super) fn room(&self) -> RequestRoom {
         let now = Instant::now();
-        let held = u32::try_from(self.held(now)).unwrap_or(u32::MAX);
-        let taken = held.saturating_add(self.offered);
-        let most = self.most_held(now);
-        let room = match most.saturating_sub(taken) {
-            few if few < most / 2 => 0,
-            room => room,
-        };
-        self.offered += room;
-        room
+        let (most, held) = (self.most_held(now), self.held(now));
+        RequestRoom {
+            most,
+            held,
+            least: most / 2,
+        }
     }
 
     /// Forgets everything and leaves the queue, which takes back what was granted; idempotent.
     pub(super) fn leave(&mut self) {
-        self.serving = None;
+        self.served.leave();
         self.granted.clear();
         self.loading.clear();
         self.receivers = CallbackReceivers::default();
         self.under_way.clear();
         self.sending.clear();
-        self.offered = 0;
     }
 
     /// Sends what may be sent, and tells the queue what became of the rest and how much more it may grant.
@@ -232,10 +222,8 @@ impl CallbackSession {
             self.send(taken);
         }
         self.hold_up_surplus();
-        let room = self.new_room();
-        if let Some(serving) = &mut self.serving {
-            serving.settle(room);
-        }
+        let room = self.room();
+        self.served.settle(room);
     }
 
     /// The next callback, if one may be sent now.
@@ -330,9 +318,8 @@ impl CallbackSession {
             // Its URL may work by then, and does not wait for those that do not.
             rest
         };
-        if let Some(serving) = &mut self.serving {
-            serving.held_up(&work.context, pause);
-        }
+        self.served
+            .note(|serving| serving.held_up(&work.context, pause));
     }
 
     /// Gives back what is not under way, in order.
@@ -346,8 +333,6 @@ impl CallbackSession {
     }
 
     pub(super) fn give_back(&mut self, id: u64, attempt: u32) {
-        if let Some(serving) = &mut self.serving {
-            serving.give_back(id, attempt);
-        }
+        self.served.note(|serving| serving.give_back(id, attempt));
     }
 }
