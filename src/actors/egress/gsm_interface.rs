@@ -70,7 +70,7 @@ use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, AfterStop, Escalate, Health};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::actors::session::core::{MAILBOX, TICK};
-use crate::actors::session::outgoing::Serving;
+use crate::actors::session::served_queue::ServedQueue;
 use crate::map::{MtCorrelation, RoutingQuestion};
 use crate::pb::bind_command::Verb;
 use crate::pb::{
@@ -108,7 +108,7 @@ pub struct GsmInterface {
     snapshot: BindSnapshot,
     plan: Option<Arc<GsmPlan>>,
     core: NetworkCore,
-    serving: Option<Serving>,
+    served: ServedQueue,
     lines: Lines<Work>,
     /// Messages whose MT-forwardSM waits for its answer.
     under_way: AHashSet<u64>,
@@ -124,8 +124,6 @@ pub struct GsmInterface {
     partly: Partly,
     /// What the current socket read has delivered.
     sent: Vec<Sent>,
-    /// Credit that the queue has and has not used.
-    offered: u32,
     /// Messages of handsets of the current socket read, with their requests; and how many wait for their commit.
     submissions: Vec<(Submission, HandsetSubmission)>,
     intake: usize,
@@ -150,7 +148,6 @@ pub struct GsmInterface {
     standing_by_since: Option<Instant>,
     /// Since when requests under way are waited for, so that the connection can end.
     leaving_since: Option<Instant>,
-    retired: bool,
     /// It has left its queue in this tick: what that has granted meanwhile would be taken twice if it joined again at once.
     has_withdrawn: bool,
     /// When it is logged what cannot be read, what the firewall has found, what of that is mirrored, and that other nodes do not
@@ -210,6 +207,7 @@ impl GsmInterface {
             queue: node.name_of(options.gsm),
             ..BindSnapshot::default()
         };
+        let served = ServedQueue::new(&node, port.session, "mt_forward_sm");
         Self {
             core,
             options,
@@ -218,7 +216,7 @@ impl GsmInterface {
             port,
             snapshot,
             plan,
-            serving: None,
+            served,
             lines: Lines::default(),
             under_way: AHashSet::new(),
             unwritten: HashMap::new(),
@@ -229,7 +227,6 @@ impl GsmInterface {
             given_up: HashMap::new(),
             partly: Partly::default(),
             sent: Vec::new(),
-            offered: 0,
             submissions: Vec::new(),
             intake: 0,
             forwards: Vec::new(),
@@ -243,7 +240,6 @@ impl GsmInterface {
             due_at: None,
             standing_by_since: None,
             leaving_since: None,
-            retired: false,
             has_withdrawn: false,
             malformed: LogPace::default(),
             found: LogPace::default(),
@@ -325,7 +321,7 @@ impl Actor for GsmInterface {
 impl Supervised for GsmInterface {
     fn restarting(&mut self, _: &mut Self::Context) {
         self.leave();
-        self.retired = false;
+        self.served.restart();
         self.accepted = InTurn::default();
         self.plan = self.node.plan().gsm(self.options.gsm).cloned();
     }
@@ -355,12 +351,10 @@ impl Handler<DeliverBatch> for GsmInterface {
     type Result = ();
 
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
-        // It has left: the queue has already taken back what it granted.
-        if self.serving.is_none() {
+        let Some(deliveries) = self.served.granted(batch) else {
             return;
-        }
-        self.offered = self.offered.saturating_sub(batch.deliveries.len() as u32);
-        for granted in batch.deliveries {
+        };
+        for granted in deliveries {
             self.take(granted);
         }
         self.go_on();
@@ -379,13 +373,8 @@ impl Handler<ReportHeld> for GsmInterface {
             });
             return self.go_on();
         }
-        let ids = self.held_ids();
-        // The queue has forgotten what was offered before.
-        self.offered = 0;
-        let room = self.new_room();
-        if let Some(serving) = &self.serving {
-            serving.report_held(ids, room);
-        }
+        let (ids, room) = (self.held_ids(), self.room());
+        self.served.report(ids, room);
     }
 }
 

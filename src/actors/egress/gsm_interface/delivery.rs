@@ -17,7 +17,7 @@ use crate::actors::context::plan::GsmPlan;
 use crate::actors::context::traced::TracedAttempt;
 use crate::actors::routing::rewrite;
 use crate::actors::session::bound::InFlight;
-use crate::actors::session::outgoing::Serving;
+use crate::actors::session::served_queue::RequestRoom;
 use crate::clock;
 use crate::content::handset;
 use crate::domain::gsm_result;
@@ -26,27 +26,15 @@ use crate::pb::delivery::What;
 use crate::pb::{Delivery, Message, SentBatch};
 
 impl GsmInterface {
-    /// Most that it holds at once.
-    fn most_held(&self) -> u32 {
-        match &self.plan {
-            Some(plan) if self.is_ready() && !self.retired => {
-                plan.config.window.saturating_mul(AHEAD)
-            }
+    /// How much it may hold, and holds.
+    pub(super) fn room(&self) -> RequestRoom {
+        let most = match &self.plan {
+            Some(plan) if self.is_ready() => plan.config.window.saturating_mul(AHEAD),
             _ => 0,
-        }
-    }
-
-    /// Room that the queue does not know of yet; it does afterwards.
-    pub(super) fn new_room(&mut self) -> u32 {
-        let held = (self.lines.waiting() + self.under_way.len()) as u32;
-        let most = self.most_held();
-        let room = match most.saturating_sub(held.saturating_add(self.offered)) {
-            // What is granted at once is also read from the store at once.
-            few if few < most / 4 && held > 0 => 0,
-            room => room,
         };
-        self.offered += room;
-        room
+        let held = self.lines.waiting() + self.under_way.len();
+        let least = if held > 0 { most / 4 } else { 0 };
+        RequestRoom { most, held, least }
     }
 
     pub(super) fn held_ids(&self) -> Vec<u64> {
@@ -58,18 +46,9 @@ impl GsmInterface {
     /// Begins to serve the queue.
     pub(super) fn join(&mut self, ctx: &mut Context<Self>) {
         let Some(queue) = self.queue() else { return };
-        self.offered = 0;
-        let room = self.new_room();
-        let serving = Serving::join(
-            &self.node,
-            self.port.session,
-            queue,
-            ctx.address().recipient(),
-            ctx.address().recipient(),
-            room as usize,
-            &self.snapshot.peer,
-        );
-        self.serving = Some(serving.named("mt_forward_sm"));
+        let room = self.room();
+        self.served
+            .join(queue, &ctx.address(), &self.snapshot.peer, room);
     }
 
     /// Takes a message that the queue has granted.
@@ -143,10 +122,8 @@ impl GsmInterface {
     /// Passes on what this step brought.
     pub(super) fn tell(&mut self) {
         self.tell_sent();
-        let room = self.new_room();
-        if let Some(serving) = &mut self.serving {
-            serving.settle(room);
-        }
+        let room = self.room();
+        self.served.settle(room);
     }
 
     /// Ids first: whoever looks for a message that the queue has no more finds it there.
@@ -172,9 +149,7 @@ impl GsmInterface {
         };
         if has_expired(work.expires, clock::now_ms()) {
             // Its queue ends it.
-            if let Some(serving) = &mut self.serving {
-                serving.give_back(work.context.id, work.context.attempt);
-            }
+            self.give_back(&work);
             return self.follow(&work.subscriber);
         }
         if work.tpdus.is_empty() {
@@ -269,30 +244,27 @@ impl GsmInterface {
         }
         self.absent.ended(&work.subscriber, work.context.id);
         let code = gsm_result::error_code(status);
-        if let Some(serving) = &mut self.serving {
+        self.served.note(|serving| {
             let reason = why.to_owned();
             serving.give_up(&work.context, Some(status), Duration::ZERO, reason, code);
-        }
+        });
     }
 
     /// Counts as an attempt, although nothing was sent; ends the message where no attempt could succeed.
     fn refuse(&mut self, context: &InFlight, status: u32) {
-        let Some(serving) = &mut self.serving else {
-            return;
-        };
-        if gsm_result::class(status) == RefusalClass::Permanent {
-            let (why, code) = (gsm_result::name(status), gsm_result::error_code(status));
-            let why = why.unwrap_or_default().to_owned();
-            serving.give_up(context, Some(status), Duration::ZERO, why, code);
-        } else {
-            serving.refused(context, status, Duration::ZERO);
-        }
+        self.served.note(|serving| {
+            if gsm_result::class(status) == RefusalClass::Permanent {
+                let (why, code) = (gsm_result::name(status), gsm_result::error_code(status));
+                let why = why.unwrap_or_default().to_owned();
+                serving.give_up(context, Some(status), Duration::ZERO, why, code);
+            } else {
+                serving.refused(context, status, Duration::ZERO);
+            }
+        });
     }
 
     pub(super) fn wait(&mut self, context: &InFlight, pause: Duration) {
-        if let Some(serving) = &mut self.serving {
-            serving.waits(context, pause);
-        }
+        self.served.note(|serving| serving.waits(context, pause));
     }
 
     /// Gives back what is not under way and `goes`, in order.
@@ -300,11 +272,14 @@ impl GsmInterface {
         let back = self
             .lines
             .take_if(|work| work.context.message.as_deref().is_some_and(&goes));
-        if let Some(serving) = &mut self.serving {
-            for work in back {
-                serving.give_back(work.context.id, work.context.attempt);
-            }
+        for work in back {
+            self.give_back(&work);
         }
+    }
+
+    fn give_back(&mut self, work: &Work) {
+        let (id, attempt) = (work.context.id, work.context.attempt);
+        self.served.note(|serving| serving.give_back(id, attempt));
     }
 }
 

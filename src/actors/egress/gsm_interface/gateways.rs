@@ -87,7 +87,7 @@ impl GsmInterface {
         }
         let lost = map.lost(Instant::now()).map(str::to_owned);
         self.take_events(ctx);
-        if let Some(why) = lost.filter(|_| self.serving.is_some() && !self.is_ready()) {
+        if let Some(why) = lost.filter(|_| self.served.is_joined() && !self.is_ready()) {
             self.withdraw(&why);
         }
         self.show_gateways();
@@ -113,7 +113,7 @@ impl GsmInterface {
         let connected = all.filter(|gateway| gateway.state() > GatewayState::Waiting);
         let peers: Vec<&str> = connected.map(|gateway| &*gateway.address).collect();
         self.snapshot.peer = peers.join(", ");
-        if self.serving.is_some() {
+        if self.served.is_joined() {
             return self.publish();
         }
         let state = map.state();

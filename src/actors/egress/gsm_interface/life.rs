@@ -14,6 +14,7 @@ use super::faults::Faults;
 use super::lines::Lines;
 use super::work::Sending;
 use crate::actors::runtime::supervise::{AfterStop, reconnect_after};
+use crate::actors::session::served_queue::RequestRoom;
 use crate::clock;
 use crate::pb::BindState;
 
@@ -62,10 +63,10 @@ impl GsmInterface {
     /// Begins to serve the queue, when the name is ours.
     pub(super) fn serve(&mut self, ctx: &mut Context<Self>) {
         let may = self.is_ready()
-            && !self.retired
+            && !self.served.is_retiring()
             && !self.has_withdrawn
             && self.naming.is_ours(Instant::now());
-        if !may || self.serving.is_some() {
+        if !may || self.served.is_joined() {
             return;
         }
         self.naming.used();
@@ -152,7 +153,7 @@ impl GsmInterface {
         if draining || self.plan.is_none() || !self.holds_name() {
             return self.finish(ctx);
         }
-        if self.retired {
+        if self.served.is_retiring() {
             // Its queue was told that it takes no more; only a new connection takes that back.
             return self.come_back("wanted again while it was leaving", ctx);
         }
@@ -203,11 +204,7 @@ impl GsmInterface {
     /// The process stops, or another node shall have the name: takes no more, and ends when what is under way is answered,
     /// or its time is over.
     fn finish(&mut self, ctx: &mut Context<Self>) {
-        if !std::mem::replace(&mut self.retired, true)
-            && let Some(serving) = &self.serving
-        {
-            serving.retire();
-        }
+        self.served.retire();
         self.give_back_waiting(|_| true);
         self.go_on();
         let since = *self.leaving_since.get_or_insert_with(Instant::now);
@@ -288,18 +285,14 @@ impl GsmInterface {
         self.tell_sent();
         let lost = self.take_lost();
         self.give_back_lost(&lost);
-        if let Some(mut serving) = self.serving.take() {
-            for work in self.lines.take_if(|work| !work.is_answer()) {
-                serving.give_back(work.context.id, work.context.attempt);
-            }
-            serving.settle(0);
-        }
+        self.give_back_waiting(|_| true);
+        self.served.settle(RequestRoom::default());
+        self.served.leave();
         self.lines = Lines::default();
         self.under_way.clear();
         self.unwritten.clear();
         self.given_up.clear();
         self.faults = Faults::default();
-        self.offered = 0;
     }
 
     /// What is under way, in order, and whether it was sent; the connection is over.
@@ -311,7 +304,7 @@ impl GsmInterface {
     }
 
     pub(super) fn give_back_lost(&mut self, lost: &[(Sending, bool)]) {
-        if let Some(serving) = &mut self.serving {
+        self.served.note(|serving| {
             for (Sending { work, .. }, was_sent) in lost {
                 self.partly.keep(work.context.id, work.arrived);
                 if *was_sent {
@@ -320,6 +313,6 @@ impl GsmInterface {
                     serving.give_back(work.context.id, work.context.attempt);
                 }
             }
-        }
+        });
     }
 }

@@ -65,9 +65,8 @@ impl GsmInterface {
 
     fn deliver_done(&mut self, work: Work, after: Duration) {
         let context = work.context;
-        if let Some(serving) = &mut self.serving {
-            serving.done(&context, after, false);
-        }
+        self.served
+            .note(|serving| serving.done(&context, after, false));
         if context.what == What::Receipt {
             let waited = (clock::now_ms() - context.since).max(0) as f64 / 1000.0;
             let receipt_seconds = &self.node.metrics.receipt_seconds;
@@ -104,9 +103,7 @@ impl GsmInterface {
                     .attempt_refused(&self.snapshot.queue, status);
                 let name = crate::domain::command_status::display(status);
                 self.give_up(&work, status, &name);
-                if let Some(serving) = &mut self.serving {
-                    serving.repeated(repeated);
-                }
+                self.served.note(|serving| serving.repeated(repeated));
                 if scope == FailureScope::Run {
                     self.fail_line(&work.subscriber, status);
                 }
@@ -115,10 +112,10 @@ impl GsmInterface {
             Decision::Temporary { after: pause } | Decision::Throttled { after: pause } => {
                 drop(plan);
                 self.partly.keep(work.context.id, work.arrived);
-                if let Some(serving) = &mut self.serving {
+                self.served.note(|serving| {
                     serving.refused(&work.context, status, after);
                     serving.repeated(repeated);
-                }
+                });
                 if scope == FailureScope::Message {
                     return self.follow(&work.subscriber);
                 }
@@ -146,9 +143,7 @@ impl GsmInterface {
                     metrics.attempt_refused(&self.snapshot.queue, status);
                     let name = crate::domain::command_status::display(status);
                     self.give_up(&behind, status, &name);
-                    if let Some(serving) = &mut self.serving {
-                        serving.repeated(true);
-                    }
+                    self.served.note(|serving| serving.repeated(true));
                 }
                 Decision::Temporary { after } | Decision::Throttled { after } => {
                     self.wait(&behind.context, after);
@@ -198,10 +193,10 @@ impl GsmInterface {
         if policy == OutcomePolicy::Fail {
             self.count_result(status);
             let repeated = self.is_repeated(&work.subscriber, status);
-            if let Some(serving) = &mut self.serving {
+            self.served.note(|serving| {
                 serving.unanswered_confirmed(&work.context);
                 serving.repeated(repeated);
-            }
+            });
             // The handset may have it: the next one goes when that is durable.
             self.unwritten.insert(work.context.id, work.subscriber);
             return;
@@ -267,23 +262,22 @@ impl GsmInterface {
 
     fn blame(&mut self, work: &Work, fate: CulpritFate, after: Duration) {
         let id = work.context.id;
-        let Some(serving) = &mut self.serving else {
-            return;
-        };
-        match fate {
-            CulpritFate::Later(pause) => {
-                tracing::warn!(gsm = %self.snapshot.name, id, ?pause, "the HLR has ended the connection on this message, which was alone: it is tried alone again, later");
-                self.partly.keep(id, work.arrived);
-                serving.later(&work.context, None, after, pause);
+        self.served.note(|serving| {
+            match fate {
+                CulpritFate::Later(pause) => {
+                    tracing::warn!(gsm = %self.snapshot.name, id, ?pause, "the HLR has ended the connection on this message, which was alone: it is tried alone again, later");
+                    self.partly.keep(id, work.arrived);
+                    serving.later(&work.context, None, after, pause);
+                }
+                CulpritFate::Guilty(times) => {
+                    let why = format!("ended the session {times} times");
+                    tracing::error!(gsm = %self.snapshot.name, id, why, "a message is given up");
+                    serving.give_up(&work.context, None, after, why.clone(), why);
+                }
             }
-            CulpritFate::Guilty(times) => {
-                let why = format!("ended the session {times} times");
-                tracing::error!(gsm = %self.snapshot.name, id, why, "a message is given up");
-                serving.give_up(&work.context, None, after, why.clone(), why);
-            }
-        }
-        // It says nothing of the network.
-        serving.repeated(true);
+            // It says nothing of the network.
+            serving.repeated(true);
+        });
     }
 
     /// Forgets what no late answer can come for any more.
