@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use actix::dev::RecipientRequest;
 use actix::prelude::SendError;
-use actix::{Message, Recipient};
+use actix::{Actor, Addr, Context, Handler, Message, Recipient};
 use arc_swap::ArcSwap;
 
 use crate::actors::context::addresses::{QueueAddress, Takes, post_to};
@@ -243,8 +243,12 @@ impl QueuePort {
         self.bound.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A session begins to serve this queue, with room for so many.
-    pub fn serve(&self, session: u64, port: SessionPort, room: u32) {
+    /// An actor begins to serve this queue as this session, with room for so many.
+    pub fn serve<A>(&self, session: u64, actor: &Addr<A>, room: u32)
+    where
+        A: Actor<Context = Context<A>> + Handler<Timed<pb::DeliverBatch>> + Handler<pb::ReportHeld>,
+    {
+        let port = SessionPort::new(actor.clone().recipient(), actor.clone().recipient());
         self.join(session, port);
         self.post(pb::Credit {
             session,
@@ -263,7 +267,7 @@ impl QueuePort {
         }
     }
 
-    /// A session has ended.
+    /// A session is given nothing more.
     pub fn leave(&self, session: u64) {
         if lock(&self.sessions)
             .remove(&session)
@@ -271,6 +275,12 @@ impl QueuePort {
         {
             self.bound.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    /// A session has ended: the queue takes back what it has not settled.
+    pub fn session_down(&self, session: u64) {
+        self.leave(session);
+        self.post(pb::SessionDown { session });
     }
 
     pub fn session(&self, session: u64) -> Option<SessionPort> {

@@ -8,7 +8,7 @@ use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use bytes::Bytes;
 
 use crate::actors::context::NodeContext;
-use crate::actors::context::ports::{QueuePort, SessionPort};
+use crate::actors::context::ports::QueuePort;
 use crate::actors::context::traced::{AttemptOutcome, TracedAttempt};
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::domain::command_status;
@@ -170,9 +170,7 @@ impl Actor for TestTarget {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        let addr = ctx.address();
-        let port = SessionPort::new(addr.clone().recipient(), addr.recipient());
-        self.queue.serve(self.session, port, WINDOW);
+        self.queue.serve(self.session, &ctx.address(), WINDOW);
     }
 }
 

@@ -16,10 +16,10 @@ use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use self::answer::{Job, SubmissionResult};
 use super::ingest::Intake;
 use crate::actors::context::NodeContext;
-use crate::actors::context::ports::{QueuePort, SessionPort};
+use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::pb::failed::Why;
-use crate::pb::{DeliverBatch, Failed, Held, ReportHeld, SessionDown, SettleBatch};
+use crate::pb::{DeliverBatch, Failed, Held, ReportHeld, SettleBatch};
 
 mod answer;
 
@@ -64,18 +64,13 @@ impl Responder {
         let Some(port) = queue.and_then(|id| self.node.queue(id)) else {
             return;
         };
-        let addr = ctx.address();
-        let session = SessionPort::new(addr.clone().recipient(), addr.recipient());
-        port.serve(self.session, session, WINDOW);
+        port.serve(self.session, &ctx.address(), WINDOW);
         self.queue = Some(port);
     }
 
     fn leave(&mut self) {
         if let Some(queue) = self.queue.take() {
-            queue.leave(self.session);
-            queue.post(SessionDown {
-                session: self.session,
-            });
+            queue.session_down(self.session);
             self.session = self.node.binds.next_session();
         }
     }

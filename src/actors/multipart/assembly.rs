@@ -25,11 +25,11 @@ use tokio::time::Instant;
 
 use self::waiting::WaitingParts;
 use crate::actors::context::NodeContext;
-use crate::actors::context::ports::{QueuePort, SessionPort};
+use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::content;
 use crate::pb::failed::Why;
-use crate::pb::{DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch};
+use crate::pb::{DeliverBatch, Failed, Held, Message, ReportHeld, SettleBatch};
 use crate::sms::reassemble::{Added, TextPart};
 
 const TICK: Duration = Duration::from_secs(1);
@@ -82,9 +82,7 @@ impl Assembly {
     }
 
     fn join(&mut self, ctx: &mut Context<Self>) {
-        let addr = ctx.address();
-        let port = SessionPort::new(addr.clone().recipient(), addr.recipient());
-        self.queue.serve(self.session, port, self.room);
+        self.queue.serve(self.session, &ctx.address(), self.room);
         self.joined = true;
     }
 
@@ -93,10 +91,7 @@ impl Assembly {
         if !std::mem::take(&mut self.joined) {
             return;
         }
-        self.queue.leave(self.session);
-        self.queue.post(SessionDown {
-            session: self.session,
-        });
+        self.queue.session_down(self.session);
         let (waiting, room) = empty(&self.node);
         (self.waiting, self.room) = (waiting, room);
         self.session = self.node.binds.next_session();

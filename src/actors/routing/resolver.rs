@@ -39,14 +39,13 @@ use self::question::{LookUpFailure, LookUpSettings};
 use self::source::LookUpSource;
 pub use self::sources::SourcedQuestion;
 use crate::actors::context::NodeContext;
-use crate::actors::context::ports::{QueuePort, SessionPort};
+use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::domain::breaker::{self, Breaker};
 use crate::pb::failed::Why;
 use crate::pb::{
-    DeliverBatch, Failed, Held, Message, ReportHeld, Resolved, ResolvedBatch, SessionDown,
-    SettleBatch,
+    DeliverBatch, Failed, Held, Message, ReportHeld, Resolved, ResolvedBatch, SettleBatch,
 };
 
 /// Batches that may wait in the mailbox; credit bounds the messages.
@@ -215,9 +214,7 @@ impl<Q: SourcedQuestion> Resolver<Q> {
         let Some(port) = queue.and_then(|id| self.node.queue(id)) else {
             return;
         };
-        let addr = ctx.address();
-        let session = SessionPort::new(addr.clone().recipient(), addr.recipient());
-        port.serve(self.session, session, self.window);
+        port.serve(self.session, &ctx.address(), self.window);
         self.queue = Some(port);
     }
 
@@ -246,9 +243,7 @@ impl<Q: SourcedQuestion> Resolver<Q> {
         queue.leave(self.session);
         self.queue = Some(Arc::clone(&queue));
         self.give_back(false, |_| true);
-        queue.post(SessionDown {
-            session: self.session,
-        });
+        queue.session_down(self.session);
         self.session = self.node.binds.next_session();
         self.queue = None;
         self.join(ctx);
@@ -322,10 +317,7 @@ impl<Q: SourcedQuestion> Supervised for Resolver<Q> {
     /// The queue owns the messages that it had handed out.
     fn restarting(&mut self, _: &mut Self::Context) {
         if let Some(queue) = &self.queue {
-            queue.leave(self.session);
-            queue.post(SessionDown {
-                session: self.session,
-            });
+            queue.session_down(self.session);
         }
         *self = Self::new(Arc::clone(&self.node), Arc::clone(&self.known));
     }

@@ -181,10 +181,10 @@ impl<P: BoundProtocol> SessionCore<P> {
             &self.node,
             self.port.session,
             queue,
-            session.clone().recipient(),
-            session.clone().recipient(),
-            self.protocol.room(),
+            session,
+            self.protocol.room() as u32,
             &self.snapshot.peer,
+            DeliveryOperation::DELIVER_SM.name,
         ));
     }
 

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use actix::Recipient;
+use actix::{Actor, Addr, Context, Handler};
 use bytes::BytesMut;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::item::has_expired;
-use crate::actors::context::ports::{QueuePort, SessionPort};
+use crate::actors::context::ports::QueuePort;
 use crate::actors::context::traced::{AttemptOutcome, TracedAttempt};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::session::bound::{BoundProtocol, DeliveryOperation, InFlight};
@@ -19,9 +19,7 @@ use crate::domain::callback::states::RETRYING;
 use crate::domain::command_status::RefusalClass;
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
-use crate::pb::{
-    Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SessionDown, SettleBatch,
-};
+use crate::pb::{Credit, DeliverBatch, Failed, Held, Message, ReportHeld, SettleBatch};
 use crate::smpp::{CommandStatus, SubmitSm};
 use crate::store::SentRow;
 
@@ -51,36 +49,28 @@ pub struct Serving {
 // === impl Serving ===
 
 impl Serving {
-    /// Joins the queue and offers the whole window. `peer` is whom it will send to.
-    pub fn join(
+    /// Joins the queue for an actor, and offers all of its room. `peer` is whom it will send to, by `operation`.
+    pub fn join<A>(
         node: &Arc<NodeContext>,
         session: u64,
         port: Arc<QueuePort>,
-        deliver: Recipient<Timed<DeliverBatch>>,
-        report: Recipient<ReportHeld>,
-        window: usize,
+        actor: &Addr<A>,
+        room: u32,
         peer: &str,
-    ) -> Self {
-        port.join(session, SessionPort::new(deliver, report));
-        port.post(Credit {
-            session,
-            room: window as u32,
-            retire: false,
-        });
+        operation: &'static str,
+    ) -> Self
+    where
+        A: Actor<Context = Context<A>> + Handler<Timed<DeliverBatch>> + Handler<ReportHeld>,
+    {
+        port.serve(session, actor, room);
         Self {
             node: Arc::clone(node),
             session,
             port,
             peer: peer.parse().ok(),
-            operation: "deliver_sm",
+            operation,
             batch: SettleBatch::default(),
         }
-    }
-
-    /// Names the operation by which the session delivers; it has no address yet that is known.
-    pub fn named(mut self, operation: &'static str) -> Self {
-        self.operation = operation;
-        self
     }
 
     /// Takes no more; what is in the window is still answered for.
@@ -383,19 +373,13 @@ impl Serving {
     /// Says what this session holds, to a queue that has restarted.
     pub fn report(&self, protocol: &impl BoundProtocol) {
         let held = protocol.messages().iter();
-        self.port.post(Held {
-            session: self.session,
-            ids: held.map(|(_, entry)| entry.item.id).collect(),
-            room: protocol.room() as u32,
-        });
+        let ids = held.map(|(_, entry)| entry.item.id).collect();
+        self.report_held(ids, protocol.room() as u32);
     }
 }
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        self.port.leave(self.session);
-        self.port.post(SessionDown {
-            session: self.session,
-        });
+        self.port.session_down(self.session);
     }
 }

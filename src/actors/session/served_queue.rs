@@ -75,17 +75,16 @@ impl ServedQueue {
         A: Actor<Context = Context<A>> + Handler<Timed<DeliverBatch>> + Handler<ReportHeld>,
     {
         self.offered = 0;
-        let window = self.new_room(room);
-        let serving = Serving::join(
+        let room = self.new_room(room);
+        self.serving = Some(Serving::join(
             &self.node,
             self.session,
             queue,
-            interface.clone().recipient(),
-            interface.clone().recipient(),
-            window as usize,
+            interface,
+            room,
             peer,
-        );
-        self.serving = Some(serving.named(self.operation));
+            self.operation,
+        ));
     }
 
     pub fn is_joined(&self) -> bool {
