@@ -9,16 +9,19 @@ use bytes::Bytes;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueuePort;
-use crate::actors::context::traced::{AttemptOutcome, TracedAttempt};
+use crate::actors::context::traced::TracedAttempt;
 use crate::actors::runtime::timed_mailbox::measured;
-use crate::domain::command_status;
-use crate::pb::failed::Why;
-use crate::pb::{
-    DeliverBatch, Failed, Held, MessageState, ReportHeld, Sent, SentBatch, SettleBatch,
-};
+use crate::actors::session::bound::InFlight;
+use crate::actors::session::served_queue::{RequestRoom, ServedQueue};
+use crate::pb::{DeliverBatch, Delivery, MessageState, ReportHeld, Sent, SentBatch};
 use crate::smpp::CommandStatus;
 
-const WINDOW: u32 = 1000;
+/// It settles at once and never holds a message.
+const ROOM: RequestRoom = RequestRoom {
+    most: 1000,
+    held: 0,
+    least: 0,
+};
 
 /// How a built-in target behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,7 @@ pub struct TestTarget {
     queue: Arc<QueuePort>,
     behaviour: Behaviour,
     session: u64,
+    served: ServedQueue,
 }
 
 // === impl Behaviour ===
@@ -53,6 +57,17 @@ impl Behaviour {
             _ => None,
         }
     }
+
+    /// How it ends a message; `None` where nobody takes it.
+    fn state(self) -> Option<MessageState> {
+        match self {
+            Self::Delivered => Some(MessageState::Delivered),
+            Self::Accepted => Some(MessageState::Accepted),
+            Self::Dropped => Some(MessageState::Deleted),
+            Self::Failed => Some(MessageState::Undeliverable),
+            Self::Unreachable => None,
+        }
+    }
 }
 
 // === impl TestTarget ===
@@ -61,6 +76,7 @@ impl TestTarget {
     pub fn new(node: Arc<NodeContext>, queue: Arc<QueuePort>, behaviour: Behaviour) -> Self {
         let session = node.binds.next_session();
         Self {
+            served: ServedQueue::new(&node, session, "submit_sm"),
             node,
             queue,
             behaviour,
@@ -68,100 +84,46 @@ impl TestTarget {
         }
     }
 
-    /// Ends messages with their answer: a receipt that comes later would be lost with the process, for nobody else
+    /// Ends a message with its answer: a receipt that comes later would be lost with the process, for nobody else
     /// has it.
-    fn complete(&self, batch: DeliverBatch, state: MessageState) {
-        self.note(&batch, AttemptOutcome::Ok);
-        let theirs = |id: u64| Bytes::from(format!("test-{id}"));
-        let done: Vec<u64> = batch
-            .deliveries
-            .iter()
-            .map(|delivery| delivery.id)
-            .collect();
-        let sent = batch
-            .deliveries
-            .into_iter()
-            .map(|delivery| Sent {
-                id: delivery.id,
-                attempt: delivery.attempt,
-                operator_message_id: theirs(delivery.id),
-                latency_ms: 0,
-                message: delivery.message,
-                receipt_expected: false,
-                state: state.into(),
-            })
-            .collect();
-        let operator = self.queue.id;
-        self.node.tell_sent(SentBatch {
-            operator,
-            sent,
-            confirm: false,
-            session: self.session,
-        });
-        let room = done.len() as u32;
-        self.queue.post(SettleBatch {
-            session: self.session,
-            done,
-            failed: Vec::new(),
-            room,
-        });
-    }
-
-    /// Counts the attempts, and emits their spans.
-    fn note(&self, batch: &DeliverBatch, outcome: AttemptOutcome) {
-        for delivery in &batch.deliveries {
-            let message = delivery.message.as_ref();
-            let (what, number) = (delivery.what(), delivery.attempt);
-            let attempt = message.and_then(|message| {
-                TracedAttempt::begin(&self.node, self.queue.id, message, what, number)
-            });
-            let trace = attempt.as_ref().and_then(|attempt| attempt.trace_id());
-            match outcome {
-                AttemptOutcome::Status(status) => {
-                    let class = command_status::class(status);
-                    self.queue.attempts.refused(class, Duration::ZERO, trace);
-                }
-                _ => self.queue.attempts.succeeded(Duration::ZERO, trace),
-            }
-            if let Some(attempt) = attempt {
-                attempt.end(&self.node, self.queue.id, "submit_sm", None, outcome);
-            }
+    fn answer(&mut self, mut delivery: Delivery) -> Option<Sent> {
+        let (what, id, attempt) = (delivery.what(), delivery.id, delivery.attempt);
+        if let (Behaviour::Dropped, Some(message)) = (self.behaviour, &mut delivery.message) {
+            // Its sender gets no receipts, whatever it has asked for.
+            message.registered_delivery = 0;
+            message.report_states = 0;
         }
-    }
-
-    fn unreachable(&self, batch: DeliverBatch) {
-        let refused = CommandStatus::ESME_RDELIVERYFAILURE.0;
-        self.note(&batch, AttemptOutcome::Status(refused));
-        let failed: Vec<Failed> = batch
-            .deliveries
-            .into_iter()
-            .map(|delivery| Failed {
-                id: delivery.id,
-                why: Why::Status.into(),
-                status: refused,
-                latency_ms: 0,
-                attempt: delivery.attempt,
-                ..Failed::default()
-            })
-            .collect();
-        let room = failed.len() as u32;
-        self.queue.post(SettleBatch {
-            session: self.session,
-            done: Vec::new(),
-            failed,
-            room,
+        let message = delivery.message.as_ref();
+        let traced = message.and_then(|message| {
+            TracedAttempt::begin(&self.node, self.queue.id, message, what, attempt)
         });
+        let context = InFlight {
+            id,
+            attempt,
+            what,
+            message: None,
+            receipt_expected: false,
+            since: message.map_or(0, |message| message.waits_since()),
+            traced,
+        };
+        let Some(state) = self.behaviour.state() else {
+            let status = CommandStatus::ESME_RDELIVERYFAILURE.0;
+            self.served
+                .note(|serving| serving.refused(&context, status, Duration::ZERO));
+            return None;
+        };
+        self.served
+            .note(|serving| serving.done(&context, Duration::ZERO, false));
+        Some(Sent {
+            id,
+            attempt,
+            operator_message_id: Bytes::from(format!("test-{id}")),
+            latency_ms: 0,
+            message: delivery.message,
+            receipt_expected: false,
+            state: state.into(),
+        })
     }
-}
-
-/// Messages whose senders get no receipts, whatever they have asked for.
-fn untold(mut batch: DeliverBatch) -> DeliverBatch {
-    let deliveries = batch.deliveries.iter_mut();
-    for message in deliveries.filter_map(|delivery| delivery.message.as_mut()) {
-        message.registered_delivery = 0;
-        message.report_states = 0;
-    }
-    batch
 }
 
 measured!(TestTarget: DeliverBatch);
@@ -170,35 +132,40 @@ impl Actor for TestTarget {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.queue.serve(self.session, &ctx.address(), WINDOW);
+        let queue = Arc::clone(&self.queue);
+        self.served.join(queue, &ctx.address(), "", ROOM);
     }
 }
 
-impl Supervised for TestTarget {}
+impl Supervised for TestTarget {
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.served.leave();
+    }
+}
 
 impl Handler<DeliverBatch> for TestTarget {
     type Result = ();
 
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
-        match self.behaviour {
-            Behaviour::Delivered => self.complete(batch, MessageState::Delivered),
-            Behaviour::Accepted => self.complete(batch, MessageState::Accepted),
-            Behaviour::Dropped => self.complete(untold(batch), MessageState::Deleted),
-            Behaviour::Failed => self.complete(batch, MessageState::Undeliverable),
-            Behaviour::Unreachable => self.unreachable(batch),
+        let granted = self.served.granted(batch).unwrap_or_default();
+        let answered = granted.into_iter().filter_map(|one| self.answer(one));
+        let sent: Vec<Sent> = answered.collect();
+        if !sent.is_empty() {
+            self.node.tell_sent(SentBatch {
+                operator: self.queue.id,
+                sent,
+                confirm: false,
+                session: self.session,
+            });
         }
+        self.served.settle(ROOM);
     }
 }
 
 impl Handler<ReportHeld> for TestTarget {
     type Result = ();
 
-    /// It settles at once and never holds a message.
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        self.queue.post(Held {
-            session: self.session,
-            ids: Vec::new(),
-            room: WINDOW,
-        });
+        self.served.report(Vec::new(), ROOM);
     }
 }
