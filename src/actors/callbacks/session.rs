@@ -378,6 +378,6 @@ impl Handler<ReportHeld> for CallbackSession {
             self.go_on();
         }
         let (ids, room) = (self.held_ids(), self.room());
-        self.served.report(ids, room);
+        self.served.report(&report, ids, room);
     }
 }

@@ -374,7 +374,7 @@ impl Handler<ReportHeld> for GsmInterface {
             return self.go_on();
         }
         let (ids, room) = (self.held_ids(), self.room());
-        self.served.report(ids, room);
+        self.served.report(&report, ids, room);
     }
 }
 

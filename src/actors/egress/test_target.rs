@@ -165,7 +165,7 @@ impl Handler<DeliverBatch> for TestTarget {
 impl Handler<ReportHeld> for TestTarget {
     type Result = ();
 
-    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        self.served.report(Vec::new(), ROOM);
+    fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
+        self.served.report(&ask, Vec::new(), ROOM);
     }
 }

@@ -136,8 +136,12 @@ impl ServedQueue {
         self.note(|serving| serving.settle(room));
     }
 
-    /// Tells a queue that has restarted what is held; it has forgotten what was offered before.
-    pub fn report(&mut self, held: Vec<u64>, room: RequestRoom) {
+    /// Tells a queue that has restarted what is held; it has forgotten what was offered before. One that only asks for
+    /// something back hears nothing: its credit stays.
+    pub fn report(&mut self, ask: &ReportHeld, held: Vec<u64>, room: RequestRoom) {
+        if !ask.give_back.is_empty() {
+            return;
+        }
         self.offered = 0;
         let room = self.new_room(room);
         self.note(|serving| serving.report_held(held, room));
@@ -158,6 +162,7 @@ impl ServedQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actors::test_support;
 
     #[test]
     fn the_queue_has_credit_for_no_more_than_there_is_room() {
@@ -169,5 +174,25 @@ mod tests {
         assert_eq!(beyond(8, 1, 4), 0, "few are not asked for alone");
         assert_eq!((beyond(8, 9, 0), beyond(8, usize::MAX, 1)), (0, 0));
         assert_eq!(RequestRoom::default().beyond(0), 0);
+    }
+
+    #[actix::test]
+    async fn only_a_queue_that_has_restarted_has_forgotten_its_credit() {
+        let node = test_support::node(1, None).await;
+        let mut served = ServedQueue::new(&node.context, 7, "callback");
+        let room = RequestRoom {
+            most: 8,
+            held: 0,
+            least: 4,
+        };
+        served.offered = 5;
+        let gives_back = ReportHeld {
+            give_back: vec![3],
+            ..ReportHeld::default()
+        };
+        served.report(&gives_back, Vec::new(), room);
+        assert_eq!(served.offered, 5);
+        served.report(&ReportHeld::default(), Vec::new(), room);
+        assert_eq!(served.offered, 8);
     }
 }
