@@ -73,6 +73,17 @@ impl Refusal {
     }
 }
 
+impl Failed {
+    /// A message that was granted and not sent: it goes back to the front of its queue.
+    pub fn not_sent(id: u64) -> Self {
+        Self {
+            id,
+            why: failed::Why::NotSent.into(),
+            ..Self::default()
+        }
+    }
+}
+
 impl QueueItem {
     /// Interned name of who sent it.
     pub fn sent_by(&self) -> u32 {

@@ -102,11 +102,7 @@ fn result(id: u64, done: &SubmissionResult) -> SettleBatch {
                 ..SettleBatch::default()
             };
         }
-        SubmissionResult::NotWritten => Failed {
-            id,
-            why: Why::NotSent.into(),
-            ..Failed::default()
-        },
+        SubmissionResult::NotWritten => Failed::not_sent(id),
         SubmissionResult::Later {
             status,
             attempt,

@@ -28,7 +28,6 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::timed_mailbox::measured;
 use crate::content;
-use crate::pb::failed::Why;
 use crate::pb::{DeliverBatch, Failed, Held, Message, ReportHeld, SettleBatch};
 use crate::sms::reassemble::{Added, TextPart};
 
@@ -244,15 +243,10 @@ impl Assembly {
 
 /// The result of a commit, for parts that are done or must come again.
 fn settled(session: u64, done: Vec<u64>, back: Vec<u64>) -> SettleBatch {
-    let give_back = |id| Failed {
-        id,
-        why: Why::NotSent.into(),
-        ..Failed::default()
-    };
     SettleBatch {
         session,
         done,
-        failed: back.into_iter().map(give_back).collect(),
+        failed: back.into_iter().map(Failed::not_sent).collect(),
         room: 0,
     }
 }

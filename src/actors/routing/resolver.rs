@@ -43,7 +43,6 @@ use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::domain::breaker::{self, Breaker};
-use crate::pb::failed::Why;
 use crate::pb::{
     DeliverBatch, Failed, Held, Message, ReportHeld, Resolved, ResolvedBatch, SettleBatch,
 };
@@ -260,14 +259,7 @@ impl<Q: SourcedQuestion> Resolver<Q> {
         // Drop numbers without messages; answers of pending requests for them are only cached.
         self.waiting
             .retain(|_, waiting| !waiting.messages.is_empty());
-        let failed: Vec<Failed> = back
-            .into_iter()
-            .map(|id| Failed {
-                id,
-                why: Why::NotSent.into(),
-                ..Failed::default()
-            })
-            .collect();
+        let failed: Vec<Failed> = back.into_iter().map(Failed::not_sent).collect();
         if let (Some(queue), false) = (&self.queue, failed.is_empty()) {
             queue.post(SettleBatch {
                 session: self.session,

@@ -177,49 +177,44 @@ impl Serving {
     /// No answer came, or can come any more; the session is told when that is durable.
     pub fn unanswered_confirmed(&mut self, context: &InFlight) {
         self.unanswered(context);
-        if let Some(failed) = self.batch.failed.last_mut() {
-            failed.confirm = true;
-        }
+        self.mark(|failed| failed.confirm = true);
     }
 
     /// Gives the queue the message of the failure that was just noted, if its sender hears of it.
     fn tell_of(&mut self, context: &InFlight) {
         let message = context.message.as_ref();
-        if let Some(message) = message.filter(|message| message.report_states & RETRYING != 0)
-            && let Some(failed) = self.batch.failed.last_mut()
-        {
-            failed.message = Some(message.clone());
+        if let Some(message) = message.filter(|message| message.report_states & RETRYING != 0) {
+            self.mark(|failed| failed.message = Some(message.clone()));
+        }
+    }
+
+    /// Says more of the failure that was just noted.
+    fn mark(&mut self, mark: impl FnOnce(&mut Failed)) {
+        if let Some(failed) = self.batch.failed.last_mut() {
+            mark(failed);
         }
     }
 
     /// The connection has gone before the answer came.
     pub fn lost(&mut self, context: &InFlight) {
         self.unanswered(context);
-        if let Some(failed) = self.batch.failed.last_mut() {
-            failed.lost = true;
-        }
+        self.mark(|failed| failed.lost = true);
     }
 
     /// The connection has gone before the answer came: the peer ended the session, or was silent until it was ended.
     pub fn ended(&mut self, context: &InFlight) {
         self.lost(context);
-        if let Some(failed) = self.batch.failed.last_mut() {
-            failed.ended = true;
-        }
+        self.mark(|failed| failed.ended = true);
     }
 
     /// Says of the failure that was just noted that the peer was never sent the message.
     pub fn unsent(&mut self) {
-        if let Some(failed) = self.batch.failed.last_mut() {
-            failed.unsent = true;
-        }
+        self.mark(|failed| failed.unsent = true);
     }
 
     /// Says of the failure that was just noted whether others to the same subscriber have failed like it.
     pub fn repeated(&mut self, repeated: bool) {
-        if let Some(failed) = self.batch.failed.last_mut() {
-            failed.repeated = repeated;
-        }
+        self.mark(|failed| failed.repeated = repeated);
     }
 
     /// Not taken, and to be sent again after a pause; `status` is `None` where no answer came.

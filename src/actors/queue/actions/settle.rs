@@ -525,10 +525,5 @@ impl Queue {
 
 /// Failures for messages that were handed out and never sent.
 pub(super) fn not_sent(ids: impl Iterator<Item = u64>) -> Vec<Failed> {
-    let failed = ids.map(|id| Failed {
-        id,
-        why: Why::NotSent.into(),
-        ..Failed::default()
-    });
-    failed.collect()
+    ids.map(Failed::not_sent).collect()
 }
