@@ -252,6 +252,22 @@ fn built_in_targets() {
 }
 
 #[test]
+fn what_a_built_in_target_refuses_is_counted_by_its_status() {
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:unreachable")
+        .start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    esme.submit(submit("3", "hello"));
+    let labels = "queue=\"test:unreachable\",status=\"ESME_RDELIVERYFAILURE\"";
+    let name = format!("smsc_attempts_refused_total{{{labels}}}");
+    let admin = smsc.admin();
+    until("the refusal is counted", || {
+        (admin.metric(&name) == Some(1.0)).then_some(())
+    });
+}
+
+#[test]
 fn an_account_may_be_the_target() {
     let smsc = Smsc::new()
         .account("test", "test")

@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_queue_has_credit_for_no_more_than_there_is_room() {
-        let beyond = |most, held, offered| {
+        let beyond = |most: u32, held, offered| {
             let least = most / 2;
             RequestRoom { most, held, least }.beyond(offered)
         };
