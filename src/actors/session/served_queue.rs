@@ -53,6 +53,7 @@ impl RequestRoom {
 // === impl ServedQueue ===
 
 impl ServedQueue {
+    /// For the interface that has this session number; it serves nothing before [`Self::join`].
     pub fn new(node: &Arc<NodeContext>, session: u64, operation: &'static str) -> Self {
         Self {
             node: Arc::clone(node),
@@ -87,6 +88,7 @@ impl ServedQueue {
         ));
     }
 
+    /// Whether it is served now.
     pub fn is_joined(&self) -> bool {
         self.serving.is_some()
     }
@@ -100,6 +102,7 @@ impl ServedQueue {
         }
     }
 
+    /// Whether nothing more is taken.
     pub fn is_retiring(&self) -> bool {
         self.is_retiring
     }
