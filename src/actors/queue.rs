@@ -19,6 +19,7 @@
 //! administrators, ESMEs    QueueCommand                        →  QueueCommandReply
 //! cluster                  Adopt-, Release-, DisownPartitions
 //! janitor                  Compare, Missed                     →  Compared
+//! Supervisor               PlanChanged                         →  (ends a rest)
 //! timer                                                        →  a snapshot in the QueuePort
 //! ```
 //!
@@ -99,8 +100,8 @@ use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::domain::queue_name::QueueName;
 use crate::pb::{
-    Credit, DisownPartitions, Enqueue, Held, QueueCommand, QueueItem, ReleasePartitions,
-    ResolvedBatch, SessionDown, SettleBatch, SubscriberReady,
+    Credit, DisownPartitions, Enqueue, Held, PlanChanged, QueueCommand, QueueItem,
+    ReleasePartitions, ResolvedBatch, SessionDown, SettleBatch, SubscriberReady,
 };
 
 /// Batches that may wait in the mailbox: enqueued messages, settlements and credits.
@@ -418,6 +419,14 @@ impl Handler<DisownPartitions> for Queue {
     fn handle(&mut self, _: DisownPartitions, ctx: &mut Self::Context) {
         self.stir(ctx);
         self.disown();
+    }
+}
+
+impl Handler<PlanChanged> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, _: PlanChanged, ctx: &mut Self::Context) {
+        self.stir(ctx);
     }
 }
 

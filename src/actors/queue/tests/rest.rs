@@ -1,5 +1,7 @@
 //! A queue without work does nearly nothing, and is late for nothing.
 
+use std::sync::atomic::Ordering;
+
 use super::*;
 use crate::actors::context::target_health::Availability;
 use crate::actors::queue::timer::REST;
@@ -60,6 +62,17 @@ async fn what_comes_to_a_queue_at_rest_ends_that_until_it_is_gone() {
     tokio::time::sleep(REST * 3).await;
     let made = fixture.snapshots_within(Duration::from_secs(10)).await;
     assert!(made <= 11, "{made} in ten seconds");
+}
+
+#[actix::test]
+async fn what_a_new_plan_changes_is_shown_by_the_next_tick() {
+    let fixture = fixture().await;
+    fixture.rest().await;
+    // In place of what is in a plan: the queue is told only that something is new.
+    fixture.port.suspended.store(true, Ordering::Relaxed);
+    fixture.send(PlanChanged {}).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert!(fixture.port.snapshot.get().suspended);
 }
 
 #[actix::test]
