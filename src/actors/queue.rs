@@ -19,6 +19,7 @@
 //! administrators, ESMEs    QueueCommand                        →  QueueCommandReply
 //! cluster                  Adopt-, Release-, DisownPartitions
 //! janitor                  Compare, Missed                     →  Compared
+//! Supervisor               PlanChanged                         →  (ends a rest)
 //! timer                                                        →  a snapshot in the QueuePort
 //! ```
 //!
@@ -35,6 +36,7 @@
 //! - `guard`: presence, circuit breaker and pace of the operator, and what routing knows of them;
 //! - `recovery`: whether the lists match the store; nothing is granted before they do;
 //! - `leaving`: partitions that go to another node as soon as no session holds a message of theirs;
+//! - `timer`: when the queue ticks next, ten times a second or, while it rests, once;
 //! - `under_way`: pending requests to the store; an answer for lists that were discarded is dropped.
 //!
 //! Credit, tokens and messages in flight are separate parts because each bounds a grant by itself, and they
@@ -58,6 +60,7 @@ mod recovery;
 pub mod seeds;
 mod sessions;
 mod suspects;
+mod timer;
 mod tokens;
 mod transfer_order;
 mod trial;
@@ -65,11 +68,10 @@ mod under_way;
 pub mod unknown;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::{
-    Actor, ActorFutureExt, AsyncContext, Context, Handler, MessageResult, ResponseActFuture,
-    Supervised, WrapFuture,
+    Actor, ActorFutureExt, Context, Handler, MessageResult, ResponseActFuture, Supervised,
+    WrapFuture,
 };
 use tokio::time::Instant;
 
@@ -84,6 +86,7 @@ use self::leaving::Leaving;
 use self::recovery::Recovery;
 use self::sessions::Sessions;
 use self::suspects::Suspects;
+use self::timer::QueueTimer;
 use self::tokens::QueueTokens;
 use self::trial::Trial;
 use self::under_way::StoreRequests;
@@ -97,13 +100,12 @@ use crate::actors::runtime::timed_mailbox::measured;
 use crate::clock;
 use crate::domain::queue_name::QueueName;
 use crate::pb::{
-    Credit, DisownPartitions, Enqueue, Held, QueueCommand, QueueItem, ReleasePartitions,
-    ResolvedBatch, SessionDown, SettleBatch, SubscriberReady,
+    Credit, DisownPartitions, Enqueue, Held, PlanChanged, QueueCommand, QueueItem,
+    ReleasePartitions, ResolvedBatch, SessionDown, SettleBatch, SubscriberReady,
 };
 
 /// Batches that may wait in the mailbox: enqueued messages, settlements and credits.
 pub const MAILBOX: usize = 8192;
-const TICK: Duration = Duration::from_millis(100);
 
 /// The actor of one destination.
 pub struct Queue {
@@ -119,6 +121,7 @@ pub struct Queue {
     guard: Guard,
     recovery: Recovery,
     leaving: Leaving,
+    timer: QueueTimer,
     under_way: StoreRequests,
     /// The memory that its bodies may take.
     bodies: OctetShare,
@@ -166,6 +169,7 @@ impl Queue {
             guard: Guard::new(),
             recovery: Recovery::default(),
             leaving: Leaving::default(),
+            timer: QueueTimer::default(),
             under_way,
             bodies,
             passing: InTurn::default(),
@@ -217,6 +221,12 @@ impl Queue {
     }
 
     fn tick(&mut self, ctx: &mut Context<Self>) {
+        self.look_around(ctx);
+        self.publish();
+    }
+
+    /// Does what is due, and takes in what others have changed.
+    fn look_around(&mut self, ctx: &mut Context<Self>) {
         let now = clock::now_ms();
         self.backlog
             .look_after(&self.node.plan(), self.counters.granted);
@@ -233,7 +243,6 @@ impl Queue {
         self.check_released(ctx);
         self.pump(ctx);
         self.tidy_line(now);
-        self.publish();
     }
 
     /// Updates the guard with the operator's presence, and routing with its health.
@@ -256,7 +265,7 @@ impl Actor for Queue {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
-        ctx.run_interval(TICK, |queue, ctx| queue.tick(ctx));
+        self.set_timer(false, ctx);
         self.begin_recovery(ctx);
     }
 }
@@ -274,6 +283,7 @@ impl Handler<Enqueue> for Queue {
     type Result = ();
 
     fn handle(&mut self, batch: Enqueue, ctx: &mut Self::Context) {
+        self.stir(ctx);
         let now = clock::now_ms();
         self.make_room(batch.items.len());
         let local_lease = Arc::clone(&self.node.local_lease);
@@ -302,6 +312,7 @@ impl Handler<Credit> for Queue {
     type Result = ();
 
     fn handle(&mut self, credit: Credit, ctx: &mut Self::Context) {
+        self.stir(ctx);
         if credit.retire {
             return self.sessions.remove(credit.session);
         }
@@ -316,6 +327,7 @@ impl Handler<AttemptsWritten> for Queue {
     type Result = ();
 
     fn handle(&mut self, _: AttemptsWritten, ctx: &mut Self::Context) {
+        self.stir(ctx);
         self.pump(ctx);
     }
 }
@@ -324,6 +336,7 @@ impl Handler<SettleBatch> for Queue {
     type Result = ();
 
     fn handle(&mut self, batch: SettleBatch, ctx: &mut Self::Context) {
+        self.stir(ctx);
         let Some(batch) = self.recovery.settled(batch) else {
             return;
         };
@@ -337,6 +350,7 @@ impl Handler<SubscriberReady> for Queue {
     type Result = ();
 
     fn handle(&mut self, ready: SubscriberReady, ctx: &mut Self::Context) {
+        self.stir(ctx);
         self.subscriber_ready(ready, ctx);
     }
 }
@@ -345,6 +359,7 @@ impl Handler<SessionDown> for Queue {
     type Result = ();
 
     fn handle(&mut self, down: SessionDown, ctx: &mut Self::Context) {
+        self.stir(ctx);
         self.session_down(down.session, ctx);
         self.check_released(ctx);
     }
@@ -354,6 +369,7 @@ impl Handler<Held> for Queue {
     type Result = ();
 
     fn handle(&mut self, held: Held, ctx: &mut Self::Context) {
+        self.stir(ctx);
         self.held_reported(held, ctx);
     }
 }
@@ -362,6 +378,7 @@ impl Handler<ResolvedBatch> for Queue {
     type Result = ();
 
     fn handle(&mut self, batch: ResolvedBatch, ctx: &mut Self::Context) {
+        self.stir(ctx);
         self.resolved(batch, ctx);
     }
 }
@@ -370,6 +387,7 @@ impl Handler<QueueCommand> for Queue {
     type Result = MessageResult<QueueCommand>;
 
     fn handle(&mut self, command: QueueCommand, ctx: &mut Self::Context) -> Self::Result {
+        self.stir(ctx);
         let reply = self.command(&command, ctx);
         self.publish();
         MessageResult(reply)
@@ -380,6 +398,7 @@ impl Handler<AdoptPartitions> for Queue {
     type Result = ();
 
     fn handle(&mut self, adopted: AdoptPartitions, ctx: &mut Self::Context) {
+        self.stir(ctx);
         self.adopt(adopted, ctx);
     }
 }
@@ -388,6 +407,7 @@ impl Handler<ReleasePartitions> for Queue {
     type Result = ResponseActFuture<Self, ()>;
 
     fn handle(&mut self, release: ReleasePartitions, ctx: &mut Self::Context) -> Self::Result {
+        self.stir(ctx);
         let released = self.release(release, ctx);
         Box::pin(released.into_actor(self).map(|_, _, _| ()))
     }
@@ -396,8 +416,17 @@ impl Handler<ReleasePartitions> for Queue {
 impl Handler<DisownPartitions> for Queue {
     type Result = ();
 
-    fn handle(&mut self, _: DisownPartitions, _: &mut Self::Context) {
+    fn handle(&mut self, _: DisownPartitions, ctx: &mut Self::Context) {
+        self.stir(ctx);
         self.disown();
+    }
+}
+
+impl Handler<PlanChanged> for Queue {
+    type Result = ();
+
+    fn handle(&mut self, _: PlanChanged, ctx: &mut Self::Context) {
+        self.stir(ctx);
     }
 }
 
@@ -413,6 +442,7 @@ impl Handler<Missed> for Queue {
     type Result = u64;
 
     fn handle(&mut self, missed: Missed, ctx: &mut Self::Context) -> u64 {
+        self.stir(ctx);
         self.missed(missed, ctx)
     }
 }

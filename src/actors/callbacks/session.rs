@@ -261,7 +261,7 @@ impl CallbackSession {
             .map_or(0, |plan| plan.config.callback_concurrency);
         self.snapshot.window = concurrency;
         self.snapshot.in_flight = self.under_way.len() as u32;
-        self.port.snapshot.set(self.snapshot.clone());
+        self.port.snapshot.update(&self.snapshot);
     }
 }
 

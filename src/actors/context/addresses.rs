@@ -80,6 +80,7 @@ addresses! {
         adopt: AdoptPartitions,
         disown: DisownPartitions,
         release: ReleasePartitions,
+        changed: PlanChanged,
     }
 
     /// The address of Correlation.

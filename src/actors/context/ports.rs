@@ -340,8 +340,34 @@ impl<T> Published<T> {
     }
 }
 
+impl<T: Clone + PartialEq> Published<T> {
+    /// Publishes a copy of this, unless it is published already.
+    pub fn update(&self, value: &T) {
+        if **self.0.load() != *value {
+            self.set(value.clone());
+        }
+    }
+}
+
 impl<T: Default> Default for Published<T> {
     fn default() -> Self {
         Self(ArcSwap::from_pointee(T::default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_published_already_is_not_copied_again() {
+        let published = Published::<String>::default();
+        published.update(&"bound".to_owned());
+        let before = published.get();
+        assert_eq!(*before, "bound");
+        published.update(&"bound".to_owned());
+        assert!(Arc::ptr_eq(&before, &published.get()));
+        published.update(&"waiting".to_owned());
+        assert_eq!(*published.get(), "waiting");
     }
 }

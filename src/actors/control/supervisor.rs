@@ -412,6 +412,10 @@ impl Handler<PlanChanged> for Supervisor {
 
     fn handle(&mut self, _: PlanChanged, _: &mut Self::Context) {
         self.apply();
+        for queue in self.node.queues() {
+            // One whose mailbox is full does not rest.
+            let _ = queue.try_send(PlanChanged {});
+        }
     }
 }
 

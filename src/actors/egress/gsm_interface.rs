@@ -265,7 +265,7 @@ impl GsmInterface {
         let window = self.plan.as_ref().map_or(0, |plan| plan.config.window);
         self.snapshot.window = window;
         self.snapshot.in_flight = self.under_way.len() as u32;
-        self.port.snapshot.set(self.snapshot.clone());
+        self.port.snapshot.update(&self.snapshot);
     }
 
     /// Counts the result of an MT-forwardSM; 0 when it has arrived.

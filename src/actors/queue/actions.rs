@@ -19,6 +19,7 @@ mod publish;
 mod recover;
 mod replace;
 mod resolved;
+mod rest;
 mod run;
 mod settle;
 mod subscribers;

@@ -44,6 +44,8 @@ pub(super) struct Guard {
     failback_at: i64,
     /// Since when nothing has gone out although messages have another target.
     unserved_since: Option<Instant>,
+    /// How the operator stands does not change by the clock.
+    is_settled: bool,
 }
 
 /// What the guard needs to know about the load of its queue.
@@ -85,6 +87,7 @@ impl Guard {
             returning: false,
             failback_at: 0,
             unserved_since: None,
+            is_settled: false,
         }
     }
 
@@ -124,6 +127,11 @@ impl Guard {
         self.failback_at
     }
 
+    /// Whether nothing changes by the clock: no patience runs, the breaker is closed, and the pace is not reduced.
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
     // --- how the operator stands
 
     /// Updates presence, breaker and pace, and publishes the operator's health to routing. Called by
@@ -139,6 +147,7 @@ impl Guard {
             });
             health.set_load(load.scheduled as u64, capacity);
             health.set(Availability::WhileServed, false);
+            self.is_settled = true;
             return;
         };
         let rate = node.rate_of(port.id).map(|(rate, _)| rate);
@@ -159,6 +168,8 @@ impl Guard {
         let comes_back = self.presence.comes_back(served);
         let there = self.presence.see(served, now, patience);
         self.returning = served && !there;
+        let is_closed = self.stand == BreakerStatus::Closed;
+        self.is_settled = served == there && is_closed && self.pace().is_none();
         if comes_back && node.has_stand_in(port.id) {
             self.failback_at = clock::now_ms();
         }

@@ -4,11 +4,14 @@ mod again;
 mod bounds;
 mod in_order;
 mod leaving;
+mod rest;
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use actix::{Addr, Recipient};
 
+use super::timer::TICK;
 use super::*;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::messages::AdoptPartitions;

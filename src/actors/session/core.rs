@@ -349,7 +349,7 @@ impl<P: BoundProtocol> SessionCore<P> {
         self.snapshot.window = self.protocol.messages().limit() as u32;
         self.snapshot.in_flight = self.protocol.in_flight() as u32;
         self.snapshot.interface_version = u32::from(self.protocol.peer_version());
-        self.port.snapshot.set(self.snapshot.clone());
+        self.port.snapshot.update(&self.snapshot);
     }
 }
 

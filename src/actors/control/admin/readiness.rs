@@ -43,6 +43,8 @@ impl Message for CheckReadiness {
 #[derive(Debug, Default)]
 pub(super) struct RestartWatch {
     seen: HashMap<String, SeenRestarts>,
+    /// How many actors and restarts there were at the last look.
+    counted: (usize, u64),
 }
 
 #[derive(Debug)]
@@ -57,6 +59,11 @@ struct SeenRestarts {
 impl RestartWatch {
     /// Compares every actor's restart counter with the last one seen.
     pub(super) fn look(&mut self, node: &NodeContext, now: i64) {
+        // Neither becomes less: while both are the same, so is every counter.
+        let counted = snapshots::restarts(node);
+        if std::mem::replace(&mut self.counted, counted) == counted {
+            return;
+        }
         for actor in snapshots::actors(node) {
             self.note(actor.name, actor.restarts, now);
         }

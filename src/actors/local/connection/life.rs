@@ -44,7 +44,7 @@ impl Connection {
     }
 
     pub(super) fn publish(&self) {
-        self.port.snapshot.set(self.snapshot.clone());
+        self.port.snapshot.update(&self.snapshot);
     }
 
     pub(super) fn tick(&mut self, ctx: &mut Context<Self>) {

@@ -77,6 +77,7 @@ impl Queue {
         self.forget_blocks(blocks);
         self.under_way.begin_after(&before.under_way);
         std::mem::swap(&mut self.counters, &mut before.counters);
+        std::mem::swap(&mut self.timer, &mut before.timer);
         self.in_flight.keep_pace(&mut before.in_flight);
         std::mem::swap(&mut self.passing, &mut before.passing);
         std::mem::swap(&mut self.guard, &mut before.guard);

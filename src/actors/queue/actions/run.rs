@@ -122,9 +122,9 @@ impl Queue {
         work: impl Future<Output = T> + 'static,
         then: impl Then<T>,
     ) {
-        ctx.spawn(
-            work.into_actor(self)
-                .map(move |result, queue, ctx| then(queue, result, ctx)),
-        );
+        ctx.spawn(work.into_actor(self).map(move |result, queue, ctx| {
+            queue.stir(ctx);
+            then(queue, result, ctx);
+        }));
     }
 }

@@ -47,10 +47,13 @@ impl Watch {
         let list = operators_of_all_nodes(node);
         let seen = list.iter().filter_map(|operator| {
             let number = plan.queue_of(&operator.id)?;
-            let stands_in = node.has_stand_in(number);
-            Some((number, operator.bound > 0, stands_in))
+            let is_bound = operator.bound > 0;
+            // All routes are gone through for it, so not each second.
+            let is_back = is_bound && self.bound.get(&number) == Some(&false);
+            Some((number, is_bound, is_back && node.has_stand_in(number)))
         });
-        let (events, bound) = self.changes(seen, Instant::now(), clock::now_ms());
+        let seen: Vec<(u32, bool, bool)> = seen.collect();
+        let (events, bound) = self.changes(seen.into_iter(), Instant::now(), clock::now_ms());
         if !events.is_empty() {
             let of_node = |event| EarlyEvent {
                 node: node.ids.node().into(),
