@@ -35,7 +35,8 @@ const MOST_CAUSES: usize = 8;
 const MOST_END_ERRORS: usize = 16;
 
 /// Whether an attempt counts among those that are taken or refused: the first one, and the second one, which may be the first
-/// to another operator. A message that is refused for now and tried again and again would count each time.
+/// to another operator. A message that is refused for now and tried again and again would count each time, and hide how others
+/// do. The history has all attempts.
 pub fn counts_for_shares(attempt: u32) -> bool {
     attempt <= 2
 }
@@ -117,7 +118,7 @@ type AccountsApart = HashMap<u32, TrafficCounts, ahash::RandomState>;
 #[derive(Debug, Default)]
 struct PairLog {
     buckets: VecDeque<OutcomeBucket>,
-    /// What is in neither the newest bucket, to which it belongs, nor in `untold`, where ends are at once.
+    /// What is in neither the newest bucket, to which it belongs, nor in `untold`, where ends and later refusals are at once.
     fresh: OutcomeCounts,
     untold: UntoldTraffic,
 }
@@ -438,6 +439,15 @@ fn put_away(gone: &mut UntoldPairs, pair: (u32, u32), untold: UntoldTraffic) {
     gone.entry(place).or_default().add(untold);
 }
 
+/// A refusal whose answer came after so many milliseconds.
+fn refused_once(after_ms: u32) -> TrafficCounts {
+    TrafficCounts {
+        refused: 1,
+        answer_ms: u64::from(after_ms),
+        ..TrafficCounts::default()
+    }
+}
+
 /// The counts of an account that is counted apart, while there is room.
 fn apart_of(apart: &mut AccountsApart, account: u32) -> Option<&mut TrafficCounts> {
     if apart.len() >= MOST_SERIES && !apart.contains_key(&account) {
@@ -480,11 +490,16 @@ impl CountedPair<'_> {
     /// An answer with an error that is not throttling came.
     pub fn note_refused(&mut self, status: u32, after_ms: u32) {
         self.fresh.note_refused(status, after_ms);
-        self.note_apart(TrafficCounts {
-            refused: 1,
-            answer_ms: u64::from(after_ms),
-            ..TrafficCounts::default()
-        });
+        self.note_apart(refused_once(after_ms));
+    }
+
+    /// An answer with an error that is not throttling, to a message that was tried so often that it is not counted again: for the
+    /// history alone.
+    pub fn note_refused_again(&mut self, status: u32, after_ms: u32) {
+        let refused = refused_once(after_ms);
+        self.untold.counts.add(&refused);
+        self.untold.statuses.add(status, 1);
+        self.note_apart(refused);
     }
 
     /// A receipt ended a message; `failed`: the number of its state, if that is a failure; `own`: whether its message was

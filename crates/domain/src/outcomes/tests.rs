@@ -110,6 +110,23 @@ fn errors_that_are_too_many_are_counted_together() {
 }
 
 #[test]
+fn what_is_refused_again_and_again_is_of_the_history_alone() {
+    let mut log = OutcomeLog::new(MINUTE);
+    log.at(1, 2, 0).note_refused(0x0A, 20);
+    for _ in 0..3 {
+        log.at(1, 2, 0).note_refused_again(0x08, 10);
+    }
+    let seen = only(&mut log, 0).now();
+    assert_eq!((seen.refused, seen.answers), (1, 1));
+    assert_eq!(seen.statuses.most(), Some(0x0A));
+    let told = block(&mut log);
+    let of_operator = told.of_operator(1).unwrap();
+    assert_eq!((of_operator.refused, of_operator.answer_ms), (4, 50));
+    assert_eq!(told.of_account(2), Some(of_operator));
+    assert_eq!(told.of_error("ESME_RSYSERR").unwrap().refused, 3);
+}
+
+#[test]
 fn messages_from_operators_to_accounts_are_not_of_the_history() {
     let mut log = OutcomeLog::new(MINUTE);
     let (operator, account, accounts_queue) = (1, 2, 3);
