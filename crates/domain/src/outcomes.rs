@@ -334,14 +334,10 @@ impl OutcomeLog {
             apart_of(&mut self.apart, account)
         };
         let log = self.pairs.entry(place).or_default();
+        log.set_back(number);
         let newest = log.buckets.back().map(|bucket| bucket.number);
-        let is_wrong = newest.is_some_and(|newest| newest > number + 1);
-        if is_wrong || newest.is_none_or(|newest| newest < number) {
+        if newest.is_none_or(|newest| newest < number) {
             log.tell();
-            if is_wrong {
-                // The clock was wrong then.
-                log.buckets.clear();
-            }
             if log.buckets.len() as i64 >= KEPT {
                 log.buckets.pop_front();
             }
@@ -459,6 +455,20 @@ fn apart_of(apart: &mut AccountsApart, account: u32) -> Option<&mut TrafficCount
 // === impl PairLog ===
 
 impl PairLog {
+    /// This is the current bucket, though the newest may be later: the clock was set back. What was counted until then is before
+    /// now, and still says what is usual.
+    fn set_back(&mut self, current: i64) {
+        let newest = self.buckets.back().map_or(current, |newest| newest.number);
+        if newest <= current + 1 {
+            return;
+        }
+        self.tell();
+        let ahead = newest - (current - NOW);
+        for bucket in &mut self.buckets {
+            bucket.number -= ahead;
+        }
+    }
+
     /// Adds what is fresh to the newest bucket, and to what the history is told.
     fn tell(&mut self) {
         if self.fresh == OutcomeCounts::default() {

@@ -194,7 +194,9 @@ fn a_clock_that_is_set_back_stops_no_counting() {
     let mut log = OutcomeLog::new(MINUTE);
     log.at(1, 2, 1_000 * MINUTE).note_taken(false, 1);
     log.at(1, 2, 10 * MINUTE).note_taken(false, 1);
-    assert_eq!(only(&mut log, 10 * MINUTE).current.taken, 1);
+    let seen = only(&mut log, 10 * MINUTE);
+    assert_eq!((seen.current.taken, seen.before.taken), (1, 1));
+    assert_eq!(seen.known_for, NOW, "what was usual is still known");
 }
 
 #[test]
