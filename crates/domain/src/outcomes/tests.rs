@@ -172,6 +172,32 @@ fn what_goes_untold_is_bounded_and_complete() {
     assert_eq!(told.of_error("069").unwrap().failed, all);
 }
 
+#[test]
+fn a_crowd_of_hostile_pairs_and_errors_has_an_end_in_memory() {
+    let mut log = OutcomeLog::new(MINUTE);
+    let errors: Vec<String> = (0..1_000).map(|error| format!("{error:03}")).collect();
+    let (operators, accounts, minutes) = (20, 1_000, 5);
+    for minute in 0..minutes {
+        for number in 0..operators * accounts {
+            // Others in each minute, so that idle pairs go.
+            let (operator, account) = (1 + number % operators, number / operators);
+            let account = 1_000 + minute * accounts + account;
+            let error = &errors[number as usize % errors.len()];
+            let now = i64::from(minute) * 3 * MINUTE;
+            log.at(operator, account, now).note_end(Some(error));
+        }
+    }
+    let own_place = operators as usize;
+    assert!(log.pairs.len() <= MOST_PAIRS + own_place);
+    assert!(log.gone.len() <= MOST_GONE + own_place);
+    assert!(log.apart.len() <= MOST_SERIES);
+    let untold = log.pairs.values().map(|log| &log.untold);
+    let most = untold.chain(log.gone.values()).map(|one| one.errors.len());
+    assert_eq!(most.max(), Some(MOST_END_ERRORS));
+    let failed = u64::from(operators * accounts * minutes);
+    assert_eq!(block(&mut log).total().failed, failed, "all are counted");
+}
+
 fn failed_once() -> UntoldTraffic {
     let mut log = OutcomeLog::new(MINUTE);
     log.at(1, 1, 0).note_end(Some("069"));
