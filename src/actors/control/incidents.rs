@@ -239,10 +239,12 @@ fn since(at: i64, now: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
-    use crate::actors::test_support;
+    use crate::actors::cluster::tests::Shelf;
+    use crate::actors::test_support::{self, TestNode};
     use crate::domain::command_status;
 
     const WRONG_SOURCE: u32 = 0x0A;
@@ -303,17 +305,38 @@ mod tests {
         }
     }
 
-    #[actix::test]
-    async fn what_is_found_is_kept_and_published_and_ends_when_nobody_looks() {
-        let test = test_support::node(1, None).await;
-        let node = &test.context;
-        let settings = IncidentConfig::default();
-        node.outcomes.count(|log| {
+    fn refuse_all(test: &TestNode) {
+        test.context.outcomes.count(|log| {
             for _ in 0..100 {
                 let mut counts = log.at(test.operator, 0, clock::now_ms());
                 counts.note_refused(WRONG_SOURCE, 10);
             }
         });
+    }
+
+    #[actix::test]
+    async fn a_node_without_its_lease_writes_nothing_and_then_what_goes_on() {
+        let shelf: Arc<Shelf> = Arc::default();
+        let test = test_support::node(1, Some(shelf)).await;
+        let node = &test.context;
+        let settings = IncidentConfig::default();
+        refuse_all(&test);
+        let mut watch = IncidentWatch::default();
+        let kept = async || node.store.incidents().await.unwrap().len();
+        watch.look(node, &settings).await;
+        assert_eq!(kept().await, 0, "another process may have its number");
+        let later = Instant::now() + Duration::from_secs(3_600);
+        node.local_lease.renew(later);
+        watch.look(node, &settings).await;
+        assert_eq!(kept().await, 1);
+    }
+
+    #[actix::test]
+    async fn what_is_found_is_kept_and_published_and_ends_when_nobody_looks() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let settings = IncidentConfig::default();
+        refuse_all(&test);
         let mut watch = IncidentWatch::default();
         watch.look(node, &settings).await;
         let found = node.outcomes.incidents.get();
