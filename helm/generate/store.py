@@ -218,6 +218,13 @@ def outbox_panels():
             w=8,
         ),
         graph(
+            "Traffic history",
+            "Writes that fail and are repeated, and minutes that are missing since: none is usual.",
+            (in_an_hour("smsc_history_failures_total"), "failures in an hour"),
+            (in_an_hour("smsc_history_lost_total"), "minutes lost in an hour"),
+            w=8,
+        ),
+        graph(
             "Keys of the Redis platform",
             "Ids per second that the pump has taken; entries of pending lists that go to smsc:dead-letters, and writes that keys of another type refuse: of these none is usual.",
             (rate("smsc_redis_platform_dead_letters_total"), "dead letters"),

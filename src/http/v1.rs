@@ -48,17 +48,22 @@ use std::time::Duration;
 
 use actix_web::HttpResponse;
 use serde::de::DeserializeOwned;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::State;
 use super::api::{Endpoint, routes};
 use super::json;
-use super::problem::Problem;
+use super::problem::{LimitName, Problem};
 use crate::actors::control::admin::{AdminCall, AdminContext};
 use crate::api::{Done, Word};
 use crate::pb::{Commanded, Refusal};
 
 /// The Admin actor and the store must answer by then; a search may read far.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+/// Most heavy questions of one kind that are answered at once: they read much, with the processors and the store that carry messages.
+const HEAVY_AT_ONCE: usize = 2;
+/// How long a heavy question waits for its turn.
+const TURN_WITHIN: Duration = Duration::from_secs(10);
 
 /// All resources, each with the role that it needs. Where two patterns match, the first one wins.
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -147,6 +152,38 @@ where
     Ok(call.timeout(ANSWER_WITHIN).await?)
 }
 
+/// As [`call`], when it is this question's turn: its kind has room for [`HEAVY_AT_ONCE`].
+async fn call_in_turn<F, A>(
+    state: &State,
+    room: &'static Semaphore,
+    about: &str,
+    run: F,
+) -> Result<A::Output, Problem>
+where
+    F: FnOnce(Arc<AdminContext>) -> A + Send + 'static,
+    A: Future + 'static,
+    A::Output: Send + 'static,
+{
+    let turn = turn(room, about).await?;
+    let answer = call(state, move |admin| async move {
+        // Until the answer is made, also when the client goes away.
+        let _turn = turn;
+        run(admin).await
+    });
+    answer.await
+}
+
+/// Waits until one more question may be answered; `about`: the kind of questions, for people.
+async fn turn(room: &'static Semaphore, about: &str) -> Result<SemaphorePermit<'static>, Problem> {
+    let turn = tokio::time::timeout(TURN_WITHIN, room.acquire()).await;
+    turn.ok().and_then(Result::ok).ok_or_else(|| {
+        let detail = format!(
+            "as many questions about {about} are answered as may be at once; ask again, or for a shorter time"
+        );
+        Problem::too_many(LimitName::Requests, Duration::from_secs(1), &detail)
+    })
+}
+
 /// The JSON of a request body.
 fn body<T: DeserializeOwned>(octets: &[u8]) -> Result<T, Problem> {
     json::of(octets)
@@ -186,6 +223,22 @@ fn verb<V: Word>(given: &str) -> Result<V, Problem> {
 mod tests {
     use super::*;
     use crate::api::request_in_words;
+
+    #[actix::test]
+    async fn a_heavy_question_waits_for_its_turn_but_not_for_ever() {
+        static ROOM: Semaphore = Semaphore::const_new(1);
+        tokio::time::pause();
+        let first = turn(&ROOM, "failures").await.unwrap();
+        let refused = turn(&ROOM, "failures").await.unwrap_err().to_string();
+        assert!(refused.contains("about failures"), "{refused}");
+        let waits = async { turn(&ROOM, "failures").await.is_ok() };
+        let ends = async {
+            tokio::time::sleep(TURN_WITHIN / 2).await;
+            drop(first);
+        };
+        let (has_turn, ()) = tokio::join!(waits, ends);
+        assert!(has_turn);
+    }
 
     #[test]
     fn every_command_has_words_for_the_audit_log() {

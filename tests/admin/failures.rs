@@ -239,8 +239,22 @@ fn the_command_line_shows_the_same(smsc: &Smsc) {
     assert_eq!(found.stdout.lines().count(), 4, "{}", found.stdout);
 }
 
+/// More than are answered at once: the others wait for their turn.
+fn questions_have_their_turn(smsc: &Smsc) {
+    let admin = smsc.admin();
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                let report = admin.get("/v1/failures?by=country");
+                assert_eq!(report["messages"], 4, "{report}");
+            });
+        }
+    });
+}
+
 fn all_of_it(smsc: &Smsc, failures: &FourFailures) {
     they_are_counted(smsc);
+    questions_have_their_turn(smsc);
     a_group_leads_to_its_messages(smsc, failures);
     errors_are_explained(smsc, failures);
     the_command_line_shows_the_same(smsc);

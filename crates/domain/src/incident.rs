@@ -336,6 +336,18 @@ impl IncidentBook {
         self.learned.extend(usual);
     }
 
+    /// The clock was set by so many milliseconds, back if that is negative: incidents go on, and their times are as the clock shows
+    /// them now.
+    pub fn clock_was_set(&mut self, by_ms: i64) {
+        for incident in self.open.values_mut() {
+            incident.began_at = incident.began_at.saturating_add(by_ms);
+            incident.seen_at = incident.seen_at.saturating_add(by_ms);
+        }
+        for (seen_at, _) in self.usual.values_mut() {
+            *seen_at = seen_at.saturating_add(by_ms);
+        }
+    }
+
     /// Compares what is known with the rules. Gives each incident that began, goes on or has ended.
     ///
     /// Accounts are named for what operators that are not named themselves do with their messages; none beyond [`MOST_OPEN`].

@@ -35,7 +35,8 @@ const MOST_CAUSES: usize = 8;
 const MOST_END_ERRORS: usize = 16;
 
 /// Whether an attempt counts among those that are taken or refused: the first one, and the second one, which may be the first
-/// to another operator. A message that is refused for now and tried again and again would count each time.
+/// to another operator. A message that is refused for now and tried again and again would count each time, and hide how others
+/// do. The history has all attempts.
 pub fn counts_for_shares(attempt: u32) -> bool {
     attempt <= 2
 }
@@ -117,7 +118,7 @@ type AccountsApart = HashMap<u32, TrafficCounts, ahash::RandomState>;
 #[derive(Debug, Default)]
 struct PairLog {
     buckets: VecDeque<OutcomeBucket>,
-    /// What is in neither the newest bucket, to which it belongs, nor in `untold`, where ends are at once.
+    /// What is in neither the newest bucket, to which it belongs, nor in `untold`, where ends and later refusals are at once.
     fresh: OutcomeCounts,
     untold: UntoldTraffic,
 }
@@ -333,14 +334,10 @@ impl OutcomeLog {
             apart_of(&mut self.apart, account)
         };
         let log = self.pairs.entry(place).or_default();
+        log.set_back(number);
         let newest = log.buckets.back().map(|bucket| bucket.number);
-        let is_wrong = newest.is_some_and(|newest| newest > number + 1);
-        if is_wrong || newest.is_none_or(|newest| newest < number) {
+        if newest.is_none_or(|newest| newest < number) {
             log.tell();
-            if is_wrong {
-                // The clock was wrong then.
-                log.buckets.clear();
-            }
             if log.buckets.len() as i64 >= KEPT {
                 log.buckets.pop_front();
             }
@@ -438,6 +435,15 @@ fn put_away(gone: &mut UntoldPairs, pair: (u32, u32), untold: UntoldTraffic) {
     gone.entry(place).or_default().add(untold);
 }
 
+/// A refusal whose answer came after so many milliseconds.
+fn refused_once(after_ms: u32) -> TrafficCounts {
+    TrafficCounts {
+        refused: 1,
+        answer_ms: u64::from(after_ms),
+        ..TrafficCounts::default()
+    }
+}
+
 /// The counts of an account that is counted apart, while there is room.
 fn apart_of(apart: &mut AccountsApart, account: u32) -> Option<&mut TrafficCounts> {
     if apart.len() >= MOST_SERIES && !apart.contains_key(&account) {
@@ -449,6 +455,20 @@ fn apart_of(apart: &mut AccountsApart, account: u32) -> Option<&mut TrafficCount
 // === impl PairLog ===
 
 impl PairLog {
+    /// This is the current bucket, though the newest may be later: the clock was set back. What was counted until then is before
+    /// now, and still says what is usual.
+    fn set_back(&mut self, current: i64) {
+        let newest = self.buckets.back().map_or(current, |newest| newest.number);
+        if newest <= current + 1 {
+            return;
+        }
+        self.tell();
+        let ahead = newest - (current - NOW);
+        for bucket in &mut self.buckets {
+            bucket.number -= ahead;
+        }
+    }
+
     /// Adds what is fresh to the newest bucket, and to what the history is told.
     fn tell(&mut self) {
         if self.fresh == OutcomeCounts::default() {
@@ -480,11 +500,16 @@ impl CountedPair<'_> {
     /// An answer with an error that is not throttling came.
     pub fn note_refused(&mut self, status: u32, after_ms: u32) {
         self.fresh.note_refused(status, after_ms);
-        self.note_apart(TrafficCounts {
-            refused: 1,
-            answer_ms: u64::from(after_ms),
-            ..TrafficCounts::default()
-        });
+        self.note_apart(refused_once(after_ms));
+    }
+
+    /// An answer with an error that is not throttling, to a message that was tried so often that it is not counted again: for the
+    /// history alone.
+    pub fn note_refused_again(&mut self, status: u32, after_ms: u32) {
+        let refused = refused_once(after_ms);
+        self.untold.counts.add(&refused);
+        self.untold.statuses.add(status, 1);
+        self.note_apart(refused);
     }
 
     /// A receipt ended a message; `failed`: the number of its state, if that is a failure; `own`: whether its message was

@@ -574,6 +574,35 @@ mod tests {
         assert!(shortened(&long).len() <= LONGEST_ERROR);
     }
 
+    #[test]
+    fn a_million_different_failures_of_hostile_clients_have_an_end() {
+        let errors: Vec<String> = (0..1_000).map(|error| format!("{error:03}")).collect();
+        let mut block = TrafficBlock::default();
+        // What somebody is to see among them.
+        block.note_error(7, 7, "069", &failed(1_000));
+        let once = failed(1);
+        for number in 0..1_000_000_u32 {
+            let (operator, account) = (number % 100, number / 100);
+            let error = &errors[number as usize % errors.len()];
+            block.note_error(operator, account, error, &once);
+            assert!(block.crosses.len() <= SPARE * CROSSES_OF_HOUR);
+        }
+        assert!(block.errors.len() <= MOST_ERRORS + 1);
+        assert!(
+            block
+                .errors
+                .keys()
+                .all(|error| error.len() <= LONGEST_ERROR)
+        );
+        let of_errors: u64 = block.errors.values().map(|counts| counts.failed).sum();
+        assert_eq!(of_errors, 1_001_000, "none is left out of the errors");
+        block.keep_largest(CROSSES_OF_HOUR);
+        assert_eq!(block.crosses.len(), CROSSES_OF_HOUR);
+        assert_eq!(block.crosses[&(7, 7, "069".to_owned())], 1_000);
+        let octets = block.encode().len();
+        assert!(octets < 20_000, "{octets}");
+    }
+
     fn sum_of(times: u64, one: TrafficCounts) -> TrafficCounts {
         let mut sum = TrafficCounts::default();
         (0..times).for_each(|_| sum.add(&one));

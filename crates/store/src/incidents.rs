@@ -9,12 +9,14 @@ use smsc_domain::period::DAY_MS;
 
 /// So many incidents that have ended are kept.
 pub const MOST: usize = 200;
-/// One that goes on is forgotten when its node has not found it for so long before the latest one, in milliseconds: that node is
-/// gone.
+/// One that goes on is forgotten when its node has not found it for so long before the latest one that goes on, in milliseconds:
+/// that node is gone.
 const GONE_MS: i64 = DAY_MS;
-/// A row that somebody has acknowledged and whose incident was still found when another one about the same thing began.
+/// A row that somebody has acknowledged and whose incident was still found when another one about the same thing began, or that
+/// its node has left without an end not long before: then that node is gone, and others have its messages.
 const KNOWN: &str = "FROM incidents o WHERE o.about = incidents.about AND o.kind = incidents.kind
-    AND o.acknowledged_at <> 0 AND o.seen_at >= incidents.began_at
+    AND o.acknowledged_at <> 0 AND (o.seen_at >= incidents.began_at
+      OR (o.ended_at = 0 AND o.seen_at >= incidents.began_at - $2))
     ORDER BY o.acknowledged_at DESC, o.id DESC LIMIT 1";
 
 record! {
@@ -52,9 +54,9 @@ pub trait IncidentStore {
     fn incidents(&self) -> Reply<Vec<IncidentRow>>;
 
     /// Keeps those of one node that began, and of those that are there what a look has changed; what people have said of them
-    /// stays. What somebody has acknowledged for another node while it went on needs no look here either. Forgets those beyond
-    /// [`MOST`].
-    fn keep_incidents(&self, rows: Vec<IncidentRow>) -> Reply<()>;
+    /// stays. What somebody has acknowledged for another node while it went on needs no look here either; it goes on for `silent`
+    /// milliseconds after its node has last found it, unless that has ended it. Forgets those beyond [`MOST`].
+    fn keep_incidents(&self, rows: Vec<IncidentRow>, silent: i64) -> Reply<()>;
 
     /// Ends the incidents that an earlier process of a node has left, when they were last found.
     fn end_incidents_of(&self, node: u8) -> Reply<()>;
@@ -71,9 +73,9 @@ impl<S: ColdTables> IncidentStore for S {
         self.select(found, IncidentRow::all)
     }
 
-    fn keep_incidents(&self, rows: Vec<IncidentRow>) -> Reply<()> {
+    fn keep_incidents(&self, rows: Vec<IncidentRow>, silent: i64) -> Reply<()> {
         let conflict = "ON CONFLICT(id) DO UPDATE SET text = excluded.text, cause = excluded.cause, \
-             seen_at = excluded.seen_at, ended_at = excluded.ended_at";
+             began_at = excluded.began_at, seen_at = excluded.seen_at, ended_at = excluded.ended_at";
         let mut statements: Vec<ColdStatement> =
             rows.iter().map(|row| row.insert(conflict)).collect();
         // Only its own rows: two nodes that wrote each other's could wait for each other.
@@ -84,13 +86,14 @@ impl<S: ColdTables> IncidentStore for S {
                        acknowledged_at = (SELECT o.acknowledged_at {KNOWN})
                      WHERE node = $1 AND ended_at = 0 AND acknowledged_at = 0 AND EXISTS (SELECT 1 {KNOWN})"
                 ),
-                values![row.node],
+                values![row.node, silent],
             ));
         }
+        // Not before the latest one of all: that may have ended when the clock was set back.
         statements.push(ColdStatement::new(
             "DELETE FROM incidents WHERE (ended_at <> 0 AND id NOT IN
                  (SELECT id FROM incidents WHERE ended_at <> 0 ORDER BY seen_at DESC, id DESC LIMIT $1))
-               OR (ended_at = 0 AND seen_at < (SELECT max(seen_at) FROM incidents) - $2)",
+               OR (ended_at = 0 AND seen_at < (SELECT max(seen_at) FROM incidents WHERE ended_at = 0) - $2)",
             values![MOST, GONE_MS],
         ));
         self.change(statements, |_| Ok(()))

@@ -7,6 +7,8 @@ mod usual;
 
 use std::collections::HashMap;
 
+use tokio::time::Instant;
+
 use crate::actors::context::NodeContext;
 use crate::api::time;
 use crate::clock;
@@ -21,10 +23,15 @@ use crate::domain::queue_name::QueueName;
 use crate::store::StoreError;
 use crate::store::incidents::{IncidentRow, MOST};
 
+/// After so many windows and looks without a word of its node an incident has ended.
+const SILENT: u32 = 4;
+
 /// What is known from one look to the next. It outlives a panic of the task.
 #[derive(Default)]
 pub struct IncidentWatch {
     book: IncidentBook,
+    /// When the last look was: Unix milliseconds, and by a clock that nobody sets.
+    looked: Option<(i64, Instant)>,
     /// The rows of open incidents.
     rows: HashMap<IncidentKey, IncidentRow>,
     /// What was usual on the days before is known.
@@ -51,6 +58,12 @@ pub(super) async fn publish(node: &NodeContext) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// How long an incident goes on whose node says nothing of it any more, because it died. Milliseconds.
+pub(super) fn silent_ms(settings: &IncidentConfig) -> i64 {
+    let silent = (settings.window + settings.look_every) * SILENT;
+    silent.as_millis() as i64
+}
+
 // === impl IncidentWatch ===
 
 impl IncidentWatch {
@@ -59,6 +72,7 @@ impl IncidentWatch {
         let is_counted = settings.enabled || node.config().history.enabled;
         node.outcomes.configure(is_counted, bucket_ms);
         let now = clock::now_ms();
+        self.follow_clock(now, Instant::now(), bucket_ms);
         let pairs = if settings.enabled {
             with_names(node, node.outcomes.look(now))
         } else {
@@ -72,8 +86,26 @@ impl IncidentWatch {
             .into_iter()
             .filter_map(|(key, stage, incident)| self.row(node, key, stage, &incident, now))
             .collect();
-        if let Err(error) = self.keep(node, changed).await {
+        if let Err(error) = self.keep(node, settings, changed).await {
             tracing::warn!(%error, "incidents are not kept");
+        }
+    }
+
+    /// Moves what is known with a clock that was set since the last look, by more than a bucket: no incident ends for that, and
+    /// begins anew.
+    fn follow_clock(&mut self, now: i64, at: Instant, bucket_ms: i64) {
+        let before = self.looked.replace((now, at));
+        let Some((then, looked)) = before else {
+            return;
+        };
+        let passed = at.saturating_duration_since(looked).as_millis() as i64;
+        let set_by = now - then - passed;
+        if set_by.abs() <= bucket_ms {
+            return;
+        }
+        self.book.clock_was_set(set_by);
+        for row in self.rows.values_mut() {
+            row.began_at = row.began_at.saturating_add(set_by);
         }
     }
 
@@ -93,9 +125,14 @@ impl IncidentWatch {
     async fn keep(
         &mut self,
         node: &NodeContext,
+        settings: &IncidentConfig,
         changed: Vec<IncidentRow>,
     ) -> Result<(), StoreError> {
         let rows = self.take_unwritten(changed);
+        if !node.local_lease.is_valid() {
+            // Another process may have the number of this node.
+            return Ok(());
+        }
         if !self.has_begun {
             let own = node.ids.node();
             let all = node.store.incidents().await?;
@@ -105,7 +142,7 @@ impl IncidentWatch {
             self.has_begun = true;
         }
         if !rows.is_empty() {
-            node.store.keep_incidents(rows).await?;
+            node.store.keep_incidents(rows, silent_ms(settings)).await?;
         }
         self.ended.clear();
         publish(node).await
@@ -202,8 +239,12 @@ fn since(at: i64, now: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
     use super::*;
-    use crate::actors::test_support;
+    use crate::actors::cluster::tests::Shelf;
+    use crate::actors::test_support::{self, TestNode};
     use crate::domain::command_status;
 
     const WRONG_SOURCE: u32 = 0x0A;
@@ -239,17 +280,63 @@ mod tests {
         assert_eq!(watch.ended.len(), MOST);
     }
 
-    #[actix::test]
-    async fn what_is_found_is_kept_and_published_and_ends_when_nobody_looks() {
-        let test = test_support::node(1, None).await;
-        let node = &test.context;
-        let settings = IncidentConfig::default();
-        node.outcomes.count(|log| {
+    #[test]
+    fn incidents_move_with_a_clock_that_is_set_and_not_with_time_that_passes() {
+        const HOUR: i64 = 3_600_000;
+        let key = (IncidentSubject::Operator(1), IncidentKind::ALL[0]);
+        let mut watch = IncidentWatch::default();
+        let row = IncidentRow {
+            began_at: 5 * HOUR,
+            ..IncidentRow::default()
+        };
+        watch.rows.insert(key, row);
+        let first = Instant::now();
+        for (now, passed, began_at) in [
+            (5 * HOUR, 0, 5 * HOUR),
+            (5 * HOUR + 10_000, 10, 5 * HOUR),
+            (6 * HOUR + 20_000, 20, 6 * HOUR),
+            (5 * HOUR + 30_000, 30, 5 * HOUR),
+            // The store was away.
+            (6 * HOUR + 30_000, 3_630, 5 * HOUR),
+        ] {
+            let at = first + Duration::from_secs(passed);
+            watch.follow_clock(now, at, 60_000);
+            assert_eq!(watch.rows[&key].began_at, began_at, "{now}");
+        }
+    }
+
+    fn refuse_all(test: &TestNode) {
+        test.context.outcomes.count(|log| {
             for _ in 0..100 {
                 let mut counts = log.at(test.operator, 0, clock::now_ms());
                 counts.note_refused(WRONG_SOURCE, 10);
             }
         });
+    }
+
+    #[actix::test]
+    async fn a_node_without_its_lease_writes_nothing_and_then_what_goes_on() {
+        let shelf: Arc<Shelf> = Arc::default();
+        let test = test_support::node(1, Some(shelf)).await;
+        let node = &test.context;
+        let settings = IncidentConfig::default();
+        refuse_all(&test);
+        let mut watch = IncidentWatch::default();
+        let kept = async || node.store.incidents().await.unwrap().len();
+        watch.look(node, &settings).await;
+        assert_eq!(kept().await, 0, "another process may have its number");
+        let later = Instant::now() + Duration::from_secs(3_600);
+        node.local_lease.renew(later);
+        watch.look(node, &settings).await;
+        assert_eq!(kept().await, 1);
+    }
+
+    #[actix::test]
+    async fn what_is_found_is_kept_and_published_and_ends_when_nobody_looks() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let settings = IncidentConfig::default();
+        refuse_all(&test);
         let mut watch = IncidentWatch::default();
         watch.look(node, &settings).await;
         let found = node.outcomes.incidents.get();

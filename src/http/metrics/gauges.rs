@@ -138,7 +138,7 @@ families! {
         |node, _, to| to.one(node.throttle.refused_total);
     Gauge "smsc_throttle_redis_up" [""] "1 while Redis shares limits, 0 while it does not answer; absent without Redis.",
         |node, _, to| if let Some(throttle) = shared(node) { to.one(u8::from(throttle.redis_up)) };
-    Counter "smsc_throttle_redis_granted" [""] "Tokens granted by Redis, part of smsc_throttle_granted.",
+    Counter "smsc_throttle_redis_granted" [""] "Tokens granted by Redis, part of smsc_throttle_granted_total.",
         |node, _, to| if let Some(throttle) = shared(node) { to.one(throttle.shared_granted_total) };
     Counter "smsc_throttle_redis_fallback" [""] "Decisions of this node alone because Redis did not answer.",
         |node, _, to| if let Some(throttle) = shared(node) { to.one(throttle.fallbacks_total) };

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use tokio::sync::Semaphore;
 
-use super::call;
 use super::dead_letters::FailedMessageFilter;
+use super::{HEAVY_AT_ONCE, call_in_turn};
 use crate::actors::control::admin::failures::{self, AskedFailures};
 use crate::actors::control::admin::messages::is_listed_by_end;
 use crate::api::{FailureGrouping, FailureReport, StateName};
@@ -42,6 +43,9 @@ const LENGTHS: [i64; 7] = [
 ];
 const MOST_BUCKETS: i64 = 200;
 
+/// Each answer may read 100,000 ends.
+static ROOM: Semaphore = Semaphore::const_new(HEAVY_AT_ONCE);
+
 /// How many messages have failed, by error, operator, account, country or hour, and over time.
 ///
 /// Messages count that did not end DELIVERED, by the time of their end; EXPIRED, UNDELIVERABLE, UNKNOWN and REJECTED without
@@ -62,14 +66,18 @@ const MOST_BUCKETS: i64 = 200;
         ("bucket" = Option<String>, Query, description = "The length of a bucket, such as 15m or 1h: at most 200 fit into the time; chosen without it"),
     ),
     responses((status = 200, description = "The counts", body = FailureReport),
-        (status = 404, description = "There is no such account or operator")))]
+        (status = 404, description = "There is no such account or operator"),
+        (status = 429, description = "Two questions are answered at once, and this one has not had its turn within ten seconds")))]
 pub(super) async fn count(
     request: HttpRequest,
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     let query = Query::read(&request, QUERY)?;
     let asked = asked(&query, clock::now_ms())?;
-    let report = call(&state, |admin| failures::count(admin, asked)).await??;
+    let report = call_in_turn(&state, &ROOM, "failures", |admin| {
+        failures::count(admin, asked)
+    });
+    let report = report.await??;
     Ok(HttpResponse::Ok().json(report))
 }
 

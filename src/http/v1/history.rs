@@ -1,18 +1,17 @@
 //! `/v1/history`: what was sent, refused and delivered, by the minute and by the hour.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use tokio::sync::Semaphore;
 
-use super::call;
+use super::{HEAVY_AT_ONCE, call_in_turn};
 use crate::actors::control::admin::history::{self, AskedHistory};
 use crate::api::{HistoryGrouping, HistoryStep, TrafficHistory};
 use crate::clock;
 use crate::domain::period::{DAY_MS, HOUR_MS, MINUTE_MS};
 use crate::http::State;
-use crate::http::problem::{LimitName, Problem};
+use crate::http::problem::Problem;
 use crate::http::query::Query;
 
 /// What a question may have.
@@ -22,12 +21,9 @@ const QUERY: &[&str] = &[
 /// Minutes are kept a little longer than a day.
 const MINUTES_KEPT_MS: i64 = DAY_MS + HOUR_MS;
 const MOST_POINTS: i64 = 2_400;
-/// Most answers that are made at once: three months are thousands of rows to decode, on the processors that carry messages.
-const AT_ONCE: usize = 2;
-/// How long a question waits for its turn.
-const TURN_WITHIN: Duration = Duration::from_secs(10);
 
-static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
+/// Three months are thousands of rows to decode.
+static ROOM: Semaphore = Semaphore::const_new(HEAVY_AT_ONCE);
 
 /// What was sent, refused and delivered, by the minute for a day and by the hour for longer, of all nodes.
 ///
@@ -52,17 +48,8 @@ pub(super) async fn read(
     state: web::Data<State>,
 ) -> Result<HttpResponse, Problem> {
     let asked = asked(&Query::read(&request, QUERY)?, clock::now_ms())?;
-    let Ok(Ok(room)) = tokio::time::timeout(TURN_WITHIN, ROOM.acquire()).await else {
-        return Err(Problem::too_many(
-            LimitName::Requests,
-            Duration::from_secs(1),
-            "as many questions about the history are answered as may be at once; ask again, or for a shorter time",
-        ));
-    };
-    // Until the answer is made, also when the client goes away.
-    let history = call(&state, move |admin| async move {
-        let _room = room;
-        history::read(admin, asked).await
+    let history = call_in_turn(&state, &ROOM, "the history", |admin| {
+        history::read(admin, asked)
     });
     let history = history.await??;
     Ok(HttpResponse::Ok().json(history))

@@ -238,7 +238,7 @@ fn add_key(store: &SqliteStore) {
         acknowledged_by: "somebody".to_owned(),
         ..IncidentRow::default()
     };
-    store.keep_incidents(vec![incident]).wait().unwrap();
+    store.keep_incidents(vec![incident], 0).wait().unwrap();
     let minute = TrafficRow {
         step: MINUTE_MS,
         at: 60 * MINUTE_MS,

@@ -218,7 +218,11 @@ pub fn incidents(h: &mut Harness) {
     };
     let (first, second) = (row(1, 1, "operator:a"), row(2, 2, "operator:a"));
     let kept = vec![first.clone(), second, row(3, 1, "operator:b")];
-    h.store().keep_incidents(kept).wait().unwrap();
+    let keep = |h: &Harness, rows: Vec<IncidentRow>| {
+        // Nodes that are gone are silent for five seconds.
+        h.store().keep_incidents(rows, 5_000).wait().unwrap();
+    };
+    keep(h, kept);
     let acknowledge = |h: &Harness, by: &str| {
         let (about, kind) = ("operator:a".to_owned(), "refused".to_owned());
         let by = by.to_owned();
@@ -232,7 +236,7 @@ pub fn incidents(h: &mut Harness) {
         seen_at: 3_000,
         ..first
     };
-    h.store().keep_incidents(vec![goes_on]).wait().unwrap();
+    keep(h, vec![goes_on]);
     let overlaps = row(4, 2, "operator:a");
     let later = IncidentRow {
         began_at: 10_000,
@@ -240,13 +244,21 @@ pub fn incidents(h: &mut Harness) {
         ..row(5, 2, "operator:a")
     };
     let of_other = vec![overlaps, later];
-    h.store().keep_incidents(of_other).wait().unwrap();
+    keep(h, of_other);
+    // The first node is gone, and another one has its messages.
+    let taken_over = IncidentRow {
+        began_at: 7_000,
+        seen_at: 7_000,
+        ..row(6, 3, "operator:a")
+    };
+    keep(h, vec![taken_over]);
     h.reopen();
     h.store().end_incidents_of(1).wait().unwrap();
     let found = h.store().incidents().wait().unwrap();
     let brief = |row: &IncidentRow| (row.id, row.ended_at, row.acknowledged_by.clone());
     let found: Vec<_> = found.iter().map(brief).collect();
     let expected = [
+        (id(6), 0, "anna".to_owned()),
         (id(5), 0, String::new()),
         (id(4), 0, "anna".to_owned()),
         (id(3), 2_000, String::new()),
@@ -261,18 +273,19 @@ pub fn incidents(h: &mut Harness) {
         ended_at: 20_000,
         ..seen(20_000, row(n, 1, "operator:a"))
     });
-    h.store().keep_incidents(ended.collect()).wait().unwrap();
+    keep(h, ended.collect());
     let left = |h: &Harness| -> Vec<u64> {
         let left = h.store().incidents().wait().unwrap();
         left.iter().map(|row| row.id).collect()
     };
     let all = left(h);
-    assert_eq!(all.len(), MOST + 3, "those that go on and the last ones");
-    assert_eq!(all[MOST..], [id(5), id(4), id(2)], "old, and they go on");
+    assert_eq!(all.len(), MOST + 4, "those that go on and the last ones");
+    let go_on = [id(6), id(5), id(4), id(2)];
+    assert_eq!(all[MOST..], go_on, "old, and they go on");
     // As many operators fail together, on a later day.
     let day = 86_400_000;
     let together = many.map(|n| seen(20_001 + day, row(1_000 + n, 1, "operator:a")));
-    h.store().keep_incidents(together.collect()).wait().unwrap();
+    keep(h, together.collect());
     let all = left(h);
     assert_eq!(
         all.len(),
@@ -280,6 +293,14 @@ pub fn incidents(h: &mut Harness) {
         "what no node has found for long is forgotten"
     );
     assert_eq!(all[2 * MOST - 1], id(10));
+    // It ended when a clock that was days ahead was set back.
+    let ahead = IncidentRow {
+        ended_at: 9 * day,
+        ..seen(9 * day, row(5_000, 1, "operator:a"))
+    };
+    let now = seen(20_002 + day, row(5_001, 1, "operator:c"));
+    keep(h, vec![ahead, now]);
+    assert!(left(h).contains(&id(5_001)));
 }
 
 pub fn traffic(h: &mut Harness) {

@@ -315,6 +315,39 @@ fn an_incident_ends_when_the_clock_is_set_back() {
 }
 
 #[test]
+fn an_incident_goes_on_when_the_clock_is_set_and_that_is_known() {
+    let failing = MinuteTraffic {
+        refused: 600,
+        ..CLEAN
+    };
+    for by in [60, -60] {
+        let (mut log, mut book) = (OutcomeLog::new(MINUTE), IncidentBook::default());
+        for minute in 1_000..1_020 {
+            add(&mut log, minute, &[CLEAN]);
+        }
+        add(&mut log, 1_020, &[failing]);
+        let stage = |changed: Vec<(IncidentKey, IncidentStage, OpenIncident)>| {
+            let refused = operator(IncidentKind::Refused);
+            let mut of_refused = changed.into_iter().filter(|(key, ..)| *key == refused);
+            of_refused
+                .next()
+                .map(|(_, stage, one)| (stage, one.began_at))
+        };
+        let now = 1_020 * MINUTE;
+        let changed = book.look(&log.look(now), &rules(), now, MINUTE);
+        assert_eq!(stage(changed), Some((IncidentStage::Began, now)));
+        book.clock_was_set(by * MINUTE);
+        let now = (1_021 + by) * MINUTE;
+        let changed = book.look(&log.look(now), &rules(), now, MINUTE);
+        assert_eq!(stage(changed), None, "nothing was sent yet");
+        add(&mut log, 1_021 + by, &[failing]);
+        let changed = book.look(&log.look(now), &rules(), now, MINUTE);
+        let began_at = now - MINUTE;
+        assert_eq!(stage(changed), Some((IncidentStage::GoesOn, began_at)));
+    }
+}
+
+#[test]
 fn no_crowd_of_accounts_is_named_and_operators_always_are() {
     let (mut log, mut book) = (OutcomeLog::new(MINUTE), IncidentBook::default());
     let of = |operator, account, taken, refused| MinuteTraffic {

@@ -110,6 +110,23 @@ fn errors_that_are_too_many_are_counted_together() {
 }
 
 #[test]
+fn what_is_refused_again_and_again_is_of_the_history_alone() {
+    let mut log = OutcomeLog::new(MINUTE);
+    log.at(1, 2, 0).note_refused(0x0A, 20);
+    for _ in 0..3 {
+        log.at(1, 2, 0).note_refused_again(0x08, 10);
+    }
+    let seen = only(&mut log, 0).now();
+    assert_eq!((seen.refused, seen.answers), (1, 1));
+    assert_eq!(seen.statuses.most(), Some(0x0A));
+    let told = block(&mut log);
+    let of_operator = told.of_operator(1).unwrap();
+    assert_eq!((of_operator.refused, of_operator.answer_ms), (4, 50));
+    assert_eq!(told.of_account(2), Some(of_operator));
+    assert_eq!(told.of_error("ESME_RSYSERR").unwrap().refused, 3);
+}
+
+#[test]
 fn messages_from_operators_to_accounts_are_not_of_the_history() {
     let mut log = OutcomeLog::new(MINUTE);
     let (operator, account, accounts_queue) = (1, 2, 3);
@@ -155,6 +172,32 @@ fn what_goes_untold_is_bounded_and_complete() {
     assert_eq!(told.of_error("069").unwrap().failed, all);
 }
 
+#[test]
+fn a_crowd_of_hostile_pairs_and_errors_has_an_end_in_memory() {
+    let mut log = OutcomeLog::new(MINUTE);
+    let errors: Vec<String> = (0..1_000).map(|error| format!("{error:03}")).collect();
+    let (operators, accounts, minutes) = (20, 1_000, 5);
+    for minute in 0..minutes {
+        for number in 0..operators * accounts {
+            // Others in each minute, so that idle pairs go.
+            let (operator, account) = (1 + number % operators, number / operators);
+            let account = 1_000 + minute * accounts + account;
+            let error = &errors[number as usize % errors.len()];
+            let now = i64::from(minute) * 3 * MINUTE;
+            log.at(operator, account, now).note_end(Some(error));
+        }
+    }
+    let own_place = operators as usize;
+    assert!(log.pairs.len() <= MOST_PAIRS + own_place);
+    assert!(log.gone.len() <= MOST_GONE + own_place);
+    assert!(log.apart.len() <= MOST_SERIES);
+    let untold = log.pairs.values().map(|log| &log.untold);
+    let most = untold.chain(log.gone.values()).map(|one| one.errors.len());
+    assert_eq!(most.max(), Some(MOST_END_ERRORS));
+    let failed = u64::from(operators * accounts * minutes);
+    assert_eq!(block(&mut log).total().failed, failed, "all are counted");
+}
+
 fn failed_once() -> UntoldTraffic {
     let mut log = OutcomeLog::new(MINUTE);
     log.at(1, 1, 0).note_end(Some("069"));
@@ -177,7 +220,9 @@ fn a_clock_that_is_set_back_stops_no_counting() {
     let mut log = OutcomeLog::new(MINUTE);
     log.at(1, 2, 1_000 * MINUTE).note_taken(false, 1);
     log.at(1, 2, 10 * MINUTE).note_taken(false, 1);
-    assert_eq!(only(&mut log, 10 * MINUTE).current.taken, 1);
+    let seen = only(&mut log, 10 * MINUTE);
+    assert_eq!((seen.current.taken, seen.before.taken), (1, 1));
+    assert_eq!(seen.known_for, NOW, "what was usual is still known");
 }
 
 #[test]

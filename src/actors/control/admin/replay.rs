@@ -4,11 +4,16 @@
 //! limits; not the account's rate, against which the first one counted). It becomes durable together
 //! with a `change` row of the failed one, so that each names the other. Invariant: a replayed message
 //! is not replayed again unless that is requested; replays of all nodes run one after another.
+//!
+//! An order is short: whoever replays for an hour gives one after another, and each has a claim of its own. A claim ends with its
+//! order or its node, and after a minute at the latest, so nothing is given to Ingest once its order has lasted for
+//! [`NO_LONGER`], and a chunk takes one write, however many senders it has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -87,8 +92,13 @@ pub async fn one(admin: Arc<AdminContext>, id: u64, how: Replaying) -> Result<Re
 async fn one_ordered(intake: &Arc<Intake>, id: u64, how: &Replaying) -> Result<Replayed, Refusal> {
     let node = &intake.node;
     let to = target(node, &how.to)?;
-    let replay = async {
+    let replay = |started: Instant| async move {
         let stored = orders::history(node, id).await?.stored;
+        if started.elapsed() >= NO_LONGER {
+            return Err(Refusal::unavailable(
+                "the store took too long to answer: the message is not sent again, try again",
+            ));
+        }
         match submit(intake, vec![stored], how, to).await.pop() {
             Some((_, outcome)) => outcome.map(|id| Replayed {
                 message: id.to_string(),
@@ -120,10 +130,10 @@ pub async fn many(admin: Arc<AdminContext>, order: ManyReplays) -> Result<Replay
 async fn many_ordered(intake: &Arc<Intake>, order: &ManyReplays) -> Result<ReplayReport, Refusal> {
     let node = &intake.node;
     let to = target(node, &order.how.to)?;
-    let replay = many_now(intake, order, to);
+    let replay = |started| many_now(intake, order, to, started);
     if order.dry_run {
         // It disturbs nobody.
-        return replay.await;
+        return replay(Instant::now()).await;
     }
     alone(node, replay).await
 }
@@ -132,9 +142,9 @@ async fn many_now(
     intake: &Arc<Intake>,
     order: &ManyReplays,
     to: u32,
+    started: Instant,
 ) -> Result<ReplayReport, Refusal> {
     let (node, how) = (&intake.node, &order.how);
-    let started = Instant::now();
     let (mut found, next_before) = find(node, order, started).await?;
     let mut report = ReplayReport {
         dry_run: order.dry_run,
@@ -176,16 +186,19 @@ async fn many_now(
     Ok(report)
 }
 
-/// Does this while no other order replays, on this node or on another one.
-async fn alone<T>(
+/// Does this while no other order replays, on this node or on another one. It is told since when that holds.
+async fn alone<T, R>(
     node: &Arc<NodeContext>,
-    replay: impl Future<Output = Result<T, Refusal>>,
-) -> Result<T, Refusal> {
+    replay: impl FnOnce(Instant) -> R,
+) -> Result<T, Refusal>
+where
+    R: Future<Output = Result<T, Refusal>>,
+{
     let until = Instant::now() + WAIT;
     let here = tokio::time::timeout_at(until, ONE_AT_A_TIME.lock()).await;
     let _here = here.map_err(|_| others_replay())?;
-    let claim = claim(node, until).await?;
-    let result = replay.await;
+    let (claim, started) = claim(node, until).await?;
+    let result = replay(started).await;
     if let Some(claim) = claim
         && let Err(error) = node.store.release_key(claim).await
     {
@@ -194,12 +207,13 @@ async fn alone<T>(
     result
 }
 
-/// A claim that one node has at a time; it needs none where it is the only one.
-async fn claim(node: &NodeContext, until: Instant) -> Result<Option<KeyClaim>, Refusal> {
-    if node.other_nodes().is_empty() {
-        return Ok(None);
-    }
+/// A claim that one node has at a time, and since when; it needs none where it is the only one.
+async fn claim(node: &NodeContext, until: Instant) -> Result<(Option<KeyClaim>, Instant), Refusal> {
     loop {
+        let started = Instant::now();
+        if node.other_nodes().is_empty() {
+            return Ok((None, started));
+        }
         let at = clock::now_ms();
         let claim = KeyClaim {
             account: 0,
@@ -209,7 +223,7 @@ async fn claim(node: &NodeContext, until: Instant) -> Result<Option<KeyClaim>, R
             since: at - 10 * ABANDONED,
         };
         match node.store.claim_key(claim.clone()).await? {
-            Claimed::New => return Ok(Some(claim)),
+            Claimed::New => return Ok((Some(claim), started)),
             _ if Instant::now() < until => tokio::time::sleep(ASK_AGAIN).await,
             _ => return Err(others_replay()),
         }
@@ -281,41 +295,57 @@ async fn submit(
             }
         }
     }
-    for (sender, messages) in batches {
-        let old: Vec<u64> = messages.iter().map(replayed_id).collect();
-        let submissions = messages
-            .into_iter()
-            .enumerate()
-            .map(|(at, message)| Submission {
-                sequence: at as u32,
-                message: Some(Box::new(message)),
-            });
-        let batch = SubmitBatch {
-            sender,
-            submissions: submissions.collect(),
-            replay: Some(ReplayOrder {
-                to,
-                by: how.by.clone(),
-            }),
-            ..SubmitBatch::default()
+    let order = ReplayOrder {
+        to,
+        by: how.by.clone(),
+    };
+    // Beside one another: each waits for a commit.
+    let batches = batches
+        .into_iter()
+        .map(|(sender, messages)| submit_of(intake, sender, messages, order.clone()));
+    outcomes.extend(join_all(batches).await.into_iter().flatten());
+    outcomes
+}
+
+/// Gives the messages of one sender to Ingest.
+async fn submit_of(
+    intake: &Arc<Intake>,
+    sender: u32,
+    messages: Vec<Message>,
+    order: ReplayOrder,
+) -> Vec<Outcome> {
+    let old: Vec<u64> = messages.iter().map(replayed_id).collect();
+    let submissions = messages
+        .into_iter()
+        .enumerate()
+        .map(|(at, message)| Submission {
+            sequence: at as u32,
+            message: Some(Box::new(message)),
+        });
+    let batch = SubmitBatch {
+        sender,
+        submissions: submissions.collect(),
+        replay: Some(order),
+        ..SubmitBatch::default()
+    };
+    let accepted = ingest::accept(Arc::clone(intake), batch).await;
+    let mut outcomes = Vec::with_capacity(old.len());
+    for result in &accepted.reply.results {
+        let Some(id) = old.get(result.sequence as usize) else {
+            continue;
         };
-        let accepted = ingest::accept(Arc::clone(intake), batch).await;
-        for result in &accepted.reply.results {
-            let Some(id) = old.get(result.sequence as usize) else {
-                continue;
-            };
-            let outcome = match result.status {
-                0 => Ok(result.id),
-                status => Err(Refusal::conflict(format!(
-                    "message {id} is refused as its submission would be: {}",
-                    command_status::display(status)
-                ))),
-            };
-            node.metrics.replayed.inc_by(u64::from(outcome.is_ok()));
-            outcomes.push((*id, outcome));
-        }
-        accepted.pass_on();
+        let outcome = match result.status {
+            0 => Ok(result.id),
+            status => Err(Refusal::conflict(format!(
+                "message {id} is refused as its submission would be: {}",
+                command_status::display(status)
+            ))),
+        };
+        let replayed = &intake.node.metrics.replayed;
+        replayed.inc_by(u64::from(outcome.is_ok()));
+        outcomes.push((*id, outcome));
     }
+    accepted.pass_on();
     outcomes
 }
 

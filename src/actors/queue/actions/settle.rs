@@ -251,14 +251,14 @@ impl Queue {
                 self.failed(session, failure)
             };
             let Some(item) = item else { continue };
-            let is_counted = counts_for_shares(u32::from(item.attempts) + 1);
-            if is_counted && self.is_refusal(failure, item) {
-                refusals.push((item.sender, failure.status, failure.latency_ms));
+            let number = u32::from(item.attempts) + 1;
+            if self.is_refusal(failure, item) {
+                refusals.push((item.sender, number, failure));
             }
             let attempt = FailedAttempt {
                 item,
                 failure,
-                number: u32::from(item.attempts) + 1,
+                number,
                 at: known_at(failure, now),
                 bind,
             };
@@ -299,15 +299,19 @@ impl Queue {
         plan.retry_of(self.port.id).class(failure.status) != RefusalClass::Throttled
     }
 
-    /// Counts refusals: account, command_status, and how long the answer took in milliseconds.
-    fn count_refusals(&self, refusals: &[(u32, u32, u32)], now: i64) {
+    /// Counts refusals: account, number of the attempt, and the answer.
+    fn count_refusals(&self, refusals: &[(u32, u32, &Failed)], now: i64) {
         if refusals.is_empty() {
             return;
         }
         self.node.outcomes.count(|log| {
-            for (account, status, after_ms) in refusals {
-                log.at(self.port.id, *account, now)
-                    .note_refused(*status, *after_ms);
+            for (account, attempt, answer) in refusals {
+                let mut counts = log.at(self.port.id, *account, now);
+                if counts_for_shares(*attempt) {
+                    counts.note_refused(answer.status, answer.latency_ms);
+                } else {
+                    counts.note_refused_again(answer.status, answer.latency_ms);
+                }
             }
         });
     }

@@ -81,6 +81,24 @@ async fn what_is_refused_for_now_goes_again_before_all_others() {
 }
 
 #[actix::test]
+async fn the_history_has_each_refusal_and_incidents_those_of_two_attempts() {
+    let fixture = strict().await;
+    let ids = fixture.accept(1, 0).await;
+    fixture.credit(10).await;
+    for attempt in 1..=4 {
+        fixture.given(attempt).await;
+        fixture.refuse_for_now(ids[0]).await;
+        assert_eq!(fixture.order(Verb::Retry, ids[0]).await, Outcome::Done);
+    }
+    let outcomes = &fixture.context.outcomes;
+    let seen = outcomes.look(clock::now_ms());
+    assert_eq!(seen[0].seen.now().refused, 2);
+    let told = outcomes.take_traffic().into_block(|_| true, |_| true);
+    assert_eq!(told.of_operator(fixture.port.id).unwrap().refused, 4);
+    assert_eq!(told.of_error("ESME_RSYSERR").unwrap().refused, 4);
+}
+
+#[actix::test]
 async fn a_message_that_is_cancelled_holds_nobody_up() {
     let fixture = strict().await;
     let ids = fixture.accept(2, 0).await;
