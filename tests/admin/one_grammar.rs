@@ -195,6 +195,19 @@ fn exit_codes_tell_errors_apart() {
         (send(&smpp, "wrong"), 4),
         (send(&smpp, "test"), 6),
         (smsc.run(&["queue", "empty"]), 2),
+        (smsc.run(&["load", "--window", "0"]), 2),
+        (smsc.run(&["load", "--length", "1"]), 2),
+        (smsc.run(&["bench", "--rate", "0"]), 2),
+        (smsc.run(&["export", "--since", "2h", "--until", "3h"]), 2),
+        (
+            smsc.run(&["export", "--since", "2h", "--until", "2100-01-01"]),
+            2,
+        ),
+        (smsc.run(&["send", "--to", "nobody", "hello"]), 2),
+        (
+            smsc.run(&["queue", "list", "--url", "smsc:8080", "--token", "x"]),
+            2,
+        ),
         // Its operator is away.
         (smsc.run(&["health", "--url", &url]), 0),
     ] {
