@@ -2,7 +2,7 @@
 // that the customer gets. Each step is one call of the admin API. Names of what was made are kept while the tab is open, so
 // that the steps can be left and gone on with.
 
-import { get, may, post, put, segment } from "./api.js";
+import { get, may, post, put, segment, wrongInPath } from "./api.js";
 import { warnings } from "./changes.js";
 import { copyButton, failed, failedPage, toast } from "./dialog.js";
 import { chip, field, h, heading, saveFile, setAttribute, setText } from "./dom.js";
@@ -189,6 +189,11 @@ async function makes(place, step, { plural, keys, lead, filled = [], more = () =
     const settings = check();
     if (!settings) return;
     const name = plural === "routes" ? routeName(settings) : settings[kind.name_field];
+    const wrong = wrongInPath(name);
+    if (wrong) {
+      form.say([{ field: kind.name_field, message: wrong }]);
+      return;
+    }
     save.setAttribute("aria-busy", "true");
     try {
       const done = await put(`${kind.path}/${segment(name)}`, settings, null);

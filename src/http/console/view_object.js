@@ -1,7 +1,7 @@
 // One resource of the configuration: its form, a look at the difference before it is saved, what to do when somebody
 // else has changed it meanwhile, its history, and what people do next with it.
 
-import { del, get, may, post, postIf, put, remove as discard, segment } from "./api.js";
+import { del, get, may, post, postIf, put, remove as discard, segment, wrongInPath } from "./api.js";
 import { fields, historyOf, presentVersion, review, versionItems, warnings } from "./changes.js";
 import { confirm, failed, failedAt, failedItems, failedPage, toast } from "./dialog.js";
 import { field, h, heading, nothing, setText } from "./dom.js";
@@ -171,6 +171,11 @@ export default function object({ kind, name, query, tabs }) {
     const own = ownName(settings);
     if (!own) {
       show422([{ field: kind.name_field, message: "is missing; give it a name" }]);
+      return;
+    }
+    const wrong = wrongInPath(own);
+    if (wrong) {
+      show422([{ field: kind.name_field, message: wrong }]);
       return;
     }
     button.setAttribute("aria-busy", "true");
