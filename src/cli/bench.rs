@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use super::client::{ListOutput, OutputPage, OutputTable, TableCell};
+use super::exit::WrongCommandLine;
 use super::load::{self, LoadShape};
 use crate::load::{LoadOptions, LoadSummary};
 
@@ -77,7 +78,9 @@ pub fn run(args: BenchArgs) -> anyhow::Result<()> {
                 None,
             )
         }
-        Some(given) => bail!("--compare {given} is neither a file of --save nor HOST:PORT"),
+        Some(given) => bail!(WrongCommandLine(format!(
+            "--compare {given} is neither a file of --save nor HOST:PORT"
+        ))),
     };
     let mut rounds = Vec::new();
     for round in 1..=args.rounds {

@@ -4,7 +4,10 @@
 
 use std::io::{self, Write as _};
 
+use clap::{Arg, Command};
 use clap_complete::Shell;
+
+use super::grammar::options_of_most;
 
 /// How the function of bash and zsh begins that completes a line.
 const FUNCTION: &str = "_smsc() {\n";
@@ -71,11 +74,22 @@ pub fn run(args: &CompletionsArgs) -> anyhow::Result<()> {
     };
     // Into memory first: the generator panics when its writer fails.
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut super::command(), "smsc", &mut script);
+    clap_complete::generate(shell, &mut commands(), "smsc", &mut script);
     io::stdout()
         .lock()
         .write_all(asking(shell, &String::from_utf8(script)?).as_bytes())?;
     Ok(())
+}
+
+/// The commands, with the options of most of them also in front, where lines may have them (`cli/grammar.rs`): zsh and fish complete
+/// nothing behind an option that their script does not know there.
+fn commands() -> Command {
+    let root = super::command();
+    let most = options_of_most();
+    let is_own = |arg: &Arg| root.get_arguments().any(|own| own.get_id() == arg.get_id());
+    let others = most.get_arguments().filter(|arg| !is_own(arg));
+    let others: Vec<Arg> = others.cloned().collect();
+    root.args(others)
 }
 
 /// The script with what asks for names.

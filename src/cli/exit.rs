@@ -39,7 +39,7 @@ pub const HELP: &str = "Exit codes:
 #[error("{0}")]
 pub struct UndeliveredMessage(pub String);
 
-/// What can be seen to be wrong with a command line only when something was answered.
+/// What is wrong with a command line, and what to write instead, where clap cannot see it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongCommandLine(pub String);

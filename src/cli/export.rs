@@ -5,8 +5,9 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
+use super::exit::WrongCommandLine;
 use super::times::moment_ms;
 use crate::app::bootstrap::pg_options;
 use crate::archive::columns::RowMaker;
@@ -116,13 +117,14 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn range(args: &ExportArgs, now: i64) -> anyhow::Result<Range<u64>> {
+fn range(args: &ExportArgs, now: i64) -> Result<Range<u64>, WrongCommandLine> {
+    let refused = |said: &str| Err(WrongCommandLine(said.to_owned()));
     if args.since >= args.until {
-        bail!("--until must be later than --since");
+        return refused("--until must be later than --since");
     }
     if args.until > now && !args.include_active {
-        bail!(
-            "the range is not over yet: give an --until in the past, or --include-active for what there is now"
+        return refused(
+            "the range is not over yet: give an --until in the past, or --include-active for what there is now",
         );
     }
     Ok(first_id(args.since)..first_id(args.until))
@@ -185,16 +187,17 @@ impl ExportSource {
 // === impl FileFormat ===
 
 impl FileFormat {
-    fn of_this_build(self) -> anyhow::Result<ArchiveFileFormat> {
+    fn of_this_build(self) -> Result<ArchiveFileFormat, WrongCommandLine> {
         match self {
             Self::Jsonl => Ok(ArchiveFileFormat::Jsonl),
             Self::Csv => Ok(ArchiveFileFormat::Csv),
             #[cfg(feature = "parquet")]
             Self::Parquet => Ok(ArchiveFileFormat::Parquet),
             #[cfg(not(feature = "parquet"))]
-            Self::Parquet => bail!(
+            Self::Parquet => Err(WrongCommandLine(
                 "--format: this build has no Parquet: build with --features parquet, or write csv or jsonl"
-            ),
+                    .to_owned(),
+            )),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use crate::cli::client::print_line;
+use crate::cli::exit::WrongCommandLine;
 use crate::cli::send::demo_password;
 use crate::cli::serve::DEMO_ACCOUNT;
 use crate::load::reference::REFERENCE;
@@ -155,45 +156,57 @@ fn judge(summary: &LoadSummary, strict: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn options(args: LoadShape) -> anyhow::Result<LoadOptions> {
+/// What the flags say.
+///
+/// # Errors
+/// Flags that make no sense.
+pub(super) fn options(args: LoadShape) -> Result<LoadOptions, WrongCommandLine> {
+    let refused = |said: String| Err(WrongCommandLine(said));
     if !(REFERENCE..=LENGTH_MAX).contains(&args.length) {
-        bail!(
+        return refused(format!(
             "--length {} is out of range; give {REFERENCE} to {LENGTH_MAX}",
             args.length
-        );
+        ));
     }
     if args
         .host
         .split(',')
         .any(|address| address.trim().is_empty())
     {
-        bail!("--host has an empty address; give HOST:PORT, and a comma only between two of them");
+        return refused(
+            "--host has an empty address; give HOST:PORT, and a comma only between two of them"
+                .to_owned(),
+        );
     }
     // The demo account is one.
     let several = args.accounts.map(|_| TEST.to_owned());
     let system_id = args.system_id.or(several);
     let (system_id, password) = login(system_id, args.password, &args.data_dir);
     if !(1..=MAX_WINDOW).contains(&args.window) {
-        bail!(
+        return refused(format!(
             "--window {} is out of range; give 1 to {MAX_WINDOW}",
             args.window
-        );
+        ));
     }
     if args
         .rate
         .is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
     {
-        bail!("--rate must be above 0; leave it out to send as fast as possible");
+        return refused(
+            "--rate must be above 0; leave it out to send as fast as possible".to_owned(),
+        );
     }
     if args.from.len() > 20 {
-        bail!("--from has more than 20 characters; SMPP carries 20 at most");
+        return refused("--from has more than 20 characters; SMPP carries 20 at most".to_owned());
     }
     let number = args.accounts.map(|accounts| accounts.to_string());
     if system_id.len() + number.map_or(0, |number| number.len()) > 15 {
-        bail!("--system-id has more than 15 characters; SMPP carries 15 at most");
+        return refused(
+            "--system-id has more than 15 characters; SMPP carries 15 at most".to_owned(),
+        );
     }
     if args.accounts.is_some_and(|accounts| accounts > args.binds) {
-        bail!("--accounts is more than --binds; each account needs a bind");
+        return refused("--accounts is more than --binds; each account needs a bind".to_owned());
     }
     let duration = match (args.count, args.duration) {
         (None, None) => Some(Duration::from_secs(10)),
@@ -286,8 +299,8 @@ mod tests {
         };
         assert_eq!(given("a:1, b:2").unwrap().to, "a:1, b:2");
         for to in ["", ",a:1", "a:1,", "a:1,,b:2"] {
-            let error = given(to).unwrap_err().to_string();
-            assert!(error.contains("--host has an empty address"), "{error}");
+            let WrongCommandLine(said) = given(to).unwrap_err();
+            assert!(said.contains("--host has an empty address"), "{said}");
         }
     }
 }

@@ -15,6 +15,7 @@ use super::ask::confirm;
 use super::binds::operator_table;
 use super::client::{self, CommandOutput, Listing, OutputPage, OutputTable, TableCell, table_of};
 use super::diff;
+use super::exit::WrongCommandLine;
 use crate::api::{Changed, Operators, Resource, ResourceNote, ResourceNotes};
 use crate::config;
 use crate::domain::settings::ResourceKind;
@@ -227,7 +228,10 @@ fn cell(value: &Value) -> TableCell {
 fn add(kind: ResourceKind, change: &DesiredKeys) -> anyhow::Result<()> {
     let mut settings = Map::new();
     if !change.keys_into(kind, &mut settings)? {
-        bail!("a new {} needs keys: give --set or --file", kind.as_str());
+        bail!(WrongCommandLine(format!(
+            "a new {} needs keys: give --set or --file",
+            kind.as_str()
+        )));
     }
     let client = change.telling.open()?;
     let (path, body) = (path(kind, &change.name), Value::Object(settings));

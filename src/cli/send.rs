@@ -16,6 +16,7 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use tokio::time::timeout;
 
+use super::exit::WrongCommandLine;
 use crate::load::bind::{BindTarget, LoadBindRole, connect, farewell};
 use crate::simulator::options::parse_duration;
 use crate::smpp::SubmitSm;
@@ -202,18 +203,18 @@ pub(super) fn demo_password(data_dir: &Path) -> io::Result<String> {
 fn envelope(args: &SendArgs) -> anyhow::Result<SubmitSm> {
     let to = args.to.strip_prefix('+').unwrap_or(&args.to);
     if to.is_empty() || to.len() > 20 || !to.bytes().all(|octet| octet.is_ascii_digit()) {
-        bail!(
+        bail!(WrongCommandLine(format!(
             "--to `{}` is not a number; write digits only, like 447700900123",
             args.to
-        );
+        )));
     }
     let from = args.from.strip_prefix('+').unwrap_or(&args.from);
     let number = from.bytes().all(|octet| octet.is_ascii_digit());
     if from.len() > 20 || !from.is_ascii() || (!number && from.len() > 11) {
-        bail!(
+        bail!(WrongCommandLine(format!(
             "--from `{}` is too long; 20 digits or 11 letters are possible",
             args.from
-        );
+        )));
     }
     let (ton, npi) = if !number {
         ALPHANUMERIC

@@ -12,6 +12,7 @@ use anyhow::{Context, bail};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::cli::client::print_line;
+use crate::cli::exit::WrongCommandLine;
 use crate::gateway::{GatewayOptions, GatewayProtocol, SimulatedGateway};
 use crate::gsm_core::{GsmCore, GsmCoreOptions};
 use crate::map_core::{MapCore, MapCoreOptions, MapStp, MapTransport};
@@ -333,7 +334,9 @@ fn signalling(args: &SimulateArgs) -> MapCoreOptions {
 fn options(args: SimulateArgs) -> anyhow::Result<SimulatorOptions> {
     // What SMPP and GSM carry.
     if args.mo_to.as_ref().is_some_and(|number| number.len() > 20) {
-        bail!("--mo-to has more than 20 digits; SMPP carries 20 at most");
+        bail!(WrongCommandLine(
+            "--mo-to has more than 20 digits; SMPP carries 20 at most".to_owned()
+        ));
     }
     // Only an operator has all moods.
     let (profile, throttle_percent) = match args.protocol {

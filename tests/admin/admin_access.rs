@@ -217,6 +217,37 @@ fn what_is_done_is_written_down() {
 }
 
 #[test]
+fn nothing_new_is_called_as_clients_take_out_of_paths() {
+    let smsc = start();
+    let admin = smsc.admin();
+    let account = json!({ "password": "secret12" });
+    for (path, field) in [
+        ("/v1/accounts/%2E", "system_id"),
+        ("/v1/accounts/%2E%2E?dry_run=true", "system_id"),
+        ("/v1/lists/%2E%2E", "name"),
+    ] {
+        let body = if field == "name" {
+            json!({ "entries": ["4477*"] })
+        } else {
+            account.clone()
+        };
+        let (status, refused) = admin.call("PUT", path, Some(&body));
+        assert_eq!(status, 422, "{path}: {refused}");
+        assert_eq!(refused["problems"][0]["field"], field, "{refused}");
+        let said = refused["problems"][0]["message"].as_str().unwrap();
+        assert!(said.contains("choose another name"), "{refused}");
+    }
+    let token = json!({ "name": "..", "role": "read" });
+    let (status, refused) = admin.call("POST", "/v1/tokens", Some(&token));
+    assert_eq!(status, 400, "{refused}");
+    assert_eq!(refused["field"], "name", "{refused}");
+    // What only looks like them is a name as others.
+    for path in ["/v1/accounts/...", "/v1/accounts/.a"] {
+        assert_eq!(admin.call("PUT", path, Some(&account)).0, 201, "{path}");
+    }
+}
+
+#[test]
 fn a_dry_run_is_not_written_down_and_a_change_leads_to_its_version() {
     let smsc = start();
     let admin = smsc.admin();

@@ -1,12 +1,16 @@
 //! One grammar on the command line: nouns, verbs and names, old forms with a hint, options in front of a command,
 //! formats of lists, exit codes, why something is so, and the audit log.
 
+use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::{env, fs, iter};
 
 use serde_json::Value;
 
 use super::command_line::{printed, refused};
-use crate::harness::{Peer, Simulator, Smsc, binary, free_port, run, submit, until};
+use crate::harness::{
+    Peer, Simulator, Smsc, binary, fish_completing, free_port, run, submit, until, zsh_completing,
+};
 
 /// An SMSC whose operator is away, with a message that waits for it, one that has failed, and their ids.
 fn waiting_and_failed() -> (Simulator, Smsc, Peer, [String; 2]) {
@@ -195,6 +199,19 @@ fn exit_codes_tell_errors_apart() {
         (send(&smpp, "wrong"), 4),
         (send(&smpp, "test"), 6),
         (smsc.run(&["queue", "empty"]), 2),
+        (smsc.run(&["load", "--window", "0"]), 2),
+        (smsc.run(&["load", "--length", "1"]), 2),
+        (smsc.run(&["bench", "--rate", "0"]), 2),
+        (smsc.run(&["export", "--since", "2h", "--until", "3h"]), 2),
+        (
+            smsc.run(&["export", "--since", "2h", "--until", "2100-01-01"]),
+            2,
+        ),
+        (smsc.run(&["send", "--to", "nobody", "hello"]), 2),
+        (
+            smsc.run(&["queue", "list", "--url", "smsc:8080", "--token", "x"]),
+            2,
+        ),
         // Its operator is away.
         (smsc.run(&["health", "--url", &url]), 0),
     ] {
@@ -260,6 +277,55 @@ fn a_shell_completes_names() {
     let told = smsc.run(&[&line[..], &["queue", "show", "oper"]].concat());
     assert_eq!((told.code, told.stdout.as_str()), (Some(0), ""), "{told:?}");
     assert_eq!(told.stderr, "");
+}
+
+/// The others complete a program by its name, which they find on the PATH.
+#[test]
+fn zsh_and_fish_complete_names_and_commands() {
+    let (_operator, smsc, _esme, _) = waiting_and_failed();
+    let home = smsc.file("home");
+    fs::create_dir(&home).unwrap();
+    symlink(binary(), home.join("smsc")).unwrap();
+    let known = env::var_os("PATH").unwrap_or_default();
+    let folders = iter::once(home.clone()).chain(env::split_paths(&known));
+    let path = env::join_paths(folders).unwrap();
+    let [for_zsh, for_fish] = ["zsh", "fish"].map(|shell| {
+        let file = home.join(shell);
+        fs::write(&file, smsc.run(&["completions", shell]).stdout).unwrap();
+        file
+    });
+    let told = |mut shell: Command| {
+        shell
+            .env("PATH", &path)
+            .env("HOME", &home)
+            .env("SMSC_CONTEXTS", smsc.file("contexts.json"));
+        let told = run(&mut shell);
+        assert!(told.success, "{shell:?}: {}", told.stderr);
+        told.stdout
+    };
+    let asking = format!("--url 'http://{}' --token harness-token", smsc.http());
+    for (line, begun, word) in [
+        (format!("smsc {asking} account show"), "te", "test"),
+        (
+            format!("smsc queue suspend {asking}"),
+            "operator:",
+            "operator:up",
+        ),
+        // Options of most commands may stand in front.
+        (format!("smsc {asking} queue"), "susp", "suspend"),
+        ("smsc".to_owned(), "accou", "account"),
+    ] {
+        let begun = format!("{line} {begun}");
+        let completed = told(zsh_completing(&for_zsh, &begun));
+        assert_eq!(completed.trim_end(), format!("{line} {word}"));
+        let offered = told(fish_completing(&for_fish, &begun));
+        // What it means stands behind it.
+        let words: Vec<&str> = offered
+            .lines()
+            .filter_map(|line| line.split('\t').next())
+            .collect();
+        assert_eq!(words, [word], "{begun}");
+    }
 }
 
 #[test]

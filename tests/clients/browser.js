@@ -96,6 +96,12 @@ exports.settled = (page) => page.evaluate(() => new Promise((resolve) => {
 /** The input of a key of a resource. */
 exports.key = (page, name) => page.locator(`[data-key="${name}"]`).locator('input, select, textarea').first();
 
+/** Has a page believe that nobody looks at it, or that somebody does again. */
+exports.hide = (page, isHidden) => page.evaluate((hidden) => {
+  Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+  document.dispatchEvent(new Event('visibilitychange'));
+}, isHidden);
+
 /** Counts the clicks of a page from here on. */
 exports.clicks = async (page) => {
   await page.evaluate(() => {

@@ -42,7 +42,10 @@ const all = {
     await click(page, 'Generate');
     const password = await key(page, 'password').inputValue();
     await click(page, 'Save and go on');
-    await problem(page, 'system_id', /./);
+    await problem(page, 'system_id', 'has 23 octets; the standard allows 15');
+    await key(page, 'system_id').fill('..');
+    await click(page, 'Save and go on');
+    await problem(page, 'system_id', '".." cannot be a part of a URL, where it means a folder; choose another name');
     await accessible(page, 'customer');
     await key(page, 'system_id').fill('shop');
     await click(page, 'Save and go on');

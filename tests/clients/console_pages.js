@@ -6,7 +6,7 @@
 'use strict';
 
 const assert = require('node:assert');
-const { accessible, console: consoleAt, key, run, save, settled, until } = require('./browser.js');
+const { accessible, console: consoleAt, hide, key, run, save, settled, until } = require('./browser.js');
 
 const [steps, base, token, screenshots, reader, delivered] = process.argv.slice(2);
 const { signedIn, go, visit, look } = consoleAt({ base, token, screenshots });
@@ -157,6 +157,51 @@ const all = {
       await visit(page, view);
       await page.getByText(text).waitFor();
     }
+    await page.close();
+  },
+
+  /** Why a request has failed stands in place of what it was for, in the words of the server. */
+  async failed_requests_are_told_apart(browser) {
+    const page = await signedIn(browser, { expected: /status of (400|403|404|503)|ERR_FAILED/ });
+    const refuse = (status, title, detail) => (route) => route.fulfill({ status, contentType: 'application/problem+json', body: JSON.stringify({ title, detail }) });
+    const answers = [
+      [refuse(400, 'Bad value', 'it must be a number'), 'The search is not understood', 'it must be a number'],
+      [refuse(403, 'Forbidden', 'this needs another role'), 'Forbidden', 'this needs another role'],
+      [refuse(404, 'Not found', 'nobody is called so'), 'Not found', 'nobody is called so'],
+      [refuse(503, 'Not available now', 'the store is away'), 'Not available now', 'the store is away'],
+      [(route) => route.abort(), 'No answer', 'The SMSC cannot be reached.'],
+    ];
+    for (const [view, path] of [['receipts', /\/v1\/receipts\/unmatched\?/], ['usage', /\/v1\/usage\?/], ['tokens', /\/v1\/tokens$/], ['event-sinks', /\/v1\/sinks$/]]) {
+      for (const [answer, title, detail] of answers) {
+        await visit(page, 'overview');
+        await titled(page, 'Overview');
+        await page.route(path, answer);
+        await visit(page, view);
+        await page.locator('.empty-title:visible').filter({ hasText: title }).waitFor();
+        await page.locator('main').getByText(detail).waitFor();
+        await page.unroute(path);
+      }
+    }
+    await page.close();
+  },
+
+  /** While nobody looks nothing is asked; when somebody does again, at once. */
+  async unseen_account_asks_nothing(browser) {
+    const page = await signedIn(browser);
+    const isOfQueue = (request) => request.url().includes('/v1/queues/account');
+    const first = page.waitForRequest(isOfQueue);
+    await visit(page, 'accounts/test');
+    await first;
+    await hide(page, true);
+    await settled(page);
+    let asked = 0;
+    page.on('request', (request) => { asked += isOfQueue(request) ? 1 : 0; });
+    // Longer than between two looks.
+    await page.waitForTimeout(8_000);
+    assert.strictEqual(asked, 0);
+    const again = page.waitForRequest(isOfQueue);
+    await hide(page, false);
+    await again;
     await page.close();
   },
 

@@ -8,7 +8,7 @@
 
 const assert = require('node:assert');
 const fs = require('node:fs');
-const { console: consoleAt, row, run, settled, until } = require('./browser.js');
+const { console: consoleAt, hide, row, run, settled, until } = require('./browser.js');
 const { report } = require('./common.js');
 
 const [steps, base, token, screenshots] = process.argv.slice(2);
@@ -224,16 +224,12 @@ const all = {
   async unseen_tabs_give_their_connection_back(browser) {
     const page = await signedIn(browser);
     await settled(page);
-    const see = (isHidden) => page.evaluate((hidden) => {
-      Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
-      document.dispatchEvent(new Event('visibilitychange'));
-    }, isHidden);
     const isOfEvents = (request) => request.url().includes('/v1/events?');
     const givenBack = page.waitForEvent('requestfailed', isOfEvents);
-    await see(true);
+    await hide(page, true);
     await givenBack;
     const again = page.waitForRequest(isOfEvents);
-    await see(false);
+    await hide(page, false);
     await again;
     await page.getByText('Live', { exact: true }).waitFor();
     await page.close();

@@ -89,8 +89,9 @@ pub use simulator::{JournalLine, Simulator};
 pub use smsc::{Smsc, SmscBuilder};
 pub use tls::{Authority, Certificate, Tunnel};
 pub use tools::{
-    Client, browser_script, core_program, debian_library, debian_tool, node_modules, node_script,
-    perl_script, python_in, python_script, python_tool, schemathesis, script, with_python_tools,
+    Client, browser_script, core_program, debian_library, debian_tool, fish_completing,
+    node_modules, node_script, perl_script, python_in, python_script, python_tool, schemathesis,
+    script, with_python_tools, zsh_completing,
 };
 pub use wall_clock::WallClock;
 

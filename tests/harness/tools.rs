@@ -42,6 +42,39 @@ pub fn debian_tool(name: &str) -> Command {
     command
 }
 
+/// zsh, which prints what Tab at the end of a line makes of it with this script of completions.
+pub fn zsh_completing(completions: &Path, line: &str) -> Command {
+    let functions = debian_share("zsh/functions");
+    let nested = folders_of(&functions.join("Completion"));
+    let folders = folders_of(&functions).into_iter().chain(nested);
+    // They are in a folder that is called as the version.
+    let versions = folders_of(&debian_library("zsh"));
+    let modules = versions.first().expect("zsh has modules");
+    let mut command = debian_tool("zsh");
+    command
+        .arg("-f")
+        .arg(script("zsh_completes.zsh"))
+        .arg(line)
+        .env("FPATH", std::env::join_paths(folders).unwrap())
+        .env("ZSH", debian_program("zsh"))
+        .env("ZSH_MODULES", modules)
+        .env("COMPLETIONS", completions)
+        .env("TERM", "dumb");
+    command
+}
+
+/// fish, which prints what it offers at the end of a line with this script of completions.
+pub fn fish_completing(completions: &Path, line: &str) -> Command {
+    let script = "set fish_function_path $argv[1]; source $argv[2]; complete -C $argv[3]";
+    let mut command = debian_tool("fish");
+    command
+        .args(["--no-config", "-c", script])
+        .arg(debian_share("fish/functions"))
+        .arg(completions)
+        .arg(line);
+    command
+}
+
 /// Like [`debian_tool`], for a server that refuses to run as root: it then runs as nobody, who must be
 /// able to enter the folder with the tools.
 pub fn debian_tool_not_as_root(name: &str) -> Command {
@@ -99,6 +132,18 @@ pub fn debian_library(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is not installed: {CURE}"))
 }
 
+/// A folder of an unpacked Debian package or of the machine, by its path below /usr/share.
+fn debian_share(name: &str) -> PathBuf {
+    [
+        tools().join("debian/usr/share"),
+        PathBuf::from("/usr/share"),
+    ]
+    .map(|share| share.join(name))
+    .into_iter()
+    .find(|candidate| candidate.exists())
+    .unwrap_or_else(|| panic!("{name} is not installed: {CURE}"))
+}
+
 fn debian_program(name: &str) -> PathBuf {
     let debian = tools().join("debian");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -106,7 +151,7 @@ fn debian_program(name: &str) -> PathBuf {
     postgres_folders(&debian.join("usr/lib/postgresql"))
         .into_iter()
         .chain(postgres_folders(Path::new("/usr/lib/postgresql")))
-        .chain([debian.join("usr/bin"), debian.join("usr/sbin")])
+        .chain(["usr/bin", "usr/sbin", "bin"].map(|folder| debian.join(folder)))
         .chain(std::env::split_paths(&path))
         .chain([PathBuf::from("/usr/sbin")])
         .map(|folder| folder.join(name))

@@ -104,7 +104,9 @@ pub use problem::{ConfigError, ConfigProblem};
 pub use redis_platform::{PlatformRole, RedisPlatform, ReportForwarder};
 pub use reference::{annotated_toml, markdown, reference};
 pub use resolver::{LookupFailure, ResolverConfig};
-pub use resource::{Candidate, ChangedKey, accept, document, fields, name_of, shown};
+pub use resource::{
+    Candidate, ChangedKey, accept, document, fields, name_of, names_out_of_reach, shown,
+};
 pub use rewrite::{AddressField, RewriteRule, rules};
 pub use schema::{ResourceSchema, SchemaGroup, resource_schema};
 pub use sealing::{Keyring, SecretStorage, SecretsConfig, Unopened, is_secret};

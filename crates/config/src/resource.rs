@@ -22,7 +22,7 @@ use super::secret_files;
 use super::setting::{Setting, SettingReader, Write};
 use super::{Config, RouteConfig};
 use smsc_domain::address;
-use smsc_domain::settings::{ResourceKey, ResourceKind, Resources, THE_POLICY};
+use smsc_domain::settings::{ResourceKey, ResourceKind, Resources, THE_POLICY, wrong_in_a_path};
 
 /// A configuration from a node's file and the resources of the store, with its errors.
 #[derive(Debug)]
@@ -226,6 +226,17 @@ pub fn name_of(kind: ResourceKind, given: &Json) -> Result<String, Vec<ConfigPro
             Ok(name)
         }
     })
+}
+
+/// What is new in `after` and has a name that no path of the API can have. What was there before stays usable.
+pub fn names_out_of_reach(before: &Resources, after: &Resources) -> Vec<ConfigProblem> {
+    let new = after.keys().filter(|key| !before.contains_key(*key));
+    new.filter_map(|key| {
+        let message = wrong_in_a_path(&key.name)?;
+        let field = for_kind!(key.kind, One => One::NAME_FIELD).unwrap_or_default();
+        Some(ConfigProblem::new(join(key, field), message))
+    })
+    .collect()
 }
 
 /// A kept body with every key, for people: without secrets, options that are not set as `null`.

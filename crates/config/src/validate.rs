@@ -42,7 +42,7 @@ use super::problem::{ConfigError, ConfigProblem, did_you_mean};
 use super::resource::{ConfiguredResource as _, for_kind};
 use super::setting::{Setting as _, join};
 use super::{Config, Keyring, Retry, Smpp, show_duration};
-use smsc_domain::settings::ResourceKind;
+use smsc_domain::settings::{ResourceKind, wrong_in_a_path};
 
 /// password: 9 octets with the closing NUL (SMPP 3.4 §5.2.2).
 const MAX_PASSWORD: usize = 8;
@@ -62,6 +62,7 @@ pub(super) fn validate(config: &Config) -> Result<Vec<ConfigProblem>, ConfigErro
     let mut found = Findings::default();
     config.check("", &mut found.problems);
     check_names(config, &mut found);
+    warn_of_names(config, &mut found);
     if let Err(message) = Keyring::new(&config.secrets) {
         found.problem("secrets.key", message);
     }
@@ -91,6 +92,20 @@ pub(super) fn validate(config: &Config) -> Result<Vec<ConfigProblem>, ConfigErro
         Ok(found.warnings)
     } else {
         Err(ConfigError::Invalid(found.problems))
+    }
+}
+
+/// Names that were given before the API refused them: what is called so works, but for requests about it.
+fn warn_of_names(config: &Config, found: &mut Findings) {
+    for kind in ResourceKind::ALL {
+        for_kind!(kind, One => {
+            let field = One::NAME_FIELD.unwrap_or_default();
+            for (index, one) in One::list(config).iter().enumerate() {
+                if let Some(message) = wrong_in_a_path(&one.resource_name()) {
+                    found.warn(format!("{}[{index}].{field}", kind.as_str()), message);
+                }
+            }
+        });
     }
 }
 

@@ -1,4 +1,4 @@
-//! Fields of CSV (RFC 4180) that are opened in a spreadsheet, too.
+//! Fields of CSV (RFC 4180): as they are written for spreadsheets, too, and the fields of a line that is read.
 //!
 //! A spreadsheet takes what begins with `=`, `+`, `-` or `@` for a formula, in East Asia also their full-width forms, and
 //! passes over controls in front of them; peers choose texts, addresses and names.
@@ -26,6 +26,25 @@ pub fn field(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The fields of a line, without their quotes; between quotes a separator is a sign like others.
+pub fn fields(line: &str, separators: &[char]) -> Vec<String> {
+    let mut fields = Vec::new();
+    let mut field = String::new();
+    let (mut is_quoted, mut signs) = (false, line.chars().peekable());
+    while let Some(sign) = signs.next() {
+        match sign {
+            '"' if is_quoted && signs.next_if_eq(&'"').is_some() => field.push('"'),
+            '"' => is_quoted = !is_quoted,
+            sign if !is_quoted && separators.contains(&sign) => {
+                fields.push(std::mem::take(&mut field));
+            }
+            sign => field.push(sign),
+        }
+    }
+    fields.push(field);
+    fields
+}
+
 fn is_formula(text: &str) -> bool {
     text.starts_with(FORMULA) && !is_number(text)
 }
@@ -45,6 +64,21 @@ fn is_number(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn separators_between_quotes_separate_nothing() {
+        for (line, expected) in [
+            ("", &[""][..]),
+            ("a,b;c", &["a", "b", "c"]),
+            ("a,", &["a", ""]),
+            ("1,\"ACME, Ltd\",x", &["1", "ACME, Ltd", "x"]),
+            ("1, \"ACME; Ltd\"", &["1", " ACME; Ltd"]),
+            ("\"say \"\"hi\"\", you\"", &["say \"hi\", you"]),
+            ("\"\",\"\"", &["", ""]),
+        ] {
+            assert_eq!(fields(line, &[',', ';']), expected, "{line}");
+        }
+    }
 
     #[test]
     fn no_text_is_a_formula() {

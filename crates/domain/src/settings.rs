@@ -80,6 +80,15 @@ kinds! {
 /// The name of the only policy.
 pub const THE_POLICY: &str = "all";
 
+/// What is wrong with a name that is to be part of a path of the API, and what to do; `None` if nothing is. Clients resolve `.` and `..` in
+/// paths (RFC 3986 §5.2.4), so that no request would reach what is called so.
+pub fn wrong_in_a_path(name: &str) -> Option<String> {
+    let is_wrong = matches!(name, "." | "..");
+    is_wrong.then(|| {
+        format!("{name:?} cannot be a part of a URL, where it means a folder; choose another name")
+    })
+}
+
 /// The name of one resource; written `accounts/test`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ResourceKey {

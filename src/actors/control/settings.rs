@@ -29,7 +29,7 @@ use crate::actors::context::remote_command;
 use crate::actors::routing::policy::PolicyState;
 use crate::actors::runtime::supervise::every;
 use crate::clock;
-use crate::config::{Config, ConfigError, ConfigProblem, Keyring};
+use crate::config::{self, Config, ConfigError, ConfigProblem, Keyring};
 use crate::domain::settings::{ResourceKind, ResourceUpdate, Resources, difference, summary};
 use crate::pb::SettingsChanged;
 use crate::pb::order::What;
@@ -103,7 +103,9 @@ pub fn settle(file: Config, path: Option<PathBuf>, store: &dyn Store) -> anyhow:
     };
     let mut settings = read()?;
     if settings.version == 0 && !file.has_no_resources() {
-        let changes = difference(&Resources::new(), &file.resources());
+        let own = file.resources();
+        check_names(&Resources::new(), &own)?;
+        let changes = difference(&Resources::new(), &own);
         if write(
             store,
             &keys,
@@ -177,13 +179,26 @@ fn with_operators(
     let compat = &file.compat.smpp_connector;
     for _ in 0..TRIES {
         let known = settings.resources();
-        let changes = difference(&known, &compat.with_resources(&known));
+        let wanted = compat.with_resources(&known);
+        check_names(&known, &wanted)?;
+        let changes = difference(&known, &wanted);
         if changes.is_empty() {
             return Ok(settings);
         }
         settings = write(settings.version, changes)?;
     }
     anyhow::bail!("other nodes change the configuration all the time; start again")
+}
+
+/// # Errors
+/// Something new has a name that no request of the API would reach.
+fn check_names(known: &Resources, wanted: &Resources) -> Result<(), ConfigError> {
+    let found = config::names_out_of_reach(known, wanted);
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(ConfigError::Invalid(found))
+    }
 }
 
 fn origin(path: Option<&Path>) -> String {
@@ -375,6 +390,7 @@ impl StoredConfiguration {
                     // Versions of the history were checked when they were made.
                     if !matches!(*config_change, ConfigChange::Rollback { .. }) {
                         this.state.check_files(&before, &after)?;
+                        SettingsError::if_any(config::names_out_of_reach(&before, &after))?;
                     }
                     this.state.check_sealing(&after)?;
                     let changes = difference(&before, &after);

@@ -8,6 +8,7 @@ use secrecy::SecretString;
 
 use super::{AdminClient, DEFAULT_DATA_DIR, DEFAULT_URL, TIMEOUT, host_and_port, trust, url_of};
 use crate::cli::context::{self, Context};
+use crate::cli::exit::WrongCommandLine;
 use crate::config::Config;
 
 /// Where the SMSC is, and what opens its admin API.
@@ -69,7 +70,9 @@ impl AdminConnection {
             (None, None) => DEFAULT_URL.to_owned(),
         };
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            bail!("--url {url}: an address begins with http:// or https://");
+            bail!(WrongCommandLine(format!(
+                "--url {url}: an address begins with http:// or https://"
+            )));
         }
         let (token, token_from) = self.find_token(config.as_ref())?;
         let own = config

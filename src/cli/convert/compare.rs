@@ -12,13 +12,15 @@ use anyhow::{Context as _, bail};
 
 use crate::config::{Config, RouteConfig, RouteStep};
 use crate::convert::original::{AskedWay, OriginalRouter, OriginalTarget, OriginalWay};
-use crate::domain::address;
 use crate::domain::route::{Route, RouteQuestion, RouteTable};
+use crate::domain::{address, csv};
 
 /// The target of messages that nobody gets.
 const NOBODY: &str = "test:failed";
 /// Columns of a list without a head.
 const COLUMNS: [&str; 4] = ["number", "account", "sender", "smsc"];
+/// What stands between the fields of a line, unless it is between quotes.
+const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
 /// What is compared.
 #[derive(Debug, clap::Args)]
@@ -165,10 +167,8 @@ fn numbers(text: &str) -> anyhow::Result<Vec<(usize, ListedNumber)>> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let fields: Vec<&str> = line
-            .split([',', ';', '\t'])
-            .map(|field| field.trim().trim_matches('"'))
-            .collect();
+        let fields = csv::fields(line, &SEPARATORS);
+        let fields: Vec<&str> = fields.iter().map(|field| field.trim()).collect();
         let is_head = std::mem::take(&mut is_first) && fields.contains(&COLUMNS[0]);
         if is_head {
             columns = fields.into_iter().map(str::to_owned).collect();
@@ -457,6 +457,11 @@ to = ["test:failed"]
             smsc: "best".to_owned(),
         };
         assert_eq!(read[1], (2, expected));
+        let read = numbers("33612,bob,\"ACME, Ltd\",\"best\"").unwrap();
+        assert_eq!(
+            (&*read[0].1.sender, &*read[0].1.smsc),
+            ("ACME, Ltd", "best")
+        );
         let refused = numbers("447700900123\n447700900124 bob").unwrap_err();
         assert!(refused.to_string().starts_with("line 2: "), "{refused}");
     }

@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
 use crate::cli::ask::confirm;
+use crate::cli::exit::WrongCommandLine;
 use crate::cli::said;
 use crate::config;
 use crate::domain::settings::ResourceKind;
@@ -28,9 +29,10 @@ pub(super) fn until_accepted(
     look: impl Fn(&Map<String, Value>) -> anyhow::Result<Value>,
 ) -> anyhow::Result<Value> {
     if !std::io::stdin().is_terminal() {
-        bail!(
+        bail!(WrongCommandLine(
             "nothing to change: give --set, --set-file, --unset or --file; without a terminal there is no editor"
-        );
+                .to_owned()
+        ));
     }
     let before = config::page(kind, &Value::Object(settings.clone()));
     let draft = DraftFile::new(&before)?;

@@ -177,3 +177,8 @@ async function request(method, path, body, more = {}) {
 
 /** One segment of a path. */
 export const segment = encodeURIComponent;
+
+/** What is wrong with a name that is to be a segment, where a browser takes it out; null if nothing is. The server says the same to programs. */
+export function wrongInPath(name) {
+  return [".", ".."].includes(name) ? `"${name}" cannot be a part of a URL, where it means a folder; choose another name` : null;
+}

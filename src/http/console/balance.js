@@ -1,7 +1,7 @@
 // The balance of an account: what is left, its quota, the last top-ups, and adding credits.
 
 import { get, may, post, segment } from "./api.js";
-import { failed, failedAt, toast } from "./dialog.js";
+import { failedAt, failedItems, toast } from "./dialog.js";
 import { field, h, setText } from "./dom.js";
 import { number, time } from "./format.js";
 
@@ -26,7 +26,7 @@ export function balanceCard(account) {
       list.replaceChildren(...tops.map((one) => h("li", {}, h("strong", {}, `${one.add > 0 ? "+" : ""}${number(one.add)}`), one.reference && ` ${one.reference}`,
         h("p", { class: "quiet" }, one.by, ", ", time(one.at)))));
     } catch (error) {
-      failed(error);
+      failedItems(list, error);
     }
   }
 

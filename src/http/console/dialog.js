@@ -142,24 +142,69 @@ export function failedAt(problem, error) {
   else setText(problem, error.message);
 }
 
-/** Tells in place of the rows of a list why it cannot be shown. */
-export function failedIn(list, title, error) {
-  if (error.status === 401) failed(error);
-  else list.say(nothing(title, error.message));
+/** Why a request failed in a few words: no answer, a question that makes no sense, or the title that the server gives it. */
+export function failureTitle(error) {
+  if (error.status === 0) return "No answer";
+  if (error.status === 400) return "The search is not understood";
+  return error.problem?.title ?? "It cannot be shown";
 }
 
-/** Reads now and again and again, and tells what fails; gives what ends it. */
-export function readAgain(read, everyMs = AGAIN_MS) {
+/** Tells in place of the rows of a list why it cannot be shown; rows that are there stay. */
+export function failedIn(list, error) {
+  if (error.status === 401 || list.hasRows()) failed(error);
+  else list.say(nothing(failureTitle(error), error.message));
+}
+
+/** Tells in a card why what belongs there cannot be shown. */
+export function failedCard(card, error) {
+  if (error.status === 401) failed(error);
+  else card.replaceChildren(h("div", { class: "empty" }, nothing(failureTitle(error), error.message)));
+}
+
+/** Tells in place of a page why it cannot be shown. */
+export function failedPage(page, error) {
+  const card = h("section", { class: "card" });
+  page.replaceChildren(card);
+  failedCard(card, error);
+}
+
+/** Tells in place of the items of a list, an `ol`, why they cannot be shown. */
+export function failedItems(list, error) {
+  if (error.status === 401) failed(error);
+  else list.replaceChildren(h("li", { class: "quiet" }, error.message));
+}
+
+/**
+ * Reads now and, while somebody looks at the page, again and again; gives what ends it. `tell(error)` tells that it fails, once
+ * until it works again.
+ */
+export function readAgain(read, tell, everyMs = AGAIN_MS) {
   let timer = null;
   let isOpen = true;
+  let isReading = false;
+  let isTold = false;
   async function run() {
-    await read().catch(failed);
+    isReading = true;
+    try {
+      await read();
+      isTold = false;
+    } catch (error) {
+      if (!isTold && isOpen) tell(error);
+      isTold = true;
+    }
+    isReading = false;
     // Only behind the answer: a slow server does not get more and more questions at a time.
-    if (isOpen) timer = setTimeout(run, everyMs);
+    if (isOpen && !document.hidden) timer = setTimeout(run, everyMs);
   }
+  function seen() {
+    clearTimeout(timer);
+    if (!document.hidden && !isReading) run();
+  }
+  document.addEventListener("visibilitychange", seen);
   run();
   return () => {
     isOpen = false;
     clearTimeout(timer);
+    document.removeEventListener("visibilitychange", seen);
   };
 }

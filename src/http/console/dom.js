@@ -80,6 +80,7 @@ export function table({ caption, columns: given, key, empty, dense = false, sort
     element,
     /** The columns that are shown. */
     columns: () => columns,
+    hasRows: () => Boolean(shown?.length),
     update(items) {
       shown = items;
       const seen = new Set();

@@ -6,6 +6,8 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const WEEK_MS = 7 * DAY_MS;
+/** So much may the server's clock be ahead of this machine's. */
+const AHEAD_MS = 5 * MINUTE_MS;
 
 const whole = new Intl.NumberFormat("en");
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -76,9 +78,19 @@ export function local(iso) {
   return today ? clock.format(time) : `${day.format(time)}, ${clock.format(time)}`;
 }
 
-/** A sentence of the server in which moments are local, as everywhere else. */
+/** A sentence of the server in which moments are local, as everywhere else: also `15:21 UTC`, as it says when incidents began. */
 export function localTimes(text) {
-  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (iso) => local(iso));
+  return text
+    .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (iso) => local(iso))
+    .replace(/\b(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) UTC/g, (_, day, minute) => said(minuteOf(day, minute)));
+}
+
+/** The time of a minute in UTC; one without its day is of the last 24 hours. */
+function minuteOf(day, minute) {
+  const at = Date.parse(`${day ?? new Date().toISOString().slice(0, 10)}T${minute}Z`);
+  // The clocks of the server and of this machine differ a little.
+  const isOfYesterday = !day && at > Date.now() + AHEAD_MS;
+  return new Date(isOfYesterday ? at - DAY_MS : at).toISOString();
 }
 
 /** A time that a receipt says: most have whole minutes, and their seconds would be invented. */

@@ -3,7 +3,7 @@
 import { get, may } from "./api.js";
 import { bars } from "./bars.js";
 import { historyOf, versionItems } from "./changes.js";
-import { failed, failedAt, failedIn } from "./dialog.js";
+import { failedAt, failedIn, failedItems } from "./dialog.js";
 import { h, nothing, select, setText, table } from "./dom.js";
 import { DAY_MS, MINUTE_MS, WEEK_MS, local, number, percent, showTime, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
@@ -52,7 +52,7 @@ export function placeCards({ about, resource, by, name }) {
 
 /** Shows what comes of a question; on a page that was left it changes nothing that anybody sees. */
 function ask(path, show, list) {
-  get(path).then(show, (error) => failedIn(list, "It cannot be shown", error));
+  get(path).then(show, (error) => failedIn(list, error));
 }
 
 /** The incidents about it, with a button for those that go on. */
@@ -72,7 +72,7 @@ function incidentsCard(about) {
       list.update(own);
       card.hidden = own.length === 0;
     }, (error) => {
-      failedIn(list, "Incidents cannot be shown", error);
+      failedIn(list, error);
       // A hidden card would say that there are none.
       card.hidden = false;
     });
@@ -199,10 +199,7 @@ function changesCard(resource) {
   const list = h("ol", { class: "versions" });
   historyOf(resource, VERSIONS).then(({ versions }) => {
     list.replaceChildren(...versionItems(versions));
-  }, (error) => {
-    if (error.status === 401) failed(error);
-    else list.replaceChildren(h("li", { class: "quiet" }, error.message));
-  });
+  }, (error) => failedItems(list, error));
   return h("section", { class: "card" }, h("h2", {}, "Changes of its settings"), list);
 }
 

@@ -2,7 +2,7 @@
 // just made it.
 
 import { get, may, onSignOut, put, segment } from "./api.js";
-import { command, copyButton, failed } from "./dialog.js";
+import { command, copyButton, failedCard } from "./dialog.js";
 import { h, heading, nothing, setText } from "./dom.js";
 import { password } from "./inputs.js";
 import { placeOf, sheetOf } from "./kinds.js";
@@ -57,8 +57,8 @@ export function sheetPage(name) {
       setText(said, words);
     } catch (error) {
       if (!isOpen) return;
-      card.replaceChildren(h("div", { class: "empty" }, nothing("There is no sheet", error.message)));
-      if (error.status !== 404) failed(error);
+      if (error.status === 404) card.replaceChildren(h("div", { class: "empty" }, nothing("There is no sheet", error.message)));
+      else failedCard(card, error);
     }
   }
   load();

@@ -33,6 +33,8 @@ export function thisNode() {
       setText(said, drain.draining && !drain.finished ? `${number(drain.in_flight)} messages wait for an answer, ${number(drain.sessions)} sessions are left.` : "");
       if (drain.draining && !drain.finished) timer = setTimeout(look, LOOK_EVERY_MS);
     } catch (error) {
+      if (!isOpen) return;
+      setChip(state, "not known", "quiet");
       failed(error);
     }
   }

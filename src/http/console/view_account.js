@@ -160,7 +160,7 @@ function accountPage(name) {
 
   load();
   loadLogin();
-  const endLooks = readAgain(look, LOOK_EVERY_MS);
+  const endLooks = readAgain(look, failed, LOOK_EVERY_MS);
   return {
     title: name,
     elements: [h("p", { class: "crumb" }, h("a", { href: "#/accounts" }, "Accounts")), heading(name, state, buttons), body],

@@ -1,7 +1,7 @@
 // The audit log: who commanded or changed what, when, from where, and whether it was done.
 
 import { get } from "./api.js";
-import { failed } from "./dialog.js";
+import { failedIn } from "./dialog.js";
 import { chip, field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, time } from "./format.js";
 import { pagePath, pages } from "./pages.js";
@@ -56,10 +56,7 @@ export default function audit({ query }) {
       list.update(found);
       setText(said, found.length ? `${found.length}${more ? " or more" : ""} entries` : "");
     },
-    failed(error) {
-      if (error.status === 400) list.say(nothing("The search is not understood", error.message));
-      else failed(error);
-    },
+    failed: (error) => failedIn(list, error),
   });
 
   load(true);

@@ -2,7 +2,7 @@
 
 import { get, segment } from "./api.js";
 import { columnChoice } from "./columns.js";
-import { command, failed } from "./dialog.js";
+import { command, failedIn } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, showAge, time } from "./format.js";
 import { showNamed, showOwner } from "./kinds.js";
@@ -94,7 +94,7 @@ function givenUp() {
       const found = await get("/v1/receipts/given-up?replayed=false&limit=50");
       list.update(found.messages);
     } catch (error) {
-      failed(error);
+      failedIn(list, error);
     }
   }
   return { element: list.element, read };

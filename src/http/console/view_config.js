@@ -3,7 +3,7 @@
 import { get, may } from "./api.js";
 import { columnChoice } from "./columns.js";
 import { csvButton } from "./csv.js";
-import { failed } from "./dialog.js";
+import { failed, failureTitle } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number } from "./format.js";
 import { hasPlace, listPage, newPage, pageOf, placeOf, showLink, wordsOf } from "./kinds.js";
@@ -174,8 +174,9 @@ function list(kind, tabs, query) {
       for (const one of [back, on]) one.hidden = total <= ROWS;
     } catch (error) {
       if (own !== asked) return;
-      rows.say(nothing("They cannot be listed", error.message));
-      failed(error);
+      // Rows of another search must not stay.
+      if (error.status === 401) failed(error);
+      else rows.say(nothing(failureTitle(error), error.message));
     }
   }
 

@@ -71,7 +71,7 @@ export default function damaged({ query }) {
     },
     failed(error) {
       if (!isOpen) return;
-      failedIn(list, error.status === 400 ? "The search is not understood" : "The search has failed", error);
+      failedIn(list, error);
     },
   });
   forgetAll.hidden = true;

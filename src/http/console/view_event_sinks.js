@@ -1,9 +1,9 @@
 // Event sinks: what waits for each broker, since when, and what has become of publishing.
 
 import { get, may } from "./api.js";
-import { readAgain } from "./dialog.js";
+import { failedIn, readAgain } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
-import { number, showAge, span } from "./format.js";
+import { number, showAge, span, utc } from "./format.js";
 import { newPage, pageOf, showLink } from "./kinds.js";
 import { serverNow } from "./live.js";
 import { stateCell } from "./states.js";
@@ -25,7 +25,7 @@ export default function eventSinks() {
       { title: "Last", numeric: true, render: (cell, row) => showAge(cell, row.published_at, serverNow()) },
       { title: "Last error", class: "long", render: (cell, row) => {
         setText(cell, row.last_error ?? "");
-        setAttribute(cell, "title", row.failed_at);
+        setAttribute(cell, "title", row.failed_at ? utc(row.failed_at) : null);
       } },
     ],
     empty: () => nothing("No event sinks", "Add one to publish events on a broker."),
@@ -33,7 +33,7 @@ export default function eventSinks() {
 
   const close = readAgain(async () => {
     sinks.update((await get("/v1/sinks")).sinks);
-  });
+  }, (error) => failedIn(sinks, error));
   return {
     elements: [heading("Event sinks", h("a", { class: "button", href: newPage("event_sinks"), hidden: !may("admin") }, "Add a sink")), h("section", { class: "card" }, sinks.element)],
     close,

@@ -135,7 +135,7 @@ export default function failures({ query }) {
       draw();
     } catch (error) {
       if (!isOpen) return;
-      failedIn(list, error.status === 400 || error.status === 404 ? "The question is not understood" : "The failures cannot be counted now", error);
+      failedIn(list, error);
     }
   }
   load();

@@ -2,9 +2,9 @@
 // that the customer gets. Each step is one call of the admin API. Names of what was made are kept while the tab is open, so
 // that the steps can be left and gone on with.
 
-import { get, may, post, put, segment } from "./api.js";
+import { get, may, post, put, segment, wrongInPath } from "./api.js";
 import { warnings } from "./changes.js";
-import { copyButton, failed, toast } from "./dialog.js";
+import { copyButton, failed, failedPage, toast } from "./dialog.js";
 import { chip, field, h, heading, saveFile, setAttribute, setText } from "./dom.js";
 import { resourceForm } from "./form.js";
 import { pageOf, routeName, wordsOf } from "./kinds.js";
@@ -106,8 +106,7 @@ async function goOn(place) {
     }
     if (place.isOpen) location.replace(addressOf(STEPS.find((one) => !made[one.path])));
   } catch (error) {
-    failed(error);
-    place.body.replaceChildren(note("It cannot be shown", "bad", h("p", {}, error.message)));
+    if (place.isOpen) failedPage(place.body, error);
   }
 }
 
@@ -164,7 +163,8 @@ async function makes(place, step, { plural, keys, lead, filled = [], more = () =
     keep(step.path, undefined);
     kind = part((await kinds()).get(plural), keys, step.title);
   } catch (error) {
-    return failed(error);
+    if (place.isOpen) failedPage(place.body, error);
+    return undefined;
   }
   if (!place.isOpen) return undefined;
   const form = resourceForm({ kind, settings: {}, names: {}, isNew: true, onchange: () => {} });
@@ -189,6 +189,11 @@ async function makes(place, step, { plural, keys, lead, filled = [], more = () =
     const settings = check();
     if (!settings) return;
     const name = plural === "routes" ? routeName(settings) : settings[kind.name_field];
+    const wrong = wrongInPath(name);
+    if (wrong) {
+      form.say([{ field: kind.name_field, message: wrong }]);
+      return;
+    }
     save.setAttribute("aria-busy", "true");
     try {
       const done = await put(`${kind.path}/${segment(name)}`, settings, null);
@@ -387,8 +392,7 @@ async function sheet(place, step) {
     if (!place.isOpen) return undefined;
     // Somebody has removed it.
     if (error.status === 404) return noCustomer(place);
-    failed(error);
-    place.body.replaceChildren(note("It cannot be shown", "bad", h("p", {}, error.message)));
+    failedPage(place.body, error);
   }
   return undefined;
 }

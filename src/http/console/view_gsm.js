@@ -1,7 +1,7 @@
 // GSM networks: how each node is connected to their HLRs or signalling gateways, what waits for handsets and goes to them, and what came of it.
 
 import { get, may, segment } from "./api.js";
-import { command, readAgain } from "./dialog.js";
+import { command, failedIn, readAgain } from "./dialog.js";
 import { h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { milliseconds, number, rate, showAge, span } from "./format.js";
 import { newPage, pageOf, showLink } from "./kinds.js";
@@ -115,7 +115,7 @@ export default function gsm() {
     findings.update(all.flatMap(findingsOf));
     findingsCard.hidden = !all.some(isGuarded);
     results.update(all.flatMap(resultsOf));
-  });
+  }, (error) => failedIn(networks, error));
   return {
     elements: [
       heading("GSM networks", h("a", { class: "button", href: newPage("gsm"), hidden: !may("admin") }, "Add a network")), h("section", { class: "card" }, networks.element),

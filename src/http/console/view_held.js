@@ -87,7 +87,7 @@ export default function held() {
     },
     failed(error) {
       if (!isOpen) return;
-      failedIn(list, "Held messages cannot be shown", error);
+      failedIn(list, error);
     },
   });
 

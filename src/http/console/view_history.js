@@ -171,7 +171,7 @@ export default function history({ query }) {
       if (isOpen) draw(found, span);
     } catch (error) {
       if (!isOpen) return;
-      failedIn(groups, error.status === 400 || error.status === 404 ? "The question is not understood" : "The history cannot be shown now", error);
+      failedIn(groups, error);
     }
   }
   load();

@@ -3,7 +3,7 @@
 import { get, may, segment } from "./api.js";
 import { command, failedIn } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
-import { number, showTime } from "./format.js";
+import { localTimes, number, showTime } from "./format.js";
 import { showNamed } from "./kinds.js";
 import { stateCell } from "./states.js";
 
@@ -23,7 +23,7 @@ function needsLook(row) {
 /** The button that says that somebody knows of it. */
 function acknowledge(row, after) {
   return command({
-    label: "Acknowledge", describe: `Acknowledge: ${row.text}`, path: `${PATH}/${segment(row.id)}/acknowledge`, after,
+    label: "Acknowledge", describe: `Acknowledge: ${localTimes(row.text)}`, path: `${PATH}/${segment(row.id)}/acknowledge`, after,
     said: "It is acknowledged, and needs no look until it ends",
   });
 }
@@ -32,7 +32,7 @@ function acknowledge(row, after) {
 export function incidentColumns(load) {
   return {
     state: { title: "State", render: (cell, row) => stateCell(cell, incidentState(row)) },
-    what: { title: "What", class: "wrap", text: (row) => row.text },
+    what: { title: "What", class: "wrap", text: (row) => localTimes(row.text) },
     began: { title: "Began", render: (cell, row) => showTime(cell, row.began_at) },
     commands: { title: "Commands", class: "commands", hidden: !may("operate"), render: (cell, row) => {
       if (!needsLook(row)) cell.replaceChildren();
@@ -68,7 +68,7 @@ export default function incidents() {
       setText(said, open ? `${number(open)} need a look` : "");
     } catch (error) {
       if (!isOpen) return;
-      failedIn(list, "Incidents cannot be shown", error);
+      failedIn(list, error);
     }
   }
   load();

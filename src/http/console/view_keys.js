@@ -1,7 +1,7 @@
 // API keys of accounts: who may submit and read over HTTP. A key is shown once, when it is made.
 
 import { get, post, remove, segment } from "./api.js";
-import { command, failed, failedAt, showSecret } from "./dialog.js";
+import { command, failed, failedAt, failedIn, showSecret } from "./dialog.js";
 import { field, h, heading, nothing, setText, table } from "./dom.js";
 import { fromInput, showTime } from "./format.js";
 import { showOwner } from "./kinds.js";
@@ -52,7 +52,7 @@ export default function keys({ query }) {
     try {
       list.update((await get("/v1/api-keys")).keys);
     } catch (error) {
-      failed(error);
+      failedIn(list, error);
     }
   }
 

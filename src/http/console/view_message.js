@@ -1,7 +1,7 @@
 // One message: where it is, everything that happened to it, and its commands.
 
 import { get, segment, whyNot } from "./api.js";
-import { command, failed, toast } from "./dialog.js";
+import { command, failed, failedPage, toast } from "./dialog.js";
 import { chip, h, heading, nothing, setChip } from "./dom.js";
 import { localTimes, milliseconds, said, time } from "./format.js";
 import { named } from "./kinds.js";
@@ -113,8 +113,8 @@ export default function message({ rest }) {
         body.replaceChildren(h("section", { class: "card" }, h("div", { class: "empty" },
           nothing("There is no such message", error.message, " It may be older than the retention. "), h("a", { href: "#/messages" }, "Search again"))));
       } else {
-        if (!shown) failed(error);
-        timer = setTimeout(load, LOOK_EVERY_MS);
+        if (!shown) failedPage(body, error);
+        if (isOpen) timer = setTimeout(load, LOOK_EVERY_MS);
       }
     }
   }

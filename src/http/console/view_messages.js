@@ -117,7 +117,7 @@ export function search({ name, title, query, fields, question, list, order = "ac
       setText(said, found.length || before ? `${found.length}${before ? " or more" : ""} found` : "");
     } catch (error) {
       if (!isOpen) return;
-      failedIn(list, error.status === 400 || error.status === 404 ? "The search is not understood" : "The search has failed", error);
+      failedIn(list, error);
     } finally {
       older.removeAttribute("aria-busy");
     }

@@ -1,7 +1,7 @@
 // MO rules: what becomes of messages that operators bring, in order; which rule takes one, and why.
 
 import { get, may, patch } from "./api.js";
-import { action, failed, toast } from "./dialog.js";
+import { action, failed, failedCard, toast } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number } from "./format.js";
 import { newPage, pageOf, showLink } from "./kinds.js";
@@ -42,7 +42,7 @@ export default function moRules({ query }) {
       const { version, mo_rules: rules } = await get("/v1/mo-rules");
       list.replaceChildren(head(), all(rules, version));
     } catch (error) {
-      failed(error);
+      failedCard(list, error);
     }
   }
 

@@ -1,7 +1,7 @@
 // Sources of commands on NATS: what each node takes from them, what became of it, and why one fails.
 
 import { get, may } from "./api.js";
-import { readAgain } from "./dialog.js";
+import { failedIn, readAgain } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, showTime } from "./format.js";
 import { newPage, pageOf, showLink, showOwner } from "./kinds.js";
@@ -51,7 +51,7 @@ export default function natsSources() {
     endedPart.hidden = !rows.length;
     ended.update(rows);
     sources.update(all.map((one) => ({ ...one, state: states.find((state) => state.name === one.name) })));
-  });
+  }, (error) => failedIn(sources, error));
   return {
     elements: [heading("NATS sources", h("a", { class: "button", href: newPage("nats_sources"), hidden: !may("admin") }, "Add a source")), h("section", { class: "card" }, sources.element), endedPart],
     close,

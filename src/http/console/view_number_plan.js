@@ -1,7 +1,7 @@
 // Number plan: which numbers are our own, which those of others, and where they go; what one number is, and why.
 
 import { get, may } from "./api.js";
-import { failed } from "./dialog.js";
+import { failedCard } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number } from "./format.js";
 import { newPage, pageOf, showLink } from "./kinds.js";
@@ -43,7 +43,7 @@ export default function numberPlan({ query }) {
         h("div", { class: "card-head" }, h("h2", {}, "Ranges"), h("div", { class: "buttons" }, h("a", { class: "button small", href: newPage("number_ranges"), hidden: !may("admin") }, "New range"))),
         all(ranges));
     } catch (error) {
-      failed(error);
+      failedCard(list, error);
     }
   }
 

@@ -1,9 +1,9 @@
 // One resource of the configuration: its form, a look at the difference before it is saved, what to do when somebody
 // else has changed it meanwhile, its history, and what people do next with it.
 
-import { del, get, may, post, postIf, put, remove as discard, segment } from "./api.js";
+import { del, get, may, post, postIf, put, remove as discard, segment, wrongInPath } from "./api.js";
 import { fields, historyOf, presentVersion, review, versionItems, warnings } from "./changes.js";
-import { confirm, failed, failedAt, toast } from "./dialog.js";
+import { confirm, failed, failedAt, failedItems, failedPage, toast } from "./dialog.js";
 import { field, h, heading, nothing, setText } from "./dom.js";
 import { balanceCard } from "./balance.js";
 import { resourceForm } from "./form.js";
@@ -66,7 +66,7 @@ function notesCard(about) {
     }
   }
 
-  load().catch(failed);
+  load().catch((error) => failedItems(list, error));
   return h("section", { class: "card" }, h("h2", {}, "Notes"), list, form);
 }
 
@@ -94,8 +94,7 @@ export default function object({ kind, name, query, tabs }) {
       if (!isNew && !found && kind.name_field !== null) return gone();
       show(names, found?.settings ?? {});
     } catch (error) {
-      body.replaceChildren(h("section", { class: "card" }, h("div", { class: "empty" }, nothing("It cannot be shown", error.message))));
-      failed(error);
+      failedPage(body, error);
     }
     return undefined;
   }
@@ -172,6 +171,11 @@ export default function object({ kind, name, query, tabs }) {
     const own = ownName(settings);
     if (!own) {
       show422([{ field: kind.name_field, message: "is missing; give it a name" }]);
+      return;
+    }
+    const wrong = wrongInPath(own);
+    if (wrong) {
+      show422([{ field: kind.name_field, message: wrong }]);
       return;
     }
     button.setAttribute("aria-busy", "true");
@@ -304,7 +308,7 @@ export default function object({ kind, name, query, tabs }) {
     historyOf(`${kind.plural}/${name}`).then(({ versions }) => {
       list.replaceChildren(...versionItems(versions, (one, at) => one.changes[0].action !== "removed" && (at > 0 || version === null) && may("admin")
         && h("button", { type: "button", class: "small", "aria-label": `Restore version ${one.version}`, onclick: () => restore(one.version) }, "Restore")));
-    }, failed);
+    }, (error) => failedItems(list, error));
     return h("section", { class: "card" }, h("h2", {}, "History"), list);
   }
 

@@ -1,7 +1,7 @@
 // One operator: how it does now, its binds, failures, usage, messages and changes, and what can be done with it.
 
 import { get, may, segment } from "./api.js";
-import { failed } from "./dialog.js";
+import { failed, failedPage } from "./dialog.js";
 import { h, heading, nothing, setText, table } from "./dom.js";
 import { number, rate } from "./format.js";
 import { graph } from "./graph.js";
@@ -61,7 +61,8 @@ export default function operator({ rest }) {
         isGone = true;
         buttons.replaceChildren();
         showNoSuch(body, "operator", name, "#/operators");
-      } else if (!card || error.status === 401) failed(error);
+      } else if (!card) failedPage(place, error);
+      else if (error.status === 401) failed(error);
     }
   }
   look();

@@ -115,7 +115,7 @@ export default function receipts({ query }) {
       setText(said, found.length ? `${found.length}${before ? " or more" : ""} found` : "");
     } catch (error) {
       if (!isOpen) return;
-      failedIn(list, "The search is not understood", error);
+      failedIn(list, error);
     }
   }
   load(true);

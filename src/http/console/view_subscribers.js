@@ -1,7 +1,7 @@
 // Subscribers: numbers that want no messages, what is known about a number, and erasing one.
 
 import { get, may, put, remove, segment } from "./api.js";
-import { command, confirm, failed, failedAt, toast } from "./dialog.js";
+import { command, confirm, failed, failedAt, failedIn, toast } from "./dialog.js";
 import { field, h, heading, nothing, setAttribute, setText, table } from "./dom.js";
 import { number, time } from "./format.js";
 import { showLink, showOwner } from "./kinds.js";
@@ -111,7 +111,7 @@ function lookups() {
     try {
       list.update((await get("/v1/lookups")).lookups);
     } catch (error) {
-      failed(error);
+      failedIn(list, error);
     }
   }
   const one = h("input", { type: "text", name: "forget", inputmode: "tel", required: true, autocomplete: "off" });

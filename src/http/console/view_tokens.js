@@ -1,7 +1,7 @@
 // Tokens of this API: who may look, command or change. A token is shown once, when it is made.
 
 import { get, post, remove, segment, session } from "./api.js";
-import { command, failed, showSecret } from "./dialog.js";
+import { command, failed, failedIn, showSecret } from "./dialog.js";
 import { field, h, heading, nothing, select, setAttribute, setText, table } from "./dom.js";
 import { fromInput, showTime } from "./format.js";
 
@@ -51,7 +51,7 @@ export default function tokens() {
     try {
       list.update((await get("/v1/tokens")).tokens);
     } catch (error) {
-      failed(error);
+      failedIn(list, error);
     }
   }
 

@@ -2,7 +2,7 @@
 // holds the question. What accounts sent (MT) and what subscribers sent them (MO) stand apart: they are billed apart.
 
 import { authorization, get } from "./api.js";
-import { failed } from "./dialog.js";
+import { failed, failureTitle } from "./dialog.js";
 import { field, h, heading, nothing, saveFile, setText, table } from "./dom.js";
 import { bars } from "./bars.js";
 import { DAY_MS, number, percent } from "./format.js";
@@ -179,7 +179,7 @@ export default function usage({ query }) {
     } catch (error) {
       if (!isOpen) return;
       if (error.status === 401) failed(error);
-      else explain(error.status === 409 ? "There is no usage to show" : "The question is not understood", error.message);
+      else explain(error.status === 409 ? "There is no usage to show" : failureTitle(error), error.message);
     }
   }
   load();

@@ -2,7 +2,7 @@
 
 import { get, may, postIf } from "./api.js";
 import { differences, presentVersion, review, warnings } from "./changes.js";
-import { command, failed, toast } from "./dialog.js";
+import { command, failed, failedIn, toast } from "./dialog.js";
 import { field, h, heading, nothing, table } from "./dom.js";
 import { number, time } from "./format.js";
 import { showLink } from "./kinds.js";
@@ -40,7 +40,7 @@ function list() {
       return { items: page.versions, next_before: page.next_before };
     },
     show: (found) => rows.update(found),
-    failed,
+    failed: (error) => failedIn(rows, error),
   });
   const file = h("div", {});
   async function compareFile() {

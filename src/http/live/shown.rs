@@ -68,6 +68,13 @@ struct OperatorRow<'a> {
     queue: Option<&'a LiveQueue>,
 }
 
+/// The page of the list that is shown in pages, and how many entries fit and are on its other pages.
+enum ShownPage<'a> {
+    Queues(Vec<&'a LiveQueue>, u64),
+    Operators(Vec<OperatorRow<'a>>, u64),
+    Binds(Vec<&'a LiveBind>, u64),
+}
+
 // === impl PagedList ===
 
 impl PagedList {
@@ -189,20 +196,58 @@ impl ShownLists {
 
     /// The events of a second.
     fn events(&self, kinds: &[Kind], second: &LiveSecond) -> Vec<LiveEvent> {
+        // Once for all kinds: each shows what belongs to this page.
+        let page = self.list.map(|list| self.page(list, second));
+        let events = kinds.iter();
+        events
+            .filter_map(|kind| self.event(*kind, page.as_ref(), second))
+            .collect()
+    }
+
+    fn event(
+        &self,
+        kind: Kind,
+        page: Option<&ShownPage<'_>>,
+        second: &LiveSecond,
+    ) -> Option<LiveEvent> {
         let at_ms = second.at_ms;
-        let event = |kind: Kind| match kind {
-            Kind::Overview => Some(LiveEvent::new(kind, at_ms, &self.overview(second))),
-            Kind::Nodes => Some(LiveEvent::new(kind, at_ms, &counted(&second.nodes))),
+        Some(match (kind, page) {
+            (Kind::Overview, _) => LiveEvent::new(kind, at_ms, &self.overview(second)),
+            (Kind::Nodes, _) => LiveEvent::new(kind, at_ms, &counted(&second.nodes)),
+            (Kind::Queues, Some(page)) => {
+                LiveEvent::new(kind, at_ms, &self.shown_queues(page, second))
+            }
+            (Kind::Binds, Some(ShownPage::Operators(rows, _))) => {
+                LiveEvent::new(kind, at_ms, &binds_of(rows, second))
+            }
+            (Kind::Binds, Some(ShownPage::Binds(binds, omitted))) => {
+                LiveEvent::new(kind, at_ms, &shown_binds(binds, *omitted))
+            }
+            (Kind::Operators, Some(ShownPage::Operators(rows, omitted))) => {
+                LiveEvent::new(kind, at_ms, &shown_operators(rows, *omitted))
+            }
             // What is on no page of this list stays as it is.
-            Kind::Operators if self.list != Some(PagedList::Operators) => second.whole(kind),
-            Kind::Binds if self.list == Some(PagedList::Queues) => second.whole(kind),
-            _ if self.list.is_none() => second.whole(kind),
-            Kind::Queues => Some(LiveEvent::new(kind, at_ms, &self.shown_queues(second))),
-            Kind::Binds => Some(LiveEvent::new(kind, at_ms, &self.shown_binds(second))),
-            Kind::Operators => Some(LiveEvent::new(kind, at_ms, &self.shown_operators(second))),
-            Kind::Hello | Kind::End => None,
-        };
-        kinds.iter().filter_map(|kind| event(*kind)).collect()
+            _ => return second.whole(kind),
+        })
+    }
+
+    fn page<'a>(&self, list: PagedList, second: &'a LiveSecond) -> ShownPage<'a> {
+        match list {
+            PagedList::Queues => {
+                let queues = second.queues.iter();
+                let found = queues.filter(|one| self.fits(&one.queue.name, String::new));
+                let (queues, omitted) = self.page_of(found.collect());
+                ShownPage::Queues(queues, omitted)
+            }
+            PagedList::Operators => {
+                let (rows, omitted) = self.operators(second);
+                ShownPage::Operators(rows, omitted)
+            }
+            PagedList::Binds => {
+                let (binds, omitted) = self.binds(second);
+                ShownPage::Binds(binds, omitted)
+            }
+        }
     }
 
     /// Whether an entry with this name, and the text beside it, is wanted.
@@ -222,28 +267,21 @@ impl ShownLists {
         overview
     }
 
-    fn shown_queues(&self, second: &LiveSecond) -> LiveQueues {
+    fn shown_queues(&self, page: &ShownPage<'_>, second: &LiveSecond) -> LiveQueues {
         let named = |names: HashSet<String>| {
             let queues = second.queues.iter();
             let own = queues.filter(|one| names.contains(&one.queue.name));
             own.collect::<Vec<_>>()
         };
-        let (mut queues, omitted) = match self.list {
-            Some(PagedList::Operators) => {
-                let (rows, _) = self.operators(second);
-                (
-                    named(rows.iter().map(|row| queue_of(row.operator)).collect()),
-                    0,
-                )
+        let (mut queues, omitted) = match page {
+            ShownPage::Queues(queues, omitted) => (queues.clone(), *omitted),
+            ShownPage::Operators(rows, _) => {
+                let names = rows.iter().map(|row| queue_of(row.operator));
+                (named(names.collect()), 0)
             }
-            Some(PagedList::Binds) => {
-                let (binds, _) = self.binds(second);
-                (named(binds.iter().map(|one| served_by(one)).collect()), 0)
-            }
-            _ => {
-                let queues = second.queues.iter();
-                let found = queues.filter(|one| self.fits(&one.queue.name, String::new));
-                self.page_of(found.collect())
+            ShownPage::Binds(binds, _) => {
+                let names = binds.iter().map(|one| served_by(one));
+                (named(names.collect()), 0)
             }
         };
         if self.busiest > 0 {
@@ -258,35 +296,6 @@ impl ShownLists {
         LiveQueues {
             queues: queues.into_iter().cloned().collect(),
             omitted,
-        }
-    }
-
-    fn shown_binds(&self, second: &LiveSecond) -> LiveBinds {
-        let (binds, omitted) = match self.list {
-            Some(PagedList::Operators) => {
-                let (rows, _) = self.operators(second);
-                let ids: HashSet<&str> = rows.iter().map(|row| row.operator.id.as_str()).collect();
-                let is_own = |one: &&LiveBind| {
-                    one.bind.direction == "out" && ids.contains(one.bind.name.as_str())
-                };
-                let own: Vec<&LiveBind> = second.binds.iter().filter(is_own).collect();
-                let omitted = own.len().saturating_sub(MOST) as u64;
-                (own.into_iter().take(MOST).collect(), omitted)
-            }
-            _ => self.binds(second),
-        };
-        LiveBinds {
-            binds: binds.into_iter().cloned().collect(),
-            omitted,
-        }
-    }
-
-    fn shown_operators(&self, second: &LiveSecond) -> Operators {
-        let (rows, omitted) = self.operators(second);
-        Operators {
-            total: Some(rows.len() as u64 + omitted),
-            operators: rows.into_iter().map(|row| row.operator.clone()).collect(),
-            next_after: None,
         }
     }
 
@@ -392,6 +401,32 @@ fn order_of(list: PagedList, text: &str) -> Result<(&'static str, bool), Problem
         );
         Problem::bad_value("sort", detail)
     })
+}
+
+/// The binds to these operators.
+fn binds_of(rows: &[OperatorRow<'_>], second: &LiveSecond) -> LiveBinds {
+    let ids: HashSet<&str> = rows.iter().map(|row| row.operator.id.as_str()).collect();
+    let is_own =
+        |one: &&LiveBind| one.bind.direction == "out" && ids.contains(one.bind.name.as_str());
+    let mut own: Vec<&LiveBind> = second.binds.iter().filter(is_own).collect();
+    let omitted = own.len().saturating_sub(MOST) as u64;
+    own.truncate(MOST);
+    shown_binds(&own, omitted)
+}
+
+fn shown_binds(binds: &[&LiveBind], omitted: u64) -> LiveBinds {
+    LiveBinds {
+        binds: binds.iter().copied().cloned().collect(),
+        omitted,
+    }
+}
+
+fn shown_operators(rows: &[OperatorRow<'_>], omitted: u64) -> Operators {
+    Operators {
+        total: Some(rows.len() as u64 + omitted),
+        operators: rows.iter().map(|row| row.operator.clone()).collect(),
+        next_after: None,
+    }
 }
 
 /// The name of the queue of an operator.

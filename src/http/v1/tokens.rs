@@ -10,6 +10,7 @@ use crate::api::{NewToken, RoleName, Tokens};
 use crate::clock;
 use crate::domain::access::AccessRole;
 use crate::domain::moment;
+use crate::domain::settings::wrong_in_a_path;
 use crate::http::State;
 use crate::http::audit;
 use crate::http::auth::who;
@@ -89,6 +90,9 @@ fn checked(order: TokenOrder, by: String) -> Result<WantedToken, Problem> {
             ),
         ));
     }
+    if let Some(wrong) = wrong_in_a_path(&order.name) {
+        return Err(Problem::bad_value("name", format!("name {wrong}")));
+    }
     let role = AccessRole::from_name(&order.role).ok_or_else(|| {
         let roles = AccessRole::ALL.map(AccessRole::as_str).join(", ");
         let detail = format!("role must be one of {roles}, not {:?}", order.role);
@@ -138,6 +142,7 @@ mod tests {
             (r#"{"name":"a","role":"root"}"#, "read, operate, admin"),
             (r#"{"name":"a b","role":"read"}"#, "name must be"),
             (r#"{"name":"","role":"read"}"#, "name must be"),
+            (r#"{"name":"..","role":"read"}"#, "name \"..\" cannot be"),
             (r#"{"name":"a","role":"read","until":1}"#, "until"),
             (
                 r#"{"name":"a","role":"read","expires_at":"2001-01-01T00:00:00Z"}"#,

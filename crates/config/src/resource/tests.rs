@@ -267,3 +267,32 @@ fn a_change_is_told_key_by_key_without_secrets() {
     assert_eq!((&told[1].before, &told[1].after), (&json!(50), &Json::Null));
     assert_eq!(changes[1].action(), "removed");
 }
+
+#[test]
+fn new_names_are_none_that_clients_take_out_of_paths() {
+    let mut before = config().resources();
+    let account = |name: &str| {
+        let key = ResourceKey::new(ResourceKind::Account, name);
+        let body = accept(&key, &json!({"password": "secret"}), None).unwrap();
+        (key, body)
+    };
+    before.extend([account(".")]);
+    let mut after = before.clone();
+    after.extend([account(".."), account("..."), account(".a")]);
+    let refused = names_out_of_reach(&before, &after);
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0].key, "accounts/...system_id");
+    assert!(
+        refused[0].message.contains("choose another name"),
+        "{refused:?}"
+    );
+    // What was stored before goes on working.
+    let stored = config().with_resources(&before);
+    assert!(stored.problems.is_empty(), "{:?}", stored.problems);
+    let mut told = stored.warnings.iter().map(ToString::to_string);
+    assert!(
+        told.any(|one| one.starts_with("accounts/..system_id: \".\" cannot be")),
+        "{:?}",
+        stored.warnings
+    );
+}

@@ -13,6 +13,7 @@ use super::rewrite::rewrite;
 use super::series::OnDisk;
 use crate::actors::receipts::just_ended::JustEnded;
 use crate::domain::address::normalise;
+use crate::domain::csv;
 use crate::store::Store;
 use crate::store::archive::ERASED;
 
@@ -111,7 +112,7 @@ fn erase_in_json(line: &mut Vec<u8>, digits: &[u8]) -> bool {
 
 fn erase_in_csv(line: &mut Vec<u8>, digits: &[u8]) -> bool {
     let text = String::from_utf8_lossy(line).into_owned();
-    let mut fields = fields_of(text.trim_end());
+    let mut fields = csv::fields(text.trim_end(), &[',']);
     let mut was_there = false;
     for at in FIELDS {
         if let Some(field) = fields.get_mut(at)
@@ -135,27 +136,6 @@ fn erase_in_csv(line: &mut Vec<u8>, digits: &[u8]) -> bool {
         line.extend_from_slice(b"\r\n");
     }
     was_there
-}
-
-/// The fields of a line of CSV (RFC 4180).
-fn fields_of(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let (mut is_quoted, mut signs) = (false, line.chars().peekable());
-    while let Some(sign) = signs.next() {
-        match sign {
-            '"' if is_quoted && signs.next_if_eq(&'"').is_some() => push(&mut fields, '"'),
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => fields.push(String::new()),
-            sign => push(&mut fields, sign),
-        }
-    }
-    fields
-}
-
-fn push(fields: &mut [String], sign: char) {
-    if let Some(field) = fields.last_mut() {
-        field.push(sign);
-    }
 }
 
 #[cfg(test)]
