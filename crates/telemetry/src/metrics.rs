@@ -353,7 +353,7 @@ metrics! {
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
     /// Messages and commands of handsets, by RP-cause (3GPP TS 24.011 §8.2.5.4) of the answer; 0 is RP-ACK.
     gsm_submissions: Family<CauseLabel, Counter> = "gsm_submissions", Family::default();
-    /// MAP requests of others not served: refused (unknown operation, unreadable dialogue, no room), unanswered (above 100 of those a second), disbelieved (alerts above 200 a second per node, or 1,000 in all).
+    /// MAP requests of others not served: refused (unknown operation, unreadable dialogue, no room), unanswered (above 100 of those a second of one node, or 500 in all), disbelieved (alerts above 200 a second per node, or 1,000 in all).
     gsm_unserved: Family<UnservedLabel, Counter> = "gsm_unserved", Family::default();
     /// MAP requests seen by the firewall, by rule (none without a match) and action: pass, count, report, dry, block, drop.
     gsm_firewall: Family<FirewallLabel, Counter> = "gsm_firewall_requests", Family::default();
