@@ -1,6 +1,7 @@
 //! The metrics: one struct whose doc comments are the help texts. Handles are kept by the code that
 //! counts; nothing is looked up by name on the data path.
 
+mod gsm;
 mod handles;
 mod labels;
 mod latency;
@@ -18,6 +19,7 @@ use smsc_domain::policy::PolicyRefusal;
 use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
+pub use self::gsm::GsmMeter;
 pub use self::handles::{
     AttemptCounts, AttemptMeter, CauseLabel, DirectionLabel, FirewallLabel, FormLabel,
     HomeRoutingLabel, Mailbox, MailboxMeter, OperatorLabel, OperatorMeter, PolicyLabel, RangeLabel,
@@ -441,14 +443,6 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts the answer to what a handset has sent; 0 is RP-ACK.
-    pub fn answered_handset(&self, gsm: &str, cause: u8) {
-        let gsm = gsm.to_owned();
-        self.gsm_submissions
-            .get_or_create(&CauseLabel { gsm, cause })
-            .inc();
-    }
-
     /// Counts what others have asked of a GSM network over MAP and did not get.
     pub fn not_served(&self, gsm: &str, result: &'static str, count: u64) {
         if count > 0 {
@@ -456,22 +450,6 @@ impl Metrics {
             let label = UnservedLabel { gsm, result };
             self.gsm_unserved.get_or_create(&label).inc_by(count);
         }
-    }
-
-    /// Counts a request that the firewall of a GSM network has looked at.
-    pub fn screened(&self, gsm: &str, rule: &'static str, action: &'static str) {
-        let gsm = gsm.to_owned();
-        self.gsm_firewall
-            .get_or_create(&FirewallLabel { gsm, rule, action })
-            .inc();
-    }
-
-    /// Counts what home routing did.
-    pub fn home_routed(&self, gsm: &str, event: &'static str) {
-        let gsm = gsm.to_owned();
-        self.gsm_home_routing
-            .get_or_create(&HomeRoutingLabel { gsm, event })
-            .inc();
     }
 
     /// Counts a message that a rule has taken.

@@ -77,6 +77,7 @@ use crate::pb::{
     BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, ReceiptReply, ReportHeld,
     ResultCount, Sent, Submission,
 };
+use crate::telemetry::metrics::GsmMeter;
 
 /// The queue is asked for so many times as much as is under way at once: of several messages to one subscriber, one is.
 const AHEAD: u32 = 4;
@@ -106,6 +107,7 @@ pub struct GsmInterface {
     health: Arc<Health>,
     port: Arc<BindPort>,
     snapshot: BindSnapshot,
+    meter: GsmMeter,
     plan: Option<Arc<GsmPlan>>,
     core: NetworkCore,
     serving: Option<Serving>,
@@ -211,6 +213,7 @@ impl GsmInterface {
             ..BindSnapshot::default()
         };
         Self {
+            meter: node.metrics.gsm(&snapshot.name),
             core,
             options,
             node,

@@ -25,13 +25,13 @@ const PASSED: &str = "pass";
 impl GsmInterface {
     /// The firewall has looked at a request.
     pub(super) fn screened(&mut self, report: Option<Box<ScreeningReport>>) {
-        let (name, metrics) = (&self.snapshot.name, &self.node.metrics);
         let Some(report) = report else {
-            return metrics.screened(name, NO_RULE, PASSED);
+            return self.meter.screened(NO_RULE, PASSED);
         };
         let report = *report;
         let (rule, action) = (report.rule.name(), report.taken.name());
-        metrics.screened(name, rule, action);
+        self.meter.screened(rule, action);
+        let name = &self.snapshot.name;
         if let Some(parameter) = &report.mirrored
             && let Some(unlogged) = self.mirrored.note(Instant::now())
         {

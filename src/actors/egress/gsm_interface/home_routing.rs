@@ -251,8 +251,8 @@ impl GsmInterface {
         self.core.answer_routing(question.invoke, Err(error));
     }
 
-    pub(super) fn count_home(&self, event: &'static str) {
-        self.node.metrics.home_routed(&self.snapshot.name, event);
+    pub(super) fn count_home(&mut self, event: &'static str) {
+        self.meter.home_routed(event);
     }
 }
 
