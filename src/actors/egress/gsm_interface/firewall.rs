@@ -60,6 +60,7 @@ impl GsmInterface {
             subscriber,
             originator,
             count: 1,
+            ..FirewallFinding::default()
         };
         list(&mut self.snapshot.findings, finding);
     }
@@ -68,13 +69,7 @@ impl GsmInterface {
 /// Puts a finding in front of those before it. One like an earlier one of the same sender takes its place and counts on, and the
 /// rule with the most gives up its oldest, so that a flood, also one of many senders, does not drive out all others.
 fn list(findings: &mut Vec<FirewallFinding>, mut finding: FirewallFinding) {
-    let is_alike = |other: &FirewallFinding| {
-        other.rule == finding.rule
-            && other.action == finding.action
-            && other.operation == finding.operation
-            && other.calling == finding.calling
-    };
-    if let Some(at) = findings.iter().position(is_alike) {
+    if let Some(at) = findings.iter().position(|other| other.is_like(&finding)) {
         finding.count += findings.remove(at).count;
     }
     findings.insert(0, finding);
