@@ -33,6 +33,7 @@ mod log_pace;
 mod map;
 mod naming;
 mod partly;
+mod relay;
 mod repeated;
 mod results;
 mod work;
@@ -133,6 +134,8 @@ pub struct GsmInterface {
     intake: usize,
     /// Messages of the current socket read that other service centres bring for our subscribers.
     forwards: Vec<(Submission, HandsetSubmission)>,
+    /// Held once by this, and once by each status report of another service centre that is here.
+    relayed: Arc<()>,
     /// Questions where our subscribers are, with the ids that are to be told; and whether other nodes are being told of some.
     /// Each waits in a dialogue, of which there are not many.
     routings: Vec<(RoutingQuestion, MtCorrelation)>,
@@ -236,6 +239,7 @@ impl GsmInterface {
             submissions: Vec::new(),
             intake: 0,
             forwards: Vec::new(),
+            relayed: Arc::default(),
             routings: Vec::new(),
             is_telling: false,
             storing: HashMap::new(),

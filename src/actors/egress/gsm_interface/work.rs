@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::relay::RelayedReport;
 use crate::actors::session::bound::InFlight;
 
 /// A message to a handset, as TPDUs once it is its turn.
@@ -15,6 +16,8 @@ pub(super) struct Work {
     pub(super) arrived: usize,
     /// Unix seconds after which it is no longer sent.
     pub(super) expires: u32,
+    /// Set of a status report of another service centre (`relay`).
+    pub(super) relayed: Option<Box<RelayedReport>>,
 }
 
 /// An MT-forwardSM that waits for its answer.
@@ -27,7 +30,8 @@ pub(super) struct Sending {
 // === impl Work ===
 
 impl Work {
-    /// Whether it is the answer to an enquiry (`enquiry`): no queue has granted it, and none hears of it.
+    /// Whether it is the answer to an enquiry (`enquiry`), or a report that is relayed (`relay`): no queue has granted it, and none
+    /// hears of it.
     pub(super) fn is_answer(&self) -> bool {
         self.context.message.is_none()
     }
