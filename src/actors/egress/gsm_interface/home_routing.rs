@@ -149,7 +149,7 @@ impl GsmInterface {
         }
         let octets = request.tpdu.as_deref().unwrap_or_default();
         if TpduKind::guess(Direction::ToPhone, octets) == Some(TpduKind::StatusReport) {
-            return self.relay(request);
+            return self.relay(request, forward.invoke);
         }
         match self.brought(&request) {
             Ok(message) => {

@@ -9,31 +9,26 @@
 use std::sync::Arc;
 
 use super::GsmInterface;
-use super::exchange::{HandsetSubmission, MtResult};
+use super::exchange::{HandsetSubmission, MtResult, SubmissionRequest};
 use super::home_routing::home_routing;
 use super::incoming::{INVALID_MANDATORY, NOT_IMPLEMENTED};
-use super::work::Work;
+use super::work::{RelayedReport, Work};
 use crate::actors::context::item::expiry_second;
 use crate::actors::session::bound::InFlight;
 use crate::clock;
 use crate::config::MapHomeRouting;
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
 use crate::domain::retry::RefusalClass;
+use crate::map::session::MoInvoke;
 use crate::pb::delivery::What;
 use crate::sms::tpdu::{TpduKind, decode};
 
 /// This part of the window is for them, and one place at least.
 const SHARE: usize = 4;
 
-/// A report that is relayed: who has brought it, and the place that it takes.
-pub(super) struct RelayedReport {
-    request: HandsetSubmission,
-    _place: Arc<()>,
-}
-
 impl GsmInterface {
     /// Takes an SMS-STATUS-REPORT for a handset of ours.
-    pub(super) fn relay(&mut self, request: HandsetSubmission) {
+    pub(super) fn relay(&mut self, request: HandsetSubmission, invoke: MoInvoke) {
         let plan = self.plan.clone();
         let goes_on = |home: &MapHomeRouting| home.account().is_none();
         let Some(plan) = plan.filter(|plan| home_routing(plan).is_some_and(goes_on)) else {
@@ -63,17 +58,17 @@ impl GsmInterface {
             since: now,
             traced: None,
         };
-        let subscriber = request.subscriber.clone();
+        let subscriber = request.subscriber;
         let work = Work {
             context,
             subscriber: subscriber.clone(),
             tpdus: vec![tpdu],
             arrived: 0,
             expires: expiry_second(until),
-            relayed: Some(Box::new(RelayedReport {
-                request,
+            relayed: Some(RelayedReport {
+                invoke,
                 _place: Arc::clone(&self.relayed),
-            })),
+            }),
         };
         self.lines.push(&subscriber, work);
     }
@@ -82,8 +77,8 @@ impl GsmInterface {
     pub(super) fn answer_relayed(&mut self, work: Work, result: MtResult) {
         match result {
             MtResult::Arrived => {
-                if let Some(relayed) = work.relayed {
-                    self.accept_mo(&relayed.request);
+                if let Some(request) = request_of(work) {
+                    self.accept_mo(&request);
                 }
             }
             MtResult::Refused { status, .. }
@@ -99,8 +94,20 @@ impl GsmInterface {
 
     /// Refuses a report that was to be relayed, with the error of MAP for an RP-cause.
     pub(super) fn refuse_relayed(&mut self, work: Work, cause: u8) {
-        if let Some(relayed) = work.relayed {
-            self.refuse_mo(&relayed.request, cause);
+        if let Some(request) = request_of(work) {
+            self.refuse_mo(&request, cause);
         }
     }
+}
+
+/// What is answered; `None` of an answer of our own.
+fn request_of(work: Work) -> Option<HandsetSubmission> {
+    let RelayedReport { invoke, .. } = work.relayed?;
+    Some(HandsetSubmission {
+        subscriber: work.subscriber,
+        imsi: String::new(),
+        msisdn: None,
+        tpdu: None,
+        request: SubmissionRequest::MapForward(invoke),
+    })
 }

@@ -1,10 +1,12 @@
 //! A message to a handset on its way, and what waits for its answer.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::relay::RelayedReport;
 use crate::actors::session::bound::InFlight;
+use crate::map::session::MoInvoke;
 
 /// A message to a handset, as TPDUs once it is its turn.
 pub(super) struct Work {
@@ -17,7 +19,13 @@ pub(super) struct Work {
     /// Unix seconds after which it is no longer sent.
     pub(super) expires: u32,
     /// Set of a status report of another service centre (`relay`).
-    pub(super) relayed: Option<Box<RelayedReport>>,
+    pub(super) relayed: Option<RelayedReport>,
+}
+
+/// A status report of another service centre: what its answer needs, and the place that it takes.
+pub(super) struct RelayedReport {
+    pub(super) invoke: MoInvoke,
+    pub(super) _place: Arc<()>,
 }
 
 /// An MT-forwardSM that waits for its answer.
