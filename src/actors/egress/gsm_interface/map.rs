@@ -398,10 +398,11 @@ impl SignallingCore {
         self.look_around(now);
     }
 
-    /// Whether an earlier one of its dialogue is kept, which it must not pass.
+    /// Whether an earlier one of its dialogue is kept, which it must not pass. There is none before the first one, so answers to
+    /// many strangers are not each compared with all that are kept.
     fn is_behind(&self, unitdata: &UnitdataRequest) -> bool {
         let mut kept = self.kept.iter();
-        kept.any(|(earlier, _)| earlier.sequence == unitdata.sequence)
+        unitdata.in_order && kept.any(|(earlier, _)| earlier.sequence == unitdata.sequence)
     }
 
     /// Gives up what has waited for the network for too long, as the network would return it.
