@@ -6,8 +6,16 @@
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use smsc::map::context::{SHORT_MSG_ALERT, SHORT_MSG_GATEWAY, SHORT_MSG_MO_RELAY};
-use smsc::map::session::{MapEvent, MapSession, MapSessionConfig, MtForward};
+use smsc::firewall::{
+    BlockAnswer, FirewallMode, FirewallRule, FirewallSettings, RequestRate, RoutingAsked,
+    RuleAction, ScreenedOperation, ScreenedRequest,
+};
+use smsc::map::context::{
+    SHORT_MSG_ALERT, SHORT_MSG_GATEWAY, SHORT_MSG_MO_RELAY, SHORT_MSG_MT_RELAY,
+};
+use smsc::map::session::{
+    ForeignForward, HomeSubscribers, MapEvent, MapSession, MapSessionConfig, MtForward,
+};
 use smsc::map::{
     AlertServiceCentreArg, ForwardSmArg, ForwardSmResult, InformServiceCentreArg, MapOperationCode,
     MapUserError, MapVersion, ReportDeliveryStatusArg, ReportDeliveryStatusResult, RoutingInfoArg,
@@ -46,6 +54,8 @@ const STP: PointCode = PointCode(185);
 const CENTRE: &str = "49160000";
 const NODE: &str = "49170123";
 const STRANGER: &str = "44770123";
+/// What others get in place of an IMSI.
+const CORRELATION_ID: &str = "262010000000017";
 /// Bounds that a few messages reach.
 const REASSEMBLIES: usize = 32;
 const DIALOGUES: usize = 4;
@@ -175,12 +185,45 @@ fn forward() -> MtForward {
 }
 
 fn session() -> MapSession<()> {
+    session_with(None)
+}
+
+fn session_with(home: Option<HomeSubscribers>) -> MapSession<()> {
     let mut session = MapSession::new(MapSessionConfig {
         max_dialogues: DIALOGUES,
         max_incoming: DIALOGUES,
+        home,
         ..MapSessionConfig::new(CENTRE, party(CENTRE))
     });
     session.set_ready(true);
+    session
+}
+
+/// One that is the HLR and MSC of our subscribers for others, behind a firewall all of whose rules block.
+fn guarded_session() -> MapSession<()> {
+    let prefixes = |prefix: &str| vec![prefix.to_owned()];
+    let mut session = session_with(Some(HomeSubscribers {
+        numbers: prefixes("49176"),
+        node: CENTRE.to_owned(),
+    }));
+    let rate = RequestRate {
+        per_second: 1.0,
+        burst: 2,
+    };
+    let block = RuleAction::Block(BlockAnswer::Error(MapUserError::FACILITY_NOT_SUPPORTED));
+    session.set_firewall(FirewallSettings {
+        mode: FirewallMode::On,
+        own_titles: prefixes("4917"),
+        own_numbers: prefixes("49176"),
+        visited_titles: prefixes("43"),
+        denied_titles: prefixes("882"),
+        network_digits: 5,
+        title_rate: Some(rate),
+        subscriber_rate: Some(rate),
+        actions: FirewallRule::ALL.map(|rule| (rule, block)).to_vec(),
+        mirrored: FirewallRule::ALL.to_vec(),
+        ..FirewallSettings::default()
+    });
     session
 }
 
@@ -483,10 +526,15 @@ fn on_map(octets: &Bytes) -> Result<(), String> {
     Ok(())
 }
 
-/// A message is under way, while the network answers and begins with these octets.
 fn on_session(octets: &Bytes) -> Result<(), String> {
+    converse(session(), octets)?;
+    converse(guarded_session(), octets)
+}
+
+/// A message is under way, while the network answers and begins with these octets.
+fn converse(mut session: MapSession<()>, octets: &Bytes) -> Result<(), String> {
     let now = Instant::now();
-    let (mut session, mut network) = (session(), TcapDialogues::new(TcapConfig::default()));
+    let mut network = TcapDialogues::new(TcapConfig::default());
     session
         .send(forward(), (), now)
         .map_err(|error| error.to_string())?;
@@ -504,13 +552,32 @@ fn on_session(octets: &Bytes) -> Result<(), String> {
             network.end(id, vec![Component::result(1, operation, octets.clone())]);
         }
     }
-    for (context, version, operation) in [
+    let requests = [
         (SHORT_MSG_MO_RELAY, 3, MapOperationCode::FORWARD_SM),
         (SHORT_MSG_ALERT, 2, MapOperationCode::ALERT_SERVICE_CENTRE),
-    ] {
+        (
+            SHORT_MSG_GATEWAY,
+            3,
+            MapOperationCode::SEND_ROUTING_INFO_FOR_SM,
+        ),
+        (
+            SHORT_MSG_GATEWAY,
+            3,
+            MapOperationCode::REPORT_SM_DELIVERY_STATUS,
+        ),
+        (SHORT_MSG_MT_RELAY, 3, MapOperationCode::MT_FORWARD_SM),
+    ];
+    let whose = if octets.len() & 2 == 0 {
+        NODE
+    } else {
+        STRANGER
+    };
+    for (at, (context, version, operation)) in requests.into_iter().enumerate() {
         let context = Some(ApplicationContext { context, version });
         let components = vec![invoke(operation, octets.clone())];
-        let begun = network.begin(context, party(CENTRE), party(NODE), components, now);
+        // One peer alone may have one dialogue.
+        let calling = party(&format!("{whose}{at}"));
+        let begun = network.begin(context, party(CENTRE), calling, components, now);
         begun.map_err(|error| error.to_string())?;
     }
     while let Some(request) = network.next_unitdata() {
@@ -534,6 +601,10 @@ fn on_session(octets: &Bytes) -> Result<(), String> {
             match event {
                 MapEvent::Answer((), _) => ended += 1,
                 MapEvent::MoForward { invoke, .. } => session.answer_mo(invoke, Ok(None)),
+                MapEvent::RoutingAsked(question) => {
+                    session.answer_routing(question.invoke, Ok(CORRELATION_ID));
+                }
+                MapEvent::Forwarded(forward) => answer_forward(&mut session, &forward, now),
                 _ => {}
             }
         }
@@ -547,4 +618,21 @@ fn on_session(octets: &Bytes) -> Result<(), String> {
     })?;
     let open = session.dialogues();
     holds(open == (0, 0), || format!("{open:?} stay for ever"))
+}
+
+/// What others bring for an id is taken, unless the firewall finds something.
+fn answer_forward(session: &mut MapSession<()>, forward: &ForeignForward, now: Instant) {
+    let request = ScreenedRequest {
+        operation: ScreenedOperation::MtForward,
+        calling_gt: &forward.brought_by,
+        service_centre: &forward.service_centre,
+        subscriber: &forward.id,
+        originator: "",
+        routing_asked_by: RoutingAsked::By(NODE),
+    };
+    let (tpdu, is_counted) = (&forward.tpdu, forward.is_counted);
+    match session.screen_routing(&request, tpdu, is_counted, now) {
+        None => session.answer_forward(forward.invoke, Ok(()), now),
+        Some(_) => session.drop_invoke(forward.invoke),
+    }
 }

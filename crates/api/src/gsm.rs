@@ -48,7 +48,8 @@ pub struct GsmNetwork {
     /// How many submissions of handsets to the node that answers had which answer.
     #[serde(default)]
     pub submissions: Vec<GsmAnswer>,
-    /// What the firewall of the node that answers has found lately, newest first: 32 at most. Over MAP only.
+    /// What the firewalls of all nodes have found lately, newest first: 32 of the node that answers, 16 of each other node at its last
+    /// heartbeat. Over MAP only.
     #[serde(default)]
     pub firewall: Vec<FirewallHit>,
     /// Whether new messages take it, where there is another target.
@@ -108,6 +109,9 @@ pub struct FirewallHit {
     pub originator: String,
     /// How many there were.
     pub count: u64,
+    /// The nodes that have found it, by number.
+    #[serde(default)]
+    pub nodes: Vec<u32>,
 }
 
 impl From<&pb::FirewallFinding> for FirewallHit {
@@ -123,6 +127,7 @@ impl From<&pb::FirewallFinding> for FirewallHit {
             subscriber: found.subscriber.clone(),
             originator: found.originator.clone(),
             count: found.count,
+            nodes: found.nodes.clone(),
         }
     }
 }
@@ -153,8 +158,7 @@ impl GsmNetwork {
             cause: one.result,
             count: one.count,
         });
-        let findings = live.binds.iter().flat_map(|bind| &bind.findings);
-        let firewall = findings.map(FirewallHit::from).collect();
+        let firewall = live.findings.iter().map(FirewallHit::from).collect();
         let (results, submissions) = (results.collect(), submissions.collect());
         let in_flight = live.binds.iter().map(|bind| bind.in_flight);
         Self {

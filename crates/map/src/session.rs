@@ -18,7 +18,7 @@
 //! | `incoming` | messages of handsets, and subscribers that are there again |
 //! | `screening` | the firewall in front of these |
 //! | `home` | others ask for our own subscribers, and bring messages for them: home routing |
-//! | `strangers` | how much of what others ask is answered |
+//! | `strangers` | how many alerts of others are believed |
 //!
 //! Invariants: a token comes back once, by [`MapEvent::Answer`] or [`MapSession::take_lost`]; a subscriber has one
 //! message under way; whatever strangers begin is bounded apart from what we begin.
@@ -49,7 +49,7 @@ use self::report::PendingStatusReport;
 use self::route::KnownRoutes;
 use self::run::MtRun;
 pub use self::screening::{ScreeningAction, ScreeningReport};
-use self::strangers::StrangerBrakes;
+use self::strangers::AlertBrakes;
 pub use self::strangers::UnservedCounts;
 use crate::context::{MapVersion, PeerVersions};
 use crate::routing::{ServingAddress, ServingNode};
@@ -256,7 +256,7 @@ pub struct MapSession<T> {
     versions: PeerVersions,
     /// Subscribers that were there again a moment ago, and until when that is remembered.
     alerted: AHashMap<String, Instant>,
-    strangers: StrangerBrakes,
+    strangers: AlertBrakes,
     /// What TCAP had counted when it was asked last.
     counted: TcapCounts,
     firewall: Firewall,
@@ -329,7 +329,7 @@ impl<T> MapSession<T> {
             routes: KnownRoutes::new(config.route_cache),
             versions: PeerVersions::new(config.peer_version_memory),
             alerted: AHashMap::new(),
-            strangers: StrangerBrakes::new(),
+            strangers: AlertBrakes::new(),
             counted: TcapCounts::default(),
             // Off, until it is set.
             firewall: Firewall::new(FirewallSettings::default()),
@@ -405,10 +405,11 @@ impl<T> MapSession<T> {
     pub fn take_unserved(&mut self) -> UnservedCounts {
         let counted = self.tcap.counts();
         let before = std::mem::replace(&mut self.counted, counted);
-        let mut unserved = std::mem::take(&mut self.strangers.counts);
-        unserved.refused += counted.aborted - before.aborted;
-        unserved.unanswered += counted.unanswered - before.unanswered;
-        unserved
+        UnservedCounts {
+            refused: counted.answered - before.answered,
+            unanswered: counted.unanswered - before.unanswered,
+            alerts: self.strangers.take_disbelieved(),
+        }
     }
 
     /// The tokens of all messages that wait, when the links are gone for good, each with whether its message was sent, so

@@ -161,6 +161,16 @@ impl BindDirection {
     }
 }
 
+impl FirewallFinding {
+    /// Whether both are of one rule, and of one sender that wants the same.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.rule == other.rule
+            && self.action == other.action
+            && self.operation == other.operation
+            && self.calling == other.calling
+    }
+}
+
 impl BindSnapshot {
     /// The other side has answered: moves the mean towards this answer by a sixteenth.
     pub fn answered(&mut self, after: std::time::Duration) {

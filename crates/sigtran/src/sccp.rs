@@ -110,6 +110,9 @@ pub enum MalformedSccp {
     /// A segmentation that is none.
     #[error("a segmentation of {0} octets")]
     Segmentation(usize),
+    /// More data than its form has, which only the length of the long one can say.
+    #[error("{0} octets of data are too many for the form of the message")]
+    Long(usize),
 }
 
 /// What cannot be written.

@@ -270,9 +270,7 @@ impl SignallingPoint {
                 view.state = state;
                 view.since = now;
             }
-            if view.last_error.as_deref() != asp.last_error() {
-                view.last_error = asp.last_error().map(Into::into);
-            }
+            show_error(view, asp);
         }
         let is_active = self.links.iter().any(AspLink::is_active);
         if is_active != self.is_active {
@@ -350,6 +348,12 @@ impl SignallingPoint {
             .into_iter()
             .map(|point| SignallingEvent::DestinationCongested(point, level));
         self.out.events.extend(events);
+    }
+}
+
+fn show_error(view: &mut LinkView, asp: &AspLink) {
+    if view.last_error.as_deref() != asp.last_error() {
+        view.last_error = asp.last_error().map(Into::into);
     }
 }
 

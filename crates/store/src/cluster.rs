@@ -7,6 +7,8 @@
 //! under way and makes every later one fail with [`StoreError::Fenced`], and then
 //! [claims](ClusterStore::claim) by compare-and-set. Leases end by the clock of the database.
 
+mod finding;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +21,8 @@ use super::hand_off::are_sound;
 use super::{Active, Reply, StoreError};
 use smsc_domain::partition::WHOLE;
 use smsc_proto::{Enqueue, QueueItem};
+
+pub use self::finding::FindingFigures;
 
 /// One partition of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -186,6 +190,9 @@ pub struct OperatorFigures {
     /// Mean of how long the bound ones take to answer, microseconds.
     #[serde(skip_serializing_if = "is_zero")]
     pub answer_us: u64,
+    /// Of a GSM network over MAP: what its firewall has found lately, newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<FindingFigures>,
 }
 
 fn is_zero<T: Default + PartialEq>(value: &T) -> bool {

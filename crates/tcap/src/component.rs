@@ -13,6 +13,9 @@ use crate::ber::{self, BerElement, BerElements, MalformedBer};
 /// The component portion of a message.
 pub const COMPONENT_PORTION: u32 = 0x6C;
 
+/// Most components of a message that are read; those of short messages have two.
+const COMPONENTS_MAX: usize = 32;
+
 /// Tags of the components.
 pub const INVOKE: u32 = 0xA1;
 pub const RESULT_LAST: u32 = 0xA2;
@@ -221,10 +224,18 @@ impl Component {
 }
 
 /// The components that a portion holds. The first that is not well formed is the last: Q.774 §3.2.2.2 discards
-/// those behind it.
+/// those behind it. One more than [`COMPONENTS_MAX`] counts as not well formed: each takes a peer few octets, and us an answer.
 pub(crate) fn read_components(portion: &[u8]) -> Vec<Component> {
     let (mut components, mut rest) = (Vec::new(), portion);
     while !rest.is_empty() {
+        if components.len() == COMPONENTS_MAX {
+            components.push(Component::Unreadable {
+                id: None,
+                of: None,
+                problem: RejectProblem::BADLY_STRUCTURED_COMPONENT,
+            });
+            break;
+        }
         let component = match ber::first(rest) {
             Ok((element, behind)) => {
                 rest = behind;

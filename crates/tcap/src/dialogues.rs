@@ -7,13 +7,14 @@
 //!
 //! Invariants: dialogues of ours and of peers are bounded apart, and those of one peer once more, so that no
 //! stranger can keep us from sending; a message in a dialogue is taken from the address that answered first
-//! only; nothing but a Begin or a Continue is ever answered, and those of no dialogue 100 times a second at most; each answer
+//! only; nothing but a Begin or a Continue is ever answered, and those of no dialogue only so often (`strangers`); each answer
 //! reaches the user once.
 
 mod ids;
 mod incoming;
 mod peers;
 mod state;
+mod strangers;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -27,8 +28,9 @@ use crate::dialogue_pdu::DialoguePdu;
 use crate::event::{AbortCause, TcapEvent};
 use crate::message::{AbortReason, TcapMessage, TransactionId};
 use ids::TransactionIds;
-use peers::DialoguesOfPeers;
+use peers::{DialoguesOfPeers, PeerKey};
 use state::{Dialogue, DialoguePhase};
+use strangers::StrangerAnswers;
 
 /// Our transaction id, which names a dialogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,9 +73,10 @@ pub struct TcapCounts {
     pub stray: u64,
     /// Dialogues of peers that were above a bound.
     pub refused: u64,
-    /// Of all these, those that were answered by an Abort: 100 in a second at most.
-    pub aborted: u64,
-    /// Of all these, those that were not answered because there were more in their second.
+    /// Of all these, those that were answered by an Abort, and what [`TcapDialogues::may_refuse`] has let the user refuse: 100 of
+    /// one peer in a second, and 500 of all, at most.
+    pub answered: u64,
+    /// Those that were not answered because there were more in their second.
     pub unanswered: u64,
 }
 
@@ -89,8 +92,7 @@ pub struct TcapDialogues {
     events: VecDeque<TcapEvent>,
     unitdata: VecDeque<UnitdataRequest>,
     counts: TcapCounts,
-    /// When the second began in which answers to strangers are counted, and how many there were.
-    strangers: Option<(Instant, u32)>,
+    strangers: StrangerAnswers,
     /// How the global titles of our own network begin, for which a part of the dialogues of peers is kept.
     own_titles: Vec<String>,
 }
@@ -127,7 +129,7 @@ impl TcapDialogues {
             events: VecDeque::new(),
             unitdata: VecDeque::new(),
             counts: TcapCounts::default(),
-            strangers: None,
+            strangers: StrangerAnswers::new(),
             own_titles: Vec::new(),
         }
     }
@@ -241,6 +243,14 @@ impl TcapDialogues {
             reason,
         };
         self.send_last(id.0, dialogue, &message);
+    }
+
+    /// Whether what the peer of a dialogue wants may be refused, by [`Self::end`] or [`Self::abort`]: strangers are not answered
+    /// more often than that. If not, the dialogue is to be abandoned.
+    pub fn may_refuse(&mut self, id: DialogueId, now: Instant) -> bool {
+        let dialogue = self.open.get(&id.0);
+        let peer = dialogue.map_or(PeerKey::Unknown, |dialogue| PeerKey::of(&dialogue.peer));
+        self.answers_stranger(peer, now)
     }
 
     /// Looks at the clock: invokes that were not answered, dialogues in which nothing moves. The peer of the
@@ -366,19 +376,15 @@ impl TcapDialogues {
         }
     }
 
-    /// Whether another stranger is answered: answers to a flood must not fill the links.
-    fn answers_stranger(&mut self, now: Instant) -> bool {
-        let (begun, answered) = self.strangers.get_or_insert((now, 0));
-        if now.saturating_duration_since(*begun) >= SECOND {
-            (*begun, *answered) = (now, 0);
-        }
-        if *answered >= STRANGERS_A_SECOND {
+    /// Whether a stranger is answered.
+    fn answers_stranger(&mut self, peer: PeerKey, now: Instant) -> bool {
+        let is_answered = self.strangers.take(peer, now);
+        if is_answered {
+            self.counts.answered += 1;
+        } else {
             self.counts.unanswered += 1;
-            return false;
         }
-        *answered += 1;
-        self.counts.aborted += 1;
-        true
+        is_answered
     }
 
     /// Answers the sender of a message that belongs to no dialogue of ours, unless there are too many of them.
@@ -389,7 +395,7 @@ impl TcapDialogues {
         (called, calling): (SccpAddress, SccpAddress),
         now: Instant,
     ) {
-        if !self.answers_stranger(now) {
+        if !self.answers_stranger(PeerKey::of(&calling), now) {
             return;
         }
         let message = TcapMessage::Abort {
@@ -411,9 +417,6 @@ impl TcapDialogues {
 
 /// This part of the dialogues of peers is kept for our own network.
 const KEPT_FOR_OWN: usize = 4;
-/// Most answers to strangers in a second.
-const STRANGERS_A_SECOND: u32 = 100;
-const SECOND: Duration = Duration::from_secs(1);
 
 fn begin_of(
     id: u32,

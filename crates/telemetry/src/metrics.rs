@@ -1,6 +1,7 @@
 //! The metrics: one struct whose doc comments are the help texts. Handles are kept by the code that
 //! counts; nothing is looked up by name on the data path.
 
+mod gsm;
 mod handles;
 mod labels;
 mod latency;
@@ -18,6 +19,7 @@ use smsc_domain::policy::PolicyRefusal;
 use smsc_domain::{command_status, state};
 use smsc_proto::{MessageState, TrafficSnapshot};
 
+pub use self::gsm::GsmMeter;
 pub use self::handles::{
     AttemptCounts, AttemptMeter, CauseLabel, DirectionLabel, FirewallLabel, FormLabel,
     HomeRoutingLabel, Mailbox, MailboxMeter, OperatorLabel, OperatorMeter, PolicyLabel, RangeLabel,
@@ -353,7 +355,7 @@ metrics! {
     attempts: Family<AttemptLabel, Counter> = "attempts", Family::default();
     /// Messages and commands of handsets, by RP-cause (3GPP TS 24.011 §8.2.5.4) of the answer; 0 is RP-ACK.
     gsm_submissions: Family<CauseLabel, Counter> = "gsm_submissions", Family::default();
-    /// MAP requests of others not served: refused (unknown operation, unreadable dialogue, no room), unanswered (above 100 of those a second), disbelieved (alerts above 200 a second per node, or 1,000 in all).
+    /// MAP requests of others not served: refused (unknown operation, unreadable dialogue, no room), unanswered (above 100 of those a second of one node, or 500 in all), disbelieved (alerts above 200 a second per node, or 1,000 in all).
     gsm_unserved: Family<UnservedLabel, Counter> = "gsm_unserved", Family::default();
     /// MAP requests seen by the firewall, by rule (none without a match) and action: pass, count, report, dry, block, drop.
     gsm_firewall: Family<FirewallLabel, Counter> = "gsm_firewall_requests", Family::default();
@@ -441,14 +443,6 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts the answer to what a handset has sent; 0 is RP-ACK.
-    pub fn answered_handset(&self, gsm: &str, cause: u8) {
-        let gsm = gsm.to_owned();
-        self.gsm_submissions
-            .get_or_create(&CauseLabel { gsm, cause })
-            .inc();
-    }
-
     /// Counts what others have asked of a GSM network over MAP and did not get.
     pub fn not_served(&self, gsm: &str, result: &'static str, count: u64) {
         if count > 0 {
@@ -456,22 +450,6 @@ impl Metrics {
             let label = UnservedLabel { gsm, result };
             self.gsm_unserved.get_or_create(&label).inc_by(count);
         }
-    }
-
-    /// Counts a request that the firewall of a GSM network has looked at.
-    pub fn screened(&self, gsm: &str, rule: &'static str, action: &'static str) {
-        let gsm = gsm.to_owned();
-        self.gsm_firewall
-            .get_or_create(&FirewallLabel { gsm, rule, action })
-            .inc();
-    }
-
-    /// Counts what home routing did.
-    pub fn home_routed(&self, gsm: &str, event: &'static str) {
-        let gsm = gsm.to_owned();
-        self.gsm_home_routing
-            .get_or_create(&HomeRoutingLabel { gsm, event })
-            .inc();
     }
 
     /// Counts a message that a rule has taken.

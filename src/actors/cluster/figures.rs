@@ -7,13 +7,15 @@ use std::sync::atomic::Ordering;
 use crate::actors::context::NodeContext;
 use crate::actors::context::ports::QueueKind;
 use crate::pb::{BindDirection, BindState, QueueSnapshot};
-use crate::store::cluster::{Figures, OperatorFigures, QueueFigures};
+use crate::store::cluster::{Figures, FindingFigures, OperatorFigures, QueueFigures};
 
 /// Most queues in a card; beyond that, those with the fewest messages are left out. Operators' queues
 /// are all included.
 const MOST: usize = 512;
 /// Longest error text in a card.
 const MAX_ERROR: usize = 200;
+/// Most findings of a firewall in a card.
+const FINDINGS: usize = 16;
 
 /// The current figures of this node.
 pub fn of(node: &NodeContext) -> Figures {
@@ -51,6 +53,8 @@ pub fn of(node: &NodeContext) -> Figures {
         if figures.last_error.is_empty() {
             figures.last_error = bind.last_error.chars().take(MAX_ERROR).collect();
         }
+        let findings = bind.findings.iter().take(FINDINGS);
+        figures.findings.extend(findings.map(FindingFigures::from));
     }
     let mut operators: Vec<OperatorFigures> = operators.into_values().collect();
     operators.sort_unstable_by_key(|figures| figures.operator);

@@ -17,6 +17,7 @@ pub mod drain;
 pub mod failed;
 pub mod failures;
 pub mod figures;
+mod findings;
 pub mod given_up;
 pub mod held;
 pub mod history;

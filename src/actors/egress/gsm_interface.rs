@@ -33,6 +33,7 @@ mod log_pace;
 mod map;
 mod naming;
 mod partly;
+mod relay;
 mod repeated;
 mod results;
 mod work;
@@ -77,6 +78,7 @@ use crate::pb::{
     BindCommand, BindDirection, BindSnapshot, BindState, DeliverBatch, ReceiptReply, ReportHeld,
     ResultCount, Sent, Submission,
 };
+use crate::telemetry::metrics::GsmMeter;
 
 /// The queue is asked for so many times as much as is under way at once: of several messages to one subscriber, one is.
 const AHEAD: u32 = 4;
@@ -106,6 +108,7 @@ pub struct GsmInterface {
     health: Arc<Health>,
     port: Arc<BindPort>,
     snapshot: BindSnapshot,
+    meter: GsmMeter,
     plan: Option<Arc<GsmPlan>>,
     core: NetworkCore,
     served: ServedQueue,
@@ -129,6 +132,8 @@ pub struct GsmInterface {
     intake: usize,
     /// Messages of the current socket read that other service centres bring for our subscribers.
     forwards: Vec<(Submission, HandsetSubmission)>,
+    /// Held once by this, and once by each status report of another service centre that is here.
+    relayed: Arc<()>,
     /// Questions where our subscribers are, with the ids that are to be told; and whether other nodes are being told of some.
     /// Each waits in a dialogue, of which there are not many.
     routings: Vec<(RoutingQuestion, MtCorrelation)>,
@@ -209,6 +214,7 @@ impl GsmInterface {
         };
         let served = ServedQueue::new(&node, port.session, "mt_forward_sm");
         Self {
+            meter: node.metrics.gsm(&snapshot.name),
             core,
             options,
             node,
@@ -230,6 +236,7 @@ impl GsmInterface {
             submissions: Vec::new(),
             intake: 0,
             forwards: Vec::new(),
+            relayed: Arc::default(),
             routings: Vec::new(),
             is_telling: false,
             storing: HashMap::new(),

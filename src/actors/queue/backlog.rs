@@ -36,6 +36,7 @@ use super::partition_set::PartitionSet;
 use crate::actors::context::item::{Item, PRIORITIES};
 use crate::actors::context::plan::Plan;
 use crate::clock;
+use crate::config::ClusterConfig;
 use crate::pb::Message;
 use crate::pb::delivery::What;
 use crate::store::Stored;
@@ -110,7 +111,9 @@ impl Backlog {
 
     /// Takes the place of an earlier backlog; returns the numbers of the earlier one's blocks, which
     /// are obsolete.
-    pub(super) fn begin_after(&mut self, earlier: &Self) -> Range<u64> {
+    pub(super) fn begin_after(&mut self, earlier: &mut Self) -> Range<u64> {
+        let subscribers = &mut self.scheduled.subscribers;
+        subscribers.begin_after(&mut earlier.scheduled.subscribers);
         self.blocks.number_after(&earlier.blocks)
     }
 
@@ -268,10 +271,11 @@ impl Backlog {
         self.scheduled.subscribers.of(key, Instant::now())
     }
 
-    /// What was added last comes from another node, which subscribers may have been told of before.
-    pub(super) fn came_from_another_node(&mut self) {
-        let now = Instant::now();
-        self.scheduled.subscribers.came_from_another_node(now);
+    /// What was added last comes from another node, or is read again: subscribers of it may have been there before.
+    pub(super) fn came_from_another_node(&mut self, cluster: &ClusterConfig) {
+        let (now, lately) = (Instant::now(), subscribers::remembered_for(cluster));
+        let subscribers = &mut self.scheduled.subscribers;
+        subscribers.came_from_another_node(now, lately);
     }
 
     /// Messages to read next, so that it is known whom they wait for; none while others are being read.

@@ -1,6 +1,7 @@
 //! The queue actor with a real store and sessions that only record: credit, order, restart.
 
 mod again;
+mod alerts;
 mod bounds;
 mod in_order;
 mod leaving;
@@ -94,6 +95,8 @@ struct Fixture {
 }
 
 const SESSION: u64 = 7;
+/// The recipient of all messages.
+const NUMBER: &str = "447700900123";
 
 async fn fixture() -> Fixture {
     fixture_with(|_| {}).await
@@ -148,31 +151,9 @@ impl Fixture {
     }
 
     async fn accept_in(&self, part: u32, count: usize, priority: u32) -> Vec<u64> {
-        let now = clock::now_ms();
-        let messages: Vec<Message> = self
-            .context
-            .ids
-            .take(now, count)
-            .unwrap()
-            .map(|id| Message {
-                id,
-                sender: self.node.account,
-                queue: self.port.id,
-                accepted_at: now,
-                due_at: now,
-                expires_at: now + 3_600_000,
-                priority,
-                destination: bytes::Bytes::from_static(b"447700900123"),
-                ..Message::default()
-            })
-            .collect();
+        let messages = self.store(count, priority).await;
         let ids = messages.iter().map(|message| message.id).collect();
         let term = self.term(part);
-        let rows = WriteBatch {
-            accept: messages.clone(),
-            ..WriteBatch::default()
-        };
-        self.context.store.write(rows).await.expect("written");
         let items = messages.into_iter().map(|message| QueueItem {
             id: message.id,
             priority,
@@ -187,6 +168,34 @@ impl Fixture {
         })
         .await;
         ids
+    }
+
+    /// Makes messages durable that no queue has.
+    async fn store(&self, count: usize, priority: u32) -> Vec<Message> {
+        let now = clock::now_ms();
+        let messages: Vec<Message> = self
+            .context
+            .ids
+            .take(now, count)
+            .unwrap()
+            .map(|id| Message {
+                id,
+                sender: self.node.account,
+                queue: self.port.id,
+                accepted_at: now,
+                due_at: now,
+                expires_at: now + 3_600_000,
+                priority,
+                destination: bytes::Bytes::from_static(NUMBER.as_bytes()),
+                ..Message::default()
+            })
+            .collect();
+        let rows = WriteBatch {
+            accept: messages.clone(),
+            ..WriteBatch::default()
+        };
+        self.context.store.write(rows).await.expect("written");
+        messages
     }
 
     /// The current term of a partition.

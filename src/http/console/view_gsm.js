@@ -88,10 +88,11 @@ export default function gsm() {
       { title: "Subscriber", class: "mono", text: (row) => row.subscriber || "–" },
       { title: "Sender", class: "mono", text: (row) => row.originator || "–" },
       { title: "How many", numeric: true, text: (row) => number(row.count) },
+      { title: "Nodes", numeric: true, text: (row) => row.nodes.join(", ") },
     ],
     empty: () => nothing("Nothing found", "Requests that a rule of map.firewall has found are listed here."),
   });
-  const findingsCard = part("What the firewall of this node has found", findings);
+  const findingsCard = part("What the firewall has found", findings);
   const results = table({
     caption: "Results",
     key: (row) => `${row.network} ${row.way} ${row.result}`,
@@ -150,7 +151,7 @@ function gatewaysOf(network) {
   return network.connections.flatMap((bind) => (bind.gateways ?? []).map((gateway) => ({ network: network.name, ...gateway })));
 }
 
-/** What the firewall has found lately, the newest first. */
+/** What the firewalls of all nodes have found lately, the newest first. */
 function findingsOf(network) {
   return (network.firewall ?? []).map((finding) => ({ network: network.name, ...finding }));
 }

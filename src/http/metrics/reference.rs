@@ -77,10 +77,11 @@ fn exposed() -> String {
     metrics.waits_of("operator:up");
     metrics.commands_throttled_of("operator:up");
     metrics.attempt_refused("operator:up", 0x08);
-    metrics.answered_handset("home", 0);
     metrics.not_served("home", "refused", 1);
-    metrics.screened("home", "none", "pass");
-    metrics.home_routed("home", "questions_answered");
+    let mut home = metrics.gsm("home");
+    home.answered_handset(0);
+    home.screened("none", "pass");
+    home.home_routed("questions_answered");
     for family in [
         &metrics.traces,
         &metrics.spans_dropped,

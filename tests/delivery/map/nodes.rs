@@ -11,6 +11,8 @@ use crate::harness::{Cluster, Peer, saying, submit, until};
 
 /// Point codes of the nodes, if each has its own.
 const OWN: [&str; 3] = ["0.1.1", "0.1.2", "0.1.3"];
+/// An MSC where nobody of ours roams.
+const ABROAD: &str = "43664000001";
 
 struct Region {
     cluster: Cluster,
@@ -158,6 +160,44 @@ fn nodes_with_point_codes_of_their_own_are_all_connected_and_an_alert_to_any_is_
         assert_eq!(answer["dialogue"], "end", "{answer}");
     }
     region.cluster.nodes[2].kill();
+    region.network.assert_content();
+}
+
+#[test]
+fn each_node_shows_what_the_firewalls_of_all_have_found() {
+    let map = "point_codes = [\"0.1.1\", \"0.1.2\", \"0.1.3\"]\n[gsm.map.firewall]\nmode = \"on\"\n\
+               own_titles = [\"4917\"]\nown_numbers = [\"4916\"]\nvisited_titles = [\"33\"]";
+    let region = Region::start(NEVER, map);
+    for node in &region.cluster.nodes {
+        super::until_active(node, &[region.gateway]);
+    }
+    region.network.node(ABROAD, json!({ "kind": "msc" }));
+    let (number, _) = region.network.subscriber(1, json!({}));
+    for own in &OWN[..2] {
+        let tpdu = crate::harness::map::hex(&crate::harness::from_handset("12345", "spoofed"));
+        let answer = region.network.order(
+            "submit",
+            json!({
+                "msisdn": number, "tpdu": tpdu, "version": 3, "node": ABROAD, "point_code": own,
+            }),
+        );
+        assert!(answer.get("error").is_some(), "{answer}");
+    }
+    for node in &region.cluster.nodes {
+        until("both nodes' findings as one", || {
+            let found = node.admin().get("/v1/gsm/home")["firewall"].clone();
+            let newest = &found[0];
+            let nodes = newest["nodes"].as_array().map_or(0, Vec::len);
+            let is_it = newest["rule"] == "spoofed" && newest["calling"] == ABROAD;
+            (is_it && nodes == 2 && newest["count"] == 2).then_some(())
+        });
+    }
+    let mut own = 0;
+    for node in &region.cluster.nodes {
+        let shown = node.admin().get("/v1/gsm/home?scope=node");
+        own += shown["firewall"].as_array().map_or(0, Vec::len);
+    }
+    assert_eq!(own, 2, "those of each node alone");
     region.network.assert_content();
 }
 

@@ -4,7 +4,7 @@
 //! durable; home routing is in `home`, and all else is answered here. Invariants: only what waits for the caller, or was
 //! announced to follow, is kept, and no more of it than `max_incoming`; what comes above that is refused by congestion, so
 //! that MSCs try again; a version or an operation that is not served is refused as §5.5 and Q.773 §4.2.2.6 say, as long as
-//! it is not too much (`strangers`).
+//! it is not too much ([`TcapDialogues::may_refuse`](smsc_tcap::TcapDialogues::may_refuse)).
 
 use std::time::Instant;
 
@@ -126,7 +126,7 @@ impl<T> MapSession<T> {
             Ok(version) => version,
             Err(alternative) => {
                 if self.drops_any(&calling, number, &components, now)
-                    || !self.strangers.is_refused(now)
+                    || !self.tcap.may_refuse(id, now)
                 {
                     return self.tcap.abandon(id);
                 }
@@ -148,7 +148,7 @@ impl<T> MapSession<T> {
             // What is to be answered comes when the dialogue is accepted. In version 1 there is nothing to accept.
             let is_full = self.incoming.len() >= self.config.max_incoming;
             if context.is_none() || is_full || self.tcap.proceed(id, Vec::new(), now).is_err() {
-                if !self.strangers.is_refused(now) {
+                if !self.tcap.may_refuse(id, now) {
                     return self.tcap.abandon(id);
                 }
                 return self.tcap.abort(id, AbortCause::User);
@@ -215,7 +215,7 @@ impl<T> MapSession<T> {
                         // Nobody waits for anything.
                         InvokeFate::NotOurs if is_end => {}
                         InvokeFate::NotOurs => {
-                            if !self.strangers.is_refused(now) {
+                            if !self.tcap.may_refuse(id, now) {
                                 return self.tcap.abandon(id);
                             }
                             let cause = AbortCause::ContextNotSupported { alternative: None };
@@ -239,7 +239,7 @@ impl<T> MapSession<T> {
         {
             // alertServiceCentreWithoutResult has a prearranged end; who is dropped does not hear of us.
             self.tcap.abandon(id);
-        } else if unserved == dialogue.answers.len() && !self.strangers.is_refused(now) {
+        } else if unserved == dialogue.answers.len() && !self.tcap.may_refuse(id, now) {
             // Also when all that would be said is that something cannot be read, or nothing.
             self.tcap.abandon(id);
         } else {

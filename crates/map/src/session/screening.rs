@@ -13,7 +13,7 @@ use smsc_firewall::{
 };
 use smsc_sigtran::SccpAddress;
 use smsc_sigtran::global_title::{NATURE_INTERNATIONAL, PLAN_E164};
-use smsc_sms::tpdu::{Tpdu, TpduKind, decode};
+use smsc_sms::tpdu::{Direction, Tpdu, TpduKind, decode};
 use smsc_tcap::Invoke;
 
 use super::home::ForwardRecipient;
@@ -325,8 +325,10 @@ impl ReadRequest {
             SmRpDa::RoamingNumber(number) => number.text,
             SmRpDa::Lmsi(_) | SmRpDa::ServiceCentre(_) | SmRpDa::Absent => String::new(),
         };
-        let originator = match decode(TpduKind::Deliver, &argument.tpdu) {
-            Ok(Tpdu::Deliver(deliver)) => deliver.originating_address.text,
+        // A status report has no sender, and another address in its place.
+        let kind = TpduKind::guess(Direction::ToPhone, &argument.tpdu);
+        let originator = match kind.map(|kind| decode(kind, &argument.tpdu)) {
+            Some(Ok(Tpdu::Deliver(deliver))) => deliver.originating_address.text,
             _ => String::new(),
         };
         Self {

@@ -1,16 +1,13 @@
-//! How much of what others ask is answered or believed: whoever reaches the signalling network reaches us.
+//! How many alerts of others are believed: whoever reaches the signalling network reaches us.
 //!
-//! Asked by `incoming`. What is not served is refused, as 3GPP TS 29.002 §5.5 and Q.773 §4.2.2.6 say, but a flood of it is
-//! not worth a flood of answers. An alertServiceCentre makes the queues look for what waits for its subscriber, and an HLR
-//! may be forged. Invariants: memory is bounded; what is too much is counted.
+//! Asked by `incoming`. An alertServiceCentre makes the queues look for what waits for its subscriber, and an HLR may be
+//! forged. Invariants: memory is bounded; what is too much is counted.
 
 use std::time::Instant;
 
 use ahash::AHashMap;
 use smsc_domain::limit::Gcra;
 
-/// Refusals a second of what is not served, of all peers together.
-const REFUSALS: u32 = 100;
 /// Alerts a second that are believed, of one peer and of all.
 const ALERTS_OF_PEER: u32 = 200;
 const ALERTS: u32 = 1_000;
@@ -23,47 +20,32 @@ pub struct UnservedCounts {
     /// Dialogues for an operation or a context that is not served, that cannot be read, are unknown, or above a bound, which
     /// were refused.
     pub refused: u64,
-    /// Such dialogues that were not even refused, because there were more than 100 a second of those that TCAP cannot use,
-    /// or of the others.
+    /// Such dialogues that were not even refused, because there were more than 100 a second of their peer, or 500 of all.
     pub unanswered: u64,
     /// Alerts that were not believed, because there were more than 200 a second of their peer, or 1,000 of all.
     pub alerts: u64,
 }
 
-/// The brakes, and what they have counted.
-pub(super) struct StrangerBrakes {
+/// The brakes, and how often they were too much.
+pub(super) struct AlertBrakes {
     /// What the brakes count their time from.
     since: Option<Instant>,
-    refusals: Gcra,
     alerts: Gcra,
     /// By the digits of who alerts.
     of_peers: AHashMap<String, Gcra>,
-    pub(super) counts: UnservedCounts,
+    disbelieved: u64,
 }
 
-// === impl StrangerBrakes ===
+// === impl AlertBrakes ===
 
-impl StrangerBrakes {
+impl AlertBrakes {
     pub(super) fn new() -> Self {
         Self {
             since: None,
-            refusals: Gcra::new(f64::from(REFUSALS), REFUSALS),
             alerts: Gcra::new(f64::from(ALERTS), ALERTS),
             of_peers: AHashMap::new(),
-            counts: UnservedCounts::default(),
+            disbelieved: 0,
         }
-    }
-
-    /// Whether something that is not served is refused; if not, nothing is said of it.
-    pub(super) fn is_refused(&mut self, now: Instant) -> bool {
-        let at = self.nanoseconds(now);
-        let is_refused = self.refusals.take(at, 1).granted > 0;
-        if is_refused {
-            self.counts.refused += 1;
-        } else {
-            self.counts.unanswered += 1;
-        }
-        is_refused
     }
 
     /// Whether an alert of this peer is believed.
@@ -76,8 +58,13 @@ impl StrangerBrakes {
         let brake = self.of_peers.get_mut(peer);
         let is_of_few = brake.is_none_or(|brake| brake.take(at, 1).granted > 0);
         let is_believed = is_of_few && self.alerts.take(at, 1).granted > 0;
-        self.counts.alerts += u64::from(!is_believed);
+        self.disbelieved += u64::from(!is_believed);
         is_believed
+    }
+
+    /// How many alerts were not believed, since the last call.
+    pub(super) fn take_disbelieved(&mut self) -> u64 {
+        std::mem::take(&mut self.disbelieved)
     }
 
     /// Forgets peers that have not alerted for a while.
@@ -100,23 +87,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_is_refused_a_hundred_times_a_second() {
-        let (mut brakes, now) = (StrangerBrakes::new(), Instant::now());
-        for _ in 0..10_000 {
-            brakes.is_refused(now);
-        }
-        let counts = brakes.counts;
-        assert_eq!((counts.refused, counts.unanswered), (100, 9_900));
-        assert!(brakes.is_refused(now + Duration::from_secs(1)));
-    }
-
-    #[test]
     fn alerts_of_a_forger_leave_room_for_those_of_others() {
-        let (mut brakes, now) = (StrangerBrakes::new(), Instant::now());
+        let (mut brakes, now) = (AlertBrakes::new(), Instant::now());
         let believed = (0..10_000).filter(|_| brakes.is_believed("44770", now));
         assert_eq!(believed.count(), 200);
         assert!(brakes.is_believed("49170", now));
-        assert_eq!(brakes.counts.alerts, 9_800);
+        assert_eq!(brakes.take_disbelieved(), 9_800);
         // One that says to be many.
         let peers = (0..100_000).map(|peer| peer.to_string());
         let believed = peers.filter(|peer| brakes.is_believed(peer, now)).count();

@@ -35,6 +35,9 @@ pub(super) fn message(octets: &Bytes) -> Result<SccpMessage, MalformedSccp> {
     };
     let (called, calling) = (part(0, false)?, part(1, false)?);
     let data = part(2, is_long)?;
+    if is_long && data.len() > form.data_max() {
+        return Err(MalformedSccp::Long(data.len()));
+    }
     let mut message = SccpMessage {
         form,
         purpose,

@@ -184,6 +184,20 @@ fn what_is_no_message_is_refused() {
 }
 
 #[test]
+fn more_data_than_a_long_message_has_is_refused() {
+    let long = |octets: usize| {
+        let head = "13 00 0F 07 00 08 00 09 00 00 00 02 42 06 02 42 08";
+        let mut message = bytes(head).to_vec();
+        message.extend((octets as u16).to_le_bytes());
+        message.resize(message.len() + octets, 0);
+        SccpMessage::decode(&message.into()).map(|message| message.data.len())
+    };
+    assert_eq!(long(3_952), Ok(3_952));
+    assert_eq!(long(3_953), Err(MalformedSccp::Long(3_953)));
+    assert_eq!(long(65_535), Err(MalformedSccp::Long(65_535)));
+}
+
+#[test]
 fn what_does_not_fit_is_not_cut() {
     let encode = |form, octets: usize| {
         let message = SccpMessage {

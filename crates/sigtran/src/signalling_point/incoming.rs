@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::SignallingPoint;
+use super::{SignallingPoint, show_error};
 use crate::address::{SccpAddress, SccpRouting, ssn};
 use crate::m3ua::ProtocolData;
 use crate::output::{SignallingEvent, Unitdata};
@@ -144,6 +144,7 @@ impl SignallingPoint {
 
     fn fault(&mut self, link: usize, why: &str, now: Instant) {
         self.links[link].fault(why, None, now, &mut self.out);
-        self.settle(now);
+        // Nothing else changes: whoever reaches us may send any number of these, and to settle takes longer than to read one.
+        show_error(&mut self.views[link], &self.links[link]);
     }
 }

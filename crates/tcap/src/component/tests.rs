@@ -23,6 +23,19 @@ fn unreadable(id: Option<i8>, of: Option<ComponentKind>, problem: RejectProblem)
 }
 
 #[test]
+fn of_very_many_components_the_first_are_read() {
+    let portion = octets(&"A1 06 02 01 01 02 01 2E".repeat(1_000));
+    let read = read_components(&portion);
+    let (last, first) = read.split_last().expect("some");
+    assert_eq!(first, vec![invoke(1, 46, ""); COMPONENTS_MAX]);
+    let badly = RejectProblem::BADLY_STRUCTURED_COMPONENT;
+    assert_eq!(std::slice::from_ref(last), unreadable(None, None, badly));
+    // As many as there may be are all.
+    let portion = octets(&"A1 06 02 01 01 02 01 2E".repeat(COMPONENTS_MAX));
+    assert_eq!(read_components(&portion).len(), COMPONENTS_MAX);
+}
+
+#[test]
 fn components_are_those_of_the_standard() {
     // Q.773 §3.1, tables 18 to 25.
     for (hex, component) in [

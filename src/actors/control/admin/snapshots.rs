@@ -17,8 +17,8 @@ use crate::domain::id;
 use crate::files;
 use crate::pb::{
     ActorSnapshot, BalanceSnapshot, BindDirection, BindSnapshot, BindState, Buckets,
-    CertificateSnapshot, CorrelationSnapshot, CorrelationTable, OperatorView, QueueSnapshot,
-    StoreSnapshot, ThrottleSnapshot, TrafficSnapshot,
+    CertificateSnapshot, CorrelationSnapshot, CorrelationTable, FirewallFinding, OperatorView,
+    QueueSnapshot, StoreSnapshot, ThrottleSnapshot, TrafficSnapshot,
 };
 use crate::store::Histogram;
 
@@ -126,6 +126,7 @@ pub(super) fn gsms(node: &NodeContext) -> Vec<OperatorView> {
                 .map(|port| port.snapshot.get().as_ref().clone()),
             name_taken: binds.iter().any(|bind| bind.name_taken),
             answer_us: answer_us(&binds),
+            findings: findings_of(&binds),
             binds,
             nodes: Vec::new(),
         }
@@ -167,7 +168,20 @@ fn view(
         queue,
         nodes: Vec::new(),
         name_taken: false,
+        findings: Vec::new(),
     }
+}
+
+/// What the firewall in front of these has found.
+fn findings_of(binds: &[BindSnapshot]) -> Vec<FirewallFinding> {
+    let found = binds.iter().flat_map(|bind| {
+        let findings = bind.findings.iter().cloned();
+        findings.map(move |finding| FirewallFinding {
+            nodes: vec![bind.node],
+            ..finding
+        })
+    });
+    found.collect()
 }
 
 /// The mean of how long bound binds take to answer, microseconds; 0 before an answer.

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use super::findings;
 use super::snapshots::{self, NodeSnapshot};
 use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
@@ -183,6 +184,9 @@ fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others
         if operator.answer_us == 0 {
             operator.answer_us = figures.answer_us;
         }
+        let findings = figures.findings.iter();
+        let findings = findings.map(|finding| finding.of_node(other.node));
+        operator.findings.extend(findings);
         operator.nodes.push(OperatorShare {
             node: other.node,
             bound: figures.bound,
@@ -190,6 +194,7 @@ fn add_operator(node: &NodeContext, operator: &mut OperatorView, id: u32, others
         });
     }
     operator.paused = is_any && all_paused;
+    operator.findings = findings::merged(std::mem::take(&mut operator.findings));
     operator.nodes.sort_unstable_by_key(|share| share.node);
     if let Some(queue) = &mut operator.queue {
         // As in the list of queues, which shows a command before the snapshot does.

@@ -10,6 +10,7 @@ use actix::{AsyncContext, Context};
 use tokio::time::Instant;
 
 use super::exchange::{CoreNotSent, MtRequest};
+use super::incoming::NOT_IMPLEMENTED;
 use super::work::{Sending, Work};
 use super::{AHEAD, BUSY, GsmInterface};
 use crate::actors::context::item::has_expired;
@@ -20,7 +21,7 @@ use crate::actors::session::bound::InFlight;
 use crate::actors::session::served_queue::RequestRoom;
 use crate::clock;
 use crate::content::handset;
-use crate::domain::gsm_result;
+use crate::domain::gsm_result::{self, RP_TEMPORARY_FAILURE};
 use crate::domain::retry::RefusalClass;
 use crate::pb::delivery::What;
 use crate::pb::{Delivery, Message, SentBatch};
@@ -84,6 +85,7 @@ impl GsmInterface {
             tpdus: Vec::new(),
             arrived: 0,
             expires: delivery.expires,
+            relayed: None,
         };
         let ahead = self.lines.waiting() + self.under_way.len();
         self.culprits.granted(work.context.id, ahead);
@@ -141,6 +143,11 @@ impl GsmInterface {
     /// It is the turn of a message: makes its TPDUs, and sends the first one that its handset has not got yet.
     fn begin(&mut self, mut work: Work, more: bool) {
         if work.is_answer() {
+            if has_expired(work.expires, clock::now_ms()) {
+                let subscriber = work.subscriber.clone();
+                self.refuse_relayed(work, RP_TEMPORARY_FAILURE);
+                return self.follow(&subscriber);
+            }
             return self.send(work, more);
         }
         let (Some(plan), Some(message)) = (self.plan.clone(), work.context.message.as_deref())
@@ -200,12 +207,14 @@ impl GsmInterface {
             }
             Err(CoreNotSent::Unwritable(sending, why)) => {
                 self.give_up(&sending.work, self.core.unwritable(), &why);
+                self.refuse_relayed(sending.work, NOT_IMPLEMENTED);
                 self.follow(&subscriber);
             }
             // The answer to a request that was given up may still come: it could not be told from that to this one.
             Err(CoreNotSent::Busy(sending)) => {
                 let work = sending.work;
                 if work.is_answer() {
+                    self.refuse_relayed(work, RP_TEMPORARY_FAILURE);
                     return self.end_run(&subscriber);
                 }
                 self.wait(&work.context, BUSY);

@@ -80,6 +80,7 @@ impl GsmInterface {
             tpdus: vec![tpdu],
             arrived: 0,
             expires: u32::MAX,
+            relayed: None,
         };
         self.lines.push(&subscriber, work);
         self.go_on();

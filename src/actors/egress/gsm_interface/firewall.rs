@@ -25,13 +25,13 @@ const PASSED: &str = "pass";
 impl GsmInterface {
     /// The firewall has looked at a request.
     pub(super) fn screened(&mut self, report: Option<Box<ScreeningReport>>) {
-        let (name, metrics) = (&self.snapshot.name, &self.node.metrics);
         let Some(report) = report else {
-            return metrics.screened(name, NO_RULE, PASSED);
+            return self.meter.screened(NO_RULE, PASSED);
         };
         let report = *report;
         let (rule, action) = (report.rule.name(), report.taken.name());
-        metrics.screened(name, rule, action);
+        self.meter.screened(rule, action);
+        let name = &self.snapshot.name;
         if let Some(parameter) = &report.mirrored
             && let Some(unlogged) = self.mirrored.note(Instant::now())
         {
@@ -60,6 +60,7 @@ impl GsmInterface {
             subscriber,
             originator,
             count: 1,
+            ..FirewallFinding::default()
         };
         list(&mut self.snapshot.findings, finding);
     }
@@ -68,13 +69,7 @@ impl GsmInterface {
 /// Puts a finding in front of those before it. One like an earlier one of the same sender takes its place and counts on, and the
 /// rule with the most gives up its oldest, so that a flood, also one of many senders, does not drive out all others.
 fn list(findings: &mut Vec<FirewallFinding>, mut finding: FirewallFinding) {
-    let is_alike = |other: &FirewallFinding| {
-        other.rule == finding.rule
-            && other.action == finding.action
-            && other.operation == finding.operation
-            && other.calling == finding.calling
-    };
-    if let Some(at) = findings.iter().position(is_alike) {
+    if let Some(at) = findings.iter().position(|other| other.is_like(&finding)) {
         finding.count += findings.remove(at).count;
     }
     findings.insert(0, finding);

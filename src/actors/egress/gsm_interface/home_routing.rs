@@ -16,7 +16,7 @@
 //! tells nobody whether a subscriber is there; a message to a number that the HLR does not know ends UNDELIVERABLE here.
 //!
 //! A message is taken by the entrance of those of handsets (`incoming`), and refused by it with errors of MAP: what may help is
-//! tried again by its sender. Invariant: the other nodes have been told of an id before whoever asks gets it.
+//! tried again by its sender. A status report goes on to the handset instead (`relay`). Invariant: the other nodes have been told of an id before whoever asks gets it.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ use crate::domain::gsm_result::{RP_CONGESTION, RP_TEMPORARY_FAILURE};
 use crate::firewall::{BlockAnswer, RoutingAsked, ScreenedOperation, ScreenedRequest};
 use crate::map::{CorrelationWish, ForeignForward, MapUserError, MtCorrelation, RoutingQuestion};
 use crate::pb::{Kind, Message, Submission};
-use crate::sms::tpdu::MESSAGE_TYPE;
+use crate::sms::tpdu::{Direction, MESSAGE_TYPE, TpduKind};
 
 /// Above so many messages that wait for their commit others must wait: handsets have room still.
 const FOREIGN_INTAKE: usize = INTAKE / 2;
@@ -147,6 +147,10 @@ impl GsmInterface {
         if self.intake + self.submissions.len() + self.forwards.len() >= FOREIGN_INTAKE {
             return self.refuse_mo(&request, RP_CONGESTION);
         }
+        let octets = request.tpdu.as_deref().unwrap_or_default();
+        if TpduKind::guess(Direction::ToPhone, octets) == Some(TpduKind::StatusReport) {
+            return self.relay(request, forward.invoke);
+        }
         match self.brought(&request) {
             Ok(message) => {
                 self.will_store(&request.subscriber);
@@ -212,7 +216,7 @@ impl GsmInterface {
         };
         // An SMS-DELIVER has none of these bits.
         if tpdu.first().is_some_and(|first| first & MESSAGE_TYPE != 0) {
-            // A status report about a message that one of ours has sent by another service centre.
+            // What a service centre answers to a handset, which comes in no mt-ForwardSM, or something of a later release.
             return Err(NOT_IMPLEMENTED);
         }
         let (message, _) = handset::delivered(tpdu, to).map_err(|fault| {
@@ -251,11 +255,11 @@ impl GsmInterface {
         self.core.answer_routing(question.invoke, Err(error));
     }
 
-    pub(super) fn count_home(&self, event: &'static str) {
-        self.node.metrics.home_routed(&self.snapshot.name, event);
+    pub(super) fn count_home(&mut self, event: &'static str) {
+        self.meter.home_routed(event);
     }
 }
 
-fn home_routing(plan: &GsmPlan) -> Option<&MapHomeRouting> {
+pub(super) fn home_routing(plan: &GsmPlan) -> Option<&MapHomeRouting> {
     plan.config.map.as_ref()?.home_routing.as_ref()
 }

@@ -298,7 +298,6 @@ impl GsmInterface {
             });
         }
         count(&mut self.snapshot.submissions, cause.into());
-        let metrics = &self.node.metrics;
-        metrics.answered_handset(&self.snapshot.name, cause);
+        self.meter.answered_handset(cause);
     }
 }

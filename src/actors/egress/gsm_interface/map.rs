@@ -28,6 +28,7 @@ use super::exchange::{
     CoreEvent, CoreNotSent, CoreTick, FailureScope, HandsetSubmission, MtRequest, MtResult,
     SubmissionRequest,
 };
+use super::log_pace::LogPace;
 use super::work::Sending;
 use crate::actors::context::NodeContext;
 use crate::actors::context::plan::GsmPlan;
@@ -52,6 +53,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Most unitdata that wait until the network is there again, and how long: when the queue gets everything back, they go.
 const KEPT_MAX: usize = 4096;
 const KEPT_FOR: Duration = Duration::from_secs(GRACE.as_secs() + 1);
+/// What gateways say that is logged in a second.
+const SAID: u64 = 20;
 /// Return causes of SCCP for what has not left this node (ITU-T Q.713 §3.12).
 const MTP_FAILURE: u8 = 5;
 const ERROR_IN_LOCAL_PROCESSING: u8 = 9;
@@ -77,6 +80,8 @@ pub(super) struct SignallingCore {
     away: Option<(String, Instant)>,
     /// What could not be sent while the network is away, and since when it waits.
     kept: VecDeque<(UnitdataRequest, Instant)>,
+    /// When it is logged what gateways say of themselves and of the network: they may say so any number of times.
+    said: LogPace,
     events: VecDeque<CoreEvent>,
 }
 
@@ -115,6 +120,7 @@ impl SignallingCore {
             is_override,
             away: Some(("no signalling gateway is connected".to_owned(), now)),
             kept: VecDeque::new(),
+            said: LogPace::of(SAID),
             events: VecDeque::new(),
         }
     }
@@ -392,10 +398,11 @@ impl SignallingCore {
         self.look_around(now);
     }
 
-    /// Whether an earlier one of its dialogue is kept, which it must not pass.
+    /// Whether an earlier one of its dialogue is kept, which it must not pass. There is none before the first one, so answers to
+    /// many strangers are not each compared with all that are kept.
     fn is_behind(&self, unitdata: &UnitdataRequest) -> bool {
         let mut kept = self.kept.iter();
-        kept.any(|(earlier, _)| earlier.sequence == unitdata.sequence)
+        unitdata.in_order && kept.any(|(earlier, _)| earlier.sequence == unitdata.sequence)
     }
 
     /// Gives up what has waited for the network for too long, as the network would return it.
@@ -415,13 +422,17 @@ impl SignallingCore {
     }
 
     fn on_signalling(&mut self, event: SignallingEvent, now: Instant) {
-        let network = &self.network;
+        let (network, said) = (&self.network, &mut self.said);
         match event {
             SignallingEvent::Active => {
-                tracing::info!(gsm = %network, "the signalling gateways take our traffic");
+                if let Some(unlogged) = said.note(now) {
+                    tracing::info!(gsm = %network, unlogged, "the signalling gateways take our traffic");
+                }
             }
             SignallingEvent::Inactive(why) => {
-                tracing::warn!(gsm = %network, why, "no signalling gateway takes our traffic");
+                if let Some(unlogged) = said.note(now) {
+                    tracing::warn!(gsm = %network, why, unlogged, "no signalling gateway takes our traffic");
+                }
                 self.away.get_or_insert((why, now));
             }
             SignallingEvent::Unitdata(unitdata) => self.session.received(unitdata, now.into_std()),
@@ -429,15 +440,21 @@ impl SignallingCore {
                 self.session.returned(cause, &data, now.into_std());
             }
             SignallingEvent::DestinationUnavailable(point) => {
-                tracing::warn!(gsm = %network, %point, "a point code cannot be reached");
+                if let Some(unlogged) = said.note(now) {
+                    tracing::warn!(gsm = %network, %point, unlogged, "a point code cannot be reached");
+                }
                 self.is_cut_off |= point == self.destination;
             }
             SignallingEvent::DestinationAvailable(point) => {
-                tracing::info!(gsm = %network, %point, "a point code can be reached again");
+                if let Some(unlogged) = said.note(now) {
+                    tracing::info!(gsm = %network, %point, unlogged, "a point code can be reached again");
+                }
                 self.is_cut_off &= point != self.destination;
             }
             SignallingEvent::DestinationCongested(point, level) => {
-                tracing::warn!(gsm = %network, %point, level, "the way to a point code is congested");
+                if let Some(unlogged) = said.note(now) {
+                    tracing::warn!(gsm = %network, %point, level, unlogged, "the way to a point code is congested");
+                }
             }
             SignallingEvent::LinkFault { link, why } => {
                 if let Some(ShownGateway { shown, .. }) = self.gateways.get_mut(link) {

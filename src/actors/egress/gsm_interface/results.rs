@@ -16,7 +16,7 @@ use super::{GivenUp, GsmInterface};
 use crate::actors::context::remote_command;
 use crate::clock;
 use crate::config::OutcomePolicy;
-use crate::domain::gsm_result::{self, BreakerVerdict};
+use crate::domain::gsm_result::{self, BreakerVerdict, RP_TEMPORARY_FAILURE};
 use crate::domain::retry::Decision;
 use crate::pb::delivery::What;
 use crate::pb::{MessageState, Sent, SubscriberReady};
@@ -33,7 +33,9 @@ impl GsmInterface {
         self.snapshot.received_total += 1;
         self.snapshot.answered(after);
         if work.is_answer() {
-            return self.follow(&work.subscriber);
+            let subscriber = work.subscriber.clone();
+            self.answer_relayed(work, result);
+            return self.follow(&subscriber);
         }
         self.culprits.answered(work.context.id);
         if let MtResult::Refused { status, scope } = result {
@@ -128,6 +130,8 @@ impl GsmInterface {
     fn fail_line(&mut self, subscriber: &str, status: u32) {
         for behind in self.lines.take_line(subscriber) {
             if behind.is_answer() {
+                let scope = FailureScope::Run;
+                self.answer_relayed(behind, MtResult::Refused { status, scope });
                 continue;
             }
             let attempt = behind.context.attempt;
@@ -170,8 +174,11 @@ impl GsmInterface {
         let msisdn = msisdn.unwrap_or_default();
         self.absent
             .failed(&work.subscriber, &msisdn, work.context.id, pause, now);
-        let behind = self.lines.take_line(&work.subscriber).into_iter();
-        for behind in behind.filter(|behind| !behind.is_answer()) {
+        for behind in self.lines.take_line(&work.subscriber) {
+            if behind.is_answer() {
+                self.refuse_relayed(behind, RP_TEMPORARY_FAILURE);
+                continue;
+            }
             let pause = (self.absent)
                 .pause(&behind.subscriber, behind.context.id, now)
                 .unwrap_or(pause);
@@ -185,7 +192,9 @@ impl GsmInterface {
         let (work, since) = (sending.work, sending.since);
         self.doubt_name(since);
         if work.is_answer() {
-            return self.follow(&work.subscriber);
+            let subscriber = work.subscriber.clone();
+            self.answer_relayed(work, MtResult::Unknown(status));
+            return self.follow(&subscriber);
         }
         self.under_way.remove(&work.context.id);
         self.culprits.is_over(work.context.id);
@@ -207,6 +216,7 @@ impl GsmInterface {
             tpdus: Vec::new(),
             arrived: 0,
             expires: work.expires,
+            relayed: None,
         };
         let is_last = work.arrived + 1 == work.tpdus.len();
         // Nobody may overtake a message that may have arrived.

@@ -26,6 +26,7 @@ use crate::gsup::message_type::MessageType;
 use crate::gsup::session::{GsupEvent, GsupRole, GsupSession, GsupSessionConfig};
 use crate::pb::Message;
 use crate::pb::{Enqueue, QueueItem};
+use crate::sms::tpdu::{Direction, Tpdu, TpduKind, decode};
 use crate::store::WriteBatch;
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -343,12 +344,13 @@ fn id_of(request: &GsupMessage) -> u64 {
 }
 
 fn id_in(tpdu: &Bytes) -> u64 {
-    let decoded = crate::sms::tpdu::decode(crate::sms::tpdu::TpduKind::Deliver, tpdu);
-    match decoded.expect("it can be read") {
-        crate::sms::tpdu::Tpdu::Deliver(deliver) => {
+    let kind = TpduKind::guess(Direction::ToPhone, tpdu).expect("a TPDU");
+    match decode(kind, tpdu).expect("it can be read") {
+        Tpdu::Deliver(deliver) => {
             let text = deliver.user_data.text(deliver.data_coding);
             text.expect("a text").parse().expect("an id")
         }
+        Tpdu::StatusReport(report) => report.message_reference.into(),
         other => panic!("{other:?}"),
     }
 }

@@ -1,9 +1,12 @@
 //! A message to a handset on its way, and what waits for its answer.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::actors::session::bound::InFlight;
+use crate::map::session::MoInvoke;
 
 /// A message to a handset, as TPDUs once it is its turn.
 pub(super) struct Work {
@@ -15,6 +18,14 @@ pub(super) struct Work {
     pub(super) arrived: usize,
     /// Unix seconds after which it is no longer sent.
     pub(super) expires: u32,
+    /// Set of a status report of another service centre (`relay`).
+    pub(super) relayed: Option<RelayedReport>,
+}
+
+/// A status report of another service centre: what its answer needs, and the place that it takes.
+pub(super) struct RelayedReport {
+    pub(super) invoke: MoInvoke,
+    pub(super) _place: Arc<()>,
 }
 
 /// An MT-forwardSM that waits for its answer.
@@ -27,7 +38,8 @@ pub(super) struct Sending {
 // === impl Work ===
 
 impl Work {
-    /// Whether it is the answer to an enquiry (`enquiry`): no queue has granted it, and none hears of it.
+    /// Whether it is the answer to an enquiry (`enquiry`), or a report that is relayed (`relay`): no queue has granted it, and none
+    /// hears of it.
     pub(super) fn is_answer(&self) -> bool {
         self.context.message.is_none()
     }

@@ -68,8 +68,7 @@ impl Queue {
                 self.plant(seed);
             }
         }
-        self.backlog.came_from_another_node();
-        self.read_subscribers(ctx);
+        self.wait_for_subscribers(ctx);
         self.pump(ctx);
         self.publish();
     }

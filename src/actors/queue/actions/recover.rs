@@ -73,7 +73,7 @@ impl Queue {
     pub(in crate::actors::queue) fn renew(&mut self) -> Self {
         let fresh = Self::new(Arc::clone(&self.node), Arc::clone(&self.port), Vec::new());
         let mut before = std::mem::replace(self, fresh);
-        let blocks = self.backlog.begin_after(&before.backlog);
+        let blocks = self.backlog.begin_after(&mut before.backlog);
         self.forget_blocks(blocks);
         self.under_way.begin_after(&before.under_way);
         std::mem::swap(&mut self.counters, &mut before.counters);
@@ -230,6 +230,7 @@ impl Queue {
         if self.recovery.take_read_again() {
             return self.recover_again(ctx);
         }
+        self.wait_for_subscribers(ctx);
         self.pump(ctx);
     }
 }

@@ -44,6 +44,13 @@ impl Queue {
         }
     }
 
+    /// Messages have come from the store: subscribers of them may have been there while nobody had them.
+    pub(in crate::actors::queue) fn wait_for_subscribers(&mut self, ctx: &mut Context<Self>) {
+        let config = self.node.config();
+        self.backlog.came_from_another_node(&config.cluster);
+        self.read_subscribers(ctx);
+    }
+
     /// Reads whose messages wait, as far as that is wanted and not known.
     pub(in crate::actors::queue) fn read_subscribers(&mut self, ctx: &mut Context<Self>) {
         let ids = self.backlog.unread_subscribers(READ);

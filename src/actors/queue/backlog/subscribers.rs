@@ -4,7 +4,7 @@
 //! the queue has read it from the store: also after a restart and a take-over, without any row of its own. Invariants:
 //! a message that leaves the schedule is forgotten; at most [`MOST`] are known, and the others are tried when they are due;
 //! who came while messages were unread gets them when they are read; who was there a moment ago gets those that come from
-//! another node.
+//! another node, or are read again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,6 +15,7 @@ use lru::LruCache;
 use tokio::time::Instant;
 
 use crate::clock;
+use crate::config::ClusterConfig;
 use crate::domain::address;
 use crate::pb::Message;
 
@@ -22,8 +23,7 @@ use crate::pb::Message;
 const MOST: usize = 262_144;
 /// Most subscribers that wait for messages to be read, and most that are remembered as having been there lately.
 const MOST_ASKED: usize = 4_096;
-/// A network says once that a subscriber is there, perhaps while nobody has the messages of a node that has died: until its
-/// lease is over and another node has read them.
+/// How long it is remembered at least that a subscriber was there.
 const LATELY: Duration = Duration::from_secs(60);
 
 /// A subscriber, by its IMSI or by its number. Two may have one key: then one more message is tried early.
@@ -153,16 +153,23 @@ impl Subscribers {
         ready
     }
 
-    /// Messages have come from another node: those for subscribers who were there lately are tried when they are read.
-    pub fn came_from_another_node(&mut self, now: Instant) {
+    /// Takes the place of an earlier one, whose messages are read again.
+    pub fn begin_after(&mut self, earlier: &mut Self) {
+        self.is_wanted = earlier.is_wanted;
+        std::mem::swap(&mut self.lately, &mut earlier.lately);
+    }
+
+    /// Messages have come from another node, or were read again: those for subscribers who were there within `lately` are tried
+    /// when they are read.
+    pub fn came_from_another_node(&mut self, now: Instant, lately: Duration) {
         if self.unread.is_empty() {
             // Nothing is read for them: they would be asked for still when a message of theirs fails later.
             return;
         }
         // The newest ones are first.
-        let lately = self.lately.iter();
-        let lately = lately.take_while(|(_, at)| now.saturating_duration_since(**at) < LATELY);
-        self.asked.extend(lately.map(|(key, _)| *key));
+        let newest = self.lately.iter();
+        let newest = newest.take_while(|(_, at)| now.saturating_duration_since(**at) < lately);
+        self.asked.extend(newest.map(|(key, _)| *key));
     }
 
     /// The messages of a subscriber who is there now that are known; those that are unread follow.
@@ -174,6 +181,13 @@ impl Subscribers {
         let known = self.by_key.range((key, 0)..=(key, u64::MAX));
         known.map(|(_, id)| *id).collect()
     }
+}
+
+/// How long it is remembered that a subscriber was there. A network says so once, perhaps while nobody has the messages of a node
+/// that has died: until its lease is over, and as long again until another node has read them.
+pub fn remembered_for(cluster: &ClusterConfig) -> Duration {
+    let dead_after = cluster.lease.saturating_add(cluster.margin);
+    dead_after.saturating_mul(2).max(LATELY)
 }
 
 #[cfg(test)]
@@ -224,7 +238,7 @@ mod tests {
         assert!(subscribers.of(alice, now).is_empty());
         let come = |subscribers: &mut Subscribers, ids: [u64; 2], after: Duration| {
             ids.iter().for_each(|id| subscribers.came(*id));
-            subscribers.came_from_another_node(now + after);
+            subscribers.came_from_another_node(now + after, LATELY);
             subscribers.read(ids[0], Some(alice));
             subscribers.read(ids[1], Some(bob));
             subscribers.ready([])
@@ -237,10 +251,39 @@ mod tests {
         assert!(come(&mut subscribers, [4, 5], LATELY).is_empty());
         // What comes with nothing to be read leaves nobody behind whose next failure is tried at once.
         subscribers.of(alice, now + LATELY);
-        subscribers.came_from_another_node(now + LATELY);
+        subscribers.came_from_another_node(now + LATELY, LATELY);
         subscribers.came(6);
         subscribers.read(6, Some(alice));
         assert!(subscribers.ready([]).is_empty());
+    }
+
+    #[test]
+    fn who_was_there_lately_gets_what_is_read_again() {
+        let alice = SubscriberKey::of_number(b"4470");
+        let mut before = Subscribers::default();
+        before.begin([1].into_iter());
+        let now = Instant::now();
+        before.of(alice, now);
+        let mut after = Subscribers::default();
+        after.begin_after(&mut before);
+        after.came(1);
+        after.came_from_another_node(now, LATELY);
+        after.read(1, Some(alice));
+        assert_eq!(after.ready([]), [1]);
+    }
+
+    #[test]
+    fn a_subscriber_is_remembered_for_longer_than_a_take_over_takes() {
+        let of = |seconds| {
+            remembered_for(&ClusterConfig {
+                lease: Duration::from_secs(seconds),
+                margin: Duration::from_secs(2),
+                ..ClusterConfig::default()
+            })
+        };
+        assert_eq!(of(10), LATELY);
+        assert_eq!(of(60), Duration::from_secs(124));
+        assert_eq!(of(u64::MAX), Duration::MAX);
     }
 
     #[test]

@@ -320,6 +320,10 @@ fn a_flood_of_what_is_not_served_is_refused_in_measure_and_stops_no_message() {
     let counts = country.session.take_unserved();
     assert_eq!((counts.refused, counts.unanswered), (100, 900));
     assert_eq!(country.session.take_unserved(), UnservedCounts::default());
+    // Whoever else asks for the same is refused still.
+    let component = invoke(MapOperationCode::SEND_ROUTING_INFO_FOR_SM, alert());
+    country.begins(context_of(20, 3), "447700900", vec![component]);
+    assert_eq!(country.session.take_unserved().refused, 1);
 }
 
 #[test]

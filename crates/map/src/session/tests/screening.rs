@@ -396,6 +396,25 @@ fn questions_and_messages_for_handsets_are_read_as_such() {
     }
 }
 
+/// An SMS-STATUS-REPORT has other fields where an SMS-DELIVER has its sender (3GPP TS 23.040 §9.2.2.3).
+#[test]
+fn a_status_report_has_no_sender_that_could_be_spoofed() {
+    let mut country = guarded(settings(BLOCK));
+    let mut tpdu = FROM_OURS.to_vec();
+    tpdu[0] = 0x06;
+    let report = ForwardSmArg {
+        destination: SmRpDa::Imsi(IMSI.to_owned()),
+        originator: SmRpOa::ServiceCentre(TpduAddress::international(STRANGER)),
+        tpdu: tpdu.into(),
+        more: false,
+        imsi: None,
+    };
+    let parameter = report.encode(MapVersion::V3).unwrap();
+    let component = invoke(MapOperationCode::MT_FORWARD_SM, parameter);
+    country.begins(context_of(25, 3), STRANGER, vec![component]);
+    assert_eq!(country.screened(), [None]);
+}
+
 /// A caller that knows who has asked judges a message by that, and may drop it.
 #[test]
 fn what_waits_may_be_judged_by_who_has_asked_and_dropped() {

@@ -57,7 +57,7 @@ fn a_flood_of_half_open_dialogues_stays_within_its_bound() {
             answered += 1;
         }
     }
-    assert_eq!((begun, answered), (500, 100));
+    assert_eq!((begun, answered), (500, strangers::ANSWERS_TO_ALL));
     assert_eq!(network.smsc.incoming(), 500);
     assert_eq!(network.smsc.counts().refused, 99_500);
     // Ours pass all the same.
@@ -161,11 +161,61 @@ fn a_flood_of_strangers_is_answered_a_hundred_times_a_second() {
             let message = go_on(number, DialogueId(number), Vec::new());
             table.received(smsc(), hlr(), &message, at);
         }
-        assert_eq!(sent(&mut table).len(), STRANGERS_A_SECOND as usize);
+        assert_eq!(sent(&mut table).len(), strangers::ANSWERS_TO_PEER as usize);
     }
     let counts = table.counts();
-    assert_eq!((counts.aborted, counts.unanswered), (200, 19_800));
+    assert_eq!((counts.answered, counts.unanswered), (200, 19_800));
     assert_eq!(counts.stray, 20_000);
+}
+
+#[test]
+fn whoever_floods_uses_up_its_own_answers_and_not_those_of_others() {
+    let mut table = TcapDialogues::new(config());
+    let now = Instant::now();
+    let lost = |table: &mut TcapDialogues, from: SccpAddress, number: u32| {
+        let message = go_on(number, DialogueId(number), Vec::new());
+        table.received(smsc(), from, &message, now);
+        sent(table).len()
+    };
+    // Whatever subsystem and point code the stranger names beside its number.
+    let stranger = |number: u32| SccpAddress {
+        point_code: Some(PointCode(number % 16_384)),
+        ..at("447700", number as u8)
+    };
+    let of_stranger = (0..10_000).map(|number| lost(&mut table, stranger(number), number));
+    assert_eq!(
+        of_stranger.sum::<usize>(),
+        strangers::ANSWERS_TO_PEER as usize
+    );
+    assert_eq!(lost(&mut table, hlr(), 1), 1);
+    let point = |code| SccpAddress::of_point(PointCode(code), 8);
+    assert_eq!(lost(&mut table, point(7), 1), 1);
+    // Whoever has many addresses uses up what is for all, and nobody's memory.
+    let of_many = (0..10_000).map(|code| lost(&mut table, point(code), code));
+    let rest = strangers::ANSWERS_TO_ALL - strangers::ANSWERS_TO_PEER - 2;
+    assert_eq!(of_many.sum::<usize>(), rest as usize);
+    assert_eq!(lost(&mut table, hlr(), 1), 0);
+    assert_eq!(table.strangers.peers(), strangers::PEERS);
+}
+
+#[test]
+fn what_the_user_refuses_is_counted_with_the_peer_of_its_dialogue() {
+    let mut table = TcapDialogues::new(config());
+    let now = Instant::now();
+    let mut begun = |from: SccpAddress| {
+        table.received(smsc(), from, &begin(1), now);
+        let Some(TcapEvent::Begun { id, .. }) = table.next_event() else {
+            panic!("it is refused");
+        };
+        let may_refuse = table.may_refuse(id, now);
+        table.abandon(id);
+        may_refuse
+    };
+    let refused = (0..1_000).filter(|_| begun(at("447700", 8)));
+    assert_eq!(refused.count(), strangers::ANSWERS_TO_PEER as usize);
+    assert!(begun(hlr()));
+    assert_eq!(table.counts().answered, 101);
+    assert_eq!(table.counts().unanswered, 900);
 }
 
 #[test]

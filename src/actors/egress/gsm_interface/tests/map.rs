@@ -330,13 +330,28 @@ impl Stp {
         from: SccpAddress,
         invoke: Invoke,
     ) -> Component {
+        let dialogue = self.begin(context, version, from, invoke).await;
+        self.answer_in(dialogue).await
+    }
+
+    async fn begin(
+        &mut self,
+        context: u8,
+        version: u8,
+        from: SccpAddress,
+        invoke: Invoke,
+    ) -> DialogueId {
         let context = Some(ApplicationContext { context, version });
         let components = vec![Component::Invoke(invoke)];
         let begun = self
             .dialogues
             .begin(context, address(SMSC, 8), from, components, now());
-        let dialogue = begun.expect("there is room");
         self.flush().await;
+        begun.expect("there is room")
+    }
+
+    /// The answer in a dialogue that was begun.
+    async fn answer_in(&mut self, dialogue: DialogueId) -> Component {
         loop {
             match self.event().await {
                 TcapEvent::Ended {

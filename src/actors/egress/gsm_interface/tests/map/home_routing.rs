@@ -12,11 +12,13 @@ use crate::telemetry::metrics::HomeRoutingLabel;
 /// Global titles of foreign service centres.
 const FOREIGN: &str = "33600000001";
 const OTHER: &str = "44770000001";
-/// An SMS-DELIVER of 12345 that says [`TEXT`] (3GPP TS 23.040 §9.2.2.1), and a status report.
+/// An SMS-DELIVER of 12345 that says [`TEXT`] (3GPP TS 23.040 §9.2.2.1), and a status report about a message to 12345 with the
+/// reference 7 (§9.2.2.3).
 const DELIVER: &[u8] =
     b"\x04\x05\x91\x21\x43\xf5\x00\x00\x32\x11\x22\x12\x34\x44\x00\x05\x31\xd9\x8c\x56\x03";
 const TEXT: u64 = 12345;
-const STATUS_REPORT: &[u8] = b"\x02\x07\x05\x91\x21\x43\xf5";
+const STATUS_REPORT: &[u8] = b"\x06\x07\x05\x91\x21\x43\xf5\x32\x11\x22\x12\x34\x44\x00\
+      \x32\x11\x22\x12\x34\x44\x00\x00";
 
 /// A network whose numbers begin with 4916, with more settings of home routing.
 async fn home(adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
@@ -85,6 +87,11 @@ impl Stp {
 
     /// What somebody gets who brings a TPDU for an id.
     async fn brings(&mut self, from: &str, id: &str, tpdu: &'static [u8]) -> Component {
+        let dialogue = self.begins_to_bring(from, id, tpdu).await;
+        self.answer_in(dialogue).await
+    }
+
+    async fn begins_to_bring(&mut self, from: &str, id: &str, tpdu: &'static [u8]) -> DialogueId {
         let argument = ForwardSmArg {
             destination: SmRpDa::Imsi(id.to_owned()),
             originator: SmRpOa::ServiceCentre(TpduAddress::international(from)),
@@ -94,7 +101,7 @@ impl Stp {
         };
         let parameter = argument.encode(MapVersion::V3).expect("it can be written");
         let invoke = invoke(MapOperationCode::MT_FORWARD_SM, parameter);
-        self.ask(SHORT_MSG_MT_RELAY, 3, address(from, 8), invoke)
+        self.begin(SHORT_MSG_MT_RELAY, 3, address(from, 8), invoke)
             .await
     }
 
@@ -188,17 +195,70 @@ async fn an_id_that_is_unknown_or_over_is_an_unidentified_subscriber() {
 }
 
 #[actix::test]
-async fn what_is_no_sms_deliver_is_refused() {
+async fn what_no_handset_gets_is_refused() {
     let (mut stp, fixture) = home(|_| {}).await;
     let id = stp.gets_id(FOREIGN, NUMBER_A).await;
     for (tpdu, code) in [
-        (STATUS_REPORT, MapUserError::FACILITY_NOT_SUPPORTED),
+        // An SMS-SUBMIT-REPORT.
+        (&b"\x01\x00"[..], MapUserError::FACILITY_NOT_SUPPORTED),
         (&DELIVER[..3], MapUserError::UNEXPECTED_DATA_VALUE),
+        (&STATUS_REPORT[..7], MapUserError::UNEXPECTED_DATA_VALUE),
     ] {
         let answer = stp.brings(FOREIGN, &id, tpdu).await;
         assert_eq!(answer, error(code), "{tpdu:?}");
     }
-    assert_eq!(fixture.home_routed("messages_refused"), 2);
+    assert_eq!(fixture.home_routed("messages_refused"), 3);
+}
+
+#[actix::test]
+async fn a_status_report_goes_to_the_handset_and_whoever_brought_it_hears_what_came_of_it() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let brought = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    let asked = stp.delivery().await;
+    assert_eq!(asked.delivers(), (7, false));
+    assert_eq!(fixture.home_routed("messages_taken"), 0, "not before");
+    stp.take(&asked).await;
+    let answer = stp.answer_in(brought).await;
+    assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+    assert_eq!(fixture.home_routed("messages_taken"), 1);
+    // Its sender tries again; nobody would tell it that the subscriber is back.
+    let brought = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    let asked = stp.delivery().await;
+    let absent = MapUserError::AbsentSubscriberSm {
+        diagnostic: None,
+        additional: None,
+    };
+    stp.refuse(&asked, &absent).await;
+    let answer = stp.answer_in(brought).await;
+    assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    assert_eq!(fixture.home_routed("messages_refused"), 1);
+    // Messages go on.
+    stp.is_taken(FOREIGN, &id).await;
+    stp.reaches_handset(NUMBER_A).await;
+    fixture.empty().await;
+}
+
+#[actix::test]
+async fn many_status_reports_leave_room_for_messages() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let most = fixture.node.context.config().gsm[0].window / 4;
+    for _ in 0..most {
+        stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    }
+    let answer = stp.brings(FOREIGN, &id, STATUS_REPORT).await;
+    assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    assert_eq!(fixture.home_routed("messages_refused"), 1);
+}
+
+#[actix::test]
+async fn a_status_report_for_a_number_of_an_account_is_refused() {
+    let (mut stp, fixture) = home(|home| home.deliver = "test".to_owned()).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let answer = stp.brings(FOREIGN, &id, STATUS_REPORT).await;
+    assert_eq!(answer, error(MapUserError::FACILITY_NOT_SUPPORTED));
+    assert_eq!(fixture.home_routed("messages_refused"), 1);
 }
 
 #[actix::test]
