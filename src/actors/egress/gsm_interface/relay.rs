@@ -3,8 +3,8 @@
 //! A subscriber of ours has written through another service centre, and asked for an SMS-STATUS-REPORT, which comes as an
 //! SMS-DELIVER does (3GPP TS 23.040 §3.2.9). It is about no message of ours, so it is in no queue and no store: it waits for its
 //! turn among the messages to its handset, and is sent once, octet for octet. Whoever has brought it is answered when it is known
-//! what came of that, and tries again where that may help. Invariant: no more than a part of the window are here at once, so that
-//! many of them leave room for messages.
+//! what came of that, and tries again where that may help. Invariants: no more than a part of the window are here at once, so that
+//! many of them leave room for messages; none waits while its queue is suspended or the interface leaves.
 
 use std::sync::Arc;
 
@@ -40,8 +40,7 @@ impl GsmInterface {
             return self.refuse_mo(&request, INVALID_MANDATORY);
         }
         let most = (plan.config.window as usize / SHARE).max(1);
-        // One is our own.
-        if Arc::strong_count(&self.relayed) > most {
+        if self.reports_here() >= most {
             return self.refuse_mo(&request, RP_CONGESTION);
         }
         let now = clock::now_ms();
@@ -71,6 +70,19 @@ impl GsmInterface {
             }),
         };
         self.lines.push(&subscriber, work);
+    }
+
+    /// How many wait or are under way.
+    pub(super) fn reports_here(&self) -> usize {
+        // One is our own.
+        Arc::strong_count(&self.relayed) - 1
+    }
+
+    /// Refuses those that wait, as messages that wait go back to their queue.
+    pub(super) fn refuse_waiting_reports(&mut self) {
+        for work in self.lines.take_if(|work| work.relayed.is_some()) {
+            self.refuse_relayed(work, RP_TEMPORARY_FAILURE);
+        }
     }
 
     /// Tells whoever has brought a report what the network says to it; nobody of an answer of our own.

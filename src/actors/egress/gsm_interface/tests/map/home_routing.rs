@@ -253,6 +253,40 @@ async fn many_status_reports_leave_room_for_messages() {
 }
 
 #[actix::test]
+async fn a_status_report_does_not_wait_while_the_queue_is_suspended() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    fixture.queue.suspended.store(true, Ordering::Relaxed);
+    let most = fixture.node.context.config().gsm[0].window / 4;
+    // Nor does it keep its place.
+    for _ in 0..=most {
+        let answer = stp.brings(FOREIGN, &id, STATUS_REPORT).await;
+        assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    }
+    fixture.queue.suspended.store(false, Ordering::Relaxed);
+    let brought = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    let asked = stp.delivery().await;
+    stp.take(&asked).await;
+    let answer = stp.answer_in(brought).await;
+    assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+}
+
+#[actix::test]
+async fn a_node_that_stops_says_what_came_of_status_reports() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let sent = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    let asked = stp.delivery().await;
+    let waits = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    fixture.node.context.draining.store(true, Ordering::Relaxed);
+    let answer = stp.answer_in(waits).await;
+    assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    stp.take(&asked).await;
+    let answer = stp.answer_in(sent).await;
+    assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+}
+
+#[actix::test]
 async fn a_status_report_for_a_number_of_an_account_is_refused() {
     let (mut stp, fixture) = home(|home| home.deliver = "test".to_owned()).await;
     let id = stp.gets_id(FOREIGN, NUMBER_A).await;
