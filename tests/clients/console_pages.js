@@ -195,6 +195,14 @@ const all = {
     await visit(page, 'incidents');
     const told = await page.getByRole('table', { name: /^Incidents/ }).getByText(said).textContent();
     assert(!told.includes('15:21 UTC'), told);
+    await page.route(/\/v1\/failures\?/, async (route) => {
+      const response = await route.fetch();
+      const report = await response.json();
+      await route.fulfill({ response, json: { ...report, incidents: ['operator up refuses 50 % since 2026-12-01 15:21 UTC'] } });
+    });
+    await visit(page, 'failures');
+    const unwell = await page.getByText('operator up refuses 50 %').textContent();
+    assert(!unwell.includes('UTC'), unwell);
     const finding = { at: '2026-12-01T15:21:00Z', rule: 'title', action: 'block', operation: 'sendRoutingInfoForSM', calling: '33600000001', count: 7 };
     const network = { name: 'home', address: '', state: 'up', connected: 1, configured: 1, outstanding: 0, connections: [], nodes: [], results: [], submissions: [] };
     await page.route(/\/v1\/gsm$/, answer({ gsm: [{ ...network, firewall: [finding] }] }));
