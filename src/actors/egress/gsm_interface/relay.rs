@@ -73,6 +73,9 @@ impl GsmInterface {
         if decode(TpduKind::StatusReport, &tpdu).is_err() {
             return self.refuse_mo(&request, INVALID_MANDATORY);
         }
+        if self.served.is_retiring() || self.is_suspended() {
+            return self.refuse_mo(&request, RP_TEMPORARY_FAILURE);
+        }
         let most = (plan.config.window / SHARE).max(1) as usize;
         let rate = self.node.rate_of(plan.id).map(|(rate, _)| rate);
         if self.reports_here() >= most || !self.report_pace.take(rate, Instant::now()) {
