@@ -49,8 +49,8 @@ use std::time::Duration;
 use actix_web::HttpResponse;
 use serde::de::DeserializeOwned;
 
-use super::State;
 use super::api::{Endpoint, routes};
+use super::api_request::{ApiAnswer, ApiRequest};
 use super::json;
 use super::problem::Problem;
 use crate::actors::control::admin::{AdminCall, AdminContext};
@@ -137,13 +137,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// Has the Admin actor run one of its functions.
-async fn call<F, A>(state: &State, run: F) -> Result<A::Output, Problem>
+async fn call<F, A>(request: &ApiRequest, run: F) -> Result<A::Output, Problem>
 where
     F: FnOnce(Arc<AdminContext>) -> A + Send + 'static,
     A: Future + 'static,
     A::Output: Send + 'static,
 {
-    let call = state.admin.send(AdminCall(run));
+    let call = request.state.admin.send(AdminCall(run));
     Ok(call.timeout(ANSWER_WITHIN).await?)
 }
 
@@ -162,7 +162,7 @@ fn body_or_default<T: DeserializeOwned + Default>(octets: &[u8]) -> Result<T, Pr
 }
 
 /// 200, or 202 when the effect was not seen yet.
-pub(super) fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
+pub(super) fn done(result: Result<Commanded, Refusal>) -> ApiAnswer {
     let Commanded { count, pending } = result?;
     let mut answer = if pending {
         HttpResponse::Accepted()

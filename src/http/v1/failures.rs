@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 
 use super::call;
 use super::dead_letters::FailedMessageFilter;
@@ -12,7 +12,7 @@ use crate::api::{FailureGrouping, FailureReport, StateName};
 use crate::clock;
 use crate::config::{parse_duration, show_duration};
 use crate::domain::period::{DAY_MS, MINUTE_MS};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::MessageState;
@@ -63,13 +63,10 @@ const MOST_BUCKETS: i64 = 200;
     ),
     responses((status = 200, description = "The counts", body = FailureReport),
         (status = 404, description = "There is no such account or operator")))]
-pub(super) async fn count(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn count(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, QUERY)?;
     let asked = asked(&query, clock::now_ms())?;
-    let report = call(&state, |admin| failures::count(admin, asked)).await??;
+    let report = call(&request, |admin| failures::count(admin, asked)).await??;
     Ok(HttpResponse::Ok().json(report))
 }
 

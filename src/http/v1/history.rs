@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 use tokio::sync::Semaphore;
 
 use super::call;
@@ -11,7 +11,7 @@ use crate::actors::control::admin::history::{self, AskedHistory};
 use crate::api::{HistoryGrouping, HistoryStep, TrafficHistory};
 use crate::clock;
 use crate::domain::period::{DAY_MS, HOUR_MS, MINUTE_MS};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::problem::{LimitName, Problem};
 use crate::http::query::Query;
 
@@ -47,10 +47,7 @@ static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
     responses((status = 200, description = "At most 2,400 points", body = TrafficHistory),
         (status = 404, description = "There is no such account or operator"),
         (status = 429, description = "Two questions are answered at once, and this one has not had its turn within ten seconds")))]
-pub(super) async fn read(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn read(request: ApiRequest) -> ApiAnswer {
     let asked = asked(&Query::read(&request, QUERY)?, clock::now_ms())?;
     let Ok(Ok(room)) = tokio::time::timeout(TURN_WITHIN, ROOM.acquire()).await else {
         return Err(Problem::too_many(
@@ -60,7 +57,7 @@ pub(super) async fn read(
         ));
     };
     // Until the answer is made, also when the client goes away.
-    let history = call(&state, move |admin| async move {
+    let history = call(&request, move |admin| async move {
         let _room = room;
         history::read(admin, asked).await
     });
