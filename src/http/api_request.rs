@@ -1,9 +1,10 @@
-//! What a handler of an API gets, and what it gives back.
+//! What a handler of an API gets, and what it and a middleware give back.
 
 use std::future::{Ready, ready};
 use std::ops::Deref;
 
-use actix_web::dev::Payload;
+use actix_web::body::BoxBody;
+use actix_web::dev::{Payload, ServiceResponse};
 use actix_web::error::ErrorInternalServerError;
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse, web};
 
@@ -12,6 +13,9 @@ use super::problem::Problem;
 
 /// The response of a handler, or the problem that is answered instead.
 pub(super) type ApiAnswer = Result<HttpResponse, Problem>;
+
+/// What a middleware gives back: the response of what is behind it, or its own.
+pub(super) type MiddlewareAnswer = Result<ServiceResponse<BoxBody>, Error>;
 
 /// A request, with what every handler of its server reaches.
 pub(super) struct ApiRequest<S = State> {
