@@ -21,7 +21,7 @@ use super::{PgStore, PostgresShared};
 use crate::cluster::{Membership, Partition};
 use crate::cold::{ColdRecord as _, ColdStatement, ColdTables as _, ids_of, values};
 use crate::held::{Doubt, HeldCounts, HeldMessage, HeldStore};
-use crate::{Active, MessageStage, Reply, StoreError, signed};
+use crate::{Active, MessageStage, Reply, StoreResult, signed};
 use smsc_domain::id::lowest_at;
 use smsc_domain::partition::WHOLE;
 use smsc_host::clock;
@@ -123,10 +123,7 @@ pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> Result<()
 ///
 /// # Errors
 /// The database does not answer.
-pub async fn doubt_these(
-    shared: &PostgresShared,
-    partitions: &[Partition],
-) -> Result<(), StoreError> {
+pub async fn doubt_these(shared: &PostgresShared, partitions: &[Partition]) -> StoreResult {
     if !shared.options.hold_after_step_back {
         return Ok(());
     }
@@ -191,7 +188,7 @@ pub async fn have_others_compared(
 }
 
 /// Waits until they have.
-pub async fn wait_for_others(shared: &PostgresShared, me: Membership) -> Result<(), StoreError> {
+pub async fn wait_for_others(shared: &PostgresShared, me: Membership) -> StoreResult {
     let until = Instant::now() + shared.options.write_timeout;
     loop {
         let client = shared.reader().await?;
@@ -222,7 +219,7 @@ async fn read(client: &impl GenericClient) -> Result<Vec<Doubt>, tokio_postgres:
     Ok(rows.iter().map(read).collect())
 }
 
-async fn hold(client: &impl GenericClient, ids: &[u64]) -> Result<(), StoreError> {
+async fn hold(client: &impl GenericClient, ids: &[u64]) -> StoreResult {
     let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
     let sql =
         "INSERT INTO held(id, at) SELECT i, $2 FROM unnest($1::bigint[]) i ON CONFLICT DO NOTHING";

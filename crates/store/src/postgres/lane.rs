@@ -31,7 +31,7 @@ use super::kept::{KeepLimits, KeptCommits};
 use super::statements::PreparedSteps;
 use super::write_queue::PendingBatch;
 use crate::cluster::Membership;
-use crate::{RowFailurePolicy, StoreError, Written};
+use crate::{RowFailurePolicy, StoreError, StoreResult, Written};
 
 pub const SILENT: &str = "no answer to a transaction";
 /// Planning a statement anew for the number of its rows costs more than a commit of few rows. A plan that was made while
@@ -273,7 +273,7 @@ impl PostgresLane {
         self.session.as_mut().ok_or_else(not_connected)
     }
 
-    pub async fn connect(&mut self) -> Result<(), StoreError> {
+    pub async fn connect(&mut self) -> StoreResult {
         let options = &self.shared.options;
         let limit = options.write_timeout;
         let correlations = options.message_correlations;

@@ -19,7 +19,7 @@ use super::record::{
 use super::{PgStore, cold};
 use crate::damage::{DamageLog, DamagedRow};
 use crate::heard::HeardRow;
-use crate::{FinRow, MessageHistory, ParkedRow, RetryRow, StoreError, Stored, signed};
+use crate::{FinRow, MessageHistory, ParkedRow, RetryRow, StoreResult, Stored, signed};
 
 /// Opens a snapshot that several statements share. Only for a pipeline, in which its end is sent before
 /// any answer is read: no connection goes back to the pool within it. No row is read but those that are asked for.
@@ -96,7 +96,7 @@ pub async fn load(
     client: &Client,
     damage: &DamageLog,
     ids: &[u64],
-) -> Result<Vec<Option<Stored>>, StoreError> {
+) -> StoreResult<Vec<Option<Stored>>> {
     let keys = keys(ids);
     let read = |keys| load_part(client, damage, keys).boxed();
     let stored = place(client, damage).read(&*keys, read).await?.read;
@@ -220,7 +220,7 @@ pub async fn history(
     client: &Client,
     damage: &DamageLog,
     id: u64,
-) -> Result<Option<MessageHistory>, StoreError> {
+) -> StoreResult<Option<MessageHistory>> {
     Ok(histories(client, damage, &[id]).await?.pop().flatten())
 }
 
@@ -229,7 +229,7 @@ pub async fn histories(
     client: &Client,
     damage: &DamageLog,
     ids: &[u64],
-) -> Result<Vec<Option<MessageHistory>>, StoreError> {
+) -> StoreResult<Vec<Option<MessageHistory>>> {
     let loaded = load(client, damage, ids).await?;
     let mut all: AHashMap<u64, MessageHistory> = AHashMap::with_capacity(ids.len());
     for stored in loaded.into_iter().flatten() {
@@ -265,7 +265,7 @@ fn add_histories(
     all: &mut AHashMap<u64, MessageHistory>,
     damage: &DamageLog,
     rows: &[Vec<Row>],
-) -> Result<(), StoreError> {
+) -> StoreResult {
     for attempt in rows[0].iter().filter_map(|row| damage.sift(read_sent(row))) {
         if let Some(history) = all.get_mut(&attempt.id) {
             history.attempts.push(attempt);
@@ -308,7 +308,7 @@ pub async fn parked(
     client: &Client,
     damage: &DamageLog,
     limit: usize,
-) -> Result<Vec<ParkedRow>, StoreError> {
+) -> StoreResult<Vec<ParkedRow>> {
     let sql = format!("SELECT {PARKED_COLUMNS} FROM parked ORDER BY id LIMIT $1");
     let rows = client.query(&sql, &[&signed(limit)]).await?;
     let whole = rows.iter().filter_map(|row| damage.sift(read_parked(row)));
@@ -316,7 +316,7 @@ pub async fn parked(
 }
 
 /// All interned names.
-pub async fn names(client: &Client) -> Result<Vec<(u32, String)>, StoreError> {
+pub async fn names(client: &Client) -> StoreResult<Vec<(u32, String)>> {
     let rows = client
         .query("SELECT number, name FROM names ORDER BY number", &[])
         .await?;

@@ -28,7 +28,7 @@ use super::record::{id_at, number_at, read_change, read_fin, read_sent};
 use super::upkeep::meta;
 use crate::damage::DamageLog;
 use crate::failed::ENDED_SESSION;
-use crate::{Active, ActivePage, ChangeKind, MessageStage, SentRow, StoreError};
+use crate::{Active, ActivePage, ChangeKind, MessageStage, SentRow, StoreResult};
 
 /// Active messages per page.
 pub const PAGE: i64 = 10_000;
@@ -50,7 +50,7 @@ pub fn recover(
     shared: &Arc<PostgresShared>,
     queue: Option<u32>,
     each: &mut dyn FnMut(Active),
-) -> Result<(), StoreError> {
+) -> StoreResult {
     let (pages, mut received) = tokio::sync::mpsc::channel(2);
     let theirs = Arc::clone(shared);
     let done = shared.ask(async move {
@@ -75,7 +75,7 @@ pub async fn page(
     shared: &PostgresShared,
     ids: Range<u64>,
     limit: usize,
-) -> Result<ActivePage, StoreError> {
+) -> StoreResult<ActivePage> {
     shared.caught_up().await?;
     let mut client = shared.reader().await?;
     let snapshot = begin_reading(&mut client).await?;
@@ -86,7 +86,7 @@ pub async fn page(
 }
 
 /// Those of these messages that are active.
-pub async fn these(shared: &PostgresShared, mut ids: Vec<u64>) -> Result<Vec<Active>, StoreError> {
+pub async fn these(shared: &PostgresShared, mut ids: Vec<u64>) -> StoreResult<Vec<Active>> {
     ids.sort_unstable();
     ids.dedup();
     let ids: Vec<i64> = ids.into_iter().map(|id| id as i64).collect();
@@ -295,7 +295,7 @@ async fn read_all(
 }
 
 /// A message as it was accepted, of the columns of [`MSG`].
-fn read_message(row: &Row) -> Result<Active, StoreError> {
+fn read_message(row: &Row) -> StoreResult<Active> {
     Ok(Active {
         id: id_at(row, 0)?,
         sender: number_at(row, 1)?,

@@ -17,8 +17,8 @@ use super::super::PostgresShared;
 use super::super::connect::{find_in, run_in};
 use super::DbError;
 use super::lease::lock_member;
-use crate::StoreError;
 use crate::cluster::{Membership, Permit};
+use crate::{StoreError, StoreResult};
 
 /// `lease.kind` of a permit: name = account, part = permit.
 const PERMIT: i16 = 4;
@@ -66,7 +66,7 @@ pub async fn take(
     shared: &Arc<PostgresShared>,
     account: u32,
     most: u32,
-) -> Result<Option<Permit>, StoreError> {
+) -> StoreResult<Option<Permit>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let permit = |number| Permit {
         account,

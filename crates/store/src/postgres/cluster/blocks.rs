@@ -15,9 +15,9 @@ use super::super::PostgresShared;
 use super::super::connect::{find_in, run_in};
 use super::DbError;
 use super::lease::lock_member;
-use crate::StoreError;
 use crate::balance::{BlockChange, BlockOrder};
 use crate::cluster::Membership;
+use crate::{StoreError, StoreResult};
 
 /// The lane number of the row with the reserved amount; lanes have theirs from 0 on.
 const TAKEN: i32 = -1;
@@ -25,7 +25,7 @@ const TAKEN: i32 = -1;
 const PART: i64 = 4;
 
 /// Carries an order out; see [`BlockStore`](crate::balance::BlockStore).
-pub async fn order(shared: &Arc<PostgresShared>, order: BlockOrder) -> Result<i64, StoreError> {
+pub async fn order(shared: &Arc<PostgresShared>, order: BlockOrder) -> StoreResult<i64> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     if me.epoch != order.epoch {
         return Err(StoreError::Fenced);

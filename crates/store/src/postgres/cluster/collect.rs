@@ -14,8 +14,8 @@ use tokio_postgres::types::ToSql;
 use super::super::PostgresShared;
 use super::DbError;
 use super::lease::{QUEUE, lock_member};
-use crate::StoreError;
 use crate::cluster::{Handed, MOST_COLLECTED_OCTETS, Membership, Partition};
+use crate::{StoreError, StoreResult};
 
 /// The LATERAL makes it one index look-up per partition, whatever the table holds for others.
 const TAKE: &str = "
@@ -68,7 +68,7 @@ pub async fn collect(
     shared: &Arc<PostgresShared>,
     limit: usize,
     except: Vec<Partition>,
-) -> Result<Vec<Handed>, StoreError> {
+) -> StoreResult<Vec<Handed>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
     let _collecting = shared.cluster.collecting.read().await;

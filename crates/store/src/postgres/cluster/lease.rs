@@ -16,8 +16,8 @@ use super::super::connect::{Object as Client, find, find_in, run_in};
 use super::super::doubts;
 use super::super::lane::writer_name;
 use super::DbError;
-use crate::StoreError;
 use crate::cluster::{LeasedResource, Membership, Partition};
+use crate::{StoreError, StoreResult};
 use smsc_domain::partition::WHOLE;
 
 /// `lease.kind` of a queue's partition.
@@ -51,10 +51,7 @@ pub fn resource(kind: i16, name: i32, part: i32) -> Option<LeasedResource> {
 }
 
 /// Makes resources known.
-pub async fn declare(
-    shared: &Arc<PostgresShared>,
-    resources: Vec<LeasedResource>,
-) -> Result<(), StoreError> {
+pub async fn declare(shared: &Arc<PostgresShared>, resources: Vec<LeasedResource>) -> StoreResult {
     let keys = LeaseKeys::of(resources);
     let client = shared.pool.get().await?;
     let insert = "INSERT INTO lease(kind, name, part)
@@ -67,7 +64,7 @@ pub async fn declare(
 pub async fn claim(
     shared: &Arc<PostgresShared>,
     resources: Vec<LeasedResource>,
-) -> Result<Vec<LeasedResource>, StoreError> {
+) -> StoreResult<Vec<LeasedResource>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let keys = LeaseKeys::of(resources);
     let mine = try_claim(shared, me, &keys).await?;
@@ -120,7 +117,7 @@ async fn try_claim(
 pub async fn keep(
     shared: &Arc<PostgresShared>,
     resources: Vec<LeasedResource>,
-) -> Result<Vec<LeasedResource>, StoreError> {
+) -> StoreResult<Vec<LeasedResource>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
     let keys = LeaseKeys::of(resources);
@@ -156,10 +153,7 @@ async fn try_keep(
 }
 
 /// Releases those that this node owns.
-pub async fn release(
-    shared: &Arc<PostgresShared>,
-    resources: Vec<LeasedResource>,
-) -> Result<(), StoreError> {
+pub async fn release(shared: &Arc<PostgresShared>, resources: Vec<LeasedResource>) -> StoreResult {
     let Some(me) = shared.membership() else {
         // Removed: it owns nothing.
         return Ok(());

@@ -22,7 +22,7 @@ use super::DbError;
 use super::lease::lock_member;
 use crate::cluster::{Membership, Partition};
 use crate::hand_off::are_sound;
-use crate::{RemoteItem, StoreError, hand_off_octets, signed};
+use crate::{RemoteItem, StoreError, StoreResult, hand_off_octets, signed};
 use smsc_domain::partition::WHOLE;
 use smsc_proto::{Enqueue, QueueItem};
 
@@ -37,7 +37,7 @@ pub async fn rehome(
     shared: &Arc<PostgresShared>,
     whole: &[u32],
     divided: &[u32],
-) -> Result<Vec<Partition>, StoreError> {
+) -> StoreResult<Vec<Partition>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let moved = try_rehome(shared, me, whole, divided).await?;
     shared.or_fenced(me, moved)

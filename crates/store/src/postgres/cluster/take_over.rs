@@ -27,7 +27,7 @@ use super::lease::{QUEUE, lock_member};
 use super::rehome;
 use crate::cluster::{IsWanted, LeasedResource, Membership, Partition};
 use crate::damage::DamageLog;
-use crate::{Active, MessageStage, StoreError};
+use crate::{Active, MessageStage, StoreError, StoreResult};
 use smsc_domain::partition::WHOLE;
 
 /// Other nodes conflict only by deleting items that they collected just before, which is rare.
@@ -54,7 +54,7 @@ pub async fn take_over(
     shared: &Arc<PostgresShared>,
     partitions: Vec<Partition>,
     is_wanted: &IsWanted,
-) -> Result<Vec<Active>, StoreError> {
+) -> StoreResult<Vec<Active>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
     doubts::wait_for_others(shared, me).await?;
