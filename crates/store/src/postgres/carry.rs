@@ -29,7 +29,7 @@ use super::around::Around;
 use super::asides;
 use super::connect::Object;
 use super::connect::begin_slowly;
-use super::failure::{DbError, is_unreadable};
+use super::failure::{DbResult, is_unreadable};
 use super::recover::{IS_ACTIVE, first_ids, place};
 use super::upkeep::{meta, one, raise};
 use crate::damage::DamageLog;
@@ -217,11 +217,7 @@ async fn look(
 }
 
 /// Carries messages that cannot be read and have not ended: every take-over comes upon them until they are ended.
-async fn carry_damaged(
-    client: &Transaction<'_>,
-    damage: &DamageLog,
-    ids: &[i64],
-) -> Result<(), DbError> {
+async fn carry_damaged(client: &Transaction<'_>, damage: &DamageLog, ids: &[i64]) -> DbResult {
     if ids.is_empty() {
         return Ok(());
     }
@@ -244,7 +240,7 @@ async fn in_ranges(
     damage: &DamageLog,
     ids: Range<i64>,
     sql: &str,
-) -> Result<Around<()>, DbError> {
+) -> DbResult<Around<()>> {
     let run = |ids: Range<i64>| {
         let done = async move {
             client.execute(sql, &[&ids.start, &ids.end]).await?;

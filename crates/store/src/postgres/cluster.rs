@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
 
 use super::doubts;
-use super::failure::DbError;
+use super::failure::{DbError, DbResult};
 use super::{PgStore, PostgresShared};
 use crate::cluster::{
     ClusterStore, Handed, Hint, IsWanted, LeasedResource, Membership, NodeCard, Partition, Permit,

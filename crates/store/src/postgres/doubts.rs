@@ -16,7 +16,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, GenericClient, Row};
 
 use super::connect::find_in;
-use super::failure::{DbError, failed};
+use super::failure::{DbResult, failed};
 use super::{PgStore, PostgresShared};
 use crate::cluster::{Membership, Partition};
 use crate::cold::{ColdRecord as _, ColdStatement, ColdTables as _, ids_of, values};
@@ -97,7 +97,7 @@ impl HeldStore for PgStore {
 
 /// Partitions of this membership, and those that no other living node holds, are doubtful from now on, for what was accepted
 /// until now: what it claimed last may be lost as well. Of a queue that has parts these are marked, whoever reads the whole.
-pub async fn doubt(client: &impl GenericClient, holder: Membership) -> Result<u64, DbError> {
+pub async fn doubt(client: &impl GenericClient, holder: Membership) -> DbResult<u64> {
     let now = clock::now_ms();
     let sql = "INSERT INTO doubtful(queue, part, below, at)
          SELECT l.name, l.part, $3, $4 FROM lease l WHERE l.kind = 1
@@ -113,7 +113,7 @@ pub async fn doubt(client: &impl GenericClient, holder: Membership) -> Result<u6
 }
 
 /// [`doubt`] in a transaction of its own, whose steps are waited for.
-pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> Result<(), DbError> {
+pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> DbResult {
     let transaction = client.transaction().await?;
     doubt(&transaction, holder).await?;
     Ok(transaction.commit().await?)
@@ -146,7 +146,7 @@ pub async fn doubt_dead(
     shared: &PostgresShared,
     client: &impl GenericClient,
     node: u8,
-) -> Result<(), DbError> {
+) -> DbResult {
     let history = shared.connect.hosts().history();
     if history.is_empty() || !shared.options.hold_after_step_back {
         return Ok(());
@@ -247,7 +247,7 @@ pub async fn hold_doubtful(
     holds: bool,
     doubts: &AHashMap<Partition, u64>,
     active: &mut Vec<Active>,
-) -> Result<(), DbError> {
+) -> DbResult {
     if !doubts.is_empty() && holds {
         let of = |queue, part| doubts.get(&Partition { queue, part }).copied();
         let is_doubtful = |one: &&Active| {
@@ -273,7 +273,7 @@ pub async fn hold_doubtful(
 pub async fn take(
     transaction: &Transaction<'_>,
     partitions: &[Partition],
-) -> Result<AHashMap<Partition, u64>, DbError> {
+) -> DbResult<AHashMap<Partition, u64>> {
     let all = read(&**transaction).await?;
     if all.is_empty() {
         return Ok(AHashMap::new());
@@ -283,10 +283,7 @@ pub async fn take(
 }
 
 /// Leaves out what waits for an order.
-pub async fn leave_out_held(
-    transaction: &Transaction<'_>,
-    active: &mut Vec<Active>,
-) -> Result<(), DbError> {
+pub async fn leave_out_held(transaction: &Transaction<'_>, active: &mut Vec<Active>) -> DbResult {
     let ids: Vec<i64> = (active.iter().filter(|one| waits(one)))
         .map(|one| one.id as i64)
         .collect();

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Row, Transaction};
 
 use super::columns::{Parameter, StatementCall};
 use super::connect::{Object, find};
-use super::failure::{PostgresFailure, failed};
+use super::failure::{CommitResult, failed};
 use super::statements::StatementStep;
 use super::{PgStore, PostgresShared};
 use crate::cluster::Membership;
@@ -216,7 +216,7 @@ pub async fn claim_again(
     client: &Client,
     batch: &WriteBatch,
     member: Membership,
-) -> Result<usize, PostgresFailure> {
+) -> CommitResult<usize> {
     let mut own = 0;
     for row in &batch.idempotency {
         let sql = "INSERT INTO idempotency AS i(day, account, key, request, node, epoch, claimed_at)
@@ -249,7 +249,7 @@ pub async fn withdraw<'a>(
     client: &Client,
     batches: &[&'a WriteBatch],
     member: Membership,
-) -> Result<Vec<&'a IdempotencyRow>, PostgresFailure> {
+) -> CommitResult<Vec<&'a IdempotencyRow>> {
     let mut given = Vec::new();
     for row in batches.iter().flat_map(|batch| &batch.idempotency) {
         let deleted = client

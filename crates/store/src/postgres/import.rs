@@ -17,7 +17,7 @@ use super::cold::run_all;
 use super::columns::{Correlate, Expect, calls};
 use super::connect::PostgresConnector;
 use super::correlations::{OverflowCounts, operator_uuid};
-use super::failure::{PostgresFailure, failed};
+use super::failure::{CommitResult, PostgresFailure, failed};
 use super::idempotency;
 use super::opt_out;
 use super::outbox;
@@ -367,7 +367,7 @@ async fn write_rows(
     steps: &PreparedSteps,
     page: &MovedPage,
     correlate: Option<&Correlate<'_>>,
-) -> Result<(), PostgresFailure> {
+) -> CommitResult {
     for call in calls(&[&page.rows], Expect::Any, correlate, &Listeners::default())? {
         let statement = steps.statement(call.step)?;
         transaction.query(statement, &call.values()).await?;

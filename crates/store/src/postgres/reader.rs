@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::around::SpanReader;
-use super::failure::{DbError, PostgresFailure};
+use super::failure::{CommitResult, DbError, DbResult};
 use super::record::{
     CHANGE_COLUMNS, FIN_COLUMNS, MESSAGE_COLUMNS, PARKED_COLUMNS, SENT_COLUMNS, id_at, number_at,
     read_change, read_fin, read_message, read_parked, read_sent,
@@ -67,7 +67,7 @@ pub async fn snapshot(
     client: &Client,
     ids: &[i64],
     statements: &[&str],
-) -> Result<Vec<Vec<Row>>, DbError> {
+) -> DbResult<Vec<Vec<Row>>> {
     let mut prepared: Vec<Statement> = Vec::with_capacity(statements.len());
     for sql in statements {
         prepared.push(client.prepare_cached(sql).await?);
@@ -123,11 +123,7 @@ pub fn place<'a>(
 }
 
 /// Some messages, if all of them can be read.
-async fn load_part(
-    client: &Client,
-    damage: &DamageLog,
-    keys: &[i64],
-) -> Result<Vec<Stored>, DbError> {
+async fn load_part(client: &Client, damage: &DamageLog, keys: &[i64]) -> DbResult<Vec<Stored>> {
     let messages = format!(
         "SELECT {MESSAGE_COLUMNS} FROM msg m WHERE {}",
         among!("m.id")
@@ -199,7 +195,7 @@ pub fn asked_for<T>(
     keys: &[i64],
     read: Result<T, DamagedRow>,
     id_of: impl FnOnce(&T) -> u64,
-) -> Result<(u64, Result<T, DamagedRow>), DbError> {
+) -> DbResult<(u64, Result<T, DamagedRow>)> {
     let id = read.as_ref().map_or_else(|row| row.id, id_of);
     match keys.binary_search(&(id as i64)) {
         Ok(_) => Ok((id, read)),
@@ -329,7 +325,7 @@ pub async fn names(client: &Client) -> StoreResult<Vec<(u32, String)>> {
 pub async fn read_fins(
     client: &tokio_postgres::Client,
     ids: &[u64],
-) -> Result<AHashMap<u64, FinRow>, PostgresFailure> {
+) -> CommitResult<AHashMap<u64, FinRow>> {
     let mut found = AHashMap::with_capacity(ids.len());
     for row in client.query(&fins(), &[&keys(ids)]).await? {
         // One that is damaged is not the one that was to be written.

@@ -22,7 +22,7 @@ use super::PostgresShared;
 use super::around::SpanReader;
 use super::connect::{begin_reading, find_in};
 use super::doubts::leave_out_held;
-use super::failure::DbError;
+use super::failure::{DbError, DbResult};
 use super::reader::{among, asked_for, attempts, changes, fins};
 use super::record::{id_at, number_at, read_change, read_fin, read_sent};
 use super::upkeep::meta;
@@ -106,7 +106,7 @@ async fn read_page(
     client: &Transaction<'_>,
     ids: Range<u64>,
     limit: usize,
-) -> Result<ActivePage, DbError> {
+) -> DbResult<ActivePage> {
     let mark = meta(&**client, "low_water").await?;
     let (from, end) = (ids.start as i64, ids.end.min(i64::MAX as u64) as i64);
     let most = limit as i64;
@@ -135,7 +135,7 @@ async fn carried(
     from: i64,
     below: i64,
     limit: i64,
-) -> Result<Vec<i64>, DbError> {
+) -> DbResult<Vec<i64>> {
     let sql = "SELECT id FROM carry WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
     first_ids(client, damage, sql, from..below, limit).await
 }
@@ -147,7 +147,7 @@ pub async fn first_ids(
     sql: &str,
     ids: Range<i64>,
     limit: i64,
-) -> Result<Vec<i64>, DbError> {
+) -> DbResult<Vec<i64>> {
     let read = |ids: Range<i64>| {
         let rows = async move {
             let rows = client.query(sql, &[&ids.start, &ids.end, &limit]).await?;
@@ -183,7 +183,7 @@ async fn slice(
     from: i64,
     below: i64,
     limit: i64,
-) -> Result<(Vec<Active>, Option<i64>), DbError> {
+) -> DbResult<(Vec<Active>, Option<i64>)> {
     // The bounds are repeated, so that each side of a join reads the range alone.
     let sql = "SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1 AND f.id < $2
            LEFT JOIN told t ON t.id = m.id AND t.id >= $1 AND t.id < $2
@@ -201,7 +201,7 @@ pub async fn read_ids(
     client: &Transaction<'_>,
     damage: &DamageLog,
     ids: &[i64],
-) -> Result<Vec<Active>, DbError> {
+) -> DbResult<Vec<Active>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -216,7 +216,7 @@ async fn read_part(
     client: &Transaction<'_>,
     damage: &DamageLog,
     ids: &[i64],
-) -> Result<Vec<Active>, DbError> {
+) -> DbResult<Vec<Active>> {
     // Planned once for any number of ids: planning for each array costs as much as reading. No row is read but theirs.
     client
         .batch_execute(
@@ -263,7 +263,7 @@ async fn read_all(
     shared: &PostgresShared,
     client: &Transaction<'_>,
     pages: &tokio::sync::mpsc::Sender<Vec<Active>>,
-) -> Result<(), DbError> {
+) -> DbResult {
     // What the caller does with a page takes as long as it takes; no row is locked meanwhile.
     client
         .batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -333,7 +333,7 @@ async fn add_stages(
     client: &Transaction<'_>,
     damage: &DamageLog,
     page: &mut Vec<Active>,
-) -> Result<(), DbError> {
+) -> DbResult {
     let ids: Vec<i64> = page.iter().map(|active| active.id as i64).collect();
     let ids: [&(dyn ToSql + Sync); 1] = [&ids];
     let (changes, attempts) = (changes(), attempts());

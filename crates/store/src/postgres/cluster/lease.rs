@@ -15,7 +15,7 @@ use super::super::PostgresShared;
 use super::super::connect::{Object as Client, find, find_in, run_in};
 use super::super::doubts;
 use super::super::lane::writer_name;
-use super::DbError;
+use super::{DbError, DbResult};
 use crate::cluster::{LeasedResource, Membership, Partition};
 use crate::{StoreError, StoreResult};
 use smsc_domain::partition::WHOLE;
@@ -76,7 +76,7 @@ async fn locked<'c>(
     client: &'c mut Client,
     me: Membership,
     keys: &LeaseKeys,
-) -> Result<Option<Transaction<'c>>, DbError> {
+) -> DbResult<Option<Transaction<'c>>> {
     let transaction = client.transaction().await?;
     if !lock_member(&transaction, me).await? {
         return Ok(None);
@@ -89,7 +89,7 @@ async fn try_claim(
     shared: &Arc<PostgresShared>,
     me: Membership,
     keys: &LeaseKeys,
-) -> Result<Option<Vec<LeasedResource>>, DbError> {
+) -> DbResult<Option<Vec<LeasedResource>>> {
     let mut client = shared.pool.get().await?;
     let Some(transaction) = locked(&mut client, me, keys).await? else {
         return Ok(None);
@@ -129,7 +129,7 @@ async fn try_keep(
     shared: &Arc<PostgresShared>,
     me: Membership,
     keys: &LeaseKeys,
-) -> Result<Option<Vec<LeasedResource>>, DbError> {
+) -> DbResult<Option<Vec<LeasedResource>>> {
     let mut client = shared.pool.get().await?;
     let Some(transaction) = locked(&mut client, me, keys).await? else {
         return Ok(None);
@@ -183,7 +183,7 @@ pub async fn release(shared: &Arc<PostgresShared>, resources: Vec<LeasedResource
 /// The lock lets heartbeats through: they change no key. Until then the session has the name of this node's writers, so
 /// that whoever buries the node can end it: a session whose client stands still in the middle of a result ends by
 /// no timeout.
-pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Result<bool, DbError> {
+pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> DbResult<bool> {
     let lock = "SELECT set_config('application_name', $3, true)
          FROM node WHERE node = $1 AND epoch = $2 FOR KEY SHARE";
     let (node, epoch) = me.columns();
@@ -192,7 +192,7 @@ pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Resul
 }
 
 /// Locks rows in the order of their key, so that two nodes never wait for each other.
-async fn lock(transaction: &Transaction<'_>, keys: &LeaseKeys) -> Result<(), DbError> {
+async fn lock(transaction: &Transaction<'_>, keys: &LeaseKeys) -> DbResult {
     let lock = "SELECT 1 FROM lease l
          WHERE (l.kind, l.name, l.part) IN
            (SELECT * FROM unnest($1::smallint[], $2::int[], $3::int[]))

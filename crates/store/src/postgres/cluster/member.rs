@@ -18,7 +18,7 @@ use super::super::PostgresShared;
 use super::super::doubts;
 use super::super::lane::writer_name;
 use super::wake::wake_others;
-use super::{DbError, blocks};
+use super::{DbError, DbResult, blocks};
 use crate::cluster::{Hint, LeasedResource, Membership, NodeCard, NodeView, ResourceHolder, View};
 use crate::{StoreError, StoreResult};
 use smsc_domain::id::lowest_at;
@@ -86,7 +86,7 @@ async fn try_join(
     card: &str,
     lease: Duration,
     preferred: Option<u8>,
-) -> Result<Option<Membership>, DbError> {
+) -> DbResult<Option<Membership>> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
@@ -240,7 +240,7 @@ async fn try_bury(
     node: u8,
     epoch: u64,
     margin: Duration,
-) -> Result<bool, DbError> {
+) -> DbResult<bool> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
@@ -281,7 +281,7 @@ pub async fn leave(shared: &Arc<PostgresShared>) -> StoreResult {
 }
 
 /// Deletes a node and its lanes, the latter as soon as none of its writes is under way.
-async fn remove(transaction: &Transaction<'_>, who: Membership) -> Result<(), DbError> {
+async fn remove(transaction: &Transaction<'_>, who: Membership) -> DbResult {
     let delete = "DELETE FROM node WHERE node = $1 AND epoch = $2";
     transaction
         .execute(delete, &[&i16::from(who.node), &(who.epoch as i64)])
