@@ -54,7 +54,7 @@ pub use failed::{
 };
 pub use failures::{ErrorInWords, FailureBucket, FailureGroup, FailureReport};
 pub use found::{FoundName, FoundNames};
-pub use gsm::GsmNetwork;
+pub use gsm::{FirewallHit, GsmNetwork};
 pub use held::{HeldEntry, HeldMessages};
 pub use history::{TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums};
 pub use incidents::{Incident, Incidents};
