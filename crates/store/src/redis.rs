@@ -112,7 +112,7 @@ impl From<redis::RedisError> for RedisError {
                  proxy in front of the cluster that follows redirections"
             )),
             _ if is_other_type(&error) => Self::OtherType(error.to_string()),
-            _ => Self::Failed(error.to_string()),
+            _ => Self::Failed(smsc_tls::reworded(&error.to_string())),
         }
     }
 }
@@ -237,7 +237,7 @@ impl Redis {
             let mut connection = pool
                 .get()
                 .await
-                .map_err(|error| RedisError::Failed(error.to_string()))?;
+                .map_err(|error| RedisError::Failed(smsc_tls::reworded(&error.to_string())))?;
             let probed: RedisResult<()> = async {
                 redis::cmd("SET")
                     .arg("smsc:probe")

@@ -271,7 +271,8 @@ fn send(agent: &Agent, request: HttpRequest) -> Result<HttpResponse, Unanswered>
     } else {
         agent.run(request)
     };
-    let unanswered = |error: ureq::Error| Unanswered(format!("{to}: {error}"));
+    let unanswered =
+        |error: ureq::Error| Unanswered(format!("{to}: {}", https::unanswered(&error)));
     let (head, mut body) = answer.map_err(unanswered)?.into_parts();
     let octets = body.with_config().limit(MAX_ANSWER).read_to_vec();
     Ok(HttpResponse::from_parts(head, octets.map_err(unanswered)?))
