@@ -125,6 +125,42 @@ LEFT_FOR = [
     ({"compat": {"smpp_connector": {"management_url": "https://a/b"}}}, {443}),
     ({"compat": {"smpp_connector": {"management_url": "http://a:3000"}}}, {3000}),
 ]
+# The same of a cluster.
+CLUSTER_LEFT_FOR = [
+    ({"secrets": {"databaseUrl": "postgres://u:p@a/smsc"}}, {5432}),
+    ({"secrets": {"databaseUrl": "postgresql://u:p@a:6543/smsc?sslmode=require"}}, {6543}),
+    # A primary and its standby.
+    ({"secrets": {"databaseUrl": "postgres://u:p@a:5433,b/smsc"}}, {5433, 5432}),
+    ({"secrets": {"databaseUrl": "postgres://u:p@[2001:db8::5],[2001:db8::6]:5433/smsc"}}, {5432, 5433}),
+    ({"secrets": {"databaseUrlFrom": {"name": "db"}}}, {5432}),
+    (
+        {
+            "secrets": {"databaseUrl": "postgres://a/smsc", "redisUrl": "rediss://:p@r:6380/0"},
+            "redis": {"enabled": True},
+        },
+        {5432, 6380},
+    ),
+    (
+        {
+            "secrets": {"databaseUrl": "postgres://a:7000/smsc"},
+            "tracing": {"enabled": True, "endpoint": "http://tempo:4317"},
+        },
+        {7000, 4317},
+    ),
+]
+# By its name a server is found.
+DNS = {("UDP", 53), ("TCP", 53)}
+
+
+def let_out(objects):
+    """Protocols and ports of the rules for what goes out. None of them says to whom."""
+    (one,) = of_kind(objects, "NetworkPolicy")
+    return {
+        (port["protocol"], port["port"])
+        for rule in one["spec"]["egress"]
+        for port in rule["ports"]
+        if "to" not in rule
+    }
 
 
 def policies(report, rendered):
@@ -149,3 +185,9 @@ def policies(report, rendered):
         report.expect(out == wanted, f"{config}: lets out to {out}")
         by_sctp = {port["port"] for port in ports if port.get("protocol") == "SCTP"}
         report.expect(by_sctp == wanted & SCTP, f"{config}: lets out by SCTP to {by_sctp}")
+        report.expect(DNS <= let_out(objects), f"{config}: no DNS")
+    for values, wanted in CLUSTER_LEFT_FOR:
+        objects, _ = rendered({"mode": "cluster", "networkPolicy": {"restrictEgress": True}, **values})
+        found = let_out(objects)
+        expected = DNS | {("TCP", port) for port in wanted}
+        report.expect(found == expected, f"{values}: lets out to {found}")
