@@ -40,6 +40,7 @@ def ways_in(expect, values, objects):
         expect(not wanted or wanted in classes, f"{wanted} is not among {classes}")
     network(expect, values, objects)
     callers(expect, values, objects)
+    in_clear(expect, values, objects)
 
 
 def network(expect, values, objects):
@@ -88,6 +89,19 @@ def callers(expect, values, objects):
             has_tls = "tls_cert" in values.get("config", {}).get("http", {})
             expect(url.startswith("https:") == has_tls, f"calls {url}")
             expect("url" not in http or url == http["url"], f"calls {url}")
+
+
+def in_clear(expect, values, objects):
+    """Nothing warns of HTTP without TLS inside of the cluster, and whatever else is reached so is warned of."""
+    is_inside = values.get("service", {}).get("http", {}).get("type", "ClusterIP") == "ClusterIP"
+    has_tls = "tls_cert" in values.get("config", {}).get("http", {})
+    meant = is_inside and not has_tls and not values.get("hostNetwork", False)
+    pods = [one["spec"]["template"] for kind in ("StatefulSet", "Deployment", "Job") for one in of_kind(objects, kind)]
+    for pod in pods:
+        container = pod["spec"]["containers"][0]
+        names = [one["name"] for one in container["env"]]
+        said = names.count("SMSC_HTTP__IN_CLEAR")
+        expect(said == meant, f"{container['args']}: SMSC_HTTP__IN_CLEAR {said} times")
 
 
 # What is reached from where, beside the hooks of the release: values, who reaches HTTP and who the paths of smpp-connector.
