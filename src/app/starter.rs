@@ -279,7 +279,7 @@ impl Starter {
         let (cdr, mut records) = Cdr::start(config, store, Arc::clone(&just_ended))
             .with_context(|| format!("cdr.dir: {} cannot be used", config.cdr_dir().display()))?;
         let archive = ArchiveReader::start(config, &just_ended)?;
-        records.archived = archive.as_ref().map(ArchiveReader::archived);
+        records.archived = archive.as_ref().map(|archive| archive.archived(&self.node));
         let (arbiter, node) = (Arbiter::new(), Arc::clone(&self.node));
         let mut export = Export::new(node, just_ended, cdr, sinks, archive, redis);
         let work = async move || export.run().await;

@@ -237,9 +237,15 @@ impl AdminClient {
         match error {
             _ if refused => anyhow!(AdminApiError::NothingListens(address)),
             _ if is_unknown(&address) => anyhow!(AdminApiError::NoSuchHost(address)),
-            error => anyhow!(AdminApiError::Unreachable(format!(
-                "{address} cannot be reached: {error}"
-            ))),
+            error => {
+                let why = match error {
+                    ureq::Error::Io(error) => crate::tls::handshake_refusal(error),
+                    other => crate::tls::reworded(&other.to_string()),
+                };
+                anyhow!(AdminApiError::Unreachable(format!(
+                    "{address} cannot be reached: {why}"
+                )))
+            }
         }
     }
 }

@@ -32,6 +32,7 @@ use std::time::{Duration, Instant};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{LOCATION, REFERRER_POLICY, SET_COOKIE};
 use actix_web::{HttpRequest, HttpResponse, ResponseError as _, web};
+use secrecy::SecretString;
 use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -130,6 +131,14 @@ impl SignIn {
         })
     }
 
+    /// Our secret as a client, which may be newer than the rest of this section; not that of another client or issuer, which
+    /// take a restart.
+    fn client_secret(&self, now: &Oidc) -> Option<SecretString> {
+        let is_same = now.issuer == self.config.issuer && now.client_id == self.config.client_id;
+        let counts = if is_same { now } else { &self.config };
+        counts.client_secret.clone()
+    }
+
     /// Who comes back from the issuer with these parameters: the session's name, role and secret.
     async fn finish(
         &self,
@@ -165,7 +174,9 @@ impl SignIn {
                 cure: "Sign in again from the start page.",
             });
         };
-        let person = self.ask(move |issuer| issuer.finish(code, began)).await?;
+        let secret = self.client_secret(&state.api.node().config().http.oidc);
+        let finish = move |issuer: &Issuer| issuer.finish(code, began, secret.as_ref());
+        let person = self.ask(finish).await?;
         let Some(role) = person.role else {
             return Err(SignInRefused {
                 status: StatusCode::FORBIDDEN,

@@ -440,6 +440,7 @@ fn oddities_are_warnings() {
         "listen = '127.0.0.1:8080'",
         "listen = '[::1]:8080'",
         "listen = '0.0.0.0:8080'\nproxy_from = ['10.0.0.0/8']",
+        "listen = '0.0.0.0:8080'\nin_clear = true",
         "listen = '0.0.0.0:8080'\ntls_cert = 'a'\ntls_key = 'b'",
     ] {
         assert_eq!(open(closed), [""; 0], "{closed}");

@@ -21,11 +21,15 @@ fn keys(issuer: u16, console: &str, more: &str) -> String {
 }
 
 fn with_issuer(port: u16) -> SmscBuilder {
+    with_keys(&keys(port, "{http_port}", ""))
+}
+
+fn with_keys(keys: &str) -> SmscBuilder {
     Smsc::new()
         .account("test", "test")
         .operator("up", ([127, 0, 0, 1], free_port()).into())
         .route("", "up")
-        .http(&keys(port, "{http_port}", ""))
+        .http(keys)
 }
 
 /// The issuer at this port, whose client is the console at that port.
@@ -116,6 +120,30 @@ fn people_sign_in_with_the_role_of_their_groups() {
     assert_eq!(admin.metric(refused), Some(2.0));
     // The session has ended with the sign-out.
     assert_eq!(admin.get("/v1/tokens")["tokens"], serde_json::json!([]));
+    smsc.assert_no_panic();
+}
+
+/// Whoever rotates the secret at the issuer changes the file, and nothing else.
+#[test]
+fn the_secret_of_the_client_is_that_of_its_file_now() {
+    let port = free_port();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret");
+    std::fs::write(&file, "the one before").unwrap();
+    let (given, in_file) = (
+        format!("client_secret = {SECRET:?}"),
+        format!("client_secret_file = {file:?}"),
+    );
+    let smsc = with_keys(&keys(port, "{http_port}", "").replace(&given, &in_file)).start();
+    let console = smsc.http().port();
+    let _issuer = issuer(port, console);
+    std::fs::write(&file, SECRET).unwrap();
+    until("the file to be read", || {
+        let log = smsc.log();
+        log.contains("http.oidc.client_secret_file").then_some(())
+    });
+    let (_folder, command) = browse("in_and_out", console, port, &[]);
+    Client::run(command);
     smsc.assert_no_panic();
 }
 

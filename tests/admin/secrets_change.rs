@@ -1,15 +1,22 @@
 //! Secrets change while the SMSC runs: what files hold is read again, and an account has two passwords for a while.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
+use deadpool_redis::redis::{Client, cmd};
 use serde_json::json;
 use smsc::cmpp::Cmpp;
 use smsc::smpp::{Body, CommandId, CommandStatus};
 
 use crate::harness::carrier_client::{SECRET, SOURCE, free_listener, log_in, with_client};
-use crate::harness::{FakeOperator, Peer, Smsc, SmscBuilder, submit, taken, until};
+use crate::harness::{
+    Database, FakeOperator, Peer, RedisDatabase, Smsc, SmscBuilder, database, redis_database, rows,
+    submit, taken, until,
+};
 
 /// A Secret as Kubernetes mounts it: the name leads through a link to a folder, which is replaced as a whole.
 struct Mounted<'a>(&'a Path);
@@ -240,4 +247,158 @@ fn a_second_password_ends_with_its_line_in_the_file() {
         assert!(edited.success, "{}", edited.stderr);
         assert_eq!(binds(&smsc, "third"), is_valid, "{}", edited.stdout);
     }
+}
+
+/// Whether limits are counted in this database of Redis.
+fn counts_in(redis: &RedisDatabase) -> bool {
+    let client = Client::open(redis.url()).unwrap();
+    let mut connection = client.get_connection().unwrap();
+    let keys: Vec<String> = cmd("KEYS").arg("*").query(&mut connection).unwrap();
+    // The probe of a new connection is no limit.
+    keys.iter().any(|key| key != "smsc:probe")
+}
+
+#[test]
+fn redis_is_the_one_that_its_file_names_now() {
+    let (first, second) = (redis_database(), redis_database());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("redis-url");
+    fs::write(&file, first.url()).unwrap();
+    let smsc = Smsc::new()
+        .account_with("test", "test", "rate = 1000.0")
+        .route("", "test:delivered")
+        .toml(&format!("[redis]\nurl_file = {file:?}\ntimeout = \"1s\""))
+        .start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut is_used = |redis: &RedisDatabase| {
+        until("limits to be counted there", || {
+            esme.submit(submit("447700900123", "hello"));
+            counts_in(redis).then_some(())
+        });
+    };
+    is_used(&first);
+    // What is none leaves the one before.
+    fs::write(&file, "no URL").unwrap();
+    until("the log to say so", || {
+        smsc.log().contains("redis.url_file").then_some(())
+    });
+    until("Redis to count as up", || {
+        (smsc.admin().metric("smsc_throttle_redis_up")? == 1.0).then_some(())
+    });
+    assert!(!counts_in(&second));
+    fs::write(&file, second.url()).unwrap();
+    is_used(&second);
+    smsc.assert_no_panic();
+}
+
+#[test]
+fn the_archive_goes_to_the_database_that_its_file_names_now() {
+    let (first, second) = (database(), database());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("archive-url");
+    fs::write(&file, first.url()).unwrap();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .route("", "test:delivered")
+        .toml(&format!(
+            "[archive]\nenabled = true\nformat = \"database\"\ndatabase_url_file = {file:?}"
+        ))
+        .start();
+    let has_rows = |target: &Database| {
+        let made = "SELECT 1 FROM pg_tables WHERE tablename = 'sms_archive'";
+        !rows(target.url(), made).is_empty()
+            && !rows(target.url(), "SELECT 1 FROM sms_archive LIMIT 1").is_empty()
+    };
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut is_used = |target: &Database| {
+        until("rows of messages", || {
+            esme.submit(submit("447700900123", "hello"));
+            has_rows(target).then_some(())
+        });
+    };
+    is_used(&first);
+    fs::write(&file, second.url()).unwrap();
+    is_used(&second);
+    // A number is erased where the rows are now.
+    let path = "/v1/subscribers/447700900123/messages";
+    let (status, answer) = smsc.admin().call("DELETE", path, None);
+    assert!(status < 300, "{status} {answer}");
+    let left = |target: &Database| {
+        let sql = "SELECT 1 FROM sms_archive WHERE destination LIKE '%447700900123'";
+        rows(target.url(), sql).len()
+    };
+    assert!(left(&first) > 0);
+    until("none to be left", || (left(&second) == 0).then_some(()));
+    smsc.assert_no_panic();
+}
+
+/// A service that is asked about numbers; its notes are the first line of each question, and the token.
+fn look_up_service() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    const ANSWER: &str = "{\"network\": \"23415\", \"imsi\": \"001010000000001\"}";
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let notes = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            let lines = BufReader::new(socket.try_clone().unwrap()).lines();
+            let lines = lines.map_while(Result::ok);
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            let token = head.iter().find_map(|line| line.split_once("Bearer "));
+            let token = token.map_or("none", |(_, token)| token);
+            let question = head.first().map_or("nothing", String::as_str);
+            notes.lock().unwrap().push(format!("{question} {token}"));
+            let length = ANSWER.len();
+            let _ = write!(
+                socket,
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\
+                 Content-Length: {length}\r\n\r\n{ANSWER}"
+            );
+        }
+    });
+    (address, asked)
+}
+
+#[test]
+fn tokens_of_look_ups_are_those_of_their_files() {
+    let (service, asked) = look_up_service();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    fs::write(&file, "first").unwrap();
+    let smsc = Smsc::new()
+        .account("test", "test")
+        .toml(&format!(
+            "[resolver]\nurl = \"http://{service}/network/{{msisdn}}\"\ntoken_file = {file:?}\n\
+             [imsi]\nurl = \"http://{service}/imsi/{{msisdn}}\"\ntoken_file = {file:?}\n\
+             [[gsm]]\nname = \"home\"\naddress = \"127.0.0.1:1\"\nsmsc_address = \"49160000\"\n\
+             [[route]]\nprefix = \"44\"\nnetwork = \"23415\"\nto = [\"test:delivered\"]\n\
+             [[route]]\nprefix = \"4916\"\nto = [\"gsm:home\"]\n"
+        ))
+        .route("", "test:failed")
+        .start();
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let mut number = 0;
+    let mut are_asked_with = |token: &str| {
+        until("questions with this token", || {
+            // An answer is kept, so each time another number.
+            number += 1;
+            esme.submit(submit(&format!("4477009{number:05}"), "hello"));
+            esme.submit(submit(&format!("4916{number:05}"), "hello"));
+            let asked = asked.lock().unwrap();
+            let has = |question: &str| {
+                let mut of_token = asked.iter().filter(|note| note.ends_with(token));
+                of_token.any(|note| note.contains(question))
+            };
+            (has("/network/") && has("/imsi/")).then_some(())
+        });
+    };
+    are_asked_with(" first");
+    fs::write(&file, "second").unwrap();
+    are_asked_with(" second");
+    let log = smsc.log();
+    for said in ["resolver.token_file", "imsi.token_file"] {
+        assert!(log.contains(said), "{log}");
+    }
+    assert!(!log.contains("after a restart"), "{log}");
+    smsc.assert_no_panic();
 }

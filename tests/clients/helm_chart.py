@@ -20,6 +20,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import helm_keda
 import helm_network
 import helm_python
 import helm_refused
@@ -90,6 +91,7 @@ def render():
     restarts(report)
     helm_upgrades.check(report, CASES)
     helm_network.policies(report, rendered)
+    helm_keda.check(report, rendered, KUBERNETES[-1])
     report.end(objects=count)
 
 

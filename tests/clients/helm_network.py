@@ -40,6 +40,7 @@ def ways_in(expect, values, objects):
         expect(not wanted or wanted in classes, f"{wanted} is not among {classes}")
     network(expect, values, objects)
     callers(expect, values, objects)
+    in_clear(expect, values, objects)
 
 
 def network(expect, values, objects):
@@ -90,6 +91,19 @@ def callers(expect, values, objects):
             expect("url" not in http or url == http["url"], f"calls {url}")
 
 
+def in_clear(expect, values, objects):
+    """Nothing warns of HTTP without TLS inside of the cluster, and whatever else is reached so is warned of."""
+    is_inside = values.get("service", {}).get("http", {}).get("type", "ClusterIP") == "ClusterIP"
+    has_tls = "tls_cert" in values.get("config", {}).get("http", {})
+    meant = is_inside and not has_tls and not values.get("hostNetwork", False)
+    pods = [one["spec"]["template"] for kind in ("StatefulSet", "Deployment", "Job") for one in of_kind(objects, kind)]
+    for pod in pods:
+        container = pod["spec"]["containers"][0]
+        names = [one["name"] for one in container["env"]]
+        said = names.count("SMSC_HTTP__IN_CLEAR")
+        expect(said == meant, f"{container['args']}: SMSC_HTTP__IN_CLEAR {said} times")
+
+
 # What is reached from where, beside the hooks of the release: values, who reaches HTTP and who the paths of smpp-connector.
 SAME, PODS = [{"podSelector": {}}], [{"namespaceSelector": {}}]
 ANY = [{"ipBlock": {"cidr": "0.0.0.0/0"}}, {"ipBlock": {"cidr": "::/0"}}, *PODS]
@@ -125,6 +139,42 @@ LEFT_FOR = [
     ({"compat": {"smpp_connector": {"management_url": "https://a/b"}}}, {443}),
     ({"compat": {"smpp_connector": {"management_url": "http://a:3000"}}}, {3000}),
 ]
+# The same of a cluster.
+CLUSTER_LEFT_FOR = [
+    ({"secrets": {"databaseUrl": "postgres://u:p@a/smsc"}}, {5432}),
+    ({"secrets": {"databaseUrl": "postgresql://u:p@a:6543/smsc?sslmode=require"}}, {6543}),
+    # A primary and its standby.
+    ({"secrets": {"databaseUrl": "postgres://u:p@a:5433,b/smsc"}}, {5433, 5432}),
+    ({"secrets": {"databaseUrl": "postgres://u:p@[2001:db8::5],[2001:db8::6]:5433/smsc"}}, {5432, 5433}),
+    ({"secrets": {"databaseUrlFrom": {"name": "db"}}}, {5432}),
+    (
+        {
+            "secrets": {"databaseUrl": "postgres://a/smsc", "redisUrl": "rediss://:p@r:6380/0"},
+            "redis": {"enabled": True},
+        },
+        {5432, 6380},
+    ),
+    (
+        {
+            "secrets": {"databaseUrl": "postgres://a:7000/smsc"},
+            "tracing": {"enabled": True, "endpoint": "http://tempo:4317"},
+        },
+        {7000, 4317},
+    ),
+]
+# By its name a server is found.
+DNS = {("UDP", 53), ("TCP", 53)}
+
+
+def let_out(objects):
+    """Protocols and ports of the rules for what goes out. None of them says to whom."""
+    (one,) = of_kind(objects, "NetworkPolicy")
+    return {
+        (port["protocol"], port["port"])
+        for rule in one["spec"]["egress"]
+        for port in rule["ports"]
+        if "to" not in rule
+    }
 
 
 def policies(report, rendered):
@@ -149,3 +199,9 @@ def policies(report, rendered):
         report.expect(out == wanted, f"{config}: lets out to {out}")
         by_sctp = {port["port"] for port in ports if port.get("protocol") == "SCTP"}
         report.expect(by_sctp == wanted & SCTP, f"{config}: lets out by SCTP to {by_sctp}")
+        report.expect(DNS <= let_out(objects), f"{config}: no DNS")
+    for values, wanted in CLUSTER_LEFT_FOR:
+        objects, _ = rendered({"mode": "cluster", "networkPolicy": {"restrictEgress": True}, **values})
+        found = let_out(objects)
+        expected = DNS | {("TCP", port) for port in wanted}
+        report.expect(found == expected, f"{values}: lets out to {found}")

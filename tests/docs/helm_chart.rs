@@ -339,6 +339,10 @@ fn a_changed_secret_reaches_nodes_and_jobs_without_a_restart() {
 #[test]
 fn a_release_that_comes_and_goes_logs_no_warning() {
     let pod = Pod::of("defaults");
+    // At every address, as in a container.
+    let file = pod.path().join("smsc.toml");
+    let rendered = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, rendered.replace("\"127.0.0.1:", "\"0.0.0.0:")).unwrap();
     for _ in ["installed", "restarted by an upgrade"] {
         let mut process = pod.start();
         assert_eq!(process.terminate().code(), Some(0));

@@ -270,7 +270,7 @@ fn operators_are_dialled_by_name_with_an_authority_of_their_own() {
     let admin = smsc.admin();
     for (id, why) in [
         ("untrusted", "an authority that is not trusted here"),
-        ("misnamed", "not valid for name"),
+        ("misnamed", "it is not valid for"),
         ("unshown", "ertificate"),
     ] {
         until(&format!("{id} to say why"), || {

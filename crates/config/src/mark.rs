@@ -291,12 +291,14 @@ pub(crate) fn refusal<S: Setting<Single = u32>>(otherwise: &str) -> FieldMark<S>
 
 /// The URL of a PostgreSQL. It is never shown: it holds a password.
 pub(crate) fn postgres_url<S: Setting<Single = SecretString>>() -> FieldMark<S> {
-    let is_url = |one: &SecretString| {
-        let url = one.expose_secret();
-        url.starts_with("postgres://") || url.starts_with("postgresql://")
-    };
+    let is_url = |one: &SecretString| is_postgres_url(one.expose_secret());
     let otherwise = "is no such URL; write \"postgres://user:password@host/database\"";
     must::<S>(is_url, otherwise)
+}
+
+/// Whether a text is the URL of a PostgreSQL, by its scheme.
+pub(crate) fn is_postgres_url(url: &str) -> bool {
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
 // === impl MaybeEmpty ===

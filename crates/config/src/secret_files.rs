@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use deadpool_redis::redis::IntoConnectionInfo as _;
 use secrecy::{ExposeSecret, SecretString};
 
+use super::mark::is_postgres_url;
 use super::problem::ConfigProblem;
 use super::sealing::{Keyring, SecretsConfig};
 use super::{Account, Config};
@@ -218,6 +220,23 @@ fn check(key: &str, secret: SecretString) -> Result<SecretString, String> {
     }
 }
 
+/// What a file says now that was read before. A URL that is none leaves the one before and holds up no other file; at a
+/// start it is found with the rest of the configuration.
+fn read_again(key: &str, file: &Path) -> Result<SecretString, String> {
+    let now = check(key, read(file)?)?;
+    let url = now.expose_secret();
+    let is_usable = match key {
+        "redis.url_file" => url.into_connection_info().is_ok(),
+        "archive.database_url_file" => is_postgres_url(url),
+        _ => true,
+    };
+    if is_usable {
+        Ok(now)
+    } else {
+        Err("it holds no such URL".to_owned())
+    }
+}
+
 // === impl Account ===
 
 impl Account {
@@ -263,7 +282,7 @@ impl SecretFile {
     /// Reads the file again. Blocks.
     pub fn look(&self) -> SecretLook {
         let held = self.held.as_ref().map(ExposeSecret::expose_secret);
-        match read(&self.file).and_then(|now| check(&self.key, now)) {
+        match read_again(&self.key, &self.file) {
             Ok(now) if held == Some(now.expose_secret()) => SecretLook::Same,
             Ok(_) => SecretLook::Changed,
             Err(why) => SecretLook::Unusable(format!("cannot use {}: {why}", self.file.display())),
@@ -293,7 +312,7 @@ impl Config {
     pub fn with_own_secrets_again(&self) -> Self {
         let mut config = self.clone();
         for one in of_node(&mut config) {
-            if let Ok(now) = read(one.file).and_then(|now| check(&one.key, now)) {
+            if let Ok(now) = read_again(&one.key, one.file) {
                 one.secret.set(now);
             }
         }
@@ -377,6 +396,32 @@ mod tests {
         }
         let token = newer.with_own_secrets_again().http.admin_token;
         assert_eq!(token.unwrap().expose_secret(), "another");
+    }
+
+    #[test]
+    fn a_url_that_is_none_leaves_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        write("redis", "redis://:hush@a").unwrap();
+        write("archive", "postgres://u:hush@a/b").unwrap();
+        let (redis, archive) = (at("redis"), at("archive"));
+        let file = format!("redis.url_file = {redis:?}\narchive.database_url_file = {archive:?}\n");
+        write("smsc.toml", &file).unwrap();
+        let config = Config::load(Some(&folder.path().join("smsc.toml"))).unwrap();
+        write("redis", "http://:secret@a").unwrap();
+        write("archive", "u:secret@a/b").unwrap();
+        for file in config.secret_files() {
+            let look = file.look();
+            let SecretLook::Unusable(why) = &look else {
+                panic!("{}: {look:?}", file.key);
+            };
+            assert!(!why.contains("secret"), "{why}");
+        }
+        let stays = config.with_own_secrets_again();
+        assert_eq!(stays.redis.url.unwrap().expose_secret(), "redis://:hush@a");
+        let url = stays.archive.database_url.unwrap();
+        assert_eq!(url.expose_secret(), "postgres://u:hush@a/b");
     }
 
     /// One file that is gone holds up no change of others.

@@ -158,6 +158,8 @@ settings! {
         tls_key: Option<PathBuf> = None,
         /// Time for the TLS handshake.
         @positive tls_handshake_timeout: Duration = 30 * SECOND,
+        /// Without TLS at an address other than 127.0.0.1: tokens and numbers may cross that network in clear, and nothing warns of it.
+        in_clear: bool = false,
         /// Folder of the files that the API may name (`password_file`, `file` of a list, `tls_…`); without it, only files that the node's configuration names at the same key.
         files_dir: Option<PathBuf> = None,
         /// Most connections of one address without a valid token; another one closes the one idle longest.

@@ -80,7 +80,7 @@ pub enum RedisError {
 
 /// A Redis that may be absent.
 pub struct Redis {
-    pool: Pool,
+    ca_file: Option<PathBuf>,
     timeout: Duration,
     hash_tags: bool,
     scripts: Scripts,
@@ -89,8 +89,13 @@ pub struct Redis {
     lost: Notify,
 }
 
-#[derive(Default)]
 struct RedisLink {
+    /// Connects by the URL that counts now.
+    pool: Pool,
+    /// That URL, or one after it that cannot be used.
+    url: SecretString,
+    /// Whether the connection is by a URL before this one.
+    has_moved: bool,
     connection: Option<Connection>,
     /// Counts connections: a call that fails late must not end the next one.
     number: u64,
@@ -107,7 +112,7 @@ impl From<redis::RedisError> for RedisError {
                  proxy in front of the cluster that follows redirections"
             )),
             _ if is_other_type(&error) => Self::OtherType(error.to_string()),
-            _ => Self::Failed(error.to_string()),
+            _ => Self::Failed(smsc_tls::reworded(&error.to_string())),
         }
     }
 }
@@ -125,25 +130,47 @@ impl Redis {
     /// # Errors
     /// The URL is none, or the certificates cannot be used. The text does not contain the URL.
     pub fn open(options: &RedisOptions) -> Result<Self, RedisError> {
-        let wrong = |_| RedisError::Failed("redis.url cannot be used".to_owned());
-        let connecting = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(options.timeout))
-            // Calls have a deadline of their own, which covers what they wait for before the wire.
-            .set_response_timeout(None);
-        let manager = Manager::new_with_config(server(options)?, connecting).map_err(wrong)?;
-        let pool = Pool::builder(manager)
-            .max_size(1)
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| RedisError::Failed(error.to_string()))?;
+        let link = RedisLink {
+            pool: pool(options)?,
+            url: options.url.clone(),
+            has_moved: false,
+            connection: None,
+            number: 0,
+            told: Vec::new(),
+        };
         Ok(Self {
-            pool,
+            ca_file: options.ca_file.clone(),
             timeout: options.timeout,
             hash_tags: options.hash_tags,
             scripts: Scripts::new(),
-            link: Mutex::default(),
+            link: Mutex::new(link),
             lost: Notify::new(),
         })
+    }
+
+    /// Connects by this URL from now on. The connection by the one before serves calls until there is a new one. Does nothing
+    /// when the URL is the same.
+    ///
+    /// # Errors
+    /// See [`Self::open`]; the URL before stays, and this one is not tried again.
+    pub fn follow(&self, url: &SecretString) -> Result<(), RedisError> {
+        if self.link().url.expose_secret() == url.expose_secret() {
+            return Ok(());
+        }
+        let pool = pool(&RedisOptions {
+            url: url.clone(),
+            ca_file: self.ca_file.clone(),
+            timeout: self.timeout,
+            hash_tags: self.hash_tags,
+        });
+        {
+            let mut link = self.link();
+            link.url = url.clone();
+            link.pool = pool?;
+            link.has_moved = true;
+        }
+        self.lost.notify_one();
+        Ok(())
     }
 
     /// Whether calls are answered by Redis, as far as is known.
@@ -169,6 +196,10 @@ impl Redis {
             }
             let since = Instant::now();
             self.lost.notified().await;
+            if self.is_to_move() {
+                self.move_over().await;
+                continue;
+            }
             if since.elapsed() >= GOOD {
                 pause = FIRST_PAUSE;
             }
@@ -177,15 +208,36 @@ impl Redis {
         }
     }
 
+    /// Whether there is a connection, and a newer URL than its own.
+    fn is_to_move(&self) -> bool {
+        let link = self.link();
+        link.has_moved && link.connection.is_some()
+    }
+
+    /// Replaces the connection by one of the newer URL, if that one answers.
+    async fn move_over(&self) {
+        match self.connect().await {
+            Ok(connection) => self.connected(connection),
+            Err(error) => tracing::warn!(
+                %error,
+                "Redis does not answer at the new redis.url; the connection by the one before is used while it lasts"
+            ),
+        }
+    }
+
     /// A connection that can do what calls need: write and run scripts. A replica, a full or a
     /// loading server, and missing rights show here and not with the first message.
     async fn connect(&self) -> Result<Connection, RedisError> {
+        let pool = {
+            let mut link = self.link();
+            link.has_moved = false;
+            link.pool.clone()
+        };
         let attempt = async {
-            let mut connection = self
-                .pool
+            let mut connection = pool
                 .get()
                 .await
-                .map_err(|error| RedisError::Failed(error.to_string()))?;
+                .map_err(|error| RedisError::Failed(smsc_tls::reworded(&error.to_string())))?;
             let probed: RedisResult<()> = async {
                 redis::cmd("SET")
                     .arg("smsc:probe")
@@ -212,7 +264,9 @@ impl Redis {
 
     fn connected(&self, connection: Connection) {
         let mut link = self.link();
-        link.connection = Some(connection);
+        if let Some(earlier) = link.connection.replace(connection) {
+            drop(Connection::take(earlier));
+        }
         link.number += 1;
         if std::mem::take(&mut link.told).is_empty() {
             tracing::info!("Redis is connected, limits are shared");
@@ -304,6 +358,21 @@ impl Redis {
     }
 }
 
+/// What makes connections, one at a time.
+fn pool(options: &RedisOptions) -> Result<Pool, RedisError> {
+    let wrong = |_| RedisError::Failed("redis.url cannot be used".to_owned());
+    let connecting = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(options.timeout))
+        // Calls have a deadline of their own, which covers what they wait for before the wire.
+        .set_response_timeout(None);
+    let manager = Manager::new_with_config(server(options)?, connecting).map_err(wrong)?;
+    Pool::builder(manager)
+        .max_size(1)
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|error| RedisError::Failed(error.to_string()))
+}
+
 /// Where the server is, and whom its certificate must be from.
 fn server(options: &RedisOptions) -> Result<ConnectionInfo, RedisError> {
     let wrong = |_| RedisError::Failed("redis.url cannot be used".to_owned());
@@ -369,6 +438,19 @@ mod tests {
         };
         let error = Redis::open(&options).err().expect("no client").to_string();
         assert!(!error.contains("hush"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_url_that_cannot_be_used_leaves_the_one_before() {
+        let redis = client(false);
+        let wrong = SecretString::from("http://:other@redis.example");
+        let error = redis.follow(&wrong).expect_err("refused").to_string();
+        assert!(!error.contains("other"), "{error}");
+        assert_eq!(redis.follow(&wrong), Ok(()), "it is told once");
+        assert!(!redis.link().has_moved);
+        let next = SecretString::from("redis://:other@127.0.0.1:2/0");
+        assert_eq!(redis.follow(&next), Ok(()));
+        assert!(redis.link().has_moved && !redis.is_to_move());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::server::{ClientHello, ResolvesServerCert, VerifierBuilderError, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use x509_cert::der::Decode as _;
@@ -28,7 +28,7 @@ use self::watched::Watched;
 use smsc_host::files;
 
 pub use self::client::shown;
-pub use self::refusal::handshake_refusal;
+pub use self::refusal::{handshake_refusal, reworded};
 
 /// A file of the configuration and the key that names it, for errors.
 #[derive(Debug, Clone)]
@@ -82,7 +82,8 @@ pub fn platform_roots() -> RootCertStore {
 pub fn roots(ca: &Named) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in chain(ca)? {
-        roots.add(certificate).map_err(|error| ca.unusable(error))?;
+        let added = roots.add(certificate);
+        added.map_err(|error| ca.unusable(refusal::of_own(&error)))?;
     }
     Ok(roots)
 }
@@ -104,7 +105,7 @@ pub fn client_config(
         None => Ok(builder.with_no_client_auth()),
         Some(identity) => builder
             .with_client_auth_cert(identity.chain, identity.key)
-            .map_err(|error| error.to_string()),
+            .map_err(|error| refusal::of_own(&error)),
     }
 }
 
@@ -158,7 +159,8 @@ fn plain(error: &pem::Error) -> &'static str {
 
 fn certified_key(cert: &Named, key: &Named) -> Result<CertifiedKey, String> {
     let der = private_key(key)?;
-    let signing = ring::sign::any_supported_type(&der).map_err(|error| key.unusable(error))?;
+    let signing = ring::sign::any_supported_type(&der)
+        .map_err(|_| key.unusable("it is no key of RSA, ECDSA or Ed25519 that can be read"))?;
     let read = CertifiedKey::new(chain(cert)?, signing);
     // A key whose public half is not known is believed.
     match read.keys_match() {
@@ -226,7 +228,12 @@ impl ServerFiles {
                         .with_crls(revoked(crl)?)
                         .only_check_end_entity_revocation();
                 }
-                let verifier = verifier.build().map_err(|error| ca.unusable(error))?;
+                let verifier = verifier.build().map_err(|error| match &self.client_crl {
+                    Some(crl) if matches!(error, VerifierBuilderError::InvalidCrl(_)) => {
+                        crl.unusable("there is a list in it that cannot be read; issue it again")
+                    }
+                    _ => ca.unusable(error),
+                })?;
                 builder.with_client_cert_verifier(verifier)
             }
         };

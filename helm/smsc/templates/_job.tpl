@@ -55,6 +55,7 @@ spec:
       env:
         - name: SMSC_CONFIG
           value: /etc/smsc/smsc.toml
+        {{- include "smsc.inClear" $root | nindent 8 }}
         {{- with $root.Values.service.http.caFile }}
         - name: SMSC_CA
           value: {{ . | quote }}

@@ -219,10 +219,22 @@ spec:
   {{- end }}
 {{- end }}
 
+{{/*
+Inside of the cluster HTTP without TLS is the default, of which nothing has to warn. No line of the ConfigMap: pods of the
+release before read that, too, and know no newer key.
+*/}}
+{{- define "smsc.inClear" -}}
+{{- if and (eq .Values.service.http.type "ClusterIP") (eq (include "smsc.scheme" .) "http") (not .Values.hostNetwork) (not (hasKey (.Values.config.http | default dict) "in_clear")) }}
+- name: SMSC_HTTP__IN_CLEAR
+  value: "true"
+{{- end }}
+{{- end }}
+
 {{/* Where the file is, so that `kubectl exec … smsc queue list` needs no flags; and where traces go. */}}
 {{- define "smsc.environment" -}}
 - name: SMSC_CONFIG
   value: /etc/smsc/smsc.toml
+{{- include "smsc.inClear" . }}
 {{- if .Values.tracing.enabled }}
 - name: POD_NAME
   valueFrom:

@@ -56,6 +56,17 @@ impl Throttle {
         }
     }
 
+    /// The file with the URL may have another content now.
+    fn follow_url(&self) {
+        let config = self.node.config();
+        let (Some(redis), Some(url)) = (&self.redis, &config.redis.url) else {
+            return;
+        };
+        if let Err(error) = redis.follow(url) {
+            tracing::warn!(%error, "the URL before stays in use");
+        }
+    }
+
     fn publish(&self) {
         self.node.throttle_snapshot.set(ThrottleSnapshot {
             buckets: (self.buckets.len() + self.lanes.len()) as u64,
@@ -77,7 +88,10 @@ impl Actor for Throttle {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
-        ctx.run_interval(Duration::from_secs(1), |throttle, _| throttle.publish());
+        ctx.run_interval(Duration::from_secs(1), |throttle, _| {
+            throttle.follow_url();
+            throttle.publish();
+        });
         if let Some(redis) = self.redis.clone() {
             let connected = async move { redis.keep_connected().await };
             ctx.spawn(connected.into_actor(self));

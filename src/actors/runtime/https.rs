@@ -10,6 +10,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig, TlsProvider};
 
+use crate::tls::{handshake_refusal, reworded};
+
 /// A file, and the key of the configuration that names it.
 pub struct NamedFile<'a> {
     pub key: &'a str,
@@ -51,6 +53,14 @@ pub fn tls(
         .client_cert(shown)
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .build())
+}
+
+/// Why a request has no answer, for people.
+pub fn unanswered(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Io(error) => format!("io: {}", handshake_refusal(error)),
+        other => reworded(&other.to_string()),
+    }
 }
 
 fn client(cert: &NamedFile<'_>, key: &NamedFile<'_>) -> Result<ClientCert, String> {

@@ -53,7 +53,7 @@ pub fn shown(error: &Error) -> String {
         error => {
             let whole = error.to_string();
             let why = whole.rsplit("Source: ").next().unwrap_or_default();
-            why.to_owned()
+            tls::reworded(why)
         }
     }
 }

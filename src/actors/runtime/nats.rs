@@ -8,6 +8,7 @@ use std::path::Path;
 use async_nats::{Client, ConnectOptions};
 
 use crate::config::NatsConnection;
+use crate::tls;
 
 /// Connects and logs in.
 ///
@@ -30,7 +31,7 @@ pub async fn connect(nats: &NatsConnection) -> io::Result<Client> {
         options = options.add_root_certificates(file.clone());
     }
     let client = options.connect(&nats.servers).await;
-    client.map_err(io::Error::other)
+    client.map_err(|error| io::Error::other(tls::reworded(&error.to_string())))
 }
 
 /// What a file holds, without the end of its line. Read for each connection, so that it may change.

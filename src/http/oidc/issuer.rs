@@ -21,7 +21,7 @@ use openidconnect::{
     OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
     SubjectIdentifier, TokenResponse as _, UserInfoClaims,
 };
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ureq::Agent;
@@ -100,7 +100,8 @@ impl Issuer {
     /// The address to which a browser is sent, and what it must bring back.
     pub fn begin(&self) -> Result<(String, SignInUnderWay), Trouble> {
         let agent = self.agent()?;
-        let client = self.client(&*self.metadata(&agent, false)?)?;
+        // Where a browser is sent to holds no secret.
+        let client = self.client(&*self.metadata(&agent, false)?, None)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let scopes = self.config.scopes.iter().cloned().map(Scope::new);
         let (url, state, nonce) = client
@@ -120,10 +121,15 @@ impl Issuer {
         Ok((url.to_string(), sign_in))
     }
 
-    /// Who has come back with this code.
-    pub fn finish(&self, code: String, sign_in: SignInUnderWay) -> Result<Person, Trouble> {
+    /// Who has come back with this code; `secret` is ours as a client, where it has one.
+    pub fn finish(
+        &self,
+        code: String,
+        sign_in: SignInUnderWay,
+        secret: Option<&SecretString>,
+    ) -> Result<Person, Trouble> {
         let agent = self.agent()?;
-        let client = self.client(&*self.metadata(&agent, false)?)?;
+        let client = self.client(&*self.metadata(&agent, false)?, secret)?;
         let ask = |request: HttpRequest| send(&agent, request);
         let answer = client
             .exchange_code(AuthorizationCode::new(code))
@@ -143,7 +149,7 @@ impl Issuer {
             Ok(subject) => subject,
             // It may be signed by a key that is newer than what is known.
             Err(_) => {
-                let client = self.client(&*self.metadata(&agent, true)?)?;
+                let client = self.client(&*self.metadata(&agent, true)?, secret)?;
                 verified(&client, token, &nonce).map_err(Trouble::Refused)?
             }
         };
@@ -190,9 +196,12 @@ impl Issuer {
         Ok(metadata)
     }
 
-    fn client(&self, metadata: &CoreProviderMetadata) -> Result<Client, Trouble> {
+    fn client(
+        &self,
+        metadata: &CoreProviderMetadata,
+        secret: Option<&SecretString>,
+    ) -> Result<Client, Trouble> {
         let config = &self.config;
-        let secret = config.client_secret.as_ref();
         let secret = secret.map(|secret| ClientSecret::new(secret.expose_secret().to_owned()));
         let redirect = RedirectUrl::new(config.redirect_url.clone().unwrap_or_default());
         let redirect = redirect.map_err(|error| Trouble::Unreachable(said(&error)))?;
@@ -262,7 +271,8 @@ fn send(agent: &Agent, request: HttpRequest) -> Result<HttpResponse, Unanswered>
     } else {
         agent.run(request)
     };
-    let unanswered = |error: ureq::Error| Unanswered(format!("{to}: {error}"));
+    let unanswered =
+        |error: ureq::Error| Unanswered(format!("{to}: {}", https::unanswered(&error)));
     let (head, mut body) = answer.map_err(unanswered)?.into_parts();
     let octets = body.with_config().limit(MAX_ANSWER).read_to_vec();
     Ok(HttpResponse::from_parts(head, octets.map_err(unanswered)?))

@@ -136,7 +136,7 @@ fn a_collector_that_is_not_trusted_or_does_not_trust_us_gets_nothing() {
         let stranger = secure.observes(smsc(ALL, operator.address()), protocol, "other.pem");
         let anonymous = secure.observes(smsc(ALL, operator.address()), protocol, "ca.pem");
         for (builder, word) in [
-            (secure.with_certificate(stranger), "UnknownIssuer"),
+            (secure.with_certificate(stranger), "is not trusted here"),
             (anonymous, ""),
         ] {
             let smsc = builder.start();

@@ -52,13 +52,14 @@ fn warn_open_doors(http: &HttpConfig, found: &mut Findings) {
         );
         found.warn("http.admin_token", message);
     }
-    if http.listen.ip().is_loopback() {
+    if http.listen.ip().is_loopback() || http.in_clear {
         return;
     }
     if http.tls_cert.is_none() && http.proxy_from.is_empty() {
         let message = format!(
             "tokens and numbers cross the network in clear at {}; set http.tls_cert and http.tls_key, \
-             listen on 127.0.0.1, or name the balancer that speaks HTTPS in http.proxy_from",
+             listen on 127.0.0.1, name the balancer that speaks HTTPS in http.proxy_from, or say by http.in_clear \
+             that it is meant so",
             http.listen
         );
         found.warn("http.listen", message);

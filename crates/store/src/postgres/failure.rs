@@ -92,6 +92,7 @@ pub fn describe(error: &Error) -> String {
         None => {
             let cause = std::error::Error::source(error);
             let text = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+            let text = smsc_tls::reworded(&text);
             if text.contains("TLS handshake") {
                 format!(
                     "{text}; postgres.ca_file names what the server's certificate must descend from"

@@ -137,6 +137,7 @@ impl ExportWorker {
             };
             if !self.failing {
                 self.failing = true;
+                let error = smsc_tls::reworded(&error);
                 tracing::warn!(
                     %error,
                     "the collector does not take spans; until it does they are dropped and counted"

@@ -53,7 +53,7 @@ enum ArchiveTarget {
     Files(IntoFiles),
     Database {
         options: TableOptions,
-        /// `None` until the database has answered, and again after a failure.
+        /// `None` until the database has answered, and again after a failure or with another URL.
         table: Option<ArchiveTable>,
     },
 }
@@ -80,7 +80,7 @@ pub struct Archived {
 #[derive(Clone)]
 enum ArchivedIn {
     Files(OnDisk<ArchiveFiles>),
-    Database(TableOptions),
+    Database(TableOptions, Arc<NodeContext>),
 }
 
 // === impl ArchiveReader ===
@@ -130,11 +130,13 @@ impl ArchiveReader {
         }))
     }
 
-    /// For erasing a number.
-    pub fn archived(&self) -> Archived {
+    /// For erasing a number; `node` knows the URL of the database.
+    pub fn archived(&self, node: &Arc<NodeContext>) -> Archived {
         let target = match &self.target {
             ArchiveTarget::Files(into) => ArchivedIn::Files(into.files.clone()),
-            ArchiveTarget::Database { options, .. } => ArchivedIn::Database(options.clone()),
+            ArchiveTarget::Database { options, .. } => {
+                ArchivedIn::Database(options.clone(), Arc::clone(node))
+            }
         };
         Archived {
             target,
@@ -241,6 +243,9 @@ impl ArchiveReader {
             }
             ArchiveTarget::Database { options, table } => {
                 let failed = |error: archive::ArchiveError| ExportError::Archive(error.to_string());
+                if follow_url(options, &node.config()) {
+                    *table = None;
+                }
                 // Until all is well: a failure closes the connection.
                 let mut open = match table.take() {
                     Some(open) => open,
@@ -321,6 +326,20 @@ fn table_options(config: &Config) -> anyhow::Result<TableOptions> {
     })
 }
 
+/// Takes the URL of now, whose file may have another content; whether it is another one. One that the file of the
+/// configuration does not name any more stays until a restart.
+fn follow_url(options: &mut TableOptions, config: &Config) -> bool {
+    let Some(now) = &config.archive.database_url else {
+        return false;
+    };
+    let now = now.expose_secret();
+    let has_changed = options.url != now;
+    if has_changed {
+        now.clone_into(&mut options.url);
+    }
+    has_changed
+}
+
 // === impl IntoFiles ===
 
 impl IntoFiles {
@@ -382,9 +401,11 @@ impl Archived {
                     .call(move |files| super::archive_erase::erase(files, digits.as_bytes()))
                     .await
             }
-            ArchivedIn::Database(options) => {
+            ArchivedIn::Database(options, node) => {
+                let mut options = options.clone();
+                follow_url(&mut options, &node.config());
                 let columns = RowMaker::whole(Vec::new(), true, false).columns();
-                let table = ArchiveTable::connect(options, columns).await;
+                let table = ArchiveTable::connect(&options, columns).await;
                 let erased = table.map_err(io::Error::other)?.erase(&digits).await;
                 erased.map_err(io::Error::other)
             }

@@ -15,14 +15,6 @@ use crate::config::{Config, Keyring, SecretFile, SecretLook};
 
 /// The key of the file with the keys that seal passwords.
 const KEY_FILE: &str = "secrets.key_file";
-/// What is set up once, at start.
-const NEEDS_RESTART: [&str; 5] = [
-    "archive.database_url_file",
-    "http.oidc.client_secret_file",
-    "imsi.token_file",
-    "redis.url_file",
-    "resolver.token_file",
-];
 
 /// What a look at the files has found.
 struct LookAtSecrets {
@@ -146,11 +138,7 @@ impl StoredConfiguration {
     /// Logs what is used now.
     fn tell(&self, changed: &[String]) {
         for key in changed {
-            if NEEDS_RESTART.contains(&key.as_str()) {
-                tracing::warn!(%key, "its file has another content now, which is used after a restart")
-            } else {
-                tracing::info!(%key, "its file has another content now, which is used");
-            }
+            tracing::info!(%key, "its file has another content now, which is used");
         }
         for warning in self.node.config().warnings_about(changed) {
             tracing::warn!("{warning}");

@@ -105,7 +105,10 @@ fn unreachable(error: &ureq::Error, within: Duration) -> String {
         ureq::Error::Timeout(_) => {
             format!("the management service has not answered within {within:?}")
         }
-        other => format!("the management service cannot be reached: {other}"),
+        other => {
+            let why = https::unanswered(other);
+            format!("the management service cannot be reached: {why}")
+        }
     }
 }
 

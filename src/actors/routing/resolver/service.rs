@@ -84,7 +84,7 @@ impl Service {
         let mut answer = request
             .header("Accept", "application/json")
             .call()
-            .map_err(|error| LookupError::Unreachable(error.to_string()))?;
+            .map_err(|error| LookupError::Unreachable(https::unanswered(&error)))?;
         match answer.status().as_u16() {
             404 => return Ok(String::new()),
             200..300 => {}
