@@ -134,6 +134,14 @@ impl Recovery {
         true
     }
 
+    /// A session has ended: its report is not waited for, and what it held and has not settled waits again.
+    pub(super) fn session_ended(&mut self, session: u64) {
+        if let Some(reading) = self.reading() {
+            reading.waiting_for.remove(&session);
+            reading.held.retain(|_, holder| *holder != session);
+        }
+    }
+
     /// Sessions that have not answered are taken to hold nothing.
     pub(super) fn stop_waiting(&mut self) {
         if let Some(reading) = self.reading() {
@@ -288,6 +296,19 @@ mod tests {
         assert_eq!(rooms, [0, 5], "room before the report is in the report");
         assert_eq!(recovered.held, HashMap::from([(1, 7), (2, 7)]));
         assert!(recovery.settled(settled(7, 3)).is_some(), "it runs");
+    }
+
+    #[test]
+    fn a_session_that_ends_holds_only_what_it_has_settled() {
+        let mut recovery = reading([7, 8]);
+        recovery.reported(7, &[1, 2]);
+        assert!(recovery.settled(settled(7, 2)).is_none());
+        recovery.session_ended(7);
+        recovery.read(Vec::new());
+        assert!(recovery.finish().is_none(), "a session has not answered");
+        recovery.session_ended(8);
+        let recovered = recovery.finish().expect("nobody is waited for");
+        assert_eq!(recovered.held, HashMap::from([(2, 7)]));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::item::Seed;
 use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::TakenItem;
 use crate::actors::queue::recovery::{Recovered, RecoveredItems};
 use crate::actors::queue::seeds::Seeds;
 use crate::clock;
@@ -184,15 +185,32 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let Held { session, ids, room } = report;
-        if self.recovery.reported(session, &ids) {
-            self.sessions.add_room(&self.port, session, room);
-            self.sessions.widen(session, room + ids.len() as u32);
-            self.finish_recovery(ctx);
+        let is_awaited = self.recovery.reported(session, &ids);
+        // It was waited for in vain. Without its room it would be given nothing any more.
+        let is_late = !is_awaited && self.recovery.is_running() && !self.sessions.has(session);
+        if !is_awaited && !is_late {
+            return;
+        }
+        self.sessions.add_room(&self.port, session, room);
+        self.sessions.widen(session, room + ids.len() as u32);
+        if is_late {
+            self.hold_after_all(session, &ids);
+            return self.pump(ctx);
+        }
+        self.finish_recovery(ctx);
+    }
+
+    /// A session holds these, and they are in the lists: those that nobody else has been given are taken out.
+    fn hold_after_all(&mut self, session: u64, ids: &[u64]) {
+        for id in ids {
+            if let TakenItem::Item(item) = self.backlog.remove(*id, None) {
+                self.in_flight.hold_reported(session, item);
+            }
         }
     }
 
-    /// Resumes once the store is read and every session has answered or timed out.
-    fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
+    /// Resumes once the store is read and every session has answered, ended or timed out.
+    pub(super) fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
         let Some(recovered) = self.recovery.finish() else {
             return;
         };
