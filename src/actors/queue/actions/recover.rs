@@ -186,12 +186,16 @@ impl Queue {
     ) {
         let Held { session, ids, room } = report;
         let is_awaited = self.recovery.reported(session, &ids);
+        // It says its whole room, so one that has some here has said so before: it was asked twice, or has joined since.
+        let is_first = !self.sessions.has(session);
         // It was waited for in vain. Without its room it would be given nothing any more.
-        let is_late = !is_awaited && self.recovery.is_running() && !self.sessions.has(session);
+        let is_late = !is_awaited && is_first && self.recovery.is_running();
         if !is_awaited && !is_late {
             return;
         }
-        self.sessions.add_room(&self.port, session, room);
+        if is_first {
+            self.sessions.add_room(&self.port, session, room);
+        }
         self.sessions.widen(session, room + ids.len() as u32);
         if is_late {
             self.hold_after_all(session, &ids);

@@ -407,3 +407,23 @@ async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
     let snapshot = fixture.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
 }
+
+#[actix::test]
+async fn a_session_that_joins_again_while_the_store_is_read_has_its_credit_once() {
+    let fixture = fixture().await;
+    fixture.port.leave(SESSION);
+    fixture.takes();
+    fixture.post(ReadAgain);
+    fixture.post(Credit {
+        session: TAKING,
+        room: 3,
+        retire: false,
+    });
+    fixture.post(Held {
+        session: TAKING,
+        ids: Vec::new(),
+        room: 3,
+    });
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.port.snapshot.get().room, 3);
+}
