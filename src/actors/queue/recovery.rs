@@ -156,13 +156,21 @@ impl Recovery {
         }
     }
 
-    /// Keeps a settlement that came while the store was being read; otherwise returns it. Room that a
-    /// session gave before its report is included in the report.
+    /// Whether the report of a session is waited for. It includes the room that the session gave before.
+    pub(super) fn awaits(&self, session: u64) -> bool {
+        match &self.phase {
+            RecoveryPhase::Reading(reading) => reading.waiting_for.contains(&session),
+            RecoveryPhase::Running | RecoveryPhase::Wanted(_) => false,
+        }
+    }
+
+    /// Keeps a settlement that came while the store was being read; otherwise returns it.
     pub(super) fn settled(&mut self, mut batch: SettleBatch) -> Option<SettleBatch> {
+        let is_awaited = self.awaits(batch.session);
         let Some(reading) = self.reading() else {
             return Some(batch);
         };
-        if reading.waiting_for.contains(&batch.session) {
+        if is_awaited {
             batch.room = 0;
         }
         reading.settled.push(batch);

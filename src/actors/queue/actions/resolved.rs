@@ -25,10 +25,13 @@ impl Queue {
     /// later.
     pub(in crate::actors::queue) fn resolved(
         &mut self,
-        batch: ResolvedBatch,
+        mut batch: ResolvedBatch,
         ctx: &mut Context<Self>,
     ) {
         if !self.recovery.is_running() {
+            if self.recovery.awaits(batch.session) {
+                batch.room = 0;
+            }
             ctx.notify_later(batch, LATER);
             return;
         }

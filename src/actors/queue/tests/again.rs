@@ -427,3 +427,26 @@ async fn a_session_that_joins_again_while_the_store_is_read_has_its_credit_once(
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().room, 3);
 }
+
+#[actix::test]
+async fn what_is_resolved_before_its_session_reports_gives_no_room_beside_the_report() {
+    let fixture = fixture().await;
+    fixture.port.leave(SESSION);
+    fixture.takes();
+    let term = fixture.term(0);
+    fixture.post(ReadAgain);
+    fixture.post(ResolvedBatch {
+        session: TAKING,
+        room: 2,
+        ..ResolvedBatch::default()
+    });
+    fixture.post(Held {
+        session: TAKING,
+        ids: Vec::new(),
+        room: 3,
+    });
+    fixture.until_read_after(term).await;
+    // The queue looks again at what was resolved.
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(fixture.port.snapshot.get().room, 3);
+}
