@@ -185,23 +185,22 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let Held { session, ids, room } = report;
-        let is_awaited = self.recovery.reported(session, &ids);
-        // It says its whole room, so one that has some here has said so before: it was asked twice, or has joined since.
-        let is_first = !self.sessions.has(session);
-        // It was waited for in vain. Without its room it would be given nothing any more.
-        let is_late = !is_awaited && is_first && self.recovery.is_running();
-        if !is_awaited && !is_late {
+        let is_late = self.recovery.reported_late(session);
+        let is_in_time = self.recovery.reported(session, &ids);
+        if !is_in_time && !is_late {
             return;
         }
-        if is_first {
+        // It says its whole room, so one that has some here has said so before: it was asked twice, or has joined since.
+        if !self.sessions.has(session) {
             self.sessions.add_room(&self.port, session, room);
         }
         self.sessions.widen(session, room + ids.len() as u32);
-        if is_late {
-            self.hold_after_all(session, &ids);
-            return self.pump(ctx);
+        if is_in_time {
+            return self.finish_recovery(ctx);
         }
-        self.finish_recovery(ctx);
+        // It was waited for in vain. Without its room it would be given nothing any more.
+        self.hold_after_all(session, &ids);
+        self.pump(ctx);
     }
 
     /// A session holds these, and they are in the lists: those that nobody else has been given are taken out.

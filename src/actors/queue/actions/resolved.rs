@@ -28,10 +28,10 @@ impl Queue {
         mut batch: ResolvedBatch,
         ctx: &mut Context<Self>,
     ) {
+        if self.recovery.awaits(batch.session) {
+            batch.room = 0;
+        }
         if !self.recovery.is_running() {
-            if self.recovery.awaits(batch.session) {
-                batch.room = 0;
-            }
             ctx.notify_later(batch, LATER);
             return;
         }

@@ -394,6 +394,14 @@ async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
     let has_read = || fixture.port.snapshot.get().ready_in_memory == 2;
     until("the queue waits no longer for its report", has_read).await;
     assert_eq!(taken.load(Ordering::Relaxed), 0);
+    // Its report includes this room.
+    fixture
+        .send(SettleBatch {
+            session: TAKING,
+            room: 2,
+            ..SettleBatch::default()
+        })
+        .await;
     fixture
         .send(Held {
             session: TAKING,
@@ -406,6 +414,7 @@ async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
     tokio::time::sleep(TICK * 2).await;
     let snapshot = fixture.port.snapshot.get();
     assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
+    assert_eq!(snapshot.room, 5);
 }
 
 #[actix::test]
@@ -449,4 +458,35 @@ async fn what_is_resolved_before_its_session_reports_gives_no_room_beside_the_re
     // The queue looks again at what was resolved.
     tokio::time::sleep(TICK * 3).await;
     assert_eq!(fixture.port.snapshot.get().room, 3);
+}
+
+#[actix::test]
+async fn a_lease_that_ends_while_the_store_is_read_takes_no_credit_from_sessions() {
+    let fixture = fixture().await;
+    fixture.port.leave(SESSION);
+    fixture.takes();
+    let report = || Held {
+        session: TAKING,
+        ids: Vec::new(),
+        room: 3,
+    };
+    let settled = || SettleBatch {
+        session: TAKING,
+        room: 1,
+        ..SettleBatch::default()
+    };
+    for is_in_time in [true, false] {
+        fixture.post(ReadAgain);
+        if is_in_time {
+            fixture.post(report());
+            fixture.post(settled());
+        }
+        fixture.post(DisownPartitions {});
+        if !is_in_time {
+            fixture.post(report());
+            fixture.post(settled());
+        }
+        tokio::time::sleep(TICK * 2).await;
+        assert_eq!(fixture.port.snapshot.get().room, 4, "in time: {is_in_time}");
+    }
 }
