@@ -29,6 +29,7 @@ mod examples;
 pub mod exit;
 pub mod export;
 pub mod failures;
+pub mod firewall;
 pub mod fsck;
 mod grammar;
 mod groups;
@@ -172,6 +173,9 @@ enum CliCommand {
     OptOut(opt_out::OptOutArgs),
     /// Show the look-ups of networks and IMSIs, or forget answers.
     Lookup(lookups::LookupsArgs),
+    /// Show what the firewalls in front of networks over MAP have found.
+    #[command(subcommand)]
+    Firewall(firewall::FirewallCommand),
     /// What waits for event sinks, and what has become of publishing.
     Sink(sink::SinkArgs),
     /// Show how the sources of commands on NATS stand.
@@ -340,6 +344,7 @@ impl CliCommand {
             Self::Key(args) => key::run(args),
             Self::OptOut(args) => opt_out::run(args),
             Self::Lookup(args) => lookups::run(&args),
+            Self::Firewall(order) => firewall::run(&order),
             Self::Sink(args) => sink::run(&args),
             Self::Source(order) => sources::run(&order),
             Self::Context(args) => context::run(args),

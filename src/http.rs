@@ -8,6 +8,7 @@
 
 pub mod account_api;
 mod api;
+mod api_request;
 mod audit;
 mod auth;
 mod bodies;

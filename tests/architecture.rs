@@ -86,6 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "api",
             "domain",
             "pb",
+            "firewall",
             "sctp",
             "smpp",
             "sigtran",

@@ -24,7 +24,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Commands for queues, binds and nodes",
-        &["queue", "bind", "node", "drain", "lookup", "sink", "source"],
+        &[
+            "queue", "bind", "node", "drain", "lookup", "firewall", "sink", "source",
+        ],
     ),
     (
         "Commands for accounts, operators and routes",

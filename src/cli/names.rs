@@ -31,6 +31,7 @@ enum NamedThing {
     Account,
     Operator,
     Route,
+    Gsm,
     Queue,
     /// By its number: 0/17.
     Bind,
@@ -128,7 +129,7 @@ fn positional(command: &Command, place: usize) -> Option<&Arg> {
 
 /// What an argument of a command names.
 fn things(path: &str, argument: &str) -> &'static [NamedThing] {
-    use NamedThing::{Account, Bind, Context, Operator, Queue, Route, Sink, Token};
+    use NamedThing::{Account, Bind, Context, Gsm, Operator, Queue, Route, Sink, Token};
     let (noun, verb) = path.split_once(' ').unwrap_or((path, ""));
     // Some commands take several.
     let argument = if argument == "names" {
@@ -142,6 +143,7 @@ fn things(path: &str, argument: &str) -> &'static [NamedThing] {
         ("account", _, "name") => &[Account],
         ("operator", _, "name") => &[Operator],
         ("route", _, "name") => &[Route],
+        ("firewall", _, "name") => &[Gsm],
         ("queue", _, "name") => &[Queue],
         ("bind", "list", "name") => &[Account, Operator],
         ("bind", "disconnect", "number") => &[Bind],
@@ -186,6 +188,7 @@ fn known(client: &AdminClient, thing: NamedThing, begin: &str) -> Vec<String> {
         NamedThing::Account => (format!("/v1/accounts?{page}"), "accounts"),
         NamedThing::Operator => (format!("/v1/operators?{page}"), "operators"),
         NamedThing::Route => (format!("/v1/routes?{page}"), "routes"),
+        NamedThing::Gsm => (format!("/v1/gsm?{page}"), "gsm"),
         NamedThing::Queue => (format!("/v1/queues?{page}"), "queues"),
         NamedThing::Bind => ("/v1/binds".to_owned(), "binds"),
         NamedThing::Sink => ("/v1/sinks".to_owned(), "sinks"),
@@ -222,7 +225,7 @@ mod tests {
 
     #[test]
     fn places_of_names_are_known() {
-        use NamedThing::{Account, Bind, Context, Operator, Queue, Route, Sink, Token};
+        use NamedThing::{Account, Bind, Context, Gsm, Operator, Queue, Route, Sink, Token};
         let root = crate::cli::command();
         for (line, wanted) in [
             ("queue suspend ", &[Queue][..]),
@@ -236,6 +239,8 @@ mod tests {
             ("account show -- ", &[Account]),
             ("account edit shop --set ", &[]),
             ("route remove ", &[Route]),
+            ("firewall list ", &[Gsm]),
+            ("firewall list --rule ", &[]),
             ("route explain 44 --account ", &[Account]),
             ("bind list ", &[Account, Operator]),
             ("bind disconnect ", &[Bind]),

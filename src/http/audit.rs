@@ -8,11 +8,12 @@
 use std::time::{Duration, Instant};
 
 use actix_web::body::BoxBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::ServiceRequest;
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, HttpRequest, web};
+use actix_web::{HttpMessage, HttpRequest, web};
 
+use super::api_request::MiddlewareAnswer;
 use super::limit::RefusalAudit;
 use super::{State, peers, request_ids};
 use crate::actors::context::audit::AuditNote;
@@ -62,10 +63,7 @@ pub(super) fn is_dry_run(request: &HttpRequest) {
 }
 
 /// Records commands and changes, and reads with a [`Detail`].
-pub(super) async fn note(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+pub(super) async fn note(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let is_look = is_look(request.method(), request.path());
     let asks_for_dry_run = asks_for_dry_run(request.query_string());
     let bearer = request.extensions().get::<Bearer>().cloned();

@@ -13,14 +13,15 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
+use actix_web::HttpMessage as _;
 use actix_web::body::BoxBody;
-use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::dev::{Payload, ServiceRequest};
 use actix_web::error::PayloadError;
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage as _};
 use futures_util::StreamExt as _;
 use futures_util::stream::poll_fn;
 
+use super::api_request::MiddlewareAnswer;
 use super::peers;
 use crate::actors::runtime::locks::lock;
 use crate::domain::penalty::Origin;
@@ -86,7 +87,7 @@ impl BodyPool {
         self: &Arc<Self>,
         request: ServiceRequest,
         next: Next<BoxBody>,
-    ) -> Result<Result<ServiceResponse<BoxBody>, Error>, NoBodyRoom> {
+    ) -> Result<MiddlewareAnswer, NoBodyRoom> {
         let client = peers::client(request.request());
         let address = client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let trust = if peers::is_familiar(request.request(), address) {
@@ -107,7 +108,7 @@ impl BodyPool {
         name: &str,
         request: ServiceRequest,
         next: Next<BoxBody>,
-    ) -> Result<Result<ServiceResponse<BoxBody>, Error>, NoBodyRoom> {
+    ) -> Result<MiddlewareAnswer, NoBodyRoom> {
         let owner = BodyOwner::Named(name.to_owned());
         self.serve(owner, OwnerTrust::Named, request, next).await
     }
@@ -118,7 +119,7 @@ impl BodyPool {
         trust: OwnerTrust,
         mut request: ServiceRequest,
         next: Next<BoxBody>,
-    ) -> Result<Result<ServiceResponse<BoxBody>, Error>, NoBodyRoom> {
+    ) -> Result<MiddlewareAnswer, NoBodyRoom> {
         let room = Rc::new(self.enter(owner, trust).ok_or(NoBodyRoom)?);
         let body = request.take_payload();
         if !matches!(body, Payload::None) {

@@ -6,6 +6,7 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use actix_web::middleware::Next;
 
+use super::api_request::MiddlewareAnswer;
 use super::problem::Problem;
 
 /// Longest request body: one resource needs less, but for those of [`LONG`].
@@ -51,10 +52,7 @@ pub(super) async fn small_requests(
 }
 
 /// Middleware: refuses compressed bodies.
-pub(super) async fn plain_bodies(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+pub(super) async fn plain_bodies(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     check_encoding(&request)?;
     next.call(request).await
 }

@@ -6,9 +6,8 @@
 
 use std::io::{self, Write as _};
 
-use actix_web::Error;
 use actix_web::body::{BoxBody, MessageBody as _};
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::ServiceRequest;
 use actix_web::http::header::{
     ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
 };
@@ -16,6 +15,8 @@ use actix_web::middleware::Next;
 use actix_web::web::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+
+use super::api_request::MiddlewareAnswer;
 
 /// How `Content-Encoding` calls it.
 pub(super) const GZIP: &str = "gzip";
@@ -34,10 +35,7 @@ const TEXTS: [&str; 4] = [
 pub(super) struct GzipStream(GzEncoder<Vec<u8>>);
 
 /// Middleware: compresses whole answers.
-pub(super) async fn press(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+pub(super) async fn press(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let is_wanted = is_taken(request.headers());
     let answer = next.call(request).await?;
     if !is_text(answer.headers()) || answer.headers().contains_key(CONTENT_ENCODING) {

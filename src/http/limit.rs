@@ -13,9 +13,10 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, web};
+use actix_web::{HttpMessage, web};
 
 use super::State;
+use super::api_request::MiddlewareAnswer;
 use super::bodies::BodyProgress;
 use super::guard::MAX_DOCUMENT;
 use super::problem::{CONTENT_TYPE as PROBLEM, LimitName, Problem};
@@ -154,10 +155,7 @@ impl Drop for ServedRequest {
 }
 
 /// Middleware: one token's requests at once, and the time for each.
-pub(super) async fn fair_share(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+pub(super) async fn fair_share(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let name = request
         .extensions()
         .get::<Bearer>()
@@ -187,8 +185,8 @@ pub(super) async fn fair_share(
 pub(super) async fn in_time(
     body: BodyProgress,
     most: u64,
-    answer: impl Future<Output = Result<ServiceResponse<BoxBody>, Error>>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+    answer: impl Future<Output = MiddlewareAnswer>,
+) -> MiddlewareAnswer {
     let Ok(answer) = tokio::time::timeout(ANSWER_WITHIN, answer).await else {
         if body.is_awaited() {
             return Err(Problem::body_too_slow(ANSWER_WITHIN).into());

@@ -44,79 +44,52 @@ pub(crate) struct Problem {
 // === impl Problem ===
 
 impl Problem {
-    fn new(
-        status: StatusCode,
-        kind: ProblemType,
-        title: &'static str,
-        detail: impl Into<String>,
-    ) -> Self {
+    fn new(kind: ProblemType, detail: impl Into<String>) -> Self {
         Self {
-            status,
+            status: kind.status(),
             kind,
-            title,
+            title: kind.title(),
             detail: detail.into(),
             more: Map::new(),
             header: None,
         }
     }
 
+    /// One that has another status than is usual for its type, and the name of that as its title.
+    fn of_status(status: StatusCode, kind: ProblemType, detail: &str) -> Self {
+        Self {
+            status,
+            title: status.canonical_reason().unwrap_or(kind.title()),
+            ..Self::new(kind, detail)
+        }
+    }
+
     /// A path that leads nowhere.
     pub(crate) fn not_found(detail: impl Into<String>) -> Self {
-        Self::new(
-            StatusCode::NOT_FOUND,
-            ProblemType::NotFound,
-            "Not found",
-            detail,
-        )
+        Self::new(ProblemType::NotFound, detail)
     }
 
     /// A path that exists, with a method that it does not take.
     pub(crate) fn method_not_allowed(method: &str, path: &str, allowed: String) -> Self {
         let detail = format!("{path} takes {allowed}, not {method}");
-        Self {
-            header: Some(Box::new(("Allow", allowed))),
-            ..Self::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                ProblemType::MethodNotAllowed,
-                "Method not allowed",
-                detail,
-            )
-        }
+        Self::new(ProblemType::MethodNotAllowed, detail).with_header("Allow", allowed)
     }
 
     /// A value that cannot be read; `field` is its name in the path or query.
     pub(crate) fn bad_value(field: &str, detail: impl Into<String>) -> Self {
-        Self::new(
-            StatusCode::BAD_REQUEST,
-            ProblemType::BadValue,
-            "Bad value",
-            detail,
-        )
-        .with("field", json!(field))
+        Self::new(ProblemType::BadValue, detail).with("field", json!(field))
     }
 
     /// No token, or a wrong one; `challenge` is the WWW-Authenticate header (RFC 6750 §3).
     pub(crate) fn unauthorized(challenge: &'static str, detail: &str) -> Self {
-        Self {
-            header: Some(Box::new(("WWW-Authenticate", challenge.to_owned()))),
-            ..Self::new(
-                StatusCode::UNAUTHORIZED,
-                ProblemType::Unauthorized,
-                "Unauthorized",
-                detail,
-            )
-        }
+        Self::new(ProblemType::Unauthorized, detail).with_header("WWW-Authenticate", challenge)
     }
 
     /// The token is good, and its role too small.
     pub(crate) fn forbidden(needed: AccessRole, role: AccessRole) -> Self {
-        Self::new(
-            StatusCode::FORBIDDEN,
-            ProblemType::Forbidden,
-            "Forbidden",
-            format!("this needs a token with the role {needed}; this one has the role {role}"),
-        )
-        .with("role", json!(needed.as_str()))
+        let detail =
+            format!("this needs a token with the role {needed}; this one has the role {role}");
+        Self::new(ProblemType::Forbidden, detail).with("role", json!(needed.as_str()))
     }
 
     /// The session is good, and a page of somebody else uses it.
@@ -124,12 +97,7 @@ impl Problem {
         let detail = format!(
             "a session changes something only for pages of {own}, which the Origin header must say; programs use a token"
         );
-        Self::new(
-            StatusCode::FORBIDDEN,
-            ProblemType::ForeignOrigin,
-            "Another origin",
-            detail,
-        )
+        Self::new(ProblemType::ForeignOrigin, detail)
     }
 
     /// The key is good, and its role does not allow this.
@@ -137,145 +105,80 @@ impl Problem {
         let enough = KeyRole::ALL.iter().filter(|role| role.allows(needed));
         let enough: Vec<_> = enough.map(|role| role.as_str()).collect();
         let enough = enough.join(" or ");
-        Self::new(
-            StatusCode::FORBIDDEN,
-            ProblemType::Forbidden,
-            "Forbidden",
-            format!("this needs an API key with the role {enough}; this one has the role {role}"),
-        )
-        .with("role", json!(needed.as_str()))
+        let detail =
+            format!("this needs an API key with the role {enough}; this one has the role {role}");
+        Self::new(ProblemType::Forbidden, detail).with("role", json!(needed.as_str()))
     }
 
     /// An Idempotency-Key that another request had.
     pub(crate) fn key_reused() -> Self {
-        Self::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            ProblemType::IdempotencyKeyReused,
-            "The Idempotency-Key was used before",
-            "another request had this Idempotency-Key; a new request needs a new key",
-        )
-        .with("field", json!("Idempotency-Key"))
+        let detail = "another request had this Idempotency-Key; a new request needs a new key";
+        Self::new(ProblemType::IdempotencyKeyReused, detail).with("field", json!("Idempotency-Key"))
     }
 
     /// A message that was refused with a command_status because of a field.
     pub(crate) fn refused_message(field: &str, command_status: &str, detail: &str) -> Self {
-        Self::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            ProblemType::MessageRefused,
-            "The message was refused",
-            detail,
-        )
-        .with("field", json!(field))
-        .with("command_status", json!(command_status))
+        Self::new(ProblemType::MessageRefused, detail)
+            .with("field", json!(field))
+            .with("command_status", json!(command_status))
     }
 
     /// What is worth another try after a while.
     pub(crate) fn later(status: StatusCode, wait: Duration, detail: &str) -> Self {
-        let title = status.canonical_reason().unwrap_or("Not available now");
-        Self {
-            header: Some(Box::new(("Retry-After", wait.as_secs().to_string()))),
-            ..Self::new(status, ProblemType::Unavailable, title, detail)
-        }
+        Self::of_status(status, ProblemType::Unavailable, detail)
+            .with_header("Retry-After", wait.as_secs().to_string())
     }
 
     /// A request that was refused before it reached its handler.
     pub(crate) fn refused(status: StatusCode) -> Self {
-        let title = status.canonical_reason().unwrap_or("Refused");
-        Self::new(
-            status,
-            ProblemType::Refused,
-            title,
-            "the request cannot be read",
-        )
+        Self::of_status(status, ProblemType::Refused, "the request cannot be read")
     }
 
     /// A request body beyond the limit, in octets.
     pub(crate) fn too_large(limit: u64) -> Self {
-        Self::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            ProblemType::TooLarge,
-            "Request too large",
-            format!("the request body has more than {limit} octets, the most that this path takes"),
-        )
-        .with("most_octets", json!(limit))
+        let detail =
+            format!("the request body has more than {limit} octets, the most that this path takes");
+        Self::new(ProblemType::TooLarge, detail).with("most_octets", json!(limit))
     }
 
     /// A body that does not say how long it is.
     pub(crate) fn length_required() -> Self {
-        Self::new(
-            StatusCode::LENGTH_REQUIRED,
-            ProblemType::LengthRequired,
-            "Length required",
-            "the body comes in chunks; send it with a Content-Length, or none for a command without a body",
-        )
+        let detail = "the body comes in chunks; send it with a Content-Length, or none for a command without a body";
+        Self::new(ProblemType::LengthRequired, detail)
     }
 
     /// A body that is compressed, or in another encoding than UTF-8 (RFC 9110 §15.5.16).
     pub(crate) fn unsupported_encoding(detail: impl Into<String>) -> Self {
-        Self {
-            header: Some(Box::new(("Accept-Encoding", "identity".to_owned()))),
-            ..Self::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                ProblemType::UnsupportedEncoding,
-                "Unsupported encoding",
-                detail,
-            )
-        }
+        Self::new(ProblemType::UnsupportedEncoding, detail)
+            .with_header("Accept-Encoding", "identity")
     }
 
     /// A body that did not come to its end in this time.
     pub(crate) fn body_too_slow(wait: Duration) -> Self {
         let seconds = wait.as_secs();
-        Self {
-            header: Some(Box::new(("Connection", "close".to_owned()))),
-            ..Self::new(
-                StatusCode::REQUEST_TIMEOUT,
-                ProblemType::RequestTimeout,
-                "Request timeout",
-                format!(
-                    "the body did not come to its end within {seconds} seconds; nothing was done"
-                ),
-            )
-        }
+        let detail =
+            format!("the body did not come to its end within {seconds} seconds; nothing was done");
+        Self::new(ProblemType::RequestTimeout, detail).with_header("Connection", "close")
     }
 
     /// An Idempotency-Key whose request is being carried out.
     pub(crate) fn key_in_progress() -> Self {
-        Self {
-            header: Some(Box::new(("Retry-After", "1".to_owned()))),
-            ..Self::new(
-                StatusCode::CONFLICT,
-                ProblemType::IdempotencyKeyInProgress,
-                "The request is being carried out",
-                "a request with this Idempotency-Key is being carried out; repeat it with the same key to get its answer",
-            )
-        }
-        .with("field", json!("Idempotency-Key"))
+        let detail = "a request with this Idempotency-Key is being carried out; repeat it with the same key to get its answer";
+        Self::new(ProblemType::IdempotencyKeyInProgress, detail)
+            .with_header("Retry-After", "1")
+            .with("field", json!("Idempotency-Key"))
     }
 
     /// Something behind the API does not answer or cannot work now; worth another try soon.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
-        Self {
-            header: Some(Box::new(("Retry-After", "1".to_owned()))),
-            ..Self::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                ProblemType::Unavailable,
-                "Not available now",
-                detail,
-            )
-        }
+        Self::new(ProblemType::Unavailable, detail).with_header("Retry-After", "1")
     }
 
     /// The node cannot do its work now.
     pub(crate) fn not_ready(reasons: &[String], degraded: &[String]) -> Self {
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            ProblemType::NotReady,
-            "Not ready",
-            reasons.join("; "),
-        )
-        .with("not_ready", json!(reasons))
-        .with("degraded", json!(degraded))
+        Self::new(ProblemType::NotReady, reasons.join("; "))
+            .with("not_ready", json!(reasons))
+            .with("degraded", json!(degraded))
     }
 
     /// A configuration that cannot be used: everything that is wrong with it. `own` is the resource
@@ -286,13 +189,7 @@ impl Problem {
             .iter()
             .map(|one| format!("{}: {}", one.field, one.message))
             .collect();
-        Self::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            ProblemType::Invalid,
-            "The configuration would not be valid",
-            said.join("; "),
-        )
-        .with("problems", json!(found))
+        Self::new(ProblemType::Invalid, said.join("; ")).with("problems", json!(found))
     }
 
     /// Why the configuration was not changed.
@@ -300,12 +197,9 @@ impl Problem {
         match error {
             SettingsError::Invalid(problems) => Self::invalid(&problems, own),
             SettingsError::NotFound(detail) => Self::not_found(detail),
-            SettingsError::Precondition(detail) => Self::new(
-                StatusCode::PRECONDITION_FAILED,
-                ProblemType::PreconditionFailed,
-                "It is not what the request expects",
-                detail,
-            ),
+            SettingsError::Precondition(detail) => {
+                Self::new(ProblemType::PreconditionFailed, detail)
+            }
             SettingsError::Sealed(detail) => Self::conflict(detail),
             SettingsError::Busy => Self::conflict(error.to_string()),
             SettingsError::Store(error) => Self::unavailable(error.to_string()),
@@ -313,12 +207,7 @@ impl Problem {
     }
 
     pub(crate) fn conflict(detail: impl Into<String>) -> Self {
-        Self::new(
-            StatusCode::CONFLICT,
-            ProblemType::Conflict,
-            "The state does not allow this",
-            detail,
-        )
+        Self::new(ProblemType::Conflict, detail)
     }
 
     /// The problem as part of another answer.
@@ -338,6 +227,11 @@ impl Problem {
         members.insert("detail".to_owned(), json!(self.detail));
         members.extend(self.more.clone());
         members
+    }
+
+    fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.header = Some(Box::new((name, value.into())));
+        self
     }
 
     fn with(mut self, name: &str, value: Value) -> Self {

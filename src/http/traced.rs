@@ -4,9 +4,8 @@
 //! span as its parent (W3C Trace Context). Reads are not traced by default: the console reads all
 //! the time.
 
-use actix_web::Error;
 use actix_web::body::BoxBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
 use actix_web::http::header::HeaderMap;
 use actix_web::middleware::Next;
@@ -16,6 +15,7 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
+use super::api_request::MiddlewareAnswer;
 use super::audit::shown_path;
 use super::request_ids;
 use crate::domain::trace::TraceContext;
@@ -24,10 +24,7 @@ use crate::telemetry::traces::requests::TARGET;
 const TRACEPARENT: &str = "traceparent";
 
 /// Traces the request.
-pub(super) async fn trace(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+pub(super) async fn trace(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let looks = [Method::GET, Method::HEAD].contains(request.method());
     if looks && !request.headers().contains_key(TRACEPARENT) {
         return next.call(request).await;
@@ -39,7 +36,7 @@ pub(super) async fn trace(
 pub(super) async fn trace_sampled(
     request: ServiceRequest,
     next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+) -> MiddlewareAnswer {
     let traceparent = request.headers().get(TRACEPARENT);
     let context = traceparent.and_then(|value| TraceContext::parse(value.to_str().ok()?));
     if context.is_some_and(|context| context.is_sampled()) {
@@ -49,10 +46,7 @@ pub(super) async fn trace_sampled(
     }
 }
 
-async fn in_span(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+async fn in_span(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let span = span_of(&request);
     let parent = TraceContextPropagator::new().extract(&Headers(request.headers()));
     // Without a collector there is no trace.

@@ -50,8 +50,8 @@ use actix_web::HttpResponse;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::State;
 use super::api::{Endpoint, routes};
+use super::api_request::{ApiAnswer, ApiRequest};
 use super::json;
 use super::problem::{LimitName, Problem};
 use crate::actors::control::admin::{AdminCall, AdminContext};
@@ -142,19 +142,19 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 }
 
 /// Has the Admin actor run one of its functions.
-async fn call<F, A>(state: &State, run: F) -> Result<A::Output, Problem>
+async fn call<F, A>(request: &ApiRequest, run: F) -> Result<A::Output, Problem>
 where
     F: FnOnce(Arc<AdminContext>) -> A + Send + 'static,
     A: Future + 'static,
     A::Output: Send + 'static,
 {
-    let call = state.admin.send(AdminCall(run));
+    let call = request.state.admin.send(AdminCall(run));
     Ok(call.timeout(ANSWER_WITHIN).await?)
 }
 
 /// As [`call`], when it is this question's turn: its kind has room for [`HEAVY_AT_ONCE`].
 async fn call_in_turn<F, A>(
-    state: &State,
+    request: &ApiRequest,
     room: &'static Semaphore,
     about: &str,
     run: F,
@@ -165,7 +165,7 @@ where
     A::Output: Send + 'static,
 {
     let turn = turn(room, about).await?;
-    let answer = call(state, move |admin| async move {
+    let answer = call(request, move |admin| async move {
         // Until the answer is made, also when the client goes away.
         let _turn = turn;
         run(admin).await
@@ -199,7 +199,7 @@ fn body_or_default<T: DeserializeOwned + Default>(octets: &[u8]) -> Result<T, Pr
 }
 
 /// 200, or 202 when the effect was not seen yet.
-pub(super) fn done(result: Result<Commanded, Refusal>) -> Result<HttpResponse, Problem> {
+pub(super) fn done(result: Result<Commanded, Refusal>) -> ApiAnswer {
     let Commanded { count, pending } = result?;
     let mut answer = if pending {
         HttpResponse::Accepted()

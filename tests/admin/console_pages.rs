@@ -41,8 +41,8 @@ fn an_account_and_an_operator_have_a_page() {
     let pictures = pictures();
     let base = format!("http://{}/", smsc.http());
     let steps = "account_has_a_page,operator_has_a_page,names_lead_to_the_pages,sheet_is_handed_over,account_is_paused,\
-                 reader_sees_no_button,what_is_not_there_is_said_so,failed_requests_are_told_apart,unseen_account_asks_nothing,\
-                 removed_while_open,pages_are_accessible_and_fit";
+                 reader_sees_no_button,what_is_not_there_is_said_so,failed_requests_are_told_apart,\
+                 answers_that_are_odd_break_no_page,unseen_account_asks_nothing,removed_while_open,pages_are_accessible_and_fit";
     let arguments = [
         steps,
         &base,

@@ -178,6 +178,8 @@ fn exit_codes_tell_errors_apart() {
         (smsc.command(&["account", "show", "nobody"]), 3),
         (smsc.command(&["sink", "show", "none"]), 3),
         (smsc.command(&["bind", "list", "nobody"]), 3),
+        (smsc.command(&["firewall", "list", "nobody"]), 3),
+        (smsc.command(&["firewall", "list", "--rule", "nothing"]), 2),
         (smsc.command(&["message", "list", "--state", "GONE"]), 4),
         (smsc.command(&["queue", "list", "--sort-by", "depth"]), 2),
         (smsc.command(&["message", "cancel"]), 2),

@@ -185,6 +185,32 @@ const all = {
     await page.close();
   },
 
+  /** What a peer has written may look like a moment and be none, and a node of the build before says less of a finding. */
+  async answers_that_are_odd_break_no_page(browser) {
+    const page = await signedIn(browser);
+    const answer = (body) => (route) => route.fulfill({ contentType: 'application/json', body: JSON.stringify(body) });
+    const said = 'its answer was 2026-99-99T99:99:99Z, 2026-13-45 10:00 UTC or 99:99 UTC';
+    const incident = { id: '1', about: 'operator:up', kind: 'refused', cause: '', nodes: [1], began_at: '2026-12-01T15:21:00Z' };
+    await page.route(/\/v1\/incidents$/, answer({ incidents: [{ ...incident, text: `refuses 50 % since 2026-12-01 15:21 UTC, ${said}` }] }));
+    await visit(page, 'incidents');
+    const told = await page.getByRole('table', { name: /^Incidents/ }).getByText(said).textContent();
+    assert(!told.includes('15:21 UTC'), told);
+    await page.route(/\/v1\/failures\?/, async (route) => {
+      const response = await route.fetch();
+      const report = await response.json();
+      await route.fulfill({ response, json: { ...report, incidents: ['operator up refuses 50 % since 2026-12-01 15:21 UTC'] } });
+    });
+    await visit(page, 'failures');
+    const unwell = await page.getByText('operator up refuses 50 %').textContent();
+    assert(!unwell.includes('UTC'), unwell);
+    const finding = { at: '2026-12-01T15:21:00Z', rule: 'title', action: 'block', operation: 'sendRoutingInfoForSM', calling: '33600000001', count: 7 };
+    const network = { name: 'home', address: '', state: 'up', connected: 1, configured: 1, outstanding: 0, connections: [], nodes: [], results: [], submissions: [] };
+    await page.route(/\/v1\/gsm$/, answer({ gsm: [{ ...network, firewall: [finding] }] }));
+    await visit(page, 'gsm');
+    await page.getByRole('table', { name: 'Firewall' }).getByText('33600000001').waitFor();
+    await page.close();
+  },
+
   /** While nobody looks nothing is asked; when somebody does again, at once. */
   async unseen_account_asks_nothing(browser) {
     const page = await signedIn(browser);

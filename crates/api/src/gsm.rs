@@ -8,21 +8,6 @@ use super::{Bind, OperatorOnNode, Queue, time};
 use smsc_domain::command_status;
 use smsc_proto as pb;
 
-/// `GET /v1/gsm`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct GsmNetworks {
-    /// Of the whole configuration.
-    pub version: u64,
-    /// By name.
-    pub gsm: Vec<GsmNetwork>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-}
-
 /// One GSM network, with the connections to it and its queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GsmNetwork {

@@ -54,7 +54,7 @@ pub use failed::{
 };
 pub use failures::{ErrorInWords, FailureBucket, FailureGroup, FailureReport};
 pub use found::{FoundName, FoundNames};
-pub use gsm::{GsmNetwork, GsmNetworks};
+pub use gsm::{FirewallHit, GsmNetwork};
 pub use held::{HeldEntry, HeldMessages};
 pub use history::{TrafficGroup, TrafficHistory, TrafficPoint, TrafficSums};
 pub use incidents::{Incident, Incidents};
@@ -64,7 +64,7 @@ pub use live::{
 };
 pub use lookups::{Forgotten, Lookup, Lookups};
 pub use message::{Address, Attempt, Change, Final, Message, Messages, Original, Text, Trace};
-pub use mo_rules::{AskedRule, MoExplanation, MoOrder, MoRules};
+pub use mo_rules::{AskedRule, MoExplanation, MoOrder};
 pub use nats_sources::{EndedCommand, NatsSourceState, NatsSourceStates};
 pub use nodes::{Node, Nodes, QueueShare};
 pub use operators::{OperatorHealth, OperatorOnNode, OperatorTest, OperatorTestStep};
@@ -74,8 +74,9 @@ pub use schema::{ConfigSchema, FieldGroup, KindSchema};
 pub use settings::findings;
 pub use settings::{
     Accounts, AddressLists, Changed, Configuration, Considered, Difference, EventSinks,
-    Explanation, FieldChange, Finding, ImsiState, Limits, NatsSources, NumberRanges, Planned,
-    Policies, Rate, Resource, ResourceChange, Routes, Target, Version, Versions,
+    Explanation, FieldChange, Finding, GsmNetworks, ImsiState, Limits, MoRules, NatsSources,
+    NumberRanges, Planned, Policies, Rate, Resource, ResourceChange, Routes, Target, Version,
+    Versions,
 };
 pub use sheet::{AccountSheet, SheetEntrance};
 pub use sinks::{Sink, Sinks};

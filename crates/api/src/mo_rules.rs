@@ -3,22 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::settings::{Explanation, Resource};
-
-/// `GET /v1/mo-rules`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct MoRules {
-    /// Of the whole configuration.
-    pub version: u64,
-    /// In the order in which they are tried.
-    pub mo_rules: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-}
+use super::settings::Explanation;
 
 /// `PATCH /v1/mo-rules`
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

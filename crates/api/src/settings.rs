@@ -4,120 +4,69 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::gsm::GsmNetwork;
 use smsc_config as config;
 use smsc_domain::settings::{ResourceKey, ResourceUpdate};
 
-/// `GET /v1/accounts`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Accounts {
-    /// Of the whole configuration.
-    pub version: u64,
-    pub accounts: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
+/// Declares lists of resources, which come in pages.
+macro_rules! resource_lists {
+    ($($(#[$about:meta])+ $List:ident { $(#[$doc:meta])* $field:ident: $One:ident })+) => {$(
+        $(#[$about])+
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+        pub struct $List {
+            /// Of the whole configuration.
+            pub version: u64,
+            $(#[$doc])*
+            pub $field: Vec<$One>,
+            /// `after` of the next page; absent on the last one, and where no page was asked for.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub next_after: Option<String>,
+            /// How many there are on all pages, where one was asked for.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub total: Option<u64>,
+        }
+    )+};
 }
 
-/// `GET /v1/routes`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Routes {
-    /// Of the whole configuration.
-    pub version: u64,
-    pub routes: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-}
+resource_lists! {
+    /// `GET /v1/accounts`
+    Accounts { accounts: Resource }
 
-/// `GET /v1/lists`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct AddressLists {
-    /// Of the whole configuration.
-    pub version: u64,
-    pub lists: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-}
+    /// `GET /v1/routes`
+    Routes { routes: Resource }
 
-/// `GET /v1/limits`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Limits {
-    /// Of the whole configuration.
-    pub version: u64,
-    pub limits: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-}
+    /// `GET /v1/lists`
+    AddressLists { lists: Resource }
 
-/// `GET /v1/number-ranges`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct NumberRanges {
-    /// Of the whole configuration.
-    pub version: u64,
-    pub number_ranges: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-}
+    /// `GET /v1/limits`
+    Limits { limits: Resource }
 
-/// `GET /v1/event-sinks`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct EventSinks {
-    /// Of the whole configuration.
-    pub version: u64,
-    pub event_sinks: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-}
+    /// `GET /v1/number-ranges`
+    NumberRanges { number_ranges: Resource }
 
-/// `GET /v1/nats-sources`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct NatsSources {
-    /// Of the whole configuration.
-    pub version: u64,
-    pub nats_sources: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-}
+    /// `GET /v1/event-sinks`
+    EventSinks { event_sinks: Resource }
 
-/// `GET /v1/policies`
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Policies {
-    /// Of the whole configuration.
-    pub version: u64,
-    /// At most one.
-    pub policies: Vec<Resource>,
-    /// `after` of the next page; absent on the last one, and where no page was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_after: Option<String>,
-    /// How many there are on all pages, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
+    /// `GET /v1/nats-sources`
+    NatsSources { nats_sources: Resource }
+
+    /// `GET /v1/policies`
+    Policies {
+        /// At most one.
+        policies: Resource
+    }
+
+    /// `GET /v1/mo-rules`
+    MoRules {
+        /// In the order in which they are tried.
+        mo_rules: Resource
+    }
+
+    /// `GET /v1/gsm`
+    GsmNetworks {
+        /// By name.
+        gsm: GsmNetwork
+    }
 }
 
 /// One account, route, list, limit, policy, MO rule or GSM network. `PUT` takes the same, or `settings` alone.

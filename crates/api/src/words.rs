@@ -7,9 +7,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Declares a choice between words; each is read and written as it stands here.
+/// Declares choices between words; each word is read and written as it stands here.
 macro_rules! words {
-    ($(#[doc = $doc:literal])+ pub enum $name:ident { $( $variant:ident = $word:tt ),+ $(,)? }) => {
+    ($($(#[doc = $doc:literal])+ pub enum $name:ident { $( $variant:ident = $word:tt ),+ $(,)? })+) => {$(
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
         pub enum $name {
@@ -19,7 +19,7 @@ macro_rules! words {
         impl Word for $name {
             const ALL: &'static [(&'static str, Self)] = &[$( ($word, Self::$variant) ),+];
         }
-    };
+    )+};
 }
 
 /// A choice between words.
@@ -53,17 +53,13 @@ words! {
         Resume = "resume",
         Purge = "purge",
     }
-}
 
-words! {
     /// What comes first in a list of messages: the latest acceptance, or the latest end.
     pub enum MessageListOrder {
         Accepted = "accepted",
         Ended = "ended",
     }
-}
 
-words! {
     /// What failures are counted by.
     pub enum FailureGrouping {
         Error = "error",
@@ -72,51 +68,39 @@ words! {
         Country = "country",
         Hour = "hour",
     }
-}
 
-words! {
     /// How long a point of the history is.
     pub enum HistoryStep {
         Minute = "minute",
         Hour = "hour",
     }
-}
 
-words! {
     /// What the history is divided by.
     pub enum HistoryGrouping {
         Operator = "operator",
         Account = "account",
         Error = "error",
     }
-}
 
-words! {
     /// The scope of the figures.
     pub enum Scope {
         Cluster = "cluster",
         Node = "node",
     }
-}
 
-words! {
     /// Commands for the binds of an operator.
     pub enum OperatorVerb {
         Rebind = "rebind",
         Resume = "resume",
         Suspend = "suspend",
     }
-}
 
-words! {
     /// What is looked up about numbers.
     pub enum LookupKind {
         Network = "network",
         Imsi = "imsi",
     }
-}
 
-words! {
     /// What can be done with a message that waits.
     pub enum MessageVerb {
         Cancel = "cancel",

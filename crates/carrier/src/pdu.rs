@@ -177,12 +177,12 @@ impl<F: Fields> Fields for Box<F> {
     }
 }
 
-/// Makes the struct of a body of the table of its fields.
+/// Makes the structs of bodies of the tables of their fields.
 #[macro_export]
 macro_rules! body {
-    ($(#[$about:meta])* $name:ident {
+    ($($(#[$about:meta])* $name:ident {
         $($(#[$doc:meta])* $field:ident: $type:ty = $label:literal,)*
-    }) => {
+    })+) => {$(
         $(#[$about])*
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct $name {
@@ -201,7 +201,7 @@ macro_rules! body {
                 Ok(())
             }
         }
-    };
+    )+};
 }
 
 /// Makes the enum of all bodies of a protocol of the table of its commands.

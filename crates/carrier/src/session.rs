@@ -139,6 +139,26 @@ pub struct Session<P: Protocol, T> {
 type EventOf<P, T> = Event<<P as Protocol>::Sequence, <P as Protocol>::Body, T>;
 type PduOf<P> = Pdu<<P as Protocol>::Sequence, <P as Protocol>::Body>;
 
+// === impl SessionConfig ===
+
+impl SessionConfig {
+    /// A window of 16; a minute for each response; after 3 minutes of silence up to 3 tests of the connection.
+    #[must_use]
+    pub fn in_minutes() -> Self {
+        let minute = Duration::from_secs(60);
+        Self {
+            window: 16,
+            login: minute,
+            response: minute,
+            probe_every: 3 * minute,
+            probe: minute,
+            probes: 3,
+            idle: Duration::ZERO,
+            logout: minute,
+        }
+    }
+}
+
 // === impl Session ===
 
 impl<P: Protocol, T> Session<P, T> {

@@ -5,8 +5,9 @@
 
 use bytes::Bytes;
 use encoding_rs::GBK;
-use smsc_sms::ucs2;
+use smsc_sms::convert::{self, Alphabet};
 use smsc_sms::udh::UserDataHeader;
+use smsc_sms::{Shifts, ucs2};
 
 /// Msg_Fmt, MessageCoding or MsgFormat: how the octets of a text are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,18 +64,7 @@ impl Format {
 pub fn decode(format: Format, octets: &[u8]) -> Option<String> {
     match format {
         Format::Card | Format::Binary => None,
-        Format::Ascii => Some(
-            octets
-                .iter()
-                .map(|octet| {
-                    if octet.is_ascii() {
-                        char::from(*octet)
-                    } else {
-                        char::REPLACEMENT_CHARACTER
-                    }
-                })
-                .collect(),
-        ),
+        Format::Ascii => Some(convert::decode(Alphabet::Ascii, octets, Shifts::default())),
         Format::Ucs2 => Some(ucs2::decode(octets)),
         Format::Gbk => Some(GBK.decode_without_bom_handling(octets).0.into_owned()),
     }

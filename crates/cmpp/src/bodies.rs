@@ -47,9 +47,7 @@ body! {
         /// The time as the number MMDDhhmmss.
         timestamp: u32 = "Timestamp",
     }
-}
 
-body! {
     /// CMPP_CONNECT_RESP (§8.4.1.2).
     ConnectResp {
         /// 0 when the login is accepted; see [`crate::status::CONNECT`].
@@ -59,19 +57,13 @@ body! {
         /// The highest version of the gateway.
         version: u8 = "Version",
     }
-}
 
-body! {
     /// CMPP_TERMINATE (§8.4.2.1): nothing.
     Terminate {}
-}
 
-body! {
     /// CMPP_TERMINATE_RESP (§8.4.2.2): nothing.
     TerminateResp {}
-}
 
-body! {
     /// CMPP_SUBMIT (§8.4.3.1).
     Submit {
         /// 0: the gateway assigns it.
@@ -119,9 +111,7 @@ body! {
         /// Reserved; the LinkID in 3.0.
         link_id: Tail<8, 20> = "LinkID",
     }
-}
 
-body! {
     /// CMPP_SUBMIT_RESP (§8.4.3.2).
     SubmitResp {
         /// The message's id, which its report has.
@@ -129,9 +119,7 @@ body! {
         /// 0 when it is taken; see [`crate::status::SUBMIT`].
         result: Widened = "Result",
     }
-}
 
-body! {
     /// CMPP_QUERY (§8.4.4.1).
     Query {
         /// The day as YYYYMMDD.
@@ -143,9 +131,7 @@ body! {
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// CMPP_QUERY_RESP (§8.4.4.2).
     QueryResp {
         /// The day as YYYYMMDD.
@@ -171,9 +157,7 @@ body! {
         /// Failed towards the SP.
         mo_fl: u32 = "MO_FL",
     }
-}
 
-body! {
     /// CMPP_DELIVER (§8.4.5.1).
     Deliver {
         /// The id of this message.
@@ -199,9 +183,7 @@ body! {
         /// Reserved; the LinkID in 3.0.
         link_id: Tail<8, 20> = "LinkID",
     }
-}
 
-body! {
     /// CMPP_DELIVER_RESP (§8.4.5.2).
     DeliverResp {
         /// That of the CMPP_DELIVER.
@@ -209,30 +191,22 @@ body! {
         /// 0 when it is taken.
         result: Widened = "Result",
     }
-}
 
-body! {
     /// CMPP_CANCEL (§8.4.6.1).
     Cancel {
         /// Which message.
         msg_id: u64 = "Msg_Id",
     }
-}
 
-body! {
     /// CMPP_CANCEL_RESP (§8.4.6.2).
     CancelResp {
         /// 0 when it was taken back, 1 when not.
         success_id: Widened = "Success_Id",
     }
-}
 
-body! {
     /// CMPP_ACTIVE_TEST (§8.4.7.1): nothing.
     ActiveTest {}
-}
 
-body! {
     /// CMPP_ACTIVE_TEST_RESP (§8.4.7.2).
     ActiveTestResp {
         /// Reserved: one octet.

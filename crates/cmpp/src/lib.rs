@@ -18,8 +18,6 @@
 //!
 //! Section numbers are those of "China Mobile Point to Point", version 3.0.0.
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use smsc_carrier::pdu::{length_and_command, with_length};
 use smsc_carrier::{Kind, Malformed, Protocol, Reader, SessionConfig, Unwritable, Writer, login};
@@ -54,17 +52,7 @@ pub enum Cmpp {
 /// tests of the connection.
 #[must_use]
 pub fn session_config() -> SessionConfig {
-    let minute = Duration::from_secs(60);
-    SessionConfig {
-        window: 16,
-        login: minute,
-        response: minute,
-        probe_every: 3 * minute,
-        probe: minute,
-        probes: 3,
-        idle: Duration::ZERO,
-        logout: minute,
-    }
+    SessionConfig::in_minutes()
 }
 
 // === impl Cmpp ===

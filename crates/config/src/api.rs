@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use http::Uri;
 
-use super::section::section;
+use super::section::settings;
 
 /// How long an answer is kept at least and at most: longer than a sender repeats a request.
 const MINUTE: Duration = Duration::from_secs(60);
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
-section! {
+settings! {
     /// `[api]`: the HTTP API for accounts, on nodes with the role `api`.
     pub struct Api {
         /// Address, such as `0.0.0.0:8081`; without it, the API is off.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::section::{choice, section};
+use super::section::settings;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-choice! {
+settings! {
     /// Where archived messages go.
     pub enum ArchiveFormat {
         /// JSON Lines: files `archive-….jsonl`.
@@ -20,9 +20,7 @@ choice! {
         /// The table `sms_archive` of another PostgreSQL.
         Database = "database",
     }
-}
 
-choice! {
     /// Form of subscribers' numbers in the archive.
     pub enum ArchiveNumbers {
         /// Complete, as in exports.
@@ -30,9 +28,7 @@ choice! {
         /// Country, network and last digits: `4477*****123`.
         Masked = "masked",
     }
-}
 
-section! {
     /// `[archive]`: a copy of each finished message with its history, written by one node for all: docs/events.md.
     pub struct ArchiveConfig {
         /// Write the archive.

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::listener::ListenerConfig;
 use super::peers::{Account, BindKind, OperatorConfig, OperatorProtocol};
-use super::section::{choice, section};
+use super::section::settings;
 
 // Which operators carry the messages of an account is not known where it is checked: what it says to them is checked by
 // what any of their protocols can hold, and a message that its operator's protocol cannot hold is refused when it is sent.
@@ -17,7 +17,7 @@ use super::section::{choice, section};
 const MAX_SERVICE: usize = 10;
 const MAX_NUMBER: usize = 21;
 
-choice! {
+settings! {
     /// Version of CMPP.
     pub enum CmppVersion {
         /// CMPP 2.0.
@@ -25,9 +25,7 @@ choice! {
         /// CMPP 3.0: longer numbers, results of four octets.
         V3 = "3.0",
     }
-}
 
-section! {
     /// `[operator.carrier]`: fields of CMPP, SMGP or SGIP that SMPP does not have.
     pub struct Carrier {
         /// Version of CMPP.
@@ -66,9 +64,7 @@ section! {
         /// Send UCS-2 texts as GBK (Msg_Fmt 15) where possible.
         gbk: bool = false,
     }
-}
 
-section! {
     /// `[sgip]`: listener for gateways of operators with `protocol = "sgip"`, which bring reports and messages of handsets.
     pub struct SgipConfig {
         /// Addresses, by convention with port 8801; none if empty. Any listening node takes reports.
@@ -84,9 +80,7 @@ section! {
         /// PEM file of revocation lists, one per CA that signs client certificates. Reloaded when it changes; expired lists stay in use.
         tls_client_crl: Option<PathBuf> = None,
     }
-}
 
-section! {
     /// `[account.carrier]`: fields of carriers' protocols for messages of this account, overriding `[operator.carrier]`.
     pub struct AccountCarrier {
         /// Service_Id, ServiceID or ServiceType: service that the gateway bills.

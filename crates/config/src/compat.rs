@@ -14,22 +14,20 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::section::section;
+use super::section::settings;
 use super::{
     Account, Config, EventSink, NatsSource, OperatorConfig, SinkEventKind, SinkMessageId,
     SourceMode,
 };
 use smsc_domain::settings::Resources;
 
-section! {
+settings! {
     /// `[compat]`: the faces of other programs, for what is built around them.
     pub struct Compat {
         /// The service smpp-connector: docs/coming-from.md.
         smpp_connector: SmppConnector = SmppConnector::default(),
     }
-}
 
-section! {
     /// `[compat.smpp_connector]`: docs/coming-from.md.
     pub struct SmppConnector {
         /// Address of `/health`, `/ready`, `/metrics` and `/sessions`, such as `127.0.0.1:3001`; not served without it. Everybody may read them; they contain no subscribers' numbers.

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::section::{choice, section};
+use super::section::settings;
 use smsc_sms::{Language, convert};
 
-choice! {
+settings! {
     /// Meaning of data_coding 0 for a peer.
     pub enum DefaultAlphabet for convert::Alphabet {
         /// GSM 03.38, one septet per octet.
@@ -22,9 +22,7 @@ choice! {
         /// UCS-2, big endian.
         Ucs2 = "ucs2",
     }
-}
 
-choice! {
     /// Form of long texts to a peer.
     pub enum LongMessages {
         /// As it came.
@@ -38,9 +36,7 @@ choice! {
         /// Whole: in short_message up to 254 octets, else in message_payload.
         Payload = "payload",
     }
-}
 
-choice! {
     /// Handling of characters that a peer's default alphabet lacks.
     pub enum UnrepresentableRule for convert::SubstitutionPolicy {
         /// The whole text is sent in UCS-2.
@@ -52,9 +48,7 @@ choice! {
         /// The message is refused with ESME_RSUBMITFAIL.
         Refuse = "refuse",
     }
-}
 
-choice! {
     /// How receipts of parts become one receipt.
     pub enum PartReceipts {
         /// When all parts have ended: delivered if all were, else the worst.
@@ -64,9 +58,7 @@ choice! {
         /// The first one decides, for operators that report one part only.
         First = "first",
     }
-}
 
-section! {
     /// `[content]`: putting long messages together.
     pub struct ContentConfig {
         /// Waiting time for missing parts; then the others go on unchanged.

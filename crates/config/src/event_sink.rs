@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::section::{choice, section};
+use super::section::settings;
 use super::{KafkaConnection, KafkaLogin, NatsConnection, SaslMechanism};
 
-choice! {
+settings! {
     /// The broker.
     pub enum SinkKind {
         /// A stream of NATS JetStream.
@@ -17,9 +17,7 @@ choice! {
         /// Topics of a Kafka cluster.
         Kafka = "kafka",
     }
-}
 
-choice! {
     /// An event.
     pub enum SinkEventKind {
         /// A message of an account is stored.
@@ -37,9 +35,7 @@ choice! {
         /// An operator is bound, unbound, or back after a failover.
         Health = "health",
     }
-}
 
-choice! {
     /// Format of events.
     pub enum SinkFormat {
         /// A JSON object.
@@ -47,9 +43,7 @@ choice! {
         /// `smsc.events.v1.Event`, as protobuf.
         Protobuf = "protobuf",
     }
-}
 
-choice! {
     /// Id of messages in events.
     pub enum SinkMessageId {
         /// The SMSC's id.
@@ -57,9 +51,7 @@ choice! {
         /// The sender's id, such as the messageId of a command; else ours.
         Reference = "reference",
     }
-}
 
-section! {
     /// `[[event_sink]]`: a broker for events of messages and binds: docs/events.md. One node publishes for all.
     pub struct EventSink {
         /// Name in the API and metrics.

@@ -3,20 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::section::{choice, section};
+use super::section::settings;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
-section! {
+settings! {
     /// `[outbox]`: events of messages for their readers, such as call detail records and usage.
     pub struct OutboxConfig {
         /// Time that events and their finished messages wait for readers; then they are dropped and counted.
         @positive hold: Duration = 7 * DAY,
     }
-}
 
-choice! {
     /// Format of call detail records.
     pub enum CdrFormat {
         /// JSON Lines: files `cdr-….jsonl`.
@@ -26,9 +24,7 @@ choice! {
         /// The table `cdr` of the store.
         Table = "table",
     }
-}
 
-section! {
     /// `[cdr]`: call detail records of finished messages, written by one node for all.
     pub struct CdrConfig {
         /// Write call detail records.
@@ -50,9 +46,7 @@ section! {
         /// Age at which records leave the table `cdr`; "0s" keeps them for ever.
         table_retention: Duration = 90 * DAY,
     }
-}
 
-section! {
     /// `[usage]`: sums of messages that ended, by day, account, operator, country and state.
     pub struct UsageConfig {
         /// Count messages for usage.

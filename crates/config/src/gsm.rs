@@ -10,7 +10,7 @@ use super::mark::{MAX_DIGITS, MAX_WINDOW};
 use super::outputs::is_host_and_port;
 use super::peers::OutcomePolicy;
 use super::rewrite::RewriteRule;
-use super::section::section;
+use super::section::settings;
 use super::server::Retry;
 use super::words::{Words, classes_of};
 use smsc_domain::address;
@@ -23,7 +23,7 @@ const PORT: u16 = 4222;
 /// What stands for the number of the node in `ipa_name`.
 const NODE: &str = "{node}";
 
-section! {
+settings! {
     /// `[[gsm]]`: a GSM network, reached by GSUP (OsmoHLR, OsmoMSC) or MAP. Messages go to its handsets and come from them.
     pub struct Gsm {
         /// Name in routes (`gsm:NAME`), metrics, CDRs and the API.

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::section::section;
+use super::section::settings;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
-section! {
+settings! {
     /// `[history]`: counts of messages by operator, account and error, for the page Traffic history: docs/day-two.md.
     pub struct HistoryConfig {
         /// Keep the counts.

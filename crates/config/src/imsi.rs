@@ -7,11 +7,11 @@ use secrecy::SecretString;
 
 use super::outputs::is_host_and_port;
 use super::resolver::{MAX_CONCURRENCY, has_place, is_pointer};
-use super::section::{choice, section};
+use super::section::settings;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-choice! {
+settings! {
     /// Who is asked for the IMSI of a number.
     pub enum ImsiSource {
         /// The HLR of `hlr`.
@@ -21,9 +21,7 @@ choice! {
         /// A program at `local.socket` with the role `imsi`.
         Local = "local",
     }
-}
 
-section! {
     /// `[imsi]`: the IMSI of a number, for messages to GSM interfaces.
     pub struct ImsiConfig {
         /// File with lines of `number,IMSI`, or `prefix*,IMSI*` for ranges whose further digits are equal. Asked first; reloaded when it changes.

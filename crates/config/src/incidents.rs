@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::section::section;
+use super::section::settings;
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-section! {
+settings! {
     /// `[incidents]`: detection of operators and accounts with refusals, failures, missing receipts or slow answers: docs/day-two.md.
     pub struct IncidentConfig {
         /// Detect incidents.

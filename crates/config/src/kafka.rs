@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::section::choice;
+use super::section::settings;
 
-choice! {
+settings! {
     /// How a user proves who it is (SASL, RFC 4422).
     pub enum SaslMechanism {
         /// The password as it is (RFC 4616).

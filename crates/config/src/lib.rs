@@ -56,7 +56,7 @@ mod words;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use section::section;
+use section::settings;
 use smsc_domain::retry::{RefusalClass, RetryPolicy};
 
 pub use api::Api;
@@ -132,7 +132,7 @@ pub const TEST_TARGETS: [&str; 5] = [
     "test:unreachable",
 ];
 
-section! {
+settings! {
     /// Everything that can be configured.
     pub struct Config {
         /// Folder of the store, CDRs and generated secrets; created if missing.

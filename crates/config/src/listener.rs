@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::content::DefaultAlphabet;
-use super::section::{choice, section};
+use super::section::settings;
 
-choice! {
+settings! {
     /// Protocol of a listener.
     pub enum ListenerProtocol {
         /// SMPP 3.3, 3.4 or 5.0.
@@ -14,9 +14,7 @@ choice! {
         /// CMPP 2.0 or 3.0 of China Mobile (docs/carriers.md).
         Cmpp = "cmpp",
     }
-}
 
-section! {
     /// `[[listener]]`: addresses for ESMEs with own settings, beside `smpp.listen`.
     pub struct ListenerConfig {
         /// Addresses to listen on: one, or a list.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use figment::value::Value;
 
-use super::section::section;
+use super::section::settings;
 use super::setting::Leaf;
 use super::value::{quoted, stands_for};
 use super::words::Words;
@@ -21,7 +21,7 @@ pub const LOCAL: &str = "local";
 /// Octets of the longest path: what `smsc_host::socket` can bind.
 const MAX_PATH: usize = 99;
 
-section! {
+settings! {
     /// `[local]`: a UNIX socket by which local programs submit, cancel and list messages without a password: docs/local.md.
     pub struct Local {
         /// Path of the socket, at most 99 octets; none without it. `.lock` beside it names the process.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::gsm::Gsm;
 use super::map_firewall::MapFirewall;
 use super::outputs::is_host_and_port;
-use super::section::{choice, section};
+use super::section::settings;
 use smsc_domain::address::{is_digits, is_international};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const NETWORK: std::ops::RangeInclusive<usize> = 5..=6;
 /// Where messages go that home routing brings, if no account gets them.
 const TO_NETWORK: &str = "network";
 
-choice! {
+settings! {
     /// Protocol of a GSM network.
     pub enum GsmProtocol {
         /// GSUP with an OsmoHLR, which forwards to MSCs.
@@ -31,9 +31,7 @@ choice! {
         /// MAP through signalling gateways: `[gsm.map]`.
         Map = "map",
     }
-}
 
-choice! {
     /// Transport of M3UA to a signalling gateway.
     pub enum GatewayTransport {
         /// SCTP of the kernel (RFC 4666).
@@ -41,9 +39,7 @@ choice! {
         /// TCP, for Osmocom's osmo-stp.
         Tcp = "tcp",
     }
-}
 
-choice! {
     /// How several gateways share the traffic (RFC 4666 §1.4.4.1).
     pub enum MapTrafficMode {
         /// All active gateways carry it.
@@ -51,9 +47,7 @@ choice! {
         /// One carries it; the next takes over when it fails.
         Override = "override",
     }
-}
 
-choice! {
     /// How others address us (ITU-T Q.713 §3.4.1).
     pub enum MapRoutedBy {
         /// Our global title, which a gateway translates.
@@ -61,9 +55,7 @@ choice! {
         /// Our point code and subsystem number, without translation.
         Ssn = "ssn",
     }
-}
 
-choice! {
     /// A node that serves a subscriber.
     pub enum MapServingNode {
         /// The MSC.
@@ -71,9 +63,7 @@ choice! {
         /// The SGSN.
         Sgsn = "sgsn",
     }
-}
 
-section! {
     /// `[[gsm.map.gateways]]`: a signalling gateway, such as an STP.
     pub struct MapGateway {
         /// Host, with a port if it is not 2905.
@@ -84,9 +74,7 @@ section! {
         @valid(|address| own_address(address).map(drop))
         local: Vec<String> = Vec::new(),
     }
-}
 
-section! {
     /// `[gsm.map.home_routing]`: answers requests of others for the routing of our subscribers with our address and a temporary id instead of the IMSI (3GPP TR 23.840). Their messages belong to `account`.
     pub struct MapHomeRouting {
         /// First digits of our subscribers' numbers, in international form without a plus.
@@ -104,9 +92,7 @@ section! {
         /// Most valid ids; global titles with the same beginning get a quarter of them. More requests get a system failure.
         @between(4, 1_000_000) max_ids: usize = 100_000,
     }
-}
 
-section! {
     /// `[gsm.map]`: how a GSM network is reached by MAP over SIGTRAN, with `protocol = "map"`.
     pub struct MapConfig {
         /// Signalling gateways, connected independently; one active gateway suffices.

@@ -4,9 +4,9 @@
 //! is connected.
 
 use super::map::MAX_TITLE;
-use super::section::{choice, section};
+use super::section::settings;
 
-choice! {
+settings! {
     /// What the firewall does.
     pub enum MapFirewallMode {
         /// Everything passes, and nothing is counted.
@@ -16,9 +16,7 @@ choice! {
         /// The rules apply.
         On = "on",
     }
-}
 
-choice! {
     /// What happens to a request that a rule matches.
     pub enum MapFirewallAction {
         /// Refused with a MAP error, counted and reported.
@@ -32,9 +30,7 @@ choice! {
         /// The rule does not apply.
         Off = "off",
     }
-}
 
-choice! {
     /// MAP error for a blocked request (3GPP TS 29.002 §17.6.6).
     pub enum MapFirewallError {
         /// facilityNotSupported, 21.
@@ -50,9 +46,7 @@ choice! {
         /// callBarred, 13.
         CallBarred = "call_barred",
     }
-}
 
-choice! {
     /// A rule of the firewall.
     pub enum MapFirewallRule {
         /// A global title that is denied or not allowed.
@@ -74,9 +68,7 @@ choice! {
         /// More requests about one subscriber than `subscriber_rate`.
         SubscriberRate = "subscriber_rate",
     }
-}
 
-section! {
     /// `[gsm.map.firewall.rules]`: action of each rule.
     pub struct MapFirewallRules {
         /// A global title that `deny` has or `allow` lacks.
@@ -98,9 +90,7 @@ section! {
         /// Requests about one subscriber above `subscriber_rate`.
         subscriber_rate: MapFirewallAction = MapFirewallAction::Block,
     }
-}
 
-section! {
     /// `[[gsm.map.firewall.networks]]`: a network with several prefixes of global titles.
     pub struct MapFirewallNetwork {
         /// Name of the network in reports.
@@ -109,9 +99,7 @@ section! {
         @digits(MAX_TITLE)
         titles: Vec<String> = Vec::new(),
     }
-}
 
-section! {
     /// `[gsm.map.firewall]`: filter for requests of the signalling network, after GSMA FS.11 and IR.70. Changes need no reconnect.
     pub struct MapFirewall {
         /// Whether the firewall acts; `dry` only reports.

@@ -1,4 +1,4 @@
-//! Marks of the fields of `section!`: what a value must be, said once for its check, its error and the documentation.
+//! Marks of the fields of `settings!`: what a value must be, said once for its check, its error and the documentation.
 //!
 //! A mark stands before the name of its field, as `@positive` or `@at_least(1)`, and is a function here. It is about every
 //! single value of the field: that of an option if there is one, each one of a list. What depends on other fields, or on
@@ -77,7 +77,7 @@ impl<S: Setting> FieldMark<S> {
     }
 }
 
-// === What section! makes of the words ===
+// === What settings! makes of the words ===
 
 /// The documentation of a key: its own lines, and what its marks say.
 pub(crate) fn doc_of(lines: &[&str], marks: &[MarkWords]) -> String {

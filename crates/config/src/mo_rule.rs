@@ -8,13 +8,13 @@ use std::time::Duration;
 use super::mark::MAX_DIGITS;
 use super::policy::CompiledPolicies;
 use super::problem::ConfigProblem;
-use super::section::section;
+use super::section::settings;
 use super::{Config, show_duration};
 use smsc_domain::mo_rule::{Action, CompiledMoRule, CompiledMoRules, Keyword, MoReply, Template};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-section! {
+settings! {
     /// `[[mo_rule]]`: what happens to messages from operators.
     pub struct MoRule {
         /// Name in the API, metrics and message histories.

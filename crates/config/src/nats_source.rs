@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::nats::NatsConnection;
-use super::section::{choice, section};
+use super::section::settings;
 use smsc_domain::moment;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-choice! {
+settings! {
     /// When a command is acknowledged.
     pub enum SourceMode {
         /// When its message is stored here, where it waits for the operator.
@@ -31,7 +31,7 @@ pub enum SourceStart {
     Since(i64),
 }
 
-section! {
+settings! {
     /// `[[nats_source]]`: a stream of NATS JetStream whose commands become messages of an account: docs/events.md.
     pub struct NatsSource {
         /// Name in the API and metrics.

@@ -6,7 +6,7 @@
 
 use super::policy::CompiledPolicies;
 use super::problem::ConfigProblem;
-use super::section::{choice, section};
+use super::section::settings;
 use super::sharing::StepSharing;
 use super::{Config, RouteConfig, RouteStep};
 use smsc_domain::number_plan::{DestinationClass, NumberPlan, NumberPlanRange};
@@ -14,7 +14,7 @@ use smsc_domain::number_plan::{DestinationClass, NumberPlan, NumberPlanRange};
 /// Most digits of an address (SMPP 3.4 §5.2.9).
 pub(super) const MOST_DIGITS: u32 = 20;
 
-choice! {
+settings! {
     /// Class of the numbers of a range.
     pub enum NumberClass for DestinationClass {
         /// Our own: of handsets of our core network, or of accounts.
@@ -26,9 +26,7 @@ choice! {
         /// The rest of the world.
         Outside = "outside",
     }
-}
 
-section! {
     /// `[[number_range]]`: a part of the number plan. Ranges with `min_digits` or `max_digits` win, then the longest prefix. A number in no range is `outside`.
     pub struct NumberRange {
         /// Name in the API, metrics and explanations.

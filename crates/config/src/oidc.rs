@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::section::section;
+use super::section::settings;
 
 /// The path of `redirect_url`.
 pub const OIDC_CALLBACK: &str = "/oidc/callback";
@@ -16,7 +16,7 @@ const LONG_SESSION: Duration = Duration::from_secs(7 * 86_400);
 /// Characters on the button.
 const MAX_LABEL: usize = 40;
 
-section! {
+settings! {
     /// `[http.oidc]`: sign-in to the console with OpenID Connect (authorization code with PKCE): docs/security.md. Off without `issuer`.
     pub struct Oidc {
         /// Issuer URL, exactly as in its `/.well-known/openid-configuration`: `https://sso.example/realms/staff`.

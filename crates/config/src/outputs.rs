@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use figment::value::Value;
 
-use super::section::{choice, section};
+use super::section::settings;
 use super::setting::Leaf;
 use super::value::quoted;
 
@@ -21,7 +21,7 @@ pub enum SyslogTarget {
     Unix(PathBuf),
 }
 
-choice! {
+settings! {
     /// The syslog facility (RFC 5424 §6.2.1).
     pub enum SyslogFacility {
         /// 1.
@@ -45,9 +45,7 @@ choice! {
         /// 23.
         Local7 = "local7",
     }
-}
 
-section! {
     /// `[statsd]`: metrics pushed to a StatsD daemon.
     pub struct Statsd {
         /// Host and UDP port of the daemon; nothing is pushed without it.

@@ -18,7 +18,7 @@ use super::local::LOCAL;
 use super::mark::{MAX_DIGITS, MAX_SYSTEM_ID, MAX_SYSTEM_TYPE, MAX_WINDOW};
 use super::price::{NO_CURRENCY, PriceList, is_currency};
 use super::rewrite::RewriteRule;
-use super::section::{choice, section};
+use super::section::settings;
 use super::server::{LimitMode, Retry};
 use super::sharing::{Costs, StepSharing};
 use super::value::{DistributionLists, Hex};
@@ -40,7 +40,7 @@ const UNKNOWN_VERSION: &str = "must be 0x33, 0x34 or 0x50";
 /// One step of a route: a target, or targets that share by weight.
 pub type RouteStep = RoutingStep<String>;
 
-choice! {
+settings! {
     /// What happens to a bind beyond `max_binds`.
     pub enum WhenFull {
         /// The bind is refused with ESME_RALYBND.
@@ -48,9 +48,7 @@ choice! {
         /// Idle binds get an enquire_link. The new bind replaces the one idle longest that does not answer; if all answer, it is refused.
         Replace = "replace",
     }
-}
 
-section! {
     /// `[[account]]`: an ESME that may bind.
     pub struct Account {
         /// system_id of its binds.
@@ -210,9 +208,7 @@ section! {
         /// Rewriting of addresses in messages to it, not in receipts.
         rewrite_out: Vec<RewriteRule> = Vec::new(),
     }
-}
 
-choice! {
     /// What a receipt is made of.
     pub enum ReceiptForm {
         /// Text and TLVs.
@@ -222,9 +218,7 @@ choice! {
         /// receipted_message_id, message_state and user_message_reference, no text; binds below 3.4 get the text.
         Tlvs = "tlvs",
     }
-}
 
-choice! {
     /// Precision of the dates of a receipt.
     pub enum ReceiptDates {
         /// YYMMDDhhmm, as in appendix B.
@@ -232,9 +226,7 @@ choice! {
         /// YYMMDDhhmmss.
         Seconds = "seconds",
     }
-}
 
-choice! {
     /// Protocol of an operator.
     pub enum OperatorProtocol {
         /// SMPP 3.4 or 5.0.
@@ -246,9 +238,7 @@ choice! {
         /// SGIP 1.2 or 1.3 of China Unicom; needs `sgip.listen`.
         Sgip = "sgip",
     }
-}
 
-choice! {
     /// How we bind to an operator.
     pub enum BindKind {
         /// Both directions on one bind.
@@ -260,9 +250,7 @@ choice! {
         /// A pair of binds, for operators without bind_transceiver.
         TransmitterReceiver = "transmitter+receiver",
     }
-}
 
-choice! {
     /// Which operation carries a message to an operator.
     pub enum SendAs {
         /// We are its ESME.
@@ -272,9 +260,7 @@ choice! {
         /// Text in message_payload; binds below 3.4 get submit_sm.
         DataSm = "data_sm",
     }
-}
 
-choice! {
     /// When we ask an operator for a receipt.
     pub enum ReceiptRequest {
         /// When the sender did.
@@ -284,9 +270,7 @@ choice! {
         /// Never; ESME_ROK ends a message ACCEPTED.
         Never = "never",
     }
-}
 
-choice! {
     /// How the message id in an operator's receipt relates to the one in its submit_sm_resp.
     pub enum MessageIdForm {
         /// Tries as is, decimal and hexadecimal, ignoring case and leading zeros.
@@ -298,9 +282,7 @@ choice! {
         /// The answer is hexadecimal, the receipt decimal.
         Decimal = "decimal",
     }
-}
 
-choice! {
     /// What happens to a message whose submit_sm was never answered.
     pub enum OutcomePolicy {
         /// Send it again: never lost, perhaps twice.
@@ -310,9 +292,7 @@ choice! {
         /// End it UNDELIVERABLE.
         Fail = "fail",
     }
-}
 
-section! {
     /// `[[operator]]`: an upstream that we bind to.
     pub struct OperatorConfig {
         /// Name in routes, metrics, CDRs and the API.
@@ -455,7 +435,7 @@ impl OperatorConfig {
     }
 }
 
-section! {
+settings! {
     /// `[[route]]`: which messages go where.
     pub struct RouteConfig {
         /// Name in the API and in `smsc route`; without it, made from the conditions: `44`, `default`, `44:from=ACME:account=bulk`.

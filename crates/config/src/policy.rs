@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::mark::MAX_DIGITS;
 use super::price::{NO_CURRENCY, is_currency};
 use super::problem::{ConfigProblem, did_you_mean};
-use super::section::{choice, section};
+use super::section::settings;
 use super::value::Status;
 use super::{Account, Config, PriceList};
 use smsc_domain::command_status;
@@ -20,7 +20,7 @@ use smsc_host::files;
 /// Lines of one file that are complained about; further ones are only counted.
 const COMPLAINTS: usize = 5;
 
-section! {
+settings! {
     /// `[policy]`: rules for every account. Addresses are compared after rewriting.
     pub struct PolicyConfig {
         /// Forbidden source addresses, notation as `senders` of an account; they get ESME_RINVSRCADR.
@@ -46,9 +46,7 @@ section! {
         /// Most addresses that each node tracks for `[[limit]]`; beyond, the least used regain their burst.
         @at_least(1) limit_addresses: usize = 100_000,
     }
-}
 
-section! {
     /// `[[list]]`: named addresses, for entries `list:NAME`. Read at start, on SIGHUP and with each change of the configuration.
     pub struct AddressList {
         /// Name in `list:NAME`.
@@ -58,9 +56,7 @@ section! {
         /// File with more entries, one per line; empty lines and lines with `#` first are ignored.
         file: Option<PathBuf> = None,
     }
-}
 
-choice! {
     /// Whose messages share a limit.
     pub enum LimitPer for policy::Per {
         /// All messages of the limit share it.
@@ -70,9 +66,7 @@ choice! {
         /// One limit per destination.
         Destination = "destination",
     }
-}
 
-section! {
     /// `[[limit]]`: rate limit by sender and destination, over all nodes with `[redis]`. All limits that match a message apply.
     pub struct LimitConfig {
         /// Name, also in Redis.

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use super::section::{choice, section};
+use super::section::settings;
 
-choice! {
+settings! {
     /// Who forwards reports to business systems.
     pub enum ReportForwarder {
         /// We do, to the binds or the callback of their accounts.
@@ -14,9 +14,7 @@ choice! {
         /// The platform's own forwarder.
         Platform = "platform",
     }
-}
 
-choice! {
     /// What a node does for the platform.
     pub enum PlatformRole {
         /// Takes messages from the pending lists.
@@ -26,9 +24,7 @@ choice! {
         /// Gives ids of forwarded reports to the pump, and removes the keys that it took.
         Forwarder = "forwarder",
     }
-}
 
-section! {
     /// `[redis_platform]`: messages in the Redis of `[redis]` under the keys of the Redis SMS platform: docs/coming-from.md.
     pub struct RedisPlatform {
         /// Write messages to Redis.

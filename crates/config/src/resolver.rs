@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::section::{choice, section};
+use super::section::settings;
 
 const SECOND: Duration = Duration::from_secs(1);
 /// A thread each.
 pub(super) const MAX_CONCURRENCY: usize = 256;
 
-choice! {
+settings! {
     /// Handling of a message whose number could not be looked up.
     pub enum LookupFailure {
         /// Route by the table, or without a network.
@@ -20,9 +20,7 @@ choice! {
         /// It ends UNDELIVERABLE.
         Refuse = "refuse",
     }
-}
 
-section! {
     /// `[resolver]`: the network of a number, for routes with `network` and accounts with `resolve`.
     pub struct ResolverConfig {
         /// File with lines of `prefix,network`. Reloaded when it changes.

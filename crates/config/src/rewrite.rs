@@ -3,10 +3,10 @@
 
 use bytes::Bytes;
 
-use super::section::{choice, section};
+use super::section::settings;
 use smsc_domain::rewrite::{CompiledRewriteRule, CompiledRewriteRules, MAX_ADDRESS};
 
-choice! {
+settings! {
     /// Which address a rule is about.
     pub enum AddressField {
         /// source_addr.
@@ -14,9 +14,7 @@ choice! {
         /// destination_addr.
         Destination = "destination",
     }
-}
 
-section! {
     /// One rule; only the first one of its field that matches is applied.
     pub struct RewriteRule {
         /// Which address the rule applies to.

@@ -15,11 +15,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
-use super::section::section;
+use super::section::settings;
 use smsc_domain::account;
 use smsc_domain::settings::{ResourceKey, ResourceKind};
 
-section! {
+settings! {
     /// `[secrets]`: how passwords of accounts and operators are kept in the store and its history.
     pub struct SecretsConfig {
         /// Keys of 64 hexadecimal digits (`openssl rand -hex 32`), separated by blanks: the first seals, all open. Without a key, passwords are stored in clear. For the environment; in a file, use `key_file`.

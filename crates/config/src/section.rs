@@ -1,14 +1,17 @@
-//! `section!` and `choice!`: a table or a word list of the configuration, written once.
+//! `settings!`: tables and word lists of the configuration, written once.
 //!
-//! One declaration gives the struct with its documentation, its defaults, the reader that knows
+//! The declaration of a table gives the struct with its documentation, its defaults, the reader that knows
 //! every key, the checks of single values, equality, and the rows of docs/configuration.md: they
 //! cannot drift apart.
 
-/// Declares a table. Each field: documentation, marks, name, type (with `as Type` when it is written
-/// differently than it is kept), default. A mark is a function of `mark`: `@required`,
-/// `@at_least(1)`, `@must(|text| …, "is no …; write …")`.
-macro_rules! section {
-    (
+/// Declares tables and choices.
+///
+/// Of a table each field has: documentation, marks, name, type (with `as Type` when it is written differently than it is
+/// kept), default. A mark is a function of `mark`: `@required`, `@at_least(1)`, `@must(|text| …, "is no …; write …")`.
+///
+/// A choice is between words; `for` an enumeration of the domain with the same names, which it becomes by `into`.
+macro_rules! settings {
+    (@one
         $(#[doc = $table_doc:literal])+
         pub struct $table:ident {
             $(
@@ -181,27 +184,13 @@ macro_rules! section {
             }
         }
     };
-}
-
-/// The type as it is written: the second one if there is one.
-macro_rules! written {
-    ($kept:ty) => {
-        $kept
-    };
-    ($kept:ty, $written:ty) => {
-        $written
-    };
-}
-
-/// Declares a choice between words; `for` an enumeration of the domain with the same names, which it becomes by `into`.
-macro_rules! choice {
-    (
+    (@one
         $(#[$attribute:meta])+
         pub enum $name:ident for $domain:path {
             $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal ),+ $(,)?
         }
     ) => {
-        $crate::section::choice! {
+        $crate::section::settings! { @one
             $(#[$attribute])+
             pub enum $name {
                 $( $(#[doc = $doc])+ $variant = $word ),+
@@ -216,7 +205,7 @@ macro_rules! choice {
             }
         }
     };
-    (
+    (@one
         $(#[$attribute:meta])+
         pub enum $name:ident {
             $( $(#[doc = $doc:literal])+ $variant:ident = $word:literal ),+ $(,)?
@@ -272,6 +261,25 @@ macro_rules! choice {
             }
         }
     };
+    ($(
+        $(#[$($about:tt)*])+
+        pub $what:ident $name:ident $(for $($domain:ident)::+)? { $($body:tt)* }
+    )+) => {$(
+        $crate::section::settings! { @one
+            $(#[$($about)*])+
+            pub $what $name $(for $($domain)::+)? { $($body)* }
+        }
+    )+};
 }
 
-pub(super) use {choice, section, written};
+/// The type as it is written: the second one if there is one.
+macro_rules! written {
+    ($kept:ty) => {
+        $kept
+    };
+    ($kept:ty, $written:ty) => {
+        $written
+    };
+}
+
+pub(super) use {settings, written};

@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use super::mark::MAX_SYSTEM_ID;
 use super::oidc::Oidc;
 use super::outputs::{SyslogFacility, SyslogTarget};
-use super::section::{choice, section};
+use super::section::settings;
 use super::value::Status;
 use smsc_domain::command_status;
 use smsc_domain::retry::{DEFAULT_DELAYS, RefusalClass, RetryPolicy, RetryRule};
@@ -19,7 +19,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
-choice! {
+settings! {
     /// Format of log lines.
     pub enum LogFormat {
         /// For people.
@@ -27,9 +27,7 @@ choice! {
         /// One JSON object per line, for machines.
         Json = "json",
     }
-}
 
-section! {
     /// `[log]`
     pub struct LogConfig {
         /// `error`, `warn`, `info`, `debug` or `trace`, or a filter: `info,smsc::smpp=debug`.
@@ -42,9 +40,7 @@ section! {
         /// Facility of syslog messages.
         syslog_facility: SyslogFacility = SyslogFacility::Daemon,
     }
-}
 
-choice! {
     /// Who may read `/metrics`.
     pub enum MetricsFor {
         /// Everybody.
@@ -54,9 +50,7 @@ choice! {
         /// Only clients with a token.
         Token = "token",
     }
-}
 
-choice! {
     /// Form of subscribers' numbers in traces.
     pub enum NumberForm {
         /// Country, network and last digits: `4477*****123`.
@@ -66,9 +60,7 @@ choice! {
         /// Complete.
         Full = "full",
     }
-}
 
-section! {
     /// `[telemetry]`: traces. They go to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, without which there are none.
     pub struct Telemetry {
         /// Share of messages that are traced; failed messages always are.
@@ -83,9 +75,7 @@ section! {
         /// Key of the hashes, the same on all nodes; random per process without it.
         number_key: Option<SecretString> = None,
     }
-}
 
-choice! {
     /// The status of a bind that fails authentication.
     pub enum BindRefusals {
         /// Always ESME_RINVPASWD, so that nobody learns which accounts exist.
@@ -93,9 +83,7 @@ choice! {
         /// ESME_RINVSYSID for an unknown or disabled account, ESME_RBINDFAIL for a wrong address or certificate, ESME_RINVPASWD for a wrong password.
         Exact = "exact",
     }
-}
 
-section! {
     /// `[smpp]`: sessions with ESMEs and operators, and the plain listener for ESMEs.
     pub struct Smpp {
         /// Addresses without TLS: one, or a list; `[]` for none.
@@ -152,9 +140,7 @@ section! {
         /// Time for open windows to be answered before the process stops.
         drain_timeout: Duration = 15 * SECOND,
     }
-}
 
-section! {
     /// `[http]`: the admin API, health and metrics.
     pub struct HttpConfig {
         /// Address of the admin API.
@@ -189,9 +175,7 @@ section! {
         /// Sign-in to the console by OpenID Connect.
         oidc: Oidc = Oidc::default(),
     }
-}
 
-section! {
     /// `[store]`: the embedded store in the data folder.
     pub struct StoreConfig {
         /// Pages (4 KiB) of the write-ahead log that start a checkpoint. The log may grow to sixteen times as many.
@@ -213,9 +197,7 @@ section! {
         /// Age at which the text of finished messages is erased; without it, `retention`.
         @positive text_retention: Option<Duration> = None,
     }
-}
 
-section! {
     /// `[postgres]`: a store that many nodes share, instead of the embedded one.
     pub struct Postgres {
         /// Such as `postgres://smsc:secret@db.example/smsc?sslmode=require`; several hosts for standbys (cluster.md, "Failover"). Without it, the embedded store is used.
@@ -245,9 +227,7 @@ section! {
         /// Keep the table smpp.message_correlations for other programs; costs throughput.
         message_correlations: bool = false,
     }
-}
 
-choice! {
     /// Handling of messages that may have been sent before the database went back in time.
     pub enum AfterStepBack {
         /// Wait until an administrator releases or cancels them.
@@ -255,9 +235,7 @@ choice! {
         /// Send, perhaps twice.
         Send = "send",
     }
-}
 
-section! {
     /// `[redis]`: what all nodes share and may lose: limits, and answers of the resolver.
     pub struct RedisConfig {
         /// Such as `redis://:secret@redis.example:6379/0`, or `rediss://…` with TLS; without it, each node enforces limits alone.
@@ -276,9 +254,7 @@ section! {
         /// Put operator ids in braces in key names, for Redis Cluster.
         hash_tags: bool = false,
     }
-}
 
-choice! {
     /// How a shared rate is counted.
     pub enum LimitMode {
         /// Per second of the clock, in `tps:{operator}:{second}`: up to twice the rate at its turn.
@@ -286,9 +262,7 @@ choice! {
         /// Never above the rate in any second.
         Strict = "strict",
     }
-}
 
-choice! {
     /// What a node does.
     pub enum NodeRole {
         /// Listens for ESMEs and delivers to them.
@@ -302,9 +276,7 @@ choice! {
         /// Serves the HTTP API for accounts, if `api.listen` is set.
         Api = "api",
     }
-}
 
-section! {
     /// `[cluster]`: this node among those that share a PostgreSQL store.
     pub struct ClusterConfig {
         /// Roles of this node.
@@ -319,9 +291,7 @@ section! {
         /// Interval at which a node looks for work of others, in case a notification was lost.
         @positive poll: Duration = SECOND,
     }
-}
 
-section! {
     /// `[queue]`: the queue of every destination.
     pub struct QueueConfig {
         /// Messages per queue and priority with bodies in RAM; each account may add four, and up to half as many of the newest. When an operator without `rate` takes 10,000 a second or more, new messages wait up to a second for room.
@@ -353,7 +323,7 @@ impl QueueConfig {
     }
 }
 
-section! {
+settings! {
     /// `[validity]`: how long messages live.
     pub struct ValidityConfig {
         /// Validity of messages without validity_period.
@@ -375,7 +345,7 @@ impl ValidityConfig {
     }
 }
 
-choice! {
+settings! {
     /// What a command_status means for the next attempt.
     pub enum RetryClass for RefusalClass {
         /// Try again later.
@@ -385,9 +355,7 @@ choice! {
         /// Wait; does not count as an attempt.
         Throttled = "throttled",
     }
-}
 
-section! {
     /// `[[retry.status]]`: one command_status treated differently.
     pub struct RetryStatus {
         /// command_status, by name or number.
@@ -398,9 +366,7 @@ section! {
         /// Own pauses, instead of `retry.delays`.
         @pauses @positive delays: Option<Vec<Duration>> = None,
     }
-}
 
-section! {
     /// `[retry]`: when a refused message is tried again.
     pub struct Retry {
         /// Pauses after the first, second, … attempt; the last one repeats.
@@ -412,9 +378,7 @@ section! {
         /// Statuses with another class.
         status: Vec<RetryStatus> = Vec::new(),
     }
-}
 
-section! {
     /// `[correlation]`: matching receipts with messages, by the operator's message id.
     pub struct CorrelationConfig {
         /// Waiting time for a receipt before a message ends UNKNOWN.
@@ -432,17 +396,13 @@ section! {
         /// Recently sent messages whose bodies stay in RAM for their receipts.
         cache: usize = 50_000,
     }
-}
 
-section! {
     /// `[receipts]`: what receipts of operators mean.
     pub struct ReceiptMeaning {
         /// Time that UNKNOWN or ACCEPTD waits for another receipt before it ends the message, at most until `correlation.ttl`. "0s" ends it at once; states in `receipt_states` never wait.
         settle_after: Duration = HOUR,
     }
-}
 
-section! {
     /// `[runtime]`: threads.
     pub struct Runtime {
         /// Threads for SMPP sessions; 0 means one per core.

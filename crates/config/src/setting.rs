@@ -1,7 +1,7 @@
 //! How one value of the configuration is read, shown and described.
 //!
 //! A [`Leaf`] is a single value; lists and optional values follow from it, tables come from the
-//! `section!` macro. Reading collects problems instead of stopping at the first one. Values from
+//! `settings!` macro. Reading collects problems instead of stopping at the first one. Values from
 //! the environment are text, so leaves are also tried with the parsed text.
 
 use figment::value::{Dict, Tag, Value};

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::section::choice;
+use super::section::settings;
 use super::setting::Leaf;
 use super::value::table_by_name;
 use smsc_domain::cost::TargetTariff;
 use smsc_domain::route;
 
-choice! {
+settings! {
     /// Who of a step gets a message.
     pub enum StepSharing for route::Sharing {
         /// By weight.

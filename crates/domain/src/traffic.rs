@@ -87,15 +87,7 @@ struct TrafficReader<'b>(&'b [u8]);
 impl TrafficCounts {
     /// Adds those of another series, or of another time.
     pub fn add(&mut self, other: &Self) {
-        for (sum, more) in [
-            (&mut self.accepted, other.accepted),
-            (&mut self.refused, other.refused),
-            (&mut self.delivered, other.delivered),
-            (&mut self.failed, other.failed),
-            (&mut self.answer_ms, other.answer_ms),
-        ] {
-            *sum = sum.saturating_add(more);
-        }
+        self.change(other, u64::saturating_add);
     }
 
     /// The mean time of an answer, milliseconds; `None` without answers.
@@ -105,14 +97,18 @@ impl TrafficCounts {
     }
 
     fn subtract(&mut self, other: &Self) {
-        for (left, less) in [
+        self.change(other, u64::saturating_sub);
+    }
+
+    fn change(&mut self, other: &Self, change: fn(u64, u64) -> u64) {
+        for (own, of_other) in [
             (&mut self.accepted, other.accepted),
             (&mut self.refused, other.refused),
             (&mut self.delivered, other.delivered),
             (&mut self.failed, other.failed),
             (&mut self.answer_ms, other.answer_ms),
         ] {
-            *left = left.saturating_sub(less);
+            *own = change(*own, of_other);
         }
     }
 

@@ -51,19 +51,13 @@ body! {
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// Unbind: nothing.
     Unbind {}
-}
 
-body! {
     /// Unbind_Resp: nothing.
     UnbindResp {}
-}
 
-body! {
     /// Submit. Times are `yymmddhhmmsstnnp`, in Beijing.
     Submit {
         /// The SP's number.
@@ -107,9 +101,7 @@ body! {
         /// Reserved; the LinkID in 1.3.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// Deliver.
     Deliver {
         /// The handset.
@@ -127,9 +119,7 @@ body! {
         /// Reserved; the LinkID in 1.3.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// Report: one for each recipient of a Submit.
     Report {
         /// The source in the sequence of the Submit.
@@ -149,9 +139,7 @@ body! {
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// CheckUser.
     CheckUser {
         /// The name.
@@ -163,9 +151,7 @@ body! {
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// CheckUser_Resp.
     CheckUserResp {
         /// 0 when it is taken; see [`crate::status`].
@@ -175,9 +161,7 @@ body! {
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// UserRpt.
     UserRpt {
         /// The SP's number.
@@ -189,9 +173,7 @@ body! {
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// Trace.
     Trace {
         /// The source in the sequence of the Submit.
@@ -205,17 +187,13 @@ body! {
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
-}
 
-body! {
     /// Trace_Resp.
     TraceResp {
         /// The nodes that the message passed.
         steps: Steps = "Count",
     }
-}
 
-body! {
     /// A node of a Trace_Resp.
     Step {
         /// 0: it passed; 1: it waits.
@@ -226,6 +204,46 @@ body! {
         receive_time: Text<16> = "ReceiveTime",
         /// When it went.
         send_time: Text<16> = "SendTime",
+        /// Reserved.
+        reserve: Tail<8, 8> = "Reserve",
+    }
+
+    /// Bind_Resp.
+    BindResp {
+        /// 0 when it is taken; see [`crate::status`].
+        result: u8 = "Result",
+        /// Reserved.
+        reserve: Tail<8, 8> = "Reserve",
+    }
+
+    /// Submit_Resp.
+    SubmitResp {
+        /// 0 when it is taken; see [`crate::status`].
+        result: u8 = "Result",
+        /// Reserved.
+        reserve: Tail<8, 8> = "Reserve",
+    }
+
+    /// Deliver_Resp.
+    DeliverResp {
+        /// 0 when it is taken; see [`crate::status`].
+        result: u8 = "Result",
+        /// Reserved.
+        reserve: Tail<8, 8> = "Reserve",
+    }
+
+    /// Report_Resp.
+    ReportResp {
+        /// 0 when it is taken; see [`crate::status`].
+        result: u8 = "Result",
+        /// Reserved.
+        reserve: Tail<8, 8> = "Reserve",
+    }
+
+    /// UserRpt_Resp.
+    UserRptResp {
+        /// 0 when it is taken; see [`crate::status`].
+        result: u8 = "Result",
         /// Reserved.
         reserve: Tail<8, 8> = "Reserve",
     }
@@ -258,55 +276,5 @@ impl Field for Steps {
     // The fields in it are shown.
     fn shown(&self, _: u8) -> Option<Value> {
         None
-    }
-}
-
-body! {
-    /// Bind_Resp.
-    BindResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
-    }
-}
-
-body! {
-    /// Submit_Resp.
-    SubmitResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
-    }
-}
-
-body! {
-    /// Deliver_Resp.
-    DeliverResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
-    }
-}
-
-body! {
-    /// Report_Resp.
-    ReportResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
-    }
-}
-
-body! {
-    /// UserRpt_Resp.
-    UserRptResp {
-        /// 0 when it is taken; see [`crate::status`].
-        result: u8 = "Result",
-        /// Reserved.
-        reserve: Tail<8, 8> = "Reserve",
     }
 }

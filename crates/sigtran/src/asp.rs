@@ -47,6 +47,13 @@ const LOCAL_KEY: u32 = 1;
 /// Octets of a message that a complaint about it repeats.
 const DIAGNOSTIC_MAX: usize = 40;
 
+/// What a link works with when something happens.
+pub(crate) struct LinkTurn<'a> {
+    config: &'a SignallingConfig,
+    now: Instant,
+    out: &'a mut SignallingOutput,
+}
+
 /// Where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AspPhase {
@@ -128,6 +135,18 @@ struct LinkBeats {
 struct FaultBrake {
     told_at: Option<Instant>,
     untold: u64,
+}
+
+// === impl LinkTurn ===
+
+impl<'a> LinkTurn<'a> {
+    pub(crate) fn new(
+        config: &'a SignallingConfig,
+        now: Instant,
+        out: &'a mut SignallingOutput,
+    ) -> Self {
+        Self { config, now, out }
+    }
 }
 
 // === impl AspLink ===
@@ -217,20 +236,15 @@ impl AspLink {
         config.routing_context.or(self.routing_context)
     }
 
-    pub(crate) fn connected(
-        &mut self,
-        config: &SignallingConfig,
-        now: Instant,
-        out: &mut SignallingOutput,
-    ) {
+    pub(crate) fn connected(&mut self, turn: &mut LinkTurn<'_>) {
         let last_error = self.last_error.take();
         let is_stopped = self.is_stopped;
-        *self = Self::new(self.number, now);
+        *self = Self::new(self.number, turn.now);
         self.last_error = last_error;
         self.is_stopped = is_stopped;
         self.phase = AspPhase::Down;
         if !is_stopped {
-            self.ask(AspPhase::AwaitingUp, config, now, out);
+            self.ask(AspPhase::AwaitingUp, turn);
         }
     }
 
@@ -243,60 +257,44 @@ impl AspLink {
     }
 
     /// Whether it is to carry traffic.
-    pub(crate) fn want(
-        &mut self,
-        is_wanted: bool,
-        config: &SignallingConfig,
-        now: Instant,
-        out: &mut SignallingOutput,
-    ) {
+    pub(crate) fn want(&mut self, is_wanted: bool, turn: &mut LinkTurn<'_>) {
         self.is_wanted = is_wanted;
         if is_wanted && self.is_standing_by() && !self.is_stopped {
-            self.ask(AspPhase::AwaitingActive, config, now, out);
+            self.ask(AspPhase::AwaitingActive, turn);
         } else if !is_wanted && self.is_carrying() {
-            let message = self.with_context(M3uaMessage::new(M3uaKind::ASPIA), config);
-            out.manage(self.number, &message);
+            let message = self.with_context(M3uaMessage::new(M3uaKind::ASPIA), turn.config);
+            turn.out.manage(self.number, &message);
             self.leave(AspPhase::Inactive);
-            if !self.states.is_available(config.destination) {
+            if !self.states.is_available(turn.config.destination) {
                 self.given_way = self.given_way.saturating_add(1);
             }
         }
     }
 
     /// Ends it in an orderly way: no traffic, and then nothing at all.
-    pub(crate) fn stop(
-        &mut self,
-        config: &SignallingConfig,
-        now: Instant,
-        out: &mut SignallingOutput,
-    ) {
+    pub(crate) fn stop(&mut self, turn: &mut LinkTurn<'_>) {
         self.is_stopped = true;
-        self.want(false, config, now, out);
+        self.want(false, turn);
         if self.phase != AspPhase::Closed {
-            out.manage(self.number, &M3uaMessage::new(M3uaKind::ASPDN));
+            turn.out
+                .manage(self.number, &M3uaMessage::new(M3uaKind::ASPDN));
             self.leave(AspPhase::Down);
         }
     }
 
-    pub(crate) fn on_tick(
-        &mut self,
-        config: &SignallingConfig,
-        now: Instant,
-        points: &[crate::PointCode],
-        out: &mut SignallingOutput,
-    ) {
-        if self.deadline.is_some_and(|deadline| deadline <= now) {
-            self.on_deadline(config, now, out);
+    pub(crate) fn on_tick(&mut self, points: &[crate::PointCode], turn: &mut LinkTurn<'_>) {
+        if self.deadline.is_some_and(|deadline| deadline <= turn.now) {
+            self.on_deadline(turn);
         }
-        self.refresh_states(now);
-        self.beat(config, now, out);
-        self.audit(config, now, points, out);
-        let since = self.active_since.unwrap_or(now);
-        let active = now.saturating_duration_since(since);
+        self.refresh_states(turn.now);
+        self.beat(turn);
+        self.audit(points, turn);
+        let since = self.active_since.unwrap_or(turn.now);
+        let active = turn.now.saturating_duration_since(since);
         if active >= PAUSE_MAX {
             self.refusals = 0;
         }
-        if active >= AUDIT_EVERY && self.states.is_available(config.destination) {
+        if active >= AUDIT_EVERY && self.states.is_available(turn.config.destination) {
             self.given_way = 0;
         }
         // Longer than two processes leave each other the traffic.
@@ -305,65 +303,54 @@ impl AspLink {
         }
     }
 
-    fn on_deadline(&mut self, config: &SignallingConfig, now: Instant, out: &mut SignallingOutput) {
+    fn on_deadline(&mut self, turn: &mut LinkTurn<'_>) {
         self.deadline = None;
         match self.phase {
             AspPhase::AwaitingUp if self.tries >= ASPUP_TRIES => {
-                self.close("no answer to ASPUP".into(), out);
+                self.close("no answer to ASPUP".into(), turn.out);
             }
             AspPhase::Registering if self.tries >= TRIES => {
                 // One that does not know registrations may still take an ASP.
-                self.tell("no answer to REG REQ".into(), out);
+                self.tell("no answer to REG REQ".into(), turn.out);
                 self.is_registered = true;
                 self.leave(AspPhase::Inactive);
             }
             AspPhase::AwaitingActive if self.tries >= TRIES => {
-                self.start_again("no answer to ASPAC".into(), config, now, out);
+                self.start_again("no answer to ASPAC".into(), turn);
             }
             AspPhase::AwaitingUp | AspPhase::Registering | AspPhase::AwaitingActive => {
-                self.send_question(config, now, out);
+                self.send_question(turn);
             }
             AspPhase::Down if !self.is_stopped => {
-                self.ask(AspPhase::AwaitingUp, config, now, out);
+                self.ask(AspPhase::AwaitingUp, turn);
             }
             _ => {}
         }
     }
 
     /// Asks a question of the gateway for the first time.
-    fn ask(
-        &mut self,
-        phase: AspPhase,
-        config: &SignallingConfig,
-        now: Instant,
-        out: &mut SignallingOutput,
-    ) {
+    fn ask(&mut self, phase: AspPhase, turn: &mut LinkTurn<'_>) {
         self.phase = phase;
         self.tries = 0;
-        self.send_question(config, now, out);
+        self.send_question(turn);
     }
 
-    fn send_question(
-        &mut self,
-        config: &SignallingConfig,
-        now: Instant,
-        out: &mut SignallingOutput,
-    ) {
+    fn send_question(&mut self, turn: &mut LinkTurn<'_>) {
         let message = match self.phase {
             AspPhase::AwaitingUp => M3uaMessage::new(M3uaKind::ASPUP)
-                .with_number(tag::ASP_IDENTIFIER, config.asp_identifier),
-            AspPhase::Registering => self.registration(config),
+                .with_number(tag::ASP_IDENTIFIER, turn.config.asp_identifier),
+            AspPhase::Registering => self.registration(turn.config),
             AspPhase::AwaitingActive => {
-                let mode = Some(config.mode.number());
+                let mode = Some(turn.config.mode.number());
                 let message =
                     M3uaMessage::new(M3uaKind::ASPAC).with_number(tag::TRAFFIC_MODE, mode);
-                self.with_context(message, config)
+                self.with_context(message, turn.config)
             }
             _ => return,
         };
-        out.manage(self.number, &message);
+        turn.out.manage(self.number, &message);
         self.tries += 1;
-        self.deadline = Some(now + config.ack_timeout);
+        self.deadline = Some(turn.now + turn.config.ack_timeout);
     }
 
     /// REG REQ for our point code, and SCCP where the gateway looks at that (RFC 4666 §3.6.1).
@@ -391,38 +378,33 @@ impl AspLink {
         message.with_number(tag::ROUTING_CONTEXT, self.routing_context(config))
     }
 
-    fn beat(&mut self, config: &SignallingConfig, now: Instant, out: &mut SignallingOutput) {
+    fn beat(&mut self, turn: &mut LinkTurn<'_>) {
         let is_up = self.state() == LinkState::Inactive || self.is_active();
-        if config.beat_every.is_zero() || !is_up {
+        if turn.config.beat_every.is_zero() || !is_up {
             return;
         }
-        let since = now.saturating_duration_since(self.beats.at);
+        let since = turn.now.saturating_duration_since(self.beats.at);
         if self.beats.is_awaited {
-            if since >= config.beat_timeout {
-                self.close("no answer to BEAT".into(), out);
+            if since >= turn.config.beat_timeout {
+                self.close("no answer to BEAT".into(), turn.out);
             }
-        } else if since >= config.beat_every {
+        } else if since >= turn.config.beat_every {
             self.beats.number += 1;
-            self.beats.at = now;
+            self.beats.at = turn.now;
             self.beats.is_awaited = true;
             let data = M3uaParameter::new(tag::HEARTBEAT, self.beats.number.to_be_bytes().to_vec());
-            out.manage(self.number, &M3uaMessage::new(M3uaKind::BEAT).with(data));
+            turn.out
+                .manage(self.number, &M3uaMessage::new(M3uaKind::BEAT).with(data));
         }
     }
 
     /// Asks now and then about what we write to and the gateway cannot reach (RFC 4666 §4.5.3).
-    fn audit(
-        &mut self,
-        config: &SignallingConfig,
-        now: Instant,
-        points: &[crate::PointCode],
-        out: &mut SignallingOutput,
-    ) {
-        let is_due = now.saturating_duration_since(self.audited_at) >= AUDIT_EVERY;
+    fn audit(&mut self, points: &[crate::PointCode], turn: &mut LinkTurn<'_>) {
+        let is_due = turn.now.saturating_duration_since(self.audited_at) >= AUDIT_EVERY;
         if !is_due || !self.is_active() {
             return;
         }
-        self.audited_at = now;
+        self.audited_at = turn.now;
         let unreachable = points
             .iter()
             .filter(|point| self.states.is_unreachable(**point));
@@ -431,10 +413,10 @@ impl AspLink {
             return;
         }
         let message = M3uaMessage::new(M3uaKind::DAUD)
-            .with_number(tag::NETWORK_APPEARANCE, config.network_appearance);
-        let message = self.with_context(message, config);
+            .with_number(tag::NETWORK_APPEARANCE, turn.config.network_appearance);
+        let message = self.with_context(message, turn.config);
         let affected = M3uaParameter::numbers(tag::AFFECTED_POINT_CODE, &affected);
-        out.manage(self.number, &message.with(affected));
+        turn.out.manage(self.number, &message.with(affected));
     }
 
     /// What was said once of destinations is forgotten on a link that stands by: nobody tells it that they are
@@ -477,42 +459,30 @@ impl AspLink {
     }
 
     /// The gateway does not know us any more, or not in this way: from ASPUP, after a pause.
-    fn start_again(
-        &mut self,
-        why: String,
-        config: &SignallingConfig,
-        now: Instant,
-        out: &mut SignallingOutput,
-    ) {
-        self.tell(why, out);
+    fn start_again(&mut self, why: String, turn: &mut LinkTurn<'_>) {
+        self.tell(why, turn.out);
         self.leave(AspPhase::Down);
         self.is_registered = false;
         self.routing_context = None;
-        self.deadline = Some(now + self.pause(config));
+        self.deadline = Some(turn.now + self.pause(turn.config));
     }
 
     /// It carries no traffic, and may be asked to after a pause.
-    fn stand_back(
-        &mut self,
-        why: String,
-        config: &SignallingConfig,
-        now: Instant,
-        out: &mut SignallingOutput,
-    ) {
-        self.tell_seldom(why, now, out);
+    fn stand_back(&mut self, why: String, turn: &mut LinkTurn<'_>) {
+        self.tell_seldom(why, turn);
         self.leave(AspPhase::Inactive);
-        self.deadline = Some(now + self.pause(config));
+        self.deadline = Some(turn.now + self.pause(turn.config));
     }
 
     /// Another ASP carries the traffic.
-    fn give_way(&mut self, now: Instant, out: &mut SignallingOutput) {
-        self.tell_seldom("another ASP carries the traffic".into(), now, out);
+    fn give_way(&mut self, turn: &mut LinkTurn<'_>) {
+        self.tell_seldom("another ASP carries the traffic".into(), turn);
         self.leave(AspPhase::Inactive);
         let wait = OVERRIDDEN_FIRST * 2_u32.pow(self.overrides.min(10));
         self.overrides = self.overrides.saturating_add(1);
         self.overridden = Some(LinkOverride {
-            since: now,
-            until: now + wait.min(OVERRIDDEN_MAX),
+            since: turn.now,
+            until: turn.now + wait.min(OVERRIDDEN_MAX),
         });
     }
 
@@ -533,9 +503,9 @@ impl AspLink {
     }
 
     /// Tells of what a peer may do to us without end, at most once a second, its mistakes among it.
-    fn tell_seldom(&mut self, why: String, now: Instant, out: &mut SignallingOutput) {
-        match self.faults.release(now) {
-            Some(untold) => self.tell(with_untold(&why, untold), out),
+    fn tell_seldom(&mut self, why: String, turn: &mut LinkTurn<'_>) {
+        match self.faults.release(turn.now) {
+            Some(untold) => self.tell(with_untold(&why, untold), turn.out),
             None => self.last_error = Some(why),
         }
     }
@@ -545,19 +515,18 @@ impl AspLink {
         &mut self,
         why: &str,
         answer: Option<(M3uaErrorCode, &Bytes)>,
-        now: Instant,
-        out: &mut SignallingOutput,
+        turn: &mut LinkTurn<'_>,
     ) {
-        let Some(untold) = self.faults.release(now) else {
+        let Some(untold) = self.faults.release(turn.now) else {
             return;
         };
-        self.tell(with_untold(why, untold), out);
+        self.tell(with_untold(why, untold), turn.out);
         if let Some((code, octets)) = answer {
             let diagnostic = octets.slice(..octets.len().min(DIAGNOSTIC_MAX));
             let message = M3uaMessage::new(M3uaKind::ERR)
                 .with_number(tag::ERROR_CODE, Some(code.0))
                 .with(M3uaParameter::new(tag::DIAGNOSTIC, diagnostic));
-            out.manage(self.number, &message);
+            turn.out.manage(self.number, &message);
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use crate::asp::{AspLink, LinkNews};
+use crate::asp::{AspLink, LinkNews, LinkTurn};
 use crate::config::{SignallingConfig, TrafficMode};
 use crate::destinations::WrittenDestinations;
 use crate::m3ua::{M3uaKind, M3uaMessage, ProtocolData, SERVICE_SCCP, tag};
@@ -80,7 +80,7 @@ impl SignallingPoint {
     /// A link is connected.
     pub fn connected(&mut self, link: usize, now: Instant) {
         if let Some(asp) = self.links.get_mut(link) {
-            asp.connected(&self.config, now, &mut self.out);
+            asp.connected(&mut LinkTurn::new(&self.config, now, &mut self.out));
         }
         self.settle(now);
     }
@@ -99,7 +99,8 @@ impl SignallingPoint {
         let Some(asp) = self.links.get_mut(link) else {
             return;
         };
-        match asp.received(m3ua, &self.config, now, &mut self.out) {
+        let mut turn = LinkTurn::new(&self.config, now, &mut self.out);
+        match asp.received(m3ua, &mut turn) {
             // Nothing changes by data.
             Some(LinkNews::Data(data)) => return self.on_sccp(link, &data, now),
             Some(LinkNews::Congestion(affected, level)) => {
@@ -137,8 +138,9 @@ impl SignallingPoint {
     /// Looks at the clock: asks again, beats, and gives up what takes too long.
     pub fn on_tick(&mut self, now: Instant) {
         let points: Vec<PointCode> = self.written.points().collect();
+        let mut turn = LinkTurn::new(&self.config, now, &mut self.out);
         for asp in &mut self.links {
-            asp.on_tick(&self.config, now, &points, &mut self.out);
+            asp.on_tick(&points, &mut turn);
         }
         // With loadshare, who is not needed beside the others need not ask while these carry the traffic.
         let is_alone = !self.links.iter().any(AspLink::is_active);
@@ -157,8 +159,9 @@ impl SignallingPoint {
     /// Write what is to be written, and close the links.
     pub fn stop(&mut self, now: Instant) {
         self.is_stopped = true;
+        let mut turn = LinkTurn::new(&self.config, now, &mut self.out);
         for asp in &mut self.links {
-            asp.stop(&self.config, now, &mut self.out);
+            asp.stop(&mut turn);
         }
         self.settle(now);
     }
@@ -307,17 +310,13 @@ impl SignallingPoint {
         if self.config.mode == TrafficMode::Override {
             self.choose_carrier(now);
         }
+        let mut turn = LinkTurn::new(&self.config, now, &mut self.out);
         for (number, asp) in self.links.iter_mut().enumerate() {
             let is_chosen = match self.config.mode {
                 TrafficMode::Override => self.carrier == Some(number),
                 TrafficMode::Loadshare => !asp.is_overridden(),
             };
-            asp.want(
-                is_chosen && !self.is_stopped,
-                &self.config,
-                now,
-                &mut self.out,
-            );
+            asp.want(is_chosen && !self.is_stopped, &mut turn);
         }
     }
 

@@ -42,9 +42,7 @@ body! {
         /// 0x30.
         client_version: u8 = "ClientVersion",
     }
-}
 
-body! {
     /// Login_Resp.
     LoginResp {
         /// 0 when the login is accepted; see [`crate::status`].
@@ -54,9 +52,7 @@ body! {
         /// The highest version of the gateway.
         server_version: u8 = "ServerVersion",
     }
-}
 
-body! {
     /// Submit.
     Submit {
         /// 0: MO, 6: MT, 7: between SPs.
@@ -92,9 +88,7 @@ body! {
         /// What else is said.
         options: Options = "options",
     }
-}
 
-body! {
     /// Submit_Resp.
     SubmitResp {
         /// The message's id, which its report has.
@@ -102,9 +96,7 @@ body! {
         /// 0 when it is taken; see [`crate::status`].
         status: u32 = "Status",
     }
-}
 
-body! {
     /// Deliver.
     Deliver {
         /// The id of this message.
@@ -126,9 +118,7 @@ body! {
         /// What else is said.
         options: Options = "options",
     }
-}
 
-body! {
     /// Deliver_Resp.
     DeliverResp {
         /// That of the Deliver.
@@ -136,24 +126,16 @@ body! {
         /// 0 when it is taken.
         status: u32 = "Status",
     }
-}
 
-body! {
     /// Active_Test: nothing.
     ActiveTest {}
-}
 
-body! {
     /// Active_Test_Resp: nothing.
     ActiveTestResp {}
-}
 
-body! {
     /// Exit: nothing.
     Exit {}
-}
 
-body! {
     /// Exit_Resp: nothing.
     ExitResp {}
 }

@@ -15,8 +15,6 @@
 //! | [`report`] | what a Deliver with IsReport 1 says |
 //! | [`status`] | status codes, and what they are in SMPP |
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use smsc_carrier::fields::Raw;
 use smsc_carrier::pdu::{length_and_command, with_length};
@@ -46,17 +44,7 @@ pub struct Smgp;
 /// The times of CMPP, which the standard leaves to the gateways.
 #[must_use]
 pub fn session_config() -> SessionConfig {
-    let minute = Duration::from_secs(60);
-    SessionConfig {
-        window: 16,
-        login: minute,
-        response: minute,
-        probe_every: 3 * minute,
-        probe: minute,
-        probes: 3,
-        idle: Duration::ZERO,
-        logout: minute,
-    }
+    SessionConfig::in_minutes()
 }
 
 /// The login of a client at this time, as the number MMDDhhmmss; mode 0 sends, 1 receives, 2 does both.

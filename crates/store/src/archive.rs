@@ -9,7 +9,7 @@ use std::ops::{ControlFlow, Range};
 
 use bytes::Bytes;
 
-use super::{Reply, SentRow, StoreError, Stored};
+use super::{Reply, SentRow, StoreResult, Stored};
 use smsc_domain::address::normalise;
 use smsc_proto::Message;
 
@@ -46,7 +46,7 @@ pub type Each<'a> = dyn FnMut(Exported) -> ControlFlow<()> + 'a;
 /// The archive part of a store.
 pub trait ArchiveStore {
     /// Calls `each` for every message of a range of ids in their order, in constant memory. Blocks.
-    fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError>;
+    fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> StoreResult;
 
     /// Removes the text of up to `limit` messages that ended before `before` (Unix milliseconds);
     /// returns how many. Fewer than `limit` means that there are no more for now.

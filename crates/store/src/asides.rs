@@ -1,7 +1,7 @@
 //! Ids that a wrong clock has left in the future, as both databases keep and find them.
 
 use super::cold::{ColdRecord, ColdRow, ColdStatement, ColdValue, values};
-use super::{SetAside, StoreError};
+use super::{SetAside, StoreResult};
 use smsc_domain::id::Aside;
 
 /// Tables whose ids come from the clock of a node.
@@ -18,7 +18,7 @@ impl ColdRecord for Aside {
         values![self.node, self.first, self.last]
     }
 
-    fn read(mut row: ColdRow) -> Result<Self, StoreError> {
+    fn read(mut row: ColdRow) -> StoreResult<Self> {
         Ok(Self {
             node: row.take("ids_aside.node")?,
             first: row.take("ids_aside.first")?,
@@ -40,7 +40,7 @@ impl SetAside {
     }
 
     /// A row that [`Self::ahead`] has found.
-    pub(crate) fn read(mut row: ColdRow) -> Result<Self, StoreError> {
+    pub(crate) fn read(mut row: ColdRow) -> StoreResult<Self> {
         let rows = row.take("the number of rows that are ahead")?;
         let ids = Aside::read(row)?;
         Ok(Self { ids, rows })

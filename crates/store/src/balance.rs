@@ -8,7 +8,7 @@
 //! how far down it may go. So a quota may change in the middle of a day.
 
 use super::cold::{ColdRecord as _, ColdRow, ColdStatement, record, values};
-use super::{Reply, StoreError};
+use super::{Reply, StoreResult};
 use smsc_domain::price::Purse;
 
 /// The charge of a message, in the transaction that stores the message.
@@ -121,7 +121,7 @@ impl PurseRow {
     }
 
     /// What [`Self::of`] has found.
-    pub(crate) fn all(rows: Vec<ColdRow>) -> Result<Vec<Self>, StoreError> {
+    pub(crate) fn all(rows: Vec<ColdRow>) -> StoreResult<Vec<Self>> {
         let read = |mut row: ColdRow| {
             Ok(Self {
                 purse: Purse {

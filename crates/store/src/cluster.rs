@@ -4,7 +4,7 @@
 //! own (a queue partition, a bind slot of an operator, the janitor's work) is a [`LeasedResource`] that
 //! names its owner by node and epoch. A dead node owns nothing: to take a resource of a dead node,
 //! another node first [removes](ClusterStore::bury) it from the cluster, which waits for its writes
-//! under way and makes every later one fail with [`StoreError::Fenced`], and then
+//! under way and makes every later one fail with [`StoreError::Fenced`](super::StoreError::Fenced), and then
 //! [claims](ClusterStore::claim) by compare-and-set. Leases end by the clock of the database.
 
 mod finding;
@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use super::balance::BlockStore;
 use super::hand_off::are_sound;
-use super::{Active, Reply, StoreError};
+use super::{Active, Reply, StoreResult};
 use smsc_domain::partition::WHOLE;
 use smsc_proto::{Enqueue, QueueItem};
 
@@ -357,9 +357,9 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
         card: NodeCard,
         lease: Duration,
         preferred: Option<u8>,
-    ) -> Result<Membership, StoreError>;
+    ) -> StoreResult<Membership>;
 
-    /// Renews the lease and returns the state of the cluster. [`StoreError::Fenced`] when this node
+    /// Renews the lease and returns the state of the cluster. [`StoreError::Fenced`](super::StoreError::Fenced) when this node
     /// has been removed.
     fn beat(&self, card: NodeCard) -> Reply<View>;
 
@@ -458,5 +458,5 @@ pub trait ClusterStore: BlockStore + Send + Sync + 'static {
     fn correct_unfinished(&self, more: Vec<(u32, i64)>) -> Reply<()>;
 
     /// Releases everything and leaves the cluster; the others are notified. Blocks.
-    fn leave(&self) -> Result<(), StoreError>;
+    fn leave(&self) -> StoreResult;
 }

@@ -4,7 +4,7 @@
 //! Their ports are implemented for everything that runs such statements ([`ColdTables`]). What is part of the commits of
 //! messages has statements of its own for each database.
 
-use crate::{Reply, StoreError, signed};
+use crate::{Reply, StoreError, StoreResult, signed};
 use bytes::Bytes;
 use smsc_domain::access::{AccessRole, KeyRole};
 
@@ -45,7 +45,7 @@ pub trait ColdTables {
     fn select<T: Send + 'static>(
         &self,
         statement: ColdStatement,
-        read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
+        read: fn(Vec<ColdRow>) -> StoreResult<T>,
     ) -> Reply<T>;
 
     /// The octets of a column that is text where they are text.
@@ -56,7 +56,7 @@ pub trait ColdTables {
     fn change<T: Send + 'static>(
         &self,
         statements: Vec<ColdStatement>,
-        read: impl FnOnce(ColdChange) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(ColdChange) -> StoreResult<T> + Send + 'static,
     ) -> Reply<T>;
 }
 
@@ -77,7 +77,7 @@ pub trait ColdRecord: Sized {
 
     /// # Errors
     /// A column holds no value of its type.
-    fn read(row: ColdRow) -> Result<Self, StoreError>;
+    fn read(row: ColdRow) -> StoreResult<Self>;
 
     /// The statement that writes it; `conflict` is its `ON CONFLICT`, or empty.
     fn insert(&self, conflict: &str) -> ColdStatement {
@@ -104,7 +104,7 @@ pub trait ColdRecord: Sized {
 
     /// # Errors
     /// As [`ColdRecord::read`].
-    fn all(rows: Vec<ColdRow>) -> Result<Vec<Self>, StoreError> {
+    fn all(rows: Vec<ColdRow>) -> StoreResult<Vec<Self>> {
         rows.into_iter().map(Self::read).collect()
     }
 
@@ -112,7 +112,7 @@ pub trait ColdRecord: Sized {
     ///
     /// # Errors
     /// As [`ColdRecord::read`].
-    fn first(rows: Vec<ColdRow>) -> Result<Option<Self>, StoreError> {
+    fn first(rows: Vec<ColdRow>) -> StoreResult<Option<Self>> {
         rows.into_iter().next().map(Self::read).transpose()
     }
 }
@@ -177,7 +177,7 @@ pub fn note_uses(sql: &str, mut used: Vec<(String, i64)>) -> Vec<ColdStatement> 
 ///
 /// # Errors
 /// One is no number.
-pub fn ids_of(rows: Vec<ColdRow>) -> Result<Vec<u64>, StoreError> {
+pub fn ids_of(rows: Vec<ColdRow>) -> StoreResult<Vec<u64>> {
     let rows = rows.into_iter();
     rows.map(|mut row| row.take("the id of a message"))
         .collect()
@@ -210,7 +210,7 @@ impl ColdRow {
     ///
     /// # Errors
     /// It holds no value of this type.
-    pub fn take<T: ColdColumn>(&mut self, name: &str) -> Result<T, StoreError> {
+    pub fn take<T: ColdColumn>(&mut self, name: &str) -> StoreResult<T> {
         let value = self.0.next();
         value.and_then(T::of_value).ok_or_else(|| {
             StoreError::Failed(format!("{name} holds what cannot be there: it is damaged"))

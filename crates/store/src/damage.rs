@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ahash::AHashSet;
 
 use super::cold::{ColdRow, ColdStatement, ColdTables, values};
-use super::{Reply, StoreError};
+use super::{Reply, StoreResult};
 use smsc_domain::address::mask;
 use smsc_proto::Message;
 
@@ -155,7 +155,7 @@ impl ListedDamage {
         )
     }
 
-    fn read(mut row: ColdRow) -> Result<Self, StoreError> {
+    fn read(mut row: ColdRow) -> StoreResult<Self> {
         Ok(Self {
             row: DamagedRow {
                 id: row.take("damaged.id")?,

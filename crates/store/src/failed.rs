@@ -14,7 +14,7 @@ use bytes::Bytes;
 use super::cold::{ColdRow, ColdStatement, values};
 use super::{
     ChangeKind, ChangeRow, FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, Search,
-    StoreError, Stored,
+    StoreResult, Stored,
 };
 use smsc_domain::address::normalise;
 use smsc_proto::MessageState;
@@ -231,7 +231,7 @@ impl EndPlace {
     ///
     /// # Errors
     /// One is no id or no time.
-    pub fn all(rows: Vec<ColdRow>) -> Result<Vec<Self>, StoreError> {
+    pub fn all(rows: Vec<ColdRow>) -> StoreResult<Vec<Self>> {
         let rows = rows.into_iter();
         rows.map(|mut row| {
             Ok(Self {

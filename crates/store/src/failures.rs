@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::cold::{ColdRow, ColdStatement, ColdTables, ColdValue, values};
 use super::failed::{FailedSearch, HAS_PLACE};
-use super::{Reply, StoreError};
+use super::{Reply, StoreResult};
 use smsc_domain::country;
 use smsc_domain::period::HOUR_MS;
 
@@ -209,7 +209,7 @@ impl<S: ColdTables> FailureStore for S {
 // === impl FailureCounts ===
 
 impl FailureCounts {
-    fn of_rows<S: ColdTables>(rows: Vec<ColdRow>) -> Result<Self, StoreError> {
+    fn of_rows<S: ColdTables>(rows: Vec<ColdRow>) -> StoreResult<Self> {
         let mut counts = Self::default();
         for mut row in rows {
             let is_cell = row.take::<i64>("the kind of a count")? == 0;

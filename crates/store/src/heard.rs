@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 
 use super::cold::{ColdRow, ColdStatement, ColdTables, ColdValue, values};
-use super::{Reply, StoreError};
+use super::{Reply, StoreResult};
 use smsc_proto::MessageState;
 
 /// Longest word that is kept.
@@ -71,7 +71,7 @@ impl HeardRow {
     }
 
     /// A row of [`Self::select`] in a store of this kind.
-    pub(crate) fn read<S: ColdTables>(mut row: ColdRow) -> Result<Self, StoreError> {
+    pub(crate) fn read<S: ColdTables>(mut row: ColdRow) -> StoreResult<Self> {
         Ok(Self {
             id: row.take("heard.id")?,
             at: row.take("heard.at")?,
@@ -84,7 +84,7 @@ impl HeardRow {
         })
     }
 
-    pub(crate) fn all<S: ColdTables>(rows: Vec<ColdRow>) -> Result<Vec<Self>, StoreError> {
+    pub(crate) fn all<S: ColdTables>(rows: Vec<ColdRow>) -> StoreResult<Vec<Self>> {
         rows.into_iter().map(Self::read::<S>).collect()
     }
 }

@@ -11,7 +11,7 @@
 use bytes::Bytes;
 
 use super::checksum::{self, SEAL};
-use super::{Reply, StoreError};
+use super::{Reply, StoreError, StoreResult};
 
 /// Octets of a hash (SHA-256) of a key or a request.
 pub const HASH: usize = 32;
@@ -95,7 +95,7 @@ impl KeyClaim {
     ///
     /// # Errors
     /// It is not the one that was stored for this request.
-    pub fn open(&self, sealed: &Bytes) -> Result<Bytes, StoreError> {
+    pub fn open(&self, sealed: &Bytes) -> StoreResult<Bytes> {
         match checksum::unseal(sealed) {
             (seal, answer) if seal.fits(|| self.sum(answer)) => Ok(sealed.slice_ref(answer)),
             _ => Err(StoreError::Failed(

@@ -87,6 +87,9 @@ const MOVED_WHOLE: [MovedTable; 6] = [
     MovedTable::of::<LoginRow>(),
 ];
 
+/// What a request to the store comes to.
+pub type StoreResult<T = ()> = Result<T, StoreError>;
+
 /// Why a request to the store failed as a whole. Nothing of it was written, unless the variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
@@ -122,7 +125,7 @@ impl From<StoreError> for Refusal {
 
 /// Resolves when the request is durable (writes) or answered (reads).
 #[derive(Debug)]
-pub struct Reply<T>(oneshot::Receiver<Result<T, StoreError>>);
+pub struct Reply<T>(oneshot::Receiver<StoreResult<T>>);
 
 /// The answer to a write.
 pub type Ticket = Reply<Written>;
@@ -324,27 +327,27 @@ pub trait Store:
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>>;
 
     /// Calls `each` for every active message in id order, for one queue or all. Blocks.
-    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError>;
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> StoreResult;
 
     /// Active messages in id order, a page of those with ids in the range. One request reads a bounded
     /// number of rows: a page may be short, or empty, although there are more.
     fn active_page(&self, ids: Range<u64>, limit: usize) -> Reply<ActivePage>;
 
     /// Parked receipts in id order. Blocks.
-    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError>;
+    fn parked(&self, limit: usize) -> StoreResult<Vec<ParkedRow>>;
 
     /// The highest id ever used by a message or a parked receipt, 0 when empty; those that were set
     /// aside do not count. Blocks.
-    fn highest_id(&self) -> Result<u64, StoreError>;
+    fn highest_id(&self) -> StoreResult<u64>;
 
     /// Ids that `smsc repair-ids` has set aside, the lowest first. Blocks.
-    fn asides(&self) -> Result<Vec<Aside>, StoreError>;
+    fn asides(&self) -> StoreResult<Vec<Aside>>;
 
     /// A small number for a name, the same for ever. Blocks; for start and reload.
-    fn intern(&self, name: &str) -> Result<u32, StoreError>;
+    fn intern(&self, name: &str) -> StoreResult<u32>;
 
     /// All interned names. Blocks.
-    fn names(&self) -> Result<Vec<(u32, String)>, StoreError>;
+    fn names(&self) -> StoreResult<Vec<(u32, String)>>;
 
     /// One message with its history.
     fn history(&self, id: u64) -> Reply<Option<MessageHistory>>;
@@ -386,7 +389,7 @@ pub trait Store:
     fn retire(&self, before: i64, limit: usize) -> Reply<u64>;
 
     /// An online copy of the store in one file. Blocks.
-    fn backup(&self, to: &Path) -> Result<(), StoreError>;
+    fn backup(&self, to: &Path) -> StoreResult;
 
     /// Whether nothing can be written now: writes wait until the disk has space, or the database
     /// answers.
@@ -442,26 +445,26 @@ impl SetAside {
 
 impl<T> Reply<T> {
     /// A reply and the end that answers it.
-    pub fn pair() -> (oneshot::Sender<Result<T, StoreError>>, Self) {
+    pub fn pair() -> (oneshot::Sender<StoreResult<T>>, Self) {
         let (sender, receiver) = oneshot::channel();
         (sender, Self(receiver))
     }
 
     /// An answer that is there already.
-    pub fn ready(answer: Result<T, StoreError>) -> Self {
+    pub fn ready(answer: StoreResult<T>) -> Self {
         let (sender, reply) = Self::pair();
         let _ = sender.send(answer);
         reply
     }
 
     /// Waits on a thread that may block.
-    pub fn wait(self) -> Result<T, StoreError> {
+    pub fn wait(self) -> StoreResult<T> {
         self.0.blocking_recv().unwrap_or(Err(StoreError::Closed))
     }
 }
 
 impl<T> Future for Reply<T> {
-    type Output = Result<T, StoreError>;
+    type Output = StoreResult<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.0)

@@ -14,7 +14,7 @@ use super::opt_out::OptOutRow;
 use super::outbox::{CdrRow, EventRow};
 use super::settings::StoredSettings;
 use super::usage::UsageRow;
-use super::{FinRow, MOVED_WHOLE, StoreError, WriteBatch};
+use super::{FinRow, MOVED_WHOLE, StoreResult, WriteBatch};
 
 /// The tables whose rows are counted on both sides; `sent` stands for every attempt.
 pub const TABLES: [&str; OWN_TABLES.len() + MOVED_WHOLE.len()] = {
@@ -69,7 +69,7 @@ pub(crate) struct MovedTable {
     /// The statement that reads it.
     pub read: fn() -> ColdStatement,
     /// The statements that write what was read.
-    pub write: fn(Vec<ColdRow>) -> Result<Vec<ColdStatement>, StoreError>,
+    pub write: fn(Vec<ColdRow>) -> StoreResult<Vec<ColdStatement>>,
 }
 
 /// The mark behind the last row of a part.

@@ -74,7 +74,7 @@ use super::gauges::Gauges;
 use super::sinks::CurrentListeners;
 use super::{
     Active, ActivePage, FoundMessages, MessageHistory, ParkedRow, Reply, Search, Store, StoreError,
-    StoreStats, Stored, Ticket, WriteBatch,
+    StoreResult, StoreStats, Stored, Ticket, WriteBatch,
 };
 
 /// How often new messages that wait for the database are checked.
@@ -135,7 +135,7 @@ pub use self::options::PgOptions;
 ///
 /// # Errors
 /// The database cannot be reached or changed, or is of a newer release.
-pub fn migrate(options: &PgOptions) -> Result<Vec<String>, StoreError> {
+pub fn migrate(options: &PgOptions) -> StoreResult<Vec<String>> {
     let connector = PostgresConnector::new(options)?;
     runtime()?.block_on(schema::migrate(&connector))
 }
@@ -144,7 +144,7 @@ pub fn migrate(options: &PgOptions) -> Result<Vec<String>, StoreError> {
 ///
 /// # Errors
 /// The database cannot be reached, or is of a newer release.
-pub fn pending_migrations(options: &PgOptions) -> Result<Vec<String>, StoreError> {
+pub fn pending_migrations(options: &PgOptions) -> StoreResult<Vec<String>> {
     let connector = PostgresConnector::new(options)?;
     runtime()?.block_on(schema::pending(&connector))
 }
@@ -153,7 +153,7 @@ pub fn pending_migrations(options: &PgOptions) -> Result<Vec<String>, StoreError
 ///
 /// # Errors
 /// The database cannot be reached.
-pub fn server_warning(options: &PgOptions) -> Result<Option<&'static str>, StoreError> {
+pub fn server_warning(options: &PgOptions) -> StoreResult<Option<&'static str>> {
     let connector = PostgresConnector::new(options)?;
     runtime()?.block_on(async {
         let client = connector.driven().await?;
@@ -162,7 +162,7 @@ pub fn server_warning(options: &PgOptions) -> Result<Option<&'static str>, Store
     })
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
+fn runtime() -> StoreResult<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -175,7 +175,7 @@ impl PostgresShared {
     /// Runs something on the store's thread; its result is the answer.
     pub(super) fn ask<T: Send + 'static>(
         &self,
-        work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+        work: impl Future<Output = StoreResult<T>> + Send + 'static,
     ) -> Reply<T> {
         let (answer, reply) = Reply::pair();
         if self.closed.load(Ordering::Acquire) {
@@ -196,7 +196,7 @@ impl PostgresShared {
     }
 
     /// A connection of the pool.
-    async fn reader(&self) -> Result<Object, StoreError> {
+    async fn reader(&self) -> StoreResult<Object> {
         Ok(self.pool.get().await?)
     }
 }
@@ -208,7 +208,7 @@ impl PgStore {
     ///
     /// # Errors
     /// The database cannot be reached, or its schema is older or newer.
-    pub fn open(options: PgOptions) -> Result<Self, StoreError> {
+    pub fn open(options: PgOptions) -> StoreResult<Self> {
         let runtime = runtime()?;
         let connect = PostgresConnector::new(&options)?;
         let pool = |most| connect.pool(most, options.statement_timeout);
@@ -245,7 +245,7 @@ impl PgStore {
     /// Runs something on the store's thread; its result is the answer.
     fn ask<T: Send + 'static, W>(&self, work: impl FnOnce(Arc<PostgresShared>) -> W) -> Reply<T>
     where
-        W: Future<Output = Result<T, StoreError>> + Send + 'static,
+        W: Future<Output = StoreResult<T>> + Send + 'static,
     {
         self.shared.ask(work(Arc::clone(&self.shared)))
     }
@@ -261,14 +261,14 @@ impl PgStore {
     ///
     /// # Errors
     /// The database does not answer.
-    pub fn now_ms(&self) -> Result<i64, StoreError> {
+    pub fn now_ms(&self) -> StoreResult<i64> {
         self.ask(|shared| async move { asides::now_ms(&**shared.reader().await?).await })
             .wait()
     }
 }
 
 /// The store's thread.
-async fn run(shared: Arc<PostgresShared>, opened: &mpsc::SyncSender<Result<(), StoreError>>) {
+async fn run(shared: Arc<PostgresShared>, opened: &mpsc::SyncSender<StoreResult>) {
     let ready = prepare::prepare(&shared).await;
     let failed = ready.is_err();
     let _ = opened.send(ready);
@@ -307,7 +307,7 @@ impl Store for PgStore {
         })
     }
 
-    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> StoreResult {
         recover::recover(&self.shared, queue, each)
     }
 
@@ -315,24 +315,24 @@ impl Store for PgStore {
         self.ask(|shared| async move { recover::page(&shared, ids, limit).await })
     }
 
-    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
+    fn parked(&self, limit: usize) -> StoreResult<Vec<ParkedRow>> {
         self.ask(|shared| async move {
             reader::parked(&shared.reader().await?, &shared.damage, limit).await
         })
         .wait()
     }
 
-    fn highest_id(&self) -> Result<u64, StoreError> {
+    fn highest_id(&self) -> StoreResult<u64> {
         self.ask(|shared| async move { asides::highest_id(&**shared.reader().await?).await })
             .wait()
     }
 
-    fn asides(&self) -> Result<Vec<Aside>, StoreError> {
+    fn asides(&self) -> StoreResult<Vec<Aside>> {
         self.ask(|shared| async move { asides::read(&**shared.reader().await?).await })
             .wait()
     }
 
-    fn intern(&self, name: &str) -> Result<u32, StoreError> {
+    fn intern(&self, name: &str) -> StoreResult<u32> {
         let name = name.to_owned();
         self.ask(|shared| async move {
             let number = upkeep::intern(&mut shared.reader().await?, &name).await?;
@@ -342,7 +342,7 @@ impl Store for PgStore {
         .wait()
     }
 
-    fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+    fn names(&self) -> StoreResult<Vec<(u32, String)>> {
         self.ask(|shared| async move { reader::names(&shared.reader().await?).await })
             .wait()
     }
@@ -405,7 +405,7 @@ impl Store for PgStore {
         self.ask(|shared| async move { retention::retire(&shared, before, limit).await })
     }
 
-    fn backup(&self, _to: &Path) -> Result<(), StoreError> {
+    fn backup(&self, _to: &Path) -> StoreResult {
         Err(failed(
             "the store is a PostgreSQL database: back it up with pg_dump or pg_basebackup",
         ))

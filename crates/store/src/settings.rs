@@ -7,7 +7,7 @@
 //! restores version `n`.
 
 use super::cold::{ColdRecord as _, ColdRow, ColdStatement, ColdTables, record, values};
-use super::{Reply, StoreError};
+use super::{Reply, StoreError, StoreResult};
 use serde::Serialize;
 use smsc_domain::settings::{ResourceKey, ResourceKind, ResourceUpdate, Resources};
 
@@ -139,7 +139,7 @@ impl StoredSetting {
 
 impl Edit {
     /// The statements that make it a version; they change nothing where another version is expected.
-    fn statements(self) -> Result<Vec<ColdStatement>, StoreError> {
+    fn statements(self) -> StoreResult<Vec<ColdStatement>> {
         let made = KeptVersion {
             version: self.expected + 1,
             at: self.at,
@@ -172,7 +172,7 @@ impl Edit {
 
 impl Rewording {
     /// The statements that write it; they change nothing where another version is expected.
-    pub(crate) fn statements(&self) -> Result<Vec<ColdStatement>, StoreError> {
+    pub(crate) fn statements(&self) -> StoreResult<Vec<ColdStatement>> {
         let mut all = vec![when(self.expected)];
         for one in &self.settings {
             let table = one.key.kind.plural();
@@ -194,7 +194,7 @@ impl KeptVersion {
     ///
     /// # Errors
     /// The row is damaged.
-    pub(crate) fn decode(&self) -> Result<Vec<ResourceUpdate>, StoreError> {
+    pub(crate) fn decode(&self) -> StoreResult<Vec<ResourceUpdate>> {
         serde_json::from_str(&self.changes).map_err(|error| {
             StoreError::Failed(format!(
                 "the changes of configuration version {} cannot be read: {error}",
@@ -203,7 +203,7 @@ impl KeptVersion {
         })
     }
 
-    fn decoded(self) -> Result<SettingsVersion, StoreError> {
+    fn decoded(self) -> StoreResult<SettingsVersion> {
         Ok(SettingsVersion {
             changes: self.decode()?,
             version: self.version,
@@ -226,7 +226,7 @@ impl VersionQuery {
     };
 
     /// The statement that reads them.
-    fn select(&self) -> Result<ColdStatement, StoreError> {
+    fn select(&self) -> StoreResult<ColdStatement> {
         // As the kept changes contain it.
         let of = self.of.as_ref().map(encode).transpose()?;
         Ok(KeptVersion::select(
@@ -263,7 +263,7 @@ impl StoredSettings {
     ///
     /// # Errors
     /// A column holds no value of its type.
-    pub(crate) fn read(rows: Vec<ColdRow>) -> Result<Self, StoreError> {
+    pub(crate) fn read(rows: Vec<ColdRow>) -> StoreResult<Self> {
         let mut all = Self::default();
         for mut row in rows {
             let number: usize = row.take("the kind of a resource")?;
@@ -356,6 +356,6 @@ fn when(version: u64) -> ColdStatement {
 ///
 /// # Errors
 /// It cannot be written as JSON, which no text brings about.
-pub(super) fn encode<T: Serialize + ?Sized>(kept: &T) -> Result<String, StoreError> {
+pub(super) fn encode<T: Serialize + ?Sized>(kept: &T) -> StoreResult<String> {
     serde_json::to_string(kept).map_err(|error| StoreError::Failed(error.to_string()))
 }

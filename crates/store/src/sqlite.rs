@@ -80,7 +80,7 @@ use super::gauges::Gauges;
 use super::sinks::CurrentListeners;
 use super::{
     Active, ActivePage, FoundMessages, MessageHistory, ParkedRow, Reply, Search, Store, StoreError,
-    StoreStats, Stored, Ticket, WriteBatch,
+    StoreResult, StoreStats, Stored, Ticket, WriteBatch,
 };
 use smsc_domain::id::Aside;
 
@@ -175,12 +175,12 @@ impl SqliteShared {
 
 impl SqliteStore {
     /// Opens the store, creating its files when the folder is empty. Blocks.
-    pub fn open(options: SqliteOptions) -> Result<Self, StoreError> {
+    pub fn open(options: SqliteOptions) -> StoreResult<Self> {
         Self::open_with(options, Hooks::default())
     }
 
     /// Opens the store with hooks, for tests of failures.
-    pub fn open_with(options: SqliteOptions, hooks: Hooks) -> Result<Self, StoreError> {
+    pub fn open_with(options: SqliteOptions, hooks: Hooks) -> StoreResult<Self> {
         schema::check_library()?;
         let folder = options.data_dir;
         let lock = folder_lock::own_folder(&folder)?;
@@ -277,7 +277,7 @@ impl SqliteStore {
     }
 
     /// A connection for a call that blocks on the caller's thread.
-    fn reader(&self) -> Result<Connection, StoreError> {
+    fn reader(&self) -> StoreResult<Connection> {
         if self.lock_running().is_none() {
             return Err(StoreError::Closed);
         }
@@ -310,7 +310,7 @@ impl Store for SqliteStore {
             .ask(move |connection| reader::load(connection, &damage, &ids).map_err(sql_failed))
     }
 
-    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> Result<(), StoreError> {
+    fn recover(&self, queue: Option<u32>, each: &mut dyn FnMut(Active)) -> StoreResult {
         let connection = self.reader()?;
         let reading = recover::ActiveReading::new(&connection, &self.shared.damage);
         recover::recover(reading, queue, each).map_err(sql_failed)
@@ -321,20 +321,20 @@ impl Store for SqliteStore {
             .ask(move |upkeep| upkeep.active_page(ids, limit))
     }
 
-    fn parked(&self, limit: usize) -> Result<Vec<ParkedRow>, StoreError> {
+    fn parked(&self, limit: usize) -> StoreResult<Vec<ParkedRow>> {
         let damage = &self.shared.damage;
         reader::parked(&self.reader()?, damage, crate::signed(limit)).map_err(sql_failed)
     }
 
-    fn highest_id(&self) -> Result<u64, StoreError> {
+    fn highest_id(&self) -> StoreResult<u64> {
         asides::highest_id(&self.reader()?).map_err(sql_failed)
     }
 
-    fn asides(&self) -> Result<Vec<Aside>, StoreError> {
+    fn asides(&self) -> StoreResult<Vec<Aside>> {
         asides::read(&self.reader()?).map_err(sql_failed)
     }
 
-    fn intern(&self, name: &str) -> Result<u32, StoreError> {
+    fn intern(&self, name: &str) -> StoreResult<u32> {
         let name = name.to_owned();
         writer::transact(&self.shared, move |connection, _| {
             let mut known =
@@ -352,7 +352,7 @@ impl Store for SqliteStore {
         .wait()
     }
 
-    fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+    fn names(&self) -> StoreResult<Vec<(u32, String)>> {
         let connection = self.reader()?;
         schema::names(&connection).map_err(sql_failed)
     }
@@ -413,7 +413,7 @@ impl Store for SqliteStore {
         self.upkeep.ask(move |upkeep| upkeep.retire(before, limit))
     }
 
-    fn backup(&self, to: &Path) -> Result<(), StoreError> {
+    fn backup(&self, to: &Path) -> StoreResult {
         let damage = &self.shared.damage;
         backup::of_running(&self.shared.main_path(), to, &mut |row| damage.note(row))
     }

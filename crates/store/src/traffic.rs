@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::cold::{ColdRecord as _, ColdRow, ColdStatement, ColdTables, record, values};
-use super::{Reply, StoreError};
+use super::{Reply, StoreResult};
 use smsc_domain::period::{HOUR_MS, MINUTE_MS};
 
 record! {
@@ -93,7 +93,7 @@ impl<S: ColdTables> TrafficStore for S {
     }
 }
 
-fn hours(rows: Vec<ColdRow>) -> Result<Vec<(i64, u8)>, StoreError> {
+fn hours(rows: Vec<ColdRow>) -> StoreResult<Vec<(i64, u8)>> {
     let mut hours = Vec::with_capacity(rows.len());
     for mut row in rows {
         let at = row.take("an hour")?;
@@ -102,7 +102,7 @@ fn hours(rows: Vec<ColdRow>) -> Result<Vec<(i64, u8)>, StoreError> {
     Ok(hours)
 }
 
-fn size(rows: Vec<ColdRow>) -> Result<TrafficSize, StoreError> {
+fn size(rows: Vec<ColdRow>) -> StoreResult<TrafficSize> {
     let Some(mut row) = rows.into_iter().next() else {
         return Ok(TrafficSize::default());
     };

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -121,25 +121,23 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 fn chain(cert: &Named) -> Result<Vec<CertificateDer<'static>>, String> {
-    let chain = CertificateDer::pem_slice_iter(&cert.read()?)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| cert.unusable(plain(&error)))?;
-    if chain.is_empty() {
-        Err(cert.unusable("there is no certificate in it"))
-    } else {
-        Ok(chain)
-    }
+    sections(cert, "there is no certificate in it")
 }
 
 /// The lists of a file.
 fn revoked(crl: &Named) -> Result<Vec<CertificateRevocationListDer<'static>>, String> {
-    let lists = CertificateRevocationListDer::pem_slice_iter(&crl.read()?)
+    sections(crl, "there is no list of revoked certificates in it")
+}
+
+/// The sections of a file that are of this type; `none` says that there is none.
+fn sections<T: PemObject>(file: &Named, none: &str) -> Result<Vec<T>, String> {
+    let sections = T::pem_slice_iter(&file.read()?)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| crl.unusable(plain(&error)))?;
-    if lists.is_empty() {
-        Err(crl.unusable("there is no list of revoked certificates in it"))
+        .map_err(|error| file.unusable(plain(&error)))?;
+    if sections.is_empty() {
+        Err(file.unusable(none))
     } else {
-        Ok(lists)
+        Ok(sections)
     }
 }
 

@@ -173,25 +173,23 @@ impl<'a> SpreadPlan<'a> {
     }
 
     fn poorest(&self, row: usize) -> usize {
-        let key = |node: &usize| {
-            (
-                self.counts[row][*node],
-                self.totals[*node],
-                self.turn(row, *node),
-            )
-        };
-        (0..self.nodes).min_by_key(key).unwrap_or_default()
+        let nodes = 0..self.nodes;
+        nodes
+            .min_by_key(|node| self.wealth(row, *node))
+            .unwrap_or_default()
     }
 
     fn richest(&self, row: usize) -> usize {
-        let key = |node: &usize| {
-            (
-                self.counts[row][*node],
-                self.totals[*node],
-                self.turn(row, *node),
-            )
-        };
-        (0..self.nodes).max_by_key(key).unwrap_or_default()
+        let nodes = 0..self.nodes;
+        nodes
+            .max_by_key(|node| self.wealth(row, *node))
+            .unwrap_or_default()
+    }
+
+    /// What a node has of a row and of all, and its place among nodes that have as much.
+    fn wealth(&self, row: usize, node: usize) -> [usize; 3] {
+        let turn = self.turn(row, node);
+        [self.counts[row][node], self.totals[node], turn]
     }
 
     /// The place of a node in the order of this row.

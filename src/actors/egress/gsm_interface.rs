@@ -58,6 +58,7 @@ use self::lines::Lines;
 use self::log_pace::LogPace;
 use self::naming::Naming;
 use self::partly::Partly;
+use self::relay::ReportPace;
 use self::work::Work;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
@@ -134,6 +135,7 @@ pub struct GsmInterface {
     forwards: Vec<(Submission, HandsetSubmission)>,
     /// Held once by this, and once by each status report of another service centre that is here.
     relayed: Arc<()>,
+    report_pace: ReportPace,
     /// Questions where our subscribers are, with the ids that are to be told; and whether other nodes are being told of some.
     /// Each waits in a dialogue, of which there are not many.
     routings: Vec<(RoutingQuestion, MtCorrelation)>,
@@ -237,6 +239,7 @@ impl GsmInterface {
             intake: 0,
             forwards: Vec::new(),
             relayed: Arc::default(),
+            report_pace: ReportPace::default(),
             routings: Vec::new(),
             is_telling: false,
             storing: HashMap::new(),

@@ -47,6 +47,7 @@ use crate::pb::{
     CorrelationSnapshot, FlushCorrelation, Message, MessageState, OperatorReceipt, ReceiptBatch,
     ReceiptReply, ReceiptResult, SentBatch,
 };
+use crate::smpp::CommandStatus;
 use crate::store::ParkedRow;
 
 /// One batch per socket read of any operator.
@@ -278,6 +279,22 @@ impl Correlation {
         self.decide(unclear, ctx);
         if !unmatched.is_empty() {
             self.look_further(batch.operator, batch.session, unmatched, ctx);
+        }
+    }
+
+    /// Answers receipts of sessions after their commit; if it failed, operators keep them and repeat them.
+    fn answer_written(
+        &self,
+        answers: impl IntoIterator<Item = (u64, Vec<ReceiptResult>)>,
+        is_written: bool,
+    ) {
+        for (session, mut results) in answers {
+            if !is_written {
+                for result in &mut results {
+                    result.status = CommandStatus::ESME_RX_T_APPN.0;
+                }
+            }
+            self.answer(session, results);
         }
     }
 

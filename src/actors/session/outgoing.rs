@@ -155,13 +155,8 @@ impl Serving {
     /// The peer refused it after its time was over and its outcome taken for unknown.
     pub fn refused_late(&mut self, context: &InFlight, status: u32, after: Duration) {
         self.add_failure(Failed {
-            id: context.id,
-            why: Why::Status.into(),
-            status,
-            latency_ms: after.as_millis() as u32,
-            attempt: context.attempt,
             late: true,
-            ..Failed::default()
+            ..failure_of(context, Why::Status, status, after)
         });
         self.tell_of(context);
     }
@@ -226,14 +221,10 @@ impl Serving {
         pause: Duration,
     ) {
         self.note_failure(context, status, RefusalClass::Temporary, after);
+        let number = status.unwrap_or(SentRow::NO_ANSWER);
         self.add_failure(Failed {
-            id: context.id,
-            why: Why::Later.into(),
-            status: status.unwrap_or(SentRow::NO_ANSWER),
-            latency_ms: after.as_millis() as u32,
-            attempt: context.attempt,
             pause_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
-            ..Failed::default()
+            ..failure_of(context, Why::Later, number, after)
         });
     }
 
@@ -247,15 +238,11 @@ impl Serving {
         error: String,
     ) {
         self.note_failure(context, status, RefusalClass::Permanent, after);
+        let number = status.unwrap_or(SentRow::NO_ANSWER);
         self.add_failure(Failed {
-            id: context.id,
-            why: Why::GivenUp.into(),
-            status: status.unwrap_or(SentRow::NO_ANSWER),
-            latency_ms: after.as_millis() as u32,
-            attempt: context.attempt,
             reason,
             error,
-            ..Failed::default()
+            ..failure_of(context, Why::GivenUp, number, after)
         });
     }
 
@@ -370,6 +357,18 @@ impl Serving {
         let held = protocol.messages().iter();
         let ids = held.map(|(_, entry)| entry.item.id).collect();
         self.report_held(ids, protocol.room() as u32);
+    }
+}
+
+/// What its queue is told of a message that was answered, or not in time.
+fn failure_of(context: &InFlight, why: Why, status: u32, after: Duration) -> Failed {
+    Failed {
+        id: context.id,
+        why: why.into(),
+        status,
+        latency_ms: after.as_millis() as u32,
+        attempt: context.attempt,
+        ..Failed::default()
     }
 }
 

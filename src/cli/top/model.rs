@@ -317,12 +317,7 @@ fn order_queue(key: char, name: &str) -> Option<ChosenCommand> {
         ),
         _ => return None,
     };
-    let path = format!("/v1/queues/{}/{verb}", client::segment(name));
-    Some(ChosenCommand {
-        path,
-        question,
-        done,
-    })
+    Some(chosen("queues", name, verb, question, done))
 }
 
 fn order_operator(key: char, id: &str) -> Option<ChosenCommand> {
@@ -344,10 +339,13 @@ fn order_operator(key: char, id: &str) -> Option<ChosenCommand> {
         ),
         _ => return None,
     };
-    let path = format!("/v1/operators/{}/{verb}", client::segment(id));
-    Some(ChosenCommand {
-        path,
+    Some(chosen("operators", id, verb, question, done))
+}
+
+fn chosen(kind: &str, name: &str, verb: &str, question: String, done: String) -> ChosenCommand {
+    ChosenCommand {
+        path: format!("/v1/{kind}/{}/{verb}", client::segment(name)),
         question,
         done,
-    })
+    }
 }

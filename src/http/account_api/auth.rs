@@ -14,6 +14,7 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::control::access::keys::{KeyRefusal, KnownApiKey};
 use crate::clock;
 use crate::domain::access::KeyRole;
+use crate::http::api_request::MiddlewareAnswer;
 use crate::http::auth::{bearer, node_to_ask, not_said, slowed};
 use crate::http::bodies::{BodyProgress, NoBodyRoom};
 use crate::http::limit::{ServedRequest, in_time};
@@ -141,10 +142,7 @@ pub(super) fn caller(request: &HttpRequest) -> Result<Caller, Problem> {
 }
 
 /// Middleware: the requests of one key at once, and the time for each.
-pub(super) async fn fair_share(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+pub(super) async fn fair_share(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let caller = caller(request.request())?;
     let state = request.app_data::<web::Data<State>>().cloned();
     let state = state.ok_or_else(|| Problem::unavailable(NO_KEYS))?;
@@ -166,7 +164,7 @@ pub(super) async fn counted_for(
     caller: &Caller,
     request: ServiceRequest,
     next: Next<BoxBody>,
-) -> Result<Result<ServiceResponse<BoxBody>, Error>, Problem> {
+) -> Result<MiddlewareAnswer, Problem> {
     let account = &caller.account.config.system_id;
     let served = state.bodies.serve_named(account, request, next).await;
     served.map_err(|NoBodyRoom| {

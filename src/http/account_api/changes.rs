@@ -1,6 +1,6 @@
 //! `/v1/messages/{id}`: replace and cancel messages of the account that wait.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::auth::caller;
 use super::order::ChangeOrder;
@@ -8,6 +8,7 @@ use super::view::MessageDetails;
 use super::{State, refusal};
 use crate::actors::ingress::account_api::NotReplaced;
 use crate::api::Done;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::v1::messages::message_id;
@@ -23,22 +24,21 @@ use crate::http::v1::messages::message_id;
         (status = 409, description = "It is final, handed over or divided"),
         (status = 422, description = "The new values were refused; `field` names the reason")))]
 pub(super) async fn replace(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest<State>,
     id: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
     let account = caller(&request)?.account;
     let id = message_id(&id)?;
     let change = ChangeOrder::read(&octets)?;
-    let done = state.api.replace(&account, id, change).await?;
+    let done = request.state.api.replace(&account, id, change).await?;
     let mut answer = if done.pending {
         HttpResponse::Accepted()
     } else {
         HttpResponse::Ok()
     };
-    let found = state.api.find(&account, id).await?;
+    let found = request.state.api.find(&account, id).await?;
     Ok(answer.json(MessageDetails::from(found)))
 }
 
@@ -47,14 +47,10 @@ pub(super) async fn replace(
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As the submission was answered")),
     responses((status = 200, description = "Cancelled", body = Done),
         (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
-pub(super) async fn cancel(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn cancel(request: ApiRequest<State>, id: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let account = caller(&request)?.account;
-    let done = state.api.cancel(&account, message_id(&id)?).await;
+    let done = request.state.api.cancel(&account, message_id(&id)?).await;
     crate::http::v1::done(done)
 }
 

@@ -12,13 +12,13 @@ mod login;
 mod reports;
 
 use actix_web::body::BoxBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::ServiceRequest;
 use actix_web::error::InternalError;
 use actix_web::guard::{Any, Get, Post};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ContentType, RETRY_AFTER};
 use actix_web::middleware::{Next, from_fn};
-use actix_web::{Error, FromRequest, Handler, HttpRequest, HttpResponse, Responder, web};
+use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Responder, web};
 use tokio::time::timeout;
 
 use super::{State, messages};
@@ -26,6 +26,7 @@ use crate::actors::context::plan::AccountPlan;
 use crate::actors::ingress::account_api::Refused;
 use crate::config::Api;
 use crate::domain::period::MINUTE_MS;
+use crate::http::api_request::MiddlewareAnswer;
 use crate::http::bodies::NoBodyRoom;
 use crate::http::limit::ANSWER_WITHIN;
 use crate::http::traced;
@@ -85,10 +86,7 @@ where
 }
 
 /// Middleware: who has not logged in has room and time of his address only.
-async fn bounded(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+async fn bounded(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let later = || plain(StatusCode::SERVICE_UNAVAILABLE, LATER.to_owned());
     let Some(state) = request.app_data::<web::Data<State>>().cloned() else {
         return Ok(request.into_response(later()));

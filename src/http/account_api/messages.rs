@@ -16,6 +16,7 @@ use crate::actors::ingress::account_api::{
 };
 use crate::api::StateName;
 use crate::clock;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::peers;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -45,22 +46,18 @@ const QUERY: &[&str] = &[
         (status = 402, description = "The balance does not cover it"),
         (status = 422, description = "All were refused; `field` names the reason of the first"),
         (status = 507, description = "The queue, the account or the disk is full")))]
-pub(super) async fn submit(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn submit(request: ApiRequest<State>, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
     let key = idempotency_key(&request)?;
-    refuse_while_draining(&state.api)?;
+    refuse_while_draining(&request.state.api)?;
     let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
     let once = key.map(|key| Once {
         key,
         target: SUBMISSION,
         body: octets,
     });
-    let submitted = accept(&request, &state.api, &caller.account, drafts, once).await?;
+    let submitted = accept(&request, &request.state.api, &caller.account, drafts, once).await?;
     Ok(HttpResponse::Accepted().json(submitted))
 }
 
@@ -251,15 +248,11 @@ fn trace_context(api: &AccountApi) -> Vec<u8> {
 /// The body is that of a submission. Rates, quotas and the balance are not looked at.
 #[utoipa::path(post, path = "/v1/messages/estimate", tag = "messages", request_body = SubmissionOrder,
     responses((status = 200, description = "What would become of them", body = Estimates)))]
-pub(super) async fn estimate(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn estimate(request: ApiRequest<State>, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
     let drafts = order::read(&octets, clock::now_ms(), &caller.account.numbers)?;
-    Ok(HttpResponse::Ok().json(estimates(&state.api, &caller.account, drafts)))
+    Ok(HttpResponse::Ok().json(estimates(&request.state.api, &caller.account, drafts)))
 }
 
 /// What would become of the drafts.
@@ -322,10 +315,7 @@ pub(in crate::http) fn estimates(
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = MessagePage)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest<State>) -> ApiAnswer {
     let query = Query::read(&request, QUERY)?;
     let caller = caller(&request)?;
     let page = query.page()?;
@@ -347,7 +337,7 @@ pub(super) async fn list(
         before: (page.before != 0).then_some(page.before),
         limit: page.limit as usize,
     };
-    let page = state.api.search(&caller.account, filter).await?;
+    let page = request.state.api.search(&caller.account, filter).await?;
     Ok(HttpResponse::Ok().json(MessagePage::from(page)))
 }
 
@@ -355,13 +345,13 @@ pub(super) async fn list(
 #[utoipa::path(get, path = "/v1/messages/{id}", tag = "messages",
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As the submission was answered")),
     responses((status = 200, description = "The message", body = MessageDetails)))]
-pub(super) async fn one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn one(request: ApiRequest<State>, id: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
-    let found = state.api.find(&caller.account, message_id(&id)?).await?;
+    let found = request
+        .state
+        .api
+        .find(&caller.account, message_id(&id)?)
+        .await?;
     Ok(HttpResponse::Ok().json(MessageDetails::from(found)))
 }

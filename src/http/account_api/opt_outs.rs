@@ -1,6 +1,6 @@
 //! `/v1/opt-outs`: numbers that want no messages of the account.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::State;
 use super::auth::{Caller, caller};
@@ -9,6 +9,7 @@ use super::view::OwnOptOuts;
 use crate::actors::context::audit::AuditNote;
 use crate::actors::context::plan::AccountPlan;
 use crate::api::ChangedOptOut;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::{audit, peers};
@@ -25,17 +26,15 @@ use crate::numbers::Numbers;
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = OwnOptOuts)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest<State>) -> ApiAnswer {
     let query = Query::read(&request, &["number", "limit", "before"])?;
     let account = caller(&request)?.account;
     let page = query.page()?;
     let number = query
         .text("number")
         .map(|text| in_international_form(text, &account));
-    let list = state
+    let list = request
+        .state
         .api
         .opt_outs(&account, number.transpose()?, page.before, page.limit);
     Ok(HttpResponse::Ok().json(OwnOptOuts::from(list.await?)))
@@ -45,14 +44,10 @@ pub(super) async fn list(
 #[utoipa::path(put, path = "/v1/opt-outs/{number}", tag = "account",
     params(("number" = String, Path, description = "In international form, with or without a plus")),
     responses((status = 200, description = "The number is on the list", body = ChangedOptOut)))]
-pub(super) async fn put(
-    request: HttpRequest,
-    state: web::Data<State>,
-    number: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn put(request: ApiRequest<State>, number: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
-    let changed = change(&state, &caller, &number, true).await?;
+    let changed = change(&request.state, &caller, &number, true).await?;
     Ok(HttpResponse::Ok().json(changed))
 }
 
@@ -66,18 +61,14 @@ pub(super) async fn put(
             description = "Why it may get messages again, for the audit log"),
     ),
     responses((status = 200, description = "The number is not on the list", body = ChangedOptOut)))]
-pub(super) async fn delete(
-    request: HttpRequest,
-    state: web::Data<State>,
-    number: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn delete(request: ApiRequest<State>, number: web::Path<String>) -> ApiAnswer {
     let query = Query::read(&request, &["reason"])?;
     let caller = caller(&request)?;
     let reason = query.reason()?.ok_or_else(|| {
         let said = "reason is missing; it says why the number may get messages again";
         Problem::bad_value("reason", said)
     })?;
-    let changed = change(&state, &caller, &number, false).await?;
+    let changed = change(&request.state, &caller, &number, false).await?;
     let address = peers::client(&request);
     let note = AuditNote {
         token: name_of(&caller),
@@ -90,7 +81,7 @@ pub(super) async fn delete(
         version: 0,
     };
     audit::tell(&note);
-    state.api.audit(note).await?;
+    request.state.api.audit(note).await?;
     Ok(HttpResponse::Ok().json(changed))
 }
 

@@ -1,24 +1,21 @@
 //! `/v1/balance` and `/v1/usage`: what the account has left, and what it has used.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 
 use super::State;
 use super::auth::caller;
 use crate::api::{Balance, UsageReport};
-use crate::http::problem::Problem;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::query::Query;
 use crate::http::usage;
 
 /// What the account has left: credits if it pays in advance, and its quota of the day.
 #[utoipa::path(get, path = "/v1/balance", tag = "account",
     responses((status = 200, description = "Of the account", body = Balance)))]
-pub(super) async fn balance(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn balance(request: ApiRequest<State>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let caller = caller(&request)?;
-    Ok(HttpResponse::Ok().json(state.api.balance(&caller.account).await?))
+    Ok(HttpResponse::Ok().json(request.state.api.balance(&caller.account).await?))
 }
 
 /// How many of the account's messages ended, by day, country, state and kind.
@@ -35,13 +32,10 @@ pub(super) async fn balance(
     ),
     responses((status = 200, description = "The sums", content((UsageReport = "application/json"), (String = "text/csv"))),
         (status = 409, description = "Nothing is counted (usage.enabled), or there are too many sums")))]
-pub(super) async fn usage(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn usage(request: ApiRequest<State>) -> ApiAnswer {
     let known = ["from", "to", "country", "state", "by", "format"];
     let question = usage::question(&request, &known, &usage::BY_OF_ACCOUNT)?;
     let caller = caller(&request)?;
-    let report = state.api.usage(&caller.account, question).await?;
+    let report = request.state.api.usage(&caller.account, question).await?;
     Ok(usage::answer(&request, &report))
 }

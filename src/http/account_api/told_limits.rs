@@ -7,25 +7,23 @@
 use std::fmt::Write as _;
 
 use actix_web::body::BoxBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::ServiceRequest;
 use actix_web::error::InternalError;
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, web};
+use actix_web::web;
 
 use super::State;
 use super::auth::caller;
 use crate::actors::ingress::account_api::LimitState;
+use crate::http::api_request::MiddlewareAnswer;
 
 pub(super) const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 pub(super) const LEFT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// Middleware: says of the account what it may still submit.
-pub(super) async fn tell(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+pub(super) async fn tell(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let reads = [Method::GET, Method::HEAD].contains(request.method());
     let state = request.app_data::<web::Data<State>>().cloned();
     let (false, Some(state)) = (reads, state) else {

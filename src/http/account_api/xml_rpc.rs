@@ -15,18 +15,19 @@ mod sms;
 use std::time::Duration;
 
 use actix_web::body::BoxBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::ServiceRequest;
 use actix_web::error::InternalError;
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::middleware::{Next, from_fn};
-use actix_web::{Error, HttpMessage as _, HttpRequest, HttpResponse, web};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web};
 
 use self::answer::Fault;
 use self::session::Session;
 use super::auth::{Caller, NO_KEYS, counted_for};
 use super::messages::IDEMPOTENCY_KEY;
 use super::{MAX_BODY, State, counted};
+use crate::http::api_request::MiddlewareAnswer;
 use crate::http::bodies::{BodyProgress, NoBodyRoom};
 use crate::http::problem::{LimitName, Problem};
 use crate::http::{api, limit, traced};
@@ -63,10 +64,7 @@ pub(super) fn register(app: &mut web::ServiceConfig) {
 
 /// Middleware: refuses a wrong Authorization header before the body is read. Without one, the key is in the body, and
 /// the request is not traced: strangers make no spans.
-async fn authenticated(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+async fn authenticated(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let state = request.app_data::<web::Data<State>>().cloned();
     let state = state.ok_or_else(|| Problem::unavailable(NO_KEYS))?;
     match session::authenticate(request.request(), &state).await {
@@ -77,10 +75,7 @@ async fn authenticated(
 }
 
 /// Middleware: counts the body for the account of the header, and without one for the address.
-async fn counted_body(
-    request: ServiceRequest,
-    next: Next<BoxBody>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+async fn counted_body(request: ServiceRequest, next: Next<BoxBody>) -> MiddlewareAnswer {
     let state = request.app_data::<web::Data<State>>().cloned();
     let state = state.ok_or_else(|| Problem::unavailable(NO_KEYS))?;
     let caller = request.extensions().get::<Caller>().cloned();

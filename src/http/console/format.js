@@ -78,18 +78,28 @@ export function local(iso) {
   return today ? clock.format(time) : `${day.format(time)}, ${clock.format(time)}`;
 }
 
-/** A sentence of the server in which moments are local, as everywhere else: also `15:21 UTC`, as it says when incidents began. */
+/**
+ * A sentence of the server in which moments are local, as everywhere else: also `15:21 UTC`, as it says when incidents began. What a peer
+ * has written into it may look like a moment and be none: that stays as it is.
+ */
 export function localTimes(text) {
   return text
-    .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (iso) => local(iso))
-    .replace(/\b(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) UTC/g, (_, day, minute) => said(minuteOf(day, minute)));
+    .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (iso) => (isMoment(iso) ? local(iso) : iso))
+    .replace(/\b(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) UTC/g, (words, day, minute) => {
+      const iso = `${day ?? new Date().toISOString().slice(0, 10)}T${minute}Z`;
+      return isMoment(iso) ? said(day ? iso : lately(iso)) : words;
+    });
 }
 
-/** The time of a minute in UTC; one without its day is of the last 24 hours. */
-function minuteOf(day, minute) {
-  const at = Date.parse(`${day ?? new Date().toISOString().slice(0, 10)}T${minute}Z`);
+function isMoment(iso) {
+  return !Number.isNaN(Date.parse(iso));
+}
+
+/** The same time of day within the last 24 hours. */
+function lately(iso) {
+  const at = Date.parse(iso);
   // The clocks of the server and of this machine differ a little.
-  const isOfYesterday = !day && at > Date.now() + AHEAD_MS;
+  const isOfYesterday = at > Date.now() + AHEAD_MS;
   return new Date(isOfYesterday ? at - DAY_MS : at).toISOString();
 }
 

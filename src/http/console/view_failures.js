@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { bars } from "./bars.js";
 import { failed, failedIn } from "./dialog.js";
 import { field, h, heading, nothing, select, setText, table } from "./dom.js";
-import { DAY_MS, HOUR_MS, fromInput, local, number, percent, timeOfDay } from "./format.js";
+import { DAY_MS, HOUR_MS, fromInput, local, localTimes, number, percent, timeOfDay } from "./format.js";
 import { showLink } from "./kinds.js";
 import { firstDigits, momentInput, textInput } from "./view_messages.js";
 
@@ -118,7 +118,7 @@ export default function failures({ query }) {
     chart.update(places, series);
     list.update(report.groups);
     byTime.update(report.buckets.filter((bucket) => bucket.messages));
-    unwell.replaceChildren(...(report.incidents ?? []).map((text) => h("li", {}, h("a", { href: "#/incidents" }, text))));
+    unwell.replaceChildren(...(report.incidents ?? []).map((text) => h("li", {}, h("a", { href: "#/incidents" }, localTimes(text)))));
     const rest = report.rest ? `, ${number(report.rest)} of them in smaller groups` : "";
     const cut = report.complete ? "" : ` Only what ended since ${local(report.counted_since)} was counted: take a shorter time to count all.`;
     setText(said, `${number(report.messages)} messages have failed from ${local(report.ended_since)} until ${local(report.ended_until)}${rest}.${cut}`);

@@ -88,7 +88,7 @@ export default function gsm() {
       { title: "Subscriber", class: "mono", text: (row) => row.subscriber || "–" },
       { title: "Sender", class: "mono", text: (row) => row.originator || "–" },
       { title: "How many", numeric: true, text: (row) => number(row.count) },
-      { title: "Nodes", numeric: true, text: (row) => row.nodes.join(", ") },
+      { title: "Nodes", numeric: true, text: (row) => (row.nodes ?? []).join(", ") },
     ],
     empty: () => nothing("Nothing found", "Requests that a rule of map.firewall has found are listed here."),
   });

@@ -1,7 +1,10 @@
 //! The types of problems. Each stays what it is for ever, and has a section of its name in docs/problems.md.
 
+use actix_web::http::StatusCode;
+
+/// Declares each with the last part of its `type`, the status that it usually has, and its title.
 macro_rules! types {
-    ($($kind:ident = $word:literal,)+) => {
+    ($($kind:ident: $word:literal, $status:ident, $title:literal;)+) => {
         /// What kind of problem it is: the last part of `type`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(in crate::http) enum ProblemType {
@@ -17,32 +20,44 @@ macro_rules! types {
                     $(Self::$kind => $word,)+
                 }
             }
+
+            pub(super) fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$kind => StatusCode::$status,)+
+                }
+            }
+
+            pub(super) fn title(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $title,)+
+                }
+            }
         }
     };
 }
 
 types! {
-    NotFound = "not-found",
-    MethodNotAllowed = "method-not-allowed",
-    BadValue = "bad-value",
-    Unauthorized = "unauthorized",
-    Forbidden = "forbidden",
-    ForeignOrigin = "foreign-origin",
-    IdempotencyKeyReused = "idempotency-key-reused",
-    IdempotencyKeyInProgress = "idempotency-key-in-progress",
-    PaymentRequired = "payment-required",
-    MessageRefused = "message-refused",
-    Unavailable = "unavailable",
-    TooManyRequests = "too-many-requests",
-    Refused = "refused",
-    TooLarge = "too-large",
-    LengthRequired = "length-required",
-    UnsupportedEncoding = "unsupported-encoding",
-    RequestTimeout = "request-timeout",
-    NotReady = "not-ready",
-    Invalid = "invalid",
-    PreconditionFailed = "precondition-failed",
-    Conflict = "conflict",
+    NotFound: "not-found", NOT_FOUND, "Not found";
+    MethodNotAllowed: "method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
+    BadValue: "bad-value", BAD_REQUEST, "Bad value";
+    Unauthorized: "unauthorized", UNAUTHORIZED, "Unauthorized";
+    Forbidden: "forbidden", FORBIDDEN, "Forbidden";
+    ForeignOrigin: "foreign-origin", FORBIDDEN, "Another origin";
+    IdempotencyKeyReused: "idempotency-key-reused", UNPROCESSABLE_ENTITY, "The Idempotency-Key was used before";
+    IdempotencyKeyInProgress: "idempotency-key-in-progress", CONFLICT, "The request is being carried out";
+    PaymentRequired: "payment-required", PAYMENT_REQUIRED, "Payment required";
+    MessageRefused: "message-refused", UNPROCESSABLE_ENTITY, "The message was refused";
+    Unavailable: "unavailable", SERVICE_UNAVAILABLE, "Not available now";
+    TooManyRequests: "too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
+    Refused: "refused", BAD_REQUEST, "Refused";
+    TooLarge: "too-large", PAYLOAD_TOO_LARGE, "Request too large";
+    LengthRequired: "length-required", LENGTH_REQUIRED, "Length required";
+    UnsupportedEncoding: "unsupported-encoding", UNSUPPORTED_MEDIA_TYPE, "Unsupported encoding";
+    RequestTimeout: "request-timeout", REQUEST_TIMEOUT, "Request timeout";
+    NotReady: "not-ready", SERVICE_UNAVAILABLE, "Not ready";
+    Invalid: "invalid", UNPROCESSABLE_ENTITY, "The configuration would not be valid";
+    PreconditionFailed: "precondition-failed", PRECONDITION_FAILED, "It is not what the request expects";
+    Conflict: "conflict", CONFLICT, "The state does not allow this";
 }
 
 #[cfg(test)]

@@ -98,13 +98,7 @@ impl Problem {
 
     /// A message that the account cannot pay.
     pub(crate) fn payment_required(detail: &str) -> Self {
-        Self::new(
-            StatusCode::PAYMENT_REQUIRED,
-            ProblemType::PaymentRequired,
-            "Payment required",
-            detail,
-        )
-        .of_limit(LimitName::Balance)
+        Self::new(ProblemType::PaymentRequired, detail).of_limit(LimitName::Balance)
     }
 
     /// Moves the moment at which to come back, if the problem has one, to this one at the earliest, Unix milliseconds.
@@ -116,12 +110,7 @@ impl Problem {
     }
 
     fn over_limit(detail: &str) -> Self {
-        Self::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            ProblemType::TooManyRequests,
-            "Too many requests",
-            detail,
-        )
+        Self::new(ProblemType::TooManyRequests, detail)
     }
 
     fn of_limit(self, limit: LimitName) -> Self {
@@ -135,10 +124,8 @@ impl Problem {
             .with(RETRY_AT, json!(moment::text(at)))
     }
 
-    fn retry_after(mut self, wait_ms: u64) -> Self {
-        let seconds = wait_ms.div_ceil(1_000).to_string();
-        self.header = Some(Box::new(("Retry-After", seconds)));
-        self
+    fn retry_after(self, wait_ms: u64) -> Self {
+        self.with_header("Retry-After", wait_ms.div_ceil(1_000).to_string())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/v1/api-keys`: who may submit over HTTP, and for which account.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -10,7 +10,7 @@ use crate::actors::control::admin::api_keys::{self, WantedKey};
 use crate::api::{ApiKeys, KeyRoleName, NewApiKey};
 use crate::domain::access::KeyRole;
 use crate::domain::allow::IpNetwork;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
@@ -46,13 +46,10 @@ pub(super) struct ApiKeyOrder {
     params(("account" = Option<String>, Query, description = "Only those of this account")),
     responses((status = 200, description = "By account and id", body = ApiKeys),
         (status = 404, description = "There is no such account")))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["account"])?;
     let account = query.text("account").map(str::to_owned);
-    let keys = call(&state, |admin| api_keys::list(admin, account)).await??;
+    let keys = call(&request, |admin| api_keys::list(admin, account)).await??;
     Ok(HttpResponse::Ok().json(keys))
 }
 
@@ -60,15 +57,11 @@ pub(super) async fn list(
 #[utoipa::path(post, path = "/v1/api-keys", tag = "access", request_body = ApiKeyOrder,
     responses((status = 201, description = "The key and its secret", body = NewApiKey),
         (status = 404, description = "There is no such account")))]
-pub(super) async fn add(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn add(request: ApiRequest, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order = checked(body(&octets)?, who(&request))?;
     let what = format!("API key of account {}, role {}", order.account, order.role);
-    let made = call(&state, |admin| api_keys::add(admin, order)).await??;
+    let made = call(&request, |admin| api_keys::add(admin, order)).await??;
     audit::detail(&request, format!("{what}: {}", made.key.id));
     Ok(HttpResponse::Created().json(made))
 }
@@ -77,14 +70,10 @@ pub(super) async fn add(
 #[utoipa::path(delete, path = "/v1/api-keys/{id}", tag = "access",
     params(("id" = String, Path)),
     responses((status = 204, description = "The key is no longer valid")))]
-pub(super) async fn remove(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn remove(request: ApiRequest, id: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let id = id.into_inner();
-    let account = call(&state, |admin| api_keys::remove(admin, id)).await??;
+    let account = call(&request, |admin| api_keys::remove(admin, id)).await??;
     audit::detail(&request, format!("API key of account {account}"));
     Ok(HttpResponse::NoContent().finish())
 }

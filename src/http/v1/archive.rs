@@ -1,21 +1,17 @@
 //! `/v1/archive`: how far finished messages have been copied elsewhere.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 
 use super::call;
 use crate::actors::control::admin::archive;
 use crate::api::Archive;
-use crate::http::State;
-use crate::http::problem::Problem;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::query::Query;
 
 /// How the archive stands: what waits in the store, and what the answering node has written.
 #[utoipa::path(get, path = "/v1/archive", tag = "nodes",
     responses((status = 200, description = "Also where there is none", body = Archive)))]
-pub(super) async fn show(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn show(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&state, archive::show).await??))
+    Ok(HttpResponse::Ok().json(call(&request, archive::show).await??))
 }

@@ -1,6 +1,6 @@
 //! `/v1/audit`: what was commanded and changed, by whom.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::call;
@@ -9,8 +9,7 @@ use crate::actors::control::admin::access::{self, AuditQuestion};
 use crate::api::Audit;
 use crate::domain::queue_name::QueueName;
 use crate::domain::settings::{ResourceKey, ResourceKind};
-use crate::http::State;
-use crate::http::problem::Problem;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::query::Query;
 
 /// What browsers and our clients write as `%` and two digits in a segment of a path.
@@ -41,10 +40,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = Audit)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(
         &request,
         &[
@@ -63,7 +59,7 @@ pub(super) async fn list(
         before: page.before,
         limit: page.limit,
     };
-    let page = call(&state, |admin| access::audited(admin, question)).await??;
+    let page = call(&request, |admin| access::audited(admin, question)).await??;
     Ok(HttpResponse::Ok().json(page))
 }
 

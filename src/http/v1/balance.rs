@@ -1,13 +1,13 @@
 //! `/v1/accounts/{name}/balance`: the balance of an account, and top-ups.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{body, call};
 use crate::actors::billing::balance::{self, WantedTopUp};
 use crate::api::{Balance, TopUps, ToppedUp};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -32,14 +32,10 @@ pub(super) struct TopUpOrder {
 #[utoipa::path(get, path = "/v1/accounts/{name}/balance", tag = "balances",
     params(("name" = String, Path, description = "its system_id")),
     responses((status = 200, description = "On all nodes", body = Balance)))]
-pub(super) async fn read(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn read(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let name = name.into_inner();
-    let left = call(&state, |admin| balance::read(admin.node.clone(), name)).await??;
+    let left = call(&request, |admin| balance::read(admin.node.clone(), name)).await??;
     Ok(HttpResponse::Ok().json(left))
 }
 
@@ -52,14 +48,13 @@ pub(super) async fn read(
     params(("name" = String, Path, description = "its system_id")),
     responses((status = 200, description = "The top-up was made", body = ToppedUp)))]
 pub(super) async fn add(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     name: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order = checked(body(&octets)?, name.into_inner(), who(&request))?;
-    let added = call(&state, |admin| {
+    let added = call(&request, |admin| {
         balance::add(admin.node.clone(), admin.intake.balance.clone(), order)
     });
     Ok(HttpResponse::Ok().json(added.await??))
@@ -71,14 +66,10 @@ pub(super) async fn add(
         ("limit" = Option<u32>, Query, description = "Entries on the page, at most 1000; 50 without it"),
         ("before" = Option<u64>, Query, description = "Only ids below this one: `next_before` of the page before")),
     responses((status = 200, body = TopUps)))]
-pub(super) async fn top_ups(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn top_ups(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     let page = Query::read(&request, &["limit", "before"])?.page()?;
     let name = name.into_inner();
-    let list = call(&state, move |admin| {
+    let list = call(&request, move |admin| {
         balance::top_ups(admin.node.clone(), name, page.before, page.limit)
     });
     Ok(HttpResponse::Ok().json(list.await??))

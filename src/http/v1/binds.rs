@@ -1,13 +1,13 @@
 //! `/v1/binds`: every session, inbound and outbound; the PDUs of one as they pass, and disconnecting it.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::traces::{lasts, watch};
 use super::{call, done};
 use crate::actors::control::admin::{Whom, figures, watching};
 use crate::api::{Bind, Binds, Done};
 use crate::domain::access::AccessRole;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
@@ -17,12 +17,9 @@ use crate::pb::Disconnect;
 /// Every SMPP session, inbound and outbound, of this node.
 #[utoipa::path(get, path = "/v1/binds", tag = "binds",
     responses((status = 200, description = "Oldest first", body = Binds)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let binds = call(&state, figures::binds).await?;
+    let binds = call(&request, figures::binds).await?;
     Ok(HttpResponse::Ok().json(Binds {
         binds: binds.into_iter().map(Bind::from).collect(),
     }))
@@ -33,14 +30,10 @@ pub(super) async fn list(
     params(("node" = u8, Path, description = "The node that has it"),
         ("session" = u64, Path, description = "As in the list")),
     responses((status = 200, description = "The session", body = Bind)))]
-pub(super) async fn one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn one(request: ApiRequest, path: web::Path<(String, String)>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (node, session) = number(&path)?;
-    let mut binds = call(&state, figures::binds).await?.into_iter();
+    let mut binds = call(&request, figures::binds).await?.into_iter();
     match binds.find(|bind| bind.node == u32::from(node) && bind.session == session) {
         Some(bind) => Ok(HttpResponse::Ok().json(Bind::from(bind))),
         None => Err(Problem::not_found(format!(
@@ -61,17 +54,13 @@ pub(super) async fn one(
         ("for" = Option<String>, Query, description = "How long: `5m`, which is also the default; from 1 s to 1 h"),
         ("text" = Option<bool>, Query, description = "Show texts and octets; needs the role `operate`")),
     responses((status = 200, description = "Until its time is over, or the bind is gone", content_type = "text/event-stream", body = String)))]
-pub(super) async fn pdus(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn pdus(request: ApiRequest, path: web::Path<(String, String)>) -> ApiAnswer {
     let query = Query::read(&request, &["for", "text"])?;
     let (node, session) = number(&path)?;
     let lasts = lasts(query.text("for"))?;
     let with_text = query.flag("text")?;
     if with_text {
-        permit(&request, AccessRole::Operate)?;
+        permit(&*request, AccessRole::Operate)?;
         audit::detail(&request, "the texts of its PDUs were read");
     }
     if request.method() == actix_web::http::Method::HEAD {
@@ -80,14 +69,7 @@ pub(super) async fn pdus(
             .content_type("text/event-stream")
             .finish());
     }
-    watch(
-        &request,
-        &state,
-        Whom::Bind { node, session },
-        lasts,
-        with_text,
-    )
-    .await
+    watch(&request, Whom::Bind { node, session }, lasts, with_text).await
 }
 
 /// Unbinds one session, on whichever node it is.
@@ -98,10 +80,9 @@ pub(super) async fn pdus(
         ("session" = u64, Path, description = "As in the list")),
     responses((status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
 pub(super) async fn disconnect(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (node, session) = number(&path)?;
     let order = Disconnect {
@@ -109,7 +90,7 @@ pub(super) async fn disconnect(
         session,
         by: who(&request),
     };
-    done(call(&state, |admin| watching::disconnect(admin, order)).await?)
+    done(call(&request, |admin| watching::disconnect(admin, order)).await?)
 }
 
 fn number((node, session): &(String, String)) -> Result<(u8, u64), Problem> {

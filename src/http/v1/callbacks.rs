@@ -1,13 +1,12 @@
 //! `/v1/accounts/{name}/callback/test`: a test callback.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::call;
 use crate::actors::control::admin::callback;
 use crate::api::CallbackAttempt;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
-use crate::http::problem::Problem;
 use crate::http::query::Query;
 
 /// Sends a callback of type `test` to the `callback_url` of an account, and waits for its answer.
@@ -16,13 +15,9 @@ use crate::http::query::Query;
 #[utoipa::path(post, path = "/v1/accounts/{name}/callback/test", tag = "callbacks",
     params(("name" = String, Path, description = "its system_id")),
     responses((status = 200, description = "What came of it", body = CallbackAttempt)))]
-pub(super) async fn test(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn test(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (name, by) = (name.into_inner(), who(&request));
-    let attempt = call(&state, |admin| callback::test(admin, name, by)).await??;
+    let attempt = call(&request, |admin| callback::test(admin, name, by)).await??;
     Ok(HttpResponse::Ok().json(CallbackAttempt::from(attempt)))
 }

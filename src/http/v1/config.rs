@@ -15,7 +15,7 @@ use crate::actors::control::settings::ConfigChange;
 use crate::api::{Changed, ConfigSchema, Configuration, Difference, Done};
 use crate::config;
 use crate::domain::settings::ResourceKind;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::json::object;
@@ -28,12 +28,9 @@ const SHOWN: [&str; 4] = ["version", "applied", "trouble", "unused_file"];
 /// The whole configuration as one document.
 #[utoipa::path(get, path = "/v1/config", tag = "configuration",
     responses((status = 200, body = Configuration)))]
-pub(in crate::http) async fn read(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn read(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let read = call(&state, settings::read).await??;
+    let read = call(&request, settings::read).await??;
     let version = read.settings.version;
     let shown = Configuration {
         unused_file: read.unused_file,
@@ -46,7 +43,7 @@ pub(in crate::http) async fn read(
 /// its words and what it does.
 #[utoipa::path(get, path = "/v1/config/schema", tag = "configuration",
     responses((status = 200, body = ConfigSchema)))]
-pub(in crate::http) async fn schema(request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn schema(request: HttpRequest) -> ApiAnswer {
     static JSON: LazyLock<String> =
         LazyLock::new(|| serde_json::to_string(&ConfigSchema::new()).unwrap_or_default());
     Query::read(&request, &[])?;
@@ -59,11 +56,7 @@ pub(in crate::http) async fn schema(request: HttpRequest) -> Result<HttpResponse
 #[utoipa::path(put, path = "/v1/config", tag = "configuration", request_body = Configuration,
     params(("dry_run" = Option<bool>, Query, description = "only say what would change")),
     responses((status = 200, body = Changed), (status = 412), (status = 422)))]
-pub(in crate::http) async fn replace(
-    request: HttpRequest,
-    state: web::Data<State>,
-    body: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn replace(request: ApiRequest, body: web::Bytes) -> ApiAnswer {
     let mut given = object(&body)?;
     let mut lists = Vec::new();
     let mut found = Vec::new();
@@ -90,18 +83,15 @@ pub(in crate::http) async fn replace(
     if !found.is_empty() {
         return Err(Problem::invalid(&found, None));
     }
-    change(&request, &state, ConfigChange::Replace(lists), None).await
+    change(&request, ConfigChange::Replace(lists), None).await
 }
 
 /// What applying the file of the answering node would change.
 #[utoipa::path(get, path = "/v1/config/diff", tag = "configuration",
     responses((status = 200, body = Difference), (status = 422)))]
-pub(in crate::http) async fn diff(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn diff(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let compared = call(&state, settings::compare_file).await??;
+    let compared = call(&request, settings::compare_file).await??;
     Ok(HttpResponse::Ok().json(Difference::from(compared)))
 }
 
@@ -110,13 +100,10 @@ pub(in crate::http) async fn diff(
 #[utoipa::path(post, path = "/v1/config/reseal", tag = "configuration",
     responses((status = 200, description = "How many resources and changes were sealed again", body = Done),
         (status = 409, description = "There is no key, or the key of a password is missing")))]
-pub(in crate::http) async fn reseal(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn reseal(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
     let by = who(&request);
-    let count = call(&state, |admin| settings::reseal(admin, by)).await??;
+    let count = call(&request, |admin| settings::reseal(admin, by)).await??;
     let pending = false;
     Ok(HttpResponse::Ok().json(Done { count, pending }))
 }

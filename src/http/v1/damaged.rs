@@ -1,11 +1,11 @@
 //! `/v1/damaged`: rows of the store that are not as they were written; show and forget them.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::{call, done};
 use crate::actors::control::admin::damaged::{self, DamagedKey};
 use crate::api::{DamagedRows, Done};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -24,26 +24,22 @@ const MAX_TABLE: usize = 32;
         ("before" = Option<String>, Query, pattern = "^[a-z_]{1,32}/[0-9]{1,20}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = DamagedRows)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["id", "limit", "before"])?;
     let id = query.text("id").map(id_of).transpose()?;
     let after = query.text("before").map(cursor).transpose()?;
     let limit = query.limit()?;
-    let list = call(&state, move |admin| damaged::list(admin, id, after, limit));
+    let list = call(&request, move |admin| {
+        damaged::list(admin, id, after, limit)
+    });
     Ok(HttpResponse::Ok().json(list.await??))
 }
 
 /// Forgets all damaged rows: they are no longer listed, and stay damaged.
 #[utoipa::path(delete, path = "/v1/damaged", tag = "damage",
     responses((status = 200, description = "So many were listed", body = Done)))]
-pub(super) async fn forget_all(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
-    forget(&request, &state, None).await
+pub(super) async fn forget_all(request: ApiRequest) -> ApiAnswer {
+    forget(&request, None).await
 }
 
 /// Forgets a damaged row: it is no longer listed, and stays damaged.
@@ -52,23 +48,18 @@ pub(super) async fn forget_all(
         ("id" = String, Path, pattern = "^[0-9]{1,20}$", description = "As in the list")),
     responses((status = 200, description = "Forgotten", body = Done)))]
 pub(super) async fn forget_one(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     let (table, id) = path.into_inner();
     let row = (table_of(&table)?, id_of(&id)?);
-    forget(&request, &state, Some(row)).await
+    forget(&request, Some(row)).await
 }
 
-async fn forget(
-    request: &HttpRequest,
-    state: &State,
-    row: Option<DamagedKey>,
-) -> Result<HttpResponse, Problem> {
+async fn forget(request: &ApiRequest, row: Option<DamagedKey>) -> ApiAnswer {
     Query::read(request, &[])?;
     let by = who(request);
-    done(call(state, |admin| damaged::forget(admin, row, by)).await?)
+    done(call(request, |admin| damaged::forget(admin, row, by)).await?)
 }
 
 fn table_of(text: &str) -> Result<String, Problem> {

@@ -17,7 +17,7 @@ use crate::actors::control::admin::replay::{self as replays, ManyReplays, Replay
 use crate::api::{CancelReport, MessageListOrder, Messages, ReplayReport, Replayed, StateName};
 use crate::config::{parse_duration, show_duration};
 use crate::domain::{command_status, state as states};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
@@ -78,14 +78,11 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
     ),
     responses((status = 200, description = "A page", body = Messages),
         (status = 404, description = "There is no such account or operator")))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, QUERY)?;
     let page = query.page()?;
     let filter = FailedMessageFilter::of_query(&query).failed(&query, page)?;
-    let page = call(&state, |admin| failed::list(admin, filter)).await??;
+    let page = call(&request, |admin| failed::list(admin, filter)).await??;
     Ok(HttpResponse::Ok().json(page))
 }
 
@@ -131,16 +128,15 @@ pub(super) struct ReplayOne {
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
     responses((status = 200, description = "The new message is durable", body = Replayed)))]
 pub(super) async fn replay(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     id: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
     let asked: ReplayOne = body_or_default(&octets)?;
     let id = message_id(&id)?;
     let how = asked.how(who(&request))?;
-    let replayed = call(&state, move |admin| replays::one(admin, id, how)).await??;
+    let replayed = call(&request, move |admin| replays::one(admin, id, how)).await??;
     Ok(HttpResponse::Ok().json(replayed))
 }
 
@@ -216,17 +212,13 @@ pub(super) struct ReplayMany {
     responses((status = 200, description = "What was done", body = ReplayReport),
         (status = 404, description = "There is no such account, operator or queue"),
         (status = 409, description = "Other orders replay")))]
-pub(super) async fn replay_many(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn replay_many(request: ApiRequest, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order = many(body(&octets)?, who(&request))?;
     if order.dry_run {
         audit::is_dry_run(&request);
     }
-    let report = call(&state, |admin| replays::many(admin, order)).await??;
+    let report = call(&request, |admin| replays::many(admin, order)).await??;
     Ok(HttpResponse::Ok().json(report))
 }
 
@@ -252,11 +244,7 @@ pub(super) struct CancelMany {
 #[utoipa::path(post, path = "/v1/messages/cancel", tag = "messages", request_body = CancelMany,
     responses((status = 200, description = "What was done", body = CancelReport),
         (status = 404, description = "There is no such account or operator")))]
-pub(super) async fn cancel_many(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn cancel_many(request: ApiRequest, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order: CancelMany = body(&octets)?;
     let (dry_run, by) = (order.dry_run, who(&request));
@@ -264,7 +252,10 @@ pub(super) async fn cancel_many(
         audit::is_dry_run(&request);
     }
     let which = cancelled(order)?;
-    let report = call(&state, move |admin| cancel::many(admin, which, dry_run, by)).await??;
+    let report = call(&request, move |admin| {
+        cancel::many(admin, which, dry_run, by)
+    })
+    .await??;
     Ok(HttpResponse::Ok().json(report))
 }
 

@@ -2,12 +2,12 @@
 
 use std::convert::Infallible;
 
+use actix_web::HttpResponse;
 use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_ENCODING, VARY};
-use actix_web::{HttpRequest, HttpResponse, web};
 use futures_util::stream;
 
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::bearer_of;
 use crate::http::gzip::{self, GzipStream};
 use crate::http::live::{Kind, ShownLists};
@@ -41,10 +41,7 @@ const STREAM: &str = "text/event-stream";
         ("Last-Event-ID" = Option<String>, Header,
             description = "the history of `hello` begins after this event")),
     responses((status = 200, description = "Until the server stops", content_type = "text/event-stream", body = String)))]
-pub(super) async fn listen(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn listen(request: ApiRequest) -> ApiAnswer {
     let mut known = vec!["kinds"];
     known.extend(ShownLists::PARAMETERS);
     let query = Query::read(&request, &known)?;
@@ -57,8 +54,9 @@ pub(super) async fn listen(
     let last = request.headers().get("last-event-id");
     let since = last.and_then(|id| id.to_str().ok()?.parse().ok());
     let bearer = bearer_of(&request)?;
-    let access = std::sync::Arc::clone(&state.access);
-    let subscription = state
+    let access = std::sync::Arc::clone(&request.state.access);
+    let subscription = request
+        .state
         .live
         .subscribe(kinds, shown, since.unwrap_or_default(), bearer, access)
         .map_err(|refused| Problem::unavailable(refused.to_string()))?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 use tokio::sync::Semaphore;
 
 use super::dead_letters::FailedMessageFilter;
@@ -13,7 +13,7 @@ use crate::api::{FailureGrouping, FailureReport, StateName};
 use crate::clock;
 use crate::config::{parse_duration, show_duration};
 use crate::domain::period::{DAY_MS, MINUTE_MS};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::pb::MessageState;
@@ -68,13 +68,10 @@ static ROOM: Semaphore = Semaphore::const_new(HEAVY_AT_ONCE);
     responses((status = 200, description = "The counts", body = FailureReport),
         (status = 404, description = "There is no such account or operator"),
         (status = 429, description = "Two questions are answered at once, and this one has not had its turn within ten seconds")))]
-pub(super) async fn count(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn count(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, QUERY)?;
     let asked = asked(&query, clock::now_ms())?;
-    let report = call_in_turn(&state, &ROOM, "failures", |admin| {
+    let report = call_in_turn(&request, &ROOM, "failures", |admin| {
         failures::count(admin, asked)
     });
     let report = report.await??;

@@ -2,14 +2,14 @@
 
 use std::sync::LazyLock;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 
 use super::call;
 use crate::actors::control::admin::settings;
 use crate::api::{ConfigSchema, FoundName, FoundNames};
 use crate::domain::error_meaning;
 use crate::domain::settings::{ResourceKey, ResourceKind};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::name_page::{LONGEST, NamePattern};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -46,10 +46,7 @@ static KEYS: LazyLock<Vec<KeyWords>> = LazyLock::new(|| {
         ("text" = String, Query, max_length = 256, description = "A part of a name, or several"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 20, description = "Most of each kind; 5 without it")),
     responses((status = 200, description = "By kind", body = FoundNames)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["text", "limit"])?;
     let text = query.text("text").unwrap_or_default().trim();
     if text.is_empty() || text.chars().count() > LONGEST {
@@ -58,7 +55,7 @@ pub(super) async fn list(
     }
     let range = format!("a number from 1 to {MOST}");
     let limit = query.number("limit", &range, |count: &usize| (1..=MOST).contains(count))?;
-    let names = call(&state, settings::names).await??;
+    let names = call(&request, settings::names).await??;
     let found = found(text, limit.unwrap_or(USUAL), &names);
     Ok(HttpResponse::Ok().json(FoundNames { found }))
 }

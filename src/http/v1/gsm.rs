@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::tags::tagged;
 use super::{call, operators};
@@ -11,7 +11,7 @@ use crate::actors::context::plan::gsm_name;
 use crate::actors::control::admin::{figures, settings};
 use crate::api::{Done, GsmNetwork, GsmNetworks, OperatorVerb, Scope};
 use crate::domain::settings::ResourceKind;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::configured;
 use crate::http::key_order::ResourcePage;
 use crate::http::problem::Problem;
@@ -27,14 +27,11 @@ use crate::pb::OperatorView;
         ("sort" = Option<String>, Query, description = "A key, such as `address`, or `name`; with `-` in front for the largest first"),
         ("find" = Option<String>, Query, description = "Only those with these words in the name or a value; a word with `*` is the whole name, such as `north-*`")),
     responses((status = 200, description = "By name", body = GsmNetworks)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
     let own = query.is_of_node()?;
     let page = ResourcePage::read(&query, ResourceKind::Gsm)?;
-    let (version, networks) = networks(&state, own).await?;
+    let (version, networks) = networks(&request, own).await?;
     let found = page.cut(networks, |one| (one.name.as_str(), &one.settings));
     Ok(tagged(HttpResponse::Ok(), version).json(GsmNetworks {
         version,
@@ -49,14 +46,10 @@ pub(super) async fn list(
     params(("name" = String, Path, description = "as in `gsm:NAME`"),
         ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "The network", body = GsmNetwork), (status = 404)))]
-pub(super) async fn one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn one(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     let name = name.into_inner();
     let own = Query::read(&request, &["scope"])?.is_of_node()?;
-    let (_, networks) = networks(&state, own).await?;
+    let (_, networks) = networks(&request, own).await?;
     match networks.into_iter().find(|network| network.name == name) {
         Some(network) => Ok(tagged(HttpResponse::Ok(), network.version).json(network)),
         None => Err(Problem::not_found(format!(
@@ -66,10 +59,10 @@ pub(super) async fn one(
 }
 
 /// The version of the configuration, and every network, also one that is not on this node yet.
-async fn networks(state: &State, own: bool) -> Result<(u64, Vec<GsmNetwork>), Problem> {
+async fn networks(request: &ApiRequest, own: bool) -> Result<(u64, Vec<GsmNetwork>), Problem> {
     let kind = ResourceKind::Gsm;
-    let settings = call(state, move |admin| settings::of_kind(admin, kind)).await??;
-    let live = call(state, move |admin| figures::gsms(admin, own)).await?;
+    let settings = call(request, move |admin| settings::of_kind(admin, kind)).await??;
+    let live = call(request, move |admin| figures::gsms(admin, own)).await?;
     let mut live: HashMap<String, OperatorView> = live
         .into_iter()
         .map(|network| (network.id.clone(), network))
@@ -91,11 +84,7 @@ async fn networks(state: &State, own: bool) -> Result<(u64, Vec<GsmNetwork>), Pr
     params(("name" = String, Path, description = "as in `gsm:NAME`"), ("verb" = OperatorVerb, Path)),
     responses((status = 200, description = "Carried out", body = Done),
         (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
-pub(super) async fn order(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn order(request: ApiRequest, path: web::Path<(String, String)>) -> ApiAnswer {
     let (name, given) = path.into_inner();
-    operators::command(&request, &state, gsm_name(&name), &given).await
+    operators::command(&request, gsm_name(&name), &given).await
 }

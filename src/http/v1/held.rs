@@ -1,12 +1,12 @@
 //! `/v1/held`: messages that may have been sent before the database went back in time; show, release or cancel them.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::messages::message_id;
 use super::{call, done};
 use crate::actors::control::admin::held::{self, HeldDecision};
 use crate::api::{Done, HeldMessages};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -21,14 +21,11 @@ use crate::http::query::Query;
         ("after" = Option<String>, Query, pattern = "^[0-9]{1,20}$", description = "`next_after` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = HeldMessages)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["limit", "after"])?;
     let after = query.number("after", "next_after of the page before", |_| true)?;
     let (after, limit) = (after.unwrap_or_default(), query.limit()?);
-    let page = call(&state, move |admin| held::list(admin, after, limit)).await??;
+    let page = call(&request, move |admin| held::list(admin, after, limit)).await??;
     Ok(HttpResponse::Ok().json(page))
 }
 
@@ -36,12 +33,8 @@ pub(super) async fn list(
 #[utoipa::path(post, path = "/v1/held/{order}", tag = "damage",
     params(("order" = String, Path, pattern = "^(release|cancel)$", description = "`release` or `cancel`")),
     responses((status = 200, description = "So many were held", body = Done)))]
-pub(super) async fn order(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    carry_out(&request, &state, None, &path).await
+pub(super) async fn order(request: ApiRequest, path: web::Path<String>) -> ApiAnswer {
+    carry_out(&request, None, &path).await
 }
 
 /// Releases or cancels one held message.
@@ -49,21 +42,12 @@ pub(super) async fn order(
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp"),
         ("order" = String, Path, pattern = "^(release|cancel)$", description = "`release` or `cancel`")),
     responses((status = 200, description = "It was held", body = Done)))]
-pub(super) async fn order_one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn order_one(request: ApiRequest, path: web::Path<(String, String)>) -> ApiAnswer {
     let (id, order) = path.into_inner();
-    carry_out(&request, &state, Some(message_id(&id)?), &order).await
+    carry_out(&request, Some(message_id(&id)?), &order).await
 }
 
-async fn carry_out(
-    request: &HttpRequest,
-    state: &State,
-    id: Option<u64>,
-    order: &str,
-) -> Result<HttpResponse, Problem> {
+async fn carry_out(request: &ApiRequest, id: Option<u64>, order: &str) -> ApiAnswer {
     Query::read(request, &[])?;
     let cancel = match order {
         "release" => false,
@@ -80,5 +64,5 @@ async fn carry_out(
         cancel,
         by: who(request),
     };
-    done(call(state, |admin| held::order(admin, order)).await?)
+    done(call(request, |admin| held::order(admin, order)).await?)
 }

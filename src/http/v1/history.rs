@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 use tokio::sync::Semaphore;
 
 use super::{HEAVY_AT_ONCE, call_in_turn};
@@ -10,7 +10,7 @@ use crate::actors::control::admin::history::{self, AskedHistory};
 use crate::api::{HistoryGrouping, HistoryStep, TrafficHistory};
 use crate::clock;
 use crate::domain::period::{DAY_MS, HOUR_MS, MINUTE_MS};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 
@@ -43,12 +43,9 @@ static ROOM: Semaphore = Semaphore::const_new(HEAVY_AT_ONCE);
     responses((status = 200, description = "At most 2,400 points", body = TrafficHistory),
         (status = 404, description = "There is no such account or operator"),
         (status = 429, description = "Two questions are answered at once, and this one has not had its turn within ten seconds")))]
-pub(super) async fn read(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn read(request: ApiRequest) -> ApiAnswer {
     let asked = asked(&Query::read(&request, QUERY)?, clock::now_ms())?;
-    let history = call_in_turn(&state, &ROOM, "the history", |admin| {
+    let history = call_in_turn(&request, &ROOM, "the history", |admin| {
         history::read(admin, asked)
     });
     let history = history.await??;

@@ -1,11 +1,11 @@
 //! `/v1/incidents`: operators and accounts that are not well; show and acknowledge them.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::{call, done};
 use crate::actors::control::admin::incidents;
 use crate::api::{Done, Incidents};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -16,12 +16,9 @@ use crate::http::query::Query;
 /// acknowledged, then those that have ended. The last 200 of these are kept. `[incidents]` of the configuration says what is found.
 #[utoipa::path(get, path = "/v1/incidents", tag = "incidents",
     responses((status = 200, description = "All that go on, and the last ones that have ended", body = Incidents)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let list = call(&state, incidents::list).await??;
+    let list = call(&request, incidents::list).await??;
     Ok(HttpResponse::Ok().json(list))
 }
 
@@ -30,11 +27,7 @@ pub(super) async fn list(
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
     responses((status = 200, description = "So many nodes had found it and nobody had acknowledged it", body = Done),
         (status = 404), (status = 409, description = "It has ended")))]
-pub(super) async fn acknowledge(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn acknowledge(request: ApiRequest, id: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (id, by) = (id.into_inner(), who(&request));
     if id.parse::<u64>().is_err() {
@@ -43,5 +36,5 @@ pub(super) async fn acknowledge(
             format!("id is a number as GET /v1/incidents shows it, not {id:?}"),
         ));
     }
-    done(call(&state, |admin| incidents::acknowledge(admin, id, by)).await?)
+    done(call(&request, |admin| incidents::acknowledge(admin, id, by)).await?)
 }

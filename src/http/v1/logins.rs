@@ -1,14 +1,13 @@
 //! `/v1/accounts/{name}/last-login`: when and from where an account has bound last.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::call;
 use super::settings::stored;
 use crate::actors::control::admin::logins;
 use crate::api::LastLogin;
 use crate::domain::settings::{ResourceKey, ResourceKind};
-use crate::http::State;
-use crate::http::problem::Problem;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::query::Query;
 
 /// When and from where an account has bound last, on any node.
@@ -18,14 +17,10 @@ use crate::http::query::Query;
 #[utoipa::path(get, path = "/v1/accounts/{name}/last-login", tag = "binds",
     params(("name" = String, Path, description = "its system_id")),
     responses((status = 200, description = "The last bind", body = LastLogin)))]
-pub(super) async fn last(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn last(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let key = ResourceKey::new(ResourceKind::Account, name.into_inner());
-    stored(&state, &key).await?;
-    let found = call(&state, |admin| logins::last(admin, key.name)).await??;
+    stored(&request, &key).await?;
+    let found = call(&request, |admin| logins::last(admin, key.name)).await??;
     Ok(HttpResponse::Ok().json(found))
 }

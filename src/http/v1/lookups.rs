@@ -1,12 +1,12 @@
 //! `/v1/lookups`: what is looked up about numbers, and forgetting answers.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::call;
 use super::subscribers::digits;
 use crate::actors::control::admin::lookups;
 use crate::api::{Forgotten, LookupKind, Lookups, Word};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -15,24 +15,17 @@ use crate::pb::{ForgetLookups, LookupQuestion};
 /// The look-ups of the answering node.
 #[utoipa::path(get, path = "/v1/lookups", tag = "lookups",
     responses((status = 200, description = "Both look-ups", body = Lookups)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&state, lookups::list).await?))
+    Ok(HttpResponse::Ok().json(call(&request, lookups::list).await?))
 }
 
 /// Forgets all answers of a look-up, on all nodes: numbers are looked up anew.
 #[utoipa::path(delete, path = "/v1/lookups/{question}", tag = "lookups",
     params(("question" = LookupKind, Path)),
     responses((status = 200, description = "Forgotten", body = Forgotten)))]
-pub(super) async fn forget_all(
-    request: HttpRequest,
-    state: web::Data<State>,
-    question: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    forget(&request, &state, &question, String::new()).await
+pub(super) async fn forget_all(request: ApiRequest, question: web::Path<String>) -> ApiAnswer {
+    forget(&request, &question, String::new()).await
 }
 
 /// Forgets the answer for a number, on all nodes: it is looked up anew.
@@ -41,21 +34,15 @@ pub(super) async fn forget_all(
         ("msisdn" = String, Path, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$")),
     responses((status = 200, description = "Forgotten", body = Forgotten)))]
 pub(super) async fn forget_one(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     let (question, msisdn) = path.into_inner();
     let msisdn = digits("msisdn", &msisdn)?;
-    forget(&request, &state, &question, msisdn).await
+    forget(&request, &question, msisdn).await
 }
 
-async fn forget(
-    request: &HttpRequest,
-    state: &State,
-    question: &str,
-    msisdn: String,
-) -> Result<HttpResponse, Problem> {
+async fn forget(request: &ApiRequest, question: &str, msisdn: String) -> ApiAnswer {
     Query::read(request, &[])?;
     let kind = LookupKind::of(question).ok_or_else(|| {
         Problem::not_found(format!(
@@ -68,6 +55,6 @@ async fn forget(
         msisdn,
         by: who(request),
     };
-    let forgotten = call(state, |admin| lookups::forget(admin, order)).await??;
+    let forgotten = call(request, |admin| lookups::forget(admin, order)).await??;
     Ok(HttpResponse::Ok().json(forgotten))
 }

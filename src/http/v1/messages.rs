@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -17,7 +17,7 @@ use crate::domain::access::AccessRole;
 use crate::domain::address::normalise;
 use crate::domain::country;
 use crate::domain::state as states;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
@@ -71,17 +71,14 @@ const DIGITS: RangeInclusive<usize> = 1..=20;
     ),
     responses((status = 200, description = "A page", body = Messages),
         (status = 404, description = "There is no such account or operator")))]
-pub(super) async fn search(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn search(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, QUERY)?;
     let account = query
         .text("account")
-        .and_then(|name| state.api.account(name));
+        .and_then(|name| request.state.api.account(name));
     let numbers = account.map_or_else(Numbers::default, |account| account.numbers);
     let filter = filter(&query, &numbers)?;
-    let page = call(&state, |admin| messages::search(admin, filter)).await??;
+    let page = call(&request, |admin| messages::search(admin, filter)).await??;
     Ok(HttpResponse::Ok().json(page))
 }
 
@@ -90,18 +87,14 @@ pub(super) async fn search(
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp"),
         ("text" = Option<bool>, Query, description = "Show the text; needs the role `operate`")),
     responses((status = 200, description = "The message", body = Message)))]
-pub(super) async fn one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn one(request: ApiRequest, id: web::Path<String>) -> ApiAnswer {
     let with_text = Query::read(&request, &["text"])?.flag("text")?;
     if with_text {
-        permit(&request, AccessRole::Operate)?;
+        permit(&*request, AccessRole::Operate)?;
         audit::detail(&request, "its text was read");
     }
     let id = message_id(&id)?;
-    let found = call(&state, move |admin| messages::find(admin, id, with_text)).await??;
+    let found = call(&request, move |admin| messages::find(admin, id, with_text)).await??;
     Ok(HttpResponse::Ok().json(found))
 }
 
@@ -109,14 +102,10 @@ pub(super) async fn one(
 #[utoipa::path(get, path = "/v1/messages/{id}/trace", tag = "messages",
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in submit_sm_resp")),
     responses((status = 200, description = "Its trace", body = Trace)))]
-pub(super) async fn trace(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn trace(request: ApiRequest, id: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let id = message_id(&id)?;
-    let found = call(&state, move |admin| messages::find(admin, id, false)).await??;
+    let found = call(&request, move |admin| messages::find(admin, id, false)).await??;
     match found.trace {
         Some(trace) => Ok(HttpResponse::Ok().json(trace)),
         None => Err(Problem::not_found(format!(
@@ -134,11 +123,7 @@ pub(super) async fn trace(
         ("verb" = MessageVerb, Path)),
     responses((status = 200, description = "Carried out", body = Done),
         (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
-pub(super) async fn order(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn order(request: ApiRequest, path: web::Path<(String, String)>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (id, given) = path.into_inner();
     let order = CommandMessage {
@@ -151,7 +136,7 @@ pub(super) async fn order(
         by: who(&request),
         ..CommandMessage::default()
     };
-    let ordered = call(&state, |admin| {
+    let ordered = call(&request, |admin| {
         orders::message::order(admin.node.clone(), order)
     });
     done(ordered.await?)
@@ -171,11 +156,10 @@ pub(super) struct MoveMessageOrder {
     responses((status = 200, description = "Carried out", body = Done),
         (status = 202, description = "Ordered on the node that has it", body = Done)))]
 pub(super) async fn transfer(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     id: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
     let MoveMessageOrder { to } = body(&octets)?;
     let order = CommandMessage {
@@ -185,7 +169,7 @@ pub(super) async fn transfer(
         to,
         ..CommandMessage::default()
     };
-    let ordered = call(&state, |admin| {
+    let ordered = call(&request, |admin| {
         orders::message::order(admin.node.clone(), order)
     });
     done(ordered.await?)

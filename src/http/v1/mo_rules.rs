@@ -1,7 +1,7 @@
 //! `/v1/mo-rules/explain`: which rule takes a message that an operator brings; and the order of all rules. The rules
 //! themselves are in [`super::resources`].
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::settings::change;
 use super::{body, call};
@@ -10,7 +10,7 @@ use crate::actors::control::settings::ConfigChange;
 use crate::actors::routing::explain_mo::ExplainMo;
 use crate::api::{Changed, MoExplanation, MoOrder};
 use crate::domain::settings::ResourceKind;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 
@@ -22,10 +22,7 @@ use crate::http::query::Query;
         ("from" = Option<String>, Query, description = "its sender"),
         ("text" = Option<String>, Query, description = "its text; without it, a message that has none")),
     responses((status = 200, body = MoExplanation), (status = 400)))]
-pub(in crate::http) async fn explain(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn explain(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["to", "from", "operator", "text"])?;
     let needed = |name: &'static str, cure: &str| {
         let given = query.text(name).map(|text| text.trim().to_owned());
@@ -41,7 +38,7 @@ pub(in crate::http) async fn explain(
         from: query.text("from").unwrap_or_default().trim().to_owned(),
         text: query.text("text").map(str::to_owned),
     };
-    let explained = call(&state, |admin| settings::mo_rule(admin, question)).await?;
+    let explained = call(&request, |admin| settings::mo_rule(admin, question)).await?;
     Ok(HttpResponse::Ok().json(MoExplanation::from(explained)))
 }
 
@@ -50,12 +47,8 @@ pub(in crate::http) async fn explain(
 #[utoipa::path(patch, path = "/v1/mo-rules", tag = "configuration", request_body = MoOrder,
     params(("dry_run" = Option<bool>, Query, description = "only say what would change")),
     responses((status = 200, body = Changed), (status = 412), (status = 422)))]
-pub(in crate::http) async fn put_in_order(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn put_in_order(request: ApiRequest, octets: web::Bytes) -> ApiAnswer {
     let MoOrder { order: names } = body(&octets)?;
     let kind = ResourceKind::MoRule;
-    change(&request, &state, ConfigChange::Order { kind, names }, None).await
+    change(&request, ConfigChange::Order { kind, names }, None).await
 }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::{body, call};
 use crate::actors::control::admin::drain;
 use crate::api::Drain;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::telemetry::logs;
@@ -32,12 +32,9 @@ pub(super) struct LogLevelOrder {
 /// The progress of the drain of this node.
 #[utoipa::path(get, path = "/v1/drain", tag = "nodes",
     responses((status = 200, description = "Also without a drain", body = Drain)))]
-pub(super) async fn drain(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn drain(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&state, drain::show).await?))
+    Ok(HttpResponse::Ok().json(call(&request, drain::show).await?))
 }
 
 /// Begins the drain of this node.
@@ -47,29 +44,23 @@ pub(super) async fn drain(
 /// or resumed.
 #[utoipa::path(post, path = "/v1/drain", tag = "nodes",
     responses((status = 200, description = "It has begun", body = Drain)))]
-pub(super) async fn begin_drain(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn begin_drain(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&state, drain::begin).await?))
+    Ok(HttpResponse::Ok().json(call(&request, drain::begin).await?))
 }
 
 /// Ends the drain of this node: it accepts messages and binds again.
 #[utoipa::path(delete, path = "/v1/drain", tag = "nodes",
     responses((status = 200, description = "It has ended", body = Drain)))]
-pub(super) async fn end_drain(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn end_drain(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&state, drain::end).await?))
+    Ok(HttpResponse::Ok().json(call(&request, drain::end).await?))
 }
 
 /// What this node logs.
 #[utoipa::path(get, path = "/v1/log-level", tag = "nodes",
     responses((status = 200, description = "The filter in force", body = LogLevel)))]
-pub(super) async fn log_level(request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(super) async fn log_level(request: HttpRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
     let level = logs::level();
     Ok(HttpResponse::Ok().json(LogLevel { level }))
@@ -78,10 +69,7 @@ pub(super) async fn log_level(request: HttpRequest) -> Result<HttpResponse, Prob
 /// Changes what this node logs, until it is restarted.
 #[utoipa::path(put, path = "/v1/log-level", tag = "nodes", request_body = LogLevelOrder,
     responses((status = 200, description = "The filter in force", body = LogLevel)))]
-pub(super) async fn set_log_level(
-    request: HttpRequest,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn set_log_level(request: HttpRequest, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order: LogLevelOrder = body(&octets)?;
     logs::set_level(&order.level).map_err(|reason| Problem::bad_value("level", reason))?;

@@ -1,6 +1,6 @@
 //! `/v1/notes`: what people write about accounts, operators and other resources, for each other.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -8,7 +8,7 @@ use super::{body, call};
 use crate::actors::control::admin::settings;
 use crate::api::{ResourceNote, ResourceNotes};
 use crate::domain::settings::ResourceKey;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
@@ -36,14 +36,11 @@ pub(super) struct NoteOrder {
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = ResourceNotes)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["about", "limit", "before"])?;
     let page = query.page()?;
     let about = query.text("about").map(subject).transpose()?;
-    let list = call(&state, move |admin| {
+    let list = call(&request, move |admin| {
         settings::notes(admin, about, page.before, page.limit)
     });
     Ok(HttpResponse::Ok().json(list.await??))
@@ -54,15 +51,11 @@ pub(super) async fn list(
     responses((status = 201, description = "The note", body = ResourceNote),
         (status = 404, description = "There is no such resource"),
         (status = 409, description = "It has 200 notes already")))]
-pub(super) async fn add(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn add(request: ApiRequest, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let NoteOrder { about, text } = body(&octets)?;
     let (about, text, by) = (subject(&about)?, checked(&text)?, who(&request));
-    let added = call(&state, |admin| settings::add_note(admin, about, text, by));
+    let added = call(&request, |admin| settings::add_note(admin, about, text, by));
     let note = added.await??;
     audit::detail(&request, format!("note {} about {}", note.id, note.about));
     Ok(HttpResponse::Created().json(note))
@@ -72,17 +65,13 @@ pub(super) async fn add(
 #[utoipa::path(delete, path = "/v1/notes/{id}", tag = "configuration",
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
     responses((status = 204, description = "It is gone"), (status = 404)))]
-pub(super) async fn remove(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn remove(request: ApiRequest, id: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let number = id.parse().map_err(|_| {
         let detail = format!("id must be the number of a note, not {:?}", id.as_str());
         Problem::bad_value("id", detail)
     })?;
-    let note = call(&state, move |admin| settings::remove_note(admin, number)).await??;
+    let note = call(&request, move |admin| settings::remove_note(admin, number)).await??;
     audit::detail(&request, format!("note about {}", note.about));
     Ok(HttpResponse::NoContent().finish())
 }

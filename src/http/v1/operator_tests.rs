@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use tokio::sync::Semaphore;
 
 use super::call;
@@ -10,7 +10,7 @@ use super::settings::given_settings;
 use crate::actors::control::admin::operator_test;
 use crate::api::{OperatorTest, Resource};
 use crate::domain::settings::{ResourceKey, ResourceKind};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::{LimitName, Problem};
@@ -34,21 +34,22 @@ static ROOM: Semaphore = Semaphore::const_new(AT_ONCE);
     responses((status = 200, description = "What came of it, also where the operator is not reached or refuses", body = OperatorTest),
         (status = 422, description = "The body is no operator; `problems` names the keys")))]
 pub(super) async fn test(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     id: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     let force = Query::read(&request, &["force"])?.flag("force")?;
     let id = id.into_inner();
     let operator = if octets.is_empty() {
-        call(&state, move |admin| operator_test::configured(admin, id)).await??
+        call(&request, move |admin| operator_test::configured(admin, id)).await??
     } else {
         let given = given_settings(&octets)?;
         let key = ResourceKey::new(ResourceKind::Operator, id.clone());
-        call(&state, move |admin| operator_test::given(admin, id, given))
-            .await?
-            .map_err(|error| Problem::settings(error, Some(&key)))?
+        call(&request, move |admin| {
+            operator_test::given(admin, id, given)
+        })
+        .await?
+        .map_err(|error| Problem::settings(error, Some(&key)))?
     };
     let Ok(room) = ROOM.try_acquire() else {
         return Err(Problem::too_many(
@@ -60,7 +61,7 @@ pub(super) async fn test(
     let by = who(&request);
     let target = operator_test::target(&operator);
     // Until the test is over, also when the client goes away.
-    let tested = call(&state, move |admin| async move {
+    let tested = call(&request, move |admin| async move {
         let _room = room;
         operator_test::test(admin, operator, force, by).await
     });

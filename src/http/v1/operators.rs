@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::tags::tagged;
 use super::{call, done, verb};
@@ -10,7 +10,7 @@ use crate::actors::control::admin::{command, figures, settings};
 use crate::actors::control::settings::StoredSettings;
 use crate::api::{Done, Operator, OperatorVerb, Operators, Scope};
 use crate::domain::settings::ResourceKind;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::configured;
 use crate::http::key_order::ResourcePage;
@@ -28,15 +28,12 @@ use crate::pb::{CommandOperator, OperatorView};
         ("sort" = Option<String>, Query, description = "A key, such as `rate`, or `name`; with `-` in front for the largest first"),
         ("find" = Option<String>, Query, description = "Only those with these words in the id or a value; a word with `*` is the whole name, such as `north-*`")),
     responses((status = 200, description = "By id", body = Operators)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["scope", "limit", "after", "find", "sort"])?;
     let own = query.is_of_node()?;
     let page = ResourcePage::read(&query, ResourceKind::Operator)?;
-    let settings = configured_operators(&state).await?;
-    let live = call(&state, move |admin| figures::operators(admin, own)).await?;
+    let settings = configured_operators(&request).await?;
+    let live = call(&request, move |admin| figures::operators(admin, own)).await?;
     let operators = merged(&settings, live);
     let found = page.cut(operators, |one| (one.id.as_str(), &one.settings));
     Ok(
@@ -53,15 +50,11 @@ pub(super) async fn list(
     params(("id" = String, Path, description = "As in the configuration"),
         ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "The operator", body = Operator)))]
-pub(super) async fn one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn one(request: ApiRequest, id: web::Path<String>) -> ApiAnswer {
     let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let id = id.into_inner();
-    let settings = configured_operators(&state).await?;
-    let live = call(&state, move |admin| figures::operators(admin, own)).await?;
+    let settings = configured_operators(&request).await?;
+    let live = call(&request, move |admin| figures::operators(admin, own)).await?;
     let operators = merged(&settings, live);
     match operators.into_iter().find(|operator| operator.id == id) {
         Some(operator) => Ok(tagged(HttpResponse::Ok(), operator.version).json(operator)),
@@ -72,9 +65,9 @@ pub(super) async fn one(
 }
 
 /// The operators of the store, with the version of the whole configuration.
-async fn configured_operators(state: &State) -> Result<StoredSettings, Problem> {
+async fn configured_operators(request: &ApiRequest) -> Result<StoredSettings, Problem> {
     let kind = ResourceKind::Operator;
-    Ok(call(state, move |admin| settings::of_kind(admin, kind)).await??)
+    Ok(call(request, move |admin| settings::of_kind(admin, kind)).await??)
 }
 
 /// The configuration and the state of an operator, also of one that is in the store but not on this
@@ -106,22 +99,13 @@ fn merged(settings: &StoredSettings, live: Vec<OperatorView>) -> Vec<Operator> {
         ("verb" = OperatorVerb, Path)),
     responses((status = 200, description = "Carried out", body = Done),
         (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
-pub(super) async fn order(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn order(request: ApiRequest, path: web::Path<(String, String)>) -> ApiAnswer {
     let (id, given) = path.into_inner();
-    command(&request, &state, id, &given).await
+    command(&request, id, &given).await
 }
 
 /// Commands the binds of an operator, or the connections to a GSM network by the name of its queue.
-pub(super) async fn command(
-    request: &HttpRequest,
-    state: &State,
-    id: String,
-    given: &str,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn command(request: &ApiRequest, id: String, given: &str) -> ApiAnswer {
     Query::read(request, &[])?;
     let order = CommandOperator {
         verb: match verb::<OperatorVerb>(given)? {
@@ -133,5 +117,5 @@ pub(super) async fn command(
         id,
         by: who(request),
     };
-    done(call(state, |admin| command::operator(admin, order)).await?)
+    done(call(request, |admin| command::operator(admin, order)).await?)
 }

@@ -1,13 +1,13 @@
 //! `/v1/opt-outs`: numbers that want no messages, of one account or of anybody.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::call;
 use super::subscribers::digits;
 use crate::actors::control::admin::opt_outs;
 use crate::actors::routing::policy;
 use crate::api::{ChangedOptOut, OptOuts};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
@@ -23,15 +23,12 @@ use crate::numbers::Numbers;
         ("before" = Option<String>, Query, pattern = "^[0-9]{1,19}$", description = "`next_before` of the previous page"),
     ),
     responses((status = 200, description = "A page", body = OptOuts)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["account", "number", "limit", "before"])?;
     let page = query.page()?;
     let account = query.text("account").map(str::to_owned);
     let number = query.text("number").map(listed).transpose()?;
-    let list = call(&state, move |admin| {
+    let list = call(&request, move |admin| {
         policy::list_opt_outs(admin.node.clone(), account, number, page.before, page.limit)
     });
     Ok(HttpResponse::Ok().json(list.await??))
@@ -51,12 +48,8 @@ fn listed(text: &str) -> Result<String, Problem> {
         ("reason" = Option<String>, Query, min_length = 1, max_length = 200, description = "Why, for the audit log"),
     ),
     responses((status = 200, description = "The number is on the list", body = ChangedOptOut)))]
-pub(super) async fn put(
-    request: HttpRequest,
-    state: web::Data<State>,
-    number: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    change(&request, &state, &number, true).await
+pub(super) async fn put(request: ApiRequest, number: web::Path<String>) -> ApiAnswer {
+    change(&request, &number, true).await
 }
 
 /// Takes a number off a list: here at once, on other nodes within about a second.
@@ -67,20 +60,11 @@ pub(super) async fn put(
         ("reason" = Option<String>, Query, min_length = 1, max_length = 200, description = "Why, for the audit log"),
     ),
     responses((status = 200, description = "The number is not on that list", body = ChangedOptOut)))]
-pub(super) async fn delete(
-    request: HttpRequest,
-    state: web::Data<State>,
-    number: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    change(&request, &state, &number, false).await
+pub(super) async fn delete(request: ApiRequest, number: web::Path<String>) -> ApiAnswer {
+    change(&request, &number, false).await
 }
 
-async fn change(
-    request: &HttpRequest,
-    state: &State,
-    number: &str,
-    out: bool,
-) -> Result<HttpResponse, Problem> {
+async fn change(request: &ApiRequest, number: &str, out: bool) -> ApiAnswer {
     let query = Query::read(request, &["account", "reason"])?;
     let account = query.text("account").unwrap_or_default();
     let reason = query.reason()?.unwrap_or_default();
@@ -92,7 +76,7 @@ async fn change(
         digits("number", number).or_else(|_| listed(number))?
     };
     let (account, by) = (account.to_owned(), who(request));
-    let changed = call(state, move |admin| {
+    let changed = call(request, move |admin| {
         opt_outs::change(admin, account, number, out, by)
     });
     Ok(HttpResponse::Ok().json(changed.await??))

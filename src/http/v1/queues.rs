@@ -1,6 +1,6 @@
 //! `/v1/queues`: queues and their depth; suspend, resume, purge.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -8,7 +8,7 @@ use super::{body, call, done, verb};
 use crate::actors::control::admin::{command, figures};
 use crate::actors::orders::transfer::many;
 use crate::api::{Done, Queue, QueueVerb, Queues, Scope};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::name_page::NamePage;
 use crate::http::problem::Problem;
@@ -24,13 +24,10 @@ use crate::pb::{CommandQueue, MoveMessages};
         ("after" = Option<String>, Query, description = "`next_after` of the previous page"),
         ("find" = Option<String>, Query, description = "Only those with these words in the name; a word with `*` is the whole name, such as `operator:a*`")),
     responses((status = 200, description = "By name", body = Queues)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["scope", "limit", "after", "find"])?;
     let (own, page) = (query.is_of_node()?, NamePage::read(&query)?);
-    let mut queues = call(&state, move |admin| figures::queues(admin, own)).await?;
+    let mut queues = call(&request, move |admin| figures::queues(admin, own)).await?;
     queues.retain(|queue| page.find.fits(&queue.name, String::new));
     let found = page.cut(queues, |queue| queue.name.as_str());
     Ok(HttpResponse::Ok().json(Queues {
@@ -45,14 +42,10 @@ pub(super) async fn list(
     params(("name" = String, Path, description = "`operator:ID`, `account:SYSTEM_ID` or `test:…`"),
         ("scope" = Option<Scope>, Query, description = "`node` for the answering node only; without it, the whole cluster")),
     responses((status = 200, description = "The queue", body = Queue)))]
-pub(super) async fn one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn one(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     let own = Query::read(&request, &["scope"])?.is_of_node()?;
     let name = name.into_inner();
-    let queues = call(&state, move |admin| figures::queues(admin, own)).await?;
+    let queues = call(&request, move |admin| figures::queues(admin, own)).await?;
     match queues.into_iter().find(|queue| queue.name == name) {
         Some(queue) => Ok(HttpResponse::Ok().json(Queue::from(queue))),
         None => Err(Problem::not_found(format!(
@@ -70,11 +63,7 @@ pub(super) async fn one(
         ("verb" = QueueVerb, Path)),
     responses((status = 200, description = "Carried out", body = Done),
         (status = 202, description = "Ordered; its effect was not seen yet", body = Done)))]
-pub(super) async fn order(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<(String, String)>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn order(request: ApiRequest, path: web::Path<(String, String)>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (name, given) = path.into_inner();
     let order = CommandQueue {
@@ -87,7 +76,7 @@ pub(super) async fn order(
         name,
         by: who(&request),
     };
-    done(call(&state, |admin| command::queue(admin, order)).await?)
+    done(call(&request, |admin| command::queue(admin, order)).await?)
 }
 
 /// Which waiting messages of a queue go where.
@@ -113,11 +102,10 @@ pub(super) struct MoveOrder {
     responses((status = 200, description = "No waiting message matches", body = Done),
         (status = 202, description = "The number of messages to move on this node; other nodes move theirs too", body = Done)))]
 pub(super) async fn transfer(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     name: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order: MoveOrder = body(&octets)?;
     let time =
@@ -130,5 +118,5 @@ pub(super) async fn transfer(
         sender: order.account.unwrap_or_default(),
         by: who(&request),
     };
-    done(call(&state, |admin| many(admin.node.clone(), order)).await?)
+    done(call(&request, |admin| many(admin.node.clone(), order)).await?)
 }

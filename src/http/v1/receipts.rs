@@ -1,7 +1,7 @@
 //! `/v1/receipts/unmatched`: operators' receipts that match no message; match or drop them manually.
 //! `/v1/receipts/given-up`: accounts' receipts that were given up; send them again.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -11,7 +11,7 @@ use super::{body, body_or_default, call};
 use crate::actors::control::admin::{failed, given_up as gone, unmatched as parked};
 use crate::api::{Message, Messages, Replayed, Unmatched};
 use crate::domain::access::AccessRole;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::{permit, who};
 use crate::http::problem::Problem;
@@ -30,19 +30,16 @@ use crate::http::query::Query;
     ),
     responses((status = 200, description = "A page", body = Unmatched),
         (status = 404, description = "There is no such operator")))]
-pub(super) async fn unmatched(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn unmatched(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["operator", "limit", "before", "text"])?;
     let page = query.page()?;
     let with_text = query.flag("text")?;
     if with_text {
-        permit(&request, AccessRole::Operate)?;
+        permit(&*request, AccessRole::Operate)?;
         audit::detail(&request, "texts of receipts were read");
     }
     let operator = query.text("operator").map(str::to_owned);
-    let list = call(&state, move |admin| {
+    let list = call(&request, move |admin| {
         parked::list(admin, operator, page.before, page.limit, with_text)
     });
     Ok(HttpResponse::Ok().json(list.await??))
@@ -65,16 +62,18 @@ pub(super) struct MatchOrder {
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
     responses((status = 200, description = "The finished message", body = Message)))]
 pub(super) async fn settle(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     id: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
     let MatchOrder { message } = body(&octets)?;
     let (id, message) = (receipt_id(&id)?, message_id(&message)?);
     let by = who(&request);
-    let ended = call(&state, move |admin| parked::settle(admin, id, message, by)).await??;
+    let ended = call(&request, move |admin| {
+        parked::settle(admin, id, message, by)
+    })
+    .await??;
     Ok(HttpResponse::Ok().json(ended))
 }
 
@@ -82,14 +81,10 @@ pub(super) async fn settle(
 #[utoipa::path(delete, path = "/v1/receipts/unmatched/{id}", tag = "receipts",
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "As in the list")),
     responses((status = 204, description = "It is gone")))]
-pub(super) async fn drop_one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    id: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn drop_one(request: ApiRequest, id: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (id, by) = (receipt_id(&id)?, who(&request));
-    call(&state, move |admin| parked::drop_one(admin, id, by)).await??;
+    call(&request, move |admin| parked::drop_one(admin, id, by)).await??;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -109,12 +104,9 @@ pub(super) async fn drop_one(
     ),
     responses((status = 200, description = "A page", body = Messages),
         (status = 404, description = "There is no such account")))]
-pub(super) async fn given_up(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn given_up(request: ApiRequest) -> ApiAnswer {
     let filter = given_up_filter(&request)?;
-    let page = call(&state, |admin| failed::list(admin, filter)).await??;
+    let page = call(&request, |admin| failed::list(admin, filter)).await??;
     Ok(HttpResponse::Ok().json(page))
 }
 
@@ -134,15 +126,14 @@ pub(super) struct Retell {
     params(("id" = String, Path, pattern = "^[0-9]{1,19}$", description = "The message, as in submit_sm_resp")),
     responses((status = 200, description = "It is durable; `message` brings it", body = Replayed)))]
 pub(super) async fn retell(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     id: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
     let Retell { again } = body_or_default(&octets)?;
     let (id, by) = (message_id(&id)?, who(&request));
-    let replayed = call(&state, move |admin| gone::retell(admin, id, again, by)).await??;
+    let replayed = call(&request, move |admin| gone::retell(admin, id, again, by)).await??;
     Ok(HttpResponse::Ok().json(replayed))
 }
 

@@ -4,7 +4,7 @@
 //! One table: what an operation does is in [`super::settings`]. Operators and GSM networks are read in
 //! [`super::operators`] and [`super::gsm`], with their state.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::settings;
 use super::tags::tagged;
@@ -13,8 +13,7 @@ use crate::api::{
     Policies, Rate, Resource, Routes,
 };
 use crate::domain::settings::{ResourceKey, ResourceKind};
-use crate::http::State;
-use crate::http::problem::Problem;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 
 /// The handlers of one kind, each with its documentation, its path and its parameter.
 macro_rules! resources {
@@ -23,9 +22,9 @@ macro_rules! resources {
             // Not all of them in each module.
             #[allow(unused_imports)]
             use super::{
-                Accounts, AddressLists, Changed, EventSinks, HttpRequest, HttpResponse, Limits,
-                MoRules, NatsSources, NumberRanges, Policies, Problem, Rate, Resource, ResourceKey,
-                ResourceKind, Routes, State, settings, tagged, web,
+                Accounts, AddressLists, ApiAnswer, ApiRequest, Changed, EventSinks, HttpResponse,
+                Limits, MoRules, NatsSources, NumberRanges, Policies, Rate, Resource, ResourceKey,
+                ResourceKind, Routes, settings, tagged, web,
             };
 
             $(operation! { $operation $Kind $path $given $(#$doc)+ })+
@@ -44,11 +43,8 @@ macro_rules! operation {
                 ("sort" = Option<String>, Query, description = "A key, such as `rate`, or `name`; with `-` in front for the largest first"),
                 ("find" = Option<String>, Query, description = "Only those with these words in the name or a value; a word with `*` is the whole name, such as `shop*`")),
             responses((status = 200, body = $List)))]
-        pub(in crate::http) async fn list(
-            request: HttpRequest,
-            state: web::Data<State>,
-        ) -> Result<HttpResponse, Problem> {
-            let (version, found) = settings::list(&request, &state, ResourceKind::$Kind).await?;
+        pub(in crate::http) async fn list(request: ApiRequest) -> ApiAnswer {
+            let (version, found) = settings::list(&request, ResourceKind::$Kind).await?;
             Ok(tagged(HttpResponse::Ok(), version).json($List {
                 version,
                 $field: found.entries,
@@ -61,12 +57,8 @@ macro_rules! operation {
         $(#$doc)+
         #[utoipa::path(get, path = $path, tag = "configuration", params($name),
             responses((status = 200, body = Resource), (status = 404)))]
-        pub(in crate::http) async fn one(
-            request: HttpRequest,
-            state: web::Data<State>,
-            name: web::Path<String>,
-        ) -> Result<HttpResponse, Problem> {
-            settings::one(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
+        pub(in crate::http) async fn one(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
+            settings::one(&request, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
         }
     };
     (put $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
@@ -74,36 +66,27 @@ macro_rules! operation {
         #[utoipa::path(put, path = $path, tag = "configuration", request_body = Resource, params($name),
             responses((status = 200, body = Changed), (status = 201, body = Changed), (status = 412), (status = 422)))]
         pub(in crate::http) async fn put(
-            request: HttpRequest,
-            state: web::Data<State>,
+            request: ApiRequest,
             name: web::Path<String>,
             body: web::Bytes,
-        ) -> Result<HttpResponse, Problem> {
-            settings::put(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner()), &body).await
+        ) -> ApiAnswer {
+            settings::put(&request, ResourceKey::new(ResourceKind::$Kind, name.into_inner()), &body).await
         }
     };
     (delete $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
         $(#$doc)+
         #[utoipa::path(delete, path = $path, tag = "configuration", params($name),
             responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
-        pub(in crate::http) async fn delete(
-            request: HttpRequest,
-            state: web::Data<State>,
-            name: web::Path<String>,
-        ) -> Result<HttpResponse, Problem> {
-            settings::delete(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
+        pub(in crate::http) async fn delete(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
+            settings::delete(&request, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
         }
     };
     (rate $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
         $(#$doc)+
         #[utoipa::path(get, path = $path, tag = "configuration", params($name),
             responses((status = 200, body = Rate), (status = 404)))]
-        pub(in crate::http) async fn rate(
-            request: HttpRequest,
-            state: web::Data<State>,
-            name: web::Path<String>,
-        ) -> Result<HttpResponse, Problem> {
-            settings::rate(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
+        pub(in crate::http) async fn rate(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
+            settings::rate(&request, ResourceKey::new(ResourceKind::$Kind, name.into_inner())).await
         }
     };
     (put_rate $Kind:ident $path:literal $name:tt $(#$doc:tt)+) => {
@@ -111,12 +94,11 @@ macro_rules! operation {
         #[utoipa::path(put, path = $path, tag = "configuration", request_body = Rate, params($name),
             responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
         pub(in crate::http) async fn put_rate(
-            request: HttpRequest,
-            state: web::Data<State>,
+            request: ApiRequest,
             name: web::Path<String>,
             body: web::Bytes,
-        ) -> Result<HttpResponse, Problem> {
-            settings::put_rate(&request, &state, ResourceKey::new(ResourceKind::$Kind, name.into_inner()), &body).await
+        ) -> ApiAnswer {
+            settings::put_rate(&request, ResourceKey::new(ResourceKind::$Kind, name.into_inner()), &body).await
         }
     };
 }

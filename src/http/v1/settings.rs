@@ -3,7 +3,7 @@
 //! The paths are in [`super::resources`]. ETag, If-Match and If-None-Match: see [`super::tags`]. Who changed
 //! what is in the history.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::HttpResponse;
 use serde_json::{Map, Value};
 
 use super::call;
@@ -13,7 +13,7 @@ use crate::actors::control::settings::{ConfigChange, StoredSetting};
 use crate::actors::routing::explain::ExplainRoute;
 use crate::api::{Explanation, Rate, Resource};
 use crate::domain::settings::{ResourceKey, ResourceKind, summary};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::configured;
@@ -33,10 +33,7 @@ use crate::http::query::Query;
         ("operator" = Option<String>, Query, description = "the operator that sends it, for a mobile-originated message; not together with account"),
         ("network" = Option<String>, Query, description = "network of the destination; without it, the one that this node knows")),
     responses((status = 200, body = Explanation), (status = 400)))]
-pub(in crate::http) async fn explain(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn explain(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["to", "from", "account", "operator", "network"])?;
     let Some(to) = query.text("to") else {
         let detail = "to is missing; write the destination, such as to=447700900123";
@@ -55,19 +52,18 @@ pub(in crate::http) async fn explain(
         operator: query.text("operator").unwrap_or_default().to_owned(),
         network: query.text("network").unwrap_or_default().to_owned(),
     };
-    let explained = call(&state, |admin| settings::route(admin, question)).await?;
+    let explained = call(&request, |admin| settings::route(admin, question)).await?;
     Ok(HttpResponse::Ok().json(Explanation::from(explained)))
 }
 
 /// Every resource of a kind, or a page of them, with the version of the whole.
 pub(super) async fn list(
-    request: &HttpRequest,
-    state: &State,
+    request: &ApiRequest,
     kind: ResourceKind,
 ) -> Result<(u64, NamedEntries<Resource>), Problem> {
     let query = Query::read(request, &["limit", "after", "find", "sort"])?;
     let wanted = ResourcePage::read(&query, kind)?;
-    let stored = call(state, move |admin| settings::of_kind(admin, kind)).await??;
+    let stored = call(request, move |admin| settings::of_kind(admin, kind)).await??;
     let version = stored.version;
     if wanted.is_by_name() && kind != ResourceKind::MoRule {
         // What is on other pages is not written: with a thousand accounts that takes longest.
@@ -91,19 +87,18 @@ pub(super) async fn list(
 }
 
 /// As [`stored`], for a request without a query.
-async fn find(
-    request: &HttpRequest,
-    state: &State,
-    key: &ResourceKey,
-) -> Result<StoredSetting, Problem> {
+async fn find(request: &ApiRequest, key: &ResourceKey) -> Result<StoredSetting, Problem> {
     Query::read(request, &[])?;
-    stored(state, key).await
+    stored(request, key).await
 }
 
 /// One resource as the store has it, or an answer that there is none.
-pub(super) async fn stored(state: &State, key: &ResourceKey) -> Result<StoredSetting, Problem> {
+pub(super) async fn stored(
+    request: &ApiRequest,
+    key: &ResourceKey,
+) -> Result<StoredSetting, Problem> {
     let kind = key.kind;
-    let of_kind = call(state, move |admin| settings::of_kind(admin, kind)).await??;
+    let of_kind = call(request, move |admin| settings::of_kind(admin, kind)).await??;
     of_kind.get(key).cloned().ok_or_else(|| {
         let (kind, path) = (key.kind.as_str(), key.kind.path());
         Problem::not_found(format!(
@@ -113,21 +108,13 @@ pub(super) async fn stored(state: &State, key: &ResourceKey) -> Result<StoredSet
     })
 }
 
-pub(super) async fn one(
-    request: &HttpRequest,
-    state: &State,
-    key: ResourceKey,
-) -> Result<HttpResponse, Problem> {
-    let setting = find(request, state, &key).await?;
+pub(super) async fn one(request: &ApiRequest, key: ResourceKey) -> ApiAnswer {
+    let setting = find(request, &key).await?;
     Ok(tagged(HttpResponse::Ok(), setting.version).json(configured::resource(&setting)))
 }
 
-pub(super) async fn rate(
-    request: &HttpRequest,
-    state: &State,
-    key: ResourceKey,
-) -> Result<HttpResponse, Problem> {
-    let setting = find(request, state, &key).await?;
+pub(super) async fn rate(request: &ApiRequest, key: ResourceKey) -> ApiAnswer {
+    let setting = find(request, &key).await?;
     let settings = configured::resource(&setting).settings;
     let rate = Rate {
         rate: settings["rate"].as_f64(),
@@ -138,17 +125,12 @@ pub(super) async fn rate(
     Ok(tagged(HttpResponse::Ok(), setting.version).json(rate))
 }
 
-pub(super) async fn put(
-    request: &HttpRequest,
-    state: &State,
-    key: ResourceKey,
-    body: &[u8],
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn put(request: &ApiRequest, key: ResourceKey, body: &[u8]) -> ApiAnswer {
     let config_change = ConfigChange::Put {
         key: key.clone(),
         given: given_settings(body)?,
     };
-    change(request, state, config_change, Some(&key)).await
+    change(request, config_change, Some(&key)).await
 }
 
 /// The settings in a body: it is them, or what GET gives, which has them below and the state beside them.
@@ -160,12 +142,7 @@ pub(super) fn given_settings(body: &[u8]) -> Result<Value, Problem> {
     })
 }
 
-pub(super) async fn put_rate(
-    request: &HttpRequest,
-    state: &State,
-    key: ResourceKey,
-    body: &[u8],
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn put_rate(request: &ApiRequest, key: ResourceKey, body: &[u8]) -> ApiAnswer {
     let rate: Rate = json::of(body)?;
     let given = Map::from_iter([
         ("rate".to_owned(), serde_json::json!(rate.rate)),
@@ -175,42 +152,30 @@ pub(super) async fn put_rate(
         key: key.clone(),
         given,
     };
-    change(request, state, config_change, Some(&key)).await
+    change(request, config_change, Some(&key)).await
 }
 
-pub(super) async fn delete(
-    request: &HttpRequest,
-    state: &State,
-    key: ResourceKey,
-) -> Result<HttpResponse, Problem> {
-    change(
-        request,
-        state,
-        ConfigChange::Delete(key.clone()),
-        Some(&key),
-    )
-    .await
+pub(super) async fn delete(request: &ApiRequest, key: ResourceKey) -> ApiAnswer {
+    change(request, ConfigChange::Delete(key.clone()), Some(&key)).await
 }
 
 /// Carries a configuration change out and returns its result.
 pub(super) async fn change(
-    request: &HttpRequest,
-    state: &State,
+    request: &ApiRequest,
     config_change: ConfigChange,
     own: Option<&ResourceKey>,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     let query = Query::read(request, &["dry_run"])?;
-    carry_out(request, state, config_change, own, &query).await
+    carry_out(request, config_change, own, &query).await
 }
 
 /// Changes the configuration as asked; the query was read already.
 pub(super) async fn carry_out(
-    request: &HttpRequest,
-    state: &State,
+    request: &ApiRequest,
     config_change: ConfigChange,
     own: Option<&ResourceKey>,
     query: &Query,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     let question = ChangeSettings {
         config_change,
         condition: condition(request)?,
@@ -221,7 +186,7 @@ pub(super) async fn carry_out(
     if dry_run {
         audit::is_dry_run(request);
     }
-    let changed = call(state, |admin| settings::change(admin, question))
+    let changed = call(request, |admin| settings::change(admin, question))
         .await?
         .map_err(|error| Problem::settings(error, own))?;
     let is_new = own.is_some_and(|own| {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use actix_web::http::header::{self, ContentType};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use serde_json::Value;
 
 use super::call;
@@ -11,7 +11,7 @@ use super::settings::stored;
 use crate::api::{AccountSheet, SheetEntrance};
 use crate::config::{Config, ListenerProtocol, show_duration};
 use crate::domain::settings::{ResourceKey, ResourceKind};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -24,11 +24,7 @@ use crate::http::query::Query;
     params(("name" = String, Path, description = "its system_id"),
         ("format" = Option<String>, Query, description = "json or text; without it, text if the request accepts text/plain")),
     responses((status = 200, description = "The sheet", content((AccountSheet = "application/json"), (String = "text/plain")))))]
-pub(super) async fn show(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn show(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     let query = Query::read(&request, &["format"])?;
     let accepts = request.headers().get(header::ACCEPT);
     let accepts_text = accepts.is_some_and(|value| value.as_bytes().starts_with(b"text/plain"));
@@ -42,9 +38,9 @@ pub(super) async fn show(
         }
     };
     let key = ResourceKey::new(ResourceKind::Account, name.into_inner());
-    let settings = configured::resource(&stored(&state, &key).await?).settings;
+    let settings = configured::resource(&stored(&request, &key).await?).settings;
     let name = key.name.clone();
-    let asked = call(&state, |admin| async move {
+    let asked = call(&request, |admin| async move {
         let plan = admin.node.plan();
         let account = plan.account(&name);
         let may_cmpp = account.is_some_and(|one| one.config.has_carrier_secret());

@@ -1,12 +1,12 @@
 //! `/v1/subscribers`: erases the data of a subscriber.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::call;
 use crate::actors::control::admin::messages;
 use crate::api::ErasedMessages;
 use crate::domain::address::{is_digits, normalise};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -18,14 +18,10 @@ const MAX_DIGITS: usize = 20;
 #[utoipa::path(delete, path = "/v1/subscribers/{msisdn}/messages", tag = "subscribers",
     params(("msisdn" = String, Path, description = "Digits, with or without a plus", pattern = "^\\+?[0-9]{1,20}$")),
     responses((status = 200, description = "What was erased, and what is still active", body = ErasedMessages)))]
-pub(super) async fn erase(
-    request: HttpRequest,
-    state: web::Data<State>,
-    msisdn: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn erase(request: ApiRequest, msisdn: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let (msisdn, by) = (digits("msisdn", &msisdn)?, who(&request));
-    let erased = call(&state, |admin| messages::erase(admin, msisdn, by)).await??;
+    let erased = call(&request, |admin| messages::erase(admin, msisdn, by)).await??;
     Ok(HttpResponse::Ok().json(erased))
 }
 

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use crate::actors::context::plan::AccountPlan;
 use crate::clock;
-use crate::http::State;
 use crate::http::account_api::messages::{accept, estimates, refuse_while_draining};
 use crate::http::account_api::order::{self, SubmissionOrder};
 use crate::http::account_api::view::{Estimates, Submitted};
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -26,16 +26,15 @@ use crate::http::query::Query;
         (status = 422, description = "All were refused; `field` names the reason of the first"),
         (status = 507, description = "The queue, the account or the disk is full")))]
 pub(super) async fn send(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     name: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let account = account(&state, &name)?;
-    refuse_while_draining(&state.api)?;
+    let account = account(&request, &name)?;
+    refuse_while_draining(&request.state.api)?;
     let drafts = order::read(&octets, clock::now_ms(), &account.numbers)?;
-    let submitted = accept(&request, &state.api, &account, drafts, None).await?;
+    let submitted = accept(&request, &request.state.api, &account, drafts, None).await?;
     let ids = submitted.messages.iter().filter_map(|one| one.id.clone());
     let ids: Vec<String> = ids.collect();
     audit::detail(&request, format!("submitted {}", ids.join(" ")));
@@ -47,19 +46,18 @@ pub(super) async fn send(
     params(("name" = String, Path, description = "its system_id")),
     responses((status = 200, description = "What would become of them", body = Estimates)))]
 pub(super) async fn estimate(
-    request: HttpRequest,
-    state: web::Data<State>,
+    request: ApiRequest,
     name: web::Path<String>,
     octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let account = account(&state, &name)?;
+    let account = account(&request, &name)?;
     let drafts = order::read(&octets, clock::now_ms(), &account.numbers)?;
-    Ok(HttpResponse::Ok().json(estimates(&state.api, &account, drafts)))
+    Ok(HttpResponse::Ok().json(estimates(&request.state.api, &account, drafts)))
 }
 
-fn account(state: &State, name: &str) -> Result<Arc<AccountPlan>, Problem> {
-    state.api.account(name).ok_or_else(|| {
+fn account(request: &ApiRequest, name: &str) -> Result<Arc<AccountPlan>, Problem> {
+    request.state.api.account(name).ok_or_else(|| {
         let detail =
             format!("there is no account {name:?}, or it is disabled; GET /v1/accounts lists them");
         Problem::not_found(detail)

@@ -1,6 +1,6 @@
 //! `/v1/tokens`: who may use this API.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -11,7 +11,7 @@ use crate::clock;
 use crate::domain::access::AccessRole;
 use crate::domain::moment;
 use crate::domain::settings::wrong_in_a_path;
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::who;
 use crate::http::problem::Problem;
@@ -37,22 +37,15 @@ pub(super) struct TokenOrder {
 /// Every token except the configured one, without the secrets, which are not stored.
 #[utoipa::path(get, path = "/v1/tokens", tag = "access",
     responses((status = 200, description = "By name", body = Tokens)))]
-pub(super) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    Ok(HttpResponse::Ok().json(call(&state, access::tokens).await??))
+    Ok(HttpResponse::Ok().json(call(&request, access::tokens).await??))
 }
 
 /// Creates a token. Only this response contains it.
 #[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = TokenOrder,
     responses((status = 201, description = "The token and its secret", body = NewToken)))]
-pub(super) async fn add(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn add(request: ApiRequest, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order: TokenOrder = body(&octets)?;
     let order = checked(order, who(&request))?;
@@ -60,7 +53,7 @@ pub(super) async fn add(
         &request,
         format!("token {}, role {}", order.name, order.role),
     );
-    let made = call(&state, |admin| access::add(admin, order)).await??;
+    let made = call(&request, |admin| access::add(admin, order)).await??;
     Ok(HttpResponse::Created().json(made))
 }
 
@@ -68,14 +61,10 @@ pub(super) async fn add(
 #[utoipa::path(delete, path = "/v1/tokens/{name}", tag = "access",
     params(("name" = String, Path)),
     responses((status = 204, description = "The token is no longer valid")))]
-pub(super) async fn remove(
-    request: HttpRequest,
-    state: web::Data<State>,
-    name: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn remove(request: ApiRequest, name: web::Path<String>) -> ApiAnswer {
     Query::read(&request, &[])?;
     let name = name.into_inner();
-    call(&state, |admin| access::remove(admin, name)).await??;
+    call(&request, |admin| access::remove(admin, name)).await??;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use futures_util::stream;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -20,6 +20,7 @@ use crate::clock;
 use crate::config::{parse_duration, show_duration};
 use crate::domain::address::mask;
 use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::audit;
 use crate::http::auth::{bearer_of, who};
 use crate::http::problem::Problem;
@@ -53,26 +54,21 @@ pub(super) struct TraceOrder {
 #[utoipa::path(post, path = "/v1/traces", tag = "messages", request_body = TraceOrder,
     responses((status = 200, description = "Until its time is over", content_type = "text/event-stream", body = String),
         (status = 404, description = "There is no such account or operator")))]
-pub(super) async fn trace(
-    request: HttpRequest,
-    state: web::Data<State>,
-    octets: web::Bytes,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn trace(request: ApiRequest, octets: web::Bytes) -> ApiAnswer {
     Query::read(&request, &[])?;
     let order: TraceOrder = body(&octets)?;
     let (whom, lasts) = order.read()?;
     audit::detail(&request, said(&whom));
-    watch(&request, &state, whom, lasts, false).await
+    watch(&request, whom, lasts, false).await
 }
 
 /// Streams what is watched.
 pub(super) async fn watch(
-    request: &HttpRequest,
-    state: &web::Data<State>,
+    request: &ApiRequest,
     whom: Whom,
     lasts: Duration,
     with_text: bool,
-) -> Result<HttpResponse, Problem> {
+) -> ApiAnswer {
     let bearer = bearer_of(request)?;
     let begin = BeginWatch {
         whom,
@@ -81,8 +77,8 @@ pub(super) async fn watch(
         by: who(request),
     };
     let feed = Feed {
-        watching: call(state, |admin| watching::begin(admin, begin)).await??,
-        state: state.clone(),
+        watching: call(request, |admin| watching::begin(admin, begin)).await??,
+        state: request.state.clone(),
         bearer,
         with_text,
         stage: Stage::Begins,

@@ -1,12 +1,9 @@
 //! `/v1/usage`: how many messages ended, by day, account, operator, country and state.
 
-use actix_web::{HttpRequest, HttpResponse, web};
-
 use super::call;
 use crate::actors::billing::usage::read as read_usage;
 use crate::api::UsageReport;
-use crate::http::State;
-use crate::http::problem::Problem;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::usage;
 
 /// Sums of messages by day, account, operator, country, state and kind.
@@ -26,14 +23,11 @@ use crate::http::usage;
     responses((status = 200, description = "The sums", content((UsageReport = "application/json"), (String = "text/csv"))),
         (status = 404, description = "There is no such account or operator"),
         (status = 409, description = "Nothing is counted (usage.enabled), or there are too many sums")))]
-pub(super) async fn read(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn read(request: ApiRequest) -> ApiAnswer {
     let known = [
         "from", "to", "account", "operator", "country", "state", "by", "format",
     ];
     let question = usage::question(&request, &known, &usage::BY)?;
-    let report = call(&state, |admin| read_usage(admin.node.clone(), question)).await??;
+    let report = call(&request, |admin| read_usage(admin.node.clone(), question)).await??;
     Ok(usage::answer(&request, &report))
 }

@@ -1,7 +1,7 @@
 //! `/v1/config/versions` and `/v1/config/rollback`: the history of the configuration, what lies between two
 //! versions, and going back.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
 use super::call;
 use super::settings::carry_out;
@@ -9,7 +9,7 @@ use crate::actors::control::admin::settings;
 use crate::actors::control::settings::{ConfigChange, SettingsVersion, VersionQuery};
 use crate::api::{Changed, ResourceChange, Version, Versions};
 use crate::domain::settings::{ResourceKey, ResourceUpdate, reversed, together};
-use crate::http::State;
+use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::configured;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -28,10 +28,7 @@ const MOST: u64 = 5_000;
         ("before" = Option<u64>, Query, description = "only versions below this one"),
         ("limit" = Option<u32>, Query, description = "1 to 1000, 50 by default")),
     responses((status = 200, body = Versions)))]
-pub(in crate::http) async fn list(
-    request: HttpRequest,
-    state: web::Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, &["resource", "before", "limit"])?;
     let limit = query.number("limit", "a number from 1 to 1000", |n| {
         (1..=1000).contains(n)
@@ -51,7 +48,7 @@ pub(in crate::http) async fn list(
     let mut is_last = false;
     while !is_last && versions.len() < limit {
         which.limit = (limit - versions.len()).min(AT_ONCE);
-        let mut found = read(&state, which.clone()).await?;
+        let mut found = read(&request, which.clone()).await?;
         is_last = found.len() < which.limit;
         which.below = found.last().map_or(which.below, |one| one.version);
         if let Some(key) = &which.of {
@@ -76,11 +73,7 @@ pub(in crate::http) async fn list(
     params(("version" = u64, Path),
         ("since" = Option<u64>, Query, description = "what is different from this version, instead of the one before")),
     responses((status = 200, body = Version), (status = 404)))]
-pub(in crate::http) async fn one(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn one(request: ApiRequest, path: web::Path<String>) -> ApiAnswer {
     let query = Query::read(&request, &["since"])?;
     let number = numbered(&path)?;
     let since = query
@@ -92,15 +85,15 @@ pub(in crate::http) async fn one(
         limit: 1,
         ..VersionQuery::ALL
     };
-    let mut found = read(&state, which).await?.into_iter().next();
+    let mut found = read(&request, which).await?.into_iter().next();
     let newest = VersionQuery {
         limit: 1,
         ..VersionQuery::ALL
     };
-    let newest = read(&state, newest).await?;
+    let newest = read(&request, newest).await?;
     let newest = newest.first().map_or(0, |one| one.version);
     if let Some(one) = found.as_mut().filter(|_| since <= newest) {
-        one.changes = between(&state, since, number).await?;
+        one.changes = between(&request, since, number).await?;
         return Ok(HttpResponse::Ok().json(configured::version(one.clone(), ResourceChange::new)));
     }
     let unknown = found.map_or(number, |_| since);
@@ -110,7 +103,7 @@ pub(in crate::http) async fn one(
 }
 
 /// What is different in version `to` from version `from`, whichever is the newer one.
-async fn between(state: &State, from: u64, to: u64) -> Result<Vec<ResourceUpdate>, Problem> {
+async fn between(request: &ApiRequest, from: u64, to: u64) -> Result<Vec<ResourceUpdate>, Problem> {
     let (older, newer) = (from.min(to), from.max(to));
     if newer - older > MOST {
         let detail = format!("since must be at most {MOST} versions away from {to}, not {from}");
@@ -125,7 +118,7 @@ async fn between(state: &State, from: u64, to: u64) -> Result<Vec<ResourceUpdate
             limit: AT_ONCE,
             ..VersionQuery::ALL
         };
-        let versions = read(state, which).await?;
+        let versions = read(request, which).await?;
         let bodies = versions.iter().rev().map(|one| one.changes.as_slice());
         // These are older than what was read before.
         changes = together(bodies.chain([changes.as_slice()]));
@@ -148,17 +141,13 @@ async fn between(state: &State, from: u64, to: u64) -> Result<Vec<ResourceUpdate
         ("resource" = Option<String>, Query, description = "restores only this one, such as `routes/44`; without it, everything"),
         ("dry_run" = Option<bool>, Query, description = "only say what would change")),
     responses((status = 200, body = Changed), (status = 404), (status = 412), (status = 422)))]
-pub(in crate::http) async fn rollback(
-    request: HttpRequest,
-    state: web::Data<State>,
-    path: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
+pub(in crate::http) async fn rollback(request: ApiRequest, path: web::Path<String>) -> ApiAnswer {
     let query = Query::read(&request, &["dry_run", "resource"])?;
     let config_change = ConfigChange::Rollback {
         version: numbered(&path)?,
         only: resource(&query)?,
     };
-    carry_out(&request, &state, config_change, None, &query).await
+    carry_out(&request, config_change, None, &query).await
 }
 
 /// The resource that a query names.
@@ -167,8 +156,8 @@ fn resource(query: &Query) -> Result<Option<ResourceKey>, Problem> {
     key.map_err(|detail: String| Problem::bad_value("resource", detail))
 }
 
-async fn read(state: &State, which: VersionQuery) -> Result<Vec<SettingsVersion>, Problem> {
-    Ok(call(state, |admin| settings::versions(admin, which)).await??)
+async fn read(request: &ApiRequest, which: VersionQuery) -> Result<Vec<SettingsVersion>, Problem> {
+    Ok(call(request, |admin| settings::versions(admin, which)).await??)
 }
 
 fn numbered(text: &str) -> Result<u64, Problem> {

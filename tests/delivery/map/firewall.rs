@@ -13,6 +13,8 @@ const FACILITY_NOT_SUPPORTED: u8 = 21;
 const ABROAD: &str = "43664000001";
 /// The MSC at home.
 const HOME: &str = crate::harness::map::MSC;
+/// A firewall that believes senders of ours from home and from France alone.
+const BLOCKING: &str = "[gsm.map.firewall]\nmode = \"on\"\nown_titles = [\"4917\"]\nown_numbers = [\"4916\"]\nvisited_titles = [\"33\"]";
 /// Of an administrator.
 const TOKEN: &str = "harness-token";
 /// Questions of a stranger, in two seconds or more.
@@ -110,9 +112,46 @@ fn a_spoofed_sender_is_found_and_blocked_and_the_rules_change_without_a_new_conn
 }
 
 #[test]
+fn a_command_shows_what_was_found() {
+    let town = MapTown::start(NEVER, BLOCKING);
+    town.network.node(ABROAD, json!({ "kind": "msc" }));
+    let (sender, _) = town.network.subscriber(1, json!({}));
+    let printed = |options: &[&str]| {
+        let told = town
+            .smsc
+            .command(&[&["firewall", "list"][..], options].concat());
+        assert!(told.success, "{options:?}: {}", told.stderr);
+        told.stdout
+    };
+    let answer = town.submits(ABROAD, &sender, "blocked");
+    assert_eq!(answer["error"], FACILITY_NOT_SUPPORTED, "{answer}");
+    let line = until("it in the list", || {
+        let lines = printed(&["home", "--rule", "spoofed", "-o", "jsonl"]);
+        serde_json::from_str::<Value>(lines.lines().next()?).ok()
+    });
+    assert_eq!(line["gsm"], "home", "{line}");
+    assert_eq!(line["calling"], ABROAD, "{line}");
+    let shown = printed(&["--sort-by", "count"]);
+    assert!(
+        shown.contains("spoofed") && shown.contains(ABROAD),
+        "{shown}"
+    );
+    assert!(!shown.contains(&sender), "a number is shown: {shown}");
+    assert_eq!(printed(&["-o", "name"]).trim_end(), "home");
+    assert!(printed(&["--rule", "title"]).contains("no firewall has found"));
+    // A shell completes the name of the network.
+    let url = format!("http://{}", town.smsc.http());
+    let begun = ["--url", &url, "--token", TOKEN, "firewall", "list", "ho"];
+    let told = town
+        .smsc
+        .run(&[&["complete-names", "--"][..], &begun].concat());
+    assert_eq!(told.stdout, "home\n", "{told:?}");
+    town.smsc.assert_no_panic();
+}
+
+#[test]
 fn the_console_shows_what_was_found() {
-    let firewall = "mode = \"on\"\nown_titles = [\"4917\"]\nown_numbers = [\"4916\"]\nvisited_titles = [\"33\"]";
-    let town = MapTown::start(NEVER, &format!("[gsm.map.firewall]\n{firewall}"));
+    let town = MapTown::start(NEVER, BLOCKING);
     town.network.node(ABROAD, json!({ "kind": "msc" }));
     let (sender, _) = town.network.subscriber(1, json!({}));
     let answer = town.submits(ABROAD, &sender, "blocked");

@@ -2,9 +2,9 @@
 
 use smsc_domain::callback::states;
 
-use crate::section::choice;
+use crate::section::settings;
 
-choice! {
+settings! {
     /// How MO messages and receipts reach an account.
     pub enum DeliverBy {
         /// By its receiving binds.
@@ -30,7 +30,7 @@ impl DeliverBy {
     }
 }
 
-choice! {
+settings! {
     /// Format of an account's callbacks.
     pub enum CallbackFormat {
         /// POST of JSON, signed (docs/callbacks.md).
@@ -56,7 +56,7 @@ impl CallbackFormat {
     }
 }
 
-choice! {
+settings! {
     /// Which operation carries messages to an account.
     pub enum DeliverAs {
         /// As deliver_sm.
@@ -64,9 +64,7 @@ choice! {
         /// Text in message_payload; binds below 3.4 get deliver_sm.
         DataSm = "data_sm",
     }
-}
 
-choice! {
     /// How message_id is written to an account.
     pub enum ShownIdForm {
         /// Decimal digits, 19 of them.

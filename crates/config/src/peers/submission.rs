@@ -2,9 +2,9 @@
 
 use smsc_numbers::Check;
 
-use crate::section::choice;
+use crate::section::settings;
 
-choice! {
+settings! {
     /// How a submission that repeats an accepted one is answered.
     pub enum OnDuplicate {
         /// It is refused with `smpp.duplicate_status`.
@@ -12,9 +12,7 @@ choice! {
         /// With ESME_ROK and the id of the first; nothing is sent.
         SameId = "same_id",
     }
-}
 
-choice! {
     /// Which recipients are valid.
     pub enum NumberCheck for Check {
         /// Any 3 to 20 digits.
@@ -24,9 +22,7 @@ choice! {
         /// Numbers in an assigned range, as this release knows.
         Valid = "valid",
     }
-}
 
-choice! {
     /// Handling of a submission with several texts.
     pub enum TwoTexts {
         /// It is refused with ESME_RINVOPTPARSTREAM (0xC0).

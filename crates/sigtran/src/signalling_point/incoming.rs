@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::{SignallingPoint, show_error};
 use crate::address::{SccpAddress, SccpRouting, ssn};
+use crate::asp::LinkTurn;
 use crate::m3ua::ProtocolData;
 use crate::output::{SignallingEvent, Unitdata};
 use crate::point_code::PointCode;
@@ -143,7 +144,8 @@ impl SignallingPoint {
     }
 
     fn fault(&mut self, link: usize, why: &str, now: Instant) {
-        self.links[link].fault(why, None, now, &mut self.out);
+        let mut turn = LinkTurn::new(&self.config, now, &mut self.out);
+        self.links[link].fault(why, None, &mut turn);
         // Nothing else changes: whoever reaches us may send any number of these, and to settle takes longer than to read one.
         show_error(&mut self.views[link], &self.links[link]);
     }

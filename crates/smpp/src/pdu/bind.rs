@@ -28,9 +28,7 @@ body! {
         /// Addresses served, as a UNIX regular expression; at most 40 octets (§5.2.7).
         address_range: Bytes = c_string(41, Status::ESME_RBINDFAIL);
     }
-}
 
-body! {
     /// The answer to any bind (§4.1.2, §4.1.4, §4.1.6).
     #[derive(Debug)]
     pub struct BindResp {
@@ -39,9 +37,7 @@ body! {
         /// sc_interface_version, for peers of 3.4 and later (§5.3.2.25).
         tlvs: Tlvs = tlvs;
     }
-}
 
-body! {
     /// outbind: an SMSC asks an ESME to bind as receiver (§4.1.7). Never answered.
     pub struct OutbindRequest {
         /// Who calls; at most 15 octets (§5.2.1).
@@ -49,9 +45,7 @@ body! {
         /// Proof of who calls (§5.2.2).
         password: Bytes = password(Status::ESME_RINVPASWD);
     }
-}
 
-body! {
     /// alert_notification: a mobile is reachable again (§4.12.1). Never answered.
     #[derive(Debug)]
     pub struct AlertNotification {

@@ -36,9 +36,7 @@ body! {
         /// broadcast_area_identifier and the other parameters (5.0 §4.4.1.1).
         tlvs: Tlvs = tlvs;
     }
-}
 
-body! {
     /// broadcast_sm_resp (5.0 §4.4.1.2).
     #[derive(Debug)]
     pub struct BroadcastSmResp {
@@ -47,9 +45,7 @@ body! {
         /// Areas that failed and why (5.0 §4.4.1.2).
         tlvs: Tlvs = tlvs;
     }
-}
 
-body! {
     /// query_broadcast_sm (5.0 §4.6.1.1).
     #[derive(Debug)]
     pub struct QueryBroadcastSm {
@@ -64,9 +60,7 @@ body! {
         /// user_message_reference (5.0 §4.8.4.62).
         tlvs: Tlvs = tlvs;
     }
-}
 
-body! {
     /// query_broadcast_sm_resp (5.0 §4.6.1.3).
     #[derive(Debug)]
     pub struct QueryBroadcastSmResp {
@@ -75,9 +69,7 @@ body! {
         /// message_state, areas and their success (5.0 §4.6.1.3).
         tlvs: Tlvs = tlvs;
     }
-}
 
-body! {
     /// cancel_broadcast_sm (5.0 §4.6.2.1).
     #[derive(Debug)]
     pub struct CancelBroadcastSm {

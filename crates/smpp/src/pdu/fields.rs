@@ -1,4 +1,4 @@
-//! Turns a table of fields into a body: struct, decoder, encoder.
+//! Turns tables of fields into bodies: struct, decoder, encoder.
 //!
 //! A line of a table reads `name: Type = kind(arguments)`. Decoding calls the method `kind` of
 //! `Cursor` with the field's name and the arguments; encoding calls the function `kind` below. The
@@ -15,7 +15,7 @@ use super::{DestAddress, UnsuccessSme};
 const SM_LENGTH_MAX: usize = 255;
 
 macro_rules! body {
-    (
+    ($(
         $(#[$meta:meta])*
         pub struct $name:ident {
             $(
@@ -24,7 +24,7 @@ macro_rules! body {
             )*
         }
         $(overflow $text:ident)?
-    ) => {
+    )+) => {$(
         $(#[$meta])*
         #[derive(Clone, Default, PartialEq, Eq)]
         pub struct $name {
@@ -50,7 +50,7 @@ macro_rules! body {
                 $($crate::pdu::fields::overflow(out, &self.$text);)?
             }
         }
-    };
+    )+};
 }
 pub(super) use body;
 

@@ -20,9 +20,7 @@ body! {
         /// The message's sender, as submitted (§5.2.8).
         source_addr: Bytes = c_string(21, Status::ESME_RINVSRCADR);
     }
-}
 
-body! {
     /// query_sm_resp (§4.8.2).
     #[derive(Debug)]
     pub struct QuerySmResp {
@@ -35,9 +33,7 @@ body! {
         /// The network's error, 0 for none (§4.8.2).
         error_code: u8 = octet(Status::ESME_RQUERYFAIL);
     }
-}
 
-body! {
     /// cancel_sm (§4.9.1): by id, or every waiting message from one address to another.
     #[derive(Debug)]
     pub struct CancelSm {
@@ -58,9 +54,7 @@ body! {
         /// The recipient, when no id is given (§5.2.9).
         destination_addr: Bytes = c_string(21, Status::ESME_RINVDSTADR);
     }
-}
 
-body! {
     /// replace_sm (§4.10.1).
     #[derive(Debug)]
     pub struct ReplaceSm {

@@ -53,12 +53,7 @@ body! {
         tlvs: Tlvs = tlvs;
     }
     overflow short_message
-}
 
-/// deliver_sm has the layout of submit_sm (§4.6.1); the fields it does not use are 0 or empty.
-pub type DeliverSm = SubmitSm;
-
-body! {
     /// submit_sm_resp (§4.4.2).
     #[derive(Debug)]
     pub struct SubmitSmResp {
@@ -67,15 +62,7 @@ body! {
         /// 5.0 allows optional parameters here (5.0 §4.2.1.2).
         tlvs: Tlvs = tlvs;
     }
-}
 
-/// deliver_sm_resp: as submit_sm_resp, the id unused and empty (§4.6.2).
-pub type DeliverSmResp = SubmitSmResp;
-
-/// data_sm_resp: as submit_sm_resp, with optional parameters in 3.4 already (§4.7.2).
-pub type DataSmResp = SubmitSmResp;
-
-body! {
     /// data_sm (§4.7.1): the text is in message_payload.
     #[derive(Debug)]
     pub struct DataSm {
@@ -102,9 +89,7 @@ body! {
         /// Optional parameters, the text among them (§4.7.1, table 4-19).
         tlvs: Tlvs = tlvs;
     }
-}
 
-body! {
     /// submit_multi (§4.5.1): one text to many.
     #[derive(Debug)]
     pub struct SubmitMulti {
@@ -142,7 +127,27 @@ body! {
         tlvs: Tlvs = tlvs;
     }
     overflow short_message
+
+    /// submit_multi_resp (§4.5.2).
+    #[derive(Debug)]
+    pub struct SubmitMultiResp {
+        /// The SMSC's id of the message; at most 64 octets (§5.2.23).
+        message_id: Bytes = c_string(65, Status::ESME_RINVMSGID);
+        /// Recipients that were refused, counted by `no_unsuccess` (§5.2.26).
+        unsuccess_sme: Vec<UnsuccessSme> = failures;
+        /// 5.0 allows optional parameters here (5.0 §4.2.3.2).
+        tlvs: Tlvs = tlvs;
+    }
 }
+
+/// deliver_sm has the layout of submit_sm (§4.6.1); the fields it does not use are 0 or empty.
+pub type DeliverSm = SubmitSm;
+
+/// deliver_sm_resp: as submit_sm_resp, the id unused and empty (§4.6.2).
+pub type DeliverSmResp = SubmitSmResp;
+
+/// data_sm_resp: as submit_sm_resp, with optional parameters in 3.4 already (§4.7.2).
+pub type DataSmResp = SubmitSmResp;
 
 /// One `dest_address` of submit_multi (§4.5.1.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,19 +166,6 @@ pub enum DestAddress {
         /// The list's name; at most 20 octets (§5.2.27).
         dl_name: Bytes,
     },
-}
-
-body! {
-    /// submit_multi_resp (§4.5.2).
-    #[derive(Debug)]
-    pub struct SubmitMultiResp {
-        /// The SMSC's id of the message; at most 64 octets (§5.2.23).
-        message_id: Bytes = c_string(65, Status::ESME_RINVMSGID);
-        /// Recipients that were refused, counted by `no_unsuccess` (§5.2.26).
-        unsuccess_sme: Vec<UnsuccessSme> = failures;
-        /// 5.0 allows optional parameters here (5.0 §4.2.3.2).
-        tlvs: Tlvs = tlvs;
-    }
 }
 
 /// One recipient that submit_multi did not reach (§4.5.2.1).

@@ -20,7 +20,7 @@ use crate::archive::{
 };
 use crate::damage::DamageLog;
 use crate::record::encode_again;
-use crate::{Reply, SentRow, StoreError, signed};
+use crate::{Reply, SentRow, StoreResult, signed};
 use smsc_domain::address::normalise;
 use smsc_proto::Message;
 
@@ -30,7 +30,7 @@ const PAGE: usize = 1000;
 const TEXT_MARK: &str = "text_upto";
 
 impl ArchiveStore for PgStore {
-    fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
+    fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> StoreResult {
         let below = ids.end;
         let mut from = ids.start;
         loop {
@@ -58,7 +58,7 @@ impl ArchiveStore for PgStore {
     }
 }
 
-async fn ids(client: &Client, from: u64, below: u64, limit: usize) -> Result<Vec<u64>, StoreError> {
+async fn ids(client: &Client, from: u64, below: u64, limit: usize) -> StoreResult<Vec<u64>> {
     let sql = "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
     let range: [&(dyn ToSql + Sync); 3] = [&signed(from), &signed(below), &(limit as i64)];
     ids_of(&find(client, sql, &range).await?)
@@ -70,7 +70,7 @@ async fn page(
     damage: &DamageLog,
     from: u64,
     below: u64,
-) -> Result<(Vec<Exported>, Option<u64>), StoreError> {
+) -> StoreResult<(Vec<Exported>, Option<u64>)> {
     let ids = ids(client, from, below, PAGE).await?;
     let keys: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
     let sql = format!(
@@ -92,18 +92,14 @@ async fn page(
 }
 
 /// Those that are final and whose receipt is acknowledged.
-async fn ended(client: &Client, ids: &[u64], before: i64) -> Result<AHashSet<u64>, StoreError> {
+async fn ended(client: &Client, ids: &[u64], before: i64) -> StoreResult<AHashSet<u64>> {
     let keys: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
     let sql = "SELECT f.id FROM fin f WHERE f.id = ANY($1) AND f.at < $2
         AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))";
     ids_of(&find(client, sql, &[&keys, &before]).await?)
 }
 
-async fn erase_texts(
-    shared: &PostgresShared,
-    before: i64,
-    limit: usize,
-) -> Result<u64, StoreError> {
+async fn erase_texts(shared: &PostgresShared, before: i64, limit: usize) -> StoreResult<u64> {
     let mut client = shared.reader().await?;
     let mut erased = 0;
     let mut next = meta(&**client, TEXT_MARK).await? as u64;
@@ -134,7 +130,7 @@ async fn erase_some(
     ids: &[u64],
     before: i64,
     mark: Option<u64>,
-) -> Result<usize, StoreError> {
+) -> StoreResult<usize> {
     let ended = ended(client, ids, before).await?;
     let loaded = load(client, damage, ids).await?;
     let (mut bare, mut settled, mut left) = (Vec::new(), Vec::new(), Vec::new());
@@ -160,7 +156,7 @@ async fn erase_some(
     Ok(bare.len())
 }
 
-async fn erase_address(shared: &PostgresShared, digits: &[u8]) -> Result<Erased, StoreError> {
+async fn erase_address(shared: &PostgresShared, digits: &[u8]) -> StoreResult<Erased> {
     let mut client = shared.reader().await?;
     let with_plus = [b"+", digits].concat();
     let forms = [
@@ -201,11 +197,7 @@ async fn erase_address(shared: &PostgresShared, digits: &[u8]) -> Result<Erased,
 
 /// The next messages with an address on either side. The source has no index on the current day, so
 /// this may take as long as reading that day.
-async fn of_address(
-    client: &mut Client,
-    forms: &[String],
-    after: u64,
-) -> Result<Vec<u64>, StoreError> {
+async fn of_address(client: &mut Client, forms: &[String], after: u64) -> StoreResult<Vec<u64>> {
     let transaction = begin_slowly(client).await?;
     let select = "SELECT id FROM msg WHERE destination = ANY($1) AND id > $2
          UNION SELECT id FROM msg WHERE source = ANY($1) AND id > $2 ORDER BY id LIMIT $3";
@@ -217,7 +209,7 @@ async fn of_address(
 }
 
 /// Writes messages over their old rows, in the order of their ids.
-async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> Result<(), StoreError> {
+async fn rewrite(client: &impl GenericClient, messages: &[Message]) -> StoreResult {
     if messages.is_empty() {
         return Ok(());
     }

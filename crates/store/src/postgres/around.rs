@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use tokio_postgres::GenericClient;
 
-use super::failure::{DbError, describe, is_unreadable, strange};
+use super::failure::{DbError, DbResult, describe, is_unreadable, strange};
 use crate::damage::{DamageLog, DamagedRow, PAGE};
 
 /// Most statements for one reading, and the time for them: then what is left over is left out.
@@ -33,7 +33,7 @@ pub trait IdSpan: Clone + Send + Sync {
 }
 
 /// Rows that are being read.
-pub type SpanRows<'r, T> = BoxFuture<'r, Result<Vec<T>, DbError>>;
+pub type SpanRows<'r, T> = BoxFuture<'r, DbResult<Vec<T>>>;
 
 /// Where is read, and about what.
 pub struct SpanReader<'a, C> {
@@ -85,7 +85,7 @@ impl<C: GenericClient + Sync> SpanReader<'_, C> {
         &self,
         span: S,
         read: impl Fn(S) -> SpanRows<'r, T> + Send + Sync,
-    ) -> Result<Around<T>, DbError> {
+    ) -> DbResult<Around<T>> {
         let mut all = Around::default();
         let error = match self.probe(span.clone(), &read).await? {
             Ok(rows) => {
@@ -171,7 +171,7 @@ impl<C: GenericClient + Sync> SpanReader<'_, C> {
         &self,
         span: S,
         read: &(impl Fn(S) -> SpanRows<'r, T> + Send + Sync),
-    ) -> Result<Result<Vec<T>, String>, DbError> {
+    ) -> DbResult<Result<Vec<T>, String>> {
         if self.is_transaction {
             self.client.batch_execute("SAVEPOINT around").await?;
         }
@@ -198,7 +198,7 @@ impl<C: GenericClient + Sync> SpanReader<'_, C> {
         span: S,
         why: &str,
         known: &mut BTreeMap<u32, Option<Relation>>,
-    ) -> Result<Failed<S>, DbError> {
+    ) -> DbResult<Failed<S>> {
         let relation = match file_of(why) {
             None => None,
             Some(file) => match known.get(&file) {
@@ -219,7 +219,7 @@ impl<C: GenericClient + Sync> SpanReader<'_, C> {
     }
 
     /// The table or index with this file.
-    async fn relation(&self, file: u32) -> Result<Option<Relation>, DbError> {
+    async fn relation(&self, file: u32) -> DbResult<Option<Relation>> {
         let sql = "SELECT c.relname::text, c.relkind = 'i',
                substring(coalesce(i.indrelid::regclass, t.oid::regclass, c.oid::regclass)::text
                  FROM '^(.*?)(?:_default|_[0-9]{8})?$')

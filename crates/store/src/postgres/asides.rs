@@ -19,17 +19,17 @@ use super::{PgOptions, runtime, schema};
 use crate::asides::{IS_ASIDE, NUMBERED};
 use crate::cold::ColdRecord as _;
 use crate::damage::DamageLog;
-use crate::{SetAside, StoreError};
+use crate::{SetAside, StoreResult};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
 /// The ranges that were set aside, the lowest first.
-pub async fn read(client: &(impl GenericClient + Sync)) -> Result<Vec<Aside>, StoreError> {
+pub async fn read(client: &(impl GenericClient + Sync)) -> StoreResult<Vec<Aside>> {
     let all = Aside::select("ORDER BY first", Vec::new());
     Aside::all(run_all(client, &[all]).await?.returned)
 }
 
 /// The highest id ever used, without those that were set aside.
-pub async fn highest_id(client: &(impl GenericClient + Sync)) -> Result<u64, StoreError> {
+pub async fn highest_id(client: &(impl GenericClient + Sync)) -> StoreResult<u64> {
     let mut highest = meta(client, "highest_id").await? as u64;
     let asides = read(client).await?;
     if asides.iter().any(|aside| aside.contains(highest)) {
@@ -56,7 +56,7 @@ pub async fn highest_id(client: &(impl GenericClient + Sync)) -> Result<u64, Sto
 async fn highest_around(
     client: &(impl GenericClient + Sync),
     table: &'static str,
-) -> Result<u64, StoreError> {
+) -> StoreResult<u64> {
     let sql = format!(
         "SELECT id FROM {table} t WHERE id >= $1 AND id < $2 AND NOT {IS_ASIDE}
          ORDER BY id DESC LIMIT 1"
@@ -95,11 +95,7 @@ async fn highest_around(
 ///
 /// # Errors
 /// The database cannot be reached, or its schema is not this release's.
-pub fn repair_ids(
-    options: &PgOptions,
-    now_ms: i64,
-    apply: bool,
-) -> Result<Vec<SetAside>, StoreError> {
+pub fn repair_ids(options: &PgOptions, now_ms: i64, apply: bool) -> StoreResult<Vec<SetAside>> {
     let connector = PostgresConnector::new(options)?;
     runtime()?.block_on(async {
         let mut client = connector.driven().await?;
@@ -108,11 +104,7 @@ pub fn repair_ids(
     })
 }
 
-async fn set_aside(
-    client: &mut Client,
-    now_ms: i64,
-    apply: bool,
-) -> Result<Vec<SetAside>, StoreError> {
+async fn set_aside(client: &mut Client, now_ms: i64, apply: bool) -> StoreResult<Vec<SetAside>> {
     let limit = lowest_at(now_ms + MAX_LEAD_MS + 1);
     let transaction = client.transaction().await?;
     transaction
@@ -156,7 +148,7 @@ async fn set_aside(
 }
 
 /// The database's clock, in Unix milliseconds.
-pub async fn now_ms(client: &impl GenericClient) -> Result<i64, StoreError> {
+pub async fn now_ms(client: &impl GenericClient) -> StoreResult<i64> {
     let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     Ok(one(client, sql, &[]).await?)
 }

@@ -15,7 +15,7 @@ use super::{PgStore, PostgresShared};
 use crate::balance::{BalanceStore, BlockOrder, BlockStore, PurseRow, TopUpOutcome, TopUpRow};
 use crate::cluster::Membership;
 use crate::cold::{ColdRecord as _, ColdTables as _};
-use crate::{Reply, StoreError, WriteBatch};
+use crate::{Reply, StoreResult, WriteBatch};
 use smsc_domain::price::Purse;
 
 /// What nodes have reserved of a purse `p`.
@@ -76,7 +76,7 @@ pub fn charges(
 }
 
 /// Writes the balances that are moved in from an embedded store.
-pub async fn import(transaction: &Transaction<'_>, purses: &[PurseRow]) -> Result<(), StoreError> {
+pub async fn import(transaction: &Transaction<'_>, purses: &[PurseRow]) -> StoreResult {
     for row in purses {
         let (account, day) = (row.purse.account as i32, row.purse.day as i32);
         let insert = "INSERT INTO purse(account, day, credits) VALUES($1, $2, $3)";
@@ -87,11 +87,7 @@ pub async fn import(transaction: &Transaction<'_>, purses: &[PurseRow]) -> Resul
     Ok(())
 }
 
-async fn top_up(
-    shared: &PostgresShared,
-    row: TopUpRow,
-    floor: i64,
-) -> Result<TopUpOutcome, StoreError> {
+async fn top_up(shared: &PostgresShared, row: TopUpRow, floor: i64) -> StoreResult<TopUpOutcome> {
     let account = row.account as i32;
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;

@@ -29,11 +29,11 @@ use super::around::Around;
 use super::asides;
 use super::connect::Object;
 use super::connect::begin_slowly;
-use super::failure::{DbError, is_unreadable};
+use super::failure::{DbResult, is_unreadable};
 use super::recover::{IS_ACTIVE, first_ids, place};
 use super::upkeep::{meta, one, raise};
 use crate::damage::DamageLog;
-use crate::{StoreError, signed};
+use crate::{StoreResult, signed};
 use smsc_domain::id::lowest_at;
 use smsc_host::clock;
 
@@ -66,7 +66,7 @@ pub struct CarryProgress {
 }
 
 /// A round: moves the mark, and looks at some rows of `carry`.
-pub async fn advance(shared: &PostgresShared) -> Result<(), StoreError> {
+pub async fn advance(shared: &PostgresShared) -> StoreResult {
     let mut progress = shared.carry.lock().await;
     let mut client = shared.upkeep.get().await?;
     let mark = meta(&**client, "low_water").await?;
@@ -102,7 +102,7 @@ pub async fn advance(shared: &PostgresShared) -> Result<(), StoreError> {
 }
 
 /// Where the mark should be.
-async fn target(client: &(impl GenericClient + Sync), mark: i64) -> Result<i64, StoreError> {
+async fn target(client: &(impl GenericClient + Sync), mark: i64) -> StoreResult<i64> {
     let now = clock::now_ms();
     let settled = lowest_at(now - SETTLE_MS) as i64;
     let select = "SELECT id FROM msg WHERE id >= $1 AND id < $2 ORDER BY id DESC OFFSET $3 LIMIT 1";
@@ -124,7 +124,7 @@ async fn close(
     damage: &DamageLog,
     mark: i64,
     target: i64,
-) -> Result<i64, StoreError> {
+) -> StoreResult<i64> {
     let transaction = begin_slowly(client).await?;
     let ids = first_ids(
         &transaction,
@@ -174,7 +174,7 @@ async fn look(
     damage: &DamageLog,
     from: i64,
     below: i64,
-) -> Result<ExaminedRows, StoreError> {
+) -> StoreResult<ExaminedRows> {
     let transaction = begin_slowly(client).await?;
     // One look-up for each row, whatever the planner thinks of the history.
     transaction
@@ -217,11 +217,7 @@ async fn look(
 }
 
 /// Carries messages that cannot be read and have not ended: every take-over comes upon them until they are ended.
-async fn carry_damaged(
-    client: &Transaction<'_>,
-    damage: &DamageLog,
-    ids: &[i64],
-) -> Result<(), DbError> {
+async fn carry_damaged(client: &Transaction<'_>, damage: &DamageLog, ids: &[i64]) -> DbResult {
     if ids.is_empty() {
         return Ok(());
     }
@@ -244,7 +240,7 @@ async fn in_ranges(
     damage: &DamageLog,
     ids: Range<i64>,
     sql: &str,
-) -> Result<Around<()>, DbError> {
+) -> DbResult<Around<()>> {
     let run = |ids: Range<i64>| {
         let done = async move {
             client.execute(sql, &[&ids.start, &ids.end]).await?;
@@ -256,7 +252,7 @@ async fn in_ranges(
 }
 
 /// Waits, lane by lane, for writes that are under way.
-async fn wait_for_writers(client: &impl GenericClient) -> Result<(), StoreError> {
+async fn wait_for_writers(client: &impl GenericClient) -> StoreResult {
     let lanes = client
         .query("SELECT node, epoch, lane FROM lane", &[])
         .await?;

@@ -6,7 +6,7 @@
 use tokio_postgres::IsolationLevel;
 
 use super::PostgresShared;
-use crate::StoreError;
+use crate::StoreResult;
 
 /// What stands for a checksum that is missing and should not be: no `int` has it.
 pub const MISSING: i64 = -(1 << 32);
@@ -40,7 +40,7 @@ const SET: &str = "UPDATE meta SET value = 1 + greatest(0, (SELECT max(id) FROM 
      RETURNING value";
 
 /// Sets the mark, unless it is set or a node may write rows without checksums.
-pub async fn set(shared: &PostgresShared) -> Result<(), StoreError> {
+pub async fn set(shared: &PostgresShared) -> StoreResult {
     let mut client = shared.upkeep.get().await?;
     let due = "SELECT 1 FROM meta WHERE key = 'checksums_from' AND value = $1
          AND NOT EXISTS(SELECT 1 FROM lane WHERE NOT checksums)";

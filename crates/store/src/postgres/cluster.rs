@@ -21,13 +21,13 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify};
 
 use super::doubts;
-use super::failure::DbError;
+use super::failure::{DbError, DbResult};
 use super::{PgStore, PostgresShared};
 use crate::cluster::{
     ClusterStore, Handed, Hint, IsWanted, LeasedResource, Membership, NodeCard, Partition, Permit,
     View,
 };
-use crate::{Active, Reply, StoreError};
+use crate::{Active, Reply, StoreError, StoreResult};
 
 pub use self::blocks::order as order_block;
 
@@ -88,7 +88,7 @@ impl PostgresShared {
     }
 
     /// Passes an answer on; `None` stands for "no member any more", which ends the membership.
-    fn or_fenced<T>(&self, me: Membership, answer: Option<T>) -> Result<T, StoreError> {
+    fn or_fenced<T>(&self, me: Membership, answer: Option<T>) -> StoreResult<T> {
         if answer.is_none() {
             self.end_membership(me);
         }
@@ -104,7 +104,7 @@ impl ClusterStore for PgStore {
         card: NodeCard,
         lease: Duration,
         preferred: Option<u8>,
-    ) -> Result<Membership, StoreError> {
+    ) -> StoreResult<Membership> {
         self.ask(|shared| async move { member::join(&shared, card, lease, preferred).await })
             .wait()
     }
@@ -214,7 +214,7 @@ impl ClusterStore for PgStore {
         self.ask(|shared| async move { unfinished::recount(&shared, accounts).await })
     }
 
-    fn leave(&self) -> Result<(), StoreError> {
+    fn leave(&self) -> StoreResult {
         self.ask(|shared| async move { member::leave(&shared).await })
             .wait()
     }

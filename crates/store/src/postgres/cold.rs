@@ -10,13 +10,13 @@ use tokio_postgres::{GenericClient, Row, Statement};
 use super::PgStore;
 use super::record::octets_of;
 use crate::cold::{ColdChange, ColdRow, ColdStatement, ColdTables, ColdValue};
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreResult};
 
 impl ColdTables for PgStore {
     fn select<T: Send + 'static>(
         &self,
         statement: ColdStatement,
-        read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
+        read: fn(Vec<ColdRow>) -> StoreResult<T>,
     ) -> Reply<T> {
         self.ask(|shared| async move {
             let client = shared.reader().await?;
@@ -34,7 +34,7 @@ impl ColdTables for PgStore {
     fn change<T: Send + 'static>(
         &self,
         statements: Vec<ColdStatement>,
-        read: impl FnOnce(ColdChange) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(ColdChange) -> StoreResult<T> + Send + 'static,
     ) -> Reply<T> {
         self.ask(|shared| async move {
             let mut client = shared.reader().await?;
@@ -52,7 +52,7 @@ impl ColdTables for PgStore {
 pub async fn run_all(
     client: &(impl GenericClient + Sync),
     statements: &[ColdStatement],
-) -> Result<ColdChange, StoreError> {
+) -> StoreResult<ColdChange> {
     let mut change = ColdChange::default();
     for like in statements.chunk_by(|one, next| one.sql == next.sql) {
         let prepared = client.prepare(&like[0].sql).await?;
@@ -76,7 +76,7 @@ async fn run(
     client: &(impl GenericClient + Sync),
     prepared: &Statement,
     statement: &ColdStatement,
-) -> Result<ColdChange, StoreError> {
+) -> StoreResult<ColdChange> {
     let values = statement.values.iter();
     let values: Vec<_> = values.map(|value| value as &(dyn ToSql + Sync)).collect();
     if prepared.columns().is_empty() {
@@ -87,7 +87,7 @@ async fn run(
         });
     }
     let found = client.query(prepared, &values).await?;
-    let returned: Result<Vec<ColdRow>, StoreError> = found.iter().map(read).collect();
+    let returned: StoreResult<Vec<ColdRow>> = found.iter().map(read).collect();
     Ok(ColdChange {
         rows: found.len() as u64,
         returned: returned?,
@@ -95,7 +95,7 @@ async fn run(
 }
 
 /// A row as it is read by the record that it is of.
-pub fn read(row: &Row) -> Result<ColdRow, StoreError> {
+pub fn read(row: &Row) -> StoreResult<ColdRow> {
     let values = (0..row.len()).map(|at| row.try_get::<_, ColdValue>(at));
     let values: Vec<ColdValue> = values.collect::<Result<_, _>>()?;
     Ok(ColdRow(values.into_iter()))

@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::correlations::{OverflowCounts, message_uuid};
-use super::failure::PostgresFailure;
+use super::failure::{CommitResult, PostgresFailure};
 use super::inbox::{hand_off, inbox_rows, octets_of};
 use super::outbox::of_ends;
 use super::record::{is_new_to_older_builds, payload_kind, text_of};
@@ -78,7 +78,7 @@ pub fn calls<'a>(
     expect: Expect,
     correlate: Option<&Correlate<'_>>,
     listeners: &Listeners,
-) -> Result<Vec<StatementCall<'a>>, PostgresFailure> {
+) -> CommitResult<Vec<StatementCall<'a>>> {
     let mut calls: Vec<StatementCall<'a>> = Vec::new();
     accept(batches, &mut calls)?;
     remote_items(
@@ -108,10 +108,7 @@ macro_rules! call {
     };
 }
 
-fn accept<'a>(
-    batches: &[&'a WriteBatch],
-    calls: &mut Vec<StatementCall<'a>>,
-) -> Result<(), PostgresFailure> {
+fn accept<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<StatementCall<'a>>) -> CommitResult {
     let all: Vec<_> = batches.iter().flat_map(|batch| &batch.accept).collect();
     if all.is_empty() {
         return Ok(());
@@ -179,10 +176,7 @@ fn remote_items<'a>(
     }
 }
 
-fn tries<'a>(
-    batches: &[&'a WriteBatch],
-    calls: &mut Vec<StatementCall<'a>>,
-) -> Result<(), PostgresFailure> {
+fn tries<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<StatementCall<'a>>) -> CommitResult {
     // The last one of a key wins.
     let all: BTreeMap<_, _> = batches
         .iter()
@@ -209,7 +203,7 @@ fn sent<'a>(
     batches: &[&'a WriteBatch],
     correlate: Option<&Correlate<'_>>,
     calls: &mut Vec<StatementCall<'a>>,
-) -> Result<(), PostgresFailure> {
+) -> CommitResult {
     let mut all: Vec<_> = batches.iter().flat_map(|batch| &batch.sent).collect();
     if all.is_empty() {
         return Ok(());
@@ -284,7 +278,7 @@ fn sent<'a>(
 }
 
 /// Changes of `retry`: first deletions, then new rows.
-fn retry<'a>(batches: &[&'a WriteBatch]) -> Result<Vec<StatementCall<'a>>, PostgresFailure> {
+fn retry<'a>(batches: &[&'a WriteBatch]) -> CommitResult<Vec<StatementCall<'a>>> {
     let mut over = Vec::new();
     let mut waiting = BTreeMap::new();
     for batch in batches {
@@ -325,7 +319,7 @@ fn fin<'a>(
     correlate: Option<&Correlate<'_>>,
     readers: Vec<i16>,
     calls: &mut Vec<StatementCall<'a>>,
-) -> Result<(), PostgresFailure> {
+) -> CommitResult {
     let mut first = BTreeMap::new();
     for row in batches.iter().flat_map(|batch| &batch.fin) {
         first.entry(row.id).or_insert(row);
@@ -398,10 +392,7 @@ fn handed_off(row: &FinRow) -> Option<RemoteItem> {
     })
 }
 
-fn rest<'a>(
-    batches: &[&'a WriteBatch],
-    calls: &mut Vec<StatementCall<'a>>,
-) -> Result<(), PostgresFailure> {
+fn rest<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<StatementCall<'a>>) -> CommitResult {
     let mut told = keys(batches.iter().flat_map(|batch| &batch.told).copied())?;
     if !told.is_empty() {
         told.sort_unstable();
@@ -452,10 +443,7 @@ fn rest<'a>(
     heard(batches, calls)
 }
 
-fn heard<'a>(
-    batches: &[&'a WriteBatch],
-    calls: &mut Vec<StatementCall<'a>>,
-) -> Result<(), PostgresFailure> {
+fn heard<'a>(batches: &[&'a WriteBatch], calls: &mut Vec<StatementCall<'a>>) -> CommitResult {
     let heard: Vec<_> = batches.iter().flat_map(|batch| &batch.heard).collect();
     if heard.is_empty() {
         return Ok(());
@@ -485,7 +473,7 @@ fn column<R, V>(rows: &[R], of: impl Fn(&R) -> V) -> Vec<V> {
 }
 
 /// Ids above `i64::MAX` would sort below zero.
-fn keys(ids: impl Iterator<Item = u64>) -> Result<Vec<i64>, PostgresFailure> {
+fn keys(ids: impl Iterator<Item = u64>) -> CommitResult<Vec<i64>> {
     ids.map(|id| {
         i64::try_from(id)
             .ok()
@@ -495,7 +483,7 @@ fn keys(ids: impl Iterator<Item = u64>) -> Result<Vec<i64>, PostgresFailure> {
     .collect()
 }
 
-fn check_size(octets: usize) -> Result<(), PostgresFailure> {
+fn check_size(octets: usize) -> CommitResult {
     if octets > MAX_ROW {
         let reason = format!("row of {octets} octets, at most {MAX_ROW} are stored");
         return Err(PostgresFailure::Row(reason));

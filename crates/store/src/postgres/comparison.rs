@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use super::PostgresShared;
 use super::failure::failed;
-use crate::StoreError;
 use crate::cluster::{Membership, NodeCard};
+use crate::{StoreError, StoreResult};
 
 /// How long rows of the hand-off table may be there again that were taken out before.
 const CAREFUL: Duration = Duration::from_secs(60);
@@ -166,7 +166,7 @@ impl PostgresShared {
     }
 
     /// Waits until all lanes have compared what the database has with what it had confirmed.
-    pub(super) async fn caught_up(&self) -> Result<(), StoreError> {
+    pub(super) async fn caught_up(&self) -> StoreResult {
         if self.has_caught_up() {
             return Ok(());
         }

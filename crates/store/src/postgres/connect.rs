@@ -16,7 +16,7 @@ use tokio_postgres::{Client, Config, Error, IsolationLevel, Row, SimpleQueryMess
 use super::PgOptions;
 use super::failure::{failed, sql_failed};
 use super::hosts::{Hosts, OpenedConnection, drive};
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 use smsc_tls as tls;
 use smsc_tls::Named;
 
@@ -37,7 +37,7 @@ pub struct PostgresConnector {
 
 impl PostgresConnector {
     /// Reads the URL and the certificates; connects to nothing.
-    pub fn new(options: &PgOptions) -> Result<Self, StoreError> {
+    pub fn new(options: &PgOptions) -> StoreResult<Self> {
         // The parser's own error may quote a part of a password with an unescaped character in it.
         let mut config: Config = options.url.expose_secret().parse().map_err(|_| {
             failed(
@@ -67,17 +67,17 @@ impl PostgresConnector {
     }
 
     /// A dedicated client; its driver must be polled.
-    pub async fn client(&self) -> Result<OpenedConnection, StoreError> {
+    pub async fn client(&self) -> StoreResult<OpenedConnection> {
         self.hosts.open().await
     }
 
     /// A dedicated client whose driver runs on this runtime until the connection ends.
-    pub async fn driven(&self) -> Result<Client, StoreError> {
+    pub async fn driven(&self) -> StoreResult<Client> {
         self.hosts.driven().await
     }
 
     /// A dedicated client with the generation of its server, see [`Hosts::generation`].
-    pub async fn driven_of(&self) -> Result<(Client, u64), StoreError> {
+    pub async fn driven_of(&self) -> StoreResult<(Client, u64)> {
         self.hosts.driven_of().await
     }
 
@@ -87,7 +87,7 @@ impl PostgresConnector {
     }
 
     /// A pool of at most so many connections; who waits longer than `patience` for one fails.
-    pub fn pool(&self, most: usize, patience: Duration) -> Result<Pool, StoreError> {
+    pub fn pool(&self, most: usize, patience: Duration) -> StoreResult<Pool> {
         Pool::builder(self.clone())
             .max_size(most)
             .runtime(deadpool_postgres::Runtime::Tokio1)
@@ -101,7 +101,7 @@ impl managed::Manager for PostgresConnector {
     type Type = ClientWrapper;
     type Error = StoreError;
 
-    async fn create(&self) -> Result<ClientWrapper, StoreError> {
+    async fn create(&self) -> StoreResult<ClientWrapper> {
         let opened = self.client().await?;
         let driver = tokio::spawn(drive(opened.driver, opened.tie));
         Ok(ClientWrapper::new(opened.client, driver))
@@ -160,7 +160,7 @@ pub async fn run_in(
 }
 
 /// A transaction whose statements take as long as they take; rolled back when it is dropped.
-pub async fn begin_slowly(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
+pub async fn begin_slowly(client: &mut Object) -> StoreResult<Transaction<'_>> {
     let transaction = client.transaction().await?;
     transaction
         .batch_execute("SET LOCAL statement_timeout = 0")
@@ -183,7 +183,7 @@ pub async fn execute_in_turn(
 }
 
 /// A snapshot that several statements share, for reading as long as it takes.
-pub async fn begin_reading(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
+pub async fn begin_reading(client: &mut Object) -> StoreResult<Transaction<'_>> {
     let transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
@@ -196,7 +196,7 @@ pub async fn begin_reading(client: &mut Object) -> Result<Transaction<'_>, Store
     Ok(transaction)
 }
 
-fn tls_config(options: &PgOptions) -> Result<ClientConfig, StoreError> {
+fn tls_config(options: &PgOptions) -> StoreResult<ClientConfig> {
     let roots = match &options.ca_file {
         None => tls::platform_roots(),
         Some(file) => tls::roots(&Named::new("postgres.ca_file", file)).map_err(failed)?,

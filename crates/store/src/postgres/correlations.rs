@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::PostgresShared;
 use super::record::id_at;
 use crate::cluster::CorrelationCounts;
-use crate::{StoreError, signed};
+use crate::{StoreResult, signed};
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
 use smsc_domain::queue_name::QueueName;
 use smsc_host::clock;
@@ -118,7 +118,7 @@ pub async fn find(
     keys: &[u128],
     ttl: Duration,
     since: i64,
-) -> Result<Vec<Option<u64>>, StoreError> {
+) -> StoreResult<Vec<Option<u64>>> {
     // The low half is what the attempt was written with.
     let mut wanted: Vec<i64> = keys.iter().map(|key| *key as u64 as i64).collect();
     let ttl = signed(ttl.as_millis());
@@ -136,11 +136,7 @@ pub async fn find(
 }
 
 /// Those of messages with ids of this time (Unix ms) or later.
-async fn find_from(
-    client: &Client,
-    wanted: &[i64],
-    since: i64,
-) -> Result<AHashMap<i64, u64>, StoreError> {
+async fn find_from(client: &Client, wanted: &[i64], since: i64) -> StoreResult<AHashMap<i64, u64>> {
     let from = lowest_at(since) as i64;
     let newest = "SELECT max(id), correlation, min(id) FROM sent
          WHERE correlation = ANY($1) AND correlation <> 0 AND id >= $2 GROUP BY correlation";
@@ -169,7 +165,7 @@ async fn find_from(
 
 /// Expires rows that waited too long for their receipt, and deletes those of ours that ended before `before` (Unix ms);
 /// returns the number of rows.
-pub async fn sweep(shared: &PostgresShared, before: i64) -> Result<u64, StoreError> {
+pub async fn sweep(shared: &PostgresShared, before: i64) -> StoreResult<u64> {
     let client = shared.reader().await?;
     let counts = &shared.counts.correlations;
     let expire = "UPDATE smpp.message_correlations SET status = 'EXPIRED' WHERE id IN (
@@ -213,7 +209,7 @@ async fn in_steps(
     sql: &str,
     values: &[&(dyn ToSql + Sync)],
     count: &AtomicU64,
-) -> Result<u64, StoreError> {
+) -> StoreResult<u64> {
     let mut all: Vec<&(dyn ToSql + Sync)> = vec![&SWEEP];
     all.extend(values);
     let mut done = 0;

@@ -4,7 +4,7 @@ use futures_util::FutureExt as _;
 
 use super::PgStore;
 use super::connect::Object;
-use super::failure::DbError;
+use super::failure::DbResult;
 use super::reader::{keys, place, snapshot};
 use crate::Reply;
 use crate::damage::{DamageLog, DamageStore, DamagedRow};
@@ -46,7 +46,7 @@ impl DamageStore for PgStore {
 
 /// Those that are stored without a final state. One whose message cannot be read is stored; it is none of them where that
 /// of its final state cannot be read either.
-async fn unfinished(client: &Object, damage: &DamageLog, ids: &[u64]) -> Result<Vec<u64>, DbError> {
+async fn unfinished(client: &Object, damage: &DamageLog, ids: &[u64]) -> DbResult<Vec<u64>> {
     let keys = keys(ids);
     let stored = |keys| select(client, STORED, keys).boxed();
     let all = place(client, damage).read(&*keys, stored).await?;
@@ -61,7 +61,7 @@ async fn unfinished(client: &Object, damage: &DamageLog, ids: &[u64]) -> Result<
     Ok(unfinished.into_iter().map(|id| id as u64).collect())
 }
 
-async fn select(client: &Object, sql: &str, keys: &[i64]) -> Result<Vec<i64>, DbError> {
+async fn select(client: &Object, sql: &str, keys: &[i64]) -> DbResult<Vec<i64>> {
     let rows = snapshot(client, keys, &[sql]).await?;
     let ids = rows.iter().flatten().map(|row| row.try_get(0));
     Ok(ids.collect::<Result<_, _>>()?)

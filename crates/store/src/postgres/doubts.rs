@@ -16,12 +16,12 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, GenericClient, Row};
 
 use super::connect::find_in;
-use super::failure::{DbError, failed};
+use super::failure::{DbResult, failed};
 use super::{PgStore, PostgresShared};
 use crate::cluster::{Membership, Partition};
 use crate::cold::{ColdRecord as _, ColdStatement, ColdTables as _, ids_of, values};
 use crate::held::{Doubt, HeldCounts, HeldMessage, HeldStore};
-use crate::{Active, MessageStage, Reply, StoreError, signed};
+use crate::{Active, MessageStage, Reply, StoreResult, signed};
 use smsc_domain::id::lowest_at;
 use smsc_domain::partition::WHOLE;
 use smsc_host::clock;
@@ -97,7 +97,7 @@ impl HeldStore for PgStore {
 
 /// Partitions of this membership, and those that no other living node holds, are doubtful from now on, for what was accepted
 /// until now: what it claimed last may be lost as well. Of a queue that has parts these are marked, whoever reads the whole.
-pub async fn doubt(client: &impl GenericClient, holder: Membership) -> Result<u64, DbError> {
+pub async fn doubt(client: &impl GenericClient, holder: Membership) -> DbResult<u64> {
     let now = clock::now_ms();
     let sql = "INSERT INTO doubtful(queue, part, below, at)
          SELECT l.name, l.part, $3, $4 FROM lease l WHERE l.kind = 1
@@ -113,7 +113,7 @@ pub async fn doubt(client: &impl GenericClient, holder: Membership) -> Result<u6
 }
 
 /// [`doubt`] in a transaction of its own, whose steps are waited for.
-pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> Result<(), DbError> {
+pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> DbResult {
     let transaction = client.transaction().await?;
     doubt(&transaction, holder).await?;
     Ok(transaction.commit().await?)
@@ -123,10 +123,7 @@ pub async fn doubt_in_turn(client: &mut Client, holder: Membership) -> Result<()
 ///
 /// # Errors
 /// The database does not answer.
-pub async fn doubt_these(
-    shared: &PostgresShared,
-    partitions: &[Partition],
-) -> Result<(), StoreError> {
+pub async fn doubt_these(shared: &PostgresShared, partitions: &[Partition]) -> StoreResult {
     if !shared.options.hold_after_step_back {
         return Ok(());
     }
@@ -149,7 +146,7 @@ pub async fn doubt_dead(
     shared: &PostgresShared,
     client: &impl GenericClient,
     node: u8,
-) -> Result<(), DbError> {
+) -> DbResult {
     let history = shared.connect.hosts().history();
     if history.is_empty() || !shared.options.hold_after_step_back {
         return Ok(());
@@ -191,7 +188,7 @@ pub async fn have_others_compared(
 }
 
 /// Waits until they have.
-pub async fn wait_for_others(shared: &PostgresShared, me: Membership) -> Result<(), StoreError> {
+pub async fn wait_for_others(shared: &PostgresShared, me: Membership) -> StoreResult {
     let until = Instant::now() + shared.options.write_timeout;
     loop {
         let client = shared.reader().await?;
@@ -222,7 +219,7 @@ async fn read(client: &impl GenericClient) -> Result<Vec<Doubt>, tokio_postgres:
     Ok(rows.iter().map(read).collect())
 }
 
-async fn hold(client: &impl GenericClient, ids: &[u64]) -> Result<(), StoreError> {
+async fn hold(client: &impl GenericClient, ids: &[u64]) -> StoreResult {
     let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
     let sql =
         "INSERT INTO held(id, at) SELECT i, $2 FROM unnest($1::bigint[]) i ON CONFLICT DO NOTHING";
@@ -250,7 +247,7 @@ pub async fn hold_doubtful(
     holds: bool,
     doubts: &AHashMap<Partition, u64>,
     active: &mut Vec<Active>,
-) -> Result<(), DbError> {
+) -> DbResult {
     if !doubts.is_empty() && holds {
         let of = |queue, part| doubts.get(&Partition { queue, part }).copied();
         let is_doubtful = |one: &&Active| {
@@ -276,7 +273,7 @@ pub async fn hold_doubtful(
 pub async fn take(
     transaction: &Transaction<'_>,
     partitions: &[Partition],
-) -> Result<AHashMap<Partition, u64>, DbError> {
+) -> DbResult<AHashMap<Partition, u64>> {
     let all = read(&**transaction).await?;
     if all.is_empty() {
         return Ok(AHashMap::new());
@@ -286,10 +283,7 @@ pub async fn take(
 }
 
 /// Leaves out what waits for an order.
-pub async fn leave_out_held(
-    transaction: &Transaction<'_>,
-    active: &mut Vec<Active>,
-) -> Result<(), DbError> {
+pub async fn leave_out_held(transaction: &Transaction<'_>, active: &mut Vec<Active>) -> DbResult {
     let ids: Vec<i64> = (active.iter().filter(|one| waits(one)))
         .map(|one| one.id as i64)
         .collect();

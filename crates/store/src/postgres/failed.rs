@@ -13,7 +13,7 @@ use super::search::end_of_walk;
 use crate::cold::{self, ColdStatement};
 use crate::damage::DamageLog;
 use crate::failed::{EndPlace, FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
-use crate::{FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, StoreError, signed};
+use crate::{FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, StoreResult, signed};
 
 impl FailedStore for PgStore {
     fn failed(&self, search: FailedSearch) -> Reply<FoundMessages> {
@@ -39,7 +39,7 @@ async fn failed(
     client: &Client,
     damage: &DamageLog,
     search: &FailedSearch,
-) -> Result<FoundMessages, StoreError> {
+) -> StoreResult<FoundMessages> {
     if search.by_end {
         return failed_by_end(client, damage, search).await;
     }
@@ -76,7 +76,7 @@ async fn failed_by_end(
     client: &Client,
     damage: &DamageLog,
     search: &FailedSearch,
-) -> Result<FoundMessages, StoreError> {
+) -> StoreResult<FoundMessages> {
     let places = async |statement: ColdStatement| {
         let rows = run_all(&***client, &[statement]).await?.returned;
         EndPlace::all(rows)
@@ -114,7 +114,7 @@ async fn unmatched(
     client: &Client,
     damage: &DamageLog,
     search: &ParkedSearch,
-) -> Result<Vec<ParkedRow>, StoreError> {
+) -> StoreResult<Vec<ParkedRow>> {
     let below = search.before.unwrap_or(i64::MAX as u64) as i64;
     let id = search.id.map(|id| id as i64);
     let operator = search.operator.map(|operator| operator as i32);

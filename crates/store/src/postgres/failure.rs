@@ -13,6 +13,9 @@ use crate::StoreError;
 /// SQLSTATE that the function `fence` raises.
 const FENCED: &str = "SM001";
 
+/// What a transaction comes to.
+pub type CommitResult<T = ()> = Result<T, PostgresFailure>;
+
 /// Why a transaction was not committed, as far as that is known.
 #[derive(Debug)]
 pub enum PostgresFailure {
@@ -119,6 +122,9 @@ impl From<Error> for StoreError {
         sql_failed(&error)
     }
 }
+
+/// What a statement comes to.
+pub type DbResult<T = ()> = Result<T, DbError>;
 
 /// Why a transaction failed, with the code that says what to do about it.
 #[derive(Debug)]

@@ -24,7 +24,7 @@ use tokio_postgres::{Client, Config, Connection, SimpleQueryMessage, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::failure::{describe, failed};
-use crate::StoreError;
+use crate::StoreResult;
 
 /// What drives a client: poll it, or nothing happens.
 pub type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
@@ -117,7 +117,7 @@ impl Hosts {
     ///
     /// # Errors
     /// The URL names no host, or only servers that cannot be written to.
-    pub fn new(url: &Config, tls: ClientConfig, patience: Duration) -> Result<Self, StoreError> {
+    pub fn new(url: &Config, tls: ClientConfig, patience: Duration) -> StoreResult<Self> {
         if url.get_target_session_attrs() == TargetSessionAttrs::ReadOnly {
             return Err(failed(
                 "target_session_attrs=read-only in the database URL: the SMSC writes; say read-write or nothing",
@@ -137,7 +137,7 @@ impl Hosts {
     ///
     /// # Errors
     /// No host answers in time and can be written to.
-    pub async fn driven(&self) -> Result<Client, StoreError> {
+    pub async fn driven(&self) -> StoreResult<Client> {
         Ok(self.driven_of().await?.0)
     }
 
@@ -145,7 +145,7 @@ impl Hosts {
     ///
     /// # Errors
     /// No host answers in time and can be written to.
-    pub async fn driven_of(&self) -> Result<(Client, u64), StoreError> {
+    pub async fn driven_of(&self) -> StoreResult<(Client, u64)> {
         let opened = self.open().await?;
         let generation = opened.tie.generation;
         tokio::spawn(drive(opened.driver, opened.tie));
@@ -171,7 +171,7 @@ impl Hosts {
     ///
     /// # Errors
     /// No host answers in time and can be written to.
-    pub async fn open(&self) -> Result<OpenedConnection, StoreError> {
+    pub async fn open(&self) -> StoreResult<OpenedConnection> {
         let order = self.0.order();
         let opened = race(order.len(), |turn| self.0.reach(order[turn])).await;
         opened.map_err(|mut errors| {
@@ -237,7 +237,7 @@ where
     Err(errors.into_iter().flatten().collect())
 }
 
-fn places(url: &Config) -> Result<Vec<HostPlace>, StoreError> {
+fn places(url: &Config) -> StoreResult<Vec<HostPlace>> {
     let (hosts, addresses, ports) = (url.get_hosts(), url.get_hostaddrs(), url.get_ports());
     let count = hosts.len().max(addresses.len());
     if count == 0 {

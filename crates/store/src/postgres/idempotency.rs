@@ -8,13 +8,13 @@ use tokio_postgres::{Client, Row, Transaction};
 
 use super::columns::{Parameter, StatementCall};
 use super::connect::{Object, find};
-use super::failure::{PostgresFailure, failed};
+use super::failure::{CommitResult, failed};
 use super::statements::StatementStep;
 use super::{PgStore, PostgresShared};
 use crate::cluster::Membership;
 use crate::cold::{ColdStatement, ColdTables as _, values};
 use crate::idempotency::{ABANDONED, Claimed, IdempotencyRow, IdempotencyStore, KeyClaim};
-use crate::{Reply, StoreError, WriteBatch};
+use crate::{Reply, StoreError, StoreResult, WriteBatch};
 use smsc_domain::period::DAY_MS;
 
 /// Keys of one transaction: each takes a lock of the server's table of locks, which has room for thousands.
@@ -44,7 +44,7 @@ impl IdempotencyStore for PgStore {
     }
 }
 
-async fn claim_key(shared: &PostgresShared, claim: &KeyClaim) -> Result<Claimed, StoreError> {
+async fn claim_key(shared: &PostgresShared, claim: &KeyClaim) -> StoreResult<Claimed> {
     let member = shared.membership().ok_or(StoreError::Fenced)?;
     let client = shared.reader().await?;
     let statement = client
@@ -70,10 +70,7 @@ async fn claim_key(shared: &PostgresShared, claim: &KeyClaim) -> Result<Claimed,
     claimed(&row)
 }
 
-async fn claim_keys(
-    shared: &PostgresShared,
-    claims: &[KeyClaim],
-) -> Result<Vec<Claimed>, StoreError> {
+async fn claim_keys(shared: &PostgresShared, claims: &[KeyClaim]) -> StoreResult<Vec<Claimed>> {
     let client = shared.reader().await?;
     // On one connection, each part behind the one before without waiting for its answer.
     let parts = claims
@@ -92,7 +89,7 @@ async fn claim_keys(
 async fn give_back(
     shared: &PostgresShared,
     claims: &[KeyClaim],
-    parts: &[Result<Vec<Claimed>, StoreError>],
+    parts: &[StoreResult<Vec<Claimed>>],
 ) {
     let is_claimed = |(part, at): (usize, usize)| {
         let outcomes = parts[part].as_ref();
@@ -113,7 +110,7 @@ async fn claim_part(
     shared: &PostgresShared,
     client: &Object,
     claims: &[KeyClaim],
-) -> Result<Vec<Claimed>, StoreError> {
+) -> StoreResult<Vec<Claimed>> {
     let member = shared.membership().ok_or(StoreError::Fenced)?;
     let accounts: Vec<i32> = claims.iter().map(|claim| claim.account as i32).collect();
     let keys: Vec<&[u8]> = claims.iter().map(|claim| &claim.key[..]).collect();
@@ -142,7 +139,7 @@ async fn claim_part(
 }
 
 /// What the database says of a key.
-fn claimed(row: &Row) -> Result<Claimed, StoreError> {
+fn claimed(row: &Row) -> StoreResult<Claimed> {
     match row.try_get::<_, i32>(0)? {
         0 => Ok(Claimed::New),
         1 => Ok(Claimed::Done(Bytes::from(row.try_get::<_, Vec<u8>>(1)?))),
@@ -152,7 +149,7 @@ fn claimed(row: &Row) -> Result<Claimed, StoreError> {
     }
 }
 
-async fn release_key(shared: &PostgresShared, claim: &KeyClaim) -> Result<(), StoreError> {
+async fn release_key(shared: &PostgresShared, claim: &KeyClaim) -> StoreResult {
     // Claims of an earlier membership are over already.
     let Some(member) = shared.membership() else {
         return Ok(());
@@ -219,7 +216,7 @@ pub async fn claim_again(
     client: &Client,
     batch: &WriteBatch,
     member: Membership,
-) -> Result<usize, PostgresFailure> {
+) -> CommitResult<usize> {
     let mut own = 0;
     for row in &batch.idempotency {
         let sql = "INSERT INTO idempotency AS i(day, account, key, request, node, epoch, claimed_at)
@@ -252,7 +249,7 @@ pub async fn withdraw<'a>(
     client: &Client,
     batches: &[&'a WriteBatch],
     member: Membership,
-) -> Result<Vec<&'a IdempotencyRow>, PostgresFailure> {
+) -> CommitResult<Vec<&'a IdempotencyRow>> {
     let mut given = Vec::new();
     for row in batches.iter().flat_map(|batch| &batch.idempotency) {
         let deleted = client

@@ -17,7 +17,7 @@ use super::cold::run_all;
 use super::columns::{Correlate, Expect, calls};
 use super::connect::PostgresConnector;
 use super::correlations::{OverflowCounts, operator_uuid};
-use super::failure::{PostgresFailure, failed};
+use super::failure::{CommitResult, PostgresFailure, failed};
 use super::idempotency;
 use super::opt_out;
 use super::outbox;
@@ -32,7 +32,7 @@ use crate::damage::ListedDamage;
 use crate::meta::MetaRow;
 use crate::moving::{Inventory, MovePart, MovedPage, TABLES};
 use crate::sinks::Listeners;
-use crate::{StoreError, signed};
+use crate::{StoreError, StoreResult, signed};
 use smsc_domain::id::millis;
 use smsc_domain::period::DAY_MS;
 use smsc_host::clock;
@@ -75,7 +75,7 @@ pub enum MoveStart {
 }
 
 /// Refuses a database with an unfinished import: missing messages would count as lost.
-pub async fn refuse_unfinished(client: &Client) -> Result<(), StoreError> {
+pub async fn refuse_unfinished(client: &Client) -> StoreResult {
     let mark = mark_of(MovePart::Messages);
     let is_open = "SELECT EXISTS(SELECT 1 FROM meta WHERE key = $1)
         AND NOT EXISTS(SELECT 1 FROM meta WHERE key = $2)";
@@ -110,7 +110,7 @@ impl Import {
     ///
     /// # Errors
     /// The database cannot be reached, or its schema is older or newer.
-    pub fn open(options: &PgOptions) -> Result<Self, StoreError> {
+    pub fn open(options: &PgOptions) -> StoreResult<Self> {
         let runtime = runtime()?;
         let connector = PostgresConnector::new(options)?;
         let correlations = options.message_correlations;
@@ -141,7 +141,7 @@ impl Import {
     ///
     /// # Errors
     /// Nodes are alive, the database holds something else, or the source has changed.
-    pub fn begin(&mut self, source: &Inventory) -> Result<MoveStart, StoreError> {
+    pub fn begin(&mut self, source: &Inventory) -> StoreResult<MoveStart> {
         if let Some(operators) = &mut self.operators {
             let named = source.names.iter();
             operators.extend(named.map(|(number, name)| (*number, operator_uuid(name))));
@@ -166,7 +166,7 @@ impl Import {
     ///
     /// # Errors
     /// A node has started, another move is under way, or a row cannot be written.
-    pub fn write(&mut self, page: &MovedPage) -> Result<(), StoreError> {
+    pub fn write(&mut self, page: &MovedPage) -> StoreResult {
         let Self {
             runtime,
             client,
@@ -228,7 +228,7 @@ impl Import {
     ///
     /// # Errors
     /// Something is missing or too much; the database stays as it is.
-    pub fn finish(&mut self, source: &Inventory) -> Result<[u64; TABLES.len()], StoreError> {
+    pub fn finish(&mut self, source: &Inventory) -> StoreResult<[u64; TABLES.len()]> {
         self.runtime.block_on(async {
             let transaction = self.client.transaction().await?;
             let mut rows = [0; TABLES.len()];
@@ -267,10 +267,7 @@ impl Import {
     }
 }
 
-async fn begin_anew(
-    transaction: &Transaction<'_>,
-    source: &Inventory,
-) -> Result<MoveStart, StoreError> {
+async fn begin_anew(transaction: &Transaction<'_>, source: &Inventory) -> StoreResult<MoveStart> {
     for table in TABLES {
         let sql = format!("SELECT EXISTS(SELECT 1 FROM {table})");
         if one(transaction, &sql, &[]).await? {
@@ -314,7 +311,7 @@ async fn begin_anew(
     })
 }
 
-async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> Result<MoveStart, StoreError> {
+async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> StoreResult<MoveStart> {
     if let Some(ended) = meta(transaction, ENDED).await? {
         return Ok(MoveStart::Ended(ended as i64));
     }
@@ -349,7 +346,7 @@ async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> Result<Move
     })
 }
 
-async fn refuse_living(transaction: &Transaction<'_>) -> Result<(), StoreError> {
+async fn refuse_living(transaction: &Transaction<'_>) -> StoreResult {
     let select = "SELECT node FROM node WHERE lease_until > clock_timestamp() ORDER BY node";
     let rows = transaction.query(select, &[]).await?;
     if rows.is_empty() {
@@ -370,7 +367,7 @@ async fn write_rows(
     steps: &PreparedSteps,
     page: &MovedPage,
     correlate: Option<&Correlate<'_>>,
-) -> Result<(), PostgresFailure> {
+) -> CommitResult {
     for call in calls(&[&page.rows], Expect::Any, correlate, &Listeners::default())? {
         let statement = steps.statement(call.step)?;
         transaction.query(statement, &call.values()).await?;
@@ -410,13 +407,13 @@ async fn write_rows(
     Ok(())
 }
 
-async fn meta(transaction: &Transaction<'_>, key: &str) -> Result<Option<u64>, StoreError> {
+async fn meta(transaction: &Transaction<'_>, key: &str) -> StoreResult<Option<u64>> {
     let sql = "SELECT value FROM meta WHERE key = $1";
     let row = transaction.query_opt(sql, &[&key]).await?;
     row.map(|row| id_at(&row, 0)).transpose()
 }
 
-async fn set(transaction: &Transaction<'_>, key: &str, value: u64) -> Result<(), StoreError> {
+async fn set(transaction: &Transaction<'_>, key: &str, value: u64) -> StoreResult {
     run_all(transaction, &[MetaRow::new(key, value as i64).put()]).await?;
     Ok(())
 }

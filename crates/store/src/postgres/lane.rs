@@ -26,12 +26,12 @@ use uuid::Uuid;
 
 use super::PostgresShared;
 use super::correlations::operator_uuid;
-use super::failure::{PostgresFailure, failed};
+use super::failure::{CommitResult, PostgresFailure, failed};
 use super::kept::{KeepLimits, KeptCommits};
 use super::statements::PreparedSteps;
 use super::write_queue::PendingBatch;
 use crate::cluster::Membership;
-use crate::{RowFailurePolicy, StoreError, Written};
+use crate::{RowFailurePolicy, StoreError, StoreResult, Written};
 
 pub const SILENT: &str = "no answer to a transaction";
 /// Planning a statement anew for the number of its rows costs more than a commit of few rows. A plan that was made while
@@ -195,7 +195,7 @@ impl PostgresLane {
         group: &[PendingBatch],
         mode: RowFailurePolicy,
         member: Membership,
-    ) -> Result<Vec<Written>, PostgresFailure> {
+    ) -> CommitResult<Vec<Written>> {
         let started = Instant::now();
         let limit = self.limit();
         self.attempted = None;
@@ -215,7 +215,7 @@ impl PostgresLane {
     }
 
     /// Tells the server for which node this session writes, once per session and epoch.
-    async fn name_session(&mut self, member: Membership) -> Result<(), PostgresFailure> {
+    async fn name_session(&mut self, member: Membership) -> CommitResult {
         let Some(session) = self.session.as_mut() else {
             return Ok(());
         };
@@ -229,7 +229,7 @@ impl PostgresLane {
 
     /// Whether a transaction that was cut off was committed. Waits for one that is still open. If it was not, it cannot be
     /// any more: the lane's row gets a new number, and a host that was silent may deliver the transaction only now.
-    pub async fn happened(&mut self, last: Unknown) -> Result<bool, PostgresFailure> {
+    pub async fn happened(&mut self, last: Unknown) -> CommitResult<bool> {
         let new = self.next_transaction(last.member);
         let number: [&(dyn ToSql + Sync); 5] = [
             &last.seq,
@@ -250,7 +250,7 @@ impl PostgresLane {
     }
 
     /// The number in the lane's row, if that is there. Waits for a transaction that is still open.
-    pub async fn seq_of(&self, member: Membership) -> Result<Option<i64>, PostgresFailure> {
+    pub async fn seq_of(&self, member: Membership) -> CommitResult<Option<i64>> {
         let sql = "SELECT seq FROM lane WHERE node = $1 AND epoch = $2 AND lane = $3 FOR UPDATE";
         let node = i32::from(member.node);
         let (epoch, lane) = (member.epoch as i64, self.number as i32);
@@ -265,15 +265,15 @@ impl PostgresLane {
             .is_some_and(|session| !session.client.is_closed())
     }
 
-    pub fn session(&self) -> Result<&LaneSession, PostgresFailure> {
+    pub fn session(&self) -> CommitResult<&LaneSession> {
         self.session.as_ref().ok_or_else(not_connected)
     }
 
-    pub fn session_mut(&mut self) -> Result<&mut LaneSession, PostgresFailure> {
+    pub fn session_mut(&mut self) -> CommitResult<&mut LaneSession> {
         self.session.as_mut().ok_or_else(not_connected)
     }
 
-    pub async fn connect(&mut self) -> Result<(), StoreError> {
+    pub async fn connect(&mut self) -> StoreResult {
         let options = &self.shared.options;
         let limit = options.write_timeout;
         let correlations = options.message_correlations;
@@ -302,7 +302,7 @@ impl PostgresLane {
     }
 
     /// Learns the UUIDs of operators that these rows name.
-    pub async fn learn_operators(&mut self, group: &[PendingBatch]) -> Result<(), PostgresFailure> {
+    pub async fn learn_operators(&mut self, group: &[PendingBatch]) -> CommitResult {
         let batches = || group.iter().map(|pending| &pending.batch);
         let named = batches()
             .flat_map(|batch| batch.sent.iter().map(|row| row.operator))

@@ -10,7 +10,7 @@ use super::upkeep::one;
 use super::{PgStore, PostgresShared};
 use crate::cold::{ColdRecord as _, ColdStatement, values};
 use crate::opt_out::{OptOutRow, OptOutStore, REMEMBERED};
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreResult};
 
 impl OptOutStore for PgStore {
     fn set_opt_out(&self, row: OptOutRow) -> Reply<bool> {
@@ -18,7 +18,7 @@ impl OptOutStore for PgStore {
     }
 }
 
-async fn set(shared: &PostgresShared, mut row: OptOutRow) -> Result<bool, StoreError> {
+async fn set(shared: &PostgresShared, mut row: OptOutRow) -> StoreResult<bool> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
     let next = "UPDATE opt_out_version SET version = version + 1 RETURNING version";
@@ -41,10 +41,7 @@ async fn set(shared: &PostgresShared, mut row: OptOutRow) -> Result<bool, StoreE
 }
 
 /// Writes a row that is moved in, with its version.
-pub(super) async fn insert(
-    transaction: &Transaction<'_>,
-    row: &OptOutRow,
-) -> Result<(), StoreError> {
+pub(super) async fn insert(transaction: &Transaction<'_>, row: &OptOutRow) -> StoreResult {
     let sql = "UPDATE opt_out_version SET version = greatest(version, $1)";
     let version = ColdStatement::new(sql, values![row.version]);
     run_all(transaction, &[row.insert(""), version]).await?;

@@ -19,7 +19,7 @@ use crate::outbox::{
     CdrRow, EventClaim, EventKind, EventReader, EventRow, MOST_COUNTED, OutboxStore, ReaderBacklog,
     ReaderOutcome, TakeEvents, TakenEvents,
 };
-use crate::{FinRow, Reply, StoreError, Stored, signed};
+use crate::{FinRow, Reply, StoreResult, Stored, signed};
 use smsc_domain::state;
 use smsc_proto::MessageState;
 
@@ -64,7 +64,7 @@ impl OutboxStore for PgStore {
     }
 }
 
-async fn drop_events(client: &Client, before: i64, limit: usize) -> Result<u64, StoreError> {
+async fn drop_events(client: &Client, before: i64, limit: usize) -> StoreResult<u64> {
     let mut dropped = 0;
     // One look at the index for each reader, however many rows it has.
     let readers = client.query(
@@ -92,7 +92,7 @@ async fn drop_events(client: &Client, before: i64, limit: usize) -> Result<u64, 
 async fn take_events(
     shared: &PostgresShared,
     take: TakeEvents,
-) -> Result<Option<TakenEvents>, StoreError> {
+) -> StoreResult<Option<TakenEvents>> {
     let client = shared.reader().await?;
     let sql = format!(
         "WITH free AS (SELECT reader, row, sum(cardinality(ids)) OVER (ORDER BY row) AS upto
@@ -143,7 +143,7 @@ async fn finish_events(
     shared: &PostgresShared,
     claim: &EventClaim,
     outcome: &ReaderOutcome,
-) -> Result<bool, StoreError> {
+) -> StoreResult<bool> {
     let mut client = shared.reader().await?;
     let transaction = client.transaction().await?;
     let delete = "DELETE FROM outbox WHERE reader = $1 AND row = ANY($2) AND holder = $3";
@@ -252,7 +252,7 @@ pub async fn put_records(transaction: &Transaction<'_>, records: &[CdrRow]) -> R
 }
 
 /// Erases an address in records, page by page. One that is damaged loses it as well, and stays damaged.
-async fn erase_records(shared: &PostgresShared, digits: &str) -> Result<u64, StoreError> {
+async fn erase_records(shared: &PostgresShared, digits: &str) -> StoreResult<u64> {
     let mut client = shared.reader().await?;
     let erased = String::from_utf8_lossy(ERASED);
     let with_address = format!(
@@ -307,7 +307,7 @@ pub const EVENT_COLUMNS: &str = "o.row, o.reader, o.kind, o.at, o.ids, o.data, o
 /// A row of [`EVENT_COLUMNS`].
 pub fn read_event(row: &Row) -> Result<EventRow, DamagedRow> {
     let number = key_of(row);
-    let read = || -> Result<_, StoreError> {
+    let read = || -> StoreResult<_> {
         let ids: Vec<i64> = row.try_get(4)?;
         let event = EventRow {
             reader: row.try_get(1)?,
@@ -364,10 +364,7 @@ fn read_record(row: &Row) -> Result<CdrRow, DamagedRow> {
 }
 
 /// How many events wait for a reader, or so many at least, and since when the oldest does; `None` without any.
-pub(super) async fn waiting(
-    client: &Client,
-    reader: i16,
-) -> Result<Option<(u64, i64)>, StoreError> {
+pub(super) async fn waiting(client: &Client, reader: i16) -> StoreResult<Option<(u64, i64)>> {
     let sql = "SELECT s.events, s.at FROM (SELECT sum(cardinality(ids))::bigint AS events,
              min(at) AS at FROM (SELECT ids, at FROM outbox WHERE reader = $1
                ORDER BY row LIMIT $2) o) s
@@ -377,7 +374,7 @@ pub(super) async fn waiting(
     rows.first().map(read).transpose()
 }
 
-async fn backlog(client: &Client) -> Result<Vec<ReaderBacklog>, StoreError> {
+async fn backlog(client: &Client) -> StoreResult<Vec<ReaderBacklog>> {
     let mut all = Vec::new();
     for reader in EventReader::ALL {
         if let Some((events, oldest_at)) = waiting(client, reader as i16).await? {

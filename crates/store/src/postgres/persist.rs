@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::PostgresShared;
-use super::failure::PostgresFailure;
+use super::failure::{CommitResult, PostgresFailure};
 use super::lane::{PostgresLane, SILENT, Unknown};
 use super::write_queue::{PendingBatch, no_answer};
 use crate::cluster::Membership;
@@ -62,7 +62,7 @@ impl PostgresLane {
         &mut self,
         group: &mut Vec<PendingBatch>,
         mode: RowFailurePolicy,
-    ) -> Result<Vec<Written>, PostgresFailure> {
+    ) -> CommitResult<Vec<Written>> {
         let patience = self.shared.options.write_timeout;
         let mut fate = if group.iter().any(PendingBatch::is_refused) {
             // By an earlier transaction, which was rolled back.
@@ -129,7 +129,7 @@ impl PostgresLane {
     }
 
     /// Answers what is charged to blocks that this node has no more.
-    fn refuse_stale(&self, group: &mut Vec<PendingBatch>) -> Result<(), PostgresFailure> {
+    fn refuse_stale(&self, group: &mut Vec<PendingBatch>) -> CommitResult {
         let member = self.shared.membership().ok_or(PostgresFailure::Fenced)?;
         for stale in group.extract_if(.., |one| one.is_of_another(member.epoch)) {
             self.shared.write_queue.end(stale, Err(StoreError::Fenced));
@@ -143,7 +143,7 @@ impl PostgresLane {
         group: &[PendingBatch],
         mode: RowFailurePolicy,
         fate: &mut GroupFate,
-    ) -> Result<(), PostgresFailure> {
+    ) -> CommitResult {
         if !self.is_connected() {
             let connected = self.connect().await;
             return connected.map_err(|error| PostgresFailure::Lost(error.to_string()));
@@ -221,7 +221,7 @@ impl PostgresLane {
         mode: RowFailurePolicy,
         fate: &mut GroupFate,
         written: Option<Vec<Written>>,
-    ) -> Result<(), PostgresFailure> {
+    ) -> CommitResult {
         let member = self.shared.membership().ok_or(PostgresFailure::Fenced)?;
         let last = self.next_transaction(member);
         let mode = written.is_some().then_some(mode);

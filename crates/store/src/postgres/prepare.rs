@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use super::upkeep::one;
 use super::{PostgresShared, failed, import, schema};
-use crate::StoreError;
+use crate::StoreResult;
 use crate::cluster::Membership;
 
 /// Checks the database, and what a store of one process needs.
-pub async fn prepare(shared: &PostgresShared) -> Result<(), StoreError> {
+pub async fn prepare(shared: &PostgresShared) -> StoreResult {
     let client = shared.connect.driven().await?;
     schema::check(&client).await?;
     import::refuse_unfinished(&client).await?;

@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::around::SpanReader;
-use super::failure::{DbError, PostgresFailure};
+use super::failure::{CommitResult, DbError, DbResult};
 use super::record::{
     CHANGE_COLUMNS, FIN_COLUMNS, MESSAGE_COLUMNS, PARKED_COLUMNS, SENT_COLUMNS, id_at, number_at,
     read_change, read_fin, read_message, read_parked, read_sent,
@@ -19,7 +19,7 @@ use super::record::{
 use super::{PgStore, cold};
 use crate::damage::{DamageLog, DamagedRow};
 use crate::heard::HeardRow;
-use crate::{FinRow, MessageHistory, ParkedRow, RetryRow, StoreError, Stored, signed};
+use crate::{FinRow, MessageHistory, ParkedRow, RetryRow, StoreResult, Stored, signed};
 
 /// Opens a snapshot that several statements share. Only for a pipeline, in which its end is sent before
 /// any answer is read: no connection goes back to the pool within it. No row is read but those that are asked for.
@@ -67,7 +67,7 @@ pub async fn snapshot(
     client: &Client,
     ids: &[i64],
     statements: &[&str],
-) -> Result<Vec<Vec<Row>>, DbError> {
+) -> DbResult<Vec<Vec<Row>>> {
     let mut prepared: Vec<Statement> = Vec::with_capacity(statements.len());
     for sql in statements {
         prepared.push(client.prepare_cached(sql).await?);
@@ -96,7 +96,7 @@ pub async fn load(
     client: &Client,
     damage: &DamageLog,
     ids: &[u64],
-) -> Result<Vec<Option<Stored>>, StoreError> {
+) -> StoreResult<Vec<Option<Stored>>> {
     let keys = keys(ids);
     let read = |keys| load_part(client, damage, keys).boxed();
     let stored = place(client, damage).read(&*keys, read).await?.read;
@@ -123,11 +123,7 @@ pub fn place<'a>(
 }
 
 /// Some messages, if all of them can be read.
-async fn load_part(
-    client: &Client,
-    damage: &DamageLog,
-    keys: &[i64],
-) -> Result<Vec<Stored>, DbError> {
+async fn load_part(client: &Client, damage: &DamageLog, keys: &[i64]) -> DbResult<Vec<Stored>> {
     let messages = format!(
         "SELECT {MESSAGE_COLUMNS} FROM msg m WHERE {}",
         among!("m.id")
@@ -199,7 +195,7 @@ pub fn asked_for<T>(
     keys: &[i64],
     read: Result<T, DamagedRow>,
     id_of: impl FnOnce(&T) -> u64,
-) -> Result<(u64, Result<T, DamagedRow>), DbError> {
+) -> DbResult<(u64, Result<T, DamagedRow>)> {
     let id = read.as_ref().map_or_else(|row| row.id, id_of);
     match keys.binary_search(&(id as i64)) {
         Ok(_) => Ok((id, read)),
@@ -220,7 +216,7 @@ pub async fn history(
     client: &Client,
     damage: &DamageLog,
     id: u64,
-) -> Result<Option<MessageHistory>, StoreError> {
+) -> StoreResult<Option<MessageHistory>> {
     Ok(histories(client, damage, &[id]).await?.pop().flatten())
 }
 
@@ -229,7 +225,7 @@ pub async fn histories(
     client: &Client,
     damage: &DamageLog,
     ids: &[u64],
-) -> Result<Vec<Option<MessageHistory>>, StoreError> {
+) -> StoreResult<Vec<Option<MessageHistory>>> {
     let loaded = load(client, damage, ids).await?;
     let mut all: AHashMap<u64, MessageHistory> = AHashMap::with_capacity(ids.len());
     for stored in loaded.into_iter().flatten() {
@@ -265,7 +261,7 @@ fn add_histories(
     all: &mut AHashMap<u64, MessageHistory>,
     damage: &DamageLog,
     rows: &[Vec<Row>],
-) -> Result<(), StoreError> {
+) -> StoreResult {
     for attempt in rows[0].iter().filter_map(|row| damage.sift(read_sent(row))) {
         if let Some(history) = all.get_mut(&attempt.id) {
             history.attempts.push(attempt);
@@ -308,7 +304,7 @@ pub async fn parked(
     client: &Client,
     damage: &DamageLog,
     limit: usize,
-) -> Result<Vec<ParkedRow>, StoreError> {
+) -> StoreResult<Vec<ParkedRow>> {
     let sql = format!("SELECT {PARKED_COLUMNS} FROM parked ORDER BY id LIMIT $1");
     let rows = client.query(&sql, &[&signed(limit)]).await?;
     let whole = rows.iter().filter_map(|row| damage.sift(read_parked(row)));
@@ -316,7 +312,7 @@ pub async fn parked(
 }
 
 /// All interned names.
-pub async fn names(client: &Client) -> Result<Vec<(u32, String)>, StoreError> {
+pub async fn names(client: &Client) -> StoreResult<Vec<(u32, String)>> {
     let rows = client
         .query("SELECT number, name FROM names ORDER BY number", &[])
         .await?;
@@ -329,7 +325,7 @@ pub async fn names(client: &Client) -> Result<Vec<(u32, String)>, StoreError> {
 pub async fn read_fins(
     client: &tokio_postgres::Client,
     ids: &[u64],
-) -> Result<AHashMap<u64, FinRow>, PostgresFailure> {
+) -> CommitResult<AHashMap<u64, FinRow>> {
     let mut found = AHashMap::with_capacity(ids.len());
     for row in client.query(&fins(), &[&keys(ids)]).await? {
         // One that is damaged is not the one that was to be written.

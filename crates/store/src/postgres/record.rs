@@ -15,7 +15,7 @@ use crate::archive::ERASED;
 use crate::checksum::{Summed, check, open_body, open_change};
 use crate::damage::{CHECKSUM, DamagedRow, NO_CHECKSUM};
 use crate::record::set_numbering;
-use crate::{ChangeKind, ChangeRow, FinRow, ParkedRow, SentRow, StoreError};
+use crate::{ChangeKind, ChangeRow, FinRow, ParkedRow, SentRow, StoreResult};
 use smsc_domain::partition;
 use smsc_proto::{Message, MessageState, PayloadKind};
 
@@ -110,7 +110,7 @@ fn is_part_of(message: &Message, part: i16) -> bool {
     part == i16::from(partition::of(&message.destination)) || message.destination == ERASED
 }
 
-fn fill(message: &mut Message, row: &Row) -> Result<(), StoreError> {
+fn fill(message: &mut Message, row: &Row) -> StoreResult {
     message.accepted_at = row.try_get(1)?;
     message.sender = number_at(row, 2)?;
     message.queue = number_at(row, 3)?;
@@ -132,7 +132,7 @@ pub fn key_of(row: &Row) -> u64 {
 /// Reads a row that has its checksum in a column; values that cannot be are damage.
 pub fn summed<T: Summed>(
     row: &Row,
-    read: impl FnOnce() -> Result<(T, Option<u32>), StoreError>,
+    read: impl FnOnce() -> StoreResult<(T, Option<u32>)>,
 ) -> Result<T, DamagedRow> {
     match read() {
         Ok((whole, written)) => check(whole, written),
@@ -141,7 +141,7 @@ pub fn summed<T: Summed>(
 }
 
 /// The checksum of a row; `None` in one of a build before.
-pub fn checksum_at(row: &Row, index: usize) -> Result<Option<u32>, StoreError> {
+pub fn checksum_at(row: &Row, index: usize) -> StoreResult<Option<u32>> {
     match row.try_get::<_, Option<i64>>(index)? {
         Some(MISSING) => Err(failed(NO_CHECKSUM)),
         written => Ok(written.map(|sum| sum as u32)),
@@ -211,7 +211,7 @@ pub const CHANGE_COLUMNS: &str = concat!(
 
 /// A row of [`CHANGE_COLUMNS`].
 pub fn read_change(row: &Row) -> Result<ChangeRow, DamagedRow> {
-    let read = || -> Result<_, StoreError> {
+    let read = || -> StoreResult<_> {
         let change = ChangeRow {
             id: id_at(row, 0)?,
             at: row.try_get(1)?,
@@ -250,22 +250,22 @@ pub fn read_parked(row: &Row) -> Result<ParkedRow, DamagedRow> {
 }
 
 /// A `bigint` whose bits are an unsigned number.
-pub fn id_at(row: &Row, index: usize) -> Result<u64, StoreError> {
+pub fn id_at(row: &Row, index: usize) -> StoreResult<u64> {
     Ok(row.try_get::<_, i64>(index)? as u64)
 }
 
 /// The ids in the first column of rows.
-pub fn ids_of<T: FromIterator<u64>>(rows: &[Row]) -> Result<T, StoreError> {
+pub fn ids_of<T: FromIterator<u64>>(rows: &[Row]) -> StoreResult<T> {
     rows.iter().map(|row| id_at(row, 0)).collect()
 }
 
 /// An `int` whose bits are an unsigned number.
-pub fn number_at(row: &Row, index: usize) -> Result<u32, StoreError> {
+pub fn number_at(row: &Row, index: usize) -> StoreResult<u32> {
     Ok(row.try_get::<_, i32>(index)? as u32)
 }
 
 /// The octets of a text column.
-pub fn octets_at(row: &Row, index: usize) -> Result<Bytes, StoreError> {
+pub fn octets_at(row: &Row, index: usize) -> StoreResult<Bytes> {
     Ok(octets_of(row.try_get(index)?))
 }
 

@@ -22,13 +22,13 @@ use super::PostgresShared;
 use super::around::SpanReader;
 use super::connect::{begin_reading, find_in};
 use super::doubts::leave_out_held;
-use super::failure::DbError;
+use super::failure::{DbError, DbResult};
 use super::reader::{among, asked_for, attempts, changes, fins};
 use super::record::{id_at, number_at, read_change, read_fin, read_sent};
 use super::upkeep::meta;
 use crate::damage::DamageLog;
 use crate::failed::ENDED_SESSION;
-use crate::{Active, ActivePage, ChangeKind, MessageStage, SentRow, StoreError};
+use crate::{Active, ActivePage, ChangeKind, MessageStage, SentRow, StoreResult};
 
 /// Active messages per page.
 pub const PAGE: i64 = 10_000;
@@ -50,7 +50,7 @@ pub fn recover(
     shared: &Arc<PostgresShared>,
     queue: Option<u32>,
     each: &mut dyn FnMut(Active),
-) -> Result<(), StoreError> {
+) -> StoreResult {
     let (pages, mut received) = tokio::sync::mpsc::channel(2);
     let theirs = Arc::clone(shared);
     let done = shared.ask(async move {
@@ -75,7 +75,7 @@ pub async fn page(
     shared: &PostgresShared,
     ids: Range<u64>,
     limit: usize,
-) -> Result<ActivePage, StoreError> {
+) -> StoreResult<ActivePage> {
     shared.caught_up().await?;
     let mut client = shared.reader().await?;
     let snapshot = begin_reading(&mut client).await?;
@@ -86,7 +86,7 @@ pub async fn page(
 }
 
 /// Those of these messages that are active.
-pub async fn these(shared: &PostgresShared, mut ids: Vec<u64>) -> Result<Vec<Active>, StoreError> {
+pub async fn these(shared: &PostgresShared, mut ids: Vec<u64>) -> StoreResult<Vec<Active>> {
     ids.sort_unstable();
     ids.dedup();
     let ids: Vec<i64> = ids.into_iter().map(|id| id as i64).collect();
@@ -106,7 +106,7 @@ async fn read_page(
     client: &Transaction<'_>,
     ids: Range<u64>,
     limit: usize,
-) -> Result<ActivePage, DbError> {
+) -> DbResult<ActivePage> {
     let mark = meta(&**client, "low_water").await?;
     let (from, end) = (ids.start as i64, ids.end.min(i64::MAX as u64) as i64);
     let most = limit as i64;
@@ -135,7 +135,7 @@ async fn carried(
     from: i64,
     below: i64,
     limit: i64,
-) -> Result<Vec<i64>, DbError> {
+) -> DbResult<Vec<i64>> {
     let sql = "SELECT id FROM carry WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3";
     first_ids(client, damage, sql, from..below, limit).await
 }
@@ -147,7 +147,7 @@ pub async fn first_ids(
     sql: &str,
     ids: Range<i64>,
     limit: i64,
-) -> Result<Vec<i64>, DbError> {
+) -> DbResult<Vec<i64>> {
     let read = |ids: Range<i64>| {
         let rows = async move {
             let rows = client.query(sql, &[&ids.start, &ids.end, &limit]).await?;
@@ -183,7 +183,7 @@ async fn slice(
     from: i64,
     below: i64,
     limit: i64,
-) -> Result<(Vec<Active>, Option<i64>), DbError> {
+) -> DbResult<(Vec<Active>, Option<i64>)> {
     // The bounds are repeated, so that each side of a join reads the range alone.
     let sql = "SELECT m.id FROM msg m LEFT JOIN fin f ON f.id = m.id AND f.id >= $1 AND f.id < $2
            LEFT JOIN told t ON t.id = m.id AND t.id >= $1 AND t.id < $2
@@ -201,7 +201,7 @@ pub async fn read_ids(
     client: &Transaction<'_>,
     damage: &DamageLog,
     ids: &[i64],
-) -> Result<Vec<Active>, DbError> {
+) -> DbResult<Vec<Active>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -216,7 +216,7 @@ async fn read_part(
     client: &Transaction<'_>,
     damage: &DamageLog,
     ids: &[i64],
-) -> Result<Vec<Active>, DbError> {
+) -> DbResult<Vec<Active>> {
     // Planned once for any number of ids: planning for each array costs as much as reading. No row is read but theirs.
     client
         .batch_execute(
@@ -263,7 +263,7 @@ async fn read_all(
     shared: &PostgresShared,
     client: &Transaction<'_>,
     pages: &tokio::sync::mpsc::Sender<Vec<Active>>,
-) -> Result<(), DbError> {
+) -> DbResult {
     // What the caller does with a page takes as long as it takes; no row is locked meanwhile.
     client
         .batch_execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -295,7 +295,7 @@ async fn read_all(
 }
 
 /// A message as it was accepted, of the columns of [`MSG`].
-fn read_message(row: &Row) -> Result<Active, StoreError> {
+fn read_message(row: &Row) -> StoreResult<Active> {
     Ok(Active {
         id: id_at(row, 0)?,
         sender: number_at(row, 1)?,
@@ -333,7 +333,7 @@ async fn add_stages(
     client: &Transaction<'_>,
     damage: &DamageLog,
     page: &mut Vec<Active>,
-) -> Result<(), DbError> {
+) -> DbResult {
     let ids: Vec<i64> = page.iter().map(|active| active.id as i64).collect();
     let ids: [&(dyn ToSql + Sync); 1] = [&ids];
     let (changes, attempts) = (changes(), attempts());

@@ -21,7 +21,7 @@ use super::connect::begin_reading;
 use super::schema::SPLIT;
 use super::upkeep::{meta, one, raise};
 use super::{PostgresShared, failed};
-use crate::StoreError;
+use crate::StoreResult;
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
 use smsc_domain::period::DAY_MS;
 use smsc_host::clock;
@@ -39,7 +39,7 @@ pub struct DeferredDays(Mutex<HashMap<String, Instant>>);
 
 /// Removes messages that were final, with their receipts acknowledged, before `before`; single
 /// messages up to `limit`. Returns how many.
-pub async fn retire(shared: &PostgresShared, before: i64, limit: usize) -> Result<u64, StoreError> {
+pub async fn retire(shared: &PostgresShared, before: i64, limit: usize) -> StoreResult<u64> {
     let mut client = shared.upkeep.get().await?;
     let highest = asides::highest_id(&**client).await?;
     raise(&**client, "highest_id", highest as i64).await?;
@@ -92,7 +92,7 @@ pub async fn retire(shared: &PostgresShared, before: i64, limit: usize) -> Resul
 }
 
 /// Deletes what was heard of messages that are gone: days are dropped without looking at each message.
-async fn forget_heard(client: &Client, before: i64) -> Result<(), StoreError> {
+async fn forget_heard(client: &Client, before: i64) -> StoreResult {
     let below = lowest_at(before).min(i64::MAX as u64) as i64;
     let sql = "DELETE FROM heard WHERE id IN (SELECT h.id FROM heard h
          WHERE h.id < $1 AND NOT EXISTS(SELECT 1 FROM msg m WHERE m.id = h.id)
@@ -102,7 +102,7 @@ async fn forget_heard(client: &Client, before: i64) -> Result<(), StoreError> {
 }
 
 /// Everyone who writes would wait in line behind a lock that is waited for.
-async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
+async fn begin(client: &mut Object) -> StoreResult<Transaction<'_>> {
     let transaction = client.transaction().await?;
     transaction
         .batch_execute("SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'")
@@ -120,7 +120,7 @@ struct Day {
 }
 
 /// The oldest first.
-async fn days(client: &Client) -> Result<Vec<Day>, StoreError> {
+async fn days(client: &Client) -> StoreResult<Vec<Day>> {
     let select = "SELECT substr(c.relname, 5),
            substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \\(''([0-9]+)''\\)')::bigint,
            substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \\(''([0-9]+)''\\)')::bigint
@@ -140,7 +140,7 @@ async fn days(client: &Client) -> Result<Vec<Day>, StoreError> {
 
 /// Drops a day, if nothing prevents it; returns how many messages it removed, or `None` when too many have
 /// to stay.
-async fn drop_day(client: &mut Object, day: &Day, before: i64) -> Result<Option<u64>, StoreError> {
+async fn drop_day(client: &mut Object, day: &Day, before: i64) -> StoreResult<Option<u64>> {
     let began = Instant::now();
     let Some(census) = census(client, day, before).await? else {
         return Ok(None);
@@ -215,7 +215,7 @@ struct Census {
 /// What is active is in `carry`. That is not taken on trust: as many messages must lack a final state, and
 /// as many receipts an acknowledgement, as are found there. `None` when too many have to stay, which is looked
 /// for first.
-async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Option<Census>, StoreError> {
+async fn census(client: &mut Object, day: &Day, before: i64) -> StoreResult<Option<Census>> {
     let Day { name, first, end } = day;
     let snapshot = begin_reading(client).await?;
     let mark = meta(&*snapshot, "low_water").await?;
@@ -281,7 +281,7 @@ async fn census(client: &mut Object, day: &Day, before: i64) -> Result<Option<Ce
 }
 
 /// Their ids, unless there are too many to stay.
-fn few(rows: &[Row]) -> Result<Option<Vec<i64>>, StoreError> {
+fn few(rows: &[Row]) -> StoreResult<Option<Vec<i64>>> {
     if rows.len() as i64 > MAX_KEPT {
         Ok(None)
     } else {
@@ -290,7 +290,7 @@ fn few(rows: &[Row]) -> Result<Option<Vec<i64>>, StoreError> {
 }
 
 /// Deletes finished messages from the default partitions.
-async fn delete(client: &Transaction<'_>, before: i64, limit: usize) -> Result<u64, StoreError> {
+async fn delete(client: &Transaction<'_>, before: i64, limit: usize) -> StoreResult<u64> {
     let below = lowest_at(before.saturating_add(MAX_LEAD_MS)).min(i64::MAX as u64) as i64;
     let rows = client
         .query(
@@ -311,7 +311,7 @@ async fn delete_aside(
     ids: Range<i64>,
     before: i64,
     limit: usize,
-) -> Result<Option<(u64, i64)>, StoreError> {
+) -> StoreResult<Option<(u64, i64)>> {
     let select = "SELECT f.id FROM fin f WHERE f.id >= $1 AND f.id < $2 AND f.at < $3
          AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
          ORDER BY f.id LIMIT $4";
@@ -325,17 +325,13 @@ async fn delete_aside(
     Ok(Some((delete_rows(client, "", &ids).await?, last)))
 }
 
-fn ids_of(rows: &[Row]) -> Result<Vec<i64>, StoreError> {
+fn ids_of(rows: &[Row]) -> StoreResult<Vec<i64>> {
     let ids = rows.iter().map(|row| row.try_get(0));
     Ok(ids.collect::<Result<_, _>>()?)
 }
 
 /// Deletes all rows of messages from the tables with this suffix, and from those that are not split.
-async fn delete_rows(
-    client: &Transaction<'_>,
-    suffix: &str,
-    ids: &[i64],
-) -> Result<u64, StoreError> {
+async fn delete_rows(client: &Transaction<'_>, suffix: &str, ids: &[i64]) -> StoreResult<u64> {
     let mut deleted = 0;
     for table in SPLIT {
         let sql = format!("DELETE FROM {table}{suffix} WHERE id = ANY($1)");

@@ -18,7 +18,7 @@ use super::PostgresShared;
 use super::connect::{PostgresConnector, begin_slowly};
 use super::failure::failed;
 use super::upkeep::{meta, one};
-use crate::StoreError;
+use crate::StoreResult;
 use smsc_domain::period::DAY_MS;
 use smsc_host::clock;
 
@@ -35,7 +35,7 @@ const DAYS_AHEAD: i64 = 7;
 pub const SPLIT: [&str; 6] = ["msg", "sent", "fin", "told", "change", "tries"];
 
 /// Applies missing migrations; returns their names, as `V1__messages`.
-pub async fn migrate(connector: &PostgresConnector) -> Result<Vec<String>, StoreError> {
+pub async fn migrate(connector: &PostgresConnector) -> StoreResult<Vec<String>> {
     let mut client = connector.driven().await?;
     client
         .batch_execute("SET statement_timeout = 0; SET lock_timeout = 0")
@@ -67,7 +67,7 @@ pub const NO_PAGE_CHECKSUMS: &str = "data_checksums is off: PostgreSQL believes 
      pages\" in docs/cluster.md";
 
 /// Whether the server would notice that a page is not as it was written.
-pub async fn has_page_checksums(client: &Client) -> Result<bool, StoreError> {
+pub async fn has_page_checksums(client: &Client) -> StoreResult<bool> {
     Ok(one(
         client,
         "SELECT current_setting('data_checksums') = 'on'",
@@ -77,7 +77,7 @@ pub async fn has_page_checksums(client: &Client) -> Result<bool, StoreError> {
 }
 
 /// The migrations that this binary has and the database has not.
-pub async fn pending(connector: &PostgresConnector) -> Result<Vec<String>, StoreError> {
+pub async fn pending(connector: &PostgresConnector) -> StoreResult<Vec<String>> {
     let client = connector.driven().await?;
     let applied = applied(&client).await?;
     refuse_contracted(&client, &applied).await?;
@@ -85,7 +85,7 @@ pub async fn pending(connector: &PostgresConnector) -> Result<Vec<String>, Store
 }
 
 /// Refuses a database that lacks a migration, or has one that this binary cannot live with.
-pub async fn check(client: &Client) -> Result<(), StoreError> {
+pub async fn check(client: &Client) -> StoreResult {
     let applied = applied(client).await?;
     refuse_contracted(client, &applied).await?;
     let missing = missing(&applied);
@@ -119,7 +119,7 @@ fn newer(applied: &[(i32, String)]) -> Option<&(i32, String)> {
     applied.iter().rfind(|(version, _)| *version > known)
 }
 
-async fn refuse_contracted(client: &Client, applied: &[(i32, String)]) -> Result<(), StoreError> {
+async fn refuse_contracted(client: &Client, applied: &[(i32, String)]) -> StoreResult {
     let Some((version, name)) = newer(applied) else {
         return Ok(());
     };
@@ -144,7 +144,7 @@ fn runner() -> Runner {
     embedded::migrations::runner()
 }
 
-async fn applied(client: &Client) -> Result<Vec<(i32, String)>, StoreError> {
+async fn applied(client: &Client) -> StoreResult<Vec<(i32, String)>> {
     let table = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
     if !one::<bool>(client, table, &[]).await? {
         return Ok(Vec::new());
@@ -160,7 +160,7 @@ async fn applied(client: &Client) -> Result<Vec<(i32, String)>, StoreError> {
 const DAYS_LOOKED_AT: i64 = 7;
 
 /// Makes the partitions from yesterday (a clock may be behind) to a week from now.
-pub async fn make_days(client: &Client) -> Result<(), StoreError> {
+pub async fn make_days(client: &Client) -> StoreResult {
     let today = clock::now_ms() / DAY_MS;
     for day in today - 1..=today + DAYS_AHEAD {
         if !one::<bool>(client, "SELECT make_day($1)", &[&day]).await? {
@@ -174,14 +174,14 @@ pub async fn make_days(client: &Client) -> Result<(), StoreError> {
 }
 
 /// Makes the partitions of the days to come, and the indexes of those that are over.
-pub async fn tend_days(shared: &PostgresShared) -> Result<(), StoreError> {
+pub async fn tend_days(shared: &PostgresShared) -> StoreResult {
     let mut client = shared.upkeep.get().await?;
     make_days(&client).await?;
     index_closed_days(&mut client).await
 }
 
 /// Makes the search indexes of days that are over: a day that is written to pays for none.
-async fn index_closed_days(client: &mut Object) -> Result<(), StoreError> {
+async fn index_closed_days(client: &mut Object) -> StoreResult {
     // Ids of yesterday are still assigned for a moment after midnight.
     let over = clock::now_ms() / DAY_MS - 1;
     for day in over - DAYS_LOOKED_AT..over {

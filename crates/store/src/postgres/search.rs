@@ -11,7 +11,7 @@ use super::connect::{Object as Client, find};
 use super::reader::load;
 use super::record::{ids_of, text_of};
 use crate::damage::DamageLog;
-use crate::{FoundMessages, MAX_SCAN, Search, StoreError};
+use crate::{FoundMessages, MAX_SCAN, Search, StoreResult};
 use smsc_proto::MessageState;
 
 /// Largest answer.
@@ -22,7 +22,7 @@ pub async fn search(
     client: &Client,
     damage: &DamageLog,
     search: &Search,
-) -> Result<FoundMessages, StoreError> {
+) -> StoreResult<FoundMessages> {
     let limit = search.limit.min(MAX_LIMIT) as i64;
     let asides = asides::read(&***client).await?;
     let ids = search.ids(&asides);
@@ -101,7 +101,7 @@ pub(super) async fn end_of_walk(
     client: &Client,
     walk: &str,
     values: &[&(dyn ToSql + Sync)],
-) -> Result<Option<u64>, StoreError> {
+) -> StoreResult<Option<u64>> {
     let sql = format!("SELECT min(w.id), count(*) FROM ({walk}) w");
     let statement = client.prepare_cached(&sql).await?;
     let row = client.query_one(&statement, values).await?;

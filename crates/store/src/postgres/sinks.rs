@@ -16,7 +16,7 @@ use crate::outbox::EventRow;
 use crate::sinks::{
     EARLY, EarlyRow, SinkBacklog, SinkEvents, SinkStore, Wants, events_of, last_of_each, rows,
 };
-use crate::{Reply, SentRow, StoreError, signed};
+use crate::{Reply, SentRow, StoreResult, signed};
 use smsc_proto::EarlyEvent;
 
 /// Rows that are read at once; each has the events of a commit.
@@ -86,7 +86,7 @@ async fn read_sink(
     shared: &PostgresShared,
     reader: i16,
     limit: usize,
-) -> Result<Option<SinkEvents>, StoreError> {
+) -> StoreResult<Option<SinkEvents>> {
     let client = shared.reader().await?;
     let sql =
         format!("SELECT {EVENT_COLUMNS} FROM outbox o WHERE o.reader = $1 ORDER BY o.row LIMIT $2");
@@ -112,7 +112,7 @@ async fn read_sink(
     }))
 }
 
-async fn backlog(client: &Client, readers: &[i16]) -> Result<Vec<SinkBacklog>, StoreError> {
+async fn backlog(client: &Client, readers: &[i16]) -> StoreResult<Vec<SinkBacklog>> {
     let mut all = Vec::new();
     for reader in readers {
         if let Some((events, oldest_at)) = waiting(client, *reader).await? {
@@ -130,7 +130,7 @@ async fn accepted_attempts(
     client: &Client,
     damage: &DamageLog,
     ids: &[u64],
-) -> Result<Vec<SentRow>, StoreError> {
+) -> StoreResult<Vec<SentRow>> {
     let ids: Vec<i64> = ids.iter().map(|id| signed(*id)).collect();
     let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else {
         return Ok(Vec::new());

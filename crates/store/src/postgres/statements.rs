@@ -9,7 +9,7 @@
 
 use tokio_postgres::{Client, Error, Statement};
 
-use super::failure::PostgresFailure;
+use super::failure::{CommitResult, PostgresFailure};
 
 /// Declares the steps and the list of them.
 macro_rules! steps {
@@ -97,7 +97,7 @@ impl PreparedSteps {
     }
 
     /// The prepared form of a step.
-    pub fn statement(&self, step: StatementStep) -> Result<&Statement, PostgresFailure> {
+    pub fn statement(&self, step: StatementStep) -> CommitResult<&Statement> {
         let statement = self.0[step as usize].as_ref();
         statement.ok_or_else(|| PostgresFailure::Other(format!("{step:?} is not prepared")))
     }

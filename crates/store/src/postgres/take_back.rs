@@ -16,7 +16,7 @@ use ahash::AHashSet;
 
 use super::balance;
 use super::columns::{Expect, calls};
-use super::failure::PostgresFailure;
+use super::failure::{CommitResult, PostgresFailure};
 use super::idempotency;
 use super::inbox::{hand_off, inbox_rows, octets_of};
 use super::lane::PostgresLane;
@@ -42,7 +42,7 @@ impl PostgresLane {
         group: &[PendingBatch],
         written: Option<RowFailurePolicy>,
         member: Membership,
-    ) -> Result<(), PostgresFailure> {
+    ) -> CommitResult {
         let leaves_something =
             |batch: &WriteBatch| !batch.charge.is_empty() || !batch.idempotency.is_empty();
         if written.is_none() && !refused(group).any(leaves_something) {
@@ -70,11 +70,7 @@ impl PostgresLane {
     }
 
     /// They were not written: their keys are free, the node's block is charged, and the purse gets that back.
-    async fn forget(
-        &self,
-        group: &[PendingBatch],
-        member: Membership,
-    ) -> Result<(), PostgresFailure> {
+    async fn forget(&self, group: &[PendingBatch], member: Membership) -> CommitResult {
         let session = self.session()?;
         answer(session, &self.fence(member))?.await?;
         let refused: Vec<&WriteBatch> = refused(group).collect();
@@ -94,7 +90,7 @@ impl PostgresLane {
         group: &[PendingBatch],
         mode: RowFailurePolicy,
         member: Membership,
-    ) -> Result<usize, PostgresFailure> {
+    ) -> CommitResult<usize> {
         let session = self.session()?;
         answer(session, &self.fence(member))?.await?;
         let batches: Vec<&WriteBatch> = refused(group).collect();
@@ -127,7 +123,7 @@ impl PostgresLane {
         group: &[PendingBatch],
         mode: RowFailurePolicy,
         ids: &mut AHashSet<u64>,
-    ) -> Result<(), PostgresFailure> {
+    ) -> CommitResult {
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &*pending.batch).collect();
         let rows = match mode {
             RowFailurePolicy::Strict => {
@@ -163,7 +159,7 @@ impl PostgresLane {
     }
 
     /// Ends messages without anybody being told. Returns those that had not ended.
-    async fn delete(&self, ids: &AHashSet<u64>) -> Result<AHashSet<u64>, PostgresFailure> {
+    async fn delete(&self, ids: &AHashSet<u64>) -> CommitResult<AHashSet<u64>> {
         let session = self.session()?;
         let mut ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
         ids.sort_unstable();
@@ -202,10 +198,7 @@ impl PostgresLane {
     }
 
     /// Adds amounts to purses, in the order in which everybody locks them.
-    async fn put_back(
-        &self,
-        charged: impl Iterator<Item = (Purse, i64)>,
-    ) -> Result<(), PostgresFailure> {
+    async fn put_back(&self, charged: impl Iterator<Item = (Purse, i64)>) -> CommitResult {
         let mut sums: BTreeMap<Purse, i64> = BTreeMap::new();
         for (purse, amount) in charged {
             *sums.entry(purse).or_default() += amount;

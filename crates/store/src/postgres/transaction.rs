@@ -18,7 +18,7 @@ use tokio_postgres::{Error, GenericClient, Row};
 use super::balance;
 use super::columns::{Correlate, Expect, Parameter, StatementCall, calls};
 use super::correlations::OverflowCounts;
-use super::failure::PostgresFailure;
+use super::failure::{CommitResult, PostgresFailure};
 use super::idempotency;
 use super::lane::{LaneSession, PostgresLane};
 use super::reader::read_fins;
@@ -43,7 +43,7 @@ pub async fn put_dead(
     client: &impl GenericClient,
     steps: &PreparedSteps,
     dead: &DeadRow,
-) -> Result<(), PostgresFailure> {
+) -> CommitResult {
     let statement = steps.statement(StatementStep::Quarantine)?;
     let (id, checksum) = (dead.id as i64, dead.sum() as i32);
     let values: [&(dyn ToSql + Sync); 6] = [
@@ -67,7 +67,7 @@ impl PostgresLane {
         group: &[PendingBatch],
         mode: RowFailurePolicy,
         member: Membership,
-    ) -> Result<Vec<Written>, PostgresFailure> {
+    ) -> CommitResult<Vec<Written>> {
         if self.shared.options.message_correlations {
             self.learn_operators(group).await?;
         }
@@ -83,7 +83,7 @@ impl PostgresLane {
         &mut self,
         group: &[PendingBatch],
         member: Membership,
-    ) -> Result<Vec<Written>, PostgresFailure> {
+    ) -> CommitResult<Vec<Written>> {
         let is_wary = self.wary_until.is_some_and(|end| Instant::now() < end);
         if !is_wary {
             match self.commit_at_once(group, member, Expect::New).await {
@@ -107,7 +107,7 @@ impl PostgresLane {
         group: &[PendingBatch],
         member: Membership,
         expect: Expect,
-    ) -> Result<Vec<Written>, PostgresFailure> {
+    ) -> CommitResult<Vec<Written>> {
         let kept = OverflowCounts::default();
         let batches: Vec<&WriteBatch> = group.iter().map(|pending| &*pending.batch).collect();
         let mut calls = calls(
@@ -174,7 +174,7 @@ impl PostgresLane {
         &mut self,
         group: &[PendingBatch],
         member: Membership,
-    ) -> Result<Vec<Written>, PostgresFailure> {
+    ) -> CommitResult<Vec<Written>> {
         let result = self.write_rows(group, member).await;
         let session = self.session()?;
         match result {
@@ -197,7 +197,7 @@ impl PostgresLane {
         &self,
         group: &[PendingBatch],
         member: Membership,
-    ) -> Result<Vec<Written>, PostgresFailure> {
+    ) -> CommitResult<Vec<Written>> {
         let session = self.session()?;
         session.client.batch_execute("BEGIN").await?;
         answer(session, &self.fence(member))?.await?;
@@ -232,11 +232,7 @@ impl PostgresLane {
     }
 
     /// Writes a batch of one row; false when it is a final state that lost.
-    async fn write_row(
-        &self,
-        row: &WriteBatch,
-        member: Membership,
-    ) -> Result<bool, PostgresFailure> {
+    async fn write_row(&self, row: &WriteBatch, member: Membership) -> CommitResult<bool> {
         let kept = OverflowCounts::default();
         let session = self.session()?;
         let mut won = true;
@@ -265,7 +261,7 @@ impl PostgresLane {
         id: u64,
         reason: &str,
         row: &WriteBatch,
-    ) -> Result<(), PostgresFailure> {
+    ) -> CommitResult {
         let mut remains = match row.accept.first() {
             Some(message) => message.encode_to_vec(),
             None => format!("{row:?}").into_bytes(),
@@ -283,10 +279,7 @@ impl PostgresLane {
     }
 
     /// The result of a committed transaction whose answer was lost.
-    pub async fn recall(
-        &mut self,
-        group: &[PendingBatch],
-    ) -> Result<Vec<Written>, PostgresFailure> {
+    pub async fn recall(&mut self, group: &[PendingBatch]) -> CommitResult<Vec<Written>> {
         if let Some(written) = self.attempted.take() {
             return Ok(written);
         }
@@ -321,11 +314,7 @@ impl PostgresLane {
         })
     }
 
-    fn count_correlations(
-        &self,
-        rows: &[Row],
-        call: &StatementCall<'_>,
-    ) -> Result<(), PostgresFailure> {
+    fn count_correlations(&self, rows: &[Row], call: &StatementCall<'_>) -> CommitResult {
         let counts = &self.shared.counts.correlations;
         let mut taken_over = 0;
         for row in rows {
@@ -349,7 +338,7 @@ fn simple<'a>(session: &'a LaneSession, sql: &'a str) -> StatementAnswer<'a> {
 pub fn answer<'a>(
     session: &'a LaneSession,
     call: &'a StatementCall<'_>,
-) -> Result<StatementAnswer<'a>, PostgresFailure> {
+) -> CommitResult<StatementAnswer<'a>> {
     let statement = session.steps.statement(call.step)?;
     Ok(Box::pin(async move {
         session.client.query(statement, &call.values()).await

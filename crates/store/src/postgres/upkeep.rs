@@ -9,13 +9,13 @@ use tokio_postgres::{Client, Error, GenericClient};
 
 use super::PostgresShared;
 use super::connect::Object;
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 
 /// Taken while a name is given a number: "name" in ASCII.
 const NAMES_LOCK: i64 = 0x6e61_6d65;
 
 /// The number of a name, a new one when it has none.
-pub async fn intern(client: &mut Object, name: &str) -> Result<u32, StoreError> {
+pub async fn intern(client: &mut Object, name: &str) -> StoreResult<u32> {
     let known = "SELECT number FROM names WHERE name = $1";
     if let Some(row) = client.query_opt(known, &[&name]).await? {
         return Ok(row.try_get::<_, i32>(0)? as u32);
@@ -78,7 +78,7 @@ pub async fn spill_block(
     queue: u32,
     block: u64,
     octets: &[u8],
-) -> Result<(), StoreError> {
+) -> StoreResult {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let (node, epoch) = (i32::from(me.node), me.epoch as i64);
     let client = shared.reader().await?;
@@ -103,7 +103,7 @@ pub async fn read_block(
     shared: &PostgresShared,
     queue: u32,
     block: u64,
-) -> Result<Option<Vec<u8>>, StoreError> {
+) -> StoreResult<Option<Vec<u8>>> {
     let client = shared.reader().await?;
     let select = "SELECT octets FROM spill WHERE node = $1 AND queue = $2 AND block = $3";
     let row = client
@@ -113,11 +113,7 @@ pub async fn read_block(
 }
 
 /// Forgets blocks of a queue.
-pub async fn forget_blocks(
-    shared: &PostgresShared,
-    queue: u32,
-    blocks: Range<u64>,
-) -> Result<(), StoreError> {
+pub async fn forget_blocks(shared: &PostgresShared, queue: u32, blocks: Range<u64>) -> StoreResult {
     let client = shared.reader().await?;
     let (from, below) = (blocks.start as i64, blocks.end as i64);
     let delete = "DELETE FROM spill WHERE node = $1 AND queue = $2 AND block >= $3 AND block < $4";
@@ -144,7 +140,7 @@ pub async fn meta(client: &impl GenericClient, key: &str) -> Result<i64, Error> 
 }
 
 /// Sets a number of the `meta` table, unless it is higher already.
-pub async fn raise(client: &impl GenericClient, key: &str, value: i64) -> Result<(), StoreError> {
+pub async fn raise(client: &impl GenericClient, key: &str, value: i64) -> StoreResult {
     let insert = "INSERT INTO meta VALUES($1, $2)
          ON CONFLICT(key) DO UPDATE SET value = greatest(meta.value, excluded.value)";
     client.execute(insert, &[&key, &value]).await?;

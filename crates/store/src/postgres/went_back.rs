@@ -17,7 +17,7 @@ use std::time::Duration;
 use prost::Message as _;
 use tokio::time::{Instant, timeout};
 
-use super::failure::PostgresFailure;
+use super::failure::{CommitResult, PostgresFailure};
 use super::kept::KeptCommit;
 use super::lane::{PostgresLane, SILENT};
 use super::write_queue::PendingBatch;
@@ -84,7 +84,7 @@ impl PostgresLane {
     ///
     /// # Errors
     /// It is not done; what was written again stays so.
-    pub async fn compare(&mut self) -> Result<(), PostgresFailure> {
+    pub async fn compare(&mut self) -> CommitResult {
         let member = self.shared.membership();
         if self.session.as_ref().map(|session| session.generation) != Some(self.generation) {
             self.restore_names().await?;
@@ -113,7 +113,7 @@ impl PostgresLane {
     }
 
     /// A number that stood for a name must not stand for another one: messages would go to another queue.
-    async fn restore_names(&mut self) -> Result<(), PostgresFailure> {
+    async fn restore_names(&mut self) -> CommitResult {
         let names = self.shared.comparison.names().clone();
         let Some(session) = self.session.as_mut().filter(|_| !names.is_empty()) else {
             return Ok(());
@@ -128,7 +128,7 @@ impl PostgresLane {
         Ok(())
     }
 
-    async fn look_for_loss(&self, member: Membership) -> Result<DatabaseLoss, PostgresFailure> {
+    async fn look_for_loss(&self, member: Membership) -> CommitResult<DatabaseLoss> {
         let mut loss = DatabaseLoss {
             commits: Vec::new(),
             has_forgotten: false,
@@ -159,7 +159,7 @@ impl PostgresLane {
     }
 
     /// The last commits of earlier memberships that have left no row.
-    async fn missing_of_before(&self) -> Result<Vec<KeptCommit>, PostgresFailure> {
+    async fn missing_of_before(&self) -> CommitResult<Vec<KeptCommit>> {
         let kept = self.kept.commits();
         let mut first = kept.len();
         let mut lacks_any = false;
@@ -180,7 +180,7 @@ impl PostgresLane {
     }
 
     /// Whether a row of a commit is there; `None` where it has none that stays.
-    async fn has_left_a_row(&self, commit: &KeptCommit) -> Result<Option<bool>, PostgresFailure> {
+    async fn has_left_a_row(&self, commit: &KeptCommit) -> CommitResult<Option<bool>> {
         let batches = || commit.batches.iter();
         let client = &self.session()?.client;
         let row = if let Some(message) = batches().find_map(|batch| batch.accept.first()) {
@@ -204,11 +204,7 @@ impl PostgresLane {
         Ok(Some(row.try_get(0)?))
     }
 
-    async fn make_good(
-        &mut self,
-        loss: DatabaseLoss,
-        member: Membership,
-    ) -> Result<(), PostgresFailure> {
+    async fn make_good(&mut self, loss: DatabaseLoss, member: Membership) -> CommitResult {
         if loss.commits.is_empty() && !loss.has_forgotten {
             return Ok(());
         }
@@ -259,7 +255,7 @@ impl PostgresLane {
         commit: &KeptCommit,
         seq: Option<i64>,
         member: Membership,
-    ) -> Result<(), PostgresFailure> {
+    ) -> CommitResult {
         let tried = self.seq;
         self.seq = seq.unwrap_or(tried + 1);
         // Most rows may be there for another reason, such as an end that another node has written.
@@ -289,11 +285,7 @@ impl PostgresLane {
         Ok(())
     }
 
-    async fn write_all_again(
-        &mut self,
-        commit: &KeptCommit,
-        member: Membership,
-    ) -> Result<(), PostgresFailure> {
+    async fn write_all_again(&mut self, commit: &KeptCommit, member: Membership) -> CommitResult {
         let mut group = Vec::with_capacity(commit.batches.len());
         for batch in &commit.batches {
             let mut batch = marked(batch);

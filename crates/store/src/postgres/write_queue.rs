@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use crate::{StoreError, WriteBatch, Written};
+use crate::{StoreError, StoreResult, WriteBatch, Written};
 
 /// New messages are refused while this many rows wait: it is many seconds of work.
 const MAX_WAITING_ROWS: usize = 262_144;
@@ -50,7 +50,7 @@ pub struct PendingBatch {
     /// Kept for a while when it is written.
     pub batch: Arc<WriteBatch>,
     /// `None` once it is answered.
-    answer: Cell<Option<oneshot::Sender<Result<Written, StoreError>>>>,
+    answer: Cell<Option<oneshot::Sender<StoreResult<Written>>>>,
     /// Refused before it was known whether it is written.
     is_refused: Cell<bool>,
     number: u64,
@@ -89,7 +89,7 @@ struct PostgresQueueState {
     /// Numbers that wait or are being written.
     open: BTreeSet<u64>,
     /// Each resolves when no open number is below its own.
-    barriers: Vec<(u64, oneshot::Sender<Result<(), StoreError>>)>,
+    barriers: Vec<(u64, oneshot::Sender<StoreResult>)>,
 }
 
 // === impl PendingBatch ===
@@ -112,7 +112,7 @@ impl PendingBatch {
     }
 
     /// Answers it while its transaction goes on; what is answered already stays so.
-    pub fn answer(&self, result: Result<Written, StoreError>) {
+    pub fn answer(&self, result: StoreResult<Written>) {
         if let Some(answer) = self.answer.take() {
             let _ = answer.send(result);
         }
@@ -173,7 +173,7 @@ impl PostgresWriteQueue {
     }
 
     /// Queues a batch, or answers it at once when that is not possible.
-    pub fn push(&self, batch: WriteBatch, answer: oneshot::Sender<Result<Written, StoreError>>) {
+    pub fn push(&self, batch: WriteBatch, answer: oneshot::Sender<StoreResult<Written>>) {
         let rows = batch.len();
         let mut state = self.lock();
         let limit = if batch.accept.is_empty() {
@@ -266,7 +266,7 @@ impl PostgresWriteQueue {
     }
 
     /// Answers one batch, unless it is answered already, and forgets it.
-    pub fn end(&self, pending: PendingBatch, result: Result<Written, StoreError>) {
+    pub fn end(&self, pending: PendingBatch, result: StoreResult<Written>) {
         pending.answer(result);
         let mut state = self.lock();
         state.open.remove(&pending.number);
@@ -278,7 +278,7 @@ impl PostgresWriteQueue {
     }
 
     /// Resolves when everything that was pushed before has ended: what was refused undecided, when it is taken back.
-    pub fn barrier(&self, answer: oneshot::Sender<Result<(), StoreError>>) {
+    pub fn barrier(&self, answer: oneshot::Sender<StoreResult>) {
         let mut state = self.lock();
         if state.open.is_empty() {
             let _ = answer.send(Ok(()));

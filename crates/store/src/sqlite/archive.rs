@@ -21,7 +21,7 @@ use crate::archive::{
     ArchiveStore, Each, Erased, first_id, matches, without_address, without_text,
 };
 use crate::record::encode_again;
-use crate::{Reply, StoreError, Stored};
+use crate::{Reply, StoreError, StoreResult, Stored};
 use smsc_domain::address::normalise;
 use smsc_proto::Message;
 
@@ -42,7 +42,7 @@ pub struct TextPass {
 }
 
 impl ArchiveStore for SqliteStore {
-    fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
+    fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> StoreResult {
         export::export(&self.reader()?, &self.shared.damage, ids, each).map_err(sql_failed)
     }
 
@@ -60,7 +60,7 @@ impl ArchiveStore for SqliteStore {
 // === impl Upkeep ===
 
 impl Upkeep {
-    fn erase_text(&mut self, before: i64, limit: usize) -> Result<u64, StoreError> {
+    fn erase_text(&mut self, before: i64, limit: usize) -> StoreResult<u64> {
         let mut next = match self.texts.next {
             Some(next) => next,
             None => {
@@ -107,7 +107,7 @@ impl Upkeep {
     }
 
     /// Erases the texts of those that may lose them, and moves the mark.
-    fn erase_texts(&mut self, ids: &[u64], before: i64, next: u64) -> Result<usize, StoreError> {
+    fn erase_texts(&mut self, ids: &[u64], before: i64, next: u64) -> StoreResult<usize> {
         let mut bare = Vec::new();
         let loaded = load(&self.reader, &self.shared.damage, ids)?;
         for (&id, stored) in ids.iter().zip(loaded) {
@@ -152,7 +152,7 @@ impl Upkeep {
         }
     }
 
-    fn erase_msisdn(&mut self, digits: &[u8]) -> Result<Erased, StoreError> {
+    fn erase_msisdn(&mut self, digits: &[u8]) -> StoreResult<Erased> {
         let index = self.shared.index_slot().clone().ok_or(StoreError::Closed)?;
         let mut erased = Erased::default();
         let mut after = 0;
@@ -191,7 +191,7 @@ impl Upkeep {
         ids: &[u64],
         digits: &[u8],
         erased: &mut Erased,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult {
         let mut changed = Vec::new();
         for stored in load(&self.reader, &self.shared.damage, ids)? {
             let Some(mut stored) = stored.filter(|stored| matches(&stored.message, digits)) else {

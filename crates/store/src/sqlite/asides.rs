@@ -14,7 +14,7 @@ use super::schema::{self, meta, set_meta, sql_failed};
 use super::wal;
 use crate::asides::{IS_ASIDE, NUMBERED};
 use crate::cold::ColdRecord as _;
-use crate::{SetAside, StoreError};
+use crate::{SetAside, StoreResult};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
 /// Pages of the log after which it is copied into the database.
@@ -49,7 +49,7 @@ pub fn highest_id(connection: &Connection) -> rusqlite::Result<u64> {
 ///
 /// # Errors
 /// The folder has no store, or another process has it.
-pub fn repair_ids(data_dir: &Path, now_ms: i64, apply: bool) -> Result<Vec<SetAside>, StoreError> {
+pub fn repair_ids(data_dir: &Path, now_ms: i64, apply: bool) -> StoreResult<Vec<SetAside>> {
     schema::check_library()?;
     let path = data_dir.join(schema::MAIN_FILE);
     if !path.exists() {

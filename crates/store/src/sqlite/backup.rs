@@ -14,7 +14,7 @@ use rusqlite::backup::Backup;
 use super::damage;
 use super::schema::{failed, open_reader, sql_failed};
 use super::wal;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::damage::DamagedRow;
 use smsc_host::files;
 
@@ -25,7 +25,7 @@ const STEP_PAGES: i32 = 4096;
 ///
 /// # Errors
 /// `from` cannot be read, or its log is damaged; `to` exists, or cannot be written.
-pub fn backup(from: &Path, to: &Path) -> Result<u64, StoreError> {
+pub fn backup(from: &Path, to: &Path) -> StoreResult<u64> {
     wal::unless_in_use(from)?;
     let mut damaged = 0;
     of_running(from, to, &mut |_| damaged += 1)?;
@@ -33,11 +33,7 @@ pub fn backup(from: &Path, to: &Path) -> Result<u64, StoreError> {
 }
 
 /// Backs up a store that this process has open, with what is to be done about each damaged row.
-pub fn of_running(
-    from: &Path,
-    to: &Path,
-    damaged: &mut dyn FnMut(DamagedRow),
-) -> Result<(), StoreError> {
+pub fn of_running(from: &Path, to: &Path, damaged: &mut dyn FnMut(DamagedRow)) -> StoreResult {
     let exists = |path: &Path| failed(format!("{} exists already", path.display()));
     if to.exists() {
         return Err(exists(to));
@@ -56,7 +52,7 @@ pub fn of_running(
     damage::each(&open_reader(to)?, damaged).map_err(sql_failed)
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+fn copy(from: &Path, to: &Path) -> StoreResult {
     let source = open_reader(from)?;
     // Holding a snapshot keeps the writer's commits from starting the copy over and over.
     let snapshot = source.unchecked_transaction()?;
@@ -70,7 +66,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Gives the finished copy its name, durably, unless the name was taken meanwhile.
-fn publish(partial: &Path, to: &Path) -> Result<(), StoreError> {
+fn publish(partial: &Path, to: &Path) -> StoreResult {
     let io = |error: std::io::Error| failed(format!("cannot write {}: {error}", to.display()));
     File::open(partial)
         .and_then(|file| file.sync_all())

@@ -21,7 +21,7 @@ use super::SqliteShared;
 use super::failure::SqliteFailure;
 use super::schema;
 use super::writer::WriterJob;
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreResult};
 
 /// Times that the log is copied while the writer goes on, before a pause.
 const ROUNDS: usize = 8;
@@ -115,7 +115,7 @@ impl WalState {
 }
 
 /// The thread's connection.
-pub fn open(path: &Path) -> Result<Connection, StoreError> {
+pub fn open(path: &Path) -> StoreResult<Connection> {
     // The writer must never find a lock of ours that we wait for.
     schema::open_main(path, 0)
 }

@@ -6,13 +6,13 @@ use rusqlite::{Connection, Error};
 
 use super::{SqliteStore, writer};
 use crate::cold::{ColdChange, ColdRecord, ColdRow, ColdStatement, ColdTables, ColdValue};
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreError, StoreResult};
 
 impl ColdTables for SqliteStore {
     fn select<T: Send + 'static>(
         &self,
         statement: ColdStatement,
-        read: fn(Vec<ColdRow>) -> Result<T, StoreError>,
+        read: fn(Vec<ColdRow>) -> StoreResult<T>,
     ) -> Reply<T> {
         self.admin
             .ask(move |connection| read(run(connection, &statement)?.returned))
@@ -29,7 +29,7 @@ impl ColdTables for SqliteStore {
     fn change<T: Send + 'static>(
         &self,
         statements: Vec<ColdStatement>,
-        read: impl FnOnce(ColdChange) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(ColdChange) -> StoreResult<T> + Send + 'static,
     ) -> Reply<T> {
         writer::transact(&self.shared, move |connection, _| {
             read(run_all(connection, &statements)?).map_err(as_sql_error)

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use super::SqliteShared;
 use super::index::IndexThread;
 use super::schema::{self, sql_failed};
-use crate::StoreError;
+use crate::StoreResult;
 
 const PREFIX: &str = "corr_";
 
@@ -26,7 +26,7 @@ pub struct LookUpThread {
 }
 
 /// Writes pairs sorted by key to the table of an hour; a key that is there gets the newer id.
-pub fn spill(index: &mut IndexThread, hour: i64, sorted: &[(u128, u64)]) -> Result<(), StoreError> {
+pub fn spill(index: &mut IndexThread, hour: i64, sorted: &[(u128, u64)]) -> StoreResult {
     let shared = index.run(|index, connection| {
         let table = table_of(hour);
         let transaction = connection.unchecked_transaction()?;
@@ -52,7 +52,7 @@ pub fn spill(index: &mut IndexThread, hour: i64, sorted: &[(u128, u64)]) -> Resu
 }
 
 /// Drops the tables of the hours before this one.
-pub fn drop_before(index: &mut IndexThread, hour: i64) -> Result<(), StoreError> {
+pub fn drop_before(index: &mut IndexThread, hour: i64) -> StoreResult {
     let shared = Arc::clone(index.shared());
     // Out of the list first: a look-up must not read a table that is about to be dropped.
     let gone: Vec<i64> = {
@@ -86,7 +86,7 @@ fn table_of(hour: i64) -> String {
 
 impl LookUpThread {
     /// Looks keys up, newest hour first; answers in the order requested.
-    pub fn find(&mut self, keys: &[u128]) -> Result<Vec<Option<u64>>, StoreError> {
+    pub fn find(&mut self, keys: &[u128]) -> StoreResult<Vec<Option<u64>>> {
         let mut found = vec![None; keys.len()];
         let hours: Vec<i64> = self.shared.hours().iter().rev().copied().collect();
         if hours.is_empty() {
@@ -121,7 +121,7 @@ impl LookUpThread {
         Ok(found)
     }
 
-    fn connection(&mut self) -> Result<&Connection, StoreError> {
+    fn connection(&mut self) -> StoreResult<&Connection> {
         let generation = self.shared.index_generation.load(Ordering::Relaxed);
         let current = self
             .connection

@@ -15,7 +15,7 @@ use super::schema::{self, failed, open_reader, sql_failed};
 use super::wal;
 use crate::archive::{Each, Exported};
 use crate::damage::{DamageLog, DamagedRow};
-use crate::{SentRow, StoreError, signed};
+use crate::{SentRow, StoreResult, signed};
 
 /// Messages read per snapshot.
 const PAGE: i64 = 1024;
@@ -28,7 +28,7 @@ pub struct ReadOnly(Connection, DamageLog);
 
 impl ReadOnly {
     /// Opens the store in a data folder, or a database file.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: &Path) -> StoreResult<Self> {
         let path = schema::main_path(path);
         if !path.is_file() {
             return Err(failed(format!("{} is not there", path.display())));
@@ -42,7 +42,7 @@ impl ReadOnly {
     }
 
     /// All interned names.
-    pub fn names(&self) -> Result<Vec<(u32, String)>, StoreError> {
+    pub fn names(&self) -> StoreResult<Vec<(u32, String)>> {
         schema::names(&self.0).map_err(sql_failed)
     }
 
@@ -52,7 +52,7 @@ impl ReadOnly {
     }
 
     /// See [`crate::archive::ArchiveStore::export`].
-    pub fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> Result<(), StoreError> {
+    pub fn export(&self, ids: Range<u64>, each: &mut Each<'_>) -> StoreResult {
         export(&self.0, &self.1, ids, each).map_err(sql_failed)
     }
 }

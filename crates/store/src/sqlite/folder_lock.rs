@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::SqliteShared;
 use super::schema::failed;
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 use smsc_host::files;
 
 /// Held locked while a process owns the data folder.
@@ -42,14 +42,14 @@ pub struct FolderLockKeeper {
 }
 
 /// Creates the data folder, closes it and the store's files in it to others, and locks it.
-pub fn own_folder(data_dir: &Path) -> Result<FolderLock, StoreError> {
+pub fn own_folder(data_dir: &Path) -> StoreResult<FolderLock> {
     files::own_folder(data_dir, &["smsc.", "index."])
         .map_err(|error| failed(format!("cannot use {}: {error}", data_dir.display())))?;
     lock_folder(data_dir)
 }
 
 /// Locks a data folder for this process.
-pub fn lock_folder(data_dir: &Path) -> Result<FolderLock, StoreError> {
+pub fn lock_folder(data_dir: &Path) -> StoreResult<FolderLock> {
     let folder = lock_itself(data_dir)?;
     let path = data_dir.join(LOCK_FILE);
     let file = open(&path)?;
@@ -86,7 +86,7 @@ pub fn share_folder(folder: &Path) -> io::Result<Option<Vec<File>>> {
     Ok(Some(shared))
 }
 
-fn lock_itself(data_dir: &Path) -> Result<Option<File>, StoreError> {
+fn lock_itself(data_dir: &Path) -> StoreResult<Option<File>> {
     let folder = File::open(data_dir).map_err(|error| cannot_lock(data_dir, &error))?;
     match folder.try_lock() {
         Ok(()) => Ok(Some(folder)),
@@ -98,7 +98,7 @@ fn lock_itself(data_dir: &Path) -> Result<Option<File>, StoreError> {
     }
 }
 
-fn open(path: &Path) -> Result<File, StoreError> {
+fn open(path: &Path) -> StoreResult<File> {
     File::options()
         .create(true)
         .truncate(false)

@@ -17,7 +17,7 @@ use super::schema::{self, count, failed, meta};
 use super::schema_check;
 use super::settings;
 use super::wal;
-use crate::StoreError;
+use crate::StoreResult;
 use smsc_domain::id;
 use smsc_host::clock;
 use smsc_proto::MessageState;
@@ -57,7 +57,7 @@ pub struct FsckReport {
 }
 
 /// Checks the store in a data folder, or a database file.
-pub fn fsck(path: &Path) -> Result<FsckReport, StoreError> {
+pub fn fsck(path: &Path) -> StoreResult<FsckReport> {
     let path = schema::main_path(path);
     if !path.is_file() {
         return Err(failed(format!("{} is not there", path.display())));

@@ -14,7 +14,7 @@ use smsc_domain::share::FairShares;
 
 use super::{SqliteShared, SqliteStore, writer};
 use crate::idempotency::{Claimed, HASH, IdempotencyStore, KeyClaim};
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreResult};
 
 /// An account and the hash of a key.
 pub type IdempotencyKey = (u32, [u8; HASH]);
@@ -194,7 +194,7 @@ fn look_all_up(
     connection: &Connection,
     claims: &[KeyClaim],
     known: Vec<KnownClaim>,
-) -> Result<Vec<Claimed>, StoreError> {
+) -> StoreResult<Vec<Claimed>> {
     let mut found = Vec::with_capacity(known.len());
     let mut failed = None;
     for (claim, known) in claims.iter().zip(known) {
@@ -224,7 +224,7 @@ fn look_up(
     shared: &SqliteShared,
     connection: &Connection,
     claim: &KeyClaim,
-) -> Result<Claimed, StoreError> {
+) -> StoreResult<Claimed> {
     let mut passed_over = None;
     loop {
         match shared.keys.claim((claim.account, claim.key), passed_over) {

@@ -17,7 +17,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension as _};
 use super::entries::{self, SqliteEntry};
 use super::schema::{self, failed, meta, set_meta, sql_failed};
 use super::{SqliteShared, log};
-use crate::StoreError;
+use crate::StoreResult;
 
 /// Pause between two checks for new messages.
 const POLL: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ impl IndexThread {
         main: Connection,
         shared: Arc<SqliteShared>,
         search: bool,
-    ) -> Result<Self, StoreError> {
+    ) -> StoreResult<Self> {
         let path = folder.join(schema::INDEX_FILE);
         let mut index = Self {
             path,
@@ -82,7 +82,7 @@ impl IndexThread {
     }
 
     /// Drops the file and starts an empty one; the messages are indexed again from the start.
-    fn rebuild(&mut self, reason: &str) -> Result<(), StoreError> {
+    fn rebuild(&mut self, reason: &str) -> StoreResult {
         tracing::warn!(
             reason,
             "index.db cannot be used and is built again; searches are incomplete meanwhile"
@@ -133,7 +133,7 @@ impl IndexThread {
     pub fn run<T>(
         &mut self,
         work: impl FnOnce(&mut Self, &Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    ) -> StoreResult<T> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
@@ -208,7 +208,7 @@ impl IndexThread {
 
     /// Indexes everything that is old enough; afterwards only messages above the mark are missing,
     /// which is the answer. `None` when messages are not indexed.
-    pub fn catch_up(&mut self) -> Result<Option<u64>, StoreError> {
+    pub fn catch_up(&mut self) -> StoreResult<Option<u64>> {
         if !self.search {
             return Ok(None);
         }
@@ -222,12 +222,12 @@ impl IndexThread {
         address: &[u8],
         after: u64,
         limit: usize,
-    ) -> Result<Vec<u64>, StoreError> {
+    ) -> StoreResult<Vec<u64>> {
         self.run(|_, connection| entries::of_address(connection, address, after, limit))
     }
 
     /// Removes retired messages.
-    pub fn forget(&mut self, mut gone: Vec<SqliteEntry>) -> Result<(), StoreError> {
+    pub fn forget(&mut self, mut gone: Vec<SqliteEntry>) -> StoreResult {
         self.run(move |_, connection| {
             let transaction = connection.unchecked_transaction()?;
             entries::delete(&transaction, &mut gone)?;
@@ -236,7 +236,7 @@ impl IndexThread {
     }
 
     /// Removes an erased address from messages.
-    pub fn forget_address(&mut self, address: &[u8], ids: &[u64]) -> Result<(), StoreError> {
+    pub fn forget_address(&mut self, address: &[u8], ids: &[u64]) -> StoreResult {
         self.run(|_, connection| {
             connection.pragma_update(None, "secure_delete", true)?;
             let transaction = connection.unchecked_transaction()?;
@@ -247,13 +247,13 @@ impl IndexThread {
     }
 
     /// No erased data may remain in the log of the index.
-    pub fn clean_log(&mut self) -> Result<(), StoreError> {
+    pub fn clean_log(&mut self) -> StoreResult {
         let path = self.path.clone();
         self.run(|_, _| log::empty(&path).map(drop))
     }
 
     /// Writes a block of a queue.
-    pub fn spill_block(&mut self, queue: u32, block: u64, octets: &[u8]) -> Result<(), StoreError> {
+    pub fn spill_block(&mut self, queue: u32, block: u64, octets: &[u8]) -> StoreResult {
         self.run(|_, connection| {
             connection
                 .prepare_cached("INSERT OR REPLACE INTO block VALUES(?1, ?2, ?3)")?
@@ -263,7 +263,7 @@ impl IndexThread {
     }
 
     /// Reads a block back.
-    pub fn read_block(&mut self, queue: u32, block: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn read_block(&mut self, queue: u32, block: u64) -> StoreResult<Option<Vec<u8>>> {
         self.run(|_, connection| {
             connection
                 .prepare_cached("SELECT octets FROM block WHERE queue = ?1 AND block = ?2")?
@@ -273,7 +273,7 @@ impl IndexThread {
     }
 
     /// Forgets blocks of a queue.
-    pub fn forget_blocks(&mut self, queue: u32, blocks: &Range<u64>) -> Result<(), StoreError> {
+    pub fn forget_blocks(&mut self, queue: u32, blocks: &Range<u64>) -> StoreResult {
         self.run(|_, connection| {
             let sql = "DELETE FROM block WHERE queue = ?1 AND block >= ?2 AND block < ?3";
             let mut delete = connection.prepare_cached(sql)?;

@@ -30,7 +30,7 @@ use crate::moving::{END, Inventory, MovePart, MovedPage, TABLES};
 use crate::opt_out::OptOutRow;
 use crate::postgres::known_as;
 use crate::settings::{StoredSetting, StoredSettings};
-use crate::{MOVED_WHOLE, RetryRow, StoreError, TryRow};
+use crate::{MOVED_WHOLE, RetryRow, StoreResult, TryRow};
 use crate::{forms, pauses, stream_marks};
 
 /// A store at rest.
@@ -46,7 +46,7 @@ impl StoreAtRest {
     ///
     /// # Errors
     /// There is no store, it is of a newer release, or a server uses it.
-    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+    pub fn open(folder: &Path) -> StoreResult<Self> {
         let path = folder.join(schema::MAIN_FILE);
         if !path.is_file() {
             return Err(failed(format!("{} is not there", path.display())));
@@ -73,7 +73,7 @@ impl StoreAtRest {
     }
 
     /// Counts what there is. Reads every table to its end.
-    pub fn inventory(&self) -> Result<Inventory, StoreError> {
+    pub fn inventory(&self) -> StoreResult<Inventory> {
         let mut inventory = self.read_inventory()?;
         if self.has("config_versions")? {
             inventory.settings = settings::read(&self.connection)?;
@@ -134,12 +134,7 @@ impl StoreAtRest {
 
     /// The page of a part that follows on a key, with up to `limit` messages (or rows, where there
     /// are no messages); `None` behind the end.
-    pub fn page(
-        &self,
-        part: MovePart,
-        after: u64,
-        limit: usize,
-    ) -> Result<Option<MovedPage>, StoreError> {
+    pub fn page(&self, part: MovePart, after: u64, limit: usize) -> StoreResult<Option<MovedPage>> {
         if after >= END {
             return Ok(None);
         }

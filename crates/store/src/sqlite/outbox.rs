@@ -19,7 +19,7 @@ use crate::outbox::{
     CdrRow, EventClaim, EventKind, EventReader, EventRow, MOST_COUNTED, OutboxStore, ReaderBacklog,
     ReaderOutcome, TakeEvents, TakenEvents,
 };
-use crate::{Reply, StoreError, Stored};
+use crate::{Reply, StoreResult, Stored};
 use smsc_domain::id::{MAX_LEAD_MS, lowest_at};
 use smsc_domain::state;
 use smsc_proto::MessageState;
@@ -301,7 +301,7 @@ fn erase_records(
     connection: &Connection,
     shared: &SqliteShared,
     digits: &[u8],
-) -> Result<u64, StoreError> {
+) -> StoreResult<u64> {
     let (mut after, mut erased) = (0, 0);
     loop {
         let (found, last) = with_address(connection, "cdr", digits, after)?;

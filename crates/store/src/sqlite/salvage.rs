@@ -32,7 +32,7 @@ use self::walk::{FoundRow, TreeFinding, TreeWalk};
 use super::folder_lock::{own_folder, share_folder};
 use super::fsck::fsck;
 use super::schema::{self, failed};
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 use smsc_host::clock;
 
 pub use self::report::{MissingRows, SalvageReport, SalvagedTable};
@@ -56,7 +56,7 @@ struct FirstPages {
 /// # Errors
 /// A server runs on the store, or there is none; the new folder has something in it, or cannot be written. What cannot be read is
 /// no error but in the report.
-pub fn salvage(from: &Path, to: &Path, send_doubtful: bool) -> Result<SalvageReport, StoreError> {
+pub fn salvage(from: &Path, to: &Path, send_doubtful: bool) -> StoreResult<SalvageReport> {
     schema::check_library()?;
     let main = schema::main_path(from);
     let folder = parent(&main);
@@ -95,7 +95,7 @@ pub fn salvage(from: &Path, to: &Path, send_doubtful: bool) -> Result<SalvageRep
 }
 
 /// The new folder is empty or not there, and no part of the damaged store.
-fn refuse_used(from: &Path, to: &Path) -> Result<(), StoreError> {
+fn refuse_used(from: &Path, to: &Path) -> StoreResult {
     let cannot = |error: io::Error| failed(format!("cannot use {}: {error}", to.display()));
     match fs::read_dir(to) {
         Ok(mut entries) => {
@@ -135,7 +135,7 @@ fn fill(
     lost_log: Option<&str>,
     partial: &Path,
     send_doubtful: bool,
-) -> Result<SalvageReport, StoreError> {
+) -> StoreResult<SalvageReport> {
     let mut store = NewStore::create(partial, clock::now_ms())?;
     let mut report = SalvageReport {
         pages: source.count(),
@@ -185,11 +185,7 @@ fn fill(
 }
 
 /// Reads every tree: the tables first, so that they get their rows where two trees claim a page.
-fn walk_all(
-    walk: &mut TreeWalk<'_>,
-    store: &mut NewStore,
-    first: &FirstPages,
-) -> Result<(), StoreError> {
+fn walk_all(walk: &mut TreeWalk<'_>, store: &mut NewStore, first: &FirstPages) -> StoreResult {
     let mut places: Vec<usize> = (0..store.shapes.len()).collect();
     places.sort_by_key(|place| !store.shapes[*place].is_table());
     for place in places {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 
 /// The layout that this binary reads and writes, in `PRAGMA user_version`.
 pub const SCHEMA_VERSION: i64 = 1 + UPGRADES.len() as i64;
@@ -300,7 +300,7 @@ CREATE TABLE logins(account TEXT PRIMARY KEY, at INT NOT NULL, address TEXT NOT 
 ";
 
 /// Refuses a SQLite library that can corrupt a WAL database under concurrent checkpoints.
-pub fn check_library() -> Result<(), StoreError> {
+pub fn check_library() -> StoreResult {
     let version = rusqlite::version_number();
     if version < OLDEST_SQLITE {
         return Err(failed(format!(
@@ -313,13 +313,13 @@ pub fn check_library() -> Result<(), StoreError> {
 
 /// Opens `smsc.db` for the writer, creates its tables when the file is new, and brings an older file
 /// up to this binary's layout.
-pub fn open_main(path: &Path, wal_autocheckpoint: u32) -> Result<Connection, StoreError> {
+pub fn open_main(path: &Path, wal_autocheckpoint: u32) -> StoreResult<Connection> {
     let connection = Connection::open(path).map_err(|error| cannot_open(path, &error))?;
     prepare_main(&connection, path, wal_autocheckpoint)?;
     Ok(connection)
 }
 
-fn prepare_main(connection: &Connection, path: &Path, pages: u32) -> Result<(), StoreError> {
+fn prepare_main(connection: &Connection, path: &Path, pages: u32) -> StoreResult {
     let sql = |error: rusqlite::Error| cannot_open(path, &error);
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
     // Before anything is written: a file that cannot be used must stay as it is.
@@ -369,7 +369,7 @@ pub fn upgrade(version: i64) -> String {
 }
 
 /// Opens `smsc.db` read-only.
-pub fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+pub fn open_reader(path: &Path) -> StoreResult<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, &error))?;
@@ -388,7 +388,7 @@ pub fn open_reader(path: &Path) -> Result<Connection, StoreError> {
 
 /// The schema version of a file, 0 for a new one; an error when this binary cannot use it: it is newer, and
 /// `meta.oldest_schema`, which an upgrade sets that takes something away, is newer as well.
-pub fn check_version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+pub fn check_version(connection: &Connection, path: &Path) -> StoreResult<i64> {
     let sql = |error: rusqlite::Error| cannot_open(path, &error);
     let version: i64 = connection
         .query_row("PRAGMA user_version", [], |row| row.get(0))

@@ -11,7 +11,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::schema::{self, SCHEMA_VERSION, meta, set_meta, sql_failed, upgrade};
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 
 /// The checksum in the table `meta`, plus one.
 pub const SUM: &str = "schema_sum";
@@ -23,7 +23,7 @@ type Texts = BTreeMap<String, String>;
 ///
 /// # Errors
 /// [`StoreError::Damaged`]; it says what is wrong and what can be done.
-pub fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+pub fn check(connection: &Connection, path: &Path) -> StoreResult {
     if schema::check_version(connection, path)? != SCHEMA_VERSION {
         return Ok(());
     }

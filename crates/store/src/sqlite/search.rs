@@ -17,7 +17,7 @@ use super::record::{Readable, octets_of};
 use super::runs::{self, Runs};
 use super::schema::{self, failed, meta, sql_failed};
 use crate::damage::DamageLog;
-use crate::{FoundMessages, MAX_SCAN, Search, StoreError, Stored};
+use crate::{FoundMessages, MAX_SCAN, Search, StoreResult, Stored};
 use smsc_domain::id::Aside;
 use smsc_proto::MessageState;
 
@@ -39,7 +39,7 @@ pub fn search(
     damage: &DamageLog,
     index: Option<&Path>,
     search: &Search,
-) -> Result<FoundMessages, StoreError> {
+) -> StoreResult<FoundMessages> {
     let asides = asides::read(main)?;
     let terms = terms(search);
     let Some((first, others)) = terms.split_first() else {

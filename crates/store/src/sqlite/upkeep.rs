@@ -22,7 +22,7 @@ use super::recover::{self, each_id};
 use super::schema::{meta, set_meta, sql_failed};
 use super::{SqliteShared, log, writer};
 use crate::low_water::{IdSlice, SLICE, best};
-use crate::{ActivePage, StoreError};
+use crate::{ActivePage, StoreResult};
 use smsc_domain::id::{Aside, MAX_LEAD_MS, lowest_at};
 
 /// Rows written per transaction.
@@ -63,7 +63,7 @@ impl Upkeep {
     }
 
     /// Moves the low-water mark to where a restart reads least.
-    pub fn advance(&mut self) -> Result<(), StoreError> {
+    pub fn advance(&mut self) -> StoreResult {
         if self.unclean {
             self.clean_log()?;
         }
@@ -96,16 +96,12 @@ impl Upkeep {
     }
 
     /// See [`recover::page`].
-    pub fn active_page(
-        &self,
-        ids: std::ops::Range<u64>,
-        limit: usize,
-    ) -> Result<ActivePage, StoreError> {
+    pub fn active_page(&self, ids: std::ops::Range<u64>, limit: usize) -> StoreResult<ActivePage> {
         recover::page(self.reading(), ids, limit).map_err(sql_failed)
     }
 
     /// Counts from the mark to the target, slice by slice.
-    fn look(&self, mark: u64, target: u64) -> Result<Vec<IdSlice>, StoreError> {
+    fn look(&self, mark: u64, target: u64) -> StoreResult<Vec<IdSlice>> {
         let mut slices = Vec::new();
         let mut from = mark;
         while from < target {
@@ -128,7 +124,7 @@ impl Upkeep {
         Ok(slices)
     }
 
-    fn active_ids(&self, from: u64, below: u64) -> Result<Vec<u64>, StoreError> {
+    fn active_ids(&self, from: u64, below: u64) -> StoreResult<Vec<u64>> {
         let mut active = Vec::new();
         let range = recover::MessageRange::Slice { from, below };
         each_id(self.reading(), range, usize::MAX, &mut |id, is_active| {
@@ -140,7 +136,7 @@ impl Upkeep {
     }
 
     /// Deletes what is no longer active from `carry`.
-    fn clean_carry(&self, mark: u64) -> Result<(), StoreError> {
+    fn clean_carry(&self, mark: u64) -> StoreResult {
         let mut next = Some(0);
         while let Some(from) = next {
             let mut gone = Vec::new();
@@ -163,7 +159,7 @@ impl Upkeep {
         Ok(())
     }
 
-    fn carry(&self, ids: Vec<u64>) -> Result<(), StoreError> {
+    fn carry(&self, ids: Vec<u64>) -> StoreResult {
         self.transact(move |connection, _| {
             let mut insert = connection
                 .prepare_cached("INSERT INTO carry(id) VALUES(?1) ON CONFLICT DO NOTHING")?;
@@ -173,7 +169,7 @@ impl Upkeep {
     }
 
     /// Deletes messages that were final before `before` and owe no receipt.
-    pub fn retire(&mut self, before: i64, limit: usize) -> Result<u64, StoreError> {
+    pub fn retire(&mut self, before: i64, limit: usize) -> StoreResult<u64> {
         let mut deleted = 0;
         while (deleted as usize) < limit {
             let room = RETIRE_CHUNK.min(limit - deleted as usize);
@@ -225,7 +221,7 @@ impl Upkeep {
     }
 
     /// Deletes all rows of these messages, ascending.
-    fn delete(&self, ids: Vec<u64>) -> Result<u64, StoreError> {
+    fn delete(&self, ids: Vec<u64>) -> StoreResult<u64> {
         self.transact(move |connection, marks| {
             let runs = runs(connection, &ids)?;
             let mut messages = 0;
@@ -251,7 +247,7 @@ impl Upkeep {
 
     /// After an erasure: no erased data may remain in the log. If this is not possible now, a later
     /// pass does it.
-    pub fn clean_log(&mut self) -> Result<(), StoreError> {
+    pub fn clean_log(&mut self) -> StoreResult {
         let is_clean = log::empty(&self.shared.main_path())?;
         if !is_clean && !self.unclean {
             tracing::warn!(
@@ -265,7 +261,7 @@ impl Upkeep {
     pub fn transact<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection, &mut super::rows::Marks) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> StoreResult<T> {
         writer::transact(&self.shared, job).wait()
     }
 }

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::schema::failed;
-use crate::{Reply, StoreError};
+use crate::{Reply, StoreError, StoreResult};
 
 /// Called between jobs; returns when to call it again.
 pub type WorkerTick<C> = fn(&mut C) -> Duration;
@@ -39,7 +39,7 @@ impl<C: Send + 'static> StoreWorker<C> {
         mailbox: usize,
         context: C,
         tick: Option<WorkerTick<C>>,
-    ) -> Result<Self, StoreError> {
+    ) -> StoreResult<Self> {
         let (jobs, waiting) = sync_channel(mailbox);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
@@ -57,7 +57,7 @@ impl<C: Send + 'static> StoreWorker<C> {
     /// Queues a job; its result is the answer.
     pub fn ask<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut C) -> Result<T, StoreError> + Send + 'static,
+        job: impl FnOnce(&mut C) -> StoreResult<T> + Send + 'static,
     ) -> Reply<T> {
         let (answer, reply) = Reply::pair();
         let sender = self.lock().jobs.clone();

@@ -24,7 +24,7 @@ use super::schema::failed;
 use super::sinks;
 use super::write_queue::{Take, WaitingBatch};
 use crate::idempotency::IdempotencyRow;
-use crate::{Reply, RowFailurePolicy, StoreError, WriteBatch, Written};
+use crate::{Reply, RowFailurePolicy, StoreError, StoreResult, WriteBatch, Written};
 
 /// Pause before results are tried again on a full disk or behind a foreign lock.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ pub struct SqliteWriter<'c> {
     /// Batches that found the disk full (no new messages among them), oldest first: about one commit.
     held: Vec<WaitingBatch>,
     /// Resolved when nothing is held.
-    barriers: Vec<oneshot::Sender<Result<(), StoreError>>>,
+    barriers: Vec<oneshot::Sender<StoreResult>>,
     /// Set after a fatal error, should the hook return: nothing is written any more.
     dead: bool,
 }
@@ -124,7 +124,7 @@ impl SqliteWriter<'_> {
     }
 
     /// Answers when nothing that was pushed before is held any more.
-    pub fn wait_for_held(&mut self, answer: oneshot::Sender<Result<(), StoreError>>) {
+    pub fn wait_for_held(&mut self, answer: oneshot::Sender<StoreResult>) {
         self.barriers.push(answer);
         self.lift_barriers();
     }
@@ -393,7 +393,7 @@ impl SqliteWriter<'_> {
     pub fn transaction<T>(
         &mut self,
         job: impl FnOnce(&Connection, &mut Marks) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    ) -> StoreResult<T> {
         if self.dead {
             return Err(StoreError::Closed);
         }

@@ -14,6 +14,8 @@ pub(super) fn merged(mut findings: Vec<FirewallFinding>) -> Vec<FirewallFinding>
                 newer.count += finding.count;
                 newer.nodes.extend(finding.nodes);
                 newer.nodes.sort_unstable();
+                // One node may have two interfaces for a moment, when one takes the place of the other.
+                newer.nodes.dedup();
             }
             None => all.push(finding),
         }
@@ -48,6 +50,7 @@ mod tests {
             finding(3, 30, "43"),
             finding(3, 20, "33"),
             finding(1, 50, "43"),
+            finding(3, 10, "43"),
             dropped,
         ]);
         let brief: Vec<_> = all
@@ -55,7 +58,7 @@ mod tests {
             .map(|one| (one.at, &*one.calling, &*one.action, one.count, &*one.nodes))
             .collect();
         let expected: [(i64, &str, &str, u64, &[u32]); 3] = [
-            (50, "43", "block", 4, &[1, 3]),
+            (50, "43", "block", 6, &[1, 3]),
             (40, "43", "drop", 2, &[1]),
             (20, "33", "block", 2, &[3]),
         ];

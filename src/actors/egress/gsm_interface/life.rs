@@ -160,6 +160,7 @@ impl GsmInterface {
         self.serve(ctx);
         if self.is_suspended() {
             self.give_back_waiting(|_| true);
+            self.refuse_waiting_reports();
         }
         self.go_on();
         self.publish();
@@ -206,10 +207,12 @@ impl GsmInterface {
     fn finish(&mut self, ctx: &mut Context<Self>) {
         self.served.retire();
         self.give_back_waiting(|_| true);
+        self.refuse_waiting_reports();
         self.go_on();
         let since = *self.leaving_since.get_or_insert_with(Instant::now);
         let is_over = since.elapsed() >= self.node.config().smpp.drain_timeout;
-        let is_idle = self.under_way.is_empty() && self.intake == 0 && !self.is_telling;
+        let has_sent = !self.under_way.is_empty() || self.reports_here() > 0;
+        let is_idle = !has_sent && self.intake == 0 && !self.is_telling;
         if is_over || is_idle {
             if self.plan.is_some() && !self.node.draining.load(Ordering::Relaxed) {
                 return self.stand_by(ctx);

@@ -3,10 +3,13 @@
 //! A subscriber of ours has written through another service centre, and asked for an SMS-STATUS-REPORT, which comes as an
 //! SMS-DELIVER does (3GPP TS 23.040 §3.2.9). It is about no message of ours, so it is in no queue and no store: it waits for its
 //! turn among the messages to its handset, and is sent once, octet for octet. Whoever has brought it is answered when it is known
-//! what came of that, and tries again where that may help. Invariant: no more than a part of the window are here at once, so that
-//! many of them leave room for messages.
+//! what came of that, and tries again where that may help. Invariants: no more than a part of the window are here at once, and no
+//! more than a part of the rate go to handsets, so that many of them leave room for messages; none waits while its queue is
+//! suspended or the interface leaves.
 
 use std::sync::Arc;
+
+use tokio::time::Instant;
 
 use super::GsmInterface;
 use super::exchange::{HandsetSubmission, MtResult, SubmissionRequest};
@@ -18,13 +21,44 @@ use crate::actors::session::bound::InFlight;
 use crate::clock;
 use crate::config::MapHomeRouting;
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
+use crate::domain::limit::Gcra;
 use crate::domain::retry::RefusalClass;
 use crate::map::session::MoInvoke;
 use crate::pb::delivery::What;
 use crate::sms::tpdu::{TpduKind, decode};
 
-/// This part of the window is for them, and one place at least.
-const SHARE: usize = 4;
+/// This part of the window is for them, and one place at least. They have as large a part of the rate, besides that of messages.
+const SHARE: u32 = 4;
+
+/// How often they go to handsets.
+#[derive(Default)]
+pub(super) struct ReportPace {
+    /// The rate of the network, and their part of it.
+    part: Option<(f64, Gcra)>,
+    /// What the part counts its time from.
+    since: Option<Instant>,
+}
+
+// === impl ReportPace ===
+
+impl ReportPace {
+    /// Whether another one may go, where the network has this rate per second.
+    fn take(&mut self, rate: Option<f64>, now: Instant) -> bool {
+        let Some(rate) = rate else {
+            return true;
+        };
+        let since = *self.since.get_or_insert(now);
+        let at = now.saturating_duration_since(since).as_nanos() as u64;
+        if self.part.as_ref().is_none_or(|(of, _)| *of != rate) {
+            let part = rate / f64::from(SHARE);
+            self.part = Some((rate, Gcra::new(part, part as u32)));
+        }
+        let part = self.part.as_mut();
+        part.is_none_or(|(_, part)| part.take(at, 1).granted > 0)
+    }
+}
+
+// === impl GsmInterface ===
 
 impl GsmInterface {
     /// Takes an SMS-STATUS-REPORT for a handset of ours.
@@ -39,9 +73,12 @@ impl GsmInterface {
         if decode(TpduKind::StatusReport, &tpdu).is_err() {
             return self.refuse_mo(&request, INVALID_MANDATORY);
         }
-        let most = (plan.config.window as usize / SHARE).max(1);
-        // One is our own.
-        if Arc::strong_count(&self.relayed) > most {
+        if self.served.is_retiring() || self.is_suspended() {
+            return self.refuse_mo(&request, RP_TEMPORARY_FAILURE);
+        }
+        let most = (plan.config.window / SHARE).max(1) as usize;
+        let rate = self.node.rate_of(plan.id).map(|(rate, _)| rate);
+        if self.reports_here() >= most || !self.report_pace.take(rate, Instant::now()) {
             return self.refuse_mo(&request, RP_CONGESTION);
         }
         let now = clock::now_ms();
@@ -71,6 +108,19 @@ impl GsmInterface {
             }),
         };
         self.lines.push(&subscriber, work);
+    }
+
+    /// How many wait or are under way.
+    pub(super) fn reports_here(&self) -> usize {
+        // One is our own.
+        Arc::strong_count(&self.relayed) - 1
+    }
+
+    /// Refuses those that wait, as messages that wait go back to their queue.
+    pub(super) fn refuse_waiting_reports(&mut self) {
+        for work in self.lines.take_if(|work| work.relayed.is_some()) {
+            self.refuse_relayed(work, RP_TEMPORARY_FAILURE);
+        }
     }
 
     /// Tells whoever has brought a report what the network says to it; nobody of an answer of our own.
@@ -110,4 +160,24 @@ fn request_of(work: Work) -> Option<HandsetSubmission> {
         tpdu: None,
         request: SubmissionRequest::MapForward(invoke),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn reports_have_a_part_of_the_rate_as_it_is_now() {
+        let (mut pace, now) = (ReportPace::default(), Instant::now());
+        let mut taken = |rate, now| (0..1_000).filter(|_| pace.take(rate, now)).count();
+        assert_eq!(taken(Some(40.0), now), 10);
+        assert_eq!(taken(Some(40.0), now), 0);
+        assert_eq!(taken(Some(40.0), now + Duration::from_millis(500)), 5);
+        assert_eq!(taken(Some(400.0), now + Duration::from_millis(500)), 100);
+        // One at least.
+        assert_eq!(taken(Some(0.5), now + Duration::from_millis(500)), 1);
+        assert_eq!(taken(None, now), 1_000);
+    }
 }

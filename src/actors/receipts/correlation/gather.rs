@@ -102,12 +102,7 @@ impl Correlation {
         }
         let ticket = self.node.store.write(rows);
         ctx.spawn(ticket.into_actor(self).map(move |written, correlation, _| {
-            if written.is_err() {
-                for answer in &mut answers {
-                    answer.status = CommandStatus::ESME_RX_T_APPN.0;
-                }
-            }
-            correlation.answer(session, answers);
+            correlation.answer_written([(session, answers)], written.is_ok());
         }));
     }
 

@@ -16,7 +16,6 @@ use super::last_heard::settle_page;
 use super::{Correlation, Match, is_final, ok};
 use crate::clock;
 use crate::pb::{MessageState, OperatorReceipt, ReceiptResult};
-use crate::smpp::CommandStatus;
 use crate::store::WriteBatch;
 use crate::store::heard::HeardRow;
 
@@ -83,14 +82,7 @@ impl Correlation {
                 // The operator keeps the receipts and repeats them.
                 tracing::error!(%error, "receipts not written");
             }
-            for (session, mut results) in answers {
-                if written.is_err() {
-                    for result in &mut results {
-                        result.status = CommandStatus::ESME_RX_T_APPN.0;
-                    }
-                }
-                correlation.answer(session, results);
-            }
+            correlation.answer_written(answers, written.is_ok());
         }));
     }
 

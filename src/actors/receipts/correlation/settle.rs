@@ -14,7 +14,6 @@ use crate::actors::context::plan::target_of;
 use crate::actors::receipts::final_state;
 use crate::clock;
 use crate::pb::{MessageState, OperatorReceipt, ReceiptResult};
-use crate::smpp::CommandStatus;
 use crate::store::WriteBatch;
 
 impl Correlation {
@@ -111,14 +110,7 @@ impl Correlation {
                     for (session, result) in repeats {
                         answers.entry(session).or_default().push(result);
                     }
-                    for (session, mut results) in answers {
-                        if done.is_err() {
-                            for result in &mut results {
-                                result.status = CommandStatus::ESME_RX_T_APPN.0;
-                            }
-                        }
-                        correlation.answer(session, results);
-                    }
+                    correlation.answer_written(answers, done.is_ok());
                 }),
         );
     }

@@ -383,14 +383,7 @@ impl Correlation {
         }
         let ticket = self.node.store.write(rows);
         ctx.spawn(ticket.into_actor(self).map(|written, correlation, _| {
-            for (session, mut results) in answers {
-                if written.is_err() {
-                    for result in &mut results {
-                        result.status = CommandStatus::ESME_RX_T_APPN.0;
-                    }
-                }
-                correlation.answer(session, results);
-            }
+            correlation.answer_written(answers, written.is_ok());
         }));
     }
 

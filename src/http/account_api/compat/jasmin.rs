@@ -16,6 +16,7 @@ use super::{State, plain, submit};
 use crate::actors::ingress::account_api::{Reason, Refused};
 use crate::clock;
 use crate::domain::access::KeyRole;
+use crate::http::api_request::ApiRequest;
 
 const CANNOT_SEND: &str = "Cannot send submit_sm, check SMPPClientManagerPB log file for details";
 const CANNOT_CHARGE: &str = "Cannot charge submit_sm, check RouterPB log file for details";
@@ -31,33 +32,21 @@ struct JasminError {
 }
 
 /// Submits one message.
-pub(super) async fn send(
-    request: HttpRequest,
-    state: web::Data<State>,
-    body: web::Bytes,
-) -> HttpResponse {
-    match submitted(&request, &state, &body).await {
+pub(super) async fn send(request: ApiRequest<State>, body: web::Bytes) -> HttpResponse {
+    match submitted(&request, &request.state, &body).await {
         Ok(id) => plain(StatusCode::OK, format!("Success \"{id}\"")),
         Err(failure) => plain(failure.status, format!("Error \"{}\"", failure.said)),
     }
 }
 
 /// What a message would cost, without sending it.
-pub(super) async fn rate(
-    request: HttpRequest,
-    state: web::Data<State>,
-    body: web::Bytes,
-) -> HttpResponse {
-    in_json(rated(&request, &state, &body).await)
+pub(super) async fn rate(request: ApiRequest<State>, body: web::Bytes) -> HttpResponse {
+    in_json(rated(&request, &request.state, &body).await)
 }
 
 /// What the account has left.
-pub(super) async fn balance(
-    request: HttpRequest,
-    state: web::Data<State>,
-    body: web::Bytes,
-) -> HttpResponse {
-    in_json(left(&request, &state, &body).await)
+pub(super) async fn balance(request: ApiRequest<State>, body: web::Bytes) -> HttpResponse {
+    in_json(left(&request, &request.state, &body).await)
 }
 
 /// Whether the API answers.

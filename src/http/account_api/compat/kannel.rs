@@ -15,6 +15,7 @@ use super::{LATER, State, plain, submit};
 use crate::actors::ingress::account_api::{Reason, Refused};
 use crate::clock;
 use crate::domain::access::KeyRole;
+use crate::http::api_request::ApiRequest;
 
 const NO_ACCESS: &str = "Authorization failed for sendsms";
 const NEVER: &str = "Not routable. Do not try again.";
@@ -27,12 +28,8 @@ struct KannelError {
 }
 
 /// Submits one text to one or several receivers.
-pub(super) async fn send(
-    request: HttpRequest,
-    state: web::Data<State>,
-    body: web::Bytes,
-) -> HttpResponse {
-    match answer(&request, &state, &body).await {
+pub(super) async fn send(request: ApiRequest<State>, body: web::Bytes) -> HttpResponse {
+    match answer(&request, &request.state, &body).await {
         Ok(said) => plain(StatusCode::ACCEPTED, said),
         Err(failure) => plain(failure.status, failure.said),
     }

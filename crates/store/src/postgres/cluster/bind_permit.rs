@@ -15,10 +15,10 @@ use tokio_postgres::types::ToSql;
 
 use super::super::PostgresShared;
 use super::super::connect::{find_in, run_in};
-use super::DbError;
 use super::lease::lock_member;
-use crate::StoreError;
+use super::{DbError, DbResult};
 use crate::cluster::{Membership, Permit};
+use crate::{StoreError, StoreResult};
 
 /// `lease.kind` of a permit: name = account, part = permit.
 const PERMIT: i16 = 4;
@@ -66,7 +66,7 @@ pub async fn take(
     shared: &Arc<PostgresShared>,
     account: u32,
     most: u32,
-) -> Result<Option<Permit>, StoreError> {
+) -> StoreResult<Option<Permit>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let permit = |number| Permit {
         account,
@@ -94,7 +94,7 @@ async fn try_take(
     account: i32,
     most: i32,
     uncertain: &[i32],
-) -> Result<Option<PermitOutcome>, DbError> {
+) -> DbResult<Option<PermitOutcome>> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     if !lock_member(&transaction, me).await? {
@@ -132,7 +132,7 @@ async fn try_take(
 
 /// A locked row is being taken or released at this moment: waits for it, because a bind that is refused too early
 /// looks like a wrong count, and what is being committed is not seen yet.
-async fn lock_all(transaction: &Transaction<'_>, account: i32) -> Result<(), DbError> {
+async fn lock_all(transaction: &Transaction<'_>, account: i32) -> DbResult {
     let lock = "SELECT part FROM lease WHERE kind = $1 AND name = $2 ORDER BY part FOR UPDATE";
     find_in(transaction, lock, &[&PERMIT, &account]).await?;
     Ok(())
@@ -144,7 +144,7 @@ async fn release(
     me: Membership,
     account: i32,
     numbers: &[i32],
-) -> Result<(), DbError> {
+) -> DbResult {
     let (node, epoch) = me.columns();
     let values: [&(dyn ToSql + Sync); 5] = [&PERMIT, &account, &numbers, &node, &epoch];
     run_in(transaction, RELEASE, &values).await?;
@@ -177,7 +177,7 @@ async fn try_give(
     me: Membership,
     account: i32,
     numbers: &[i32],
-) -> Result<(), DbError> {
+) -> DbResult {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     lock_all(&transaction, account).await?;

@@ -13,11 +13,11 @@ use tokio_postgres::types::ToSql;
 
 use super::super::PostgresShared;
 use super::super::connect::{find_in, run_in};
-use super::DbError;
+use super::DbResult;
 use super::lease::lock_member;
-use crate::StoreError;
 use crate::balance::{BlockChange, BlockOrder};
 use crate::cluster::Membership;
+use crate::{StoreError, StoreResult};
 
 /// The lane number of the row with the reserved amount; lanes have theirs from 0 on.
 const TAKEN: i32 = -1;
@@ -25,7 +25,7 @@ const TAKEN: i32 = -1;
 const PART: i64 = 4;
 
 /// Carries an order out; see [`BlockStore`](crate::balance::BlockStore).
-pub async fn order(shared: &Arc<PostgresShared>, order: BlockOrder) -> Result<i64, StoreError> {
+pub async fn order(shared: &Arc<PostgresShared>, order: BlockOrder) -> StoreResult<i64> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     if me.epoch != order.epoch {
         return Err(StoreError::Fenced);
@@ -38,7 +38,7 @@ async fn try_order(
     shared: &Arc<PostgresShared>,
     me: Membership,
     order: &BlockOrder,
-) -> Result<Option<i64>, DbError> {
+) -> DbResult<Option<i64>> {
     let (account, day) = (order.purse.account as i32, order.purse.day as i32);
     let (node, epoch) = me.columns();
     let mut client = shared.pool.get().await?;
@@ -97,7 +97,7 @@ fn share(left: i64, lack: i64, want: i64) -> i64 {
 
 /// Returns what is left of blocks without a member to their purses. Called when a membership and its
 /// lanes have been deleted, in the same transaction.
-pub async fn return_lost(transaction: &Transaction<'_>) -> Result<(), DbError> {
+pub async fn return_lost(transaction: &Transaction<'_>) -> DbResult {
     let lock = "SELECT 1 FROM purse p WHERE EXISTS(
                   SELECT 1 FROM purse_block b WHERE b.account = p.account AND b.day = p.day
                     AND NOT EXISTS(SELECT 1 FROM node n WHERE n.node = b.node AND n.epoch = b.epoch))

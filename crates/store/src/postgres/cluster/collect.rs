@@ -12,10 +12,10 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::PostgresShared;
-use super::DbError;
+use super::DbResult;
 use super::lease::{QUEUE, lock_member};
-use crate::StoreError;
 use crate::cluster::{Handed, MOST_COLLECTED_OCTETS, Membership, Partition};
+use crate::{StoreError, StoreResult};
 
 /// The LATERAL makes it one index look-up per partition, whatever the table holds for others.
 const TAKE: &str = "
@@ -68,7 +68,7 @@ pub async fn collect(
     shared: &Arc<PostgresShared>,
     limit: usize,
     except: Vec<Partition>,
-) -> Result<Vec<Handed>, StoreError> {
+) -> StoreResult<Vec<Handed>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
     let _collecting = shared.cluster.collecting.read().await;
@@ -86,7 +86,7 @@ async fn try_collect(
     limit: usize,
     except: &[Partition],
     uncertain: &mut Vec<HandOffRow>,
-) -> Result<Option<Vec<Handed>>, DbError> {
+) -> DbResult<Option<Vec<Handed>>> {
     let mut client = shared.pool.get().await?;
     let (node, epoch) = me.columns();
     let transaction = client.transaction().await?;
@@ -121,10 +121,7 @@ async fn try_collect(
 }
 
 /// Keeps those that the hand-off table has no more: the commit that took them did happen.
-async fn keep_gone(
-    transaction: &Transaction<'_>,
-    uncertain: &mut Vec<HandOffRow>,
-) -> Result<(), DbError> {
+async fn keep_gone(transaction: &Transaction<'_>, uncertain: &mut Vec<HandOffRow>) -> DbResult {
     let queues: Vec<i32> = uncertain.iter().map(|row| row.queue).collect();
     let parts: Vec<i16> = uncertain.iter().map(|row| row.part).collect();
     let seqs: Vec<i64> = uncertain.iter().map(|row| row.seq).collect();

@@ -15,9 +15,9 @@ use super::super::PostgresShared;
 use super::super::connect::{Object as Client, find, find_in, run_in};
 use super::super::doubts;
 use super::super::lane::writer_name;
-use super::DbError;
-use crate::StoreError;
+use super::{DbError, DbResult};
 use crate::cluster::{LeasedResource, Membership, Partition};
+use crate::{StoreError, StoreResult};
 use smsc_domain::partition::WHOLE;
 
 /// `lease.kind` of a queue's partition.
@@ -51,10 +51,7 @@ pub fn resource(kind: i16, name: i32, part: i32) -> Option<LeasedResource> {
 }
 
 /// Makes resources known.
-pub async fn declare(
-    shared: &Arc<PostgresShared>,
-    resources: Vec<LeasedResource>,
-) -> Result<(), StoreError> {
+pub async fn declare(shared: &Arc<PostgresShared>, resources: Vec<LeasedResource>) -> StoreResult {
     let keys = LeaseKeys::of(resources);
     let client = shared.pool.get().await?;
     let insert = "INSERT INTO lease(kind, name, part)
@@ -67,7 +64,7 @@ pub async fn declare(
 pub async fn claim(
     shared: &Arc<PostgresShared>,
     resources: Vec<LeasedResource>,
-) -> Result<Vec<LeasedResource>, StoreError> {
+) -> StoreResult<Vec<LeasedResource>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let keys = LeaseKeys::of(resources);
     let mine = try_claim(shared, me, &keys).await?;
@@ -79,7 +76,7 @@ async fn locked<'c>(
     client: &'c mut Client,
     me: Membership,
     keys: &LeaseKeys,
-) -> Result<Option<Transaction<'c>>, DbError> {
+) -> DbResult<Option<Transaction<'c>>> {
     let transaction = client.transaction().await?;
     if !lock_member(&transaction, me).await? {
         return Ok(None);
@@ -92,7 +89,7 @@ async fn try_claim(
     shared: &Arc<PostgresShared>,
     me: Membership,
     keys: &LeaseKeys,
-) -> Result<Option<Vec<LeasedResource>>, DbError> {
+) -> DbResult<Option<Vec<LeasedResource>>> {
     let mut client = shared.pool.get().await?;
     let Some(transaction) = locked(&mut client, me, keys).await? else {
         return Ok(None);
@@ -120,7 +117,7 @@ async fn try_claim(
 pub async fn keep(
     shared: &Arc<PostgresShared>,
     resources: Vec<LeasedResource>,
-) -> Result<Vec<LeasedResource>, StoreError> {
+) -> StoreResult<Vec<LeasedResource>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
     let keys = LeaseKeys::of(resources);
@@ -132,7 +129,7 @@ async fn try_keep(
     shared: &Arc<PostgresShared>,
     me: Membership,
     keys: &LeaseKeys,
-) -> Result<Option<Vec<LeasedResource>>, DbError> {
+) -> DbResult<Option<Vec<LeasedResource>>> {
     let mut client = shared.pool.get().await?;
     let Some(transaction) = locked(&mut client, me, keys).await? else {
         return Ok(None);
@@ -156,10 +153,7 @@ async fn try_keep(
 }
 
 /// Releases those that this node owns.
-pub async fn release(
-    shared: &Arc<PostgresShared>,
-    resources: Vec<LeasedResource>,
-) -> Result<(), StoreError> {
+pub async fn release(shared: &Arc<PostgresShared>, resources: Vec<LeasedResource>) -> StoreResult {
     let Some(me) = shared.membership() else {
         // Removed: it owns nothing.
         return Ok(());
@@ -189,7 +183,7 @@ pub async fn release(
 /// The lock lets heartbeats through: they change no key. Until then the session has the name of this node's writers, so
 /// that whoever buries the node can end it: a session whose client stands still in the middle of a result ends by
 /// no timeout.
-pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Result<bool, DbError> {
+pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> DbResult<bool> {
     let lock = "SELECT set_config('application_name', $3, true)
          FROM node WHERE node = $1 AND epoch = $2 FOR KEY SHARE";
     let (node, epoch) = me.columns();
@@ -198,7 +192,7 @@ pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> Resul
 }
 
 /// Locks rows in the order of their key, so that two nodes never wait for each other.
-async fn lock(transaction: &Transaction<'_>, keys: &LeaseKeys) -> Result<(), DbError> {
+async fn lock(transaction: &Transaction<'_>, keys: &LeaseKeys) -> DbResult {
     let lock = "SELECT 1 FROM lease l
          WHERE (l.kind, l.name, l.part) IN
            (SELECT * FROM unnest($1::smallint[], $2::int[], $3::int[]))

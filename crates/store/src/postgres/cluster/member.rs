@@ -18,9 +18,9 @@ use super::super::PostgresShared;
 use super::super::doubts;
 use super::super::lane::writer_name;
 use super::wake::wake_others;
-use super::{DbError, blocks};
-use crate::StoreError;
+use super::{DbError, DbResult, blocks};
 use crate::cluster::{Hint, LeasedResource, Membership, NodeCard, NodeView, ResourceHolder, View};
+use crate::{StoreError, StoreResult};
 use smsc_domain::id::lowest_at;
 use smsc_host::clock::{self, Catch};
 
@@ -55,7 +55,7 @@ pub async fn join(
     card: NodeCard,
     lease: Duration,
     preferred: Option<u8>,
-) -> Result<Membership, StoreError> {
+) -> StoreResult<Membership> {
     let before = shared.membership();
     let card = to_json(&shared.signed(card))?;
     let joining = async {
@@ -86,7 +86,7 @@ async fn try_join(
     card: &str,
     lease: Duration,
     preferred: Option<u8>,
-) -> Result<Option<Membership>, DbError> {
+) -> DbResult<Option<Membership>> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
@@ -173,7 +173,7 @@ fn choose(taken: &[NodeNumberInUse], preferred: Option<u8>) -> Option<u8> {
 }
 
 /// Renews the lease and reads the cluster, in one round trip on a connection of its own.
-pub async fn beat(shared: &Arc<PostgresShared>, card: NodeCard) -> Result<View, StoreError> {
+pub async fn beat(shared: &Arc<PostgresShared>, card: NodeCard) -> StoreResult<View> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let card = to_json(&shared.signed(card))?;
     let mut connection = shared.cluster.beat.lock().await;
@@ -211,7 +211,7 @@ pub async fn bury(
     node: u8,
     epoch: u64,
     margin: Duration,
-) -> Result<bool, StoreError> {
+) -> StoreResult<bool> {
     match try_bury(shared, node, epoch, margin).await {
         Err(error) if error.has(&SqlState::LOCK_NOT_AVAILABLE) => {
             end_writers(shared, Membership { node, epoch }).await?;
@@ -227,7 +227,7 @@ pub async fn bury(
 /// (`connect.rs`), but a write that was cut off in its middle waits for octets that never come, and the result of a
 /// take-over for a client that reads no more: both would prevent the removal of the node until the server's TCP
 /// gives up, which it never does where only the process stands still.
-async fn end_writers(shared: &Arc<PostgresShared>, dead: Membership) -> Result<(), StoreError> {
+async fn end_writers(shared: &Arc<PostgresShared>, dead: Membership) -> StoreResult {
     let client = shared.pool.get().await?;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                WHERE application_name = $1 AND datname = current_database()";
@@ -240,7 +240,7 @@ async fn try_bury(
     node: u8,
     epoch: u64,
     margin: Duration,
-) -> Result<bool, DbError> {
+) -> DbResult<bool> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(BURIAL_PATIENCE).await?;
@@ -264,7 +264,7 @@ async fn try_bury(
 
 /// Ends the membership, and notifies the others. The leases need no update: their owner is no member any
 /// more.
-pub async fn leave(shared: &Arc<PostgresShared>) -> Result<(), StoreError> {
+pub async fn leave(shared: &Arc<PostgresShared>) -> StoreResult {
     let Some(me) = shared.membership() else {
         return Ok(());
     };
@@ -281,7 +281,7 @@ pub async fn leave(shared: &Arc<PostgresShared>) -> Result<(), StoreError> {
 }
 
 /// Deletes a node and its lanes, the latter as soon as none of its writes is under way.
-async fn remove(transaction: &Transaction<'_>, who: Membership) -> Result<(), DbError> {
+async fn remove(transaction: &Transaction<'_>, who: Membership) -> DbResult {
     let delete = "DELETE FROM node WHERE node = $1 AND epoch = $2";
     transaction
         .execute(delete, &[&i16::from(who.node), &(who.epoch as i64)])
@@ -300,14 +300,14 @@ fn read_taken(row: &Row) -> NodeNumberInUse {
     }
 }
 
-fn to_json(card: &NodeCard) -> Result<String, StoreError> {
+fn to_json(card: &NodeCard) -> StoreResult<String> {
     serde_json::to_string(card).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 // === impl Beat ===
 
 impl Beat {
-    async fn open(shared: &PostgresShared) -> Result<Self, StoreError> {
+    async fn open(shared: &PostgresShared) -> StoreResult<Self> {
         let client = shared.connect.driven().await?;
         let standbys = "SELECT current_setting('synchronous_standby_names') <> ''";
         let is_synchronous = client.query_one(standbys, &[]).await?.try_get(0)?;
@@ -346,7 +346,7 @@ impl Beat {
         me: Membership,
         card: &str,
         lease: Duration,
-    ) -> Result<Option<View>, StoreError> {
+    ) -> StoreResult<Option<View>> {
         let (node, epoch, lease) = (i16::from(me.node), me.epoch as i64, lease.as_secs_f64());
         let asked = Instant::now();
         let renew: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [&node, &epoch, &lease, &card];

@@ -7,17 +7,13 @@ use std::sync::Arc;
 
 use super::super::PostgresShared;
 use super::super::connect::{execute_in_turn, find};
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 
 /// Commands that were not taken out for this time are dropped.
 const OUTDATED: &str = "DELETE FROM orders WHERE at < now() - interval '1 minute'";
 
 /// Leaves an order for each of these nodes; none later, when its sender was told that it failed.
-pub async fn order(
-    shared: &Arc<PostgresShared>,
-    nodes: Vec<u8>,
-    body: Vec<u8>,
-) -> Result<(), StoreError> {
+pub async fn order(shared: &Arc<PostgresShared>, nodes: Vec<u8>, body: Vec<u8>) -> StoreResult {
     let nodes: Vec<i16> = nodes.into_iter().map(i16::from).collect();
     let mut client = shared.pool.get().await?;
     find(&client, OUTDATED, &[]).await?;
@@ -27,7 +23,7 @@ pub async fn order(
 }
 
 /// Takes this node's orders, oldest first.
-pub async fn take(shared: &Arc<PostgresShared>) -> Result<Vec<Vec<u8>>, StoreError> {
+pub async fn take(shared: &Arc<PostgresShared>) -> StoreResult<Vec<Vec<u8>>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let client = shared.pool.get().await?;
     // Looking costs no commit, and nearly always there is nothing.

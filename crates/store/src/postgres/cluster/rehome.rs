@@ -18,11 +18,11 @@ use super::super::connect::{find_in, run_in};
 use super::super::inbox::{hand_off_columns, inbox_rows, octets_of};
 use super::super::reader::among;
 use super::super::statements::StatementStep;
-use super::DbError;
+use super::DbResult;
 use super::lease::lock_member;
 use crate::cluster::{Membership, Partition};
 use crate::hand_off::are_sound;
-use crate::{RemoteItem, StoreError, hand_off_octets, signed};
+use crate::{RemoteItem, StoreError, StoreResult, hand_off_octets, signed};
 use smsc_domain::partition::WHOLE;
 use smsc_proto::{Enqueue, QueueItem};
 
@@ -37,7 +37,7 @@ pub async fn rehome(
     shared: &Arc<PostgresShared>,
     whole: &[u32],
     divided: &[u32],
-) -> Result<Vec<Partition>, StoreError> {
+) -> StoreResult<Vec<Partition>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let moved = try_rehome(shared, me, whole, divided).await?;
     shared.or_fenced(me, moved)
@@ -48,7 +48,7 @@ async fn try_rehome(
     me: Membership,
     whole: &[u32],
     divided: &[u32],
-) -> Result<Option<Vec<Partition>>, DbError> {
+) -> DbResult<Option<Vec<Partition>>> {
     let columns = |queues: &[u32]| -> Vec<i32> { queues.iter().map(|one| *one as i32).collect() };
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
@@ -75,7 +75,7 @@ pub async fn divide(
     transaction: &Transaction<'_>,
     queues: &[i32],
     except: &AHashSet<Partition>,
-) -> Result<(), DbError> {
+) -> DbResult {
     let mut moved = take_of_wholes(transaction, queues).await?;
     moved.retain(|item| {
         !except.contains(&Partition {
@@ -95,7 +95,7 @@ pub async fn divide(
 async fn take_of_wholes(
     transaction: &Transaction<'_>,
     queues: &[i32],
-) -> Result<Vec<RemoteItem>, DbError> {
+) -> DbResult<Vec<RemoteItem>> {
     if queues.is_empty() {
         return Ok(Vec::new());
     }
@@ -146,7 +146,7 @@ fn remote(queue: u32, part: u8, item: QueueItem) -> RemoteItem {
     }
 }
 
-async fn put(transaction: &Transaction<'_>, moved: &[RemoteItem]) -> Result<(), DbError> {
+async fn put(transaction: &Transaction<'_>, moved: &[RemoteItem]) -> DbResult {
     let rows = inbox_rows(moved.iter());
     let rows = rows.iter().map(|row| (row[0], octets_of(row)));
     let (queues, parts, items) = hand_off_columns(rows);

@@ -22,12 +22,12 @@ use super::super::connect::execute_in_turn;
 use super::super::doubts;
 use super::super::recover::{PAGE, place, read_ids};
 use super::super::upkeep::{meta, one};
-use super::DbError;
+use super::DbResult;
 use super::lease::{QUEUE, lock_member};
 use super::rehome;
 use crate::cluster::{IsWanted, LeasedResource, Membership, Partition};
 use crate::damage::DamageLog;
-use crate::{Active, MessageStage, StoreError};
+use crate::{Active, MessageStage, StoreError, StoreResult};
 use smsc_domain::partition::WHOLE;
 
 /// Other nodes conflict only by deleting items that they collected just before, which is rare.
@@ -54,7 +54,7 @@ pub async fn take_over(
     shared: &Arc<PostgresShared>,
     partitions: Vec<Partition>,
     is_wanted: &IsWanted,
-) -> Result<Vec<Active>, StoreError> {
+) -> StoreResult<Vec<Active>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
     doubts::wait_for_others(shared, me).await?;
@@ -96,11 +96,7 @@ fn unwanted() -> StoreError {
 }
 
 /// Ends collecting for partitions that were taken over before. Late, it would end that of the reading that follows.
-async fn close(
-    shared: &PostgresShared,
-    me: Membership,
-    wanted: &WantedPartitions,
-) -> Result<(), DbError> {
+async fn close(shared: &PostgresShared, me: Membership, wanted: &WantedPartitions) -> DbResult {
     let mut client = shared.pool.get().await?;
     let sql =
         "UPDATE lease l SET taken = false FROM unnest($1::int[], $2::smallint[]) w(queue, part)
@@ -116,7 +112,7 @@ async fn try_take_over(
     me: Membership,
     wanted: &WantedPartitions,
     is_wanted: &IsWanted,
-) -> Result<TakeOverOutcome, DbError> {
+) -> DbResult<TakeOverOutcome> {
     let mut client = shared.pool.get().await?;
     let transaction = client
         .build_transaction()
@@ -228,11 +224,7 @@ impl WantedPartitions {
 
     /// Messages that may be active in these partitions: of `carry` those of their rows, above the
     /// low-water mark what was routed or moved to them, or has a receipt for them. Ascending.
-    async fn ids(
-        &self,
-        transaction: &Transaction<'_>,
-        damage: &DamageLog,
-    ) -> Result<Vec<i64>, DbError> {
+    async fn ids(&self, transaction: &Transaction<'_>, damage: &DamageLog) -> DbResult<Vec<i64>> {
         let mark = meta(&**transaction, "low_water").await?;
         // Not cached: the plan must know where the mark is.
         let statement = transaction.prepare(&candidates()).await?;
@@ -254,7 +246,7 @@ impl WantedPartitions {
         statement: &Statement,
         mark: i64,
         ids: Range<i64>,
-    ) -> Result<Vec<i64>, DbError> {
+    ) -> DbResult<Vec<i64>> {
         let above = mark.max(ids.start);
         let parameters: [&(dyn ToSql + Sync); 5] =
             [&self.queues, &self.parts, &ids.start, &ids.end, &above];

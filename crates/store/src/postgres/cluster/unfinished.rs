@@ -12,7 +12,7 @@ use super::super::PostgresShared;
 use super::super::connect::find;
 use super::super::record::number_at;
 use super::super::upkeep::meta;
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 
 /// The node number of the row with the counted correction; nodes have theirs from 0 on.
 const COUNTED: i16 = -1;
@@ -25,7 +25,7 @@ const ADD: &str = "INSERT INTO unfinished(account, node, count)
 pub async fn add(
     shared: &Arc<PostgresShared>,
     changes: Vec<(u32, i64)>,
-) -> Result<Vec<(u32, i64)>, StoreError> {
+) -> StoreResult<Vec<(u32, i64)>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let (node, _) = me.columns();
     let (accounts, counts) = columns(changes);
@@ -42,7 +42,7 @@ pub async fn add(
 pub async fn recount(
     shared: &Arc<PostgresShared>,
     accounts: Vec<u32>,
-) -> Result<Vec<(u32, i64)>, StoreError> {
+) -> StoreResult<Vec<(u32, i64)>> {
     let accounts: Vec<i32> = accounts.into_iter().map(|account| account as i32).collect();
     let mut client = shared.pool.get().await?;
     // One snapshot: messages and the counts that nodes reported must be consistent.
@@ -76,10 +76,7 @@ pub async fn recount(
 }
 
 /// Corrects the sums by so many.
-pub async fn correct(
-    shared: &Arc<PostgresShared>,
-    more: Vec<(u32, i64)>,
-) -> Result<(), StoreError> {
+pub async fn correct(shared: &Arc<PostgresShared>, more: Vec<(u32, i64)>) -> StoreResult {
     let (accounts, counts) = columns(more);
     let client = shared.pool.get().await?;
     find(&client, ADD, &[&accounts, &counts, &COUNTED]).await?;
@@ -94,7 +91,7 @@ fn columns(counts: Vec<(u32, i64)>) -> (Vec<i32>, Vec<i64>) {
         .unzip()
 }
 
-fn counts_of(rows: &[Row]) -> Result<Vec<(u32, i64)>, StoreError> {
+fn counts_of(rows: &[Row]) -> StoreResult<Vec<(u32, i64)>> {
     let read = |row: &Row| Ok((number_at(row, 0)?, row.try_get(1)?));
     rows.iter().map(read).collect()
 }

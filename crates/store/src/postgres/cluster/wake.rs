@@ -18,8 +18,8 @@ use tokio_postgres::{AsyncMessage, Client, Transaction};
 
 use super::super::connect::PostgresConnector;
 use super::super::hosts::OpenedConnection;
-use crate::StoreError;
 use crate::cluster::{Hint, Membership};
+use crate::{StoreError, StoreResult};
 
 /// Hints are gathered for this time.
 const GATHER: Duration = Duration::from_millis(5);
@@ -154,7 +154,7 @@ async fn send_once(
     client: &mut Option<Client>,
     nodes: &[i32],
     payloads: &[&str],
-) -> Result<(), StoreError> {
+) -> StoreResult {
     if client.as_ref().is_none_or(Client::is_closed) {
         let fresh = connect.driven().await?;
         // A hint need not survive a crash, and all that notify wait for each other's commit.
@@ -179,11 +179,7 @@ async fn listen(connect: PostgresConnector, node: u8, woken: Woken) {
 }
 
 /// Listens until the connection breaks.
-async fn listen_once(
-    connect: &PostgresConnector,
-    node: u8,
-    woken: &Woken,
-) -> Result<(), StoreError> {
+async fn listen_once(connect: &PostgresConnector, node: u8, woken: &Woken) -> StoreResult {
     let OpenedConnection {
         client,
         mut driver,

@@ -7,7 +7,7 @@
 use tokio_postgres::Client;
 
 use super::super::upkeep::one;
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 
 /// The migration that makes the schema.
 const MAKES_IT: i32 = 3;
@@ -27,7 +27,7 @@ const COLUMNS: [&str; 9] = [
 ];
 
 /// Renames a schema `smpp` that our migrations have not made.
-pub async fn put_aside(client: &Client, applied: &[(i32, String)]) -> Result<(), StoreError> {
+pub async fn put_aside(client: &Client, applied: &[(i32, String)]) -> StoreResult {
     let is_ours = applied.iter().any(|(version, _)| *version == MAKES_IT);
     if is_ours || !exists(client, "smpp").await? {
         return Ok(());
@@ -40,7 +40,7 @@ pub async fn put_aside(client: &Client, applied: &[(i32, String)]) -> Result<(),
 }
 
 /// Puts the foreign schema in the place of ours, whose table is still empty.
-pub async fn take_over(client: &Client) -> Result<(), StoreError> {
+pub async fn take_over(client: &Client) -> StoreResult {
     if !exists(client, ASIDE).await? {
         return Ok(());
     }
@@ -57,12 +57,12 @@ pub async fn take_over(client: &Client) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn exists(client: &Client, schema: &str) -> Result<bool, StoreError> {
+async fn exists(client: &Client, schema: &str) -> StoreResult<bool> {
     Ok(one(client, "SELECT to_regnamespace($1) IS NOT NULL", &[&schema]).await?)
 }
 
 /// Refuses a schema that has something else, before anything is changed.
-async fn check(client: &Client) -> Result<(), StoreError> {
+async fn check(client: &Client) -> StoreResult {
     let sql = "SELECT column_name::text FROM information_schema.columns
                WHERE table_schema = 'smpp' AND table_name = 'message_correlations'";
     let rows = client.query(sql, &[]).await?;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::balance;
 use super::super::settings;
 use super::new_store::NewStore;
-use crate::StoreError;
+use crate::StoreResult;
 use crate::settings::encode;
 use smsc_domain::id;
 use smsc_domain::settings::{ResourceKind, ResourceUpdate, Resources, difference};
@@ -22,7 +22,7 @@ impl NewStore {
     ///
     /// # Errors
     /// The new store cannot be written.
-    pub fn mend_settings(&self) -> Result<Vec<String>, StoreError> {
+    pub fn mend_settings(&self) -> StoreResult<Vec<String>> {
         let connection = &self.connection;
         let problems = settings::problems(connection)?;
         if problems.is_empty() {
@@ -88,7 +88,7 @@ impl NewStore {
     }
 
     /// The changes of each version; `None` for those that cannot be read.
-    fn history(&self) -> Result<BTreeMap<u64, Option<Vec<ResourceUpdate>>>, StoreError> {
+    fn history(&self) -> StoreResult<BTreeMap<u64, Option<Vec<ResourceUpdate>>>> {
         let kept = settings::history(&self.connection)?;
         let kept = kept.iter();
         Ok(kept.map(|one| (one.version, one.decode().ok())).collect())

@@ -15,7 +15,7 @@ use super::super::schema_check;
 use super::btree::RawValue;
 use super::shapes::{TableShape, shapes};
 use super::walk::{FoundRow, TreeFinding};
-use crate::StoreError;
+use crate::StoreResult;
 use crate::checksum::KEY;
 use crate::damage::DamagedRow;
 use smsc_proto as pb;
@@ -50,7 +50,7 @@ impl NewStore {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn create(path: &Path, now: i64) -> Result<Self, StoreError> {
+    pub fn create(path: &Path, now: i64) -> StoreResult<Self> {
         let connection = open_main(path, 0)?;
         // Lists of rows to be deleted may be long.
         let shapes = connection
@@ -78,7 +78,7 @@ impl NewStore {
     ///
     /// # Errors
     /// The new store cannot be written.
-    pub fn take(&mut self, place: usize, found: TreeFinding) -> Result<bool, StoreError> {
+    pub fn take(&mut self, place: usize, found: TreeFinding) -> StoreResult<bool> {
         match found {
             TreeFinding::Lost(lost) => {
                 self.shapes[place].lost.push(lost);
@@ -171,7 +171,7 @@ impl NewStore {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn finish(self, path: &Path) -> Result<(), StoreError> {
+    pub fn finish(self, path: &Path) -> StoreResult {
         // Its tables begin elsewhere.
         self.connection
             .execute("DELETE FROM meta WHERE key = ?1", [schema_check::SUM])

@@ -9,7 +9,7 @@ use super::new_store::NewStore;
 use super::pages::{PageSet, lock_page};
 use super::shapes::{TableShape, TreeUse};
 use super::walk::{FoundRow, TreeFinding, TreeWalk};
-use crate::StoreError;
+use crate::StoreResult;
 
 /// What there is beside the trees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct StrayPages {
 ///
 /// # Errors
 /// The new store cannot be written.
-pub fn take_stray(walk: &mut TreeWalk<'_>, store: &mut NewStore) -> Result<StrayPages, StoreError> {
+pub fn take_stray(walk: &mut TreeWalk<'_>, store: &mut NewStore) -> StoreResult<StrayPages> {
     let mut stray = StrayPages::default();
     mark_free(walk);
     store.shapes.iter_mut().for_each(TableShape::complete);
@@ -159,7 +159,7 @@ fn see(walk: &mut TreeWalk<'_>, page: u32) {
 }
 
 /// The table that these rows are of, if they can be of one only.
-fn table_of(store: &NewStore, rows: &[FoundRow]) -> Result<Option<usize>, StoreError> {
+fn table_of(store: &NewStore, rows: &[FoundRow]) -> StoreResult<Option<usize>> {
     let mut most = (0, None);
     for (place, shape) in store.shapes.iter().enumerate() {
         if shape.lost.is_empty() || !shape.may_be_found() {

@@ -3,7 +3,7 @@
 use super::btree::{PageCell, Payload, RawValue, TreePage, decode, word};
 use super::pages::{MAGIC, PageSet, PageSource};
 use super::shapes::{LostRange, TableShape, TreeUse};
-use crate::StoreError;
+use crate::StoreResult;
 
 /// A tree is never as deep as this.
 const DEEPEST: usize = 20;
@@ -27,7 +27,7 @@ pub enum TreeFinding {
 }
 
 /// Who is told, and answers whether a row is as it was written.
-pub type Finder<'a> = dyn FnMut(TreeFinding) -> Result<bool, StoreError> + 'a;
+pub type Finder<'a> = dyn FnMut(TreeFinding) -> StoreResult<bool> + 'a;
 
 /// What was read of a file.
 pub struct TreeWalk<'a> {
@@ -79,12 +79,7 @@ impl<'a> TreeWalk<'a> {
     ///
     /// # Errors
     /// Those of `found`.
-    pub fn tree(
-        &mut self,
-        shape: &TableShape,
-        root: u32,
-        found: &mut Finder<'_>,
-    ) -> Result<(), StoreError> {
+    pub fn tree(&mut self, shape: &TableShape, root: u32, found: &mut Finder<'_>) -> StoreResult {
         let all = KeyRange {
             low: i64::MIN,
             high: i64::MAX,
@@ -99,7 +94,7 @@ impl<'a> TreeWalk<'a> {
         keys: KeyRange,
         depth: usize,
         found: &mut Finder<'_>,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult {
         let KeyRange { low, high } = keys;
         let content = if depth < DEEPEST && !self.seen.has(page) {
             self.read(page)

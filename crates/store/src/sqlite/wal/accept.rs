@@ -10,7 +10,7 @@ use super::look::{LogView, LostMessages, NewestMessage, put_in_place};
 use super::salvage::Salvage;
 use super::survey::{self, LogDamage};
 use super::{FRAME_HEAD, HEADER, READ, beside, log_path};
-use crate::StoreError;
+use crate::{StoreError, StoreResult};
 use smsc_domain::moment;
 use smsc_host::{clock, files};
 
@@ -35,7 +35,7 @@ enum Loss {
 ///
 /// # Errors
 /// [`StoreError::Damaged`].
-pub fn at_rest(main: &Path) -> Result<(), StoreError> {
+pub fn at_rest(main: &Path) -> StoreResult {
     match look(main)? {
         None => Ok(()),
         Some(damage) => Err(StoreError::Damaged(format!(
@@ -50,7 +50,7 @@ pub fn at_rest(main: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Damaged`].
-pub fn unless_in_use(main: &Path) -> Result<(), StoreError> {
+pub fn unless_in_use(main: &Path) -> StoreResult {
     let length = |path: &Path| fs::metadata(path).map_or(0, |about| about.len());
     if length(&log_path(main)) == 0 && length(&beside(main, "-shm")) == 0 {
         return Ok(());
@@ -73,7 +73,7 @@ pub fn unless_in_use(main: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Damaged`]; it says where, what would be lost, and what can be done.
-pub fn settle(main: &Path, accept_loss: bool) -> Result<(), StoreError> {
+pub fn settle(main: &Path, accept_loss: bool) -> StoreResult {
     refuse_orphan(main)?;
     let Some(damage) = look(main)? else {
         if accept_loss {
@@ -128,7 +128,7 @@ pub fn settle(main: &Path, accept_loss: bool) -> Result<(), StoreError> {
 }
 
 /// A log without its database is refused: SQLite would delete it.
-fn refuse_orphan(main: &Path) -> Result<(), StoreError> {
+fn refuse_orphan(main: &Path) -> StoreResult {
     let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     let (log, main_file) = (log_path(main), main.display());
     if length(main) > 0 || length(&log) <= HEADER as u64 {
@@ -145,14 +145,14 @@ fn damaged(text: String) -> StoreError {
     StoreError::Damaged(text)
 }
 
-fn look(main: &Path) -> Result<Option<LogDamage>, StoreError> {
+fn look(main: &Path) -> StoreResult<Option<LogDamage>> {
     survey::look(main).map_err(|error| {
         StoreError::Failed(format!("cannot read {}: {error}", log_path(main).display()))
     })
 }
 
 /// What a process that was killed has not synced must not be acted on and then be lost.
-fn make_durable(log: &Path) -> Result<(), StoreError> {
+fn make_durable(log: &Path) -> StoreResult {
     let synced = match File::open(log) {
         Ok(file) => file.sync_data(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -14,7 +14,7 @@ use super::super::schema::{open_reader, sql_failed};
 use super::salvage::{Salvage, WantedFrame};
 use super::survey::LogDamage;
 use super::{FRAME_HEAD, READ, WalFrames, WalLayout, beside, log_path};
-use crate::StoreError;
+use crate::StoreResult;
 
 /// The folder of views, below the data folder.
 const FOLDER: &str = "smsc.db-look";
@@ -89,10 +89,7 @@ impl LogView {
         log_path(&self.main)
     }
 
-    fn ask<T>(
-        &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
+    fn ask<T>(&self, question: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> StoreResult<T> {
         let connection = open_reader(&self.main)?;
         connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
@@ -113,7 +110,7 @@ impl LogView {
     }
 
     /// Its newest message, and how many are about as new.
-    pub fn newest(&self) -> Result<Option<(NewestMessage, i64)>, StoreError> {
+    pub fn newest(&self) -> StoreResult<Option<(NewestMessage, i64)>> {
         self.ask(|connection| {
             let newest = one(connection, "id >= ?1 ORDER BY id DESC", 0)?;
             newest
@@ -123,10 +120,7 @@ impl LogView {
     }
 
     /// What it has beyond a view with this newest message and so many about as new.
-    pub fn beyond(
-        &self,
-        left: Option<(NewestMessage, i64)>,
-    ) -> Result<Option<LostMessages>, StoreError> {
+    pub fn beyond(&self, left: Option<(NewestMessage, i64)>) -> StoreResult<Option<LostMessages>> {
         let (newest, known) = left.unwrap_or((NewestMessage { id: -1, at: 0 }, 0));
         self.ask(|connection| {
             let first = one(connection, "id > ?1 ORDER BY id", newest.id)?;

@@ -3,13 +3,13 @@
 use tokio::sync::oneshot;
 
 use super::super::writer::WriterJob;
-use crate::{StoreError, WriteBatch, Written};
+use crate::{StoreResult, WriteBatch, Written};
 
 /// A batch and who waits for it.
 #[derive(Debug)]
 pub struct WaitingBatch {
     pub batch: WriteBatch,
-    pub answer: oneshot::Sender<Result<Written, StoreError>>,
+    pub answer: oneshot::Sender<StoreResult<Written>>,
 }
 
 /// One piece of work for the writer.

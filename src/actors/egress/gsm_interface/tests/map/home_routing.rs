@@ -27,6 +27,15 @@ async fn home(adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
 
 /// The same behind a firewall.
 async fn behind(firewall: MapFirewall, adapt: impl FnOnce(&mut MapHomeRouting)) -> (Stp, Fixture) {
+    behind_and(firewall, adapt, |_| {}).await
+}
+
+/// The same with other settings of the network.
+async fn behind_and(
+    firewall: MapFirewall,
+    adapt: impl FnOnce(&mut MapHomeRouting),
+    adapt_network: impl FnOnce(&mut Gsm),
+) -> (Stp, Fixture) {
     let mut stp = Stp::next(STP_A);
     let mut home = MapHomeRouting {
         numbers: vec!["4916".to_owned()],
@@ -38,7 +47,10 @@ async fn behind(firewall: MapFirewall, adapt: impl FnOnce(&mut MapHomeRouting)) 
         map.home_routing = Some(home);
         map.firewall = firewall;
     };
-    let adapt_network = |network: &mut Gsm| network.account = Some("test".to_owned());
+    let adapt_network = |network: &mut Gsm| {
+        network.account = Some("test".to_owned());
+        adapt_network(network);
+    };
     let fixture = over_and(&[STP_A], adapt_map, adapt_network).await;
     stp.expect_nothing().await;
     (stp, fixture)
@@ -250,6 +262,55 @@ async fn many_status_reports_leave_room_for_messages() {
     let answer = stp.brings(FOREIGN, &id, STATUS_REPORT).await;
     assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
     assert_eq!(fixture.home_routed("messages_refused"), 1);
+}
+
+#[actix::test]
+async fn status_reports_have_a_part_of_the_rate() {
+    let slow = |network: &mut Gsm| network.rate = Some(0.04);
+    let (mut stp, fixture) = behind_and(MapFirewall::default(), |_| {}, slow).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let brought = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    let asked = stp.delivery().await;
+    let answer = stp.brings(FOREIGN, &id, STATUS_REPORT).await;
+    assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    stp.take(&asked).await;
+    let answer = stp.answer_in(brought).await;
+    assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+    assert_eq!(fixture.home_routed("messages_refused"), 1);
+}
+
+#[actix::test]
+async fn a_status_report_does_not_wait_while_the_queue_is_suspended() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    fixture.queue.suspended.store(true, Ordering::Relaxed);
+    let most = fixture.node.context.config().gsm[0].window / 4;
+    // Nor does it keep its place.
+    for _ in 0..=most {
+        let answer = stp.brings(FOREIGN, &id, STATUS_REPORT).await;
+        assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    }
+    fixture.queue.suspended.store(false, Ordering::Relaxed);
+    let brought = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    let asked = stp.delivery().await;
+    stp.take(&asked).await;
+    let answer = stp.answer_in(brought).await;
+    assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
+}
+
+#[actix::test]
+async fn a_node_that_stops_says_what_came_of_status_reports() {
+    let (mut stp, fixture) = home(|_| {}).await;
+    let id = stp.gets_id(FOREIGN, NUMBER_A).await;
+    let sent = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    let asked = stp.delivery().await;
+    let waits = stp.begins_to_bring(FOREIGN, &id, STATUS_REPORT).await;
+    fixture.node.context.draining.store(true, Ordering::Relaxed);
+    let answer = stp.answer_in(waits).await;
+    assert_eq!(answer, error(MapUserError::SYSTEM_FAILURE));
+    stp.take(&asked).await;
+    let answer = stp.answer_in(sent).await;
+    assert!(matches!(answer, Component::Result { .. }), "{answer:?}");
 }
 
 #[actix::test]
