@@ -72,7 +72,7 @@ impl Queue {
     /// Discards the lists and returns the earlier state. Pending work for them is dropped, except for
     /// writes, which are waited for.
     pub(in crate::actors::queue) fn renew(&mut self) -> Self {
-        let fresh = Self::new(Arc::clone(&self.node), Arc::clone(&self.port), Vec::new());
+        let fresh = Self::empty(Arc::clone(&self.node), Arc::clone(&self.port));
         let mut before = std::mem::replace(self, fresh);
         let blocks = self.backlog.begin_after(&mut before.backlog);
         self.forget_blocks(blocks);
@@ -88,6 +88,8 @@ impl Queue {
             before.in_flight.settle(item.id);
         }
         self.suspects.begin_again();
+        // Not before its counters are those of earlier: whoever reads them would take the process for restarted.
+        self.publish();
         before
     }
 

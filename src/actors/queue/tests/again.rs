@@ -490,3 +490,11 @@ async fn a_lease_that_ends_while_the_store_is_read_takes_no_credit_from_sessions
         assert_eq!(fixture.port.snapshot.get().room, 4, "in time: {is_in_time}");
     }
 }
+
+#[actix::test]
+async fn counters_go_on_while_the_store_is_read() {
+    let fixture = fixture().await;
+    fixture.accept(2, 0).await;
+    fixture.send(ReadAgain).await;
+    assert_eq!(fixture.port.snapshot.get().enqueued_total, 2);
+}
