@@ -150,6 +150,14 @@ struct QueueCounters {
 impl Queue {
     /// A queue with the messages that the store had for it when the process started.
     pub fn new(node: Arc<NodeContext>, port: Arc<QueuePort>, seeds: Vec<Seed>) -> Self {
+        let mut queue = Self::empty(node, port);
+        seeds.into_iter().for_each(|seed| queue.plant(seed));
+        queue.publish();
+        queue
+    }
+
+    /// A queue with empty lists, of which nobody knows yet.
+    fn empty(node: Arc<NodeContext>, port: Arc<QueuePort>) -> Self {
         let under_way = StoreRequests::new(node.local_lease.generation());
         let plan = node.plan();
         let is_in_order = plan.is_in_order(port.id);
@@ -181,8 +189,6 @@ impl Queue {
             queue.backlog.keep_places();
         }
         queue.make_room(0);
-        seeds.into_iter().for_each(|seed| queue.plant(seed));
-        queue.publish();
         queue
     }
 

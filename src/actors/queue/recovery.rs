@@ -23,6 +23,8 @@ pub(super) struct Recovery {
     /// The store is to be read once more: partitions came while it was being read, or the lists are wrong and
     /// attempts are being noted.
     read_again: bool,
+    /// Sessions that have not reported in time. Their reports are still to come.
+    late: HashSet<u64>,
     /// Tells whether an item that was dispatched during the last reading is in what was read.
     overlap: Option<Overlap>,
     /// What the store had and the lists did not.
@@ -74,11 +76,23 @@ impl Recovery {
 
     /// The lists have been discarded and must be read. Keeps settlements that `earlier` had kept.
     pub(super) fn want(&mut self, earlier: &mut Self) {
-        self.phase = RecoveryPhase::Wanted(match &mut earlier.phase {
+        self.phase = RecoveryPhase::Wanted(earlier.take_settled());
+    }
+
+    /// The lists have been discarded and are not to be read. Reports that `earlier` waited for are late; returns the
+    /// settlements that it had kept.
+    pub(super) fn break_off(&mut self, earlier: &mut Self) -> Vec<SettleBatch> {
+        earlier.stop_waiting();
+        self.late = std::mem::take(&mut earlier.late);
+        earlier.take_settled()
+    }
+
+    fn take_settled(&mut self) -> Vec<SettleBatch> {
+        match &mut self.phase {
             RecoveryPhase::Running => Vec::new(),
             RecoveryPhase::Wanted(settled)
             | RecoveryPhase::Reading(StoreReading { settled, .. }) => std::mem::take(settled),
-        });
+        }
     }
 
     pub(super) fn is_wanted(&self) -> bool {
@@ -134,10 +148,24 @@ impl Recovery {
         true
     }
 
+    /// Whether this session had not reported in time; it does now.
+    pub(super) fn reported_late(&mut self, session: u64) -> bool {
+        self.late.remove(&session)
+    }
+
+    /// A session has ended: its report is not waited for, and what it held and has not settled waits again.
+    pub(super) fn session_ended(&mut self, session: u64) {
+        self.late.remove(&session);
+        if let Some(reading) = self.reading() {
+            reading.waiting_for.remove(&session);
+            reading.held.retain(|_, holder| *holder != session);
+        }
+    }
+
     /// Sessions that have not answered are taken to hold nothing.
     pub(super) fn stop_waiting(&mut self) {
-        if let Some(reading) = self.reading() {
-            reading.waiting_for.clear();
+        if let RecoveryPhase::Reading(reading) = &mut self.phase {
+            self.late.extend(reading.waiting_for.drain());
         }
     }
 
@@ -148,15 +176,23 @@ impl Recovery {
         }
     }
 
-    /// Keeps a settlement that came while the store was being read; otherwise returns it. Room that a
-    /// session gave before its report is included in the report.
+    /// Whether the report of a session is to come. It includes the room that the session gives before.
+    pub(super) fn awaits(&self, session: u64) -> bool {
+        let is_asked = match &self.phase {
+            RecoveryPhase::Reading(reading) => reading.waiting_for.contains(&session),
+            RecoveryPhase::Running | RecoveryPhase::Wanted(_) => false,
+        };
+        is_asked || self.late.contains(&session)
+    }
+
+    /// Keeps a settlement that came while the store was being read; otherwise returns it.
     pub(super) fn settled(&mut self, mut batch: SettleBatch) -> Option<SettleBatch> {
+        if self.awaits(batch.session) {
+            batch.room = 0;
+        }
         let Some(reading) = self.reading() else {
             return Some(batch);
         };
-        if reading.waiting_for.contains(&batch.session) {
-            batch.room = 0;
-        }
         reading.settled.push(batch);
         None
     }
@@ -288,6 +324,37 @@ mod tests {
         assert_eq!(rooms, [0, 5], "room before the report is in the report");
         assert_eq!(recovered.held, HashMap::from([(1, 7), (2, 7)]));
         assert!(recovery.settled(settled(7, 3)).is_some(), "it runs");
+    }
+
+    #[test]
+    fn a_session_that_ends_holds_only_what_it_has_settled() {
+        let mut recovery = reading([7, 8]);
+        recovery.reported(7, &[1, 2]);
+        assert!(recovery.settled(settled(7, 2)).is_none());
+        recovery.session_ended(7);
+        recovery.read(Vec::new());
+        assert!(recovery.finish().is_none(), "a session has not answered");
+        recovery.session_ended(8);
+        let recovered = recovery.finish().expect("nobody is waited for");
+        assert_eq!(recovered.held, HashMap::from([(2, 7)]));
+    }
+
+    #[test]
+    fn the_report_of_a_session_that_is_late_includes_the_room_that_it_gave_before() {
+        let mut recovery = reading([7]);
+        recovery.stop_waiting();
+        let room = |recovery: &mut Recovery, session| {
+            let settled = recovery.settled(settled(session, 1));
+            settled.map(|batch| batch.room)
+        };
+        assert_eq!(room(&mut recovery, 7), None, "it is kept");
+        recovery.read(Vec::new());
+        let recovered = recovery.finish().expect("nobody is waited for");
+        assert_eq!(recovered.settled[0].room, 0);
+        assert_eq!(room(&mut recovery, 7), Some(0));
+        assert_eq!(room(&mut recovery, 8), Some(5));
+        assert!(recovery.reported_late(7) && !recovery.reported_late(7));
+        assert_eq!(room(&mut recovery, 7), Some(5));
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Sessions {
         self.slots.is_empty()
     }
 
+    /// Whether this session has told what it can take.
+    pub(super) fn has(&self, session: u64) -> bool {
+        self.slots.iter().any(|slot| slot.session == session)
+    }
+
     /// A session can take `room` more; a session that has been retired stays retired.
     pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, room: u32) {
         let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);

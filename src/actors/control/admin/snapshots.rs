@@ -9,6 +9,7 @@ use crate::actors::billing::balance::NodePurses;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;
 use crate::actors::context::plan::{GsmPlan, OperatorPlan};
+use crate::actors::context::ports::QueuePort;
 use crate::actors::runtime::locks::lock;
 use crate::api::{Incident, NatsSourceState};
 use crate::clock;
@@ -53,15 +54,21 @@ pub struct NodeSnapshot {
 
 /// Every queue, by name.
 pub(super) fn queues(node: &NodeContext) -> Vec<QueueSnapshot> {
-    node.queues()
-        .iter()
-        .map(|port| QueueSnapshot {
-            // Both are in the snapshot too, which is out of date at start and after a command.
-            name: port.name.clone(),
-            suspended: port.suspended.load(Ordering::Relaxed),
-            ..port.snapshot.get().as_ref().clone()
-        })
-        .collect()
+    let all = node.queues();
+    all.iter().map(|port| queue(node, port)).collect()
+}
+
+/// One queue. What others change without asking its actor is as of now: its snapshot is out of date at start, after a command,
+/// and while the queue rests.
+fn queue(node: &NodeContext, port: &QueuePort) -> QueueSnapshot {
+    QueueSnapshot {
+        name: port.name.clone(),
+        suspended: port.suspended.load(Ordering::Relaxed),
+        suspended_by: port.suspended_by.get().as_ref().clone(),
+        paused_by: port.paused_by.get().as_ref().clone(),
+        available: node.available(port.id),
+        ..port.snapshot.get().as_ref().clone()
+    }
 }
 
 /// Every bind, oldest first.
@@ -93,10 +100,8 @@ pub(super) fn operators(node: &NodeContext) -> Vec<OperatorView> {
                 .filter(|port| port.owner.load(Ordering::Relaxed) == operator.id)
                 .map(|port| bind(node, port))
                 .collect();
-            let queue = node
-                .queue(operator.id)
-                .map(|port| port.snapshot.get().as_ref().clone());
-            view(operator, binds, queue)
+            let port = node.queue(operator.id);
+            view(operator, binds, port.map(|port| queue(node, &port)))
         })
         .collect();
     operators.sort_by(|one, other| one.id.cmp(&other.id));
@@ -121,9 +126,7 @@ pub(super) fn gsms(node: &NodeContext) -> Vec<OperatorView> {
             last_error: binds
                 .first()
                 .map_or_else(String::new, |bind| bind.last_error.clone()),
-            queue: node
-                .queue(gsm.id)
-                .map(|port| port.snapshot.get().as_ref().clone()),
+            queue: node.queue(gsm.id).map(|port| queue(node, &port)),
             name_taken: binds.iter().any(|bind| bind.name_taken),
             answer_us: answer_us(&binds),
             findings: findings_of(&binds),
@@ -293,8 +296,33 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::actors::runtime::supervise::Health;
+    use crate::actors::context::ports::QueueKind;
+    use crate::actors::queue::{MAILBOX, Queue};
+    use crate::actors::runtime::supervise::{self, Health};
     use crate::actors::test_support;
+
+    #[actix::test]
+    async fn who_has_paused_an_operator_is_shown_before_its_queue_says_so() {
+        let test = test_support::node(1, None).await;
+        let node = &test.context;
+        let (addr, _slot) = supervise::slot::<Queue>(MAILBOX);
+        let port = Arc::new(QueuePort::new(
+            test.operator,
+            "operator:up".to_owned(),
+            QueueKind::Operator,
+            addr.into(),
+            Arc::clone(&node.local_lease),
+            &node.metrics,
+        ));
+        node.add_queue(Arc::clone(&port));
+        port.paused_by.set("an administrator".to_owned());
+        let shown = operators(node);
+        let shown = shown[0].queue.as_ref().expect("it has one");
+        assert_eq!(shown.paused_by, "an administrator");
+        assert!(!shown.available, "nobody serves it");
+        port.bound.store(1, Ordering::Relaxed);
+        assert!(queues(node).iter().all(|queue| queue.available));
+    }
 
     /// The time that the snapshots of this many actors more take, the fastest of some.
     fn time_with(node: &NodeContext, more: usize) -> Duration {

@@ -99,6 +99,11 @@ impl Queue {
             self.in_flight.keep_held(&mut before.in_flight);
         }
         self.sessions = std::mem::take(&mut before.sessions);
+        // Their results are for the next owner to find out; the room stays.
+        for batch in self.recovery.break_off(&mut before.recovery) {
+            self.sessions
+                .add_room(&self.port, batch.session, batch.room);
+        }
         if let Some(line) = self.line() {
             line.forget_parts(|_| true);
         }

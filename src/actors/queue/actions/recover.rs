@@ -14,6 +14,7 @@ use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::item::Seed;
 use crate::actors::queue::Queue;
+use crate::actors::queue::backlog::TakenItem;
 use crate::actors::queue::recovery::{Recovered, RecoveredItems};
 use crate::actors::queue::seeds::Seeds;
 use crate::clock;
@@ -71,7 +72,7 @@ impl Queue {
     /// Discards the lists and returns the earlier state. Pending work for them is dropped, except for
     /// writes, which are waited for.
     pub(in crate::actors::queue) fn renew(&mut self) -> Self {
-        let fresh = Self::new(Arc::clone(&self.node), Arc::clone(&self.port), Vec::new());
+        let fresh = Self::empty(Arc::clone(&self.node), Arc::clone(&self.port));
         let mut before = std::mem::replace(self, fresh);
         let blocks = self.backlog.begin_after(&mut before.backlog);
         self.forget_blocks(blocks);
@@ -87,6 +88,8 @@ impl Queue {
             before.in_flight.settle(item.id);
         }
         self.suspects.begin_again();
+        // Not before its counters are those of earlier: whoever reads them would take the process for restarted.
+        self.publish();
         before
     }
 
@@ -184,15 +187,35 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let Held { session, ids, room } = report;
-        if self.recovery.reported(session, &ids) {
+        let is_late = self.recovery.reported_late(session);
+        let is_in_time = self.recovery.reported(session, &ids);
+        if !is_in_time && !is_late {
+            return;
+        }
+        // It says its whole room, so one that has some here has said so before: it was asked twice, or has joined since.
+        if !self.sessions.has(session) {
             self.sessions.add_room(&self.port, session, room);
-            self.sessions.widen(session, room + ids.len() as u32);
-            self.finish_recovery(ctx);
+        }
+        self.sessions.widen(session, room + ids.len() as u32);
+        if is_in_time {
+            return self.finish_recovery(ctx);
+        }
+        // It was waited for in vain. Without its room it would be given nothing any more.
+        self.hold_after_all(session, &ids);
+        self.pump(ctx);
+    }
+
+    /// A session holds these, and they are in the lists: those that nobody else has been given are taken out.
+    fn hold_after_all(&mut self, session: u64, ids: &[u64]) {
+        for id in ids {
+            if let TakenItem::Item(item) = self.backlog.remove(*id, None) {
+                self.in_flight.hold_reported(session, item);
+            }
         }
     }
 
-    /// Resumes once the store is read and every session has answered or timed out.
-    fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
+    /// Resumes once the store is read and every session has answered, ended or timed out.
+    pub(super) fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
         let Some(recovered) = self.recovery.finish() else {
             return;
         };

@@ -25,9 +25,12 @@ impl Queue {
     /// later.
     pub(in crate::actors::queue) fn resolved(
         &mut self,
-        batch: ResolvedBatch,
+        mut batch: ResolvedBatch,
         ctx: &mut Context<Self>,
     ) {
+        if self.recovery.awaits(batch.session) {
+            batch.room = 0;
+        }
         if !self.recovery.is_running() {
             ctx.notify_later(batch, LATER);
             return;

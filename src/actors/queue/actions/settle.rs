@@ -524,6 +524,8 @@ impl Queue {
             self.settle_failed(session, failed, ctx);
         }
         self.suspects.session_gone(session);
+        self.recovery.session_ended(session);
+        self.finish_recovery(ctx);
     }
 }
 

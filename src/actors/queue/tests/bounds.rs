@@ -91,7 +91,7 @@ struct Taking {
     taken: Arc<std::sync::atomic::AtomicUsize>,
 }
 
-const TAKING: u64 = 8;
+pub(super) const TAKING: u64 = 8;
 
 impl Actor for Taking {
     type Context = Context<Self>;
@@ -122,27 +122,24 @@ impl Handler<ReportHeld> for Taking {
     fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {}
 }
 
+impl Fixture {
+    /// Lets such a session serve the queue; it never says what it holds. Returns how many messages it has settled.
+    pub(super) fn takes(&self) -> Arc<std::sync::atomic::AtomicUsize> {
+        let taken: Arc<std::sync::atomic::AtomicUsize> = Arc::default();
+        let session = Taking {
+            queue: self.addr.clone(),
+            taken: Arc::clone(&taken),
+        };
+        self.port.serve(TAKING, &session.start(), 1_000);
+        taken
+    }
+}
+
 /// How long messages of this many accounts in turns take through the actor.
 async fn time_through(fixture: &Fixture, accounts: u32) -> std::time::Duration {
     const BATCHES: u64 = 400;
     const BATCH: u64 = 100;
-    let taken: Arc<std::sync::atomic::AtomicUsize> = Arc::default();
-    let session = Taking {
-        queue: fixture.addr.clone(),
-        taken: Arc::clone(&taken),
-    }
-    .start();
-    let deliver: Recipient<Timed<DeliverBatch>> = session.clone().recipient();
-    fixture
-        .port
-        .join(TAKING, SessionPort::new(deliver, session.recipient()));
-    fixture
-        .send(Credit {
-            session: TAKING,
-            room: 1_000,
-            retire: false,
-        })
-        .await;
+    let taken = fixture.takes();
     let message = |id: u64| Message {
         id,
         sender: 1 + (id % u64::from(accounts)) as u32,
