@@ -246,6 +246,7 @@ mod tests {
     use crate::actors::cluster::tests::Shelf;
     use crate::actors::test_support::{self, TestNode};
     use crate::domain::command_status;
+    use crate::domain::incident::IncidentKind;
 
     const WRONG_SOURCE: u32 = 0x0A;
 
