@@ -135,6 +135,19 @@ impl PrivatePostgres {
         Self::start_with("", |_| {})
     }
 
+    /// Like [`Self::start`], but soon: a copy of the empty one that `scripts/test` has made. So all of these are the same
+    /// system for PostgreSQL, and no test may move from one to another.
+    pub fn start_copied() -> Self {
+        let Some(empty) = std::env::var_os("SMSC_TEST_POSTGRES_EMPTY") else {
+            return Self::start();
+        };
+        let keeper = Self::keeper();
+        let data = keeper.folder().join("data");
+        let copied = run(Command::new("cp").arg("-a").arg(empty).arg(data));
+        assert!(copied.success, "cp: {}", copied.stderr);
+        Self::start_on(keeper, "")
+    }
+
     /// A server with optional TLS: certificate and key as PEM.
     pub fn start_with_tls(certificate: &str, key: &str) -> Self {
         Self::start_with("ssl = on\n", |data| {
@@ -252,8 +265,7 @@ impl PrivatePostgres {
     /// A server that is made with these arguments, with more settings and what `prepare` puts into its data folder.
     fn start_as(made_with: &[&str], more: &str, prepare: impl FnOnce(&Path)) -> Self {
         let keeper = Self::keeper();
-        let folder = keeper.folder();
-        let data = folder.join("data");
+        let data = keeper.folder().join("data");
         let made = run(debian_tool_not_as_root("initdb")
             .arg("-D")
             .arg(&data)
@@ -266,10 +278,15 @@ impl PrivatePostgres {
             ])
             .args(made_with));
         assert!(made.success, "initdb: {}{}", made.stdout, made.stderr);
+        prepare(&data);
+        Self::start_on(keeper, more)
+    }
+
+    /// A server whose data folder the keeper has, with more settings.
+    fn start_on(keeper: Keeper, more: &str) -> Self {
         let port = free_port();
         let settings = format!("{SETTINGS}port = {port}\n{more}");
-        fs::write(data.join("postgresql.auto.conf"), settings).unwrap();
-        prepare(&data);
+        fs::write(keeper.folder().join("data/postgresql.auto.conf"), settings).unwrap();
         let mut server = Self {
             process: None,
             port,
