@@ -45,11 +45,7 @@ pub struct PrivatePostgres {
 
 /// A new, empty database on the shared server.
 pub fn database() -> Database {
-    let server = shared_server();
-    let name = format!("smsc_{:016x}", rand::random::<u64>());
-    execute(&server, &format!("CREATE DATABASE {name}"));
-    let url = with_database(&server, &name);
-    Database { server, name, url }
+    Database::create(shared_server(), "")
 }
 
 fn shared_server() -> String {
@@ -112,6 +108,19 @@ fn with_database(url: &str, name: &str) -> String {
 // === impl Database ===
 
 impl Database {
+    /// One on this server, made with these words of CREATE DATABASE.
+    fn create(server: String, how: &str) -> Self {
+        let name = format!("smsc_{:016x}", rand::random::<u64>());
+        execute(&server, &format!("CREATE DATABASE {name} {how}"));
+        let url = with_database(&server, &name);
+        Self { server, name, url }
+    }
+
+    /// A copy, with all that is in it. Nobody may be connected to it.
+    pub fn copy(&self) -> Self {
+        Self::create(self.server.clone(), &format!("TEMPLATE {}", self.name))
+    }
+
     /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
