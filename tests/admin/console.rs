@@ -113,7 +113,7 @@ fn load(smsc: &Smsc, folder: &tempfile::TempDir) -> Process {
     command
         .args(["load", "--host", &smsc.smpp().to_string()])
         .args(["--system-id", "test", "--password", "test"])
-        .args(["--rate", "200", "--duration", "10m"]);
+        .args(["--rate", "100", "--duration", "10m"]);
     Process::start("smsc load", command, &folder.path().join("load.log"))
 }
 

@@ -438,12 +438,12 @@ const all = {
     for (const [width, height] of [[1280, 860], [390, 844]]) {
       for (const colorScheme of ['light', 'dark']) {
         const page = await open(browser, { width, height, colorScheme });
-        const look = async (name) => {
+        // console_work.js takes the pictures.
+        const fits = async (name) => {
           const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
           assert(wider <= 0, `${name} is ${wider} pixels wider than ${width}`);
-          await page.screenshot({ path: path.join(screenshots, `${name}-${width}-${colorScheme}.png`), fullPage: true });
         };
-        await look('sign-in');
+        await fits('sign-in');
         await signIn(page);
         await until(page, tileIsAbove, ['Accepted per second', 20]);
         for (const view of [...VIEWS, `messages/${delivered}`, `messages/${scheduled}`]) {
@@ -451,7 +451,8 @@ const all = {
           const ready = view.includes('/') ? '.timeline' : '.card:visible';
           await page.locator(ready).first().waitFor();
           if (view === 'messages') await page.getByText(/^\d+( or more)? found$/).waitFor();
-          await look(view.replace('/', '-'));
+          await settled(page);
+          await fits(view);
         }
         const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         await page.getByRole('button', { name: /^Use (light|dark) colours/ }).click();

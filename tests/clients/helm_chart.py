@@ -13,6 +13,7 @@ The last line is JSON for the Rust test that started it; what is wrong stands be
 exit code is 1. The Helm SDK does what the helm program does, the schema of values included.
 """
 
+import functools
 import json
 import re
 import socket
@@ -25,9 +26,8 @@ import helm_network
 import helm_python
 import helm_refused
 import helm_upgrades
-import kubernetes_validate
 import yaml
-from helm_network import of_kind
+from helm_network import objects_in, of_kind
 
 CHART = str(Path(__file__).resolve().parents[2] / "helm" / "smsc")
 # The oldest release that the chart allows, one between, and the newest that the schemas know.
@@ -51,11 +51,7 @@ def rendered(values):
     """The objects, and the text of NOTES.txt."""
     files = helm_python.Chart.load(CHART).render(values, name="smsc", namespace="messages")
     notes = next(text for name, text in files.items() if name.endswith("NOTES.txt"))
-    objects = []
-    for name, text in files.items():
-        if not name.endswith("NOTES.txt"):
-            objects += [one for one in yaml.safe_load_all(text) if one]
-    return objects, notes
+    return objects_in(text for name, text in files.items() if not name.endswith("NOTES.txt")), notes
 
 
 class Report:
@@ -122,7 +118,19 @@ def restarts(report):
     report.expect(checksum(queue={"page": 512}) != before, "another queue restarts nothing")
 
 
+@functools.cache
+def schemas():
+    """kubernetes_validate: more than a second to import, and all of a release's definitions are read for each object if
+    nothing keeps them."""
+    import kubernetes_validate
+    from kubernetes_validate import utils
+
+    utils.schema_contents = functools.cache(utils.schema_contents)
+    return kubernetes_validate
+
+
 def with_schemas(report, case, objects):
+    kubernetes_validate = schemas()
     for version in KUBERNETES:
         for one in objects:
             try:

@@ -9,8 +9,7 @@ import tempfile
 from pathlib import Path
 
 import helm_python
-import yaml
-from helm_network import of_kind
+from helm_network import objects_in, of_kind
 
 CHART = Path(__file__).resolve().parents[2] / "helm" / "smsc"
 LOOKUP = "lookup (index . 1) (index . 2) $root.Release.Namespace (index . 3)"
@@ -27,8 +26,7 @@ def rendered(values, running):
         found = f'index (fromJson `{json.dumps(running)}`) (printf "%s/%s" (index . 2) (index . 3))'
         file.write_text(text.replace(LOOKUP, f"({found})"))
         files = helm_python.Chart.load(str(chart)).render(values, name="smsc", namespace="messages")
-        texts = [text for name, text in files.items() if not name.endswith("NOTES.txt")]
-        return [one for text in texts for one in yaml.safe_load_all(text) if one]
+        return objects_in(text for name, text in files.items() if not name.endswith("NOTES.txt"))
 
 
 def workload_of(objects):

@@ -176,7 +176,7 @@ impl ClusterBuilder {
     pub fn start(self) -> Cluster {
         let (postgres, url) = match self.server {
             Some((server, url)) => (server, Some(url)),
-            None => (PrivatePostgres::start(), None),
+            None => (PrivatePostgres::start_copied(), None),
         };
         let redis = self.redis.then(PrivateRedis::start);
         migrate(&postgres.url());

@@ -45,11 +45,7 @@ pub struct PrivatePostgres {
 
 /// A new, empty database on the shared server.
 pub fn database() -> Database {
-    let server = shared_server();
-    let name = format!("smsc_{:016x}", rand::random::<u64>());
-    execute(&server, &format!("CREATE DATABASE {name}"));
-    let url = with_database(&server, &name);
-    Database { server, name, url }
+    Database::create(shared_server(), "")
 }
 
 fn shared_server() -> String {
@@ -112,6 +108,19 @@ fn with_database(url: &str, name: &str) -> String {
 // === impl Database ===
 
 impl Database {
+    /// One on this server, made with these words of CREATE DATABASE.
+    fn create(server: String, how: &str) -> Self {
+        let name = format!("smsc_{:016x}", rand::random::<u64>());
+        execute(&server, &format!("CREATE DATABASE {name} {how}"));
+        let url = with_database(&server, &name);
+        Self { server, name, url }
+    }
+
+    /// A copy, with all that is in it. Nobody may be connected to it.
+    pub fn copy(&self) -> Self {
+        Self::create(self.server.clone(), &format!("TEMPLATE {}", self.name))
+    }
+
     /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
@@ -133,6 +142,19 @@ impl PrivatePostgres {
     /// An empty server, ready when this returns.
     pub fn start() -> Self {
         Self::start_with("", |_| {})
+    }
+
+    /// Like [`Self::start`], but soon: a copy of the empty one that `scripts/test` has made. So all of these are the same
+    /// system for PostgreSQL, and no test may move from one to another.
+    pub fn start_copied() -> Self {
+        let Some(empty) = std::env::var_os("SMSC_TEST_POSTGRES_EMPTY") else {
+            return Self::start();
+        };
+        let keeper = Self::keeper();
+        let data = keeper.folder().join("data");
+        let copied = run(Command::new("cp").arg("-a").arg(empty).arg(data));
+        assert!(copied.success, "cp: {}", copied.stderr);
+        Self::start_on(keeper, "")
     }
 
     /// A server with optional TLS: certificate and key as PEM.
@@ -252,8 +274,7 @@ impl PrivatePostgres {
     /// A server that is made with these arguments, with more settings and what `prepare` puts into its data folder.
     fn start_as(made_with: &[&str], more: &str, prepare: impl FnOnce(&Path)) -> Self {
         let keeper = Self::keeper();
-        let folder = keeper.folder();
-        let data = folder.join("data");
+        let data = keeper.folder().join("data");
         let made = run(debian_tool_not_as_root("initdb")
             .arg("-D")
             .arg(&data)
@@ -266,10 +287,15 @@ impl PrivatePostgres {
             ])
             .args(made_with));
         assert!(made.success, "initdb: {}{}", made.stdout, made.stderr);
+        prepare(&data);
+        Self::start_on(keeper, more)
+    }
+
+    /// A server whose data folder the keeper has, with more settings.
+    fn start_on(keeper: Keeper, more: &str) -> Self {
         let port = free_port();
         let settings = format!("{SETTINGS}port = {port}\n{more}");
-        fs::write(data.join("postgresql.auto.conf"), settings).unwrap();
-        prepare(&data);
+        fs::write(keeper.folder().join("data/postgresql.auto.conf"), settings).unwrap();
         let mut server = Self {
             process: None,
             port,

@@ -407,9 +407,11 @@ impl Factory for Postgres {
 
 #[test]
 fn postgres() {
+    // Migrations for each case would take longer than the cases.
+    let migrated = Database::migrated();
     for (name, case) in cases() {
         eprintln!("{name}");
-        let database = Database::migrated();
+        let database = migrated.copy();
         let factory = Box::new(Postgres(database, tempfile::tempdir().expect("a folder")));
         let store = Some(factory.open());
         let mut harness = Harness { factory, store };

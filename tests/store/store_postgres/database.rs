@@ -26,6 +26,11 @@ impl Database {
         database
     }
 
+    /// A copy, with all that is in it. Nobody may be connected to it.
+    pub fn copy(&self) -> Self {
+        Self(self.0.copy())
+    }
+
     pub fn url(&self) -> String {
         self.0.url().to_owned()
     }
