@@ -95,7 +95,7 @@ impl Bootstrap {
     fn shared(config: Config, path: Option<PathBuf>, options: PgOptions) -> anyhow::Result<Self> {
         let store = Arc::new(PgStore::open(options)?);
         let asked = Instant::now();
-        let theirs = store.now_ms()?;
+        let theirs = store.now_ms().wait()?;
         check_clock(clock::now_ms(), theirs)?;
         // From now on all nodes have one clock, also in the ids that they give.
         follow(theirs, asked, Instant::now(), Catch::Up);

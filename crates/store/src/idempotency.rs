@@ -29,7 +29,8 @@ pub struct KeyClaim {
     pub key: [u8; HASH],
     /// Hash of the request; two requests with equal ones are the same.
     pub request: [u8; HASH],
-    /// Unix milliseconds; names the claim together with its key.
+    /// Unix milliseconds; names the claim together with its key. How old the claim is goes by it, so what no answer guards
+    /// takes the clock of the store ([`Store::now_ms`](super::Store::now_ms)).
     pub at: i64,
     /// Older answers do not count any more, Unix milliseconds.
     pub since: i64,

@@ -323,6 +323,10 @@ pub trait Store:
     /// Resolves when every write requested before this call has ended.
     fn barrier(&self) -> Reply<()>;
 
+    /// The clock of the store, Unix milliseconds: of a database, which all of its nodes have in common whatever theirs
+    /// show; of this process, where the store is its own.
+    fn now_ms(&self) -> Reply<i64>;
+
     /// Messages by id, in the order requested; `None` for an unknown id.
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>>;
 

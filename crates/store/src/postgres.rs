@@ -256,15 +256,6 @@ impl PgStore {
         self.shared.write_queue.barrier(answer);
         reply
     }
-
-    /// The database's clock, in Unix milliseconds. Blocks.
-    ///
-    /// # Errors
-    /// The database does not answer.
-    pub fn now_ms(&self) -> StoreResult<i64> {
-        self.ask(|shared| async move { asides::now_ms(&**shared.reader().await?).await })
-            .wait()
-    }
 }
 
 /// The store's thread.
@@ -299,6 +290,10 @@ impl Store for PgStore {
 
     fn barrier(&self) -> Reply<()> {
         Self::barrier(self)
+    }
+
+    fn now_ms(&self) -> Reply<i64> {
+        self.ask(|shared| async move { asides::now_ms(&**shared.reader().await?).await })
     }
 
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {

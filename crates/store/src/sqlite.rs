@@ -83,6 +83,7 @@ use super::{
     StoreResult, StoreStats, Stored, Ticket, WriteBatch,
 };
 use smsc_domain::id::Aside;
+use smsc_host::clock;
 
 pub use self::asides::repair_ids;
 pub use self::backup::backup;
@@ -302,6 +303,10 @@ impl Store for SqliteStore {
 
     fn barrier(&self) -> Reply<()> {
         self.shared.write_queue.barrier()
+    }
+
+    fn now_ms(&self) -> Reply<i64> {
+        Reply::ready(Ok(clock::now_ms()))
     }
 
     fn load(&self, ids: Vec<u64>) -> Reply<Vec<Option<Stored>>> {

@@ -4,7 +4,7 @@
 //! they are sent and ended. What waits takes memory and, beyond the queue's page, is read from the store again, and both
 //! take the time in which others would be sent: the more is accepted, the less arrives. So a queue whose messages end
 //! at the speed of the machine ([`Pace::is_fast`](super::unwritten::Pace::is_fast)) keeps a short backlog ([`BACKLOG`]):
-//! Ingest waits for room before it writes, as long as [`LONGEST`]. A slower queue is limited by its operator, and so
+//! Ingest waits for room before it writes, as long as [`LONGEST`] for all queues of a batch. A slower queue is limited by its operator, and so
 //! is one with a rate: what waits for these is stored at once, as a store-and-forward centre has to.
 //!
 //! Used by Ingest and by the queue's actor ([`Backpressure::steer`]). Messages enter in the order of the calls.

@@ -221,6 +221,25 @@ fn an_answer_that_comes_after_the_claim_was_taken_over_is_refused_with_its_messa
     assert_eq!(quick.store.stats().quarantined, 0);
 }
 
+/// What no answer guards, such as the claim to replay, goes by it: nodes follow the database's clock slowly when that is
+/// set, and one that joins takes it as it is.
+#[test]
+fn the_clock_of_the_store_is_the_databases() {
+    let database = Database::new();
+    // An hour ahead of this machine's.
+    database.session().run(
+        "CREATE SCHEMA ahead;
+         CREATE FUNCTION ahead.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+           AS 'SELECT pg_catalog.clock_timestamp() + interval ''1 hour''';
+         DO $$ BEGIN
+           EXECUTE format('ALTER DATABASE %I SET search_path = public, ahead, pg_catalog', current_database());
+         END $$",
+    );
+    let theirs = database.store().now_ms().wait().expect("answers");
+    let ahead = theirs - smsc::clock::now_ms();
+    assert!(ahead > 1_800_000, "{ahead} ms");
+}
+
 #[test]
 fn an_answer_that_is_just_being_written_is_found() {
     let database = Database::new();

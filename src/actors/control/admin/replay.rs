@@ -6,8 +6,9 @@
 //! is not replayed again unless that is requested; replays of all nodes run one after another.
 //!
 //! An order is short: whoever replays for an hour gives one after another, and each has a claim of its own. A claim ends with its
-//! order or its node, and after a minute at the latest, so nothing is given to Ingest once its order has lasted for
-//! [`NO_LONGER`], and a chunk takes one write, however many senders it has.
+//! order or its node, and after a minute at the latest, by the clock of the store. So nothing is given to Ingest once its order
+//! has lasted for [`NO_LONGER`], and a chunk takes one write, however many senders it has, and one wait for room, however many
+//! queues are full.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -214,7 +215,8 @@ async fn claim(node: &NodeContext, until: Instant) -> Result<(Option<KeyClaim>, 
         if node.other_nodes().is_empty() {
             return Ok((None, started));
         }
-        let at = clock::now_ms();
+        // Not this node's, which may be another one after the database's was set: no answer says whose the claim is.
+        let at = node.store.now_ms().await?;
         let claim = KeyClaim {
             account: 0,
             key: REPLAYS,
