@@ -7,15 +7,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::{StreamExt as _, stream};
+
 use super::{NodePurses, PurseShare};
 use crate::actors::context::NodeContext;
 use crate::clock;
 use crate::domain::price::{Purse, day_of};
 use crate::store::StoreError;
+use crate::store::balance::BlockStore;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Quotas are kept for this many days after their day.
 const KEEP_DAYS: u32 = 7;
+/// Purses whose blocks are given back at the same time.
+const AT_ONCE: usize = 2;
+/// Purses that fail until the rest is left for the next run.
+const GIVE_UP: usize = 3;
 /// Runs between two deletions of old quotas.
 const FORGET_EVERY: u32 = 600;
 
@@ -38,16 +45,19 @@ pub async fn reclaim_blocks(node: &NodeContext, balance: &NodePurses) {
 
 async fn look(node: &NodeContext, balance: &NodePurses, forget: bool) -> Result<(), StoreError> {
     let today = day_of(clock::now_ms());
+    let mut given = Ok(());
     if let Some(cluster) = &node.cluster {
         let purses = balance.purses.load_full();
+        let mut unused = Vec::new();
         for (purse, held) in purses.iter() {
             let spent = held.spent.swap(0, Ordering::Relaxed);
             held.recent.store(spent, Ordering::Relaxed);
             if held.has_block() {
                 let keep = keep(node, balance, *purse, held, spent);
-                held.give(cluster.as_ref(), *purse, keep).await?;
+                unused.push((*purse, Arc::clone(held), keep));
             }
         }
+        given = give_all(cluster.as_ref(), &unused).await;
     }
     // A message that was charged before midnight may still be on its way to the store.
     let is_old = |purse: &Purse| !purse.is_balance() && purse.day + 1 < today;
@@ -58,13 +68,39 @@ async fn look(node: &NodeContext, balance: &NodePurses, forget: bool) -> Result<
                 .collect::<std::collections::HashMap<_, _>>()
         });
     }
+    let mut forgotten = Ok(());
     if forget {
-        node.store
-            .forget_quotas(today.saturating_sub(KEEP_DAYS))
-            .await?;
+        let before = today.saturating_sub(KEEP_DAYS);
+        forgotten = node.store.forget_quotas(before).await;
     }
     balance.saw(&node.store.purses(None).await?);
-    Ok(())
+    given.and(forgotten)
+}
+
+/// Gives back what is beyond that to keep of each purse. One that the database does not change, because something has its row
+/// locked, keeps no other waiting.
+///
+/// # Errors
+/// The last one; after [`GIVE_UP`] of them the rest is not tried, because the database is away.
+pub(super) async fn give_all(
+    store: &dyn BlockStore,
+    unused: &[(Purse, Arc<PurseShare>, i64)],
+) -> Result<(), StoreError> {
+    let gives = unused
+        .iter()
+        .map(|(purse, held, keep)| held.give(store, *purse, *keep));
+    let mut gives = stream::iter(gives).buffer_unordered(AT_ONCE);
+    let (mut failures, mut outcome) = (0, Ok(()));
+    while let Some(given) = gives.next().await {
+        if given.is_err() {
+            failures += 1;
+            outcome = given;
+        }
+        if failures == GIVE_UP {
+            break;
+        }
+    }
+    outcome
 }
 
 /// How much of a block stays here: all of it while the purse has plenty, the need of the next seconds

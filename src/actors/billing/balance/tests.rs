@@ -2,6 +2,7 @@
 
 use std::sync::Mutex as Lock;
 
+use super::block_reclaimer::give_all;
 use super::*;
 use crate::store::balance::{BlockChange, BlockOrder, BlockStore};
 use crate::store::{Reply, StoreError};
@@ -105,6 +106,73 @@ async fn blocks_are_taken_and_given_back() {
     assert_eq!(held.left(), 2);
     let state = shelf.state.lock().unwrap();
     assert_eq!((state.left, state.taken), (10, 5));
+}
+
+/// A database that does not answer about one account, or not at all, and does what it is told about others.
+struct Stuck {
+    account: u32,
+    is_away: bool,
+    /// Accounts about which it was asked.
+    asked: Lock<Vec<u32>>,
+    waiting: Lock<Vec<tokio::sync::oneshot::Sender<Result<i64, StoreError>>>>,
+}
+
+impl BlockStore for Stuck {
+    fn order_block(&self, order: BlockOrder) -> Reply<i64> {
+        self.asked.lock().unwrap().push(order.purse.account);
+        if self.is_away {
+            return Reply::ready(Err(StoreError::Failed("no answer".to_owned())));
+        }
+        if order.purse.account != self.account {
+            return Reply::ready(Ok(0));
+        }
+        let (answer, reply) = Reply::pair();
+        self.waiting.lock().unwrap().push(answer);
+        reply
+    }
+}
+
+fn unused(accounts: std::ops::Range<u32>) -> Vec<(Purse, Arc<PurseShare>, i64)> {
+    let purses = accounts.map(|account| Purse { account, day: 0 });
+    purses
+        .map(|purse| {
+            let held = PurseShare::default();
+            held.put(5);
+            (purse, Arc::new(held), 0)
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_purse_that_is_stuck_keeps_no_other_from_being_given_back() {
+    let stuck = Stuck {
+        account: 1,
+        is_away: false,
+        asked: Lock::default(),
+        waiting: Lock::default(),
+    };
+    let unused = unused(1..6);
+    let gives = give_all(&stuck, &unused);
+    tokio::pin!(gives);
+    assert!(futures_util::poll!(&mut gives).is_pending());
+    assert_eq!(*stuck.asked.lock().unwrap(), [1, 2, 3, 4, 5]);
+    let answer = stuck.waiting.lock().unwrap().pop().expect("asked");
+    let failed = StoreError::Failed("its row is locked".to_owned());
+    answer.send(Err(failed.clone())).expect("it is waited for");
+    assert_eq!(gives.await, Err(failed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_unused_stays_while_the_database_is_away() {
+    let away = Stuck {
+        account: 0,
+        is_away: true,
+        asked: Lock::default(),
+        waiting: Lock::default(),
+    };
+    let unused = unused(1..100);
+    assert!(give_all(&away, &unused).await.is_err());
+    assert!(away.asked.lock().unwrap().len() < 10);
 }
 
 /// With any loss of orders and answers, this node never holds more than was taken less what was spent,
