@@ -364,7 +364,8 @@ impl Store for SqliteStore {
 
     fn history(&self, id: u64) -> Reply<Option<MessageHistory>> {
         let damage = self.damage();
-        self.admin
+        // Not behind questions of administrators, which may read 100,000 rows: callbacks and query_sm need it.
+        self.loader
             .ask(move |connection| reader::history(connection, &damage, id).map_err(sql_failed))
     }
 
@@ -474,5 +475,31 @@ impl Store for SqliteStore {
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_long_question_of_an_administrator_does_not_hold_up_the_history_of_a_message() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = SqliteOptions {
+            min_free_mib: 0,
+            ..SqliteOptions::new(folder.path())
+        };
+        let store = SqliteStore::open(options).expect("opens");
+        let (end, ends) = sync_channel(1);
+        let long = store
+            .admin
+            .ask(move |_| Ok(ends.recv_timeout(Duration::from_secs(10)).is_ok()));
+        let history = store.history(1).wait().expect("answers");
+        assert!(history.is_none());
+        let _ = end.send(());
+        assert_eq!(long.wait(), Ok(true), "it was not over before");
     }
 }
