@@ -7,11 +7,10 @@
 //!
 //! What waits in the operator's queue for a retry to this subscriber is tried at once.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use actix::Recipient;
 use bytes::{Bytes, BytesMut};
-use tokio::sync::Semaphore;
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
@@ -21,6 +20,7 @@ use crate::actors::runtime::locks::lock;
 use crate::content;
 use crate::content::door::ADDRESS_OF_DATA_SM;
 use crate::domain::address::normalise;
+use crate::domain::share::FairShares;
 use crate::pb::{ForwardAlert, SubscriberReady, order};
 use crate::smpp::{AlertNotification, Body, Pdu};
 use crate::store::Search;
@@ -28,7 +28,12 @@ use crate::store::Search;
 /// How many of the newest messages to a subscriber are searched for their sender.
 const NEWEST: usize = 10;
 /// Alerts whose receivers are looked for at the same time. An operator sends them without waiting for a response.
-static UNDER_WAY: Semaphore = Semaphore::const_new(1_000);
+const MOST: u64 = 1_000;
+/// How many each operator has under way.
+static UNDER_WAY: LazyLock<Mutex<FairShares<u32>>> = LazyLock::new(Mutex::default);
+
+/// The place of an alert of this operator; given back when it is dropped.
+struct AlertPlace(u32);
 
 /// Passes an alert of an operator on, in a task of its own.
 pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotification) {
@@ -48,12 +53,12 @@ pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotificat
     };
     subscriber_ready(&node, ready.clone());
     remote_command::tell_ready(&node, ready);
-    let Ok(room) = UNDER_WAY.try_acquire() else {
+    let Some(place) = AlertPlace::take(operator) else {
         node.metrics.alerts_dropped.inc();
         return;
     };
     actix::spawn(async move {
-        let _room = room;
+        let _place = place;
         let Some(account) = address(&node, &mut alert).await else {
             tracing::debug!("an alert_notification is for no account");
             node.metrics.alerts_dropped.inc();
@@ -70,6 +75,22 @@ pub fn pass_on(node: &Arc<NodeContext>, operator: u32, mut alert: AlertNotificat
             node.metrics.alerts_dropped.inc();
         }
     });
+}
+
+// === impl AlertPlace ===
+
+impl AlertPlace {
+    /// `None` while the operator has half of what the others leave.
+    fn take(operator: u32) -> Option<Self> {
+        let may = lock(&UNDER_WAY).try_take(&operator, 1, MOST);
+        may.then(|| Self(operator))
+    }
+}
+
+impl Drop for AlertPlace {
+    fn drop(&mut self) {
+        lock(&UNDER_WAY).give(&self.0, 1);
+    }
 }
 
 /// What waits for a subscriber in a queue of this node is tried at once.
@@ -148,5 +169,20 @@ pub async fn send_to_other_node(node: &NodeContext, forward: ForwardAlert) -> bo
             .await
             .unwrap_or(false),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AlertPlace;
+
+    #[test]
+    fn alerts_of_one_operator_leave_places_for_those_of_others() {
+        let [busy, other] = [u32::MAX, u32::MAX - 1];
+        let places: Vec<AlertPlace> = std::iter::from_fn(|| AlertPlace::take(busy)).collect();
+        assert!(places.len() > 100 && AlertPlace::take(busy).is_none());
+        assert!(AlertPlace::take(other).is_some());
+        drop(places);
+        assert!(AlertPlace::take(busy).is_some());
     }
 }
