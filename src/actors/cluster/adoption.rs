@@ -4,7 +4,8 @@
 //! before a reading begins until the queues have its result, nothing is collected for its partitions.
 //!
 //! Partitions that come together are read in groups, one after another: the first one is continued when it
-//! has been read, not when all are, and what is read at a time is bounded.
+//! has been read, not when all are, and what is read at a time is bounded. One that cannot be read keeps no other waiting:
+//! those behind it are read all the same, and it is found out which one it is.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,7 +23,9 @@ use crate::store::cluster::{ClusterStore, LeasedResource, Partition};
 const MANY: u64 = 100_000;
 
 /// Partitions of a queue that are read before it is known how much they have.
-pub const FEW: usize = 2;
+const FEW: usize = 2;
+/// Groups that could not be read until those behind them are left for later: the database is away.
+pub const GIVE_UP: usize = 3;
 
 /// How many times more partitions are read next, if they seem to have little.
 const GROWTH: usize = 8;
@@ -76,6 +79,12 @@ impl Adoptions {
     /// A group is continued here, or by others.
     pub fn forget_failures(&mut self, is_over: impl Fn(&Partition) -> bool) {
         self.failed.retain(|partition, _| !is_over(partition));
+    }
+
+    /// How many partitions are read first: one alone where some have failed again and again, because only one of a group
+    /// may be the reason.
+    pub fn first_group(&self) -> usize {
+        if self.failing() > 0 { 1 } else { FEW }
     }
 
     /// Partitions whose readings have failed again and again.

@@ -55,6 +55,8 @@ struct State {
     collected: usize,
     /// Whether each reading of partitions is still wanted.
     readings: Vec<IsWanted>,
+    /// A partition that cannot be read.
+    unreadable: Option<Partition>,
     /// The partitions that were left out of it the last time.
     left_out: Vec<Partition>,
     /// Whether nothing can be collected.
@@ -206,9 +208,12 @@ impl ClusterStore for Shelf {
         self.permits.give(permit)
     }
 
-    fn take_over(&self, _: Vec<Partition>, is_wanted: IsWanted) -> Reply<Vec<Active>> {
+    fn take_over(&self, partitions: Vec<Partition>, is_wanted: IsWanted) -> Reply<Vec<Active>> {
         let mut state = lock(&self.state);
         state.readings.push(is_wanted);
+        if (state.unreadable).is_some_and(|one| partitions.contains(&one)) {
+            return Reply::ready(Err(StoreError::Failed("unreadable".to_owned())));
+        }
         self.answer(&mut state, Call::TakeOver, Vec::new())
     }
 

@@ -197,15 +197,18 @@ impl Cluster {
             self.handed_in.remove(partition);
         }
         self.adoptions.begin(&partitions);
-        self.adopt_next(partitions, adoption::FEW, None, ctx);
+        let first = self.adoptions.first_group();
+        self.adopt_next(partitions, first, None, 0, ctx);
     }
 
-    /// Reads the next so many of these partitions, and then the rest. It is known how much this queue has.
+    /// Reads the next so many of these partitions, and then the rest. It is known how much this queue has; so many groups
+    /// before could not be read.
     fn adopt_next(
         &mut self,
         mut partitions: Vec<Partition>,
         count: usize,
         known: Option<u32>,
+        failures: usize,
         ctx: &mut Context<Self>,
     ) {
         let rest = partitions.split_off(adoption::group(&partitions, count, known));
@@ -225,27 +228,28 @@ impl Cluster {
                         return;
                     }
                     cluster.adoptions.has_read(&partitions);
+                    let mut known = partitions.last().map(|at| at.queue);
+                    let mut failures = failures;
                     let next = match seeds {
                         Ok(_) if cluster.leaving => None,
                         Ok(seeds) => {
                             cluster.forget_failures(|at| partitions.contains(at));
                             let next = adoption::next_group(partitions.len(), seeds.active);
                             adoption::pass_on(&cluster.node, &partitions, seeds, began);
-                            (!rest.is_empty()).then_some(next)
+                            Some(next)
                         }
                         // The next heartbeat shows them as this node's again.
                         Err(error) => {
                             tracing::warn!(%error, "a takeover failed and is tried again");
                             cluster.adoptions.has_failed(&partitions);
                             cluster.show_failing();
-                            None
+                            known = None;
+                            failures += 1;
+                            (!cluster.leaving && failures < adoption::GIVE_UP).then_some(1)
                         }
                     };
-                    match next {
-                        Some(count) => {
-                            let known = partitions.last().map(|at| at.queue);
-                            cluster.adopt_next(rest, count, known, ctx);
-                        }
+                    match next.filter(|_| !rest.is_empty()) {
+                        Some(count) => cluster.adopt_next(rest, count, known, failures, ctx),
                         None => cluster.adoptions.end(&rest),
                     }
                     if !cluster.leaving {

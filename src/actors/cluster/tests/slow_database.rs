@@ -97,3 +97,22 @@ async fn a_partition_with_damaged_hand_offs_is_given_back_to_be_read() {
     assert_eq!(listed.len(), 1);
     assert_eq!((&*listed[0].table, listed[0].id), ("inbox", 7));
 }
+
+#[actix::test]
+async fn a_partition_that_cannot_be_read_keeps_no_other_waiting() {
+    let (shelf, node, [_, slot]) = started(None).await;
+    until("its slot", || node.has(slot)).await;
+    let [unreadable, others @ ..] =
+        [0, 1, 2, 3, 4, 5].map(|part| LeasedResource::Queue(Partition { queue: 7, part }));
+    {
+        let mut state = lock(&shelf.state);
+        state.unreadable = unreadable.partition();
+        state.held.insert(unreadable, ME);
+        state.held.extend(others.map(|one| (one, ME)));
+    }
+    // Also the one that was read together with it.
+    until("all others", || others.iter().all(|one| node.has(*one))).await;
+    assert!(!node.has(unreadable));
+    lock(&shelf.state).unreadable = None;
+    until("this one, too", || node.has(unreadable)).await;
+}
