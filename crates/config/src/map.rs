@@ -145,8 +145,8 @@ settings! {
         /// Order in which a subscriber's serving nodes are tried.
         @filled("is empty; write [\"msc\"], [\"sgsn\"] or both")
         serving_nodes: Vec<MapServingNode> = vec![MapServingNode::Msc, MapServingNode::Sgsn],
-        /// Lifetime of routing answers of the HLR; "0s" asks for each run of messages.
-        route_cache: Duration = Duration::ZERO,
+        /// Lifetime of routing answers of the HLR; "0s" asks for each run of messages. One that fails is asked for again at once.
+        route_cache: Duration = 2 * SECOND,
         /// Report the outcome to the HLR (reportSM-DeliveryStatus), which then alerts when the subscriber is reachable.
         report_delivery: bool = true,
         /// Highest MAP version to try; lower ones are negotiated.

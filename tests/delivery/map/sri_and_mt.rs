@@ -68,8 +68,9 @@ fn a_subscriber_who_has_moved_is_found_although_the_answer_is_remembered() {
         (got[1].text.as_str(), got[1].node.as_str()),
         ("abroad", other)
     );
-    // The first one does not know it any more.
-    town.until_tried(&id, "MAP_UNIDENTIFIED_SUBSCRIBER");
+    // The first one does not know it any more, which is no attempt: the HLR is asked again.
+    assert_eq!(attempts(&town.smsc.wait_for_final(&id)), ["ESME_ROK"]);
+    assert_eq!(town.network.asked(HLR, ROUTING), 2);
     town.assert_content(&["at home", "abroad"]);
 }
 

@@ -303,6 +303,7 @@ impl<T> MapSession<T> {
                 Ok(route) => {
                     self.routes.remember(&run.msisdn, &route, now);
                     run.route = Some(route);
+                    run.is_route_remembered = false;
                     run.node = 0;
                     return self.go_on(run, now);
                 }
@@ -418,6 +419,14 @@ impl<T> MapSession<T> {
         let Some(message) = &mut run.message else {
             return self.put(run);
         };
+        if tries_other && run.is_route_remembered {
+            // Nothing has arrived, and the subscriber may have moved: that counts once the HLR has been asked.
+            message.failures.clear();
+            self.routes.forget(&run.msisdn);
+            self.close(&mut run);
+            run.route = None;
+            return self.go_on(run, now);
+        }
         message.failures.push(failure);
         if doubts_route {
             self.routes.forget(&run.msisdn);

@@ -37,6 +37,8 @@ pub(super) struct MtRun<T> {
     pub(super) message: Option<MtUnderway<T>>,
     /// What the HLR has said.
     pub(super) route: Option<SubscriberRoute>,
+    /// It has said so for an earlier run.
+    pub(super) is_route_remembered: bool,
     /// Which node of the route it is.
     pub(super) node: usize,
     /// The HLR has said that messages wait.
@@ -111,6 +113,7 @@ impl<T> MtRun<T> {
             msisdn,
             message: None,
             route: None,
+            is_route_remembered: false,
             node: 0,
             hlr_waits: false,
             dialogue: None,
@@ -243,6 +246,7 @@ impl<T> MapSession<T> {
         }
         if run.route.is_none() {
             run.route = self.routes.get(&run.msisdn, now);
+            run.is_route_remembered = run.route.is_some();
             run.node = 0;
         }
         let latest = self.config.latest;

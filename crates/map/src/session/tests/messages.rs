@@ -411,11 +411,16 @@ fn routes_are_asked_once_in_a_while() {
     country.wait(Duration::from_secs(10));
     country.outcome_of(PHONE);
     assert_eq!(country.network.asked.len(), 2);
-    // What has failed is not believed.
+    // What has failed is not believed: the HLR is asked before that counts.
     country.network.replies(MSC, [NodeReply::Fails(absent(1))]);
-    country.outcome_of(PHONE);
-    country.outcome_of(PHONE);
+    assert_eq!(country.outcome_of(PHONE), delivered());
     assert_eq!(country.network.asked.len(), 3);
+    // What the HLR has just said is believed, and forgotten.
+    country.wait(Duration::from_secs(10));
+    country.network.replies(MSC, [NodeReply::Fails(absent(1))]);
+    assert_ne!(country.outcome_of(PHONE), delivered());
+    country.outcome_of(PHONE);
+    assert_eq!(country.network.asked.len(), 5);
 }
 
 #[test]
