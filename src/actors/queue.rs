@@ -322,8 +322,11 @@ impl Handler<Credit> for Queue {
         if credit.retire {
             return self.sessions.remove(credit.session);
         }
-        self.sessions
-            .add_room(&self.port, credit.session, credit.room);
+        // What is asked for reports its whole room.
+        if !self.recovery.awaits(credit.session) {
+            self.sessions
+                .add_room(&self.port, credit.session, credit.room);
+        }
         self.watch_target();
         self.pump(ctx);
     }

@@ -187,13 +187,14 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let Held { session, ids, room } = report;
+        let is_awaited = self.recovery.awaits(session);
         let is_late = self.recovery.reported_late(session);
         let is_in_time = self.recovery.reported(session, &ids);
         if !is_in_time && !is_late {
             return;
         }
-        // It says its whole room, so one that has some here has said so before: it was asked twice, or has joined since.
-        if !self.sessions.has(session) {
+        // It says its whole room. One that is not waited for and has some here was asked twice, or has joined since.
+        if is_awaited || !self.sessions.has(session) {
             self.sessions.add_room(&self.port, session, room);
         }
         self.sessions.widen(session, room + ids.len() as u32);
