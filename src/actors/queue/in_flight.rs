@@ -32,6 +32,8 @@ pub(super) struct HeldItem {
     pub(super) item: Item,
     /// Sent to probe whether the operator works again.
     pub(super) probe: bool,
+    /// The grant with which the session was given it: how many had been granted before.
+    pub(super) grant: u64,
 }
 
 // === impl QueueInFlight ===
@@ -91,6 +93,7 @@ impl QueueInFlight {
             session,
             item,
             probe: false,
+            grant: 0,
         };
         self.held.insert(item.id, held);
     }
@@ -114,6 +117,12 @@ impl QueueInFlight {
     pub(super) fn is_with(&self, session: u64, id: u64) -> bool {
         let held = self.held.get(&id);
         held.is_some_and(|held| held.session == session)
+    }
+
+    /// Whether this session holds it since this grant: it may have ended since, and be there again.
+    pub(super) fn is_with_since(&self, session: u64, grant: u64, id: u64) -> bool {
+        let held = self.held.get(&id);
+        held.is_some_and(|held| held.session == session && held.grant == grant)
     }
 
     /// The item, if this session holds it.
@@ -246,6 +255,7 @@ mod tests {
             session: 1,
             item: item(7, 0),
             probe: false,
+            grant: 1,
         });
         assert_eq!(in_flight.take_timed_out(7), None, "it is tried again");
     }

@@ -213,6 +213,25 @@ async fn what_is_being_noted_is_sent_before_the_lists_are_read_again() {
 }
 
 #[actix::test]
+async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once() {
+    let fixture =
+        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
+    let ids = fixture.accept(1, 0).await;
+    let credit = || Credit {
+        session: SESSION,
+        room: 1,
+        retire: false,
+    };
+    fixture.post(credit());
+    fixture.post(SessionDown { session: SESSION });
+    fixture.post(credit());
+    assert_eq!(fixture.given(1).await, ids);
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(lock(&fixture.got).len(), 1);
+    assert_eq!(fixture.port.snapshot.get().in_flight, 1);
+}
+
+#[actix::test]
 async fn a_late_hand_over_brings_nothing_that_was_read_and_everything_that_was_not() {
     let fixture = fixture().await;
     let before = fixture.term(0);
