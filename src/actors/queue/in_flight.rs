@@ -143,6 +143,12 @@ impl QueueInFlight {
         self.held = std::mem::take(&mut earlier.held);
     }
 
+    /// Takes what sessions hold.
+    pub(super) fn take_held(&mut self) -> impl Iterator<Item = Item> {
+        let held = std::mem::take(&mut self.held);
+        held.into_values().map(|held| held.item)
+    }
+
     /// Goes on measuring where the lists that were discarded had measured.
     pub(super) fn keep_pace(&mut self, earlier: &mut Self) {
         self.pace = std::mem::take(&mut earlier.pace);

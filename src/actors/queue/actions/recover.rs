@@ -12,7 +12,7 @@ use actix::{AsyncContext, Context};
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
-use crate::actors::context::item::Seed;
+use crate::actors::context::item::{Item, Seed};
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::TakenItem;
 use crate::actors::queue::recovery::{Recovered, RecoveredItems};
@@ -98,7 +98,8 @@ impl Queue {
         let mut before = self.renew();
         std::mem::swap(&mut self.leaving, &mut before.leaving);
         self.purging = before.purging.take();
-        self.recovery.want(&mut before.recovery);
+        let held = before.in_flight.take_held();
+        self.recovery.want(&mut before.recovery, held);
         self.begin_recovery(ctx);
     }
 
@@ -215,6 +216,17 @@ impl Queue {
         }
     }
 
+    /// A partition that is given to another node was not read, and waits for what sessions hold of it.
+    fn hold_what_has_left(&mut self, held_before: Vec<(u64, Item)>, known: &RecoveredItems) {
+        let ownership = self.node.local_lease.hold();
+        for (session, item) in held_before {
+            let has_left = !ownership.owns(self.port.id, item.part);
+            if has_left && !known.contains(&(item.id, item.what)) {
+                self.in_flight.hold_reported(session, item);
+            }
+        }
+    }
+
     /// Resumes once the store is read and every session has answered, ended or timed out.
     pub(super) fn finish_recovery(&mut self, ctx: &mut Context<Self>) {
         let Some(recovered) = self.recovery.finish() else {
@@ -224,6 +236,7 @@ impl Queue {
             term,
             seeds,
             held,
+            held_before,
             arrived,
             settled,
         } = recovered;
@@ -239,6 +252,7 @@ impl Queue {
                 None => self.plant(seed),
             }
         }
+        self.hold_what_has_left(held_before, &known);
         tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
         let now = clock::now_ms();
         for item in arrived {

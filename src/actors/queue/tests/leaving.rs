@@ -4,7 +4,10 @@ use std::pin::Pin;
 
 use actix::prelude::Request;
 
+use super::again::ReadAgain;
 use super::*;
+use crate::actors::receipts::final_state;
+use crate::pb::Final;
 
 type Release = Pin<Box<Request<Queue, ReleasePartitions>>>;
 
@@ -67,6 +70,36 @@ async fn in_strict_order_what_is_on_trial_does_not_hold_its_partition() {
     assert_eq!(fixture.given(1).await, leaving[..1]);
     let release = begin_release(&fixture);
     fixture.send(ended(&leaving[..1])).await;
+    released(release).await;
+}
+
+#[actix::test]
+async fn a_partition_waits_for_what_a_session_holds_of_it_though_the_lists_are_read_again() {
+    let fixture = fixture().await;
+    let leaving = fixture.accept_in(1, 1, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, leaving);
+    lock(&fixture.holds).extend(&leaving);
+    // This store is read as a whole: the message ends, so that nothing of the partition is read.
+    let ended = Final {
+        id: leaving[0],
+        state: MessageState::Deleted.into(),
+        ..Final::default()
+    };
+    final_state::write(&fixture.context, WriteBatch::default(), vec![ended]).await;
+    fixture.context.local_lease.lose_everything();
+    fixture.send(ReadAgain).await;
+    let mut release = begin_release(&fixture);
+    fixture.until_read().await;
+    tokio::time::sleep(TICK * 2).await;
+    assert!(is_pending(&mut release));
+    fixture
+        .send(SettleBatch {
+            session: SESSION,
+            done: leaving,
+            ..SettleBatch::default()
+        })
+        .await;
     released(release).await;
 }
 
