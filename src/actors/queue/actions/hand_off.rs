@@ -11,6 +11,7 @@ use crate::actors::context::messages::AdoptPartitions;
 use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
 use crate::actors::queue::partition_set::PartitionSet;
+use crate::actors::queue::suspects::Suspects;
 use crate::pb::ReleasePartitions;
 
 impl Queue {
@@ -94,6 +95,8 @@ impl Queue {
     /// The local lease has ended: the store has everything, for the next owner.
     pub(in crate::actors::queue) fn disown(&mut self) {
         let mut before = self.renew();
+        // Their next owners read what is durable, and nobody here hears what becomes of them.
+        self.suspects = Suspects::default();
         // Binds of ESMEs outlive the lease: they may still acknowledge what they hold.
         if !self.is_operator() {
             self.in_flight.keep_held(&mut before.in_flight);

@@ -207,10 +207,15 @@ impl Queue {
         self.pump(ctx);
     }
 
-    /// A session holds these, and they are in the lists: those that nobody else has been given are taken out.
+    /// A session holds these, and they are in the lists, or were read with an unknown outcome: those that nobody else has
+    /// been given are taken out.
     fn hold_after_all(&mut self, session: u64, ids: &[u64]) {
         for id in ids {
-            if let TakenItem::Item(item) = self.backlog.remove(*id, None) {
+            let item = match self.backlog.remove(*id, None) {
+                TakenItem::Item(item) => Some(item),
+                TakenItem::Away | TakenItem::NotHere => self.in_flight.take_unsure(*id),
+            };
+            if let Some(item) = item {
                 self.in_flight.hold_reported(session, item);
             }
         }

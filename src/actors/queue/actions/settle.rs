@@ -15,6 +15,7 @@ use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::TakenItem;
 use crate::actors::queue::guard::breaker_verdict;
 use crate::actors::queue::in_flight::HeldItem;
+use crate::actors::queue::suspects::ASIDE;
 use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::states::MessageReached;
@@ -122,7 +123,16 @@ impl Queue {
         self.suspects.answered(done.iter().copied());
         for id in done {
             match self.in_flight.settle(*id) {
-                Some(HeldItem { item, probe, .. }) => {
+                Some(HeldItem {
+                    session: holder,
+                    item,
+                    probe,
+                    ..
+                }) => {
+                    if holder == ASIDE {
+                        // Answered late: it is tried no more.
+                        self.suspects.take_aside(*id);
+                    }
                     self.guard
                         .note_attempt(probe, BreakerVerdict::Works, &self.port.name);
                     arrived.push(item);

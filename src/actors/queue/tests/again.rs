@@ -76,7 +76,7 @@ impl Fixture {
         history.expect("known").stored.fin.map(|fin| fin.state)
     }
 
-    async fn wait_for(&self, id: u64, state: MessageState) {
+    pub(super) async fn wait_for(&self, id: u64, state: MessageState) {
         for _ in 0..2000 {
             if self.state_of(id).await == Some(state) {
                 return;
@@ -86,7 +86,7 @@ impl Fixture {
         panic!("never {state:?}: {:?}", self.state_of(id).await);
     }
 
-    fn refused(&self, id: u64) -> SettleBatch {
+    pub(super) fn refused(&self, id: u64) -> SettleBatch {
         SettleBatch {
             session: SESSION,
             failed: vec![Failed {
