@@ -8,7 +8,6 @@ use actix::Context;
 use tokio::sync::oneshot;
 
 use crate::actors::context::messages::AdoptPartitions;
-use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
 use crate::actors::queue::partition_set::PartitionSet;
 use crate::actors::queue::suspects::Suspects;
@@ -83,10 +82,9 @@ impl Queue {
         let parts = PartitionSet::of(release.parts.iter().map(|part| *part as u8));
         let released = self.leaving.leave(parts);
         self.forget(parts);
-        if self.port.kind == QueueKind::Internal {
-            // An internal actor may hold messages for long, in memory only: ask for them back.
-            self.ask_sessions(&release.parts);
-        }
+        // An internal actor, a connection to a GSM network and one that makes callbacks may hold messages for long before they
+        // send them: ask for them back.
+        self.ask_sessions(&release.parts);
         self.check_released(ctx);
         self.publish();
         released

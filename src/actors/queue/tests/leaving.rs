@@ -7,6 +7,7 @@ use actix::prelude::Request;
 use super::again::ReadAgain;
 use super::*;
 use crate::actors::receipts::final_state;
+use crate::actors::test_support::until;
 use crate::pb::Final;
 
 type Release = Pin<Box<Request<Queue, ReleasePartitions>>>;
@@ -41,6 +42,57 @@ fn ended(ids: &[u64]) -> SettleBatch {
         room: 10,
         ..SettleBatch::default()
     }
+}
+
+/// A session that sends nothing yet, and gives back what it is asked for.
+struct Holding {
+    queue: Addr<Queue>,
+    holds: Vec<u64>,
+}
+
+const HOLDING: u64 = 9;
+
+impl Actor for Holding {
+    type Context = Context<Self>;
+}
+
+impl Handler<DeliverBatch> for Holding {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        (self.holds).extend(batch.deliveries.iter().map(|delivery| delivery.id));
+    }
+}
+
+measured!(Holding: DeliverBatch);
+
+impl Handler<ReportHeld> for Holding {
+    type Result = ();
+
+    fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
+        assert_eq!(ask.give_back, [1]);
+        let failed = self.holds.drain(..).map(Failed::not_sent).collect();
+        let back = SettleBatch {
+            session: HOLDING,
+            failed,
+            ..SettleBatch::default()
+        };
+        post_to(&self.queue.clone().recipient(), back);
+    }
+}
+
+#[actix::test]
+async fn a_session_gives_back_what_it_holds_of_a_partition_that_leaves() {
+    let fixture = fixture().await;
+    let session = Holding {
+        queue: fixture.addr.clone(),
+        holds: Vec::new(),
+    };
+    fixture.port.serve(HOLDING, &session.start(), 2);
+    fixture.accept_in(1, 2, 0).await;
+    let has_both = || fixture.port.snapshot.get().in_flight == 2;
+    until("it has both", has_both).await;
+    released(begin_release(&fixture)).await;
 }
 
 #[actix::test]
