@@ -20,6 +20,8 @@ pub(super) struct Sessions {
 
 struct SessionSlot {
     session: u64,
+    /// Which joining of it that is.
+    joined: u64,
     room: u32,
     /// The most room that it has had.
     window: u32,
@@ -59,15 +61,22 @@ impl Sessions {
         self.slots.iter().any(|slot| slot.session == session)
     }
 
+    /// Whether its room here is of this joining, and not of one before: it may have left and joined again.
+    pub(super) fn has_since(&self, session: u64, joined: u64) -> bool {
+        let mut slots = self.slots.iter();
+        slots.any(|slot| slot.session == session && slot.joined == joined)
+    }
+
     /// A session can take `room` more; a session that has been retired stays retired.
     pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, room: u32) {
         let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
         if let Some(slot) = slot {
             slot.room += room;
             slot.window = slot.window.max(slot.room);
-        } else if port.session(session).is_some_and(|port| !port.retiring) {
+        } else if let Some(port) = port.session(session).filter(|port| !port.retiring) {
             self.slots.push(SessionSlot {
                 session,
+                joined: port.joined,
                 room,
                 window: room,
             });
@@ -168,6 +177,7 @@ mod tests {
     fn sessions(rooms: &[u32]) -> Sessions {
         let slots = (1..).zip(rooms).map(|(session, room)| SessionSlot {
             session,
+            joined: 0,
             room: *room,
             window: *room,
         });

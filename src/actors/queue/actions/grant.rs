@@ -220,12 +220,13 @@ impl Queue {
     }
 
     fn dispatch(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
-        match self.port.session(session) {
+        let port = self.port.session(session);
+        match port.filter(|port| self.sessions.has_since(session, port.joined)) {
             Some(port) => post_to(
                 &port.deliver,
                 Timed::new(batch, &self.node.mailboxes.session),
             ),
-            // The session ended after it was asked; it has settled what it had sent before.
+            // The session ended after it was asked, and may have joined again; it has settled what it had sent before.
             None => {
                 self.sessions.remove(session);
                 let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);

@@ -232,6 +232,34 @@ async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once()
 }
 
 #[actix::test]
+async fn what_is_granted_before_the_queue_hears_that_its_session_has_joined_again_is_sent_once() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, ids[..1]);
+    let again = Listening {
+        session: SESSION,
+        queue: fixture.addr.clone(),
+        got: Arc::clone(&fixture.got),
+        holds: Arc::clone(&fixture.holds),
+    };
+    // The last answer gives room for the other one.
+    fixture.post(SettleBatch {
+        session: SESSION,
+        done: ids[..1].to_vec(),
+        room: 1,
+        ..SettleBatch::default()
+    });
+    fixture.port.session_down(SESSION);
+    fixture.port.serve(SESSION, &again.start(), 1);
+    assert_eq!(fixture.given(2).await, ids);
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(lock(&fixture.got).len(), 2);
+    let snapshot = fixture.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
+}
+
+#[actix::test]
 async fn a_late_hand_over_brings_nothing_that_was_read_and_everything_that_was_not() {
     let fixture = fixture().await;
     let before = fixture.term(0);
