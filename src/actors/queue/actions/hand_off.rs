@@ -15,7 +15,7 @@ use crate::pb::ReleasePartitions;
 
 impl Queue {
     /// Forgets the waiting messages of these partitions; the store has them all.
-    fn forget(&mut self, parts: PartitionSet) {
+    pub(super) fn forget(&mut self, parts: PartitionSet) {
         self.backlog.forget(parts);
         self.in_flight.forget_unsure(parts);
         self.suspects.forget(parts);

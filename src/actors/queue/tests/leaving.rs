@@ -156,6 +156,20 @@ async fn a_partition_waits_for_what_a_session_holds_of_it_though_the_lists_are_r
 }
 
 #[actix::test]
+async fn what_comes_back_when_the_lease_has_ended_does_not_wait_here() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(2).await, ids);
+    fixture.context.local_lease.lose_everything();
+    fixture.port.leave(SESSION);
+    fixture.send(SessionDown { session: SESSION }).await;
+    tokio::time::sleep(TICK * 2).await;
+    let snapshot = fixture.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 0));
+}
+
+#[actix::test]
 async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     let fixture = fixture().await;
     let leaving = fixture.accept_in(1, 3, 0).await;
