@@ -323,11 +323,8 @@ impl Handler<Credit> for Queue {
         if credit.retire {
             return self.sessions.remove(credit.session);
         }
-        // What is asked for reports its whole room.
-        if !self.recovery.awaits(credit.session) {
-            self.sessions
-                .add_room(&self.port, credit.session, credit.room);
-        }
+        self.sessions
+            .add_room(&self.port, credit.session, credit.room);
         self.watch_target();
         self.pump(ctx);
     }

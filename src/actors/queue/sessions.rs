@@ -56,9 +56,10 @@ impl Sessions {
         self.slots.is_empty()
     }
 
-    /// Whether this session has told what it can take.
-    pub(super) fn has(&self, session: u64) -> bool {
-        self.slots.iter().any(|slot| slot.session == session)
+    /// The most room that this session has had; `None` if it has not told what it can take.
+    pub(super) fn window_of(&self, session: u64) -> Option<u32> {
+        let slot = self.slots.iter().find(|slot| slot.session == session);
+        slot.map(|slot| slot.window)
     }
 
     /// Whether its room here is of this joining, and not of one before: it may have left and joined again.

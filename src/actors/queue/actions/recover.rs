@@ -194,10 +194,14 @@ impl Queue {
         if !is_in_time && !is_late {
             return;
         }
-        // It says its whole room. One that is not waited for and has some here was asked twice, or has joined since.
-        if is_awaited || !self.sessions.has(session) {
-            self.sessions.add_room(&self.port, session, room);
-        }
+        // It says its whole room. What it has had here before, it gave when it joined. One that is not waited for and has had
+        // some was asked twice, or has joined since.
+        let more = match self.sessions.window_of(session) {
+            None => room,
+            Some(had) if is_awaited => room.saturating_sub(had),
+            Some(_) => 0,
+        };
+        self.sessions.add_room(&self.port, session, more);
         self.sessions.widen(session, room + ids.len() as u32);
         if is_in_time {
             return self.finish_recovery(ctx);
