@@ -281,7 +281,8 @@ impl Supervised for Queue {
         let mut before = self.renew();
         self.under_way.drop_writes();
         self.pass_on_rest();
-        self.recovery.want(&mut before.recovery);
+        let held = before.in_flight.take_held();
+        self.recovery.want(&mut before.recovery, held);
     }
 }
 

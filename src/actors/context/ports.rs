@@ -71,6 +71,8 @@ pub struct QueuePort {
     pub target_health: TargetHealth,
     pub snapshot: Published<pb::QueueSnapshot>,
     sessions: Mutex<HashMap<u64, SessionPort>>,
+    /// How often sessions have joined.
+    joins: AtomicU64,
     /// Results of its attempts.
     pub attempts: AttemptMeter,
     mailbox: Mailbox,
@@ -89,6 +91,8 @@ pub struct SessionPort {
     pub report: Recipient<pb::ReportHeld>,
     /// The session finishes its messages and takes no more.
     pub retiring: bool,
+    /// Tells it from itself: a session may leave, and join again under its number.
+    pub joined: u64,
 }
 
 impl SessionPort {
@@ -100,6 +104,7 @@ impl SessionPort {
             deliver,
             report,
             retiring: false,
+            joined: 0,
         }
     }
 }
@@ -140,6 +145,7 @@ impl QueuePort {
             target_health: TargetHealth::new(),
             snapshot: Published::default(),
             sessions: Mutex::default(),
+            joins: AtomicU64::new(0),
         }
     }
 
@@ -239,7 +245,8 @@ impl QueuePort {
 
     /// A session begins to serve this queue; its credit follows.
     pub fn join(&self, session: u64, port: SessionPort) {
-        lock(&self.sessions).insert(session, port);
+        let joined = self.joins.fetch_add(1, Ordering::Relaxed);
+        lock(&self.sessions).insert(session, SessionPort { joined, ..port });
         self.bound.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -484,8 +484,8 @@ impl Handler<ReceiptReply> for OperatorSession {
 impl Handler<ReportHeld> for OperatorSession {
     type Result = ();
 
-    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        self.core.report();
+    fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
+        self.core.report(&ask);
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) struct HeldItem {
     pub(super) item: Item,
     /// Sent to probe whether the operator works again.
     pub(super) probe: bool,
+    /// The grant with which the session was given it: how many had been granted before.
+    pub(super) grant: u64,
 }
 
 // === impl QueueInFlight ===
@@ -91,6 +93,7 @@ impl QueueInFlight {
             session,
             item,
             probe: false,
+            grant: 0,
         };
         self.held.insert(item.id, held);
     }
@@ -116,6 +119,12 @@ impl QueueInFlight {
         held.is_some_and(|held| held.session == session)
     }
 
+    /// Whether this session holds it since this grant: it may have ended since, and be there again.
+    pub(super) fn is_with_since(&self, session: u64, grant: u64, id: u64) -> bool {
+        let held = self.held.get(&id);
+        held.is_some_and(|held| held.session == session && held.grant == grant)
+    }
+
     /// The item, if this session holds it.
     pub(super) fn held_item(&self, session: u64, id: u64) -> Option<Item> {
         let held = self.held.get(&id)?;
@@ -132,6 +141,12 @@ impl QueueInFlight {
     /// Takes over what sessions held before the lists were discarded.
     pub(super) fn keep_held(&mut self, earlier: &mut Self) {
         self.held = std::mem::take(&mut earlier.held);
+    }
+
+    /// Takes what sessions hold.
+    pub(super) fn take_held(&mut self) -> impl Iterator<Item = Item> {
+        let held = std::mem::take(&mut self.held);
+        held.into_values().map(|held| held.item)
     }
 
     /// Goes on measuring where the lists that were discarded had measured.
@@ -246,6 +261,7 @@ mod tests {
             session: 1,
             item: item(7, 0),
             probe: false,
+            grant: 1,
         });
         assert_eq!(in_flight.take_timed_out(7), None, "it is tried again");
     }

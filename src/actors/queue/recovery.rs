@@ -14,6 +14,9 @@ use crate::actors::context::item::{Item, Seed};
 use crate::pb::delivery::What;
 use crate::pb::{QueueItem, SettleBatch};
 
+/// Items by their ids.
+type HeldBefore = HashMap<u64, Item, ahash::RandomState>;
+
 /// Ids of items that were read.
 pub(super) type RecoveredItems = HashSet<(u64, What), ahash::RandomState>;
 
@@ -25,6 +28,8 @@ pub(super) struct Recovery {
     read_again: bool,
     /// Sessions that have not reported in time. Their reports are still to come.
     late: HashSet<u64>,
+    /// What sessions held when the lists were discarded. The store says nothing of what is of a partition that has left.
+    held_before: HeldBefore,
     /// Tells whether an item that was dispatched during the last reading is in what was read.
     overlap: Option<Overlap>,
     /// What the store had and the lists did not.
@@ -61,6 +66,8 @@ pub(super) struct Recovered {
     pub(super) seeds: Vec<Seed>,
     /// Messages that sessions held when or after the store was read, with the session.
     pub(super) held: HashMap<u64, u64>,
+    /// Those of them that sessions held before the lists were discarded, too, with the session.
+    pub(super) held_before: Vec<(u64, Item)>,
     /// Items that were dispatched meanwhile.
     pub(super) arrived: Vec<QueueItem>,
     /// Settlements that came meanwhile: sessions do not repeat them.
@@ -74,9 +81,12 @@ impl Recovery {
         matches!(self.phase, RecoveryPhase::Running)
     }
 
-    /// The lists have been discarded and must be read. Keeps settlements that `earlier` had kept.
-    pub(super) fn want(&mut self, earlier: &mut Self) {
+    /// The lists have been discarded and must be read. Keeps settlements that `earlier` had kept. `held`: what sessions held
+    /// of those lists.
+    pub(super) fn want(&mut self, earlier: &mut Self, held: impl Iterator<Item = Item>) {
         self.phase = RecoveryPhase::Wanted(earlier.take_settled());
+        self.held_before = std::mem::take(&mut earlier.held_before);
+        self.held_before.extend(held.map(|item| (item.id, item)));
     }
 
     /// The lists have been discarded and are not to be read. Reports that `earlier` waited for are late; returns the
@@ -212,15 +222,19 @@ impl Recovery {
             let ids = batch.done.iter().copied().chain(failed);
             held.extend(ids.map(|id| (id, batch.session)));
         }
-        let recovered = Recovered {
-            term: reading.term,
+        let (term, arrived) = (reading.term, std::mem::take(&mut reading.arrived));
+        let before = std::mem::take(&mut self.held_before).into_iter();
+        let still = before.filter_map(|(id, item)| Some((*held.get(&id)?, item)));
+        let held_before = still.collect();
+        self.phase = RecoveryPhase::Running;
+        Some(Recovered {
+            term,
             seeds,
             held,
-            arrived: std::mem::take(&mut reading.arrived),
+            held_before,
+            arrived,
             settled,
-        };
-        self.phase = RecoveryPhase::Running;
-        Some(recovered)
+        })
     }
 
     /// The lists have what the reading that began with `term` found.
@@ -285,7 +299,7 @@ mod tests {
 
     fn reading(sessions: impl IntoIterator<Item = u64>) -> Recovery {
         let mut recovery = Recovery::default();
-        recovery.want(&mut Recovery::default());
+        recovery.want(&mut Recovery::default(), std::iter::empty());
         recovery.begin(1, sessions.into_iter().collect());
         recovery
     }
@@ -362,7 +376,7 @@ mod tests {
         let mut before = reading([7]);
         before.settled(settled(8, 1));
         let mut after = Recovery::default();
-        after.want(&mut before);
+        after.want(&mut before, std::iter::empty());
         after.begin(2, HashSet::new());
         after.read(Vec::new());
         let recovered = after.finish().expect("nobody is asked");

@@ -20,6 +20,8 @@ pub(super) struct Sessions {
 
 struct SessionSlot {
     session: u64,
+    /// Which joining of it that is.
+    joined: u64,
     room: u32,
     /// The most room that it has had.
     window: u32,
@@ -54,9 +56,16 @@ impl Sessions {
         self.slots.is_empty()
     }
 
-    /// Whether this session has told what it can take.
-    pub(super) fn has(&self, session: u64) -> bool {
-        self.slots.iter().any(|slot| slot.session == session)
+    /// The most room that this session has had; `None` if it has not told what it can take.
+    pub(super) fn window_of(&self, session: u64) -> Option<u32> {
+        let slot = self.slots.iter().find(|slot| slot.session == session);
+        slot.map(|slot| slot.window)
+    }
+
+    /// Whether its room here is of this joining, and not of one before: it may have left and joined again.
+    pub(super) fn has_since(&self, session: u64, joined: u64) -> bool {
+        let mut slots = self.slots.iter();
+        slots.any(|slot| slot.session == session && slot.joined == joined)
     }
 
     /// A session can take `room` more; a session that has been retired stays retired.
@@ -65,9 +74,10 @@ impl Sessions {
         if let Some(slot) = slot {
             slot.room += room;
             slot.window = slot.window.max(slot.room);
-        } else if port.session(session).is_some_and(|port| !port.retiring) {
+        } else if let Some(port) = port.session(session).filter(|port| !port.retiring) {
             self.slots.push(SessionSlot {
                 session,
+                joined: port.joined,
                 room,
                 window: room,
             });
@@ -168,6 +178,7 @@ mod tests {
     fn sessions(rooms: &[u32]) -> Sessions {
         let slots = (1..).zip(rooms).map(|(session, room)| SessionSlot {
             session,
+            joined: 0,
             room: *room,
             window: *room,
         });

@@ -5,6 +5,7 @@ mod alerts;
 mod bounds;
 mod in_order;
 mod leaving;
+mod reports;
 mod rest;
 
 use std::sync::Mutex;

@@ -317,9 +317,11 @@ impl<P: BoundProtocol> SessionCore<P> {
         self.intake > most || (self.crowded && self.intake > 0)
     }
 
-    /// Says what is in the window, to a queue that has restarted.
-    pub fn report(&self) {
-        if let Some(serving) = &self.serving {
+    /// Says what is in the window, to a queue that has restarted. What has been sent cannot be given back.
+    pub fn report(&self, ask: &ReportHeld) {
+        if ask.give_back.is_empty()
+            && let Some(serving) = &self.serving
+        {
             serving.report(&self.protocol);
         }
     }

@@ -145,7 +145,7 @@ impl Handler<ForwardAlert> for EsmeSession {
 impl Handler<ReportHeld> for EsmeSession {
     type Result = ();
 
-    fn handle(&mut self, _: ReportHeld, _: &mut Self::Context) {
-        self.core.report();
+    fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
+        self.core.report(&ask);
     }
 }

@@ -107,6 +107,7 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let granted = deliveries.len() as u32;
+        let grant = self.counters.granted;
         self.counters.granted += u64::from(granted);
         quota.left -= granted;
         self.tokens.spend(spent);
@@ -117,7 +118,7 @@ impl Queue {
             deliveries,
         };
         if self.notes_tries() {
-            self.note_then_dispatch(turn.session, batch, clock::now_ms(), ctx);
+            self.note_then_dispatch(turn.session, batch, grant, ctx);
         } else {
             self.dispatch(turn.session, batch, ctx);
         }
@@ -203,6 +204,7 @@ impl Queue {
                 session: turn.session,
                 item,
                 probe: allowed.probing,
+                grant: self.counters.granted,
             };
             deliveries.push(self.in_flight.give(held, message));
             spent += price;
@@ -218,12 +220,13 @@ impl Queue {
     }
 
     fn dispatch(&mut self, session: u64, batch: DeliverBatch, ctx: &mut Context<Self>) {
-        match self.port.session(session) {
+        let port = self.port.session(session);
+        match port.filter(|port| self.sessions.has_since(session, port.joined)) {
             Some(port) => post_to(
                 &port.deliver,
                 Timed::new(batch, &self.node.mailboxes.session),
             ),
-            // The session ended after it was asked; it has settled what it had sent before.
+            // The session ended after it was asked, and may have joined again; it has settled what it had sent before.
             None => {
                 self.sessions.remove(session);
                 let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);
@@ -237,10 +240,11 @@ impl Queue {
     fn note_then_dispatch(
         &mut self,
         session: u64,
-        batch: DeliverBatch,
-        at: i64,
+        mut batch: DeliverBatch,
+        grant: u64,
         ctx: &mut Context<Self>,
     ) {
+        let at = clock::now_ms();
         let tries = batch
             .deliveries
             .iter()
@@ -255,17 +259,25 @@ impl Queue {
             tries,
             ..WriteBatch::default()
         });
-        self.note_on_lists(ctx, ticket, move |queue, written, ctx| match written {
-            Ok(_) => queue.dispatch(session, batch, ctx),
-            Err(error) => {
-                tracing::error!(queue = %queue.port.name, %error, "attempts could not be written, so they are not made");
-                let settled = SettleBatch {
-                    session,
-                    failed: not_sent(batch.deliveries.iter().map(|delivery| delivery.id)),
-                    room: batch.deliveries.len() as u32,
-                    ..SettleBatch::default()
-                };
-                queue.settle(settled, ctx);
+        self.note_on_lists(ctx, ticket, move |queue, written, ctx| {
+            // When the session has ended, they were taken back, and may be granted anew, to the same one if it is there again.
+            let in_flight = &queue.in_flight;
+            (batch.deliveries).retain(|one| in_flight.is_with_since(session, grant, one.id));
+            if batch.deliveries.is_empty() {
+                return;
+            }
+            match written {
+                Ok(_) => queue.dispatch(session, batch, ctx),
+                Err(error) => {
+                    tracing::error!(queue = %queue.port.name, %error, "attempts could not be written, so they are not made");
+                    let settled = SettleBatch {
+                        session,
+                        failed: not_sent(batch.deliveries.iter().map(|delivery| delivery.id)),
+                        room: batch.deliveries.len() as u32,
+                        ..SettleBatch::default()
+                    };
+                    queue.settle(settled, ctx);
+                }
             }
         });
     }

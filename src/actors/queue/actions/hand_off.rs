@@ -8,14 +8,14 @@ use actix::Context;
 use tokio::sync::oneshot;
 
 use crate::actors::context::messages::AdoptPartitions;
-use crate::actors::context::ports::QueueKind;
 use crate::actors::queue::Queue;
 use crate::actors::queue::partition_set::PartitionSet;
+use crate::actors::queue::suspects::Suspects;
 use crate::pb::ReleasePartitions;
 
 impl Queue {
     /// Forgets the waiting messages of these partitions; the store has them all.
-    fn forget(&mut self, parts: PartitionSet) {
+    pub(super) fn forget(&mut self, parts: PartitionSet) {
         self.backlog.forget(parts);
         self.in_flight.forget_unsure(parts);
         self.suspects.forget(parts);
@@ -82,10 +82,9 @@ impl Queue {
         let parts = PartitionSet::of(release.parts.iter().map(|part| *part as u8));
         let released = self.leaving.leave(parts);
         self.forget(parts);
-        if self.port.kind == QueueKind::Internal {
-            // An internal actor may hold messages for long, in memory only: ask for them back.
-            self.ask_sessions(&release.parts);
-        }
+        // An internal actor, a connection to a GSM network and one that makes callbacks may hold messages for long before they
+        // send them: ask for them back.
+        self.ask_sessions(&release.parts);
         self.check_released(ctx);
         self.publish();
         released
@@ -94,6 +93,8 @@ impl Queue {
     /// The local lease has ended: the store has everything, for the next owner.
     pub(in crate::actors::queue) fn disown(&mut self) {
         let mut before = self.renew();
+        // Their next owners read what is durable, and nobody here hears what becomes of them.
+        self.suspects = Suspects::default();
         // Binds of ESMEs outlive the lease: they may still acknowledge what they hold.
         if !self.is_operator() {
             self.in_flight.keep_held(&mut before.in_flight);

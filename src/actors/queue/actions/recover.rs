@@ -12,7 +12,7 @@ use actix::{AsyncContext, Context};
 
 use crate::actors::context::NodeContext;
 use crate::actors::context::addresses::post_to;
-use crate::actors::context::item::Seed;
+use crate::actors::context::item::{Item, Seed};
 use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::TakenItem;
 use crate::actors::queue::recovery::{Recovered, RecoveredItems};
@@ -98,7 +98,8 @@ impl Queue {
         let mut before = self.renew();
         std::mem::swap(&mut self.leaving, &mut before.leaving);
         self.purging = before.purging.take();
-        self.recovery.want(&mut before.recovery);
+        let held = before.in_flight.take_held();
+        self.recovery.want(&mut before.recovery, held);
         self.begin_recovery(ctx);
     }
 
@@ -187,15 +188,20 @@ impl Queue {
         ctx: &mut Context<Self>,
     ) {
         let Held { session, ids, room } = report;
+        let is_awaited = self.recovery.awaits(session);
         let is_late = self.recovery.reported_late(session);
         let is_in_time = self.recovery.reported(session, &ids);
         if !is_in_time && !is_late {
             return;
         }
-        // It says its whole room, so one that has some here has said so before: it was asked twice, or has joined since.
-        if !self.sessions.has(session) {
-            self.sessions.add_room(&self.port, session, room);
-        }
+        // It says its whole room. What it has had here before, it gave when it joined. One that is not waited for and has had
+        // some was asked twice, or has joined since.
+        let more = match self.sessions.window_of(session) {
+            None => room,
+            Some(had) if is_awaited => room.saturating_sub(had),
+            Some(_) => 0,
+        };
+        self.sessions.add_room(&self.port, session, more);
         self.sessions.widen(session, room + ids.len() as u32);
         if is_in_time {
             return self.finish_recovery(ctx);
@@ -205,10 +211,26 @@ impl Queue {
         self.pump(ctx);
     }
 
-    /// A session holds these, and they are in the lists: those that nobody else has been given are taken out.
+    /// A session holds these, and they are in the lists, or were read with an unknown outcome: those that nobody else has
+    /// been given are taken out.
     fn hold_after_all(&mut self, session: u64, ids: &[u64]) {
         for id in ids {
-            if let TakenItem::Item(item) = self.backlog.remove(*id, None) {
+            let item = match self.backlog.remove(*id, None) {
+                TakenItem::Item(item) => Some(item),
+                TakenItem::Away | TakenItem::NotHere => self.in_flight.take_unsure(*id),
+            };
+            if let Some(item) = item {
+                self.in_flight.hold_reported(session, item);
+            }
+        }
+    }
+
+    /// A partition that is given to another node was not read, and waits for what sessions hold of it.
+    fn hold_what_has_left(&mut self, held_before: Vec<(u64, Item)>, known: &RecoveredItems) {
+        let ownership = self.node.local_lease.hold();
+        for (session, item) in held_before {
+            let has_left = !ownership.owns(self.port.id, item.part);
+            if has_left && !known.contains(&(item.id, item.what)) {
                 self.in_flight.hold_reported(session, item);
             }
         }
@@ -223,6 +245,7 @@ impl Queue {
             term,
             seeds,
             held,
+            held_before,
             arrived,
             settled,
         } = recovered;
@@ -238,6 +261,7 @@ impl Queue {
                 None => self.plant(seed),
             }
         }
+        self.hold_what_has_left(held_before, &known);
         tracing::info!(queue = %self.port.name, messages = known.len(), "queue recovered");
         let now = clock::now_ms();
         for item in arrived {

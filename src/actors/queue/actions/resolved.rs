@@ -32,6 +32,9 @@ impl Queue {
             batch.room = 0;
         }
         if !self.recovery.is_running() {
+            // Now: when the store is read once more meanwhile, the report to that includes it.
+            let room = std::mem::take(&mut batch.room);
+            self.sessions.add_room(&self.port, batch.session, room);
             ctx.notify_later(batch, LATER);
             return;
         }

@@ -15,6 +15,8 @@ use crate::actors::queue::Queue;
 use crate::actors::queue::backlog::TakenItem;
 use crate::actors::queue::guard::breaker_verdict;
 use crate::actors::queue::in_flight::HeldItem;
+use crate::actors::queue::partition_set::PartitionSet;
+use crate::actors::queue::suspects::ASIDE;
 use crate::actors::receipts::confirms::Confirms;
 use crate::actors::receipts::final_state;
 use crate::actors::receipts::states::MessageReached;
@@ -122,7 +124,16 @@ impl Queue {
         self.suspects.answered(done.iter().copied());
         for id in done {
             match self.in_flight.settle(*id) {
-                Some(HeldItem { item, probe, .. }) => {
+                Some(HeldItem {
+                    session: holder,
+                    item,
+                    probe,
+                    ..
+                }) => {
+                    if holder == ASIDE {
+                        // Answered late: it is tried no more.
+                        self.suspects.take_aside(*id);
+                    }
                     self.guard
                         .note_attempt(probe, BreakerVerdict::Works, &self.port.name);
                     arrived.push(item);
@@ -243,6 +254,7 @@ impl Queue {
         let opened = self.guard.opened();
         let culprit = self.blame(session, &failed);
         let mut refusals = Vec::new();
+        let mut elsewhere = PartitionSet::default();
         // In reverse, so that pushing them to the front keeps their order.
         for failure in failed.iter().rev() {
             let item = if failure.late {
@@ -251,6 +263,9 @@ impl Queue {
                 self.failed(session, failure)
             };
             let Some(item) = item else { continue };
+            if !self.leaving.has(item.part) && !self.is_ours(item) {
+                elsewhere.add(PartitionSet::of([item.part]));
+            }
             let number = u32::from(item.attempts) + 1;
             if self.is_refusal(failure, item) {
                 refusals.push((item.sender, number, failure));
@@ -275,6 +290,10 @@ impl Queue {
                 Why::Waits | Why::HeldUp => self.waits(&attempt, &mut results),
             }
         }
+        if elsewhere != PartitionSet::default() {
+            // The lease has ended. Their next owner reads them; here they would wait for good.
+            self.forget(elsewhere);
+        }
         self.count_refusals(&refusals, now);
         if self.guard.opened() > opened {
             self.call_back();
@@ -287,6 +306,11 @@ impl Queue {
         if !batch.is_empty() || !finals.is_empty() {
             self.finish_and_confirm(batch, finals, reached, confirms, ctx);
         }
+    }
+
+    /// Whether this node owns its partition.
+    fn is_ours(&self, item: Item) -> bool {
+        (self.node.local_lease.hold()).owns(self.port.id, item.part)
     }
 
     /// Whether an operator has refused a message with an error that is not throttling.

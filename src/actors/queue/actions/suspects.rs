@@ -351,6 +351,7 @@ impl Queue {
                 session: turn.session,
                 item,
                 probe: quota.probing,
+                grant: self.counters.granted,
             };
             deliveries.push(self.in_flight.give(held, message));
         }

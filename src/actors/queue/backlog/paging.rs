@@ -53,9 +53,11 @@ impl Backlog {
         })
     }
 
-    /// An item of a page has been read.
+    /// An item of a page has been read; one that was taken out meanwhile is dropped.
     pub fn read(&mut self, item: Item, message: Box<Message>) {
-        self.lists.read(item, message);
+        if self.gone.is_empty() || !self.gone.remove(&item.id) {
+            self.lists.read(item, message);
+        }
     }
 
     /// The whole page has been read or was given back by [`Backlog::push_front`].
@@ -94,9 +96,16 @@ impl Backlog {
         self.blocks.came(number)
     }
 
-    /// A block has been read. Items that were replaced meanwhile get their other times.
+    /// A block has been read. Items that were taken out meanwhile are dropped, and those that were replaced get their other
+    /// times.
     pub fn fill_block(&mut self, (level, number): BlockAddress, octets: &[u8]) {
         self.lists.level(level).filled(number, octets);
+        if !self.gone.is_empty() {
+            let gone = &mut self.gone;
+            self.lists
+                .level(level)
+                .take_if(|item| gone.remove(&item.id));
+        }
         if self.replaced_afar.is_empty() {
             return;
         }

@@ -67,3 +67,33 @@ fn what_gets_other_times_goes_back_to_its_place_where_order_counts() {
         assert_eq!(is_sorted, is_kept, "{id}");
     }
 }
+
+#[test]
+fn what_is_taken_out_while_its_body_is_read_goes_nowhere() {
+    let mut backlog = backlog(13);
+    while backlog.pop(1).is_some() {}
+    let page = backlog.next_page(PAGE, 3).expect("some have no body");
+    let id = page.items.first().map(|item| item.id).expect("one of them");
+    backlog.skip(id);
+    for item in page.items {
+        backlog.read(item, Box::default());
+    }
+    backlog.end_page(page.level);
+    let MovedBatch { items, .. } = backlog.take_batch(100);
+    assert!(items.iter().all(|(item, _)| item.id != id));
+    assert!(!backlog.is_skipped(id), "it is forgotten");
+}
+
+#[test]
+fn what_is_taken_out_while_it_is_out_of_memory_does_not_come_back() {
+    const COUNT: u64 = 12_288;
+    let mut backlog = backlog(COUNT);
+    let (block, octets) = backlog.begin_spill(0).expect("a block");
+    assert!(backlog.end_spill(block, true));
+    let id = items_of(&octets).next().expect("an item").id;
+    assert_eq!(backlog.remove(id, None), TakenItem::Away);
+    backlog.skip(id);
+    backlog.fill_block(block, &octets);
+    assert_eq!(backlog.len() as u64, COUNT - 1);
+    assert!(!backlog.is_skipped(id), "it is forgotten");
+}

@@ -76,7 +76,7 @@ impl Fixture {
         history.expect("known").stored.fin.map(|fin| fin.state)
     }
 
-    async fn wait_for(&self, id: u64, state: MessageState) {
+    pub(super) async fn wait_for(&self, id: u64, state: MessageState) {
         for _ in 0..2000 {
             if self.state_of(id).await == Some(state) {
                 return;
@@ -86,7 +86,7 @@ impl Fixture {
         panic!("never {state:?}: {:?}", self.state_of(id).await);
     }
 
-    fn refused(&self, id: u64) -> SettleBatch {
+    pub(super) fn refused(&self, id: u64) -> SettleBatch {
         SettleBatch {
             session: SESSION,
             failed: vec![Failed {
@@ -210,6 +210,53 @@ async fn what_is_being_noted_is_sent_before_the_lists_are_read_again() {
     assert_eq!(fixture.state_of(ids[0]).await, None, "its session has it");
     fixture.credit(1).await;
     assert_eq!(fixture.given(2).await, ids);
+}
+
+#[actix::test]
+async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once() {
+    let fixture =
+        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
+    let ids = fixture.accept(1, 0).await;
+    let credit = || Credit {
+        session: SESSION,
+        room: 1,
+        retire: false,
+    };
+    fixture.post(credit());
+    fixture.post(SessionDown { session: SESSION });
+    fixture.post(credit());
+    assert_eq!(fixture.given(1).await, ids);
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(lock(&fixture.got).len(), 1);
+    assert_eq!(fixture.port.snapshot.get().in_flight, 1);
+}
+
+#[actix::test]
+async fn what_is_granted_before_the_queue_hears_that_its_session_has_joined_again_is_sent_once() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, ids[..1]);
+    let again = Listening {
+        session: SESSION,
+        queue: fixture.addr.clone(),
+        got: Arc::clone(&fixture.got),
+        holds: Arc::clone(&fixture.holds),
+    };
+    // The last answer gives room for the other one.
+    fixture.post(SettleBatch {
+        session: SESSION,
+        done: ids[..1].to_vec(),
+        room: 1,
+        ..SettleBatch::default()
+    });
+    fixture.port.session_down(SESSION);
+    fixture.port.serve(SESSION, &again.start(), 1);
+    assert_eq!(fixture.given(2).await, ids);
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(lock(&fixture.got).len(), 2);
+    let snapshot = fixture.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
 }
 
 #[actix::test]

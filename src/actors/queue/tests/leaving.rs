@@ -4,7 +4,11 @@ use std::pin::Pin;
 
 use actix::prelude::Request;
 
+use super::again::ReadAgain;
 use super::*;
+use crate::actors::receipts::final_state;
+use crate::actors::test_support::until;
+use crate::pb::Final;
 
 type Release = Pin<Box<Request<Queue, ReleasePartitions>>>;
 
@@ -40,6 +44,57 @@ fn ended(ids: &[u64]) -> SettleBatch {
     }
 }
 
+/// A session that sends nothing yet, and gives back what it is asked for.
+struct Holding {
+    queue: Addr<Queue>,
+    holds: Vec<u64>,
+}
+
+const HOLDING: u64 = 9;
+
+impl Actor for Holding {
+    type Context = Context<Self>;
+}
+
+impl Handler<DeliverBatch> for Holding {
+    type Result = ();
+
+    fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
+        (self.holds).extend(batch.deliveries.iter().map(|delivery| delivery.id));
+    }
+}
+
+measured!(Holding: DeliverBatch);
+
+impl Handler<ReportHeld> for Holding {
+    type Result = ();
+
+    fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
+        assert_eq!(ask.give_back, [1]);
+        let failed = self.holds.drain(..).map(Failed::not_sent).collect();
+        let back = SettleBatch {
+            session: HOLDING,
+            failed,
+            ..SettleBatch::default()
+        };
+        post_to(&self.queue.clone().recipient(), back);
+    }
+}
+
+#[actix::test]
+async fn a_session_gives_back_what_it_holds_of_a_partition_that_leaves() {
+    let fixture = fixture().await;
+    let session = Holding {
+        queue: fixture.addr.clone(),
+        holds: Vec::new(),
+    };
+    fixture.port.serve(HOLDING, &session.start(), 2);
+    fixture.accept_in(1, 2, 0).await;
+    let has_both = || fixture.port.snapshot.get().in_flight == 2;
+    until("it has both", has_both).await;
+    released(begin_release(&fixture)).await;
+}
+
 #[actix::test]
 async fn what_ended_its_session_does_not_hold_its_partition() {
     let fixture = fixture().await;
@@ -68,6 +123,50 @@ async fn in_strict_order_what_is_on_trial_does_not_hold_its_partition() {
     let release = begin_release(&fixture);
     fixture.send(ended(&leaving[..1])).await;
     released(release).await;
+}
+
+#[actix::test]
+async fn a_partition_waits_for_what_a_session_holds_of_it_though_the_lists_are_read_again() {
+    let fixture = fixture().await;
+    let leaving = fixture.accept_in(1, 1, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, leaving);
+    lock(&fixture.holds).extend(&leaving);
+    // This store is read as a whole: the message ends, so that nothing of the partition is read.
+    let ended = Final {
+        id: leaving[0],
+        state: MessageState::Deleted.into(),
+        ..Final::default()
+    };
+    final_state::write(&fixture.context, WriteBatch::default(), vec![ended]).await;
+    fixture.context.local_lease.lose_everything();
+    fixture.send(ReadAgain).await;
+    let mut release = begin_release(&fixture);
+    fixture.until_read().await;
+    tokio::time::sleep(TICK * 2).await;
+    assert!(is_pending(&mut release));
+    fixture
+        .send(SettleBatch {
+            session: SESSION,
+            done: leaving,
+            ..SettleBatch::default()
+        })
+        .await;
+    released(release).await;
+}
+
+#[actix::test]
+async fn what_comes_back_when_the_lease_has_ended_does_not_wait_here() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(2).await, ids);
+    fixture.context.local_lease.lose_everything();
+    fixture.port.leave(SESSION);
+    fixture.send(SessionDown { session: SESSION }).await;
+    tokio::time::sleep(TICK * 2).await;
+    let snapshot = fixture.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 0));
 }
 
 #[actix::test]

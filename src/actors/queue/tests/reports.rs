@@ -1,0 +1,159 @@
+//! What sessions report to a queue that reads its messages again: what they hold, and their credit.
+
+use super::again::ReadAgain;
+use super::bounds::TAKING;
+use super::*;
+use crate::actors::test_support::until;
+use crate::config::OutcomePolicy;
+use crate::pb::ResolvedBatch;
+
+/// A session that gives its room by what the test posts in its name.
+async fn fixture_for_credit() -> Fixture {
+    let fixture = fixture().await;
+    fixture.port.leave(SESSION);
+    fixture.takes();
+    fixture
+}
+
+fn reports(room: u32) -> Held {
+    Held {
+        session: TAKING,
+        ids: Vec::new(),
+        room,
+    }
+}
+
+fn resolves(room: u32) -> ResolvedBatch {
+    ResolvedBatch {
+        session: TAKING,
+        room,
+        ..ResolvedBatch::default()
+    }
+}
+
+#[actix::test]
+async fn the_report_of_a_session_that_has_joined_just_before_it_was_asked_counts() {
+    let fixture = fixture_for_credit().await;
+    fixture.post(ReadAgain);
+    // Posted when it joined.
+    fixture.post(Credit {
+        session: TAKING,
+        room: 3,
+        retire: false,
+    });
+    fixture.post(SettleBatch {
+        session: TAKING,
+        room: 2,
+        ..SettleBatch::default()
+    });
+    fixture.post(reports(5));
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.port.snapshot.get().room, 5);
+}
+
+#[actix::test]
+async fn a_resolver_that_reports_too_late_has_its_credit() {
+    let fixture = fixture_for_credit().await;
+    fixture.store(1, 0).await;
+    fixture.send(ReadAgain).await;
+    tokio::time::pause();
+    let has_read = || fixture.port.snapshot.get().ready_in_memory == 1;
+    until("the queue waits no longer for its report", has_read).await;
+    fixture.send(resolves(2)).await;
+    fixture.send(reports(5)).await;
+    let one = || fixture.port.snapshot.get().granted_total == 1;
+    until("it is given the message", one).await;
+    let is_back = || fixture.port.snapshot.get().room == 5;
+    until("it has taken it", is_back).await;
+}
+
+#[actix::test]
+async fn what_is_resolved_while_the_store_is_read_twice_gives_its_room_once() {
+    let fixture = fixture_for_credit().await;
+    let term = fixture.term(0);
+    fixture.post(ReadAgain);
+    fixture.post(reports(3));
+    fixture.post(resolves(2));
+    fixture.post(ReadAgain);
+    fixture.post(reports(5));
+    fixture.until_read_after(term + 1).await;
+    // The queue looks again at what was resolved.
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(fixture.port.snapshot.get().room, 5);
+}
+
+#[actix::test]
+async fn what_a_session_reports_too_late_is_settled_by_it_though_it_was_read_as_unknown() {
+    let fixture =
+        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Wait).await;
+    let ids = fixture.accept(1, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, ids);
+    fixture.port.leave(SESSION);
+    fixture.takes();
+    fixture.send(ReadAgain).await;
+    tokio::time::pause();
+    let waits_for_receipt = || fixture.port.snapshot.get().in_flight == 1;
+    until("it is read as one of unknown outcome", waits_for_receipt).await;
+    tokio::time::resume();
+    fixture.post(Held {
+        ids: ids.clone(),
+        ..reports(5)
+    });
+    fixture.post(SettleBatch {
+        session: TAKING,
+        ..fixture.refused(ids[0])
+    });
+    fixture.wait_for(ids[0], MessageState::Rejected).await;
+}
+
+/// What has ended its session, with all that was unanswered: nothing of it is granted again before the session has room.
+fn ended(ids: &[u64]) -> SettleBatch {
+    let failed = ids.iter().map(|id| Failed {
+        id: *id,
+        why: Why::Unknown.into(),
+        ended: true,
+        ..Failed::default()
+    });
+    SettleBatch {
+        session: SESSION,
+        failed: failed.collect(),
+        ..SettleBatch::default()
+    }
+}
+
+#[actix::test]
+async fn a_suspect_that_is_answered_late_is_not_tried() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(2).await, ids);
+    fixture.send(ended(&ids)).await;
+    fixture
+        .send(SettleBatch {
+            session: SESSION,
+            done: ids[..1].to_vec(),
+            ..SettleBatch::default()
+        })
+        .await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(3).await[2..], ids[1..]);
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(lock(&fixture.got).len(), 3);
+    let snapshot = fixture.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
+}
+
+#[actix::test]
+async fn a_lease_that_ends_takes_suspects_with_it() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(2, 0).await;
+    fixture.credit(2).await;
+    assert_eq!(fixture.given(2).await, ids);
+    fixture.send(ended(&ids)).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.port.snapshot.get().suspects, 2);
+    fixture.send(DisownPartitions {}).await;
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.port.snapshot.get().suspects, 0);
+}
