@@ -131,6 +131,7 @@ impl Sessions {
             session,
             room,
             window,
+            ..
         } = self.slots[at];
         if room > 0 && room == window {
             Apart::Free(SessionTurn { session, room, at })
