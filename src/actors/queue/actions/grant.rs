@@ -214,7 +214,7 @@ impl Queue {
 
     /// Whether an attempt must be durable before its octets go out: without *resend*, a restart must
     /// know which messages may have reached the operator.
-    fn notes_tries(&self) -> bool {
+    pub(super) fn notes_tries(&self) -> bool {
         self.port.kind == QueueKind::Operator
             && self.node.plan().outcome_policy(self.port.id) != OutcomePolicy::Resend
     }

@@ -83,8 +83,11 @@ impl Queue {
         let released = self.leaving.leave(parts);
         self.forget(parts);
         // An internal actor, a connection to a GSM network and one that makes callbacks may hold messages for long before they
-        // send them: ask for them back.
-        self.ask_sessions(&release.parts);
+        // send them: ask for them back. But not for attempts that are noted: without an answer, the next owner would take
+        // them for made.
+        if !self.notes_tries() {
+            self.ask_sessions(&release.parts);
+        }
         self.check_released(ctx);
         self.publish();
         released

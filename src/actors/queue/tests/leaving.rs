@@ -8,6 +8,7 @@ use super::again::ReadAgain;
 use super::*;
 use crate::actors::receipts::final_state;
 use crate::actors::test_support::until;
+use crate::config::OutcomePolicy;
 use crate::pb::Final;
 
 type Release = Pin<Box<Request<Queue, ReleasePartitions>>>;
@@ -47,7 +48,7 @@ fn ended(ids: &[u64]) -> SettleBatch {
 /// A session that sends nothing yet, and gives back what it is asked for.
 struct Holding {
     queue: Addr<Queue>,
-    holds: Vec<u64>,
+    holds: Arc<Mutex<Vec<u64>>>,
 }
 
 const HOLDING: u64 = 9;
@@ -60,7 +61,7 @@ impl Handler<DeliverBatch> for Holding {
     type Result = ();
 
     fn handle(&mut self, batch: DeliverBatch, _: &mut Self::Context) {
-        (self.holds).extend(batch.deliveries.iter().map(|delivery| delivery.id));
+        lock(&self.holds).extend(batch.deliveries.iter().map(|delivery| delivery.id));
     }
 }
 
@@ -71,7 +72,7 @@ impl Handler<ReportHeld> for Holding {
 
     fn handle(&mut self, ask: ReportHeld, _: &mut Self::Context) {
         assert_eq!(ask.give_back, [1]);
-        let failed = self.holds.drain(..).map(Failed::not_sent).collect();
+        let failed = lock(&self.holds).drain(..).map(Failed::not_sent).collect();
         let back = SettleBatch {
             session: HOLDING,
             failed,
@@ -81,18 +82,47 @@ impl Handler<ReportHeld> for Holding {
     }
 }
 
+/// Lets such a session serve the queue, with room for two; returns what it holds.
+fn holding(fixture: &Fixture) -> Arc<Mutex<Vec<u64>>> {
+    let holds: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let session = Holding {
+        queue: fixture.addr.clone(),
+        holds: Arc::clone(&holds),
+    };
+    fixture.port.serve(HOLDING, &session.start(), 2);
+    holds
+}
+
 #[actix::test]
 async fn a_session_gives_back_what_it_holds_of_a_partition_that_leaves() {
     let fixture = fixture().await;
-    let session = Holding {
-        queue: fixture.addr.clone(),
-        holds: Vec::new(),
-    };
-    fixture.port.serve(HOLDING, &session.start(), 2);
+    let holds = holding(&fixture);
     fixture.accept_in(1, 2, 0).await;
-    let has_both = || fixture.port.snapshot.get().in_flight == 2;
+    let has_both = || lock(&holds).len() == 2;
     until("it has both", has_both).await;
     released(begin_release(&fixture)).await;
+}
+
+#[actix::test]
+async fn an_attempt_that_is_noted_is_not_asked_back_for_another_node() {
+    let fixture =
+        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
+    let holds = holding(&fixture);
+    let leaving = fixture.accept_in(1, 2, 0).await;
+    let has_both = || lock(&holds).len() == 2;
+    until("it has both", has_both).await;
+    let mut release = begin_release(&fixture);
+    tokio::time::sleep(TICK * 2).await;
+    assert!(is_pending(&mut release));
+    assert_eq!(*lock(&holds), leaving);
+    fixture
+        .send(SettleBatch {
+            session: HOLDING,
+            done: leaving,
+            ..SettleBatch::default()
+        })
+        .await;
+    released(release).await;
 }
 
 #[actix::test]
