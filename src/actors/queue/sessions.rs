@@ -92,6 +92,15 @@ impl Sessions {
         }
     }
 
+    /// Nothing more is granted by the room that it has given: it has left, and the queue is about to hear of that. Its slot
+    /// stays until then. Otherwise what it had settled before would make one for its next joining, whose credit follows.
+    pub(super) fn drop_room(&mut self, session: u64) {
+        let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
+        if let Some(slot) = slot {
+            slot.room = 0;
+        }
+    }
+
     pub(super) fn remove(&mut self, session: u64) {
         self.slots.retain(|slot| slot.session != session);
         self.apart.take_if(|(apart, _)| *apart == session);

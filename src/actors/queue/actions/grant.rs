@@ -228,7 +228,7 @@ impl Queue {
             ),
             // The session ended after it was asked, and may have joined again; it has settled what it had sent before.
             None => {
-                self.sessions.remove(session);
+                self.sessions.drop_room(session);
                 let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);
                 let held = never_sent.filter(|id| self.in_flight.is_with(session, *id));
                 let failed = not_sent(held);

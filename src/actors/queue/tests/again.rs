@@ -260,6 +260,37 @@ async fn what_is_granted_before_the_queue_hears_that_its_session_has_joined_agai
 }
 
 #[actix::test]
+async fn what_a_session_settled_before_it_joined_again_gives_no_room_to_its_next_joining() {
+    let fixture = fixture().await;
+    let ids = fixture.accept(8, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, ids[..1]);
+    let again = Listening {
+        session: SESSION,
+        queue: fixture.addr.clone(),
+        got: Arc::clone(&fixture.got),
+        holds: Arc::clone(&fixture.holds),
+    };
+    for (done, room) in [(ids[..1].to_vec(), 4), (Vec::new(), 3)] {
+        fixture.post(SettleBatch {
+            session: SESSION,
+            done,
+            room,
+            ..SettleBatch::default()
+        });
+    }
+    fixture.port.session_down(SESSION);
+    fixture.port.serve(SESSION, &again.start(), 7);
+    let mut given = fixture.given(8).await;
+    given.sort_unstable();
+    assert_eq!(given, ids);
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(lock(&fixture.got).len(), 8, "each is sent once");
+    let snapshot = fixture.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 7));
+}
+
+#[actix::test]
 async fn a_late_hand_over_brings_nothing_that_was_read_and_everything_that_was_not() {
     let fixture = fixture().await;
     let before = fixture.term(0);
