@@ -257,6 +257,32 @@ fn a_phone_that_says_nothing_holds_nobody_else_up() {
 }
 
 #[test]
+fn what_stands_behind_an_unanswered_message_at_a_stop_is_delivered_after_it() {
+    let core = FakeCore::start();
+    let mut smsc = serving(
+        core.address(),
+        &format!("request_timeout = \"6s\"\noutcome_unknown = \"fail\"\n{NEVER}"),
+    )
+    .start();
+    core.wait_for_connections(1);
+    let mut esme = Peer::bind(smsc.smpp(), "test", "test");
+    let (number, imsi) = subscriber(1);
+    core.set(&imsi, Phone::Silent);
+    let ids: Vec<String> = (0..3)
+        .map(|at| esme.submit(submit(&number, &format!("number {at}"))))
+        .collect();
+    until("the connection to have all of them", || {
+        (queue(&smsc)["in_flight"] == 3).then_some(())
+    });
+    assert!(smsc.terminate().success());
+    core.set(&imsi, Phone::Here);
+    smsc.start_again();
+    let states: Vec<String> = ids.iter().map(|id| smsc.final_state(id)).collect();
+    assert_eq!(states, ["UNDELIVERABLE", "DELIVERED", "DELIVERED"]);
+    assert_eq!(core.texts(&imsi), ["number 1", "number 2"]);
+}
+
+#[test]
 fn a_long_text_is_one_message_to_its_sender() {
     let core = FakeCore::start();
     let smsc = serving(core.address(), "").start();

@@ -119,6 +119,10 @@ fn cases() -> Vec<(&'static str, Case)> {
             messages::tries,
         ),
         (
+            "rule 8: a try that was not made is none",
+            messages::tries_not_made,
+        ),
+        (
             "rule 9: old correlations, newest hour first",
             upkeep::correlations,
         ),

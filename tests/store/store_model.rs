@@ -44,6 +44,7 @@ enum Op {
     Try {
         pick: usize,
         attempt: u32,
+        is_made: bool,
     },
     AcceptLate {
         pick: usize,
@@ -66,7 +67,8 @@ fn op() -> impl Strategy<Value = Op> {
         12 => (pick(), 0..3_u32).prop_map(|(pick, tell)| Op::Fin { pick, tell }),
         6 => pick().prop_map(|pick| Op::Told { pick }),
         2 => (pick(), 5..9_u32).prop_map(|(pick, queue)| Op::Move { pick, queue }),
-        2 => (pick(), 1..4_u32).prop_map(|(pick, attempt)| Op::Try { pick, attempt }),
+        2 => (pick(), 1..4_u32, any::<bool>())
+            .prop_map(|(pick, attempt, is_made)| Op::Try { pick, attempt, is_made }),
         1 => pick().prop_map(|pick| Op::AcceptLate { pick }),
         2 => Just(Op::FinishMost),
         4 => Just(Op::Advance),
@@ -332,12 +334,18 @@ impl Pair {
                     body: Bytes::new(),
                 });
             }
-            Op::Try { attempt, .. } => {
-                known.tries.insert(attempt);
+            Op::Try {
+                attempt, is_made, ..
+            } => {
+                if is_made {
+                    known.tries.insert(attempt);
+                } else {
+                    known.tries.remove(&attempt);
+                }
                 batch.tries.push(TryRow {
                     id,
                     attempt,
-                    at,
+                    at: if is_made { at } else { TryRow::NOT_MADE },
                     operator: 4,
                 });
             }

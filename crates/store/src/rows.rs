@@ -165,12 +165,12 @@ pub enum ChangeKind {
     GiveUp = 6,
 }
 
-/// An attempt about to be made.
+/// An attempt about to be made. Of two with one number, the later one counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TryRow {
     pub id: u64,
     pub attempt: u32,
-    /// Unix milliseconds.
+    /// Unix milliseconds, or [`TryRow::NOT_MADE`].
     pub at: i64,
     pub operator: u32,
 }
@@ -268,6 +268,14 @@ impl FinRow {
 impl SentRow {
     /// Stands in `status` when no answer came: not a value of SMPP (reserved range, 3.4 §5.1.3).
     pub const NO_ANSWER: u32 = u32::MAX;
+}
+
+// === impl TryRow ===
+
+impl TryRow {
+    /// Stands in `at` when the attempt was not made after all, or the peer did not take it: who reads the store takes the row
+    /// for none. The build before takes it for an attempt that was made.
+    pub const NOT_MADE: i64 = 0;
 }
 
 // === impl WriteBatch ===

@@ -380,6 +380,60 @@ pub fn tries(h: &mut Harness) {
     );
 }
 
+pub fn tries_not_made(h: &mut Harness) {
+    fn stages(h: &Harness) -> Vec<MessageStage> {
+        h.active().into_iter().map(|active| active.stage).collect()
+    }
+    h.accept((1..=4).map(id));
+    let noted = |n, at| TryRow {
+        id: id(n),
+        attempt: 1,
+        at,
+        operator: 3,
+    };
+    // Requested together, so that one commit may have them all: the last one of a message wins.
+    let rows = [
+        (1, 9),
+        (2, 9),
+        (3, 9),
+        (3, TryRow::NOT_MADE),
+        (2, TryRow::NOT_MADE),
+        (2, 10),
+        (4, TryRow::NOT_MADE),
+    ];
+    let tickets = rows.map(|(n, at)| {
+        h.store().write(WriteBatch {
+            tries: vec![noted(n, at)],
+            ..WriteBatch::default()
+        })
+    });
+    for ticket in tickets {
+        ticket.wait().unwrap();
+    }
+    h.reopen();
+    let unknown = MessageStage::OutcomeUnknown;
+    let waiting = MessageStage::Waiting;
+    assert_eq!(
+        stages(h),
+        [
+            unknown.clone(),
+            unknown.clone(),
+            waiting.clone(),
+            waiting.clone()
+        ]
+    );
+    let tries = vec![noted(1, TryRow::NOT_MADE), noted(4, 11)];
+    h.write(WriteBatch {
+        tries,
+        ..WriteBatch::default()
+    });
+    h.reopen();
+    assert_eq!(
+        stages(h),
+        [waiting.clone(), unknown.clone(), waiting, unknown]
+    );
+}
+
 pub fn ended_sessions(h: &mut Harness) {
     h.accept((1..=4).map(id));
     let ended = |n, queue| ChangeRow::ended_session(id(n), 9, queue);

@@ -43,7 +43,13 @@ const MSG: &str = concat!(
 );
 const TOLD: &str = concat!("SELECT id FROM told WHERE ", among!("id"));
 const RETRY: &str = "SELECT id, due_at, attempts FROM retry WHERE id = ANY($1)";
-const TRIES: &str = concat!("SELECT id, attempt FROM tries WHERE ", among!("id"));
+/// Without [`TryRow::NOT_MADE`].
+///
+/// [`TryRow::NOT_MADE`]: crate::TryRow::NOT_MADE
+const TRIES: &str = concat!(
+    "SELECT id, attempt FROM tries WHERE at <> 0 AND ",
+    among!("id")
+);
 
 /// Calls `each` for every active message, of one queue or all. Blocks.
 pub fn recover(

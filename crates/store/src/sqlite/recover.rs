@@ -15,7 +15,7 @@ use super::record::{Sound, key_of, read_change, read_fin, read_first, read_sent,
 use super::schema;
 use crate::damage::{DamageLog, DamagedRow};
 use crate::failed::ENDED_SESSION;
-use crate::{Active, ActivePage, ChangeKind, MessageStage, SentRow};
+use crate::{Active, ActivePage, ChangeKind, MessageStage, SentRow, TryRow};
 use smsc_domain::partition;
 
 /// Messages of which one has a damaged row that names none of them, at most: with more, none of them is held for it.
@@ -198,7 +198,7 @@ fn merge(
     let mut retry = prepare("retry", "t.id, t.due_at, t.attempts")?;
     let mut sent = prepare("sent", "t.*")?;
     let mut resent = prepare("resent", "t.*")?;
-    let mut tries = prepare("tries", "t.id, t.attempt")?;
+    let mut tries = prepare("tries", "t.id, t.attempt, t.at")?;
     let mut change = prepare("change", "t.*")?;
 
     let mut fin = SideTable::open(reading, &mut fin, of("fin")?, "fin", read_fin)?;
@@ -210,7 +210,8 @@ fn merge(
     let mut sent = SideTable::open(reading, &mut sent, of("sent")?, "sent", read_first)?;
     let mut resent = SideTable::open(reading, &mut resent, of("resent")?, "resent", read_sent)?;
     let mut tries = SideTable::open(reading, &mut tries, range, "tries", |row| {
-        sound("tries", row, |row| row.get::<_, u32>(1))
+        let noted = |row: &Row<'_>| Ok((row.get::<_, u32>(1)?, row.get::<_, i64>(2)?));
+        sound("tries", row, noted)
     })?;
     let mut change = SideTable::open(reading, &mut change, of("change")?, "change", read_change)?;
 
@@ -255,8 +256,10 @@ fn merge(
             }
         }
         let mut unsure = false;
-        while let Some(number) = tries.take(id)? {
-            unsure |= !number.is_ok_and(|number| tried.settled.contains(&number));
+        while let Some(noted) = tries.take(id)? {
+            unsure |= !noted.is_ok_and(|(number, at)| {
+                at == TryRow::NOT_MADE || tried.settled.contains(&number)
+            });
         }
         let is_damaged = !damaged.is_empty() && tell.is_none();
         for row in damaged {

@@ -83,8 +83,8 @@ impl Queue {
         let released = self.leaving.leave(parts);
         self.forget(parts);
         // An internal actor, a connection to a GSM network and one that makes callbacks may hold messages for long before they
-        // send them: ask for them back. But not for attempts that are noted: without an answer, the next owner would take
-        // them for made.
+        // send them: ask for them back. But not for attempts that are noted: a next owner of the build before would take
+        // them for made, whatever is noted about them later.
         if !self.notes_tries() {
             self.ask_sessions(&release.parts);
         }

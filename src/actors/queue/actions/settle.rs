@@ -32,7 +32,7 @@ use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::{EarlyState, Failed, Final, Kind, MessageState, SettleBatch, StateReport};
 use crate::smpp::CommandStatus;
-use crate::store::{RetryRow, SentRow, WriteBatch};
+use crate::store::{RetryRow, SentRow, TryRow, WriteBatch};
 
 /// A session tells its queue of a failure sooner than this, milliseconds.
 const REPORTED_WITHIN: i64 = 60_000;
@@ -251,6 +251,8 @@ impl Queue {
         let now = clock::now_ms();
         let bind = bind::number(self.node.ids.node(), session);
         let mut results = Results::default();
+        let notes_tries = self.notes_tries();
+        let mut not_made = Vec::new();
         let opened = self.guard.opened();
         let culprit = self.blame(session, &failed);
         let mut refusals = Vec::new();
@@ -263,7 +265,8 @@ impl Queue {
                 self.failed(session, failure)
             };
             let Some(item) = item else { continue };
-            if !self.leaving.has(item.part) && !self.is_ours(item) {
+            let is_here = self.leaving.has(item.part) || self.is_ours(item);
+            if !is_here {
                 elsewhere.add(PartitionSet::of([item.part]));
             }
             let number = u32::from(item.attempts) + 1;
@@ -277,6 +280,7 @@ impl Queue {
                 at: known_at(failure, now),
                 bind,
             };
+            let rows = results.batch.sent.len();
             match failure.why() {
                 Why::NotSent => self.put_back(item, Duration::ZERO),
                 Why::Status => self.refused(&attempt, &mut results, ctx),
@@ -289,6 +293,19 @@ impl Queue {
                 Why::GivenUp => self.given_up(&attempt, &mut results),
                 Why::Waits | Why::HeldUp => self.waits(&attempt, &mut results),
             }
+            // Of what another node owns by now, that node may have noted an attempt.
+            let has_row = results.batch.sent.len() > rows;
+            if notes_tries && is_here && !has_row && item.what == What::Message {
+                not_made.push(TryRow {
+                    id: item.id,
+                    attempt: number,
+                    at: TryRow::NOT_MADE,
+                    operator: self.port.id,
+                });
+            }
+        }
+        if !not_made.is_empty() {
+            self.note_not_made(not_made, ctx);
         }
         if elsewhere != PartitionSet::default() {
             // The lease has ended. Their next owner reads them; here they would wait for good.
@@ -306,6 +323,20 @@ impl Queue {
         if !batch.is_empty() || !finals.is_empty() {
             self.finish_and_confirm(batch, finals, reached, confirms, ctx);
         }
+    }
+
+    /// Attempts that were noted have not been made, or were throttled: they wait again, and leave no row that says so. Asked for
+    /// at once, so that what the next grant notes comes after it.
+    fn note_not_made(&mut self, tries: Vec<TryRow>, ctx: &mut Context<Self>) {
+        let ticket = self.node.store.write(WriteBatch {
+            tries,
+            ..WriteBatch::default()
+        });
+        self.write(ctx, ticket, |queue, written, _| {
+            if let Err(error) = written {
+                tracing::warn!(queue = %queue.port.name, %error, "attempts that were not made count as made after a restart");
+            }
+        });
     }
 
     /// Whether this node owns its partition.

@@ -231,6 +231,75 @@ async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once()
     assert_eq!(fixture.port.snapshot.get().in_flight, 1);
 }
 
+/// What was noted, and is given back like this, goes again from lists that were read again.
+async fn goes_again(failed: impl Fn(u64) -> Failed) {
+    for policy in [OutcomePolicy::Fail, OutcomePolicy::Wait] {
+        let fixture = fixture_with(|config| config.operator[0].outcome_unknown = policy).await;
+        let ids = fixture.accept(1, 0).await;
+        fixture.credit(1).await;
+        assert_eq!(fixture.given(1).await, ids);
+        let term = fixture.term(0);
+        // Without room, it is not granted before the lists are read.
+        fixture.post(SettleBatch {
+            session: SESSION,
+            failed: vec![failed(ids[0])],
+            ..SettleBatch::default()
+        });
+        fixture.post(ReadAgain);
+        fixture.until_read_after(term).await;
+        fixture.credit(1).await;
+        assert_eq!(fixture.given(2).await, [ids[0], ids[0]], "{policy:?}");
+        assert_eq!(fixture.state_of(ids[0]).await, None, "{policy:?}");
+    }
+}
+
+#[actix::test]
+async fn what_was_noted_and_not_sent_goes_again_after_the_lists_are_read() {
+    goes_again(Failed::not_sent).await;
+}
+
+#[actix::test]
+async fn what_was_noted_and_throttled_goes_again_after_the_lists_are_read() {
+    goes_again(|id| Failed {
+        id,
+        why: Why::Status.into(),
+        status: CommandStatus::ESME_RTHROTTLED.0,
+        ..Failed::default()
+    })
+    .await;
+}
+
+#[actix::test]
+async fn what_was_noted_and_waits_for_its_subscriber_goes_again_after_the_lists_are_read() {
+    for why in [Why::Waits, Why::HeldUp] {
+        goes_again(|id| Failed {
+            id,
+            why: why.into(),
+            pause_ms: 1,
+            ..Failed::default()
+        })
+        .await;
+    }
+}
+
+#[actix::test]
+async fn what_is_noted_anew_after_it_was_not_sent_counts_as_made() {
+    let fixture =
+        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
+    let ids = fixture.accept(1, 0).await;
+    fixture.credit(1).await;
+    assert_eq!(fixture.given(1).await, ids);
+    fixture.post(SettleBatch {
+        session: SESSION,
+        failed: vec![Failed::not_sent(ids[0])],
+        room: 1,
+        ..SettleBatch::default()
+    });
+    assert_eq!(fixture.given(2).await, [ids[0], ids[0]]);
+    fixture.post(ReadAgain);
+    fixture.wait_for(ids[0], MessageState::Undeliverable).await;
+}
+
 #[actix::test]
 async fn what_is_granted_before_the_queue_hears_that_its_session_has_joined_again_is_sent_once() {
     let fixture = fixture().await;
