@@ -2,8 +2,8 @@
 //! matched by hand and dropped. On one node, and where another node has the queue.
 
 use crate::harness::{
-    Admin, Cluster, FakeOperator, Peer, Scene, Simulator, Smsc, accept, answer, next_submit,
-    stat_of, submit, taken, until,
+    Admin, Cluster, FakeOperator, Peer, Scene, Smsc, accept, answer, next_submit, stat_of, submit,
+    taken, until,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -428,44 +428,6 @@ fn a_receipt_is_matched_by_hand() {
     receipt(&mut scene.bind, "nobody's", "DELIVRD", "000");
     assert_eq!(stat_of(&scene.esme.deliver()), (waiting, DELIVERED));
     scene.smsc.assert_no_panic();
-}
-
-/// One after another they would take so long, with many senders and a slow disk, that another node takes the claim over.
-#[test]
-fn many_senders_share_the_commits_of_a_replay() {
-    const SENDERS: usize = 40;
-    let operator = Simulator::new()
-        .flags("--reject-percent 100 --reject-status ESME_RINVDSTADR --receipts none")
-        .start();
-    let mut builder = Smsc::new().relaying_to(operator.address());
-    for n in 0..SENDERS {
-        builder = builder.account(&format!("sender{n}"), "secret");
-    }
-    let smsc = builder.start();
-    smsc.wait_for_binds("up", 1);
-    for n in 0..SENDERS {
-        let mut esme = Peer::transmitter(smsc.smpp(), &format!("sender{n}"), "secret");
-        esme.submit(submit(TO, "hello"));
-    }
-    let admin = smsc.admin();
-    let replay_all = |dry_run: bool| {
-        let order = json!({ "filter": { "error": "11" }, "dry_run": dry_run });
-        let (status, report) = admin.call("POST", "/v1/messages/replay", Some(&order));
-        assert_eq!(status, 200, "{report}");
-        report
-    };
-    until("all messages to fail", || {
-        (replay_all(true)["matched"] == SENDERS).then_some(())
-    });
-    // Nothing else is written meanwhile.
-    assert_eq!(admin.post("/v1/queues/operator:up/suspend").0, 200);
-    let commits = || admin.metric("smsc_store_commits_total").unwrap();
-    let before = commits();
-    let report = replay_all(false);
-    assert_eq!(report["replayed"], SENDERS, "{report}");
-    let made = commits() - before;
-    assert!(made < SENDERS as f64 / 2.0, "{made} commits");
-    smsc.assert_no_panic();
 }
 
 #[test]
