@@ -21,7 +21,7 @@ fn peers_of_every_version_get_their_messages_in_it() {
         (1, "p_abort"),
     ];
     for (version, old) in cases {
-        let town = MapTown::start(NEVER, "");
+        let town = MapTown::start(NEVER, "route_cache = \"0s\"");
         set(&town.network, version, old);
         let (number, imsi) = town.network.subscriber(1, json!({}));
         let mut esme = town.esme();
