@@ -105,6 +105,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "archive",
             "convert",
             "decode",
+            "tls",
             "app",
         ],
     ),

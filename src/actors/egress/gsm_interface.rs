@@ -35,6 +35,7 @@ mod naming;
 mod partly;
 mod relay;
 mod repeated;
+mod report_pace;
 mod results;
 mod work;
 
@@ -58,7 +59,7 @@ use self::lines::Lines;
 use self::log_pace::LogPace;
 use self::naming::Naming;
 use self::partly::Partly;
-use self::relay::ReportPace;
+use self::report_pace::ReportPace;
 use self::work::Work;
 use crate::actors::context::NodeContext;
 use crate::actors::context::binds::BindPort;

@@ -53,7 +53,7 @@ fn an_msc_that_would_go_on_after_an_error_gets_the_rest() {
 
 #[test]
 fn a_dialogue_that_is_aborted_or_refused_is_tried_again() {
-    let town = MapTown::start(SOON, "");
+    let town = MapTown::start(SOON, "route_cache = \"0s\"");
     let mut esme = town.esme();
     let cases = [
         ("abort", "MAP_USER_ABORT"),

@@ -15,48 +15,17 @@ use super::GsmInterface;
 use super::exchange::{HandsetSubmission, MtResult, SubmissionRequest};
 use super::home_routing::home_routing;
 use super::incoming::{INVALID_MANDATORY, NOT_IMPLEMENTED};
+use super::report_pace::SHARE;
 use super::work::{RelayedReport, Work};
 use crate::actors::context::item::expiry_second;
 use crate::actors::session::bound::InFlight;
 use crate::clock;
 use crate::config::MapHomeRouting;
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
-use crate::domain::limit::Gcra;
 use crate::domain::retry::RefusalClass;
 use crate::map::session::MoInvoke;
 use crate::pb::delivery::What;
 use crate::sms::tpdu::{TpduKind, decode};
-
-/// This part of the window is for them, and one place at least. They have as large a part of the rate, besides that of messages.
-const SHARE: u32 = 4;
-
-/// How often they go to handsets.
-#[derive(Default)]
-pub(super) struct ReportPace {
-    /// The rate of the network, and their part of it.
-    part: Option<(f64, Gcra)>,
-    /// What the part counts its time from.
-    since: Option<Instant>,
-}
-
-// === impl ReportPace ===
-
-impl ReportPace {
-    /// Whether another one may go, where the network has this rate per second.
-    fn take(&mut self, rate: Option<f64>, now: Instant) -> bool {
-        let Some(rate) = rate else {
-            return true;
-        };
-        let since = *self.since.get_or_insert(now);
-        let at = now.saturating_duration_since(since).as_nanos() as u64;
-        if self.part.as_ref().is_none_or(|(of, _)| *of != rate) {
-            let part = rate / f64::from(SHARE);
-            self.part = Some((rate, Gcra::new(part, part as u32)));
-        }
-        let part = self.part.as_mut();
-        part.is_none_or(|(_, part)| part.take(at, 1).granted > 0)
-    }
-}
 
 // === impl GsmInterface ===
 
@@ -160,24 +129,4 @@ fn request_of(work: Work) -> Option<HandsetSubmission> {
         tpdu: None,
         request: SubmissionRequest::MapForward(invoke),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn reports_have_a_part_of_the_rate_as_it_is_now() {
-        let (mut pace, now) = (ReportPace::default(), Instant::now());
-        let mut taken = |rate, now| (0..1_000).filter(|_| pace.take(rate, now)).count();
-        assert_eq!(taken(Some(40.0), now), 10);
-        assert_eq!(taken(Some(40.0), now), 0);
-        assert_eq!(taken(Some(40.0), now + Duration::from_millis(500)), 5);
-        assert_eq!(taken(Some(400.0), now + Duration::from_millis(500)), 100);
-        // One at least.
-        assert_eq!(taken(Some(0.5), now + Duration::from_millis(500)), 1);
-        assert_eq!(taken(None, now), 1_000);
-    }
 }
