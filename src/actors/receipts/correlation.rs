@@ -285,10 +285,10 @@ impl Correlation {
     /// Answers receipts of sessions after their commit; if it failed, operators keep them and repeat them.
     fn answer_written(
         &self,
-        answers: impl IntoIterator<Item = (u64, Vec<ReceiptResult>)>,
+        by_session: impl IntoIterator<Item = (u64, Vec<ReceiptResult>)>,
         is_written: bool,
     ) {
-        for (session, mut results) in answers {
+        for (session, mut results) in by_session {
             if !is_written {
                 for result in &mut results {
                     result.status = CommandStatus::ESME_RX_T_APPN.0;
