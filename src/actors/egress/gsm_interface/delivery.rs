@@ -39,7 +39,7 @@ impl GsmInterface {
     }
 
     pub(super) fn held_ids(&self) -> Vec<u64> {
-        let granted = self.lines.iter().filter(|work| !work.is_answer());
+        let granted = self.lines.iter().filter(|work| !work.is_unqueued());
         let waiting = granted.map(|work| work.context.id);
         waiting.chain(self.under_way.iter().copied()).collect()
     }
@@ -142,7 +142,7 @@ impl GsmInterface {
 
     /// It is the turn of a message: makes its TPDUs, and sends the first one that its handset has not got yet.
     fn begin(&mut self, mut work: Work, more: bool) {
-        if work.is_answer() {
+        if work.is_unqueued() {
             if has_expired(work.expires, clock::now_ms()) {
                 let subscriber = work.subscriber.clone();
                 self.refuse_relayed(work, RP_TEMPORARY_FAILURE);
@@ -198,7 +198,7 @@ impl GsmInterface {
             is_urgent: work.is_urgent(),
         };
         let now = Instant::now();
-        let granted = (!work.is_answer()).then_some(work.context.id);
+        let granted = (!work.is_unqueued()).then_some(work.context.id);
         let sending = Box::new(Sending { work, since: now });
         match self.core.send(&request, sending, now) {
             Ok(()) => {
@@ -213,7 +213,7 @@ impl GsmInterface {
             // The answer to a request that was given up may still come: it could not be told from that to this one.
             Err(CoreNotSent::Busy(sending)) => {
                 let work = sending.work;
-                if work.is_answer() {
+                if work.is_unqueued() {
                     self.refuse_relayed(work, RP_TEMPORARY_FAILURE);
                     return self.end_run(&subscriber);
                 }
@@ -248,7 +248,7 @@ impl GsmInterface {
 
     /// Ends a message that can never be delivered.
     pub(super) fn give_up(&mut self, work: &Work, status: u32, why: &str) {
-        if work.is_answer() {
+        if work.is_unqueued() {
             return;
         }
         self.absent.ended(&work.subscriber, work.context.id);

@@ -10,11 +10,9 @@ use super::exchange::HandsetSubmission;
 use super::work::Work;
 use crate::actors::ingress::operations;
 use crate::actors::ingress::operations::handset::Present;
-use crate::actors::session::bound::InFlight;
 use crate::clock;
 use crate::content::handset;
 use crate::domain::gsm_result;
-use crate::pb::delivery::What;
 use crate::sms::tpdu::SmsCommand;
 
 impl GsmInterface {
@@ -65,23 +63,7 @@ impl GsmInterface {
                 return;
             }
         };
-        let context = InFlight {
-            id: 0,
-            attempt: 0,
-            what: What::Receipt,
-            message: None,
-            receipt_expected: false,
-            since: clock::now_ms(),
-            traced: None,
-        };
-        let work = Work {
-            context,
-            subscriber: subscriber.clone(),
-            tpdus: vec![tpdu],
-            arrived: 0,
-            expires: u32::MAX,
-            relayed: None,
-        };
+        let work = Work::unqueued(subscriber.clone(), tpdu, u32::MAX, None);
         self.lines.push(&subscriber, work);
         self.go_on();
     }

@@ -301,7 +301,7 @@ impl GsmInterface {
     /// What is under way, in order, and whether it was sent; the connection is over.
     pub(super) fn take_lost(&mut self) -> Vec<(Sending, bool)> {
         let mut lost = self.core.take_lost();
-        lost.retain(|(sending, _)| !sending.work.is_answer());
+        lost.retain(|(sending, _)| !sending.work.is_unqueued());
         lost.sort_by_key(|(sending, _)| sending.work.context.id);
         lost
     }

@@ -18,13 +18,11 @@ use super::incoming::{INVALID_MANDATORY, NOT_IMPLEMENTED};
 use super::report_pace::SHARE;
 use super::work::{RelayedReport, Work};
 use crate::actors::context::item::expiry_second;
-use crate::actors::session::bound::InFlight;
 use crate::clock;
 use crate::config::MapHomeRouting;
 use crate::domain::gsm_result::{self, RP_CONGESTION, RP_TEMPORARY_FAILURE};
 use crate::domain::retry::RefusalClass;
 use crate::map::session::MoInvoke;
-use crate::pb::delivery::What;
 use crate::sms::tpdu::{TpduKind, decode};
 
 // === impl GsmInterface ===
@@ -50,32 +48,17 @@ impl GsmInterface {
         if self.reports_here() >= most || !self.report_pace.take(rate, Instant::now()) {
             return self.refuse_mo(&request, RP_CONGESTION);
         }
-        let now = clock::now_ms();
         // Afterwards nobody waits for the answer, and it is brought again.
         let patience = plan.config.map.as_ref().map(|map| map.timer_long);
         let patience = patience.unwrap_or_default().as_millis();
-        let until = now.saturating_add(i64::try_from(patience).unwrap_or(i64::MAX));
-        let context = InFlight {
-            id: 0,
-            attempt: 0,
-            what: What::Receipt,
-            message: None,
-            receipt_expected: false,
-            since: now,
-            traced: None,
+        let until = clock::now_ms().saturating_add(i64::try_from(patience).unwrap_or(i64::MAX));
+        let relayed = RelayedReport {
+            invoke,
+            _place: Arc::clone(&self.relayed),
         };
         let subscriber = request.subscriber;
-        let work = Work {
-            context,
-            subscriber: subscriber.clone(),
-            tpdus: vec![tpdu],
-            arrived: 0,
-            expires: expiry_second(until),
-            relayed: Some(RelayedReport {
-                invoke,
-                _place: Arc::clone(&self.relayed),
-            }),
-        };
+        let expires = expiry_second(until);
+        let work = Work::unqueued(subscriber.clone(), tpdu, expires, Some(relayed));
         self.lines.push(&subscriber, work);
     }
 

@@ -32,7 +32,7 @@ impl GsmInterface {
         self.under_way.remove(&work.context.id);
         self.snapshot.received_total += 1;
         self.snapshot.answered(after);
-        if work.is_answer() {
+        if work.is_unqueued() {
             let subscriber = work.subscriber.clone();
             self.answer_relayed(work, result);
             return self.follow(&subscriber);
@@ -129,7 +129,7 @@ impl GsmInterface {
     /// What waits for a subscriber fails as the message before it, for which nobody knew where that is.
     fn fail_line(&mut self, subscriber: &str, status: u32) {
         for behind in self.lines.take_line(subscriber) {
-            if behind.is_answer() {
+            if behind.is_unqueued() {
                 let scope = FailureScope::Run;
                 self.answer_relayed(behind, MtResult::Refused { status, scope });
                 continue;
@@ -175,7 +175,7 @@ impl GsmInterface {
         self.absent
             .failed(&work.subscriber, &msisdn, work.context.id, pause, now);
         for behind in self.lines.take_line(&work.subscriber) {
-            if behind.is_answer() {
+            if behind.is_unqueued() {
                 self.refuse_relayed(behind, RP_TEMPORARY_FAILURE);
                 continue;
             }
@@ -191,7 +191,7 @@ impl GsmInterface {
     pub(super) fn expired(&mut self, sending: Sending, status: u32) {
         let (work, since) = (sending.work, sending.since);
         self.doubt_name(since);
-        if work.is_answer() {
+        if work.is_unqueued() {
             let subscriber = work.subscriber.clone();
             self.answer_relayed(work, MtResult::Unknown(status));
             return self.follow(&subscriber);

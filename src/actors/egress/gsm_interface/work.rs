@@ -6,7 +6,9 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::actors::session::bound::InFlight;
+use crate::clock;
 use crate::map::session::MoInvoke;
+use crate::pb::delivery::What;
 
 /// A message to a handset, as TPDUs once it is its turn.
 pub(super) struct Work {
@@ -38,9 +40,34 @@ pub(super) struct Sending {
 // === impl Work ===
 
 impl Work {
-    /// Whether it is the answer to an enquiry (`enquiry`), or a report that is relayed (`relay`): no queue has granted it, and none
-    /// hears of it.
-    pub(super) fn is_answer(&self) -> bool {
+    /// The answer to an enquiry (`enquiry`), or a report that is relayed (`relay`): no queue has granted it, and none hears of it.
+    pub(super) fn unqueued(
+        subscriber: String,
+        tpdu: Bytes,
+        expires: u32,
+        relayed: Option<RelayedReport>,
+    ) -> Self {
+        let context = InFlight {
+            id: 0,
+            attempt: 0,
+            what: What::Receipt,
+            message: None,
+            receipt_expected: false,
+            since: clock::now_ms(),
+            traced: None,
+        };
+        Self {
+            context,
+            subscriber,
+            tpdus: vec![tpdu],
+            arrived: 0,
+            expires,
+            relayed,
+        }
+    }
+
+    /// See [`Self::unqueued`].
+    pub(super) fn is_unqueued(&self) -> bool {
         self.context.message.is_none()
     }
 
