@@ -421,7 +421,6 @@ impl<T> MapSession<T> {
         };
         if tries_other && run.is_route_remembered {
             // Nothing has arrived, and the subscriber may have moved: that counts once the HLR has been asked.
-            message.failures.clear();
             self.routes.forget(&run.msisdn);
             self.close(&mut run);
             run.route = None;

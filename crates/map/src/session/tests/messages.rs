@@ -424,6 +424,21 @@ fn routes_are_asked_once_in_a_while() {
 }
 
 #[test]
+fn both_nodes_are_tried_after_the_hlr_was_asked_again() {
+    let mut country =
+        ScriptedNetwork::with(|config| config.route_cache = Duration::from_secs(3600));
+    country.network.at_both();
+    assert_eq!(country.outcome_of(PHONE), delivered());
+    let absences = [NodeReply::Fails(absent(1)), NodeReply::Fails(absent(1))];
+    country.network.replies(MSC, absences);
+    assert_eq!(country.outcome_of(PHONE), delivered(), "by the SGSN");
+    assert_eq!(country.network.asked.len(), 2);
+    let nodes = country.network.forwarded.iter();
+    let nodes: Vec<&str> = nodes.map(|(node, _)| &**node).collect();
+    assert_eq!(nodes, [MSC, MSC, MSC, SGSN]);
+}
+
+#[test]
 fn what_is_not_sent_comes_back() {
     let mut country = ScriptedNetwork::with(|config| config.max_dialogues = 1);
     country.network.hlr_is_silent = true;
