@@ -233,6 +233,9 @@ fn a_message_to_a_subsystem_that_is_not_here_goes_back_if_it_wants_to() {
         scene.events()[..],
         [SignallingEvent::LinkFault { .. }]
     ));
+    let shown = scene.point.links()[0].last_error.as_deref();
+    let is_shown = shown.is_some_and(|why| why.contains("no such subsystem"));
+    assert!(is_shown, "{shown:?}");
     // Nor does one whose sender does not tell itself.
     let nobody = SccpAddress::decode(&[0]).unwrap();
     let message = SccpMessage {
