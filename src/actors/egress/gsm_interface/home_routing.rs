@@ -16,7 +16,8 @@
 //! tells nobody whether a subscriber is there; a message to a number that the HLR does not know ends UNDELIVERABLE here.
 //!
 //! A message is taken by the entrance of those of handsets (`incoming`), and refused by it with errors of MAP: what may help is
-//! tried again by its sender. A status report goes on to the handset instead (`relay`). Invariant: the other nodes have been told of an id before whoever asks gets it.
+//! tried again by its sender. A status report goes on to the handset instead (`relay`). Invariant: the other nodes have been told
+//! of an id before whoever asks gets it.
 
 use std::sync::Arc;
 
