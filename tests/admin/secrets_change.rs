@@ -249,6 +249,14 @@ fn a_second_password_ends_with_its_line_in_the_file() {
     }
 }
 
+/// Submits one message after another until this holds.
+fn submit_until(esme: &mut Peer, what: &str, holds: impl Fn() -> bool) {
+    until(what, || {
+        esme.submit(submit("447700900123", "hello"));
+        holds().then_some(())
+    });
+}
+
 /// Whether limits are counted in this database of Redis.
 fn counts_in(redis: &RedisDatabase) -> bool {
     let client = Client::open(redis.url()).unwrap();
@@ -270,13 +278,9 @@ fn redis_is_the_one_that_its_file_names_now() {
         .toml(&format!("[redis]\nurl_file = {file:?}\ntimeout = \"1s\""))
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut is_used = |redis: &RedisDatabase| {
-        until("limits to be counted there", || {
-            esme.submit(submit("447700900123", "hello"));
-            counts_in(redis).then_some(())
-        });
-    };
-    is_used(&first);
+    submit_until(&mut esme, "limits to be counted there", || {
+        counts_in(&first)
+    });
     // What is none leaves the one before.
     fs::write(&file, "no URL").unwrap();
     until("the log to say so", || {
@@ -287,7 +291,9 @@ fn redis_is_the_one_that_its_file_names_now() {
     });
     assert!(!counts_in(&second));
     fs::write(&file, second.url()).unwrap();
-    is_used(&second);
+    submit_until(&mut esme, "limits to be counted there", || {
+        counts_in(&second)
+    });
     smsc.assert_no_panic();
 }
 
@@ -310,15 +316,9 @@ fn the_archive_goes_to_the_database_that_its_file_names_now() {
             && !rows(target.url(), "SELECT 1 FROM sms_archive LIMIT 1").is_empty()
     };
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut is_used = |target: &Database| {
-        until("rows of messages", || {
-            esme.submit(submit("447700900123", "hello"));
-            has_rows(target).then_some(())
-        });
-    };
-    is_used(&first);
+    submit_until(&mut esme, "rows of messages", || has_rows(&first));
     fs::write(&file, second.url()).unwrap();
-    is_used(&second);
+    submit_until(&mut esme, "rows of messages", || has_rows(&second));
     // A number is erased where the rows are now.
     let path = "/v1/subscribers/447700900123/messages";
     let (status, answer) = smsc.admin().call("DELETE", path, None);
