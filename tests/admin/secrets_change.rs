@@ -1,10 +1,7 @@
 //! Secrets change while the SMSC runs: what files hold is read again, and an account has two passwords for a while.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, Version};
 use deadpool_redis::redis::{Client, cmd};
@@ -13,6 +10,7 @@ use smsc::cmpp::Cmpp;
 use smsc::smpp::{Body, CommandId, CommandStatus};
 
 use crate::harness::carrier_client::{SECRET, SOURCE, free_listener, log_in, with_client};
+use crate::harness::hooks::{Hooks, Reply};
 use crate::harness::{
     Database, FakeOperator, Peer, RedisDatabase, Smsc, SmscBuilder, database, redis_database, rows,
     submit, taken, until,
@@ -249,6 +247,14 @@ fn a_second_password_ends_with_its_line_in_the_file() {
     }
 }
 
+/// Submits one message after another until this holds.
+fn submit_until(esme: &mut Peer, what: &str, holds: impl Fn() -> bool) {
+    until(what, || {
+        esme.submit(submit("447700900123", "hello"));
+        holds().then_some(())
+    });
+}
+
 /// Whether limits are counted in this database of Redis.
 fn counts_in(redis: &RedisDatabase) -> bool {
     let client = Client::open(redis.url()).unwrap();
@@ -270,13 +276,9 @@ fn redis_is_the_one_that_its_file_names_now() {
         .toml(&format!("[redis]\nurl_file = {file:?}\ntimeout = \"1s\""))
         .start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut is_used = |redis: &RedisDatabase| {
-        until("limits to be counted there", || {
-            esme.submit(submit("447700900123", "hello"));
-            counts_in(redis).then_some(())
-        });
-    };
-    is_used(&first);
+    submit_until(&mut esme, "limits to be counted there", || {
+        counts_in(&first)
+    });
     // What is none leaves the one before.
     fs::write(&file, "no URL").unwrap();
     until("the log to say so", || {
@@ -287,7 +289,9 @@ fn redis_is_the_one_that_its_file_names_now() {
     });
     assert!(!counts_in(&second));
     fs::write(&file, second.url()).unwrap();
-    is_used(&second);
+    submit_until(&mut esme, "limits to be counted there", || {
+        counts_in(&second)
+    });
     smsc.assert_no_panic();
 }
 
@@ -310,15 +314,9 @@ fn the_archive_goes_to_the_database_that_its_file_names_now() {
             && !rows(target.url(), "SELECT 1 FROM sms_archive LIMIT 1").is_empty()
     };
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
-    let mut is_used = |target: &Database| {
-        until("rows of messages", || {
-            esme.submit(submit("447700900123", "hello"));
-            has_rows(target).then_some(())
-        });
-    };
-    is_used(&first);
+    submit_until(&mut esme, "rows of messages", || has_rows(&first));
     fs::write(&file, second.url()).unwrap();
-    is_used(&second);
+    submit_until(&mut esme, "rows of messages", || has_rows(&second));
     // A number is erased where the rows are now.
     let path = "/v1/subscribers/447700900123/messages";
     let (status, answer) = smsc.admin().call("DELETE", path, None);
@@ -332,44 +330,19 @@ fn the_archive_goes_to_the_database_that_its_file_names_now() {
     smsc.assert_no_panic();
 }
 
-/// A service that is asked about numbers; its notes are the first line of each question, and the token.
-fn look_up_service() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
-    const ANSWER: &str = "{\"network\": \"23415\", \"imsi\": \"001010000000001\"}";
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-    let notes = Arc::clone(&asked);
-    std::thread::spawn(move || {
-        for mut socket in listener.incoming().flatten() {
-            let lines = BufReader::new(socket.try_clone().unwrap()).lines();
-            let lines = lines.map_while(Result::ok);
-            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
-            let token = head.iter().find_map(|line| line.split_once("Bearer "));
-            let token = token.map_or("none", |(_, token)| token);
-            let question = head.first().map_or("nothing", String::as_str);
-            notes.lock().unwrap().push(format!("{question} {token}"));
-            let length = ANSWER.len();
-            let _ = write!(
-                socket,
-                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\
-                 Content-Length: {length}\r\n\r\n{ANSWER}"
-            );
-        }
-    });
-    (address, asked)
-}
-
 #[test]
 fn tokens_of_look_ups_are_those_of_their_files() {
-    let (service, asked) = look_up_service();
+    let service =
+        Hooks::answering(|_, _| Reply::Text(r#"{"network": "23415", "imsi": "001010000000001"}"#));
+    let address = service.address();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     fs::write(&file, "first").unwrap();
     let smsc = Smsc::new()
         .account("test", "test")
         .toml(&format!(
-            "[resolver]\nurl = \"http://{service}/network/{{msisdn}}\"\ntoken_file = {file:?}\n\
-             [imsi]\nurl = \"http://{service}/imsi/{{msisdn}}\"\ntoken_file = {file:?}\n\
+            "[resolver]\nurl = \"http://{address}/network/{{msisdn}}\"\ntoken_file = {file:?}\n\
+             [imsi]\nurl = \"http://{address}/imsi/{{msisdn}}\"\ntoken_file = {file:?}\n\
              [[gsm]]\nname = \"home\"\naddress = \"127.0.0.1:1\"\nsmsc_address = \"49160000\"\n\
              [[route]]\nprefix = \"44\"\nnetwork = \"23415\"\nto = [\"test:delivered\"]\n\
              [[route]]\nprefix = \"4916\"\nto = [\"gsm:home\"]\n"
@@ -379,22 +352,23 @@ fn tokens_of_look_ups_are_those_of_their_files() {
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
     let mut number = 0;
     let mut are_asked_with = |token: &str| {
+        let bearer = format!("Bearer {token}");
         until("questions with this token", || {
             // An answer is kept, so each time another number.
             number += 1;
             esme.submit(submit(&format!("4477009{number:05}"), "hello"));
             esme.submit(submit(&format!("4916{number:05}"), "hello"));
-            let asked = asked.lock().unwrap();
-            let has = |question: &str| {
-                let mut of_token = asked.iter().filter(|note| note.ends_with(token));
-                of_token.any(|note| note.contains(question))
+            let asked = service.came();
+            let has = |path: &str| {
+                let mut of_path = asked.iter().filter(|one| one.path.starts_with(path));
+                of_path.any(|one| one.headers.get("authorization") == Some(&bearer))
             };
             (has("/network/") && has("/imsi/")).then_some(())
         });
     };
-    are_asked_with(" first");
+    are_asked_with("first");
     fs::write(&file, "second").unwrap();
-    are_asked_with(" second");
+    are_asked_with("second");
     let log = smsc.log();
     for said in ["resolver.token_file", "imsi.token_file"] {
         assert!(log.contains(said), "{log}");

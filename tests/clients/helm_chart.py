@@ -87,7 +87,7 @@ def render():
     restarts(report)
     helm_upgrades.check(report, CASES)
     helm_network.policies(report, rendered)
-    helm_keda.check(report, rendered, KUBERNETES[-1])
+    helm_keda.check(report, rendered, schemas(), KUBERNETES[-1])
     report.end(objects=count)
 
 

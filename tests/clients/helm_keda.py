@@ -4,7 +4,6 @@
 import copy
 from pathlib import Path
 
-import kubernetes_validate
 import yaml
 
 FILE = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes" / "keda.yaml"
@@ -46,8 +45,8 @@ KEYS = {
 NEEDED = {"serverAddress", "query", "threshold"}
 
 
-def wrong_in(scaled, version):
-    """What is wrong with a ScaledObject, for a version of Kubernetes."""
+def wrong_in(scaled, schemas, version):
+    """What is wrong with a ScaledObject, by the schemas of a version of Kubernetes."""
     found = []
 
     def known(where, table):
@@ -92,16 +91,16 @@ def wrong_in(scaled, version):
         },
     }
     try:
-        kubernetes_validate.validate(made, version, strict=True)
-    except kubernetes_validate.ValidationError as error:
+        schemas.validate(made, version, strict=True)
+    except schemas.ValidationError as error:
         found.append(f"the autoscaler that KEDA makes: {error}")
     return found
 
 
-def check(report, rendered, version):
+def check(report, rendered, schemas, version):
     """The example is right, names what the chart makes, and scales as the chart's own autoscaler does."""
     (scaled,) = yaml.safe_load_all(FILE.read_text())
-    for problem in wrong_in(scaled, version):
+    for problem in wrong_in(scaled, schemas, version):
         report.expect(False, f"keda.yaml: {problem}")
     spec = scaled["spec"]
     values = {
@@ -133,4 +132,4 @@ def check(report, rendered, version):
             "behavior": slip["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"],
         }[where]
         place["nonsense"] = "1"
-        report.expect(wrong_in(slip, version), f"keda.yaml: nonsense in {where} is not found")
+        report.expect(wrong_in(slip, schemas, version), f"keda.yaml: nonsense in {where} is not found")

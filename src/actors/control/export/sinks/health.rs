@@ -47,13 +47,10 @@ impl Watch {
         let list = operators_of_all_nodes(node);
         let seen = list.iter().filter_map(|operator| {
             let number = plan.queue_of(&operator.id)?;
-            let is_bound = operator.bound > 0;
-            // All routes are gone through for it, so not each second.
-            let is_back = is_bound && self.bound.get(&number) == Some(&false);
-            Some((number, is_bound, is_back && node.has_stand_in(number)))
+            Some((number, operator.bound > 0))
         });
-        let seen: Vec<(u32, bool, bool)> = seen.collect();
-        let (events, bound) = self.changes(seen.into_iter(), Instant::now(), clock::now_ms());
+        let has_stand_in = |number| node.has_stand_in(number);
+        let (events, bound) = self.changes(seen, has_stand_in, Instant::now(), clock::now_ms());
         if !events.is_empty() {
             let of_node = |event| EarlyEvent {
                 node: node.ids.node().into(),
@@ -66,15 +63,18 @@ impl Watch {
         Ok(())
     }
 
+    /// What has changed by what is seen: operators, and whether each is bound. `has_stand_in` goes through all routes, so it is
+    /// asked only about one that is back.
     fn changes(
         &mut self,
-        seen: impl Iterator<Item = (u32, bool, bool)>,
+        seen: impl Iterator<Item = (u32, bool)>,
+        has_stand_in: impl Fn(u32) -> bool,
         now: Instant,
         at: i64,
     ) -> (Vec<EarlyEvent>, HashMap<u32, bool>) {
         let since = *self.since.get_or_insert(now);
         let (mut events, mut bound) = (Vec::new(), HashMap::new());
-        for (operator, is_bound, stands_in) in seen {
+        for (operator, is_bound) in seen {
             let mut tell = |kind: EarlyKind| {
                 events.push(EarlyEvent {
                     kind: kind.into(),
@@ -88,7 +88,7 @@ impl Watch {
                 (Some(true), true) | (Some(false), false) => {}
                 (before, true) => {
                     tell(EarlyKind::Bound);
-                    if before.is_some() && stands_in {
+                    if before.is_some() && has_stand_in(operator) {
                         tell(EarlyKind::Failback);
                     }
                 }
@@ -110,7 +110,7 @@ mod tests {
         let (start, mut told) = (Instant::now(), Vec::new());
         for (at, is_bound) in (0..).zip(looks) {
             let now = start + Duration::from_secs(at);
-            let (events, bound) = watch.changes([(7, *is_bound, true)].into_iter(), now, 1);
+            let (events, bound) = watch.changes([(7, *is_bound)].into_iter(), |_| true, now, 1);
             watch.bound = bound;
             told.extend(events.iter().map(EarlyEvent::kind));
         }
