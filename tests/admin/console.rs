@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::harness::hooks::{Hooks, Reply};
+use crate::harness::hooks::{HookReply, Hooks};
 use crate::harness::{
     self, Client, FakeCore, Listener, Peer, Process, Simulator, Smsc, browser_script, submit, until,
 };
@@ -217,7 +217,7 @@ fn the_console_shows_and_commands() {
 
 #[test]
 fn the_console_shows_callbacks_and_tries_and_pauses_them() {
-    let hooks = Hooks::answering(|_, _| Reply::status(404));
+    let hooks = Hooks::answering(|_, _| HookReply::status(404));
     let keys = format!(
         "deliver_by = \"callback\"\ncallback_url = {:?}\ncallback_allow_private = [\"127.0.0.1\"]\n\
          callback_secrets = \"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"\ncallback_retry_for = \"1s\"\n",

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{Cluster, Peer, Scene, Smsc, SmscBuilder, database, migrate, submit, until};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -152,8 +152,8 @@ fn callbacks_do_not_wait_for_a_bind_nor_a_bind_for_them_from_postgresql() {
 #[test]
 fn a_receiver_that_fails_takes_nothing_from_the_bind_and_is_called_again_after_a_kill() {
     let hooks = Hooks::answering(|_, before| match before {
-        0 | 1 => Reply::status(500),
-        _ => Reply::ok(),
+        0 | 1 => HookReply::status(500),
+        _ => HookReply::ok(),
     });
     let mut smsc = both(&hooks).start();
     let mut esme = Peer::bind(smsc.smpp(), "test", "test");
@@ -176,9 +176,9 @@ fn what_is_given_up_on_one_way_is_among_the_failed_and_goes_again() {
     let told = Arc::clone(&takes);
     let hooks = Hooks::answering(move |_, _| {
         if told.load(Ordering::Relaxed) {
-            Reply::ok()
+            HookReply::ok()
         } else {
-            Reply::status(404)
+            HookReply::status(404)
         }
     });
     let smsc = Smsc::new()
@@ -216,8 +216,8 @@ fn what_is_given_up_on_one_way_is_among_the_failed_and_goes_again() {
 #[test]
 fn a_change_of_the_way_loses_nothing() {
     let hooks = Hooks::answering(|_, before| match before {
-        0..4 => Reply::status(503),
-        _ => Reply::ok(),
+        0..4 => HookReply::status(503),
+        _ => HookReply::ok(),
     });
     let smsc = both(&hooks).start();
     let mut transmitter = Peer::transmitter(smsc.smpp(), "test", "test");

@@ -6,7 +6,7 @@ mod reach;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{
     Client, Cluster, Peer, PeerError, Scene, Smsc, SmscBuilder, database, free_port, migrate,
     python_script, submit, until, within,
@@ -196,9 +196,9 @@ fn mo_arrives_as_text_and_as_octets() {
 #[test]
 fn what_failed_comes_again_under_its_id_also_after_a_kill() {
     let hooks = Hooks::answering(|_, before| match before {
-        0 | 1 => Reply::status(500),
-        2 => Reply::Nothing,
-        _ => Reply::ok(),
+        0 | 1 => HookReply::status(500),
+        2 => HookReply::Nothing,
+        _ => HookReply::ok(),
     });
     let mut smsc = delivering(&to_local(&hooks)).start();
     let id = submit_to(&smsc, "447700900123");
@@ -226,7 +226,7 @@ fn one_subscriber_s_callbacks_keep_their_order() {
     const MESSAGES: usize = 30;
     // The longer one takes, the more could overtake it.
     let hooks = Hooks::answering(|_, before| {
-        Reply::Slow(Duration::from_millis(match before % 3 {
+        HookReply::Slow(Duration::from_millis(match before % 3 {
             0 => 60,
             _ => 1,
         }))
@@ -252,8 +252,8 @@ fn one_subscriber_s_callbacks_keep_their_order() {
 #[test]
 fn gone_suspends_the_queue_until_it_is_resumed() {
     let hooks = Hooks::answering(|_, before| match before {
-        0 => Reply::status(410),
-        _ => Reply::ok(),
+        0 => HookReply::status(410),
+        _ => HookReply::ok(),
     });
     let keys = format!("{}callback_concurrency = 1\n", to_local(&hooks));
     let smsc = delivering(&keys).start();
@@ -294,7 +294,7 @@ fn a_receiver_that_was_away_gets_everything_in_order() {
 
 #[test]
 fn what_is_tried_for_too_long_is_given_up() {
-    let hooks = Hooks::answering(|_, _| Reply::status(404));
+    let hooks = Hooks::answering(|_, _| HookReply::status(404));
     let keys = format!(
         "{}callback_retry_for = \"2s\"\naddresses = [\"12345\"]\n",
         to_local(&hooks)
@@ -334,8 +334,8 @@ fn submit_mo(scene: &mut Scene) -> CommandStatus {
 #[test]
 fn a_test_callback_says_what_the_receiver_answers() {
     let hooks = Hooks::answering(|_, before| match before {
-        0 => Reply::status(204),
-        _ => Reply::status(500),
+        0 => HookReply::status(204),
+        _ => HookReply::status(500),
     });
     // Before the account has its receipts this way.
     let keys = to_local(&hooks).replace("\"callback\"", "\"smpp\"");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandId, CommandStatus};
 
-use crate::harness::hooks::{Hooks, Reply};
+use crate::harness::hooks::{HookReply, Hooks};
 use crate::harness::{Peer, Smsc, SmscBuilder, database, migrate, submit, until, within};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -118,9 +118,9 @@ fn until_given_up() -> (Hooks, SmscBuilder, Arc<AtomicBool>) {
     let for_receiver = Arc::clone(&takes);
     let hooks = Hooks::answering(move |_, _| {
         if for_receiver.load(Ordering::Relaxed) {
-            Reply::ok()
+            HookReply::ok()
         } else {
-            Reply::status(404)
+            HookReply::status(404)
         }
     });
     let smsc = called(&hooks, "callback_retry_for = \"1s\"\n");
@@ -195,8 +195,8 @@ fn gone_for_good(smsc: SmscBuilder, hooks: &Hooks) {
 
 fn gone_once() -> Hooks {
     Hooks::answering(|_, before| match before {
-        0 => Reply::status(410),
-        _ => Reply::ok(),
+        0 => HookReply::status(410),
+        _ => HookReply::ok(),
     })
 }
 

@@ -27,7 +27,7 @@ pub struct Hook {
 
 /// What is answered.
 #[derive(Debug, Clone)]
-pub enum Reply {
+pub enum HookReply {
     /// A status, with more headers, each with its line end.
     Status(u16, String),
     /// 200 and this body.
@@ -42,7 +42,7 @@ pub enum Reply {
     Nothing,
 }
 
-type Answer = dyn Fn(&Hook, usize) -> Reply + Send + Sync;
+type Answer = dyn Fn(&Hook, usize) -> HookReply + Send + Sync;
 
 /// Listens on a port of its own until the test ends.
 pub struct Hooks {
@@ -72,9 +72,9 @@ impl Hook {
     }
 }
 
-// === impl Reply ===
+// === impl HookReply ===
 
-impl Reply {
+impl HookReply {
     pub fn ok() -> Self {
         Self::Status(200, String::new())
     }
@@ -113,17 +113,17 @@ impl Reply {
 impl Hooks {
     /// Takes everything.
     pub fn taking() -> Self {
-        Self::answering(|_, _| Reply::ok())
+        Self::answering(|_, _| HookReply::ok())
     }
 
     /// Takes everything, from now on, at a port that was free before.
     pub fn taking_at(port: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-        Self::open(listener, None, Arc::new(|_, _| Reply::ok()))
+        Self::open(listener, None, Arc::new(|_, _| HookReply::ok()))
     }
 
     /// Answers by the callback and how many came before it.
-    pub fn answering(answer: impl Fn(&Hook, usize) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn answering(answer: impl Fn(&Hook, usize) -> HookReply + Send + Sync + 'static) -> Self {
         Self::open(listen(), None, Arc::new(answer))
     }
 
@@ -142,7 +142,7 @@ impl Hooks {
         Self::open(
             listen(),
             Some(Arc::new(config)),
-            Arc::new(|_, _| Reply::ok()),
+            Arc::new(|_, _| HookReply::ok()),
         )
     }
 

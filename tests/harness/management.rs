@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::hooks::{Hook, Hooks, Reply};
+use super::hooks::{Hook, HookReply, Hooks};
 
 /// Answers `GET /internal/operators/{id}/smpp-credentials`; 404 for operators that it does not know.
 pub struct Management {
@@ -28,8 +28,8 @@ impl Management {
                 .and_then(|rest| rest.strip_suffix("/smpp-credentials"));
             let known = asked.lock().unwrap();
             match id.and_then(|id| known.get(id)) {
-                Some(answer) => Reply::Body(answer.to_string()),
-                None => Reply::status(404),
+                Some(answer) => HookReply::Body(answer.to_string()),
+                None => HookReply::status(404),
             }
         });
         Self { hooks, known }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{
     Authority, Scene, Smsc, SmscBuilder, database, free_port, migrate, until, within,
 };
@@ -172,7 +172,7 @@ fn a_url_that_is_gone_is_left_alone_by_itself_until_the_queue_is_resumed() {
     let gone = Arc::clone(&is_gone);
     let hooks = Hooks::answering(move |hook, _| {
         let is_gone = hook.path == "/gone" && gone.load(Ordering::Relaxed) == 1;
-        Reply::status(if is_gone { 410 } else { 204 })
+        HookReply::status(if is_gone { 410 } else { 204 })
     });
     let at = |path: &str| format!("http://127.0.0.1:{}{path}", hooks.address().port());
     let smsc = allowing("callback_concurrency = 1\n").start();
@@ -210,12 +210,12 @@ fn what_a_receiver_does_not_know_does_not_slow_the_rest() {
         match to[7..].parse::<u32>().unwrap() {
             0..12 => {
                 seen.fetch_max(came.load(Ordering::Relaxed), Ordering::Relaxed);
-                Reply::status(404)
+                HookReply::status(404)
             }
-            12..15 => Reply::Nothing,
+            12..15 => HookReply::Nothing,
             _ => {
                 came.fetch_add(1, Ordering::Relaxed);
-                Reply::Slow(WORK)
+                HookReply::Slow(WORK)
             }
         }
     });
@@ -249,7 +249,7 @@ fn what_a_receiver_does_not_know_does_not_slow_the_rest() {
 #[test]
 fn a_receiver_that_fails_half_of_the_time_gets_a_third_of_what_a_good_one_gets() {
     const MESSAGES: usize = 1_500;
-    let good = Hooks::answering(|_, _| Reply::Slow(WORK));
+    let good = Hooks::answering(|_, _| HookReply::Slow(WORK));
     let taken = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&taken);
     let random = AtomicU64::new(88_172_645_463_325_252);
@@ -263,10 +263,10 @@ fn a_receiver_that_fails_half_of_the_time_gets_a_third_of_what_a_good_one_gets()
         let drawn = random.fetch_update(order, order, next).unwrap();
         if (drawn >> 20).is_multiple_of(2) {
             std::thread::sleep(WORK);
-            return Reply::status(500);
+            return HookReply::status(500);
         }
         counted.fetch_add(1, order);
-        Reply::Slow(WORK)
+        HookReply::Slow(WORK)
     });
     let few = keys("callback_concurrency = 4\n");
     let smsc = Smsc::new()
@@ -296,12 +296,12 @@ fn a_receiver_that_fails_half_of_the_time_gets_a_third_of_what_a_good_one_gets()
 #[test]
 fn five_dead_urls_do_not_take_half_of_the_speed_of_twenty_good_ones() {
     const EACH: usize = 60;
-    let good = Hooks::answering(|_, _| Reply::Slow(WORK));
-    let fails = Hooks::answering(|_, _| Reply::status(500));
-    let resets = Hooks::answering(|_, _| Reply::Nothing);
+    let good = Hooks::answering(|_, _| HookReply::Slow(WORK));
+    let fails = Hooks::answering(|_, _| HookReply::status(500));
+    let resets = Hooks::answering(|_, _| HookReply::Nothing);
     let hangs = Hooks::answering(|hook, _| match hook.path.as_str() {
-        "/hook" => Reply::Slow(Duration::from_secs(600)),
-        _ => Reply::Slow(WORK),
+        "/hook" => HookReply::Slow(Duration::from_secs(600)),
+        _ => HookReply::Slow(WORK),
     });
     let few = keys("callback_concurrency = 8\n");
     let smsc = Smsc::new()
@@ -359,10 +359,10 @@ fn eighty_dead_urls_of_two_hundred_hold_up_no_good_ones() {
     const OF_GOOD: usize = 30;
     // All at one port, but for those that nobody listens at.
     let hooks = Hooks::answering(|hook, _| match hook.path.split('/').nth(1) {
-        Some("fails") => Reply::status(500),
-        Some("resets") => Reply::Nothing,
-        Some("hangs") => Reply::Slow(Duration::from_secs(600)),
-        _ => Reply::Slow(WORK),
+        Some("fails") => HookReply::status(500),
+        Some("resets") => HookReply::Nothing,
+        Some("hangs") => HookReply::Slow(Duration::from_secs(600)),
+        _ => HookReply::Slow(WORK),
     });
     let at = |path: &str, number: usize| {
         format!(

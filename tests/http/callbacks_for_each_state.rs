@@ -8,7 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use smsc::smpp::{CommandStatus, SubmitSm};
 
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{
     Client, PeerError, Scene, Smsc, python_script, submit, submit_quietly, until,
 };
@@ -320,7 +320,7 @@ fn bits_4_and_8_of_kannel_are_reported() {
 
 #[test]
 fn levels_1_and_3_of_jasmin_are_reported() {
-    let hooks = Hooks::answering(|_, _| Reply::Text("ACK/Jasmin"));
+    let hooks = Hooks::answering(|_, _| HookReply::Text("ACK/Jasmin"));
     let mut scene = scene(&keys("smpp", &[], &hooks));
     let url = quoted(&hooks.url("127.0.0.1"));
     let send = |level: u32| {

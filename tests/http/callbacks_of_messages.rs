@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use smsc::domain::callback::signature::SigningSecrets;
 
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{Peer, PeerError, Smsc, SmscBuilder, database, migrate, until};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -89,8 +89,8 @@ fn a_receipt_goes_where_its_message_says() {
 
 fn it_survives_a_kill(smsc: SmscBuilder) {
     let hooks = Hooks::answering(|_, before| match before {
-        0 | 1 => Reply::status(500),
-        _ => Reply::ok(),
+        0 | 1 => HookReply::status(500),
+        _ => HookReply::ok(),
     });
     let mut smsc = smsc.start();
     let id = accepted(&smsc, &json!({ "callback": hooks.url("127.0.0.1") }));
@@ -152,7 +152,7 @@ fn what_the_account_does_not_allow_is_refused() {
 #[test]
 fn a_host_that_fails_holds_no_other() {
     const MESSAGES: usize = 30;
-    let slow = Hooks::answering(|_, _| Reply::Slow(Duration::from_secs(600)));
+    let slow = Hooks::answering(|_, _| HookReply::Slow(Duration::from_secs(600)));
     let quick = Hooks::taking();
     // A callback that is not answered by then has failed, and makes room for the next: not before the end of the test.
     let smsc = allowing("callback_timeout = \"1m\"").start();

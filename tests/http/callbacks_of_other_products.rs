@@ -5,7 +5,7 @@ use bytes::Bytes;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use smsc::smpp::{Body, CommandStatus, SubmitSm};
 
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{FakeOperator, Scene, Smsc, receipt, send_receipt, taken, until};
 use crate::plain::get;
 
@@ -125,9 +125,9 @@ fn a_dlr_url_of_kannel_is_fetched_for_each_step() {
 #[test]
 fn a_dlr_url_of_jasmin_is_called_until_it_acknowledges() {
     let hooks = Hooks::answering(|_, before| match before {
-        0 => Reply::ok(),
-        1 => Reply::Text("NACK"),
-        _ => Reply::Text("ACK/Jasmin"),
+        0 => HookReply::ok(),
+        1 => HookReply::Text("NACK"),
+        _ => HookReply::Text("ACK/Jasmin"),
     });
     let smsc = serving("jasmin = true", "test:delivered");
     let url = quoted(&hooks.url("127.0.0.1"));
@@ -208,8 +208,8 @@ fn a_get_url_of_kannel_is_fetched() {
 #[test]
 fn a_connector_of_jasmin_gets_messages_until_it_acknowledges() {
     let hooks = Hooks::answering(|_, before| match before {
-        0 => Reply::ok(),
-        _ => Reply::Text("ACK/Jasmin\n"),
+        0 => HookReply::ok(),
+        _ => HookReply::Text("ACK/Jasmin\n"),
     });
     let keys = format!(
         "deliver_by = \"callback\"\ncallback_format = \"jasmin\"\naddresses = [\"12345\"]\n{}callback_url = {:?}\n",

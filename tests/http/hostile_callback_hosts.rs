@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::hooks::{Hooks, Reply};
+use crate::harness::hooks::{HookReply, Hooks};
 use crate::harness::{Authority, Peer, Smsc, free_port, submit, until};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -49,12 +49,12 @@ fn errors(smsc: &Smsc, account: &str) -> Vec<String> {
 
 #[test]
 fn a_hostile_receiver_slows_nobody_else() {
-    let slow = Hooks::answering(|_, _| Reply::Slow(Duration::from_secs(600)));
-    let failing = Hooks::answering(|_, _| Reply::status(500));
+    let slow = Hooks::answering(|_, _| HookReply::Slow(Duration::from_secs(600)));
+    let failing = Hooks::answering(|_, _| HookReply::status(500));
     let inside = Hooks::taking();
     let location = format!("location: {}\r\n", inside.url("127.0.0.1"));
-    let redirecting = Hooks::answering(move |_, _| Reply::Status(302, location.clone()));
-    let endless = Hooks::answering(|_, _| Reply::Endless);
+    let redirecting = Hooks::answering(move |_, _| HookReply::Status(302, location.clone()));
+    let endless = Hooks::answering(|_, _| HookReply::Endless);
     let authority = Authority::new("callbacks");
     let expired = Hooks::with_tls(&authority.sign_expired("localhost"));
     let named = Hooks::taking();
@@ -146,7 +146,7 @@ fn a_hostile_receiver_slows_nobody_else() {
 
 #[test]
 fn a_hostile_host_of_one_message_slows_no_other_of_its_account() {
-    let slow = Hooks::answering(|_, _| Reply::Slow(Duration::from_secs(600)));
+    let slow = Hooks::answering(|_, _| HookReply::Slow(Duration::from_secs(600)));
     let both = "[\"127.0.0.1\", \"localhost\"]";
     let keys = format!(
         "callback_secrets = {SECRET:?}\ncallback_hosts = {both}\ncallback_allow_private = {both}\n\

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::harness::hooks::{Hooks, Reply};
+use crate::harness::hooks::{HookReply, Hooks};
 use crate::harness::{Smsc, SmscBuilder, until};
 use serde_json::json;
 use smsc::domain::callback::signature::SigningSecrets;
@@ -38,8 +38,8 @@ fn send(smsc: &Smsc) -> String {
 fn five_failures_and_a_kill_later_it_is_taken_under_the_same_id() {
     // No magic word: the body of the answer means nothing.
     let hooks = Hooks::answering(|_, before| match before {
-        0..5 => Reply::status(500),
-        _ => Reply::status(204),
+        0..5 => HookReply::status(500),
+        _ => HookReply::status(204),
     });
     let mut smsc = called(&hooks, "").start();
     let id = send(&smsc);
@@ -85,7 +85,7 @@ fn the_receiver_sets_the_pace() {
 
 #[test]
 fn what_is_given_up_is_in_the_history() {
-    let hooks = Hooks::answering(|_, _| Reply::status(500));
+    let hooks = Hooks::answering(|_, _| HookReply::status(500));
     // The second attempt is due after a second or so.
     let smsc = called(&hooks, "callback_retry_for = \"6s\"\n").start();
     let id = send(&smsc);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::callbacks_for_each_state::{about, keys, kind, kinds, scene};
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{
     Admin, Cluster, Scene, Simulator, Smsc, SmscBuilder, database, migrate, until, within,
 };
@@ -27,9 +27,9 @@ fn superseded(smsc: &Smsc) -> f64 {
 fn a_state_that_failed_does_not_come_behind_the_final_one() {
     let hooks = Hooks::answering(|hook, _| {
         if hook.json()["type"] == "message.sent" {
-            Reply::status(500)
+            HookReply::status(500)
         } else {
-            Reply::ok()
+            HookReply::ok()
         }
     });
     let mut scene = scene(&keys("callback", &["sent"], &hooks));
@@ -73,9 +73,9 @@ fn no_state_comes_behind_the_final_one_after_a_kill(more: impl FnOnce(SmscBuilde
     let seen = Arc::clone(&works);
     let hooks = Hooks::answering(move |_, _| {
         if seen.load(Ordering::Relaxed) {
-            Reply::ok()
+            HookReply::ok()
         } else {
-            Reply::status(500)
+            HookReply::status(500)
         }
     });
     let keys = keys("callback", &["queued", "sent"], &hooks);
@@ -180,8 +180,8 @@ fn kills_at_full_load_change_no_order_and_lose_no_end() {
     let operator = Simulator::new().flags("--receipt-delay 20ms").start();
     // One in seven fails.
     let hooks = Hooks::answering(|_, before| match before % 7 {
-        3 => Reply::status(500),
-        _ => Reply::ok(),
+        3 => HookReply::status(500),
+        _ => HookReply::ok(),
     });
     let keys = keys("callback", &["queued", "sent", "retrying"], &hooks);
     let mut smsc = Smsc::new()

@@ -154,6 +154,13 @@ fn a_client_certificate_belongs_to_an_account_and_can_be_revoked() {
     until("the refusal", || {
         smsc.log().contains("was revoked").then_some(())
     });
+    // A list that cannot be read is not blamed on the authorities, and leaves the one before.
+    let none = "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n";
+    std::fs::write(&crl, none).unwrap();
+    smsc.reload();
+    let blamed = "revoked.pem cannot be used: there is a list in it that cannot be read";
+    until(blamed, || smsc.log().contains(blamed).then_some(()));
+    assert_ended(stolen.address(), &[]);
     esme.assert_alive();
 }
 

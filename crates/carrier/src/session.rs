@@ -142,9 +142,9 @@ type PduOf<P> = Pdu<<P as Protocol>::Sequence, <P as Protocol>::Body>;
 // === impl SessionConfig ===
 
 impl SessionConfig {
-    /// A window of 16; a minute for each response; after 3 minutes of silence up to 3 tests of the connection.
+    /// What CMPP recommends: a window of 16; a minute for each response; after 3 minutes of silence up to 3 tests of the connection.
     #[must_use]
-    pub fn in_minutes() -> Self {
+    pub fn of_cmpp() -> Self {
         let minute = Duration::from_secs(60);
         Self {
             window: 16,

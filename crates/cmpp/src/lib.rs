@@ -52,7 +52,7 @@ pub enum Cmpp {
 /// tests of the connection.
 #[must_use]
 pub fn session_config() -> SessionConfig {
-    SessionConfig::in_minutes()
+    SessionConfig::of_cmpp()
 }
 
 // === impl Cmpp ===

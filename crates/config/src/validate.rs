@@ -62,7 +62,6 @@ pub(super) fn validate(config: &Config) -> Result<Vec<ConfigProblem>, ConfigErro
     let mut found = Findings::default();
     config.check("", &mut found.problems);
     check_names(config, &mut found);
-    warn_of_names(config, &mut found);
     if let Err(message) = Keyring::new(&config.secrets) {
         found.problem("secrets.key", message);
     }
@@ -95,33 +94,23 @@ pub(super) fn validate(config: &Config) -> Result<Vec<ConfigProblem>, ConfigErro
     }
 }
 
-/// Names that were given before the API refused them: what is called so works, but for requests about it.
-fn warn_of_names(config: &Config, found: &mut Findings) {
-    for kind in ResourceKind::ALL {
-        for_kind!(kind, One => {
-            let field = One::NAME_FIELD.unwrap_or_default();
-            for (index, one) in One::list(config).iter().enumerate() {
-                if let Some(message) = wrong_in_a_path(&one.resource_name()) {
-                    found.warn(format!("{}[{index}].{field}", kind.as_str()), message);
-                }
-            }
-        });
-    }
-}
-
-/// Each name of a kind only once. Routes are compared by what they are made of, too.
+/// Each name of a kind only once; routes are compared by what they are made of. A name that no path of the API can have was
+/// given before that refused it: what is called so works, but for requests about it.
 fn check_names(config: &Config, found: &mut Findings) {
-    let kinds = ResourceKind::ALL.into_iter();
-    for kind in kinds.filter(|kind| *kind != ResourceKind::Route) {
+    for kind in ResourceKind::ALL {
         for_kind!(kind, One => {
             let mut owners = HashMap::new();
             let field = One::NAME_FIELD.unwrap_or_default();
             for (index, one) in One::list(config).iter().enumerate() {
                 let name = one.resource_name();
+                let key = || format!("{}[{index}].{field}", kind.as_str());
+                if let Some(message) = wrong_in_a_path(&name) {
+                    found.warn(key(), message);
+                }
                 let first = *owners.entry(name.clone()).or_insert(index);
-                if first != index && !name.is_empty() {
+                if first != index && !name.is_empty() && kind != ResourceKind::Route {
                     let message = format!("\"{name}\" is already {}[{first}]", kind.as_str());
-                    found.problem(format!("{}[{index}].{field}", kind.as_str()), message);
+                    found.problem(key(), message);
                 }
             }
         });

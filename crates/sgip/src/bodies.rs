@@ -191,11 +191,11 @@ body! {
     /// Trace_Resp.
     TraceResp {
         /// The nodes that the message passed.
-        steps: Steps = "Count",
+        nodes: TraceNodes = "Count",
     }
 
     /// A node of a Trace_Resp.
-    Step {
+    TraceNode {
         /// 0: it passed; 1: it waits.
         result: u8 = "Result",
         /// The node: 6 octets in 1.2, 10 in 1.3.
@@ -251,13 +251,13 @@ body! {
 
 /// The number of nodes, then each of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Steps(pub Vec<Step>);
+pub struct TraceNodes(pub Vec<TraceNode>);
 
-impl Field for Steps {
+impl Field for TraceNodes {
     fn read(reader: &mut Reader, name: &'static str) -> Result<Self, Malformed> {
         let count: u8 = reader.field(name)?;
-        let steps = (0..count).map(|_| <Step as smsc_carrier::Fields>::read(reader));
-        Ok(Self(steps.collect::<Result<_, _>>()?))
+        let nodes = (0..count).map(|_| <TraceNode as smsc_carrier::Fields>::read(reader));
+        Ok(Self(nodes.collect::<Result<_, _>>()?))
     }
 
     fn write(&self, writer: &mut Writer, name: &'static str) -> Result<(), Unwritable> {
@@ -269,8 +269,8 @@ impl Field for Steps {
             });
         };
         count.write(writer, name)?;
-        let mut steps = self.0.iter();
-        steps.try_for_each(|step| smsc_carrier::Fields::write(step, writer))
+        let mut nodes = self.0.iter();
+        nodes.try_for_each(|node| smsc_carrier::Fields::write(node, writer))
     }
 
     // The fields in it are shown.

@@ -10,7 +10,7 @@ use smsc_smpp::CommandStatus;
 
 use super::*;
 use crate::bodies::{
-    Bind, BindResp, Deliver, DeliverResp, Report, Step, Submit, SubmitResp, TraceResp,
+    Bind, BindResp, Deliver, DeliverResp, Report, Submit, SubmitResp, TraceNode, TraceResp,
 };
 
 const SGIP: Sgip = Sgip {
@@ -110,15 +110,15 @@ fn golden_vectors_octet_for_octet() {
 
 #[test]
 fn a_trace_is_wider_in_the_newer_version() {
-    let steps = vec![
-        Step {
+    let nodes = vec![
+        TraceNode {
             node_id: "101001".into(),
-            ..Step::default()
+            ..TraceNode::default()
         };
         3
     ];
     let body = Body::TraceResp(TraceResp {
-        steps: crate::bodies::Steps(steps),
+        nodes: crate::bodies::TraceNodes(nodes),
     });
     for (version, node) in [(Version::V12, 6), (Version::V13, 10)] {
         let sgip = Sgip { version, ..SGIP };

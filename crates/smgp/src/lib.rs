@@ -44,7 +44,7 @@ pub struct Smgp;
 /// The times of CMPP, which the standard leaves to the gateways.
 #[must_use]
 pub fn session_config() -> SessionConfig {
-    SessionConfig::in_minutes()
+    SessionConfig::of_cmpp()
 }
 
 /// The login of a client at this time, as the number MMDDhhmmss; mode 0 sends, 1 receives, 2 does both.

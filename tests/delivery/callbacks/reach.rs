@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{assert_signed, callbacks_that, delivering, submit_some, submit_to, to, to_local};
-use crate::harness::hooks::{Hooks, Reply};
+use crate::harness::hooks::{HookReply, Hooks};
 use crate::harness::{Authority, Peer, Smsc, submit};
 
 #[test]
@@ -29,8 +29,8 @@ fn a_redirect_is_a_failure_and_is_not_followed() {
     let target = Hooks::taking();
     let location = format!("location: {}\r\n", target.url("127.0.0.1"));
     let hooks = Hooks::answering(move |_, before| match before {
-        0 => Reply::Status(307, location.clone()),
-        _ => Reply::ok(),
+        0 => HookReply::Status(307, location.clone()),
+        _ => HookReply::ok(),
     });
     let smsc = delivering(&to_local(&hooks)).start();
     let id = submit_to(&smsc, "447700900123");
@@ -41,7 +41,7 @@ fn a_redirect_is_a_failure_and_is_not_followed() {
 
 #[test]
 fn an_endless_answer_ends_and_counts_by_its_status() {
-    let hooks = Hooks::answering(|_, _| Reply::Endless);
+    let hooks = Hooks::answering(|_, _| HookReply::Endless);
     let keys = format!("{}callback_timeout = \"30s\"\n", to_local(&hooks));
     let smsc = delivering(&keys).start();
     let id = submit_to(&smsc, "447700900123");
@@ -52,7 +52,7 @@ fn an_endless_answer_ends_and_counts_by_its_status() {
 #[test]
 fn a_slow_receiver_holds_no_other_account() {
     const MESSAGES: usize = 50;
-    let slow = Hooks::answering(|_, _| Reply::Slow(Duration::from_secs(600)));
+    let slow = Hooks::answering(|_, _| HookReply::Slow(Duration::from_secs(600)));
     let quick = Hooks::taking();
     let smsc = Smsc::new()
         .account_with("slow", "slow", &to_local(&slow))

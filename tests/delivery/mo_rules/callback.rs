@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::parts::part;
 use super::{brought, in_postgresql, messages_of, mo, nothing, one_of, rule};
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{Cluster, FakeOperator, Peer, Smsc, SmscBuilder, database, until};
 use serde_json::{Value, json};
 
@@ -38,9 +38,9 @@ fn closed() -> (Hooks, Arc<AtomicBool>) {
     let is_open = Arc::clone(&opens);
     let hooks = Hooks::answering(move |_, _| {
         if is_open.load(Ordering::Relaxed) {
-            Reply::ok()
+            HookReply::ok()
         } else {
-            Reply::status(503)
+            HookReply::status(503)
         }
     });
     (hooks, opens)

@@ -6,7 +6,7 @@ use rusqlite::Connection as Database;
 use serde_json::Value;
 
 use super::{ask, connect, finished, list};
-use crate::harness::hooks::{Hook, Hooks, Reply};
+use crate::harness::hooks::{Hook, HookReply, Hooks};
 use crate::harness::{
     Peer, Process, RedisDatabase, Scene, Simulator, Smsc, database, migrate, python_script,
     redis_database, send_receipt, submit, submit_from, ucs2, until,
@@ -164,9 +164,9 @@ fn no_id_is_finished_before_we_have_forwarded_its_report() {
             .iter()
             .any(|id| told["data"]["message_id"] == id[..])
         {
-            Reply::Status(400, String::new())
+            HookReply::Status(400, String::new())
         } else {
-            Reply::ok()
+            HookReply::ok()
         }
     });
     let callback = format!(
