@@ -10,7 +10,7 @@ use smsc::cmpp::Cmpp;
 use smsc::smpp::{Body, CommandId, CommandStatus};
 
 use crate::harness::carrier_client::{SECRET, SOURCE, free_listener, log_in, with_client};
-use crate::harness::hooks::{Hooks, Reply};
+use crate::harness::hooks::{HookReply, Hooks};
 use crate::harness::{
     Database, FakeOperator, Peer, RedisDatabase, Smsc, SmscBuilder, database, redis_database, rows,
     submit, taken, until,
@@ -333,7 +333,7 @@ fn the_archive_goes_to_the_database_that_its_file_names_now() {
 #[test]
 fn tokens_of_look_ups_are_those_of_their_files() {
     let service =
-        Hooks::answering(|_, _| Reply::Text(r#"{"network": "23415", "imsi": "001010000000001"}"#));
+        Hooks::answering(|_, _| HookReply::Text(r#"{"network": "23415", "imsi": "001010000000001"}"#));
     let address = service.address();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
