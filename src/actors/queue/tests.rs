@@ -263,11 +263,7 @@ async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
         .send(SettleBatch {
             session: SESSION,
             done: high.clone(),
-            failed: vec![Failed {
-                id: low[0],
-                why: Why::NotSent.into(),
-                ..Failed::default()
-            }],
+            failed: vec![Failed::not_sent(low[0])],
             room: 3,
         })
         .await;

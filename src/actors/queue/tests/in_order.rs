@@ -69,11 +69,7 @@ async fn what_is_refused_for_now_goes_again_before_all_others() {
     fixture.settle(&[ids[0]], Vec::new()).await;
     assert_eq!(fixture.given(3).await[2..], ids[1..2]);
     // One that was never sent goes again, too, and at once.
-    let never_sent = Failed {
-        id: ids[1],
-        why: Why::NotSent.into(),
-        ..Failed::default()
-    };
+    let never_sent = Failed::not_sent(ids[1]);
     fixture.settle(&[], vec![never_sent]).await;
     assert_eq!(fixture.given(4).await[3..], ids[1..2]);
     fixture.settle(&[ids[1]], Vec::new()).await;
