@@ -1,12 +1,8 @@
 //! The queue reads the store again and is compared with it: it loses nothing and doubles nothing.
 
-use std::sync::atomic::Ordering;
-
-use super::bounds::TAKING;
 use super::*;
 use crate::actors::context::messages::{Compare, Missed};
 use crate::actors::receipts::final_state;
-use crate::actors::test_support::until;
 use crate::config::OutcomePolicy;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
@@ -508,134 +504,6 @@ async fn an_answer_about_a_partition_that_was_given_back_moves_nothing() {
         .expect("answered");
     let history = history.expect("known");
     assert!(history.changes.is_empty() && history.stored.fin.is_none());
-}
-
-#[actix::test]
-async fn what_a_session_held_that_ends_while_the_store_is_read_waits_again() {
-    let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
-    fixture.port.leave(SESSION);
-    fixture.post(ReadAgain);
-    fixture.post(Held {
-        session: SESSION,
-        ids,
-        room: 0,
-    });
-    fixture.post(SessionDown { session: SESSION });
-    let taken = fixture.takes();
-    tokio::time::pause();
-    let both = || taken.load(Ordering::Relaxed) == 2;
-    until("another session is given both", both).await;
-}
-
-#[actix::test]
-async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
-    let fixture = fixture().await;
-    let messages = fixture.store(2, 0).await;
-    fixture.port.leave(SESSION);
-    let taken = fixture.takes();
-    fixture.send(ReadAgain).await;
-    tokio::time::pause();
-    let has_read = || fixture.port.snapshot.get().ready_in_memory == 2;
-    until("the queue waits no longer for its report", has_read).await;
-    assert_eq!(taken.load(Ordering::Relaxed), 0);
-    // Its report includes this room.
-    fixture
-        .send(SettleBatch {
-            session: TAKING,
-            room: 2,
-            ..SettleBatch::default()
-        })
-        .await;
-    fixture
-        .send(Held {
-            session: TAKING,
-            ids: vec![messages[0].id],
-            room: 5,
-        })
-        .await;
-    let one = || taken.load(Ordering::Relaxed) == 1;
-    until("it is given the other one", one).await;
-    tokio::time::sleep(TICK * 2).await;
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
-    assert_eq!(snapshot.room, 5);
-}
-
-#[actix::test]
-async fn a_session_that_joins_again_while_the_store_is_read_has_its_credit_once() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
-    fixture.post(ReadAgain);
-    fixture.post(Credit {
-        session: TAKING,
-        room: 3,
-        retire: false,
-    });
-    fixture.post(Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    });
-    tokio::time::sleep(TICK * 2).await;
-    assert_eq!(fixture.port.snapshot.get().room, 3);
-}
-
-#[actix::test]
-async fn what_is_resolved_before_its_session_reports_gives_no_room_beside_the_report() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
-    let term = fixture.term(0);
-    fixture.post(ReadAgain);
-    fixture.post(ResolvedBatch {
-        session: TAKING,
-        room: 2,
-        ..ResolvedBatch::default()
-    });
-    fixture.post(Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    });
-    fixture.until_read_after(term).await;
-    // The queue looks again at what was resolved.
-    tokio::time::sleep(TICK * 3).await;
-    assert_eq!(fixture.port.snapshot.get().room, 3);
-}
-
-#[actix::test]
-async fn a_lease_that_ends_while_the_store_is_read_takes_no_credit_from_sessions() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
-    let report = || Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    };
-    let settled = || SettleBatch {
-        session: TAKING,
-        room: 1,
-        ..SettleBatch::default()
-    };
-    for is_in_time in [true, false] {
-        fixture.post(ReadAgain);
-        if is_in_time {
-            fixture.post(report());
-            fixture.post(settled());
-        }
-        fixture.post(DisownPartitions {});
-        if !is_in_time {
-            fixture.post(report());
-            fixture.post(settled());
-        }
-        tokio::time::sleep(TICK * 2).await;
-        assert_eq!(fixture.port.snapshot.get().room, 4, "in time: {is_in_time}");
-    }
 }
 
 #[actix::test]
