@@ -30,7 +30,8 @@ async fn released(release: Release) {
     answer.expect("something holds it").expect("released");
 }
 
-fn ended(ids: &[u64]) -> SettleBatch {
+/// What has ended its session, with all that was unanswered.
+pub(super) fn ended(ids: &[u64]) -> SettleBatch {
     let failed = ids.iter().map(|id| Failed {
         id: *id,
         why: Why::Unknown.into(),

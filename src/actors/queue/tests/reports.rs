@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::again::ReadAgain;
 use super::bounds::TAKING;
+use super::leaving::ended;
 use super::*;
 use crate::actors::test_support::until;
 use crate::config::OutcomePolicy;
@@ -15,6 +16,23 @@ async fn fixture_for_credit() -> Fixture {
     fixture.port.leave(SESSION);
     fixture.takes();
     fixture
+}
+
+/// What is posted when it joins.
+fn joins(room: u32) -> Credit {
+    Credit {
+        session: TAKING,
+        room,
+        retire: false,
+    }
+}
+
+fn gives_room(room: u32) -> SettleBatch {
+    SettleBatch {
+        session: TAKING,
+        room,
+        ..SettleBatch::default()
+    }
 }
 
 fn reports(room: u32) -> Held {
@@ -37,17 +55,8 @@ fn resolves(room: u32) -> ResolvedBatch {
 async fn the_report_of_a_session_that_has_joined_just_before_it_was_asked_counts() {
     let fixture = fixture_for_credit().await;
     fixture.post(ReadAgain);
-    // Posted when it joined.
-    fixture.post(Credit {
-        session: TAKING,
-        room: 3,
-        retire: false,
-    });
-    fixture.post(SettleBatch {
-        session: TAKING,
-        room: 2,
-        ..SettleBatch::default()
-    });
+    fixture.post(joins(3));
+    fixture.post(gives_room(2));
     fixture.post(reports(5));
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().room, 5);
@@ -141,18 +150,11 @@ async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
     until("the queue waits no longer for its report", has_read).await;
     assert_eq!(taken.load(Ordering::Relaxed), 0);
     // Its report includes this room.
-    fixture
-        .send(SettleBatch {
-            session: TAKING,
-            room: 2,
-            ..SettleBatch::default()
-        })
-        .await;
+    fixture.send(gives_room(2)).await;
     fixture
         .send(Held {
-            session: TAKING,
             ids: vec![messages[0].id],
-            room: 5,
+            ..reports(5)
         })
         .await;
     let one = || taken.load(Ordering::Relaxed) == 1;
@@ -165,41 +167,21 @@ async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
 
 #[actix::test]
 async fn a_session_that_joins_again_while_the_store_is_read_has_its_credit_once() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
+    let fixture = fixture_for_credit().await;
     fixture.post(ReadAgain);
-    fixture.post(Credit {
-        session: TAKING,
-        room: 3,
-        retire: false,
-    });
-    fixture.post(Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    });
+    fixture.post(joins(3));
+    fixture.post(reports(3));
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().room, 3);
 }
 
 #[actix::test]
 async fn what_is_resolved_before_its_session_reports_gives_no_room_beside_the_report() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
+    let fixture = fixture_for_credit().await;
     let term = fixture.term(0);
     fixture.post(ReadAgain);
-    fixture.post(ResolvedBatch {
-        session: TAKING,
-        room: 2,
-        ..ResolvedBatch::default()
-    });
-    fixture.post(Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    });
+    fixture.post(resolves(2));
+    fixture.post(reports(3));
     fixture.until_read_after(term).await;
     // The queue looks again at what was resolved.
     tokio::time::sleep(TICK * 3).await;
@@ -208,29 +190,17 @@ async fn what_is_resolved_before_its_session_reports_gives_no_room_beside_the_re
 
 #[actix::test]
 async fn a_lease_that_ends_while_the_store_is_read_takes_no_credit_from_sessions() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
-    let report = || Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    };
-    let settled = || SettleBatch {
-        session: TAKING,
-        room: 1,
-        ..SettleBatch::default()
-    };
+    let fixture = fixture_for_credit().await;
     for is_in_time in [true, false] {
         fixture.post(ReadAgain);
         if is_in_time {
-            fixture.post(report());
-            fixture.post(settled());
+            fixture.post(reports(3));
+            fixture.post(gives_room(1));
         }
         fixture.post(DisownPartitions {});
         if !is_in_time {
-            fixture.post(report());
-            fixture.post(settled());
+            fixture.post(reports(3));
+            fixture.post(gives_room(1));
         }
         tokio::time::sleep(TICK * 2).await;
         assert_eq!(fixture.port.snapshot.get().room, 4, "in time: {is_in_time}");
@@ -238,17 +208,10 @@ async fn a_lease_that_ends_while_the_store_is_read_takes_no_credit_from_sessions
 }
 
 /// What has ended its session, with all that was unanswered: nothing of it is granted again before the session has room.
-fn ended(ids: &[u64]) -> SettleBatch {
-    let failed = ids.iter().map(|id| Failed {
-        id: *id,
-        why: Why::Unknown.into(),
-        ended: true,
-        ..Failed::default()
-    });
+fn ended_without_room(ids: &[u64]) -> SettleBatch {
     SettleBatch {
-        session: SESSION,
-        failed: failed.collect(),
-        ..SettleBatch::default()
+        room: 0,
+        ..ended(ids)
     }
 }
 
@@ -258,7 +221,7 @@ async fn a_suspect_that_is_answered_late_is_not_tried() {
     let ids = fixture.accept(2, 0).await;
     fixture.credit(2).await;
     assert_eq!(fixture.given(2).await, ids);
-    fixture.send(ended(&ids)).await;
+    fixture.send(ended_without_room(&ids)).await;
     fixture
         .send(SettleBatch {
             session: SESSION,
@@ -280,7 +243,7 @@ async fn a_lease_that_ends_takes_suspects_with_it() {
     let ids = fixture.accept(2, 0).await;
     fixture.credit(2).await;
     assert_eq!(fixture.given(2).await, ids);
-    fixture.send(ended(&ids)).await;
+    fixture.send(ended_without_room(&ids)).await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().suspects, 2);
     fixture.send(DisownPartitions {}).await;
