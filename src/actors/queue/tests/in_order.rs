@@ -163,12 +163,7 @@ async fn a_message_that_is_replaced_keeps_its_place() {
     }
     for (at, id) in ids.iter().enumerate().take(5) {
         assert_eq!(fixture.given(at + 1).await[at..], [*id]);
-        fixture.post(SettleBatch {
-            session: SESSION,
-            done: vec![*id],
-            room: 1,
-            ..SettleBatch::default()
-        });
+        fixture.post(done(&[*id], 1));
     }
     for (id, count) in ids.iter().zip([0, 1, 0, 1, 0]) {
         let history = fixture.context.store.history(*id).await.expect("answered");

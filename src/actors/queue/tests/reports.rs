@@ -7,7 +7,6 @@ use super::bounds::TAKING;
 use super::leaving::ended;
 use super::*;
 use crate::actors::test_support::until;
-use crate::config::OutcomePolicy;
 use crate::pb::ResolvedBatch;
 
 /// A session that gives its room by what the test posts in its name.
@@ -95,11 +94,8 @@ async fn what_is_resolved_while_the_store_is_read_twice_gives_its_room_once() {
 
 #[actix::test]
 async fn what_a_session_reports_too_late_is_settled_by_it_though_it_was_read_as_unknown() {
-    let fixture =
-        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Wait).await;
-    let ids = fixture.accept(1, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, ids);
+    let fixture = fixture_for(OutcomePolicy::Wait).await;
+    let ids = fixture.accept_and_give(1, 1).await;
     fixture.port.leave(SESSION);
     fixture.takes();
     fixture.send(ReadAgain).await;
@@ -121,9 +117,7 @@ async fn what_a_session_reports_too_late_is_settled_by_it_though_it_was_read_as_
 #[actix::test]
 async fn what_a_session_held_that_ends_while_the_store_is_read_waits_again() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
+    let ids = fixture.accept_and_give(2, 2).await;
     fixture.port.leave(SESSION);
     fixture.post(ReadAgain);
     fixture.post(Held {
@@ -218,31 +212,20 @@ fn ended_without_room(ids: &[u64]) -> SettleBatch {
 #[actix::test]
 async fn a_suspect_that_is_answered_late_is_not_tried() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
+    let ids = fixture.accept_and_give(2, 2).await;
     fixture.send(ended_without_room(&ids)).await;
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: ids[..1].to_vec(),
-            ..SettleBatch::default()
-        })
-        .await;
+    fixture.send(done(&ids[..1], 0)).await;
     fixture.credit(2).await;
     assert_eq!(fixture.given(3).await[2..], ids[1..]);
     tokio::time::sleep(TICK * 3).await;
     assert_eq!(lock(&fixture.got).len(), 3);
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
+    assert_eq!(fixture.waiting_and_in_flight(), (0, 1));
 }
 
 #[actix::test]
 async fn a_lease_that_ends_takes_suspects_with_it() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
+    let ids = fixture.accept_and_give(2, 2).await;
     fixture.send(ended_without_room(&ids)).await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().suspects, 2);
