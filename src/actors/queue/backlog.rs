@@ -271,11 +271,11 @@ impl Backlog {
         self.scheduled.subscribers.of(key, Instant::now())
     }
 
-    /// What was added last comes from another node, or is read again: subscribers of it may have been there before.
-    pub(super) fn came_from_another_node(&mut self, cluster: &ClusterConfig) {
+    /// What was added last comes from the store: subscribers of it may have been there before.
+    pub(super) fn came_from_store(&mut self, cluster: &ClusterConfig) {
         let (now, lately) = (Instant::now(), subscribers::remembered_for(cluster));
         let subscribers = &mut self.scheduled.subscribers;
-        subscribers.came_from_another_node(now, lately);
+        subscribers.came_from_store(now, lately);
     }
 
     /// Messages to read next, so that it is known whom they wait for; none while others are being read.

@@ -68,10 +68,13 @@ impl Sessions {
         slots.any(|slot| slot.session == session && slot.joined == joined)
     }
 
+    fn slot_of(&mut self, session: u64) -> Option<&mut SessionSlot> {
+        self.slots.iter_mut().find(|slot| slot.session == session)
+    }
+
     /// A session can take `room` more; a session that has been retired stays retired.
     pub(super) fn add_room(&mut self, port: &QueuePort, session: u64, room: u32) {
-        let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
-        if let Some(slot) = slot {
+        if let Some(slot) = self.slot_of(session) {
             slot.room += room;
             slot.window = slot.window.max(slot.room);
         } else if let Some(port) = port.session(session).filter(|port| !port.retiring) {
@@ -86,8 +89,7 @@ impl Sessions {
 
     /// The session can take `window` messages at once, as it has reported.
     pub(super) fn widen(&mut self, session: u64, window: u32) {
-        let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
-        if let Some(slot) = slot {
+        if let Some(slot) = self.slot_of(session) {
             slot.window = slot.window.max(window);
         }
     }
@@ -95,8 +97,7 @@ impl Sessions {
     /// Nothing more is granted by the room that it has given: it has left, and the queue is about to hear of that. Its slot
     /// stays until then. Otherwise what it had settled before would make one for its next joining, whose credit follows.
     pub(super) fn drop_room(&mut self, session: u64) {
-        let slot = (self.slots.iter_mut()).find(|slot| slot.session == session);
-        if let Some(slot) = slot {
+        if let Some(slot) = self.slot_of(session) {
             slot.room = 0;
         }
     }

@@ -22,7 +22,7 @@ use crate::actors::runtime::locks::lock;
 use crate::actors::runtime::supervise::{self, Escalate};
 use crate::actors::runtime::timed_mailbox::Timed;
 use crate::actors::test_support::{self, TestNode};
-use crate::config::Config;
+use crate::config::{Config, OutcomePolicy};
 use crate::pb::delivery::What;
 use crate::pb::failed::Why;
 use crate::pb::queue_command::Verb;
@@ -103,6 +103,11 @@ async fn fixture() -> Fixture {
     fixture_with(|_| {}).await
 }
 
+/// What becomes of messages whose outcome is unknown; attempts are noted, except with *resend*.
+async fn fixture_for(policy: OutcomePolicy) -> Fixture {
+    fixture_with(|config| config.operator[0].outcome_unknown = policy).await
+}
+
 async fn fixture_with(change: impl FnOnce(&mut Config)) -> Fixture {
     let node = test_support::node_with(1, None, change).await;
     let context = Arc::clone(&node.context);
@@ -142,6 +147,16 @@ async fn fixture_with(change: impl FnOnce(&mut Config)) -> Fixture {
         got,
         holds,
         node,
+    }
+}
+
+/// The session has delivered these, and has so much more room.
+fn done(ids: &[u64], room: u32) -> SettleBatch {
+    SettleBatch {
+        session: SESSION,
+        done: ids.to_vec(),
+        room,
+        ..SettleBatch::default()
     }
 }
 
@@ -223,6 +238,20 @@ impl Fixture {
         .await;
     }
 
+    /// Accepts so many messages, and gives the first `room` of them to the session, which has been given none before.
+    async fn accept_and_give(&self, count: usize, room: usize) -> Vec<u64> {
+        let ids = self.accept(count, 0).await;
+        self.credit(room as u32).await;
+        assert_eq!(self.given(room).await, ids[..room]);
+        ids
+    }
+
+    /// How many messages wait, and how many are under way, as the last tick has shown.
+    fn waiting_and_in_flight(&self) -> (u64, u64) {
+        let snapshot = self.port.snapshot.get();
+        (snapshot.waiting, snapshot.in_flight)
+    }
+
     /// Waits until the session has been given `count` messages, and returns them.
     async fn given(&self, count: usize) -> Vec<u64> {
         for _ in 0..2000 {
@@ -238,17 +267,8 @@ impl Fixture {
 #[actix::test]
 async fn a_session_gets_what_it_has_credit_for_and_no_more() {
     let fixture = fixture().await;
-    let ids = fixture.accept(10, 0).await;
-    fixture.credit(3).await;
-    assert_eq!(fixture.given(3).await, ids[..3]);
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: ids[..2].to_vec(),
-            room: 2,
-            ..SettleBatch::default()
-        })
-        .await;
+    let ids = fixture.accept_and_give(10, 3).await;
+    fixture.send(done(&ids[..2], 2)).await;
     assert_eq!(fixture.given(5).await, ids[..5]);
 }
 
@@ -263,11 +283,7 @@ async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
         .send(SettleBatch {
             session: SESSION,
             done: high.clone(),
-            failed: vec![Failed {
-                id: low[0],
-                why: Why::NotSent.into(),
-                ..Failed::default()
-            }],
+            failed: vec![Failed::not_sent(low[0])],
             room: 3,
         })
         .await;
@@ -280,9 +296,7 @@ async fn higher_priorities_go_first_and_what_was_not_sent_goes_again() {
 #[actix::test]
 async fn a_pause_begins_when_the_session_knew_of_it_not_when_the_queue_hears_of_it() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
+    let ids = fixture.accept_and_give(2, 2).await;
     let now = crate::clock::now_ms();
     for (id, at, pause_ms) in [(ids[1], now, 5_000), (ids[0], now - 3_000, 7_500)] {
         let waits = Failed {
@@ -366,22 +380,17 @@ async fn a_cancelled_message_is_final_and_never_granted() {
 #[actix::test]
 async fn a_session_that_is_gone_gives_back_what_it_never_sent() {
     let fixture = fixture().await;
-    let ids = fixture.accept(4, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids[..2]);
+    fixture.accept_and_give(4, 2).await;
     fixture.port.leave(SESSION);
     fixture.send(SessionDown { session: SESSION }).await;
     tokio::time::sleep(TICK * 2).await;
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (4, 0));
+    assert_eq!(fixture.waiting_and_in_flight(), (4, 0));
 }
 
 #[actix::test]
 async fn a_session_that_retires_keeps_what_it_has_and_gets_no_more() {
     let fixture = fixture().await;
-    let ids = fixture.accept(4, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids[..2]);
+    let ids = fixture.accept_and_give(4, 2).await;
     fixture.port.retire(SESSION);
     fixture
         .send(Credit {
@@ -390,19 +399,11 @@ async fn a_session_that_retires_keeps_what_it_has_and_gets_no_more() {
             retire: true,
         })
         .await;
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: ids[..2].to_vec(),
-            room: 2,
-            ..SettleBatch::default()
-        })
-        .await;
+    fixture.send(done(&ids[..2], 2)).await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(lock(&fixture.got).len(), 2);
     assert!(!fixture.port.is_bound());
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (2, 0));
+    assert_eq!(fixture.waiting_and_in_flight(), (2, 0));
 }
 
 #[actix::test]

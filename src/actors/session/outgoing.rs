@@ -104,13 +104,19 @@ impl Serving {
             };
             // It may have expired since it was granted: its queue ends it.
             if !lawful || has_expired(delivery.expires, now_ms) {
-                self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
+                self.give_back(delivery.id, delivery.attempt);
                 continue;
             }
             let prepared = prepare(&message, what);
             if let Some(status) = prepared.refused {
-                self.failed(delivery.id, delivery.attempt, Why::Status, status.0, 0);
-                self.unsent();
+                self.failed(Failed {
+                    id: delivery.id,
+                    why: Why::Status.into(),
+                    status: status.0,
+                    attempt: delivery.attempt,
+                    unsent: true,
+                    ..Failed::default()
+                });
                 continue;
             }
             let since = message.waits_since();
@@ -126,7 +132,7 @@ impl Serving {
                 traced,
             };
             if !protocol.send(now, context, operation.encode, &prepared.pdu, out) {
-                self.failed(delivery.id, delivery.attempt, Why::NotSent, 0, 0);
+                self.give_back(delivery.id, delivery.attempt);
             }
         }
         protocol.end_batch(now, out);
@@ -147,8 +153,7 @@ impl Serving {
         self.port.attempts.refused(class, after, context.trace_id());
         self.node.metrics.attempt_refused(&self.port.name, status);
         self.trace(context, AttemptOutcome::Status(status));
-        let latency_ms = after.as_millis() as u32;
-        self.failed(context.id, context.attempt, Why::Status, status, latency_ms);
+        self.failed(failure_of(context, Why::Status, status, after));
         self.tell_of(context);
     }
 
@@ -165,7 +170,7 @@ impl Serving {
     pub fn unanswered(&mut self, context: &InFlight) {
         self.port.attempts.unanswered();
         self.trace(context, AttemptOutcome::Unanswered);
-        self.failed(context.id, context.attempt, Why::Unknown, 0, 0);
+        self.failed(failure_of(context, Why::Unknown, 0, Duration::ZERO));
         self.tell_of(context);
     }
 
@@ -282,17 +287,17 @@ impl Serving {
 
     fn paused(&mut self, context: &InFlight, pause: Duration, why: Why) {
         self.add_failure(Failed {
-            id: context.id,
-            why: why.into(),
-            attempt: context.attempt,
             pause_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
-            ..Failed::default()
+            ..failure_of(context, why, 0, Duration::ZERO)
         });
     }
 
     /// Goes back to the front of its queue: it was not sent.
     pub fn give_back(&mut self, id: u64, attempt: u32) {
-        self.failed(id, attempt, Why::NotSent, 0, 0);
+        self.failed(Failed {
+            attempt,
+            ..Failed::not_sent(id)
+        });
     }
 
     /// Sends what has gathered to the queue, with so much room, whatever became free. For sessions whose
@@ -322,15 +327,8 @@ impl Serving {
     }
 
     /// Not delivered, for whichever reason. The window slot is free again.
-    fn failed(&mut self, id: u64, attempt: u32, why: Why, status: u32, latency_ms: u32) {
-        self.add_failure(Failed {
-            id,
-            why: why.into(),
-            status,
-            latency_ms,
-            attempt,
-            ..Failed::default()
-        });
+    fn failed(&mut self, failed: Failed) {
+        self.add_failure(failed);
         self.batch.room += 1;
     }
 
@@ -360,7 +358,7 @@ impl Serving {
     }
 }
 
-/// What its queue is told of a message that was answered, or not in time.
+/// What its queue is told of a message that was not delivered.
 fn failure_of(context: &InFlight, why: Why, status: u32, after: Duration) -> Failed {
     Failed {
         id: context.id,

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use actix::{AsyncContext, Context};
 
-use super::settle::not_sent;
 use crate::actors::context::addresses::post_to;
 use crate::actors::context::backpressure::QueueLevel;
 use crate::actors::context::item::has_expired;
@@ -22,7 +21,7 @@ use crate::actors::runtime::timed_mailbox::Timed;
 use crate::clock;
 use crate::config::OutcomePolicy;
 use crate::content;
-use crate::pb::{DeliverBatch, Delivery, SettleBatch, TakeTokens, TakenTokens};
+use crate::pb::{DeliverBatch, Delivery, Failed, SettleBatch, TakeTokens, TakenTokens};
 use crate::store::{TryRow, WriteBatch};
 
 /// Most deliveries in one batch to one session.
@@ -231,7 +230,7 @@ impl Queue {
                 self.sessions.drop_room(session);
                 let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);
                 let held = never_sent.filter(|id| self.in_flight.is_with(session, *id));
-                let failed = not_sent(held);
+                let failed = held.map(Failed::not_sent).collect();
                 self.settle_failed(session, failed, ctx);
             }
         }
@@ -270,9 +269,10 @@ impl Queue {
                 Ok(_) => queue.dispatch(session, batch, ctx),
                 Err(error) => {
                     tracing::error!(queue = %queue.port.name, %error, "attempts could not be written, so they are not made");
+                    let never_sent = batch.deliveries.iter().map(|delivery| delivery.id);
                     let settled = SettleBatch {
                         session,
-                        failed: not_sent(batch.deliveries.iter().map(|delivery| delivery.id)),
+                        failed: never_sent.map(Failed::not_sent).collect(),
                         room: batch.deliveries.len() as u32,
                         ..SettleBatch::default()
                     };

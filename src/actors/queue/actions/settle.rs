@@ -574,7 +574,7 @@ impl Queue {
         self.sessions.remove(session);
         let mut held: Vec<u64> = self.in_flight.held_by(session).collect();
         held.sort_unstable();
-        let failed = not_sent(held.into_iter());
+        let failed: Vec<Failed> = held.into_iter().map(Failed::not_sent).collect();
         if !failed.is_empty() {
             self.settle_failed(session, failed, ctx);
         }
@@ -582,9 +582,4 @@ impl Queue {
         self.recovery.session_ended(session);
         self.finish_recovery(ctx);
     }
-}
-
-/// Failures for messages that were handed out and never sent.
-pub(super) fn not_sent(ids: impl Iterator<Item = u64>) -> Vec<Failed> {
-    ids.map(Failed::not_sent).collect()
 }

@@ -47,7 +47,7 @@ impl Queue {
     /// Messages have come from the store: subscribers of them may have been there while nobody had them.
     pub(in crate::actors::queue) fn wait_for_subscribers(&mut self, ctx: &mut Context<Self>) {
         let config = self.node.config();
-        self.backlog.came_from_another_node(&config.cluster);
+        self.backlog.came_from_store(&config.cluster);
         self.read_subscribers(ctx);
     }
 

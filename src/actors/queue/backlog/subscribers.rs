@@ -159,9 +159,9 @@ impl Subscribers {
         std::mem::swap(&mut self.lately, &mut earlier.lately);
     }
 
-    /// Messages have come from another node, or were read again: those for subscribers who were there within `lately` are tried
-    /// when they are read.
-    pub fn came_from_another_node(&mut self, now: Instant, lately: Duration) {
+    /// Messages have come from the store, of another node or once more: those for subscribers who were there within `lately` are
+    /// tried when they are read.
+    pub fn came_from_store(&mut self, now: Instant, lately: Duration) {
         if self.unread.is_empty() {
             // Nothing is read for them: they would be asked for still when a message of theirs fails later.
             return;
@@ -238,7 +238,7 @@ mod tests {
         assert!(subscribers.of(alice, now).is_empty());
         let come = |subscribers: &mut Subscribers, ids: [u64; 2], after: Duration| {
             ids.iter().for_each(|id| subscribers.came(*id));
-            subscribers.came_from_another_node(now + after, LATELY);
+            subscribers.came_from_store(now + after, LATELY);
             subscribers.read(ids[0], Some(alice));
             subscribers.read(ids[1], Some(bob));
             subscribers.ready([])
@@ -251,7 +251,7 @@ mod tests {
         assert!(come(&mut subscribers, [4, 5], LATELY).is_empty());
         // What comes with nothing to be read leaves nobody behind whose next failure is tried at once.
         subscribers.of(alice, now + LATELY);
-        subscribers.came_from_another_node(now + LATELY, LATELY);
+        subscribers.came_from_store(now + LATELY, LATELY);
         subscribers.came(6);
         subscribers.read(6, Some(alice));
         assert!(subscribers.ready([]).is_empty());
@@ -267,7 +267,7 @@ mod tests {
         let mut after = Subscribers::default();
         after.begin_after(&mut before);
         after.came(1);
-        after.came_from_another_node(now, LATELY);
+        after.came_from_store(now, LATELY);
         after.read(1, Some(alice));
         assert_eq!(after.ready([]), [1]);
     }

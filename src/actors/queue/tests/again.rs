@@ -1,13 +1,8 @@
 //! The queue reads the store again and is compared with it: it loses nothing and doubles nothing.
 
-use std::sync::atomic::Ordering;
-
-use super::bounds::TAKING;
 use super::*;
 use crate::actors::context::messages::{Compare, Missed};
 use crate::actors::receipts::final_state;
-use crate::actors::test_support::until;
-use crate::config::OutcomePolicy;
 use crate::pb::{Final, ResolvedBatch};
 use crate::smpp::CommandStatus;
 
@@ -124,6 +119,18 @@ impl Fixture {
         compared.missing.iter().map(|seed| seed.item.id).collect()
     }
 
+    /// The session leaves, and joins again under its number before the queue has heard of that.
+    fn join_again(&self, room: u32) {
+        let again = Listening {
+            session: SESSION,
+            queue: self.addr.clone(),
+            got: Arc::clone(&self.got),
+            holds: Arc::clone(&self.holds),
+        };
+        self.port.session_down(SESSION);
+        self.port.serve(SESSION, &again.start(), room);
+    }
+
     /// Waits until no page of bodies is being read: meanwhile nothing counts as missed.
     pub(super) async fn until_read(&self) {
         let nothing = || Compare {
@@ -154,9 +161,7 @@ impl Fixture {
 #[actix::test]
 async fn a_reading_waits_for_results_that_are_on_their_way() {
     let fixture = fixture().await;
-    let ids = fixture.accept(3, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, ids[..1]);
+    let ids = fixture.accept_and_give(3, 1).await;
     // The message ends before its result is written: an immediate reading would find it waiting.
     fixture.post(fixture.refused(ids[0]));
     fixture.post(ReadAgain);
@@ -174,9 +179,7 @@ async fn a_reading_waits_for_results_that_are_on_their_way() {
 #[actix::test]
 async fn what_is_settled_while_a_reading_is_begun_again_is_not_forgotten() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, ids[..1]);
+    let ids = fixture.accept_and_give(2, 1).await;
     fixture.post(ReadAgain);
     fixture.post(fixture.refused(ids[0]));
     fixture.post(ReadAgain);
@@ -193,8 +196,7 @@ async fn what_is_settled_while_a_reading_is_begun_again_is_not_forgotten() {
 
 #[actix::test]
 async fn what_is_being_noted_is_sent_before_the_lists_are_read_again() {
-    let fixture =
-        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
+    let fixture = fixture_for(OutcomePolicy::Fail).await;
     let ids = fixture.accept(2, 0).await;
     lock(&fixture.holds).push(ids[0]);
     let term = fixture.term(0);
@@ -214,8 +216,7 @@ async fn what_is_being_noted_is_sent_before_the_lists_are_read_again() {
 
 #[actix::test]
 async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once() {
-    let fixture =
-        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
+    let fixture = fixture_for(OutcomePolicy::Fail).await;
     let ids = fixture.accept(1, 0).await;
     let credit = || Credit {
         session: SESSION,
@@ -234,10 +235,8 @@ async fn what_is_noted_for_a_session_that_ends_and_is_there_again_is_sent_once()
 /// What was noted, and is given back like this, goes again from lists that were read again.
 async fn goes_again(failed: impl Fn(u64) -> Failed) {
     for policy in [OutcomePolicy::Fail, OutcomePolicy::Wait] {
-        let fixture = fixture_with(|config| config.operator[0].outcome_unknown = policy).await;
-        let ids = fixture.accept(1, 0).await;
-        fixture.credit(1).await;
-        assert_eq!(fixture.given(1).await, ids);
+        let fixture = fixture_for(policy).await;
+        let ids = fixture.accept_and_give(1, 1).await;
         let term = fixture.term(0);
         // Without room, it is not granted before the lists are read.
         fixture.post(SettleBatch {
@@ -284,11 +283,8 @@ async fn what_was_noted_and_waits_for_its_subscriber_goes_again_after_the_lists_
 
 #[actix::test]
 async fn what_is_noted_anew_after_it_was_not_sent_counts_as_made() {
-    let fixture =
-        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
-    let ids = fixture.accept(1, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, ids);
+    let fixture = fixture_for(OutcomePolicy::Fail).await;
+    let ids = fixture.accept_and_give(1, 1).await;
     fixture.post(SettleBatch {
         session: SESSION,
         failed: vec![Failed::not_sent(ids[0])],
@@ -303,60 +299,29 @@ async fn what_is_noted_anew_after_it_was_not_sent_counts_as_made() {
 #[actix::test]
 async fn what_is_granted_before_the_queue_hears_that_its_session_has_joined_again_is_sent_once() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, ids[..1]);
-    let again = Listening {
-        session: SESSION,
-        queue: fixture.addr.clone(),
-        got: Arc::clone(&fixture.got),
-        holds: Arc::clone(&fixture.holds),
-    };
+    let ids = fixture.accept_and_give(2, 1).await;
     // The last answer gives room for the other one.
-    fixture.post(SettleBatch {
-        session: SESSION,
-        done: ids[..1].to_vec(),
-        room: 1,
-        ..SettleBatch::default()
-    });
-    fixture.port.session_down(SESSION);
-    fixture.port.serve(SESSION, &again.start(), 1);
+    fixture.post(done(&ids[..1], 1));
+    fixture.join_again(1);
     assert_eq!(fixture.given(2).await, ids);
     tokio::time::sleep(TICK * 3).await;
     assert_eq!(lock(&fixture.got).len(), 2);
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
+    assert_eq!(fixture.waiting_and_in_flight(), (0, 1));
 }
 
 #[actix::test]
 async fn what_a_session_settled_before_it_joined_again_gives_no_room_to_its_next_joining() {
     let fixture = fixture().await;
-    let ids = fixture.accept(8, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, ids[..1]);
-    let again = Listening {
-        session: SESSION,
-        queue: fixture.addr.clone(),
-        got: Arc::clone(&fixture.got),
-        holds: Arc::clone(&fixture.holds),
-    };
-    for (done, room) in [(ids[..1].to_vec(), 4), (Vec::new(), 3)] {
-        fixture.post(SettleBatch {
-            session: SESSION,
-            done,
-            room,
-            ..SettleBatch::default()
-        });
-    }
-    fixture.port.session_down(SESSION);
-    fixture.port.serve(SESSION, &again.start(), 7);
+    let ids = fixture.accept_and_give(8, 1).await;
+    fixture.post(done(&ids[..1], 4));
+    fixture.post(done(&[], 3));
+    fixture.join_again(7);
     let mut given = fixture.given(8).await;
     given.sort_unstable();
     assert_eq!(given, ids);
     tokio::time::sleep(TICK * 3).await;
     assert_eq!(lock(&fixture.got).len(), 8, "each is sent once");
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 7));
+    assert_eq!(fixture.waiting_and_in_flight(), (0, 7));
 }
 
 #[actix::test]
@@ -480,9 +445,7 @@ async fn what_was_decided_before_the_lease_was_lost_is_not_written_after() {
 #[actix::test]
 async fn an_answer_about_a_partition_that_was_given_back_moves_nothing() {
     let fixture = fixture().await;
-    let ids = fixture.accept(1, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, ids);
+    let ids = fixture.accept_and_give(1, 1).await;
     fixture.context.local_lease.lose_everything();
     let resolved = crate::pb::Resolved {
         message: Some(Box::new(Message {
@@ -508,134 +471,6 @@ async fn an_answer_about_a_partition_that_was_given_back_moves_nothing() {
         .expect("answered");
     let history = history.expect("known");
     assert!(history.changes.is_empty() && history.stored.fin.is_none());
-}
-
-#[actix::test]
-async fn what_a_session_held_that_ends_while_the_store_is_read_waits_again() {
-    let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
-    fixture.port.leave(SESSION);
-    fixture.post(ReadAgain);
-    fixture.post(Held {
-        session: SESSION,
-        ids,
-        room: 0,
-    });
-    fixture.post(SessionDown { session: SESSION });
-    let taken = fixture.takes();
-    tokio::time::pause();
-    let both = || taken.load(Ordering::Relaxed) == 2;
-    until("another session is given both", both).await;
-}
-
-#[actix::test]
-async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
-    let fixture = fixture().await;
-    let messages = fixture.store(2, 0).await;
-    fixture.port.leave(SESSION);
-    let taken = fixture.takes();
-    fixture.send(ReadAgain).await;
-    tokio::time::pause();
-    let has_read = || fixture.port.snapshot.get().ready_in_memory == 2;
-    until("the queue waits no longer for its report", has_read).await;
-    assert_eq!(taken.load(Ordering::Relaxed), 0);
-    // Its report includes this room.
-    fixture
-        .send(SettleBatch {
-            session: TAKING,
-            room: 2,
-            ..SettleBatch::default()
-        })
-        .await;
-    fixture
-        .send(Held {
-            session: TAKING,
-            ids: vec![messages[0].id],
-            room: 5,
-        })
-        .await;
-    let one = || taken.load(Ordering::Relaxed) == 1;
-    until("it is given the other one", one).await;
-    tokio::time::sleep(TICK * 2).await;
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
-    assert_eq!(snapshot.room, 5);
-}
-
-#[actix::test]
-async fn a_session_that_joins_again_while_the_store_is_read_has_its_credit_once() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
-    fixture.post(ReadAgain);
-    fixture.post(Credit {
-        session: TAKING,
-        room: 3,
-        retire: false,
-    });
-    fixture.post(Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    });
-    tokio::time::sleep(TICK * 2).await;
-    assert_eq!(fixture.port.snapshot.get().room, 3);
-}
-
-#[actix::test]
-async fn what_is_resolved_before_its_session_reports_gives_no_room_beside_the_report() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
-    let term = fixture.term(0);
-    fixture.post(ReadAgain);
-    fixture.post(ResolvedBatch {
-        session: TAKING,
-        room: 2,
-        ..ResolvedBatch::default()
-    });
-    fixture.post(Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    });
-    fixture.until_read_after(term).await;
-    // The queue looks again at what was resolved.
-    tokio::time::sleep(TICK * 3).await;
-    assert_eq!(fixture.port.snapshot.get().room, 3);
-}
-
-#[actix::test]
-async fn a_lease_that_ends_while_the_store_is_read_takes_no_credit_from_sessions() {
-    let fixture = fixture().await;
-    fixture.port.leave(SESSION);
-    fixture.takes();
-    let report = || Held {
-        session: TAKING,
-        ids: Vec::new(),
-        room: 3,
-    };
-    let settled = || SettleBatch {
-        session: TAKING,
-        room: 1,
-        ..SettleBatch::default()
-    };
-    for is_in_time in [true, false] {
-        fixture.post(ReadAgain);
-        if is_in_time {
-            fixture.post(report());
-            fixture.post(settled());
-        }
-        fixture.post(DisownPartitions {});
-        if !is_in_time {
-            fixture.post(report());
-            fixture.post(settled());
-        }
-        tokio::time::sleep(TICK * 2).await;
-        assert_eq!(fixture.port.snapshot.get().room, 4, "in time: {is_in_time}");
-    }
 }
 
 #[actix::test]

@@ -37,6 +37,19 @@ impl Fixture {
         .await;
     }
 
+    /// The network says that the recipient of so many messages is there, and their partition comes this long after; the clock is
+    /// paused then.
+    async fn adopt_after_alert(&self, count: usize, pause: Duration) -> Vec<Message> {
+        let messages = self.store(count, 0).await;
+        self.credit(10).await;
+        tokio::time::pause();
+        self.alert().await;
+        tokio::time::advance(pause).await;
+        assert!(lock(&self.got).is_empty());
+        self.adopt(&messages).await;
+        messages
+    }
+
     /// Waits on the paused clock until the session has these messages, which are due much later.
     async fn gets(&self, messages: &[Message]) {
         until("the messages that are due in an hour", || {
@@ -55,13 +68,8 @@ fn with_pauses_of_an_hour(config: &mut Config) {
 #[actix::test]
 async fn who_was_there_before_its_partition_is_adopted_gets_its_messages_then() {
     let fixture = fixture_with(with_pauses_of_an_hour).await;
-    let messages = fixture.store(3, 0).await;
-    fixture.credit(10).await;
-    tokio::time::pause();
-    fixture.alert().await;
-    tokio::time::advance(Duration::from_secs(50)).await;
-    assert!(lock(&fixture.got).is_empty());
-    fixture.adopt(&messages).await;
+    let pause = Duration::from_secs(50);
+    let messages = fixture.adopt_after_alert(3, pause).await;
     fixture.gets(&messages).await;
 }
 
@@ -72,24 +80,16 @@ async fn where_a_take_over_takes_longer_it_is_remembered_for_longer() {
         config.cluster.lease = Duration::from_secs(120);
     })
     .await;
-    let messages = fixture.store(1, 0).await;
-    fixture.credit(10).await;
-    tokio::time::pause();
-    fixture.alert().await;
-    tokio::time::advance(Duration::from_secs(200)).await;
-    fixture.adopt(&messages).await;
+    let pause = Duration::from_secs(200);
+    let messages = fixture.adopt_after_alert(1, pause).await;
     fixture.gets(&messages).await;
 }
 
 #[actix::test]
 async fn what_comes_long_after_its_subscriber_was_there_waits_until_it_is_due() {
     let fixture = fixture_with(with_pauses_of_an_hour).await;
-    let messages = fixture.store(1, 0).await;
-    fixture.credit(10).await;
-    tokio::time::pause();
-    fixture.alert().await;
-    tokio::time::advance(Duration::from_secs(600)).await;
-    fixture.adopt(&messages).await;
+    let pause = Duration::from_secs(600);
+    let messages = fixture.adopt_after_alert(1, pause).await;
     for _ in 0..20 {
         tokio::time::sleep(TICK).await;
         test_support::give_way();

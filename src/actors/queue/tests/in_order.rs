@@ -69,11 +69,7 @@ async fn what_is_refused_for_now_goes_again_before_all_others() {
     fixture.settle(&[ids[0]], Vec::new()).await;
     assert_eq!(fixture.given(3).await[2..], ids[1..2]);
     // One that was never sent goes again, too, and at once.
-    let never_sent = Failed {
-        id: ids[1],
-        why: Why::NotSent.into(),
-        ..Failed::default()
-    };
+    let never_sent = Failed::not_sent(ids[1]);
     fixture.settle(&[], vec![never_sent]).await;
     assert_eq!(fixture.given(4).await[3..], ids[1..2]);
     fixture.settle(&[ids[1]], Vec::new()).await;
@@ -167,12 +163,7 @@ async fn a_message_that_is_replaced_keeps_its_place() {
     }
     for (at, id) in ids.iter().enumerate().take(5) {
         assert_eq!(fixture.given(at + 1).await[at..], [*id]);
-        fixture.post(SettleBatch {
-            session: SESSION,
-            done: vec![*id],
-            room: 1,
-            ..SettleBatch::default()
-        });
+        fixture.post(done(&[*id], 1));
     }
     for (id, count) in ids.iter().zip([0, 1, 0, 1, 0]) {
         let history = fixture.context.store.history(*id).await.expect("answered");

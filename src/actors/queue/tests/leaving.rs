@@ -8,7 +8,6 @@ use super::again::ReadAgain;
 use super::*;
 use crate::actors::receipts::final_state;
 use crate::actors::test_support::until;
-use crate::config::OutcomePolicy;
 use crate::pb::Final;
 
 type Release = Pin<Box<Request<Queue, ReleasePartitions>>>;
@@ -30,7 +29,8 @@ async fn released(release: Release) {
     answer.expect("something holds it").expect("released");
 }
 
-fn ended(ids: &[u64]) -> SettleBatch {
+/// What has ended its session, with all that was unanswered.
+pub(super) fn ended(ids: &[u64]) -> SettleBatch {
     let failed = ids.iter().map(|id| Failed {
         id: *id,
         why: Why::Unknown.into(),
@@ -82,35 +82,32 @@ impl Handler<ReportHeld> for Holding {
     }
 }
 
-/// Lets such a session serve the queue, with room for two; returns what it holds.
-fn holding(fixture: &Fixture) -> Arc<Mutex<Vec<u64>>> {
+/// Lets such a session serve the queue, and hold two messages of partition 1; returns what it holds.
+async fn holding(fixture: &Fixture) -> Arc<Mutex<Vec<u64>>> {
     let holds: Arc<Mutex<Vec<u64>>> = Arc::default();
     let session = Holding {
         queue: fixture.addr.clone(),
         holds: Arc::clone(&holds),
     };
     fixture.port.serve(HOLDING, &session.start(), 2);
+    let ids = fixture.accept_in(1, 2, 0).await;
+    until("it has both", || lock(&holds).len() == 2).await;
+    assert_eq!(*lock(&holds), ids);
     holds
 }
 
 #[actix::test]
 async fn a_session_gives_back_what_it_holds_of_a_partition_that_leaves() {
     let fixture = fixture().await;
-    let holds = holding(&fixture);
-    fixture.accept_in(1, 2, 0).await;
-    let has_both = || lock(&holds).len() == 2;
-    until("it has both", has_both).await;
+    holding(&fixture).await;
     released(begin_release(&fixture)).await;
 }
 
 #[actix::test]
 async fn an_attempt_that_is_noted_is_not_asked_back_for_another_node() {
-    let fixture =
-        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Fail).await;
-    let holds = holding(&fixture);
-    let leaving = fixture.accept_in(1, 2, 0).await;
-    let has_both = || lock(&holds).len() == 2;
-    until("it has both", has_both).await;
+    let fixture = fixture_for(OutcomePolicy::Fail).await;
+    let holds = holding(&fixture).await;
+    let leaving = lock(&holds).clone();
     let mut release = begin_release(&fixture);
     tokio::time::sleep(TICK * 2).await;
     assert!(is_pending(&mut release));
@@ -118,8 +115,7 @@ async fn an_attempt_that_is_noted_is_not_asked_back_for_another_node() {
     fixture
         .send(SettleBatch {
             session: HOLDING,
-            done: leaving,
-            ..SettleBatch::default()
+            ..done(&leaving, 0)
         })
         .await;
     released(release).await;
@@ -135,8 +131,7 @@ async fn what_ended_its_session_does_not_hold_its_partition() {
     fixture.send(ended(&leaving)).await;
     released(release).await;
     tokio::time::sleep(TICK * 2).await;
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 0));
+    assert_eq!(fixture.waiting_and_in_flight(), (0, 0));
 }
 
 #[actix::test]
@@ -175,28 +170,19 @@ async fn a_partition_waits_for_what_a_session_holds_of_it_though_the_lists_are_r
     fixture.until_read().await;
     tokio::time::sleep(TICK * 2).await;
     assert!(is_pending(&mut release));
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: leaving,
-            ..SettleBatch::default()
-        })
-        .await;
+    fixture.send(done(&leaving, 0)).await;
     released(release).await;
 }
 
 #[actix::test]
 async fn what_comes_back_when_the_lease_has_ended_does_not_wait_here() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
+    fixture.accept_and_give(2, 2).await;
     fixture.context.local_lease.lose_everything();
     fixture.port.leave(SESSION);
     fixture.send(SessionDown { session: SESSION }).await;
     tokio::time::sleep(TICK * 2).await;
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 0));
+    assert_eq!(fixture.waiting_and_in_flight(), (0, 0));
 }
 
 #[actix::test]
@@ -213,13 +199,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     assert_eq!(fixture.given(3).await[1..], staying);
     assert!(is_pending(&mut release));
 
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: leaving[..1].to_vec(),
-            ..SettleBatch::default()
-        })
-        .await;
+    fixture.send(done(&leaving[..1], 0)).await;
     released(release).await;
 
     // The partition comes back with what the store has.
@@ -255,14 +235,7 @@ async fn a_partition_leaves_when_nothing_of_it_is_under_way() {
     assert_eq!(lock(&fixture.got).len(), 5);
 
     // A message that was in another queue meanwhile and comes back is not a duplicate.
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: vec![leaving[1]],
-            room: 1,
-            ..SettleBatch::default()
-        })
-        .await;
+    fixture.send(done(&[leaving[1]], 1)).await;
     let back = QueueItem {
         id: leaving[1],
         expires_at: i64::MAX,

@@ -1,10 +1,12 @@
 //! What sessions report to a queue that reads its messages again: what they hold, and their credit.
 
+use std::sync::atomic::Ordering;
+
 use super::again::ReadAgain;
 use super::bounds::TAKING;
+use super::leaving::ended;
 use super::*;
 use crate::actors::test_support::until;
-use crate::config::OutcomePolicy;
 use crate::pb::ResolvedBatch;
 
 /// A session that gives its room by what the test posts in its name.
@@ -13,6 +15,23 @@ async fn fixture_for_credit() -> Fixture {
     fixture.port.leave(SESSION);
     fixture.takes();
     fixture
+}
+
+/// What is posted when it joins.
+fn joins(room: u32) -> Credit {
+    Credit {
+        session: TAKING,
+        room,
+        retire: false,
+    }
+}
+
+fn gives_room(room: u32) -> SettleBatch {
+    SettleBatch {
+        session: TAKING,
+        room,
+        ..SettleBatch::default()
+    }
 }
 
 fn reports(room: u32) -> Held {
@@ -35,17 +54,8 @@ fn resolves(room: u32) -> ResolvedBatch {
 async fn the_report_of_a_session_that_has_joined_just_before_it_was_asked_counts() {
     let fixture = fixture_for_credit().await;
     fixture.post(ReadAgain);
-    // Posted when it joined.
-    fixture.post(Credit {
-        session: TAKING,
-        room: 3,
-        retire: false,
-    });
-    fixture.post(SettleBatch {
-        session: TAKING,
-        room: 2,
-        ..SettleBatch::default()
-    });
+    fixture.post(joins(3));
+    fixture.post(gives_room(2));
     fixture.post(reports(5));
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().room, 5);
@@ -84,11 +94,8 @@ async fn what_is_resolved_while_the_store_is_read_twice_gives_its_room_once() {
 
 #[actix::test]
 async fn what_a_session_reports_too_late_is_settled_by_it_though_it_was_read_as_unknown() {
-    let fixture =
-        fixture_with(|config| config.operator[0].outcome_unknown = OutcomePolicy::Wait).await;
-    let ids = fixture.accept(1, 0).await;
-    fixture.credit(1).await;
-    assert_eq!(fixture.given(1).await, ids);
+    let fixture = fixture_for(OutcomePolicy::Wait).await;
+    let ids = fixture.accept_and_give(1, 1).await;
     fixture.port.leave(SESSION);
     fixture.takes();
     fixture.send(ReadAgain).await;
@@ -107,50 +114,119 @@ async fn what_a_session_reports_too_late_is_settled_by_it_though_it_was_read_as_
     fixture.wait_for(ids[0], MessageState::Rejected).await;
 }
 
-/// What has ended its session, with all that was unanswered: nothing of it is granted again before the session has room.
-fn ended(ids: &[u64]) -> SettleBatch {
-    let failed = ids.iter().map(|id| Failed {
-        id: *id,
-        why: Why::Unknown.into(),
-        ended: true,
-        ..Failed::default()
-    });
-    SettleBatch {
+#[actix::test]
+async fn what_a_session_held_that_ends_while_the_store_is_read_waits_again() {
+    let fixture = fixture().await;
+    let ids = fixture.accept_and_give(2, 2).await;
+    fixture.port.leave(SESSION);
+    fixture.post(ReadAgain);
+    fixture.post(Held {
         session: SESSION,
-        failed: failed.collect(),
-        ..SettleBatch::default()
+        ids,
+        room: 0,
+    });
+    fixture.post(SessionDown { session: SESSION });
+    let taken = fixture.takes();
+    tokio::time::pause();
+    let both = || taken.load(Ordering::Relaxed) == 2;
+    until("another session is given both", both).await;
+}
+
+#[actix::test]
+async fn a_session_that_says_too_late_what_it_holds_is_given_the_rest() {
+    let fixture = fixture().await;
+    let messages = fixture.store(2, 0).await;
+    fixture.port.leave(SESSION);
+    let taken = fixture.takes();
+    fixture.send(ReadAgain).await;
+    tokio::time::pause();
+    let has_read = || fixture.port.snapshot.get().ready_in_memory == 2;
+    until("the queue waits no longer for its report", has_read).await;
+    assert_eq!(taken.load(Ordering::Relaxed), 0);
+    // Its report includes this room.
+    fixture.send(gives_room(2)).await;
+    fixture
+        .send(Held {
+            ids: vec![messages[0].id],
+            ..reports(5)
+        })
+        .await;
+    let one = || taken.load(Ordering::Relaxed) == 1;
+    until("it is given the other one", one).await;
+    tokio::time::sleep(TICK * 2).await;
+    let snapshot = fixture.port.snapshot.get();
+    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
+    assert_eq!(snapshot.room, 5);
+}
+
+#[actix::test]
+async fn a_session_that_joins_again_while_the_store_is_read_has_its_credit_once() {
+    let fixture = fixture_for_credit().await;
+    fixture.post(ReadAgain);
+    fixture.post(joins(3));
+    fixture.post(reports(3));
+    tokio::time::sleep(TICK * 2).await;
+    assert_eq!(fixture.port.snapshot.get().room, 3);
+}
+
+#[actix::test]
+async fn what_is_resolved_before_its_session_reports_gives_no_room_beside_the_report() {
+    let fixture = fixture_for_credit().await;
+    let term = fixture.term(0);
+    fixture.post(ReadAgain);
+    fixture.post(resolves(2));
+    fixture.post(reports(3));
+    fixture.until_read_after(term).await;
+    // The queue looks again at what was resolved.
+    tokio::time::sleep(TICK * 3).await;
+    assert_eq!(fixture.port.snapshot.get().room, 3);
+}
+
+#[actix::test]
+async fn a_lease_that_ends_while_the_store_is_read_takes_no_credit_from_sessions() {
+    let fixture = fixture_for_credit().await;
+    for is_in_time in [true, false] {
+        fixture.post(ReadAgain);
+        if is_in_time {
+            fixture.post(reports(3));
+            fixture.post(gives_room(1));
+        }
+        fixture.post(DisownPartitions {});
+        if !is_in_time {
+            fixture.post(reports(3));
+            fixture.post(gives_room(1));
+        }
+        tokio::time::sleep(TICK * 2).await;
+        assert_eq!(fixture.port.snapshot.get().room, 4, "in time: {is_in_time}");
+    }
+}
+
+/// What has ended its session, with all that was unanswered: nothing of it is granted again before the session has room.
+fn ended_without_room(ids: &[u64]) -> SettleBatch {
+    SettleBatch {
+        room: 0,
+        ..ended(ids)
     }
 }
 
 #[actix::test]
 async fn a_suspect_that_is_answered_late_is_not_tried() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
-    fixture.send(ended(&ids)).await;
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: ids[..1].to_vec(),
-            ..SettleBatch::default()
-        })
-        .await;
+    let ids = fixture.accept_and_give(2, 2).await;
+    fixture.send(ended_without_room(&ids)).await;
+    fixture.send(done(&ids[..1], 0)).await;
     fixture.credit(2).await;
     assert_eq!(fixture.given(3).await[2..], ids[1..]);
     tokio::time::sleep(TICK * 3).await;
     assert_eq!(lock(&fixture.got).len(), 3);
-    let snapshot = fixture.port.snapshot.get();
-    assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 1));
+    assert_eq!(fixture.waiting_and_in_flight(), (0, 1));
 }
 
 #[actix::test]
 async fn a_lease_that_ends_takes_suspects_with_it() {
     let fixture = fixture().await;
-    let ids = fixture.accept(2, 0).await;
-    fixture.credit(2).await;
-    assert_eq!(fixture.given(2).await, ids);
-    fixture.send(ended(&ids)).await;
+    let ids = fixture.accept_and_give(2, 2).await;
+    fixture.send(ended_without_room(&ids)).await;
     tokio::time::sleep(TICK * 2).await;
     assert_eq!(fixture.port.snapshot.get().suspects, 2);
     fixture.send(DisownPartitions {}).await;

@@ -51,14 +51,7 @@ async fn what_comes_to_a_queue_at_rest_ends_that_until_it_is_gone() {
     assert_eq!(fixture.port.snapshot.get().in_flight, 1);
     let made = fixture.snapshots_within(REST).await;
     assert!(made >= 8, "{made} in a second");
-    fixture
-        .send(SettleBatch {
-            session: SESSION,
-            done: ids,
-            room: 1,
-            ..SettleBatch::default()
-        })
-        .await;
+    fixture.send(done(&ids, 1)).await;
     tokio::time::sleep(REST * 3).await;
     let made = fixture.snapshots_within(Duration::from_secs(10)).await;
     assert!(made <= 11, "{made} in ten seconds");
