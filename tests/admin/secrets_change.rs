@@ -332,8 +332,9 @@ fn the_archive_goes_to_the_database_that_its_file_names_now() {
 
 #[test]
 fn tokens_of_look_ups_are_those_of_their_files() {
-    let service =
-        Hooks::answering(|_, _| HookReply::Text(r#"{"network": "23415", "imsi": "001010000000001"}"#));
+    let service = Hooks::answering(|_, _| {
+        HookReply::Text(r#"{"network": "23415", "imsi": "001010000000001"}"#)
+    });
     let address = service.address();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
