@@ -34,7 +34,6 @@ build_noted() {
 }
 
 build_by_dockerd() {
-    say "dockerd builds"
     build_noted dockerd docker build --progress plain --network none --tag "$IMAGE" "${ARGUMENTS[@]}" /src
     docker run --rm "$IMAGE" --version
 }
@@ -55,17 +54,32 @@ build_of_binary() {
     docker run --rm "$IMAGE" --version
 }
 
+# Images in the format of OCI have no HEALTHCHECK. A chroot, for there is no network to be set up.
 build_by_buildah() {
+    build_noted buildah buildah build --isolation chroot --format docker --pull=never "${LIMITS[@]}" --tag "$IMAGE" "${ARGUMENTS[@]}" /src
+}
+
+buildah_bases() {
     local base
-    say "buildah builds"
     for base in "$RUST" "$DEBIAN"; do
         buildah inspect --type image "$base" >/dev/null 2>&1 && continue
         docker save --output /images/base.tar "$base"
         buildah pull --quiet docker-archive:/images/base.tar
         cell_run rm /images/base.tar
     done
-    # Images in the format of OCI have no HEALTHCHECK. A chroot, for there is no network to be set up.
-    build_noted buildah buildah build --isolation chroot --format docker --pull=never "${LIMITS[@]}" --tag "$IMAGE" "${ARGUMENTS[@]}" /src
+}
+
+# Both at once: half of a build is one thread of the linker.
+build_by_both() {
+    local by_buildah
+    buildah_bases
+    say "dockerd and buildah build"
+    build_by_buildah &
+    by_buildah=$!
+    build_by_dockerd
+    echo "dockerd after $SECONDS s"
+    wait "$by_buildah"
+    echo "buildah after $SECONDS s"
     buildah push --quiet "$IMAGE" docker-archive:/images/smsc.tar:smsc:buildah
     docker load --quiet --input /images/smsc.tar
     cell_run rm /images/smsc.tar
