@@ -122,8 +122,8 @@ impl Tables {
     /// The tables of a text with these shifts.
     pub fn of(shifts: Shifts) -> Self {
         Self {
-            basic: basic(shifts.locking),
-            extension: extension(shifts.single),
+            basic: of_language(shifts.locking).0,
+            extension: of_language(shifts.single).1,
         }
     }
 }
@@ -145,39 +145,22 @@ const fn place(mut characters: [char; SEPTETS], runs: &[CharacterRun]) -> [char;
     characters
 }
 
-fn basic(language: Language) -> &'static SeptetTable {
+/// The basic table and the extension of a language.
+fn of_language(language: Language) -> (&'static SeptetTable, &'static SeptetTable) {
     match language {
-        Language::Default | Language::Spanish => &latin::DEFAULT,
-        Language::Turkish => &latin::TURKISH,
-        Language::Portuguese => &latin::PORTUGUESE,
-        Language::Bengali => &locking::BENGALI,
-        Language::Gujarati => &locking::GUJARATI,
-        Language::Hindi => &locking::HINDI,
-        Language::Kannada => &locking::KANNADA,
-        Language::Malayalam => &locking::MALAYALAM,
-        Language::Oriya => &locking::ORIYA,
-        Language::Punjabi => &locking::PUNJABI,
-        Language::Tamil => &locking::TAMIL,
-        Language::Telugu => &locking::TELUGU,
-        Language::Urdu => &locking::URDU,
-    }
-}
-
-fn extension(language: Language) -> &'static SeptetTable {
-    match language {
-        Language::Default => &latin::DEFAULT_EXTENSION,
-        Language::Turkish => &latin::TURKISH_EXTENSION,
-        Language::Spanish => &latin::SPANISH_EXTENSION,
-        Language::Portuguese => &latin::PORTUGUESE_EXTENSION,
-        Language::Bengali => &single::BENGALI,
-        Language::Gujarati => &single::GUJARATI,
-        Language::Hindi => &single::HINDI,
-        Language::Kannada => &single::KANNADA,
-        Language::Malayalam => &single::MALAYALAM,
-        Language::Oriya => &single::ORIYA,
-        Language::Punjabi => &single::PUNJABI,
-        Language::Tamil => &single::TAMIL,
-        Language::Telugu => &single::TELUGU,
-        Language::Urdu => &single::URDU,
+        Language::Default => (&latin::DEFAULT, &latin::DEFAULT_EXTENSION),
+        Language::Spanish => (&latin::DEFAULT, &latin::SPANISH_EXTENSION),
+        Language::Turkish => (&latin::TURKISH, &latin::TURKISH_EXTENSION),
+        Language::Portuguese => (&latin::PORTUGUESE, &latin::PORTUGUESE_EXTENSION),
+        Language::Bengali => (&locking::BENGALI, &single::BENGALI),
+        Language::Gujarati => (&locking::GUJARATI, &single::GUJARATI),
+        Language::Hindi => (&locking::HINDI, &single::HINDI),
+        Language::Kannada => (&locking::KANNADA, &single::KANNADA),
+        Language::Malayalam => (&locking::MALAYALAM, &single::MALAYALAM),
+        Language::Oriya => (&locking::ORIYA, &single::ORIYA),
+        Language::Punjabi => (&locking::PUNJABI, &single::PUNJABI),
+        Language::Tamil => (&locking::TAMIL, &single::TAMIL),
+        Language::Telugu => (&locking::TELUGU, &single::TELUGU),
+        Language::Urdu => (&locking::URDU, &single::URDU),
     }
 }
