@@ -251,10 +251,7 @@ impl<T: Clone> Session<T> {
         let close = match self.watch.due(&self.config.timers, now) {
             Due::Nothing => None,
             Due::EnquireLink => {
-                let sequence = self.window.reserve_sequence();
-                let command_id = CommandId::ENQUIRE_LINK;
-                encode_empty_resp(out, command_id, sequence, CommandStatus::ESME_ROK);
-                self.watch.enquired(now);
+                self.enquire(now, out);
                 None
             }
             Due::Close(reason) => {
