@@ -13,6 +13,11 @@ use super::setting::Leaf;
 use smsc_domain::command_status;
 use smsc_domain::route::{RoutingStep, TargetShare};
 
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
+pub(super) const HOUR: Duration = Duration::from_secs(3_600);
+pub(super) const DAY: Duration = Duration::from_secs(86_400);
+
 /// A command_status by name or number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Status(u32);
