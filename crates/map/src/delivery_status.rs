@@ -24,11 +24,11 @@ const INFORM_ADDITIONAL: u32 = 0x80;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SmDeliveryOutcome {
     /// The handset has no memory.
-    MemoryCapacityExceeded,
+    MemoryCapacityExceeded = 0,
     /// The subscriber is not there.
-    AbsentSubscriber,
+    AbsentSubscriber = 1,
     /// It has arrived.
-    SuccessfulTransfer,
+    SuccessfulTransfer = 2,
 }
 
 /// The argument of reportSM-DeliveryStatus.
@@ -105,11 +105,7 @@ impl SmDeliveryOutcome {
     }
 
     fn value(self) -> u8 {
-        match self {
-            Self::MemoryCapacityExceeded => 0,
-            Self::AbsentSubscriber => 1,
-            Self::SuccessfulTransfer => 2,
-        }
+        self as u8
     }
 }
 
