@@ -7,10 +7,7 @@ use std::time::Duration;
 use http::Uri;
 
 use super::section::settings;
-
-/// How long an answer is kept at least and at most: longer than a sender repeats a request.
-const MINUTE: Duration = Duration::from_secs(60);
-const WEEK: Duration = Duration::from_secs(7 * 86_400);
+use super::value::{DAY, MINUTE};
 
 settings! {
     /// `[api]`: the HTTP API for accounts, on nodes with the role `api`.
@@ -41,7 +38,7 @@ settings! {
         /// Threads of the HTTP server.
         @at_least(1) workers: usize = 2,
         /// Lifetime of an Idempotency-Key; a repeated request gets the first answer.
-        @between(MINUTE, WEEK) idempotency: Duration = Duration::from_secs(48 * 3_600),
+        @between(MINUTE, 7 * DAY) idempotency: Duration = Duration::from_secs(48 * 3_600),
         /// Most Idempotency-Keys in the embedded store, about 40 octets of memory each; no limit with PostgreSQL. One account may use half of what the others leave; further new keys get status 503.
         @between(1, 50_000_000) idempotency_keys: usize = 2_000_000,
     }

@@ -7,8 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::section::settings;
-
-const HOUR: Duration = Duration::from_secs(3_600);
+use super::value::HOUR;
 
 settings! {
     /// Where archived messages go.

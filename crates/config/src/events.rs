@@ -1,12 +1,11 @@
-//! `[outbox]`, `[cdr]` and `[usage]`: what has happened to messages, and who hears of it.
+//! `[outbox]`, `[cdr]`, `[usage]`, `[history]` and `[incidents]`: what has happened to messages, and who hears of it. The
+//! last two are read at each write and look, so a reload applies them.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::section::settings;
-
-const HOUR: Duration = Duration::from_secs(3_600);
-const DAY: Duration = Duration::from_secs(86_400);
+use super::value::{DAY, HOUR, MINUTE, SECOND};
 
 settings! {
     /// `[outbox]`: events of messages for their readers, such as call detail records and usage.
@@ -53,5 +52,33 @@ settings! {
         enabled: bool = false,
         /// Age at which the sums of a day are removed; "0s" keeps them for ever.
         retention: Duration = 400 * DAY,
+    }
+
+    /// `[history]`: counts of messages by operator, account and error, for the page Traffic history: docs/day-two.md.
+    pub struct HistoryConfig {
+        /// Keep the counts.
+        enabled: bool = true,
+        /// Age at which hourly counts are removed; those of minutes live a day.
+        @between(DAY, 400 * DAY) retention: Duration = 90 * DAY,
+        /// Interval at which each node writes its counts.
+        @between(SECOND, MINUTE) write_every: Duration = MINUTE,
+    }
+
+    /// `[incidents]`: detection of operators and accounts with refusals, failures, missing receipts or slow answers: docs/day-two.md.
+    pub struct IncidentConfig {
+        /// Detect incidents.
+        enabled: bool = true,
+        /// Length of the compared period; the usual values come from the 34 periods before.
+        @between(2 * SECOND, HOUR) window: Duration = 120 * SECOND,
+        /// Interval of the detection.
+        @between(SECOND / 2, HOUR) look_every: Duration = 10 * SECOND,
+        /// Fewest messages (receipts, answers) in the window for an incident, over all nodes.
+        @at_least(1) min_messages: u32 = 50,
+        /// Share of messages refused by an operator, throttling excluded, that opens an incident; at least twice the usual share.
+        @share refused_share: f64 = 0.1,
+        /// Share of failed receipts that opens an incident; at least twice the usual share.
+        @share failed_share: f64 = 0.25,
+        /// Mean answer time that opens an incident; at least three times the usual one.
+        @positive slow_answer: Duration = SECOND,
     }
 }

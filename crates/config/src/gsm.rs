@@ -12,12 +12,12 @@ use super::peers::OutcomePolicy;
 use super::rewrite::RewriteRule;
 use super::section::settings;
 use super::server::Retry;
+use super::value::SECOND;
 use super::words::{Words, classes_of};
 use smsc_domain::address;
 use smsc_domain::retry::RefusalClass;
 use smsc_sms::tpdu::time::zone_of;
 
-const SECOND: Duration = Duration::from_secs(1);
 /// Where an HLR listens for GSUP.
 const PORT: u16 = 4222;
 /// What stands for the number of the node in `ipa_name`.

@@ -8,8 +8,7 @@ use secrecy::SecretString;
 use super::outputs::is_host_and_port;
 use super::resolver::{MAX_CONCURRENCY, has_place, is_pointer};
 use super::section::settings;
-
-const SECOND: Duration = Duration::from_secs(1);
+use super::value::SECOND;
 
 settings! {
     /// Who is asked for the IMSI of a number.

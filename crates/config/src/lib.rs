@@ -15,9 +15,7 @@ mod event_sink;
 mod events;
 mod former;
 mod gsm;
-mod history;
 mod imsi;
-mod incidents;
 mod kafka;
 mod listener;
 mod local;
@@ -69,12 +67,10 @@ pub use content::{
     ContentConfig, DefaultAlphabet, LongMessages, PartReceipts, UnrepresentableRule,
 };
 pub use event_sink::{EventSink, SinkEventKind, SinkFormat, SinkKind, SinkMessageId};
-pub use events::{CdrConfig, CdrFormat, OutboxConfig, UsageConfig};
+pub use events::{CdrConfig, CdrFormat, HistoryConfig, IncidentConfig, OutboxConfig, UsageConfig};
 pub use former::FORMER_NATS;
 pub use gsm::Gsm;
-pub use history::HistoryConfig;
 pub use imsi::{ImsiConfig, ImsiSource};
-pub use incidents::IncidentConfig;
 pub use kafka::{KafkaConnection, KafkaLogin, SaslMechanism};
 pub use listener::{ListenerConfig, ListenerProtocol};
 pub use local::{LOCAL, Local};

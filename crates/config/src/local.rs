@@ -88,10 +88,7 @@ stands_for!(Octal, u32);
 
 impl Leaf for Octal {
     const EXAMPLE: &'static str = "\"0600\" or \"0660\", in quotes";
-
-    fn kind() -> String {
-        "permissions in octal".to_owned()
-    }
+    const KIND: &'static str = "permissions in octal";
 
     fn parse(value: &Value) -> Option<Self> {
         // A number would be read as decimal: 600 is 0o1130.

@@ -7,9 +7,9 @@ use super::gsm::Gsm;
 use super::map_firewall::MapFirewall;
 use super::outputs::is_host_and_port;
 use super::section::settings;
+use super::value::SECOND;
 use smsc_domain::address::{is_digits, is_international};
 
-const SECOND: Duration = Duration::from_secs(1);
 /// Where signalling gateways listen for M3UA (RFC 4666 §1.4.8).
 const PORT: u16 = 2905;
 /// A point code of ITU-T Q.704 has 14 bits.

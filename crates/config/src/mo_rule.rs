@@ -9,10 +9,9 @@ use super::mark::MAX_DIGITS;
 use super::policy::CompiledPolicies;
 use super::problem::ConfigProblem;
 use super::section::settings;
+use super::value::HOUR;
 use super::{Config, show_duration};
 use smsc_domain::mo_rule::{Action, CompiledMoRule, CompiledMoRules, Keyword, MoReply, Template};
-
-const HOUR: Duration = Duration::from_secs(3600);
 
 settings! {
     /// `[[mo_rule]]`: what happens to messages from operators.

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use super::nats::NatsConnection;
 use super::section::settings;
+use super::value::SECOND;
 use smsc_domain::moment;
-
-const SECOND: Duration = Duration::from_secs(1);
 
 settings! {
     /// When a command is acknowledged.

@@ -111,10 +111,7 @@ impl fmt::Display for SyslogTarget {
 impl Leaf for SyslogTarget {
     const EXAMPLE: &'static str =
         "\"udp://logs.example:514\", \"tcp://logs.example:601\" or \"unix:///dev/log\"";
-
-    fn kind() -> String {
-        "a syslog target".to_owned()
-    }
+    const KIND: &'static str = "a syslog target";
 
     fn parse(value: &Value) -> Option<Self> {
         let (scheme, rest) = value.as_str()?.split_once("://")?;

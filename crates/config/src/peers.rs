@@ -21,15 +21,12 @@ use super::rewrite::RewriteRule;
 use super::section::settings;
 use super::server::{LimitMode, Retry};
 use super::sharing::{Costs, StepSharing};
-use super::value::{DistributionLists, Hex};
+use super::value::{DistributionLists, HOUR, Hex, SECOND};
 use super::words::Words;
 use smsc_domain::callback::target::CallbackTarget;
 use smsc_domain::certificate::WantedCertificate;
 use smsc_domain::route::{Route as DomainRoute, RoutingStep, check_expression};
 use smsc_numbers::{Country, NotACountry, Numbers};
-
-const SECOND: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_secs(3600);
 
 /// A longer one, and what people send twice on purpose is taken for a slip of the network.
 const MAX_DUPLICATE_WINDOW: Duration = Duration::from_secs(600);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::section::settings;
+use super::value::SECOND;
 
-const SECOND: Duration = Duration::from_secs(1);
 /// A thread each.
 pub(super) const MAX_CONCURRENCY: usize = 256;
 

@@ -10,14 +10,9 @@ use super::mark::MAX_SYSTEM_ID;
 use super::oidc::Oidc;
 use super::outputs::{SyslogFacility, SyslogTarget};
 use super::section::settings;
-use super::value::Status;
+use super::value::{DAY, HOUR, MINUTE, SECOND, Status};
 use smsc_domain::command_status;
 use smsc_domain::retry::{DEFAULT_DELAYS, RefusalClass, RetryPolicy, RetryRule};
-
-const SECOND: Duration = Duration::from_secs(1);
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3_600);
-const DAY: Duration = Duration::from_secs(86_400);
 
 settings! {
     /// Format of log lines.

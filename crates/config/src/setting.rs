@@ -42,11 +42,15 @@ pub enum EntryShape {
 pub(super) trait Leaf: Sized + 'static {
     /// How to write it, for "write …".
     const EXAMPLE: &'static str;
+    /// What it is called, unless [`Leaf::kind`] says more.
+    const KIND: &'static str = "text";
     /// Never shown, not even in an error.
     const SECRET: bool = false;
 
     /// What it is called.
-    fn kind() -> String;
+    fn kind() -> String {
+        Self::KIND.to_owned()
+    }
 
     /// Reads it; the error adds details to the kind.
     fn parse(value: &Value) -> Option<Self>;

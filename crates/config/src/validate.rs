@@ -4,11 +4,8 @@
 //! instead; all of them run, so that one start reports everything. Warnings are for settings that work but are
 //! probably not intended.
 
-mod archive;
 mod callback;
 mod carrier;
-mod carrier_client;
-mod cluster;
 mod compat;
 mod event_sinks;
 mod gsm;
@@ -26,12 +23,11 @@ mod oidc;
 mod peers;
 mod policy;
 mod prices;
-mod redis;
-mod redis_platform;
 mod resolver;
 mod rewrite;
 mod routes;
 mod sharing;
+mod stores;
 mod words;
 
 use std::collections::HashMap;
@@ -70,12 +66,12 @@ pub(super) fn validate(config: &Config) -> Result<Vec<ConfigProblem>, ConfigErro
     check_kept(config, &mut found);
     listeners::check_listeners(config, &mut found);
     local::check_local(config, &mut found);
-    cluster::check_cluster(config, &mut found);
-    redis::check_redis(config, &mut found);
-    redis_platform::check_redis_platform(config, &mut found);
+    stores::check_cluster(config, &mut found);
+    stores::check_redis(config, &mut found);
+    stores::check_redis_platform(config, &mut found);
     carrier::check_listener(config, &mut found);
     event_sinks::check_event_sinks(config, &mut found);
-    archive::check_archive(config, &mut found);
+    stores::check_archive(config, &mut found);
     compat::check_compat(config, &mut found);
     resolver::check_resolver(config, &mut found);
     imsi::check_imsi(config, &mut found);

@@ -13,6 +13,11 @@ use super::setting::Leaf;
 use smsc_domain::command_status;
 use smsc_domain::route::{RoutingStep, TargetShare};
 
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
+pub(super) const HOUR: Duration = Duration::from_secs(3_600);
+pub(super) const DAY: Duration = Duration::from_secs(86_400);
+
 /// A command_status by name or number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Status(u32);
@@ -60,10 +65,7 @@ macro_rules! table_by_name {
     ($Table:ident of $One:ty, $kind:literal, $example:literal, $parse:expr) => {
         impl $crate::setting::Leaf for $Table {
             const EXAMPLE: &'static str = $example;
-
-            fn kind() -> String {
-                $kind.to_owned()
-            }
+            const KIND: &'static str = $kind;
 
             fn schema() -> serde_json::Value {
                 $crate::value::table_of(<$One as $crate::setting::Setting>::schema())
@@ -101,18 +103,10 @@ macro_rules! table_by_name {
 pub(super) use table_by_name;
 
 macro_rules! whole_numbers {
-    ($($number:ty),+) => { $(
+    ($($number:ty = $kind:literal),+) => { $(
         impl Leaf for $number {
             const EXAMPLE: &'static str = "a number without quotes";
-
-            fn kind() -> String {
-                // Only a narrow bound is documented; the sensible ranges are marks of the fields.
-                if <$number>::MAX as u64 > u64::from(u8::MAX) {
-                    "a whole number".to_owned()
-                } else {
-                    format!("a whole number up to {}", <$number>::MAX)
-                }
-            }
+            const KIND: &'static str = $kind;
 
             fn schema() -> Json {
                 json!({ "type": "integer", "minimum": 0, "maximum": <$number>::MAX })
@@ -133,14 +127,17 @@ macro_rules! whole_numbers {
     )+ };
 }
 
-whole_numbers!(u8, u32, u64, usize);
+// Only a narrow bound is documented; the sensible ranges are marks of the fields.
+whole_numbers!(
+    u8 = "a whole number up to 255",
+    u32 = "a whole number",
+    u64 = "a whole number",
+    usize = "a whole number"
+);
 
 impl Leaf for f64 {
     const EXAMPLE: &'static str = "a number without quotes";
-
-    fn kind() -> String {
-        "a number".to_owned()
-    }
+    const KIND: &'static str = "a number";
 
     fn schema() -> Json {
         json!({ "type": "number" })
@@ -163,10 +160,7 @@ impl Leaf for f64 {
 
 impl Leaf for bool {
     const EXAMPLE: &'static str = "true or false, without quotes";
-
-    fn kind() -> String {
-        "true or false".to_owned()
-    }
+    const KIND: &'static str = "true or false";
 
     fn schema() -> Json {
         json!({ "type": "boolean" })
@@ -183,10 +177,6 @@ impl Leaf for bool {
 
 impl Leaf for String {
     const EXAMPLE: &'static str = "it in quotes";
-
-    fn kind() -> String {
-        "text".to_owned()
-    }
 
     fn parse(value: &Value) -> Option<Self> {
         value.as_str().map(str::to_owned)
@@ -206,10 +196,7 @@ pub(super) const PATH: &str = "path";
 
 impl Leaf for PathBuf {
     const EXAMPLE: &'static str = "it in quotes";
-
-    fn kind() -> String {
-        "a path".to_owned()
-    }
+    const KIND: &'static str = "a path";
 
     fn schema() -> Json {
         json!({ "type": "string", "format": PATH })
@@ -233,10 +220,7 @@ impl Leaf for PathBuf {
 
 impl Leaf for SocketAddr {
     const EXAMPLE: &'static str = "\"127.0.0.1:2775\" or \"[::]:2775\"";
-
-    fn kind() -> String {
-        "an IP address with port".to_owned()
-    }
+    const KIND: &'static str = "an IP address with port";
 
     fn parse(value: &Value) -> Option<Self> {
         value.as_str()?.trim().parse().ok()
@@ -249,11 +233,8 @@ impl Leaf for SocketAddr {
 
 impl Leaf for SecretString {
     const EXAMPLE: &'static str = "it in quotes";
+    const KIND: &'static str = "secret text";
     const SECRET: bool = true;
-
-    fn kind() -> String {
-        "secret text".to_owned()
-    }
 
     fn schema() -> Json {
         json!({ "type": "string", "writeOnly": true })
@@ -298,10 +279,7 @@ const DAYS_FROM_MS: u64 = 5 * 86_400_000;
 
 impl Leaf for Duration {
     const EXAMPLE: &'static str = "\"500ms\", \"30s\", \"15m\", \"72h\" or \"10d\"";
-
-    fn kind() -> String {
-        "a duration".to_owned()
-    }
+    const KIND: &'static str = "a duration";
 
     fn schema() -> Json {
         json!({ "type": "string", "format": "span", "pattern": DURATION })
@@ -358,10 +336,7 @@ stands_for!(Status, u32);
 
 impl Leaf for Status {
     const EXAMPLE: &'static str = "\"ESME_RTHROTTLED\", 0x58 or 88";
-
-    fn kind() -> String {
-        "a command_status (name or number)".to_owned()
-    }
+    const KIND: &'static str = "a command_status (name or number)";
 
     fn schema() -> Json {
         json!({ "type": ["string", "integer"], "format": "command_status" })
@@ -388,10 +363,7 @@ stands_for!(Hex, u8);
 
 impl Leaf for Hex {
     const EXAMPLE: &'static str = "0x34 or 52, without quotes";
-
-    fn kind() -> String {
-        <u8 as Leaf>::kind()
-    }
+    const KIND: &'static str = <u8 as Leaf>::KIND;
 
     fn schema() -> Json {
         json!({ "type": "integer", "minimum": 0, "maximum": u8::MAX, "format": "hex" })
@@ -414,10 +386,7 @@ impl Leaf for Hex {
 
 impl Leaf for RoutingStep<String> {
     const EXAMPLE: &'static str = "\"name\" or { name = 70, other = 30 }";
-
-    fn kind() -> String {
-        "a target, or a table of targets with weights".to_owned()
-    }
+    const KIND: &'static str = "a target, or a table of targets with weights";
 
     fn schema() -> Json {
         json!({ "anyOf": [{ "type": "string" }, table_of(<u32 as Leaf>::schema())], "format": "step" })

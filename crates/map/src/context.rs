@@ -29,11 +29,11 @@ const PEERS_MAX: usize = 16_384;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MapVersion {
     /// GSM phase 1: no dialogue portion.
-    V1,
+    V1 = 1,
     /// GSM phase 2.
-    V2,
+    V2 = 2,
     /// Phase 2+, with GPRS and reports of handsets.
-    V3,
+    V3 = 3,
 }
 
 /// The latest version that peers understand, for those that do not understand the latest.
@@ -50,22 +50,14 @@ impl MapVersion {
     /// Of its number; `None` for what is no version here.
     #[must_use]
     pub fn of(number: u8) -> Option<Self> {
-        Some(match number {
-            1 => Self::V1,
-            2 => Self::V2,
-            3 => Self::V3,
-            _ => return None,
-        })
+        let mut all = [Self::V1, Self::V2, Self::V3].into_iter();
+        all.find(|version| version.number() == number)
     }
 
     /// Its number, 1 to 3.
     #[must_use]
     pub fn number(self) -> u8 {
-        match self {
-            Self::V1 => 1,
-            Self::V2 => 2,
-            Self::V3 => 3,
-        }
+        self as u8
     }
 
     /// The one before.

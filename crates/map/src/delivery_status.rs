@@ -8,7 +8,7 @@ use smsc_tcap::ber::{self, BerElements};
 use crate::context::MapVersion;
 use crate::parameter::{
     BIT_STRING, ENUMERATED, MalformedMap, UnwritableMap, address, required, sequence, sequence_of,
-    small, write_address, write_flag, write_isdn_address,
+    small, write_address, write_flag, write_isdn_address, write_small,
 };
 
 /// Tags of ReportSM-DeliveryStatusArg.
@@ -24,11 +24,11 @@ const INFORM_ADDITIONAL: u32 = 0x80;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SmDeliveryOutcome {
     /// The handset has no memory.
-    MemoryCapacityExceeded,
+    MemoryCapacityExceeded = 0,
     /// The subscriber is not there.
-    AbsentSubscriber,
+    AbsentSubscriber = 1,
     /// It has arrived.
-    SuccessfulTransfer,
+    SuccessfulTransfer = 2,
 }
 
 /// The argument of reportSM-DeliveryStatus.
@@ -105,11 +105,7 @@ impl SmDeliveryOutcome {
     }
 
     fn value(self) -> u8 {
-        match self {
-            Self::MemoryCapacityExceeded => 0,
-            Self::AbsentSubscriber => 1,
-            Self::SuccessfulTransfer => 2,
-        }
+        self as u8
     }
 }
 
@@ -162,20 +158,15 @@ impl ReportDeliveryStatusArg {
     pub fn encode(&self, version: MapVersion) -> Result<Bytes, UnwritableMap> {
         let mut out = Vec::with_capacity(48);
         write_two_addresses(&mut out, &self.msisdn, &self.service_centre)?;
-        if let Some(outcome) = self.outcome.filter(|_| version >= MapVersion::V2) {
-            ber::write_unsigned(&mut out, ENUMERATED, outcome.value());
-        }
+        let outcome = self.outcome.filter(|_| version >= MapVersion::V2);
+        write_small(&mut out, ENUMERATED, outcome.map(SmDeliveryOutcome::value));
         if version >= MapVersion::V3 {
-            if let Some(diagnostic) = self.diagnostic {
-                ber::write_unsigned(&mut out, DIAGNOSTIC, diagnostic);
-            }
+            write_small(&mut out, DIAGNOSTIC, self.diagnostic);
             write_flag(&mut out, GPRS_SUPPORT, self.gprs_support);
             write_flag(&mut out, OUTCOME_INDICATOR, self.of_sgsn);
             if let Some((outcome, diagnostic)) = self.additional {
-                ber::write_unsigned(&mut out, ADDITIONAL_OUTCOME, outcome.value());
-                if let Some(diagnostic) = diagnostic {
-                    ber::write_unsigned(&mut out, ADDITIONAL_DIAGNOSTIC, diagnostic);
-                }
+                write_small(&mut out, ADDITIONAL_OUTCOME, Some(outcome.value()));
+                write_small(&mut out, ADDITIONAL_DIAGNOSTIC, diagnostic);
             }
         }
         Ok(sequence_of(&out))
@@ -322,12 +313,8 @@ impl InformServiceCentreArg {
             ber::write(&mut out, BIT_STRING, &status.octets());
         }
         if version >= MapVersion::V3 {
-            if let Some(diagnostic) = self.diagnostic {
-                ber::write_unsigned(&mut out, ber::INTEGER, diagnostic);
-            }
-            if let Some(diagnostic) = self.additional_diagnostic {
-                ber::write_unsigned(&mut out, INFORM_ADDITIONAL, diagnostic);
-            }
+            write_small(&mut out, ber::INTEGER, self.diagnostic);
+            write_small(&mut out, INFORM_ADDITIONAL, self.additional_diagnostic);
         }
         Ok(sequence_of(&out))
     }

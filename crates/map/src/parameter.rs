@@ -163,6 +163,13 @@ pub(crate) fn small(element: &BerElement<'_>, what: &'static str) -> Result<u8, 
     value.ok_or(MalformedMap::Field(what))
 }
 
+/// Writes a small number, if there is one.
+pub(crate) fn write_small(out: &mut Vec<u8>, tag: u32, value: Option<u8>) {
+    if let Some(value) = value {
+        ber::write_unsigned(out, tag, value);
+    }
+}
+
 /// Whether a BOOLEAN says so.
 pub(crate) fn boolean(element: &BerElement<'_>) -> bool {
     element.content.iter().any(|octet| *octet != 0)

@@ -9,7 +9,7 @@ use smsc_tcap::ber::{self, BerElements};
 
 use crate::context::MapVersion;
 use crate::parameter::{
-    ENUMERATED, UnwritableMap, sequence_of, signal_info, small, write_signal_info,
+    ENUMERATED, UnwritableMap, sequence_of, signal_info, small, write_signal_info, write_small,
 };
 
 /// The tag of additionalAbsentSubscriberDiagnosticSM.
@@ -109,18 +109,14 @@ impl MapUserError {
                 diagnostic,
                 additional,
             } => {
-                if let Some(diagnostic) = diagnostic {
-                    ber::write_unsigned(&mut out, ber::INTEGER, *diagnostic);
-                }
-                if let Some(additional) = additional {
-                    ber::write_unsigned(&mut out, ADDITIONAL_DIAGNOSTIC, *additional);
-                }
+                write_small(&mut out, ber::INTEGER, *diagnostic);
+                write_small(&mut out, ADDITIONAL_DIAGNOSTIC, *additional);
             }
             Self::SmDeliveryFailure {
                 cause: Some(cause),
                 report,
             } => {
-                ber::write_unsigned(&mut out, ENUMERATED, *cause);
+                write_small(&mut out, ENUMERATED, Some(*cause));
                 if version == MapVersion::V1 {
                     return Ok(out.into());
                 }

@@ -9,9 +9,9 @@ use crate::point_code::PointCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TrafficMode {
     /// One link carries all; the others stand by.
-    Override,
+    Override = 1,
     /// Every active link carries a share.
-    Loadshare,
+    Loadshare = 2,
 }
 
 /// Settings of a signalling point, fixed for its life. [`SignallingConfig::new`] has the usual ones.
@@ -59,10 +59,7 @@ impl TrafficMode {
     /// As the Traffic Mode Type.
     #[must_use]
     pub fn number(self) -> u32 {
-        match self {
-            Self::Override => 1,
-            Self::Loadshare => 2,
-        }
+        self as u32
     }
 }
 

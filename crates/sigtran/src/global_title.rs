@@ -25,15 +25,15 @@ const END: u8 = 0x0F;
 /// What is in a global title besides digits: its indicator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum GlobalTitleForm {
-    /// 0001: the nature of address.
-    NatureOnly,
-    /// 0010: the translation type.
-    TranslationOnly,
-    /// 0011: translation type and numbering plan.
-    WithoutNature,
-    /// 0100: translation type, numbering plan, nature of address.
+    /// The nature of address.
+    NatureOnly = 0b0001,
+    /// The translation type.
+    TranslationOnly = 0b0010,
+    /// Translation type and numbering plan.
+    WithoutNature = 0b0011,
+    /// Translation type, numbering plan, nature of address.
     #[default]
-    Full,
+    Full = 0b0100,
 }
 
 /// A global title. What its form lacks is 0.
@@ -56,12 +56,7 @@ pub struct GlobalTitle {
 impl GlobalTitleForm {
     /// The indicator, of four bits.
     pub(crate) fn indicator(self) -> u8 {
-        match self {
-            Self::NatureOnly => 1,
-            Self::TranslationOnly => 2,
-            Self::WithoutNature => 3,
-            Self::Full => 4,
-        }
+        self as u8
     }
 
     pub(crate) fn of_indicator(indicator: u8) -> Option<Self> {

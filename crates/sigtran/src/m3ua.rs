@@ -27,8 +27,6 @@ pub const VERSION: u8 = 1;
 pub const HEAD: usize = 8;
 /// Octets of the longest message that is taken, its head included.
 pub const MESSAGE_MAX: usize = 65_536;
-/// The payload protocol identifier of M3UA over SCTP (§7.1).
-pub const SCTP_PAYLOAD: u32 = 3;
 
 /// Octets of the head of a parameter.
 const PARAMETER_HEAD: usize = 4;

@@ -203,11 +203,7 @@ impl<'a> Cursor<'a> {
             DEST_FLAG_SME => Ok(DestAddress::Sme {
                 dest_addr_ton: self.octet("dest_addr_ton", CommandStatus::ESME_RINVDSTTON)?,
                 dest_addr_npi: self.octet("dest_addr_npi", CommandStatus::ESME_RINVDSTNPI)?,
-                destination_addr: self.c_string(
-                    "destination_addr",
-                    ADDRESS_MAX,
-                    CommandStatus::ESME_RINVDSTADR,
-                )?,
+                destination_addr: self.destination_addr()?,
             }),
             DEST_FLAG_LIST => Ok(DestAddress::DistributionList {
                 dl_name: self.c_string("dl_name", ADDRESS_MAX, CommandStatus::ESME_RINVDLNAME)?,
@@ -219,6 +215,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    fn destination_addr(&mut self) -> Result<Bytes, FieldError> {
+        let status = CommandStatus::ESME_RINVDSTADR;
+        self.c_string("destination_addr", ADDRESS_MAX, status)
+    }
+
     /// `no_unsuccess` and the `unsuccess_sme` fields of submit_multi_resp (§4.5.2.1).
     pub fn failures(&mut self, field: &'static str) -> Result<Vec<UnsuccessSme>, FieldError> {
         let status = CommandStatus::ESME_RINVNUMDESTS;
@@ -228,11 +229,7 @@ impl<'a> Cursor<'a> {
             failures.push(UnsuccessSme {
                 dest_addr_ton: self.octet("dest_addr_ton", CommandStatus::ESME_RINVDSTTON)?,
                 dest_addr_npi: self.octet("dest_addr_npi", CommandStatus::ESME_RINVDSTNPI)?,
-                destination_addr: self.c_string(
-                    "destination_addr",
-                    ADDRESS_MAX,
-                    CommandStatus::ESME_RINVDSTADR,
-                )?,
+                destination_addr: self.destination_addr()?,
                 error_status_code: CommandStatus(self.word(field, status)?),
             });
         }

@@ -6,6 +6,7 @@
 
 use bytes::{BufMut, BytesMut};
 
+use super::pdu::c_string;
 use super::{CommandId, CommandStatus, DataSm, HEADER_LEN, Header, SubmitSm, tag};
 
 /// Fixed octets of a submit_sm: header, integers, a NUL per string, room for short TLVs.
@@ -28,13 +29,11 @@ pub fn encode_submit_sm_resp(
     status: CommandStatus,
     message_id: &[u8],
 ) {
-    frame(out, CommandId::SUBMIT_SM_RESP, status, sequence, |out| {
-        if status.is_ok() || !message_id.is_empty() {
-            let end = message_id.iter().position(|octet| *octet == 0);
-            out.put_slice(&message_id[..end.unwrap_or(message_id.len())]);
-            out.put_u8(0);
-        }
-    });
+    let tail = SubmitRespTail {
+        message_id,
+        congestion: None,
+    };
+    encode_message_resp(out, CommandId::SUBMIT_SM_RESP, sequence, status, tail);
 }
 
 /// The fields of the answer to a submission besides its status.
@@ -57,9 +56,7 @@ pub fn encode_message_resp(
 ) {
     frame(out, command_id, status, sequence, |out| {
         if status.is_ok() || !tail.message_id.is_empty() || tail.congestion.is_some() {
-            let end = tail.message_id.iter().position(|octet| *octet == 0);
-            out.put_slice(&tail.message_id[..end.unwrap_or(tail.message_id.len())]);
-            out.put_u8(0);
+            c_string(out, tail.message_id);
         }
         if let Some(congestion) = tail.congestion {
             out.put_u16(tag::CONGESTION_STATE);

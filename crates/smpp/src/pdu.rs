@@ -16,6 +16,7 @@ pub use broadcast::{
     BroadcastSm, BroadcastSmResp, CancelBroadcastSm, QueryBroadcastSm, QueryBroadcastSmResp,
 };
 use bytes::{BufMut, Bytes, BytesMut};
+pub(super) use fields::c_string;
 pub use manage::{CancelSm, QuerySm, QuerySmResp, ReplaceSm};
 pub use message::{
     DataSm, DataSmResp, DeliverSm, DeliverSmResp, DestAddress, SubmitMulti, SubmitMultiResp,

@@ -195,15 +195,14 @@ impl<T: Clone> Session<T> {
         self.pending = Some(PendingRequest::Unbind { sequence });
         self.state = SessionState::Unbinding;
         self.watch.enter(Phase::Unbinding, now);
-        encode_empty_resp(out, CommandId::UNBIND, sequence, CommandStatus::ESME_ROK);
+        write_bare(CommandId::UNBIND, sequence, out);
     }
 
     /// Answers `Event::Unbind`, once everything that came before it is answered: flush, then close. Does
     /// nothing if no unbind waits.
     pub fn answer_unbind(&mut self, out: &mut BytesMut) {
         if let Some(PendingRequest::PeerUnbind { sequence }) = self.pending {
-            let command_id = CommandId::UNBIND_RESP;
-            encode_empty_resp(out, command_id, sequence, CommandStatus::ESME_ROK);
+            write_bare(CommandId::UNBIND_RESP, sequence, out);
             self.close();
         }
     }
@@ -221,12 +220,7 @@ impl<T: Clone> Session<T> {
     pub fn enquire(&mut self, now: Instant, out: &mut BytesMut) {
         if matches!(self.state, SessionState::Bound(_)) && !self.watch.is_enquiring() {
             let sequence = self.window.reserve_sequence();
-            encode_empty_resp(
-                out,
-                CommandId::ENQUIRE_LINK,
-                sequence,
-                CommandStatus::ESME_ROK,
-            );
+            write_bare(CommandId::ENQUIRE_LINK, sequence, out);
             self.watch.enquired(now);
         }
     }
@@ -251,10 +245,7 @@ impl<T: Clone> Session<T> {
         let close = match self.watch.due(&self.config.timers, now) {
             Due::Nothing => None,
             Due::EnquireLink => {
-                let sequence = self.window.reserve_sequence();
-                let command_id = CommandId::ENQUIRE_LINK;
-                encode_empty_resp(out, command_id, sequence, CommandStatus::ESME_ROK);
-                self.watch.enquired(now);
+                self.enquire(now, out);
                 None
             }
             Due::Close(reason) => {
@@ -380,6 +371,11 @@ impl<T: Clone> Session<T> {
             _ => false,
         }
     }
+}
+
+/// Appends a PDU without a body and with ESME_ROK.
+fn write_bare(command_id: CommandId, sequence: u32, out: &mut BytesMut) {
+    encode_empty_resp(out, command_id, sequence, CommandStatus::ESME_ROK);
 }
 
 /// The command_id of a PDU in a buffer; 0 if none was written.

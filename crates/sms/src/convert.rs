@@ -4,11 +4,8 @@
 //! which it is. Called where text goes from one peer to another; [`SubstitutionPolicy`] decides what happens to
 //! characters that an alphabet lacks; text is never cut or dropped.
 
-use std::fmt;
-use std::str::FromStr;
-
 use super::gsm7::{self, Unrepresentable};
-use super::language::{Shifts, UnknownName};
+use super::language::Shifts;
 use super::tables::Tables;
 use super::{pack, ucs2};
 
@@ -19,32 +16,34 @@ mod tests;
 pub use choose::{Choice, choose};
 pub use force::{Forced, force};
 
-/// How a peer writes text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Alphabet {
-    /// The 7-bit alphabet, one septet in each octet: what SMPP means.
-    Gsm,
-    /// The 7-bit alphabet, eight septets in seven octets.
-    GsmPacked,
-    /// ISO 8859-1.
-    Latin1,
-    Ascii,
-    Utf8,
-    /// UTF-16, high octet first.
-    Ucs2,
+named! {
+    /// How a peer writes text.
+    pub enum Alphabet {
+        /// The 7-bit alphabet, one septet in each octet: what SMPP means.
+        Gsm = "gsm",
+        /// The 7-bit alphabet, eight septets in seven octets.
+        GsmPacked = "gsm_packed",
+        /// ISO 8859-1.
+        Latin1 = "latin1",
+        Ascii = "ascii",
+        Utf8 = "utf8",
+        /// UTF-16, high octet first.
+        Ucs2 = "ucs2",
+    }
 }
 
-/// What happens to characters that an alphabet does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SubstitutionPolicy {
-    /// The whole text is sent as UCS-2.
-    Ucs2,
-    /// Each is written with others: `é` as `e`, `…` as `...`; what cannot be, as `?`.
-    Transliterate,
-    /// Each becomes `?`.
-    Replace,
-    /// The message is refused.
-    Refuse,
+named! {
+    /// What happens to characters that an alphabet does not have.
+    pub enum SubstitutionPolicy {
+        /// The whole text is sent as UCS-2.
+        Ucs2 = "ucs2",
+        /// Each is written with others: `é` as `e`, `…` as `...`; what cannot be, as `?`.
+        Transliterate = "transliterate",
+        /// Each becomes `?`.
+        Replace = "replace",
+        /// The message is refused.
+        Refuse = "refuse",
+    }
 }
 
 /// The text of these octets. Never fails: what is no character is U+FFFD.
@@ -129,83 +128,5 @@ impl AlphabetWriter {
             Alphabet::GsmPacked => pack::pack_text(&self.octets),
             _ => self.octets,
         }
-    }
-}
-
-// === impl Alphabet ===
-
-impl Alphabet {
-    /// All of them.
-    pub const ALL: [Alphabet; 6] = [
-        Alphabet::Gsm,
-        Alphabet::GsmPacked,
-        Alphabet::Latin1,
-        Alphabet::Ascii,
-        Alphabet::Utf8,
-        Alphabet::Ucs2,
-    ];
-
-    /// As it is written in a configuration.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Alphabet::Gsm => "gsm",
-            Alphabet::GsmPacked => "gsm_packed",
-            Alphabet::Latin1 => "latin1",
-            Alphabet::Ascii => "ascii",
-            Alphabet::Utf8 => "utf8",
-            Alphabet::Ucs2 => "ucs2",
-        }
-    }
-}
-
-impl fmt::Display for Alphabet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Alphabet {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        UnknownName::find(name, &Self::ALL, Self::name)
-    }
-}
-
-// === impl SubstitutionPolicy ===
-
-impl SubstitutionPolicy {
-    /// All of them.
-    pub const ALL: [SubstitutionPolicy; 4] = [
-        SubstitutionPolicy::Ucs2,
-        SubstitutionPolicy::Transliterate,
-        SubstitutionPolicy::Replace,
-        SubstitutionPolicy::Refuse,
-    ];
-
-    /// As it is written in a configuration.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            SubstitutionPolicy::Ucs2 => "ucs2",
-            SubstitutionPolicy::Transliterate => "transliterate",
-            SubstitutionPolicy::Replace => "replace",
-            SubstitutionPolicy::Refuse => "refuse",
-        }
-    }
-}
-
-impl fmt::Display for SubstitutionPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for SubstitutionPolicy {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        UnknownName::find(name, &Self::ALL, Self::name)
     }
 }

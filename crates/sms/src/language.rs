@@ -4,31 +4,31 @@
 //! replaces the default alphabet for the whole message. The user data header says which
 //! (`udh`), [`super::gsm7`] reads and writes with them.
 
-use std::fmt;
-use std::str::FromStr;
-
 use thiserror::Error;
 
-/// A national language identifier (§6.2.1.2.4).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Language {
-    /// No national table: the default alphabet and its extension.
-    #[default]
-    Default = 0,
-    Turkish = 1,
-    /// Has no locking shift table: as a locking shift it is the default alphabet (§A.3.2).
-    Spanish = 2,
-    Portuguese = 3,
-    Bengali = 4,
-    Gujarati = 5,
-    Hindi = 6,
-    Kannada = 7,
-    Malayalam = 8,
-    Oriya = 9,
-    Punjabi = 10,
-    Tamil = 11,
-    Telugu = 12,
-    Urdu = 13,
+named! {
+    /// A national language, by its identifier (§6.2.1.2.4).
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Language or
+        /// No national table, and the identifier 0: the default alphabet and its extension.
+        #[default]
+        Default = "default"
+    {
+        Turkish = "turkish",
+        /// Has no locking shift table: as a locking shift it is the default alphabet (§A.3.2).
+        Spanish = "spanish",
+        Portuguese = "portuguese",
+        Bengali = "bengali",
+        Gujarati = "gujarati",
+        Hindi = "hindi",
+        Kannada = "kannada",
+        Malayalam = "malayalam",
+        Oriya = "oriya",
+        Punjabi = "punjabi",
+        Tamil = "tamil",
+        Telugu = "telugu",
+        Urdu = "urdu",
+    }
 }
 
 /// The tables that a text is written with.
@@ -58,23 +58,6 @@ const SHIFT_ELEMENT: usize = 3;
 // === impl Language ===
 
 impl Language {
-    /// Every national language, by its identifier.
-    pub const ALL: [Language; 13] = [
-        Language::Turkish,
-        Language::Spanish,
-        Language::Portuguese,
-        Language::Bengali,
-        Language::Gujarati,
-        Language::Hindi,
-        Language::Kannada,
-        Language::Malayalam,
-        Language::Oriya,
-        Language::Punjabi,
-        Language::Tamil,
-        Language::Telugu,
-        Language::Urdu,
-    ];
-
     /// The language of an identifier; none for 0 and for what is reserved (14 and above), which a
     /// receiver reads with the default tables.
     #[must_use]
@@ -90,46 +73,10 @@ impl Language {
         self as u8
     }
 
-    /// As it is written in a configuration: `turkish`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Language::Default => "default",
-            Language::Turkish => "turkish",
-            Language::Spanish => "spanish",
-            Language::Portuguese => "portuguese",
-            Language::Bengali => "bengali",
-            Language::Gujarati => "gujarati",
-            Language::Hindi => "hindi",
-            Language::Kannada => "kannada",
-            Language::Malayalam => "malayalam",
-            Language::Oriya => "oriya",
-            Language::Punjabi => "punjabi",
-            Language::Tamil => "tamil",
-            Language::Telugu => "telugu",
-            Language::Urdu => "urdu",
-        }
-    }
-
     /// Whether there is a locking shift table of its own.
     #[must_use]
     pub fn has_locking(self) -> bool {
         !matches!(self, Language::Default | Language::Spanish)
-    }
-}
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Language {
-    type Err = UnknownName;
-
-    /// Reads a national language; `default` is none.
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        UnknownName::find(name, &Self::ALL, Self::name)
     }
 }
 

@@ -30,6 +30,52 @@
 //! A *septet string* is one septet in each octet, as SMPP carries the default alphabet. Sections are
 //! those of 3GPP TS 23.038 unless 23.040 or SMPP is written.
 
+/// Declares choices with their words in a configuration, which are written and read. A choice that is no
+/// word there stands behind `or`.
+macro_rules! named {
+    (
+        $(#[$meta:meta])*
+        pub enum $Name:ident $(or $(#[$none_meta:meta])* $None:ident = $none:literal)? {
+            $($(#[$doc:meta])* $Variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $Name {
+            $($(#[$none_meta])* $None,)?
+            $($(#[$doc])* $Variant,)+
+        }
+
+        impl $Name {
+            /// All that have a word in a configuration.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$Variant),+];
+
+            /// As it is written in a configuration.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$None => $none,)?
+                    $(Self::$Variant => $word,)+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $Name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $Name {
+            type Err = $crate::UnknownName;
+
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                $crate::UnknownName::find(name, &Self::ALL, Self::name)
+            }
+        }
+    };
+}
+
 pub mod coding;
 pub mod convert;
 pub mod gsm7;

@@ -36,6 +36,10 @@ pub(super) struct SeptetTable {
     high_len: usize,
 }
 
+/// Characters that follow one another in Unicode, at codes that do: the first code, the first
+/// character, and how many.
+type CharacterRun = (u8, char, u8);
+
 /// The two tables of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
@@ -48,8 +52,9 @@ pub(super) struct Tables {
 // === impl SeptetTable ===
 
 impl SeptetTable {
-    /// A default alphabet or a locking shift table.
-    const fn basic(characters: [char; SEPTETS]) -> Self {
+    /// A table of the `common` characters of its kind and its own.
+    const fn with(common: [char; SEPTETS], own: &[CharacterRun]) -> Self {
+        let characters = place(common, own);
         let mut table = Self {
             characters,
             low: [NO_CODE; LATIN_1],
@@ -64,22 +69,6 @@ impl SeptetTable {
             code += 1;
         }
         table
-    }
-
-    /// An extension table.
-    const fn extension(entries: &[(u8, char)]) -> Self {
-        Self::basic(place(entries, [NONE; SEPTETS]))
-    }
-
-    /// A single shift table with the Latin capitals where all of these have them.
-    const fn national(entries: &[(u8, char)]) -> Self {
-        let mut characters = [NONE; SEPTETS];
-        let mut code = b'A';
-        while code <= b'Z' {
-            characters[code as usize] = code as char;
-            code += 1;
-        }
-        Self::basic(place(entries, characters))
     }
 
     /// Keeps the code of a character; the first code that it is given stays.
@@ -133,55 +122,45 @@ impl Tables {
     /// The tables of a text with these shifts.
     pub fn of(shifts: Shifts) -> Self {
         Self {
-            basic: basic(shifts.locking),
-            extension: extension(shifts.single),
+            basic: of_language(shifts.locking).0,
+            extension: of_language(shifts.single).1,
         }
     }
 }
 
-/// Puts characters at their codes.
-const fn place(entries: &[(u8, char)], mut characters: [char; SEPTETS]) -> [char; SEPTETS] {
+/// The characters, with those of runs at their codes.
+const fn place(mut characters: [char; SEPTETS], runs: &[CharacterRun]) -> [char; SEPTETS] {
     let mut at = 0;
-    while at < entries.len() {
-        characters[entries[at].0 as usize] = entries[at].1;
+    while at < runs.len() {
+        let (code, first, count) = runs[at];
+        let mut offset = 0;
+        while offset < count {
+            if let Some(character) = char::from_u32(first as u32 + offset as u32) {
+                characters[(code + offset) as usize] = character;
+            }
+            offset += 1;
+        }
         at += 1;
     }
     characters
 }
 
-fn basic(language: Language) -> &'static SeptetTable {
+/// The basic table and the extension of a language.
+fn of_language(language: Language) -> (&'static SeptetTable, &'static SeptetTable) {
     match language {
-        Language::Default | Language::Spanish => &latin::DEFAULT,
-        Language::Turkish => &latin::TURKISH,
-        Language::Portuguese => &latin::PORTUGUESE,
-        Language::Bengali => &locking::BENGALI,
-        Language::Gujarati => &locking::GUJARATI,
-        Language::Hindi => &locking::HINDI,
-        Language::Kannada => &locking::KANNADA,
-        Language::Malayalam => &locking::MALAYALAM,
-        Language::Oriya => &locking::ORIYA,
-        Language::Punjabi => &locking::PUNJABI,
-        Language::Tamil => &locking::TAMIL,
-        Language::Telugu => &locking::TELUGU,
-        Language::Urdu => &locking::URDU,
-    }
-}
-
-fn extension(language: Language) -> &'static SeptetTable {
-    match language {
-        Language::Default => &latin::DEFAULT_EXTENSION,
-        Language::Turkish => &latin::TURKISH_EXTENSION,
-        Language::Spanish => &latin::SPANISH_EXTENSION,
-        Language::Portuguese => &latin::PORTUGUESE_EXTENSION,
-        Language::Bengali => &single::BENGALI,
-        Language::Gujarati => &single::GUJARATI,
-        Language::Hindi => &single::HINDI,
-        Language::Kannada => &single::KANNADA,
-        Language::Malayalam => &single::MALAYALAM,
-        Language::Oriya => &single::ORIYA,
-        Language::Punjabi => &single::PUNJABI,
-        Language::Tamil => &single::TAMIL,
-        Language::Telugu => &single::TELUGU,
-        Language::Urdu => &single::URDU,
+        Language::Default => (&latin::DEFAULT, &latin::DEFAULT_EXTENSION),
+        Language::Spanish => (&latin::DEFAULT, &latin::SPANISH_EXTENSION),
+        Language::Turkish => (&latin::TURKISH, &latin::TURKISH_EXTENSION),
+        Language::Portuguese => (&latin::PORTUGUESE, &latin::PORTUGUESE_EXTENSION),
+        Language::Bengali => (&locking::BENGALI, &single::BENGALI),
+        Language::Gujarati => (&locking::GUJARATI, &single::GUJARATI),
+        Language::Hindi => (&locking::HINDI, &single::HINDI),
+        Language::Kannada => (&locking::KANNADA, &single::KANNADA),
+        Language::Malayalam => (&locking::MALAYALAM, &single::MALAYALAM),
+        Language::Oriya => (&locking::ORIYA, &single::ORIYA),
+        Language::Punjabi => (&locking::PUNJABI, &single::PUNJABI),
+        Language::Tamil => (&locking::TAMIL, &single::TAMIL),
+        Language::Telugu => (&locking::TELUGU, &single::TELUGU),
+        Language::Urdu => (&locking::URDU, &single::URDU),
     }
 }

@@ -231,18 +231,7 @@ impl TcapDialogues {
 
     /// Aborts a dialogue: TC-U-ABORT. If the peer did not answer yet, nothing is sent: its id is not known.
     pub fn abort(&mut self, id: DialogueId, cause: AbortCause) {
-        let Some(dialogue) = self.remove(id.0) else {
-            return;
-        };
-        let Some(destination) = dialogue.peer_id else {
-            return;
-        };
-        let reason = dialogue.abortion(cause);
-        let message = TcapMessage::Abort {
-            destination,
-            reason,
-        };
-        self.send_last(id.0, dialogue, &message);
+        self.remove_and_abort(id.0, |dialogue| dialogue.abortion(cause));
     }
 
     /// Whether what the peer of a dialogue wants may be refused, by [`Self::end`] or [`Self::abort`]: strangers are not answered
@@ -349,6 +338,20 @@ impl TcapDialogues {
             self.due.remove(&(dialogue.due, id));
             self.due.insert((due, id));
             dialogue.due = due;
+        }
+    }
+
+    /// Ends a dialogue with an ABORT, if its peer has said who it is.
+    fn remove_and_abort(&mut self, id: u32, why: impl FnOnce(&Dialogue) -> AbortReason) {
+        if let Some(dialogue) = self.remove(id)
+            && let Some(destination) = dialogue.peer_id
+        {
+            let reason = why(&dialogue);
+            let message = TcapMessage::Abort {
+                destination,
+                reason,
+            };
+            self.send_last(id, dialogue, &message);
         }
     }
 

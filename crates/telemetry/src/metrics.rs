@@ -8,7 +8,6 @@ mod latency;
 
 use std::ops::RangeInclusive;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -21,71 +20,20 @@ use smsc_proto::{MessageState, TrafficSnapshot};
 
 pub use self::gsm::GsmMeter;
 pub use self::handles::{
-    AttemptCounts, AttemptMeter, CauseLabel, DirectionLabel, FirewallLabel, FormLabel,
-    HomeRoutingLabel, Mailbox, MailboxMeter, OperatorLabel, OperatorMeter, PolicyLabel, RangeLabel,
-    ReceiptLabel, StateMeters, UnservedLabel,
+    AttemptCounts, AttemptMeter, Mailbox, MailboxMeter, OperatorMeter, StateMeters,
 };
 pub use self::labels::{
-    ActorLabel, AnswerLabel, ApiLabel, AttemptLabel, LocalLabel, QueueLabel, ReaderLabel, SinkLabel,
+    ActorLabel, AnswerLabel, ApiLabel, AttemptLabel, CallbackLabel, CauseLabel, DirectionLabel,
+    FirewallLabel, FormLabel, HomeRoutingLabel, LocalLabel, OperationLabel, OperatorLabel,
+    PolicyLabel, QueueLabel, RangeLabel, ReaderLabel, ReasonLabel, ReceiptLabel, ReplyLabel,
+    ResultLabel, RuleLabel, SinkLabel, StateLabel, StatusLabel, UnservedLabel,
 };
 pub use self::latency::LatencyHistogram;
-
-/// A command_status by name.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct StatusLabel {
-    pub status: String,
-}
 
 /// Statuses that vendors may define (SMPP 3.4 §5.1.3).
 const VENDOR_STATUSES: RangeInclusive<u32> = 0x400..=0x4FF;
 /// Labels of statuses without a name of their own: those of vendors, and the rest.
 const OTHER_STATUSES: [&str; 2] = ["vendor", "other"];
-
-/// A message state by name.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct StateLabel {
-    pub state: String,
-}
-
-/// An operation of SMPP about messages that were submitted before, and how it was answered.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct OperationLabel {
-    pub operation: &'static str,
-    pub status: String,
-}
-
-/// A result, out of a few words.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ResultLabel {
-    pub result: &'static str,
-}
-
-/// An account, and how a callback to it went: as many as there are accounts and few words.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct CallbackLabel {
-    pub account: String,
-    pub result: &'static str,
-}
-
-/// Why something happened, out of a few words.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ReasonLabel {
-    pub reason: &'static str,
-}
-
-/// A rule for messages of operators, and what it does: as many as there are rules.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct RuleLabel {
-    pub rule: String,
-    pub action: &'static str,
-}
-
-/// A rule that answers, and what became of the answer.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ReplyLabel {
-    pub rule: String,
-    pub result: &'static str,
-}
 
 /// Seconds from microseconds, for what happens inside the process.
 const INSIDE: [f64; 9] = [0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0];

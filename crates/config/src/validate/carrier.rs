@@ -1,13 +1,19 @@
-//! Checks of operators over CMPP, SMGP and SGIP: what the fields can hold, and keys that mean nothing there.
+//! Checks of operators over CMPP, SMGP and SGIP: what the fields can hold, and keys that mean nothing there; and of
+//! accounts that log in by CMPP.
 
 use secrecy::ExposeSecret as _;
 
 use super::Findings;
 use super::listeners::check_tls;
-use crate::{BindKind, Carrier, CmppVersion, Config, OperatorConfig, OperatorProtocol, SendAs};
+use crate::{
+    Account, BindKind, Carrier, CmppVersion, Config, ListenerProtocol, OperatorConfig,
+    OperatorProtocol, SendAs,
+};
 
 /// Octets of Login Password (SGIP).
 const MAX_LOGIN: usize = 16;
+/// Octets of Source_Addr in the login (CMPP §8.4.1.1).
+const MAX_SOURCE: usize = 6;
 
 /// How long names are in a protocol.
 struct NameLimits {
@@ -114,6 +120,21 @@ pub(super) fn check_listener(config: &Config, found: &mut Findings) {
     {
         let message = "is empty, so that gateways bring reports to other nodes, if any";
         found.warn("sgip.listen", message);
+    }
+}
+
+/// An account that logs in by CMPP.
+pub(super) fn check_account(base: &str, account: &Account, config: &Config, found: &mut Findings) {
+    if !account.has_carrier_secret() {
+        return;
+    }
+    let key = format!("{base}.system_id");
+    found.check_text(&key, &account.system_id, MAX_SOURCE);
+    let mut listeners = config.listener.iter();
+    if !listeners.any(|listener| listener.protocol == ListenerProtocol::Cmpp) {
+        let message =
+            "no [[listener]] of this node has `protocol = \"cmpp\"`: it cannot log in here";
+        found.warn(format!("{base}.carrier_secret"), message);
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn check_accounts(config: &Config, found: &mut Findings) {
         check_lists(&base, account, found);
         check_outbind(&base, account, found);
         check_callback(&base, account, found);
-        super::carrier_client::check_account(&base, account, config, found);
+        super::carrier::check_account(&base, account, config, found);
         check_id_length(&base, account, found);
         check_rewrite(&key("rewrite_in"), &account.rewrite_in, found);
         check_rewrite(&key("rewrite_out"), &account.rewrite_out, found);

@@ -34,18 +34,11 @@ pub fn moment(stamp: &TimeStamp) -> Option<i64> {
     if !stamp.is_possible() {
         return None;
     }
-    let TimeStamp {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-        zone,
-    } = stamp;
-    let local = format!("{year:02}{month:02}{day:02}{hour:02}{minute:02}{second:02}000+");
-    let local = parse_time(local.as_bytes(), 0).ok().flatten()?;
-    Some(local - i64::from(*zone) * QUARTER_MS)
+    let digits = stamp.fields().map(|field| format!("{field:02}")).concat();
+    let local = parse_time(format!("{digits}000+").as_bytes(), 0)
+        .ok()
+        .flatten()?;
+    Some(local - i64::from(stamp.zone) * QUARTER_MS)
 }
 
 /// Until when a message is valid. `None` where the service centre decides: without a period, and with one that is none,

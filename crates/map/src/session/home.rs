@@ -18,7 +18,7 @@ use smsc_sms::tpdu::TpduAddress;
 use smsc_sms::tpdu::address::INTERNATIONAL;
 use smsc_tcap::{Component, DialogueId, Invoke};
 
-use super::incoming::{IncomingDialogue, InvokeFate, unreadable};
+use super::incoming::{IncomingDialogue, InvokeFate};
 use super::{MapEvent, MapSession, MoInvoke};
 use crate::context::{MapVersion, SHORT_MSG_GATEWAY, SHORT_MSG_MT_RELAY};
 use crate::delivery_status::ReportDeliveryStatusArg;
@@ -144,12 +144,9 @@ impl<T> MapSession<T> {
             (operation, Some(SHORT_MSG_MT_RELAY))
                 if !is_end && operation == dialogue.version.mt_forward() =>
             {
-                Some(match ForwardSmArg::decode(&invoke.parameter) {
+                Some(match self.read(invoke, ForwardSmArg::decode) {
                     Ok(argument) => self.on_forward(id, dialogue, invoke, argument),
-                    Err(malformed) => {
-                        self.malformed(operation, &malformed);
-                        InvokeFate::Unserved(unreadable(invoke, &malformed))
-                    }
+                    Err(fate) => fate,
                 })
             }
             _ => None,
@@ -210,12 +207,9 @@ impl<T> MapSession<T> {
         dialogue: &IncomingDialogue,
         invoke: &Invoke,
     ) -> InvokeFate {
-        let argument = match RoutingInfoArg::decode(&invoke.parameter) {
+        let argument = match self.read(invoke, RoutingInfoArg::decode) {
             Ok(argument) => argument,
-            Err(malformed) => {
-                self.malformed(MapOperationCode::SEND_ROUTING_INFO_FOR_SM, &malformed);
-                return InvokeFate::Unserved(unreadable(invoke, &malformed));
-            }
+            Err(fate) => return fate,
         };
         if !self.is_home(&argument.msisdn) {
             return InvokeFate::NotOurs;
@@ -241,16 +235,13 @@ impl<T> MapSession<T> {
 
     /// Somebody tells how a message to a subscriber ended.
     fn on_status_report(&mut self, invoke: &Invoke) -> InvokeFate {
-        match ReportDeliveryStatusArg::decode(&invoke.parameter) {
+        match self.read(invoke, ReportDeliveryStatusArg::decode) {
             Ok(argument) if self.is_home(&argument.msisdn) => {
                 let result = Component::result(invoke.id, invoke.operation, Bytes::new());
                 InvokeFate::Answered(result)
             }
             Ok(_) => InvokeFate::NotOurs,
-            Err(malformed) => {
-                self.malformed(MapOperationCode::REPORT_SM_DELIVERY_STATUS, &malformed);
-                InvokeFate::Unserved(unreadable(invoke, &malformed))
-            }
+            Err(fate) => fate,
         }
     }
 
@@ -282,7 +273,7 @@ impl<T> MapSession<T> {
     }
 }
 
-fn invoke_of(id: DialogueId, dialogue: &IncomingDialogue, invoke: &Invoke) -> MoInvoke {
+pub(super) fn invoke_of(id: DialogueId, dialogue: &IncomingDialogue, invoke: &Invoke) -> MoInvoke {
     MoInvoke {
         dialogue: id,
         invoke: invoke.id,
@@ -290,11 +281,11 @@ fn invoke_of(id: DialogueId, dialogue: &IncomingDialogue, invoke: &Invoke) -> Mo
     }
 }
 
-fn refused(invoke: &Invoke, code: u8) -> InvokeFate {
+pub(super) fn refused(invoke: &Invoke, code: u8) -> InvokeFate {
     InvokeFate::Answered(Component::error(invoke.id, code, Bytes::new()))
 }
 
 /// The answer to what nobody may ask of us.
-fn not_served(invoke: &Invoke, code: u8) -> InvokeFate {
+pub(super) fn not_served(invoke: &Invoke, code: u8) -> InvokeFate {
     InvokeFate::Unserved(Component::error(invoke.id, code, Bytes::new()))
 }

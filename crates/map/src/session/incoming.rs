@@ -14,7 +14,7 @@ use smsc_firewall::BlockAnswer;
 use smsc_sigtran::SccpAddress;
 use smsc_tcap::{AbortCause, ApplicationContext, Component, DialogueId, Invoke, RejectProblem};
 
-use super::home::ForwardRecipient;
+use super::home::{ForwardRecipient, invoke_of, not_served, refused};
 use super::screening::Screening;
 use super::{MapEvent, MapSession, MoInvoke, MoRefusal};
 use crate::context::{self, MapVersion, SHORT_MSG_ALERT, SHORT_MSG_MO_RELAY};
@@ -295,6 +295,18 @@ impl<T> MapSession<T> {
         }
     }
 
+    /// The argument of an operation, or what becomes of an invocation whose argument cannot be read.
+    pub(super) fn read<A>(
+        &mut self,
+        invoke: &Invoke,
+        decode: impl FnOnce(&[u8]) -> Result<A, MalformedMap>,
+    ) -> Result<A, InvokeFate> {
+        decode(&invoke.parameter[..]).map_err(|malformed| {
+            self.malformed(MapOperationCode(invoke.operation), &malformed);
+            InvokeFate::Unserved(unreadable(invoke, &malformed))
+        })
+    }
+
     /// Whether another invoke of a dialogue may wait.
     pub(super) fn has_room(&self, dialogue: &IncomingDialogue) -> bool {
         // One that waits already has its place.
@@ -310,12 +322,9 @@ impl<T> MapSession<T> {
         dialogue: &mut IncomingDialogue,
         invoke: &Invoke,
     ) -> InvokeFate {
-        let argument = match ForwardSmArg::decode(&invoke.parameter) {
+        let argument = match self.read(invoke, ForwardSmArg::decode) {
             Ok(argument) => argument,
-            Err(malformed) => {
-                self.malformed(MapOperationCode::FORWARD_SM, &malformed);
-                return InvokeFate::Unserved(unreadable(invoke, &malformed));
-            }
+            Err(fate) => return fate,
         };
         let is_of_v1 = dialogue.context.is_none();
         if is_of_v1 && self.config.home.is_some() && matches!(argument.destination, SmRpDa::Imsi(_))
@@ -328,8 +337,7 @@ impl<T> MapSession<T> {
                 SmRpDa::Absent => MapUserError::UNEXPECTED_DATA_VALUE,
                 _ => MapUserError::FACILITY_NOT_SUPPORTED,
             };
-            let error = Component::error(invoke.id, code, Bytes::new());
-            return InvokeFate::Unserved(error);
+            return not_served(invoke, code);
         };
         if !self.has_room(dialogue) {
             let refusal = MoRefusal {
@@ -343,11 +351,7 @@ impl<T> MapSession<T> {
             SmRpOa::ServiceCentre(_) | SmRpOa::Absent => None,
         };
         self.events.push_back(MapEvent::MoForward {
-            invoke: MoInvoke {
-                dialogue: id,
-                invoke: invoke.id,
-                version: dialogue.version,
-            },
+            invoke: invoke_of(id, dialogue, invoke),
             msisdn,
             imsi: argument.imsi,
             smsc: smsc.text,
@@ -367,14 +371,13 @@ impl<T> MapSession<T> {
         let peer = self.tcap.peer(id).and_then(SccpAddress::digits);
         if !self.strangers.is_believed(peer.unwrap_or_default(), now) {
             // An HLR may say it again. What waits is tried when it is due.
-            let error = Component::error(invoke.id, MapUserError::SYSTEM_FAILURE, Bytes::new());
             return if is_answered {
-                InvokeFate::Answered(error)
+                refused(invoke, MapUserError::SYSTEM_FAILURE)
             } else {
                 InvokeFate::Done
             };
         }
-        match AlertServiceCentreArg::decode(&invoke.parameter) {
+        match self.read(invoke, AlertServiceCentreArg::decode) {
             Ok(argument) => {
                 let msisdn = argument.msisdn.text;
                 self.routes.forget(&msisdn);
@@ -386,12 +389,8 @@ impl<T> MapSession<T> {
                     return InvokeFate::Answered(result);
                 }
             }
-            Err(malformed) => {
-                self.malformed(MapOperationCode(invoke.operation), &malformed);
-                if is_answered {
-                    return InvokeFate::Unserved(unreadable(invoke, &malformed));
-                }
-            }
+            Err(fate) if is_answered => return fate,
+            Err(_) => {}
         }
         InvokeFate::Done
     }
@@ -420,9 +419,7 @@ fn blocked(invoke: &Invoke, answer: BlockAnswer) -> InvokeFate {
     match answer {
         BlockAnswer::Drop => InvokeFate::Dropped,
         BlockAnswer::Error(_) if timer == MapTimerClass::NotAwaited => InvokeFate::Done,
-        BlockAnswer::Error(code) => {
-            InvokeFate::Answered(Component::error(invoke.id, code, Bytes::new()))
-        }
+        BlockAnswer::Error(code) => refused(invoke, code),
     }
 }
 
@@ -434,7 +431,7 @@ fn reject(invoke: &Invoke, problem: RejectProblem) -> Component {
 }
 
 /// The answer to an invoke whose parameter cannot be read.
-pub(super) fn unreadable(invoke: &Invoke, malformed: &MalformedMap) -> Component {
+fn unreadable(invoke: &Invoke, malformed: &MalformedMap) -> Component {
     match malformed {
         MalformedMap::Missing(_) => {
             Component::error(invoke.id, MapUserError::DATA_MISSING, Bytes::new())

@@ -61,7 +61,7 @@ pub(super) fn octet(out: &mut BytesMut, value: &u8) {
 
 /// A NUL inside would end the string for the peer and shift all that follows, so it ends it here.
 #[inline]
-pub(super) fn c_string(out: &mut BytesMut, value: &Bytes) {
+pub(crate) fn c_string(out: &mut BytesMut, value: &[u8]) {
     if value.is_empty() {
         return out.put_u8(0);
     }

@@ -7,9 +7,9 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 
 use super::types::{BindType, CloseReason, Event, Role, SessionState};
-use super::{FIRST_VERSION_WITH_TLVS, PendingRequest, Session};
+use super::{FIRST_VERSION_WITH_TLVS, PendingRequest, Session, write_bare};
 use crate::codec::{BadCommandLength, Decoded, decode};
-use crate::encode::{encode_empty_resp, encode_error_resp, encode_generic_nack};
+use crate::encode::{encode_error_resp, encode_generic_nack};
 use crate::timers::Phase;
 use crate::{Body, CommandId, CommandStatus, Header, Pdu, tag};
 
@@ -25,12 +25,7 @@ impl<T: Clone> Session<T> {
         }
         match header.command_id {
             CommandId::ENQUIRE_LINK => {
-                encode_empty_resp(
-                    out,
-                    CommandId::ENQUIRE_LINK_RESP,
-                    header.sequence,
-                    CommandStatus::ESME_ROK,
-                );
+                write_bare(CommandId::ENQUIRE_LINK_RESP, header.sequence, out);
                 Event::Nothing
             }
             CommandId::UNBIND => self.on_unbind(&header, out),

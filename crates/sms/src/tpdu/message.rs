@@ -72,15 +72,7 @@ impl Deliver {
         let protocol_identifier = reader.octet(TpduField::ProtocolIdentifier)?;
         let data_coding = reader.octet(TpduField::DataCodingScheme)?;
         let stamp = TimeStamp::read(reader, TpduField::ServiceCentreTimeStamp)?;
-        let has_header = first & UDHI != 0;
-        let user_data = UserData::read(
-            reader,
-            TpduField::UserDataLength,
-            TpduField::UserData,
-            has_header,
-            data_coding,
-            USER_DATA,
-        )?;
+        let user_data = UserData::read_text(reader, first & UDHI != 0, data_coding, USER_DATA)?;
         Ok(Self {
             more_messages: first & NO_MORE == 0,
             loop_prevention: first & LOOP_PREVENTION != 0,
@@ -123,15 +115,7 @@ impl SmsSubmit {
         let protocol_identifier = reader.octet(TpduField::ProtocolIdentifier)?;
         let data_coding = reader.octet(TpduField::DataCodingScheme)?;
         let validity = Validity::read(reader, first >> FORMAT)?;
-        let has_header = first & UDHI != 0;
-        let user_data = UserData::read(
-            reader,
-            TpduField::UserDataLength,
-            TpduField::UserData,
-            has_header,
-            data_coding,
-            USER_DATA,
-        )?;
+        let user_data = UserData::read_text(reader, first & UDHI != 0, data_coding, USER_DATA)?;
         Ok(Self {
             reject_duplicates: first & REJECT_DUPLICATES != 0,
             status_report_request: first & STATUS_REPORT != 0,

@@ -122,6 +122,19 @@ pub fn zone_of(offset: &str) -> Option<i8> {
 // === impl TimeStamp ===
 
 impl TimeStamp {
+    /// The numbers, from the year to the second.
+    #[must_use]
+    pub fn fields(&self) -> [u8; 6] {
+        [
+            self.year,
+            self.month,
+            self.day,
+            self.hour,
+            self.minute,
+            self.second,
+        ]
+    }
+
     /// Whether a calendar has this time, and its zone can be written. Years are those from 2000.
     #[must_use]
     pub fn is_possible(&self) -> bool {
@@ -178,15 +191,7 @@ impl TimeStamp {
         if !self.is_possible() {
             return Err(field.refuses(UnwritableReason::Time));
         }
-        let fields = [
-            self.year,
-            self.month,
-            self.day,
-            self.hour,
-            self.minute,
-            self.second,
-        ];
-        out.extend(fields.map(semi_octets));
+        out.extend(self.fields().map(semi_octets));
         let sign = if self.zone < 0 { NEGATIVE } else { 0 };
         out.push(semi_octets(self.zone.unsigned_abs()) | sign);
         Ok(())

@@ -54,6 +54,17 @@ impl UserData {
         }
     }
 
+    /// Reads TP-UDL and TP-UD.
+    pub(super) fn read_text(
+        reader: &mut TpduReader,
+        has_header: bool,
+        data_coding: u8,
+        most: usize,
+    ) -> Result<Self, FieldFault> {
+        let (length, text) = (TpduField::UserDataLength, TpduField::UserData);
+        Self::read(reader, length, text, has_header, data_coding, most)
+    }
+
     /// Reads the length and what it counts; `most` octets may be there.
     pub(super) fn read(
         reader: &mut TpduReader,
@@ -195,14 +206,9 @@ impl Parameters {
             parameters.data_coding = Some(reader.octet(TpduField::DataCodingScheme)?);
         }
         if is_there(reader, HAS_USER_DATA, TpduField::UserDataLength) {
-            parameters.user_data = Some(UserData::read(
-                reader,
-                TpduField::UserDataLength,
-                TpduField::UserData,
-                has_header,
-                parameters.data_coding.unwrap_or(0),
-                TPDU_MAX,
-            )?);
+            let data_coding = parameters.data_coding.unwrap_or(0);
+            let user_data = UserData::read_text(reader, has_header, data_coding, TPDU_MAX)?;
+            parameters.user_data = Some(user_data);
         }
         Ok(parameters)
     }

@@ -183,7 +183,8 @@ impl TcapDialogues {
             Association::Refused(why) => why,
         };
         // The peer takes the dialogue for open.
-        self.abort_abnormal(id);
+        let abnormal = AbortReason::User(Some(DialoguePdu::abort(false)));
+        self.remove_and_abort(id, |_| abnormal);
         let id = DialogueId(id);
         self.events.push_back(TcapEvent::Aborted { id, why });
     }
@@ -247,21 +248,6 @@ impl TcapDialogues {
         }
         if let Some(origin) = sender {
             self.abort_sender(origin, reason, route, now);
-        }
-    }
-
-    /// Aborts a dialogue whose peer sent a dialogue portion that makes no sense.
-    fn abort_abnormal(&mut self, id: u32) {
-        let Some(dialogue) = self.remove(id) else {
-            return;
-        };
-        if let Some(destination) = dialogue.peer_id {
-            let reason = AbortReason::User(Some(DialoguePdu::abort(false)));
-            let message = TcapMessage::Abort {
-                destination,
-                reason,
-            };
-            self.send_last(id, dialogue, &message);
         }
     }
 

@@ -6,89 +6,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
 use super::{
-    ActorLabel, AttemptLabel, LatencyHistogram, Metrics, QueueLabel, ReaderLabel, SinkLabel,
-    state_label,
+    ActorLabel, AttemptLabel, DirectionLabel, FormLabel, LatencyHistogram, Metrics, OperatorLabel,
+    QueueLabel, ReaderLabel, ReceiptLabel, SinkLabel, state_label,
 };
 use smsc_domain::command_status::RefusalClass;
 use smsc_domain::state;
 use smsc_domain::trace::TraceId;
 use smsc_proto::MessageState;
-
-/// An operator: as many as are configured.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct OperatorLabel {
-    pub operator: String,
-}
-
-/// An operator, and one of two directions.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct DirectionLabel {
-    pub operator: String,
-    pub direction: &'static str,
-}
-
-/// An operator, and how a long message was sent.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct FormLabel {
-    pub operator: String,
-    pub form: &'static str,
-}
-
-/// An operator, the state in its receipt, and whether a message was found for it.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct ReceiptLabel {
-    pub operator: String,
-    pub state: String,
-    pub result: &'static str,
-}
-
-/// A GSM network, and how a request of one of its handsets was answered.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct CauseLabel {
-    pub gsm: String,
-    pub cause: u8,
-}
-
-/// A GSM network over MAP, and what became of something that others have asked and did not get.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct UnservedLabel {
-    pub gsm: String,
-    pub result: &'static str,
-}
-
-/// A GSM network, a rule of its firewall, and what that has done: few words each.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct FirewallLabel {
-    pub gsm: String,
-    pub rule: &'static str,
-    pub action: &'static str,
-}
-
-/// A GSM network, and what home routing did for it: as many as there are networks and few words.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct HomeRoutingLabel {
-    pub gsm: String,
-    pub event: &'static str,
-}
-
-/// A range of the number plan.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct RangeLabel {
-    pub range: String,
-}
-
-/// An account, and why something of it was refused: as many as there are accounts and few words.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct PolicyLabel {
-    pub account: String,
-    pub reason: &'static str,
-}
 
 /// A [`MailboxMeter`], as it travels with messages.
 pub type Mailbox = Arc<MailboxMeter>;
