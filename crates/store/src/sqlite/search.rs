@@ -116,7 +116,7 @@ fn by_state(
 
 /// The lowest id of a table that a walk of at most [`MAX_SCAN`] ids has come to, from the newest down;
 /// `None` when it has come to its end.
-pub(super) fn end_of_walk(
+fn end_of_walk(
     main: &Connection,
     table: &str,
     range: Range<u64>,
