@@ -75,27 +75,30 @@ pub(crate) struct MovedTable {
 /// The mark behind the last row of a part.
 pub const END: u64 = i64::MAX as u64;
 
-/// The parts of the move, in order, each in the order of its keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MovePart {
-    /// Messages, and the rows of every table that are about them.
-    Messages,
-    /// Active messages below the low-water mark.
-    Carry,
-    /// Receipts that matched nothing yet.
-    Parked,
-    /// Rows that could not be written.
-    Dead,
-    /// Numbers that want no messages, by their version.
-    OptOuts,
-    /// Answers to requests with an Idempotency-Key. Not counted: of several rows of a key the last one is left.
-    Idempotency,
-    /// Events that a reader has not finished.
-    Events,
-    /// Call detail records in the table.
-    Records,
-    /// Sums of usage, by their days.
-    Usage,
+smsc_domain::named! {
+    /// The parts of the move, in order, each in the order of its keys.
+    /// The word of one is the key in `meta` of its mark.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MovePart, mark {
+        /// Messages, and the rows of every table that are about them.
+        Messages: "move_msg",
+        /// Active messages below the low-water mark.
+        Carry: "move_carry",
+        /// Receipts that matched nothing yet.
+        Parked: "move_parked",
+        /// Rows that could not be written.
+        Dead: "move_dead",
+        /// Numbers that want no messages, by their version.
+        OptOuts: "move_opt_out",
+        /// Answers to requests with an Idempotency-Key. Not counted: of several rows of a key the last one is left.
+        Idempotency: "move_idempotency",
+        /// Events that a reader has not finished.
+        Events: "move_outbox",
+        /// Call detail records in the table.
+        Records: "move_cdr",
+        /// Sums of usage, by their days.
+        Usage: "move_usage",
+    }
 }
 
 /// What there is to move.
@@ -170,23 +173,6 @@ impl MovedTable {
             },
         }
     }
-}
-
-// === impl MovePart ===
-
-impl MovePart {
-    /// All of them, in the order in which they are moved.
-    pub const ALL: [Self; 9] = [
-        Self::Messages,
-        Self::Carry,
-        Self::Parked,
-        Self::Dead,
-        Self::OptOuts,
-        Self::Idempotency,
-        Self::Events,
-        Self::Records,
-        Self::Usage,
-    ];
 }
 
 // === impl Inventory ===
