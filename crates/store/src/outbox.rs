@@ -102,10 +102,10 @@ pub struct EventRow {
     pub data: Vec<u8>,
 }
 
-/// What waits for a reader.
+/// What waits for a reader; the reader of a sink is a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReaderBacklog {
-    pub reader: EventReader,
+pub struct ReaderBacklog<R = EventReader> {
+    pub reader: R,
     /// Messages in its rows; at least as many, where there are very many rows.
     pub events: u64,
     /// The earliest end of one of them, Unix milliseconds; 0 when nothing waits.
