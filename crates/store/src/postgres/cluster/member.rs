@@ -15,6 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Row, Statement};
 
 use super::super::PostgresShared;
+use super::super::connect::begin_with;
 use super::super::doubts;
 use super::super::lane::writer_name;
 use super::wake::wake_others;
@@ -88,8 +89,7 @@ async fn try_join(
     preferred: Option<u8>,
 ) -> DbResult<Option<Membership>> {
     let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    transaction.batch_execute(BURIAL_PATIENCE).await?;
+    let transaction = begin_with(&mut client, BURIAL_PATIENCE).await?;
     transaction
         .execute("SELECT pg_advisory_xact_lock($1)", &[&JOIN_LOCK])
         .await?;
@@ -194,7 +194,7 @@ pub async fn beat(shared: &Arc<PostgresShared>, card: NodeCard) -> StoreResult<V
             Ok(Ok((beat, view))) => {
                 *connection = Some(beat);
                 shared.comparison.answered(asked);
-                return shared.or_fenced(me, view);
+                return shared.or_fenced(me, view.ok_or(DbError::Store(StoreError::Fenced)));
             }
             Ok(Err(error)) => last = Some(error),
             Err(_) => {
@@ -242,8 +242,7 @@ async fn try_bury(
     margin: Duration,
 ) -> DbResult<bool> {
     let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    transaction.batch_execute(BURIAL_PATIENCE).await?;
+    let transaction = begin_with(&mut client, BURIAL_PATIENCE).await?;
     doubts::doubt_dead(shared, &*transaction, node).await?;
     // If it sends a heartbeat just now, the condition is checked again when that is committed.
     let delete = "DELETE FROM node WHERE node = $1 AND epoch = $2
@@ -272,8 +271,7 @@ pub async fn leave(shared: &Arc<PostgresShared>) -> StoreResult {
     shared.cluster.wake.stop();
     shared.cluster.beat.lock().await.take();
     let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    transaction.batch_execute(BURIAL_PATIENCE).await?;
+    let transaction = begin_with(&mut client, BURIAL_PATIENCE).await?;
     remove(&transaction, me).await.map_err(StoreError::from)?;
     wake_others(&transaction, me, Hint::Shares).await?;
     transaction.commit().await?;
