@@ -271,13 +271,8 @@ impl ChangeRow {
     /// A message is sent again as a new one, in the batch that accepts that.
     pub fn replayed(id: u64, at: i64, by: &str, replay: u64) -> Self {
         Self {
-            id,
-            at,
-            kind: ChangeKind::Replay,
-            queue: 0,
-            by: by.to_owned(),
-            expires_at: 0,
             body: Bytes::copy_from_slice(&replay.to_be_bytes()),
+            ..Self::new(id, at, ChangeKind::Replay, by)
         }
     }
 
@@ -294,13 +289,8 @@ impl ChangeRow {
     /// as an order to try it again.
     pub fn ended_session(id: u64, at: i64, queue: u32) -> Self {
         Self {
-            id,
-            at,
-            kind: ChangeKind::Retry,
             queue,
-            by: ENDED_SESSION.to_owned(),
-            expires_at: 0,
-            body: Bytes::new(),
+            ..Self::new(id, at, ChangeKind::Retry, ENDED_SESSION)
         }
     }
 

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::balance::PurseRow;
 use super::checksum;
 use super::cold::{ColdRecord, ColdRow, ColdStatement};
 use super::damage::DamagedRow;
@@ -78,9 +77,10 @@ pub const END: u64 = i64::MAX as u64;
 smsc_domain::named! {
     /// The parts of the move, in order, each in the order of its keys.
     /// The word of one is the key in `meta` of its mark.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum MovePart, mark {
         /// Messages, and the rows of every table that are about them.
+        #[default]
         Messages: "move_msg",
         /// Active messages below the low-water mark.
         Carry: "move_carry",
@@ -108,9 +108,8 @@ pub struct Inventory {
     pub names: Vec<(u32, String)>,
     /// Accounts, operators, routes and policy.
     pub settings: StoredSettings,
-    /// Balances and quotas.
-    pub purses: Vec<PurseRow>,
-    /// The statements that write them with their history, the tables which are moved whole, and rows of `meta`
+    /// The statements that write the latter with their history, balances and quotas, the tables which are moved whole, and
+    /// rows of `meta`
     /// ([`FormStore`](super::forms::FormStore), [`PauseStore`](super::pauses::PauseStore),
     /// [`StreamMarkStore`](super::stream_marks::StreamMarkStore)).
     pub whole: Vec<ColdStatement>,
@@ -123,7 +122,7 @@ pub struct Inventory {
 }
 
 /// Some rows, to be written in one transaction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct MovedPage {
     pub part: MovePart,
     /// Keys of the page are above this one, which is where the page before ended.
@@ -193,14 +192,7 @@ impl MovedPage {
             part,
             after,
             upto: END,
-            rows: WriteBatch::default(),
-            carry: Vec::new(),
-            dead: Vec::new(),
-            opt_outs: Vec::new(),
-            events: Vec::new(),
-            records: Vec::new(),
-            usage: Vec::new(),
-            left: LeftBehind::default(),
+            ..Self::default()
         }
     }
 }

@@ -108,18 +108,14 @@ impl<S: ColdTables> UsageStore for S {
             question.columns(),
             groups = question.groups()
         );
-        let UsageQuestion {
-            first_day,
-            last_day,
-            account,
-            operator,
-            country,
-            state,
-            by: _,
-            limit,
-        } = question;
         let values = values![
-            first_day, last_day, account, operator, country, state, limit
+            question.first_day,
+            question.last_day,
+            question.account,
+            question.operator,
+            question.country,
+            question.state,
+            question.limit
         ];
         self.select(ColdStatement::new(sql, values), UsageRow::all)
     }

@@ -12,7 +12,6 @@ use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Transaction};
 use uuid::Uuid;
 
-use super::balance;
 use super::cold::run_all;
 use super::columns::{Correlate, Expect, calls};
 use super::connect::PostgresConnector;
@@ -277,7 +276,6 @@ async fn begin_anew(transaction: &Transaction<'_>, source: &Inventory) -> StoreR
     let insert =
         "INSERT INTO names SELECT * FROM unnest($1::int[], $2::text[]) ON CONFLICT DO NOTHING";
     transaction.execute(insert, &[&numbers, &names]).await?;
-    balance::import(transaction, &source.purses).await?;
     run_all(transaction, &source.whole).await?;
     for (table, rows) in TABLES.iter().zip(source.rows) {
         set(transaction, &format!("{ROWS}{table}"), rows).await?;

@@ -15,6 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Row, Statement};
 
 use super::super::PostgresShared;
+use super::super::asides;
 use super::super::connect::begin_with;
 use super::super::doubts;
 use super::super::lane::writer_name;
@@ -22,7 +23,7 @@ use super::wake::wake_others;
 use super::{DbError, DbResult, blocks};
 use crate::cluster::{Hint, LeasedResource, Membership, NodeCard, NodeView, ResourceHolder, View};
 use crate::{StoreError, StoreResult};
-use smsc_domain::id::lowest_at;
+use smsc_domain::id::{Aside, lowest_at};
 use smsc_host::clock::{self, Catch};
 
 /// Serialises joins; any number that nothing else in the database uses.
@@ -96,20 +97,15 @@ async fn try_join(
     if let Some(before) = before {
         remove(&transaction, before).await?;
     }
-    let now = lowest_at(clock::now_ms()) as i64;
+    let now = lowest_at(clock::now_ms());
     let node = loop {
         let select = "SELECT node, lease_until < clock_timestamp() FROM node ORDER BY lease_until";
         let rows = transaction.query(select, &[]).await?;
         let mut taken: Vec<NodeNumberInUse> = rows.iter().map(read_taken).collect();
         // Their ids lie in the future.
-        let mut asides = transaction
-            .query("SELECT node, last FROM ids_aside", &[])
-            .await?;
-        asides.retain(|row| row.get::<_, i64>(1) >= now);
-        taken.extend(asides.iter().map(|row| NodeNumberInUse {
-            node: row.get::<_, i32>(0) as u8,
-            over: false,
-        }));
+        let set_aside = asides::read(&*transaction).await?.into_iter();
+        let ahead = set_aside.filter(|aside| aside.last >= now);
+        taken.extend(ahead.map(|Aside { node, .. }| NodeNumberInUse { node, over: false }));
         let Some(node) = choose(&taken, preferred) else {
             return Ok(None);
         };

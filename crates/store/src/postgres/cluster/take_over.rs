@@ -253,11 +253,7 @@ impl WantedPartitions {
             queue: active.queue,
             part,
         };
-        let waits = matches!(
-            active.stage,
-            MessageStage::Waiting | MessageStage::OutcomeUnknown
-        );
-        !waits
+        !active.waits()
             || [active.part, WHOLE]
                 .iter()
                 .any(|part| self.partitions.contains(&of(*part)))
