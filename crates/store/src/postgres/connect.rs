@@ -160,12 +160,9 @@ pub async fn run_in(
 }
 
 /// A transaction with settings of its own; rolled back when it is dropped.
-pub async fn begin_with<'c>(
-    client: &'c mut Object,
-    settings: &str,
-) -> Result<Transaction<'c>, Error> {
+pub async fn begin_with<'c>(client: &'c mut Object, local: &str) -> Result<Transaction<'c>, Error> {
     let transaction = client.transaction().await?;
-    transaction.batch_execute(settings).await?;
+    transaction.batch_execute(local).await?;
     Ok(transaction)
 }
 
@@ -192,7 +189,7 @@ pub async fn execute_in_turn(
 pub async fn begin_snapshot<'c>(
     client: &'c mut Object,
     is_read_only: bool,
-    settings: &str,
+    local: &str,
 ) -> Result<Transaction<'c>, Error> {
     let transaction = client
         .build_transaction()
@@ -200,7 +197,7 @@ pub async fn begin_snapshot<'c>(
         .read_only(is_read_only)
         .start()
         .await?;
-    transaction.batch_execute(settings).await?;
+    transaction.batch_execute(local).await?;
     Ok(transaction)
 }
 

@@ -99,8 +99,8 @@ async fn forget_heard(client: &Client, before: i64) -> StoreResult {
 
 /// Everyone who writes would wait in line behind a lock that is waited for.
 async fn begin(client: &mut Object) -> Result<Transaction<'_>, Error> {
-    let settings = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'";
-    begin_with(client, settings).await
+    let local = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'";
+    begin_with(client, local).await
 }
 
 /// A day with partitions of its own.

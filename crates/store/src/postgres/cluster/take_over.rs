@@ -110,8 +110,8 @@ async fn try_take_over(
     is_wanted: &IsWanted,
 ) -> DbResult<TakeOverOutcome> {
     let mut client = shared.pool.get().await?;
-    let settings = "SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'";
-    let transaction = begin_snapshot(&mut client, false, settings).await?;
+    let local = "SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'";
+    let transaction = begin_snapshot(&mut client, false, local).await?;
     // This first statement takes the snapshot.
     lock_member(&transaction, me).await?;
     let (node, epoch) = me.columns();

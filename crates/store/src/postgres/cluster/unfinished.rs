@@ -46,8 +46,8 @@ pub async fn recount(
     let accounts: Vec<i32> = accounts.into_iter().map(|account| account as i32).collect();
     let mut client = shared.pool.get().await?;
     // One snapshot: messages and the counts that nodes reported must be consistent.
-    let settings = "SET LOCAL statement_timeout = 0; SET LOCAL jit = off";
-    let transaction = begin_snapshot(&mut client, true, settings).await?;
+    let local = "SET LOCAL statement_timeout = 0; SET LOCAL jit = off";
+    let transaction = begin_snapshot(&mut client, true, local).await?;
     let mark = meta(&*transaction, "low_water").await?;
     // Not cached: the plan must know where the mark is.
     let sql = "WITH open AS (
