@@ -2,85 +2,49 @@
 //!
 //! Used by the route table of `http`, by the token store and by the command line.
 
-use std::fmt;
-
-/// What the bearer of a token may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AccessRole {
-    /// Reads everything except message texts. Numbers are shown, because support staff already have
-    /// the customer's number; texts are private.
-    Read,
-    /// Commands queues, binds, messages and the node, and sees texts.
-    Operate,
-    /// Everything: configuration, tokens, the audit log, erasure.
-    Admin,
+named! {
+    /// What the bearer of a token may do.
+    /// Its words are those of the API, the command line and the store.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum AccessRole, as_str {
+        /// Reads everything except message texts. Numbers are shown, because support staff already have
+        /// the customer's number; texts are private.
+        Read: "read",
+        /// Commands queues, binds, messages and the node, and sees texts.
+        Operate: "operate",
+        /// Everything: configuration, tokens, the audit log, erasure.
+        Admin: "admin",
+    }
 }
 
-/// What the bearer of an account's API key may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum KeyRole {
-    /// Submits, cancels and replaces messages; sees nothing of those that it did not just send.
-    Send,
-    /// Sees the account's messages, balance and opt-outs; changes nothing.
-    Read,
-    /// Both.
-    Both,
-    /// Both, and takes numbers off the account's opt-out list.
-    Consent,
+named! {
+    /// What the bearer of an account's API key may do.
+    /// Its words are those of the API, the command line and the store.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum KeyRole, as_str {
+        /// Submits, cancels and replaces messages; sees nothing of those that it did not just send.
+        Send: "send",
+        /// Sees the account's messages, balance and opt-outs; changes nothing.
+        Read: "read",
+        /// Both.
+        Both: "both",
+        /// Both, and takes numbers off the account's opt-out list.
+        Consent: "consent",
+    }
 }
 
 // === impl AccessRole ===
 
 impl AccessRole {
-    /// All of them, the least first.
-    pub const ALL: [Self; 3] = [Self::Read, Self::Operate, Self::Admin];
-
-    /// The word in the API, on the command line and in the store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Operate => "operate",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// The role of a word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == name)
-    }
-
     /// Whether it includes what `needed` may do.
     pub fn allows(self, needed: Self) -> bool {
         self >= needed
     }
 }
 
-impl fmt::Display for AccessRole {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
-    }
-}
-
 // === impl KeyRole ===
 
 impl KeyRole {
-    pub const ALL: [Self; 4] = [Self::Send, Self::Read, Self::Both, Self::Consent];
-
-    /// The word in the API, on the command line and in the store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Send => "send",
-            Self::Read => "read",
-            Self::Both => "both",
-            Self::Consent => "consent",
-        }
-    }
-
-    /// The role of a word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == name)
-    }
-
     /// Whether it includes what `needed` may do.
     pub fn allows(self, needed: Self) -> bool {
         match self {
@@ -88,12 +52,6 @@ impl KeyRole {
             Self::Both => needed != Self::Consent,
             Self::Consent => true,
         }
-    }
-}
-
-impl fmt::Display for KeyRole {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
     }
 }
 

@@ -27,17 +27,20 @@ const MOST_OPEN: usize = 60;
 /// Answers are slow when they take so many times as long as usual.
 const SLOWER: f64 = 3.0;
 
-/// What is looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum IncidentKind {
-    /// submit_sm_resp with an error that is not throttling.
-    Refused,
-    /// Receipts that report a failure.
-    FailedReceipts,
-    /// Receipts that do not come.
-    MissingReceipts,
-    /// Answers that take longer than usual.
-    SlowAnswers,
+named! {
+    /// What is looked for.
+    /// Its words are those of the API and of metrics.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum IncidentKind, name {
+        /// submit_sm_resp with an error that is not throttling.
+        Refused: "refused",
+        /// Receipts that report a failure.
+        FailedReceipts: "failed_receipts",
+        /// Receipts that do not come.
+        MissingReceipts: "missing_receipts",
+        /// Answers that take longer than usual.
+        SlowAnswers: "slow_answers",
+    }
 }
 
 /// Whom an incident is about, by the number of the queue or of the account.
@@ -122,24 +125,8 @@ struct KnownIncident {
 // === impl IncidentKind ===
 
 impl IncidentKind {
-    pub const ALL: [Self; 4] = [
-        Self::Refused,
-        Self::FailedReceipts,
-        Self::MissingReceipts,
-        Self::SlowAnswers,
-    ];
     /// Those that accounts are named for as well.
     const OF_ACCOUNTS: [Self; 2] = [Self::Refused, Self::FailedReceipts];
-
-    /// As the API and metrics have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::FailedReceipts => "failed_receipts",
-            Self::MissingReceipts => "missing_receipts",
-            Self::SlowAnswers => "slow_answers",
-        }
-    }
 
     /// Whether these counts have something of it.
     fn concerns(self, counts: &OutcomeCounts) -> bool {

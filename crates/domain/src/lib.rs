@@ -3,6 +3,43 @@
 //! Everything here is a value or a function of its arguments; time is a parameter. Called by the
 //! actors, the store, the configuration and the HTTP layer; calls no other module of this crate.
 
+/// Declares an enum whose members have words: a function of this name gives that of a member, and `from_name` its member.
+#[macro_export]
+macro_rules! named {
+    ($(#[$meta:meta])* pub enum $Named:ident, $word:ident {
+        $($(#[$doc:meta])* $Member:ident $(= $number:literal)?: $name:literal,)+
+    }) => {
+        $(#[$meta])*
+        pub enum $Named {
+            $($(#[$doc])* $Member $(= $number)?,)+
+        }
+
+        impl $Named {
+            /// All of them, in their order.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$Member),+];
+
+            /// Its word.
+            #[must_use]
+            pub fn $word(self) -> &'static str {
+                match self {
+                    $(Self::$Member => $name,)+
+                }
+            }
+
+            /// The one with this word.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.$word() == name)
+            }
+        }
+
+        impl ::std::fmt::Display for $Named {
+            fn fmt(&self, out: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                out.write_str(self.$word())
+            }
+        }
+    };
+}
+
 pub mod access;
 pub mod account;
 pub mod address;

@@ -117,17 +117,20 @@ pub enum Miss {
     Later,
 }
 
-/// Why a message is not answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoReplyReason {
-    /// Its sender is no number.
-    NotANumber,
-    /// Its sender is a short code.
-    ShortCode,
-    /// Its sender is an address of an account, or one that a rule is for.
-    OwnAddress,
-    /// It was written by a machine: an acknowledgement, or a text that a rule has written.
-    Automatic,
+named! {
+    /// Why a message is not answered.
+    /// Its words are those of metrics and of the history of the message.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum NoReplyReason, as_str {
+        /// Its sender is no number.
+        NotANumber: "not_a_number",
+        /// Its sender is a short code.
+        ShortCode: "short_code",
+        /// Its sender is an address of an account, or one that a rule is for.
+        OwnAddress: "own_address",
+        /// It was written by a machine: an acknowledgement, or a text that a rule has written.
+        Automatic: "automatic",
+    }
 }
 
 /// The history's words for a move by a rule, to a callback if that is not empty.
@@ -262,20 +265,6 @@ impl Action {
             Self::Deliver { .. } => "deliver",
             Self::Reply(_) => "reply",
             Self::Drop => "drop",
-        }
-    }
-}
-
-// === impl NoReplyReason ===
-
-impl NoReplyReason {
-    /// As in metrics and in the history of the message.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotANumber => "not_a_number",
-            Self::ShortCode => "short_code",
-            Self::OwnAddress => "own_address",
-            Self::Automatic => "automatic",
         }
     }
 }

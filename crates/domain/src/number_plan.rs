@@ -5,7 +5,6 @@
 //! that does not, then the longest prefix wins, then the first one. So the range of a number and the route that
 //! its `to` makes are of the same entry. A look-up walks one trie and allocates nothing.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -13,17 +12,20 @@ use super::address::{is_digits, normalise};
 use super::policy::AddressSet;
 use super::route::Trie;
 
-/// What a number is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DestinationClass {
-    /// One of our own: of a handset of our core network, or of an account.
-    Local,
-    /// One of a peer behind us.
-    Downstream,
-    /// A short code.
-    ShortCode,
-    /// Any other: of the rest of the world.
-    Outside,
+named! {
+    /// What a number is.
+    /// Its words are those of the configuration.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DestinationClass, as_str {
+        /// One of our own: of a handset of our core network, or of an account.
+        Local: "local",
+        /// One of a peer behind us.
+        Downstream: "downstream",
+        /// A short code.
+        ShortCode: "short_code",
+        /// Any other: of the rest of the world.
+        Outside: "outside",
+    }
 }
 
 /// One entry of the plan.
@@ -56,27 +58,6 @@ pub struct NumberPlanResult<'p> {
     pub range: Option<&'p str>,
     /// Whether the range has it. A number in no range may exist.
     pub exists: bool,
-}
-
-// === impl DestinationClass ===
-
-impl DestinationClass {
-    /// As it is configured.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Downstream => "downstream",
-            Self::ShortCode => "short_code",
-            Self::Outside => "outside",
-        }
-    }
-}
-
-impl fmt::Display for DestinationClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 // === impl NumberPlanRange ===

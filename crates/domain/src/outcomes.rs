@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::mem;
 
 use crate::command_status;
-use crate::traffic::{MOST_SERIES, OTHER_ERRORS, TrafficBlock, TrafficCounts, shortened};
+use crate::traffic::{MOST_SERIES, OTHER_ERRORS, TrafficBlock, TrafficCounts, failed, shortened};
 
 /// Buckets of a pair: those of the incident, and the hour before it while a bucket has a minute.
 pub const KEPT: i64 = 70;
@@ -587,10 +587,6 @@ impl UntoldTraffic {
     fn by_error(&self) -> impl Iterator<Item = (String, TrafficCounts)> {
         let refused = |count| TrafficCounts {
             refused: count,
-            ..TrafficCounts::default()
-        };
-        let failed = |count| TrafficCounts {
-            failed: count,
             ..TrafficCounts::default()
         };
         let statuses = self.statuses.0.iter();

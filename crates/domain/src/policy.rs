@@ -58,19 +58,22 @@ pub struct Policy {
     pub blocked_destinations: Vec<Arc<AddressSet>>,
 }
 
-/// Why a submission is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PolicyRefusal {
-    SenderBlocked,
-    SenderNotAllowed,
-    DestinationBlocked,
-    DestinationNotAllowed,
-    /// The destination wants no messages.
-    OptedOut,
-    /// A limit of a sender or a destination is used up.
-    OverLimit,
-    /// It would be a message of a subscriber for another account, for which the sender needs `mobile_originated`.
-    NeedsMobileOriginated,
+named! {
+    /// Why a submission is refused.
+    /// Its words are those of metrics and log lines.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum PolicyRefusal, as_str {
+        SenderBlocked: "sender_blocked",
+        SenderNotAllowed: "sender_not_allowed",
+        DestinationBlocked: "destination_blocked",
+        DestinationNotAllowed: "destination_not_allowed",
+        /// The destination wants no messages.
+        OptedOut: "opted_out",
+        /// A limit of a sender or a destination is used up.
+        OverLimit: "over_limit",
+        /// It would be a message of a subscriber for another account, for which the sender needs `mobile_originated`.
+        NeedsMobileOriginated: "needs_mobile_originated",
+    }
 }
 
 // === impl AddressEntry ===
@@ -216,23 +219,6 @@ impl Policy {
             Err(PolicyRefusal::DestinationNotAllowed)
         } else {
             Ok(())
-        }
-    }
-}
-
-// === impl PolicyRefusal ===
-
-impl PolicyRefusal {
-    /// As in metrics and log lines.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SenderBlocked => "sender_blocked",
-            Self::SenderNotAllowed => "sender_not_allowed",
-            Self::DestinationBlocked => "destination_blocked",
-            Self::DestinationNotAllowed => "destination_not_allowed",
-            Self::OptedOut => "opted_out",
-            Self::OverLimit => "over_limit",
-            Self::NeedsMobileOriginated => "needs_mobile_originated",
         }
     }
 }

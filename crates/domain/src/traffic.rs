@@ -411,7 +411,7 @@ impl TrafficFilter {
 }
 
 /// Messages that failed.
-fn failed(messages: u64) -> TrafficCounts {
+pub(crate) fn failed(messages: u64) -> TrafficCounts {
     TrafficCounts {
         failed: messages,
         ..TrafficCounts::default()

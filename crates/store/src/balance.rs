@@ -135,6 +135,13 @@ impl PurseRow {
         rows.into_iter().map(read).collect()
     }
 
+    /// The statement that writes what is left in it.
+    pub(crate) fn insert(&self) -> ColdStatement {
+        let Purse { account, day } = self.purse;
+        let sql = "INSERT INTO purse(account, day, credits) VALUES($1, $2, $3)";
+        ColdStatement::new(sql, values![account, day, self.left])
+    }
+
     /// The statement that forgets the quotas of the days before this one.
     pub(crate) fn forget(table: &str, day: u32) -> ColdStatement {
         let sql = format!("DELETE FROM {table} WHERE day > 0 AND day < $1");

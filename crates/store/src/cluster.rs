@@ -256,15 +256,18 @@ pub const MOST_COLLECTED_OCTETS: usize = 16 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DamagedItems(pub Partition);
 
-/// The reason of a wake-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hint {
-    /// The hand-off table has something for it.
-    HandOff,
-    /// An order waits for it.
-    Orders,
-    /// Shares must be recomputed: a resource is free, or a node serves other queues than before.
-    Shares,
+smsc_domain::named! {
+    /// The reason of a wake-up.
+    /// Its words are what notifications carry.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Hint, payload {
+        /// The hand-off table has something for it.
+        HandOff: "",
+        /// An order waits for it.
+        Orders: "orders",
+        /// Shares must be recomputed: a resource is free, or a node serves other queues than before.
+        Shares: "shares",
+    }
 }
 
 // === impl QueueFigures ===
@@ -325,12 +328,6 @@ impl Handed {
         items.for_each(|item| item.part = partition.part.into());
         Ok(batch.items)
     }
-}
-
-// === impl Hint ===
-
-impl Hint {
-    pub const ALL: [Self; 3] = [Self::HandOff, Self::Orders, Self::Shares];
 }
 
 /// Outcomes of attempts in `smpp.message_correlations`, on this node since its start.

@@ -224,30 +224,20 @@ macro_rules! integers {
     ($($type:ty),+) => {$(
         impl ColdColumn for $type {
             fn to_value(&self) -> ColdValue {
-                ColdValue::Integer(i64::from(*self))
+                ColdValue::Integer(signed(*self))
             }
 
             fn of_value(value: ColdValue) -> Option<Self> {
-                i64::of_value(value).and_then(|value| value.try_into().ok())
+                match value {
+                    ColdValue::Integer(value) => value.try_into().ok(),
+                    _ => None,
+                }
             }
         }
     )+};
 }
 
-integers!(u8, u16, u32, i32);
-
-impl ColdColumn for i64 {
-    fn to_value(&self) -> ColdValue {
-        ColdValue::Integer(*self)
-    }
-
-    fn of_value(value: ColdValue) -> Option<Self> {
-        match value {
-            ColdValue::Integer(value) => Some(value),
-            ColdValue::Null | ColdValue::Text(_) | ColdValue::Octets(_) => None,
-        }
-    }
-}
+integers!(u8, u16, u32, i32, i64, usize);
 
 /// Ids and limits: what is above the numbers of a database is its highest one.
 impl ColdColumn for u64 {
@@ -257,16 +247,6 @@ impl ColdColumn for u64 {
 
     fn of_value(value: ColdValue) -> Option<Self> {
         i64::of_value(value).map(|value| value as Self)
-    }
-}
-
-impl ColdColumn for usize {
-    fn to_value(&self) -> ColdValue {
-        ColdValue::Integer(signed(*self))
-    }
-
-    fn of_value(value: ColdValue) -> Option<Self> {
-        i64::of_value(value).and_then(|value| value.try_into().ok())
     }
 }
 
@@ -288,7 +268,7 @@ impl ColdColumn for String {
     fn of_value(value: ColdValue) -> Option<Self> {
         match value {
             ColdValue::Text(text) => Some(text),
-            ColdValue::Null | ColdValue::Integer(_) | ColdValue::Octets(_) => None,
+            _ => None,
         }
     }
 }
@@ -299,10 +279,7 @@ impl<const LENGTH: usize> ColdColumn for [u8; LENGTH] {
     }
 
     fn of_value(value: ColdValue) -> Option<Self> {
-        match value {
-            ColdValue::Octets(octets) => octets.try_into().ok(),
-            ColdValue::Null | ColdValue::Integer(_) | ColdValue::Text(_) => None,
-        }
+        Vec::<u8>::of_value(value)?.try_into().ok()
     }
 }
 
@@ -314,7 +291,7 @@ impl ColdColumn for Vec<u8> {
     fn of_value(value: ColdValue) -> Option<Self> {
         match value {
             ColdValue::Octets(octets) => Some(octets),
-            ColdValue::Null | ColdValue::Integer(_) | ColdValue::Text(_) => None,
+            _ => None,
         }
     }
 }
@@ -345,29 +322,23 @@ impl ColdColumn for Vec<String> {
     }
 }
 
-/// One of a newer release may only read.
-impl ColdColumn for AccessRole {
-    fn to_value(&self) -> ColdValue {
-        ColdValue::Text(self.as_str().to_owned())
-    }
+macro_rules! roles {
+    ($($Role:ty),+) => {$(
+        /// One of a newer release may only read.
+        impl ColdColumn for $Role {
+            fn to_value(&self) -> ColdValue {
+                ColdValue::Text(self.as_str().to_owned())
+            }
 
-    fn of_value(value: ColdValue) -> Option<Self> {
-        let name = String::of_value(value)?;
-        Some(Self::from_name(&name).unwrap_or(Self::Read))
-    }
+            fn of_value(value: ColdValue) -> Option<Self> {
+                let name = String::of_value(value)?;
+                Some(Self::from_name(&name).unwrap_or(Self::Read))
+            }
+        }
+    )+};
 }
 
-/// One of a newer release may only read.
-impl ColdColumn for KeyRole {
-    fn to_value(&self) -> ColdValue {
-        ColdValue::Text(self.as_str().to_owned())
-    }
-
-    fn of_value(value: ColdValue) -> Option<Self> {
-        let name = String::of_value(value)?;
-        Some(Self::from_name(&name).unwrap_or(Self::Read))
-    }
-}
+roles!(AccessRole, KeyRole);
 
 #[cfg(test)]
 mod tests {

@@ -7,16 +7,15 @@
 //! Messages are listed by their acceptance, which their ids have, or by their end. The index of ends, `fin_by_end`, has only
 //! what did not end DELIVERED: a message that arrives pays nothing for it.
 
-use std::ops::Range;
-
 use bytes::Bytes;
 
-use super::cold::{ColdRow, ColdStatement, values};
+use super::cold::{ColdRecord as _, ColdStatement, ColdValue, record, values};
 use super::{
     ChangeKind, ChangeRow, FoundMessages, MAX_SCAN, MessageHistory, ParkedRow, Reply, Search,
-    StoreResult, Stored,
+    Stored,
 };
 use smsc_domain::address::normalise;
+use smsc_domain::id::Aside;
 use smsc_proto::MessageState;
 
 /// Messages read per request.
@@ -45,12 +44,26 @@ pub fn is_listed_by_end(state: MessageState) -> bool {
     !matches!(state, Unspecified | Enroute | Delivered)
 }
 
-/// Where a list by ends goes on: with what comes before this end, the later id first among those of one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EndPlace {
-    /// Unix milliseconds.
-    pub at: i64,
-    pub id: u64,
+record! {
+    /// Where a list goes on: with what has a lower id, or in a list by ends with what comes before this end, the later id first
+    /// among those of one moment.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct EndPlace in "fin" {
+        pub id: u64,
+        /// Unix milliseconds; of no meaning in a list by ids.
+        pub at: i64,
+    }
+}
+
+/// A list that is being read, a page of candidates after another.
+pub(crate) struct FailedWalk<'s> {
+    search: &'s FailedSearch,
+    /// The lowest id of a list by ids.
+    from: u64,
+    place: EndPlace,
+    found: Vec<Stored>,
+    /// How many candidates were looked at.
+    looked: usize,
 }
 
 /// Which failed messages to list, newest first.
@@ -98,82 +111,31 @@ pub trait FailedStore {
 // === impl FailedSearch ===
 
 impl FailedSearch {
-    /// What is walked over, the newest first: final states, or messages about which there was an order. It takes the ids
-    /// as `$1` and `$2`, and how many as `$3`.
-    pub(crate) fn walk(&self) -> &'static str {
-        if self.receipts {
-            "SELECT id,
-               max(CASE WHEN kind = 6 AND coalesce(length(body), 0) = 0 THEN 1 ELSE 0 END) AS given_up,
-               max(CASE WHEN kind = 6 AND length(body) = 8 THEN 1 ELSE 0 END) AS again
-             FROM change WHERE id >= $1 AND id < $2 GROUP BY id ORDER BY id DESC LIMIT $3"
-        } else {
-            "SELECT id, state, at FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    /// The statement that reads the end of the message that the page before ended with, where the list is one by ends.
+    pub(crate) fn end_before(&self) -> Option<ColdStatement> {
+        let id = self.which.before.filter(|_| self.by_end)?;
+        Some(EndPlace::select("WHERE id = $1", values![id]))
+    }
+
+    /// Begins a list; `last` is the end of the message that the page before ended with.
+    pub(crate) fn walk(&self, asides: &[Aside], last: Option<EndPlace>) -> FailedWalk<'_> {
+        let ids = self.which.ids(asides);
+        let newest = EndPlace {
+            // Of a list by ends nothing of this moment itself.
+            id: if self.by_end { 0 } else { ids.end },
+            at: self.which.ended_until.unwrap_or(i64::MAX),
+        };
+        FailedWalk {
+            search: self,
+            from: ids.start,
+            place: last.filter(|last| last.at < newest.at).unwrap_or(newest),
+            found: Vec::new(),
+            looked: 0,
         }
     }
 
-    /// The statement that reads up to [`PAGE`] ids of messages in the requested states, newest first.
-    pub(crate) fn candidates(&self, ids: &Range<u64>) -> ColdStatement {
-        let mut values = values![ids.start, ids.end, MAX_SCAN, PAGE];
-        let condition = match (self.receipts, self.replayed) {
-            (false, _) if self.which.asks_for_ends() => {
-                let ends = self.which.ends();
-                values.extend(values![ends.start, ends.end]);
-                format!("state IN ({}) AND at >= $5 AND at < $6", self.states())
-            }
-            (false, _) => format!("state IN ({})", self.states()),
-            (true, None) => "given_up = 1".to_owned(),
-            (true, Some(again)) => format!("given_up = 1 AND again = {}", u8::from(again)),
-        };
-        let walk = self.walk();
-        let sql = format!("SELECT id FROM ({walk}) w WHERE {condition} ORDER BY id DESC LIMIT $4");
-        ColdStatement::new(sql, values)
-    }
-
-    /// The statement that reads when a message ended.
-    pub(crate) fn end_of(id: u64) -> ColdStatement {
-        ColdStatement::new("SELECT id, at FROM fin WHERE id = $1", values![id])
-    }
-
-    /// Where a list by ends begins; `last` is the place of the message that the page before ended with.
-    pub(crate) fn first_place(&self, last: Option<EndPlace>) -> EndPlace {
-        let newest = EndPlace {
-            at: self.which.ended_until.unwrap_or(i64::MAX),
-            // Nothing of this moment itself.
-            id: 0,
-        };
-        last.filter(|last| last.at < newest.at).unwrap_or(newest)
-    }
-
-    /// Final states before a place, the latest first. It takes the place as `$1` and `$2`, and the earliest end as `$3`.
-    fn walk_by_end() -> String {
-        format!(
-            "SELECT id, at, state FROM fin
-             WHERE {HAS_PLACE} AND at <= $1 AND (at < $1 OR id < $2) AND at >= $3
-             ORDER BY at DESC, id DESC"
-        )
-    }
-
-    /// The statement that reads up to [`PAGE`] messages in the requested states, the latest end first, as places.
-    pub(crate) fn candidates_by_end(&self, place: EndPlace) -> ColdStatement {
-        let (walk, states) = (Self::walk_by_end(), self.states());
-        let sql = format!(
-            "SELECT id, at FROM ({walk} LIMIT $4) w WHERE state IN ({states})
-             ORDER BY at DESC, id DESC LIMIT $5"
-        );
-        let since = self.which.ends().start;
-        ColdStatement::new(sql, values![place.at, place.id, since, MAX_SCAN, PAGE])
-    }
-
-    /// The statement that reads the place to which a walk of at most [`MAX_SCAN`] has come; none when it has come to its end.
-    pub(crate) fn end_of_walk_by_end(&self, place: EndPlace) -> ColdStatement {
-        let walk = Self::walk_by_end();
-        let sql = format!("SELECT id, at FROM ({walk} LIMIT 1 OFFSET $4) w");
-        let since = self.which.ends().start;
-        ColdStatement::new(sql, values![place.at, place.id, since, MAX_SCAN - 1])
-    }
-
     /// The requested states as numbers of the tables, for `state IN (…)`.
-    pub(crate) fn states(&self) -> String {
+    fn states(&self) -> String {
         let one = self.which.state.as_ref().map(std::slice::from_ref);
         let states = one.unwrap_or(&FAILURES);
         let numbers: Vec<String> = states
@@ -224,22 +186,82 @@ impl FailedSearch {
     }
 }
 
-// === impl EndPlace ===
+// === impl FailedWalk ===
 
-impl EndPlace {
-    /// The places that statements have read.
-    ///
-    /// # Errors
-    /// One is no id or no time.
-    pub fn all(rows: Vec<ColdRow>) -> StoreResult<Vec<Self>> {
-        let rows = rows.into_iter();
-        rows.map(|mut row| {
-            Ok(Self {
-                id: row.take("the id of a final state")?,
-                at: row.take("the time of a final state")?,
-            })
-        })
-        .collect()
+impl FailedWalk<'_> {
+    /// What is walked over: final states, the newest or the latest first, or messages about which there was an order. Its
+    /// order, and the values that it takes from `$1` on.
+    fn walk(&self) -> (String, &'static str, Vec<ColdValue>) {
+        let (from, EndPlace { id, at }) = (self.from, self.place);
+        if self.search.by_end {
+            let order = "at DESC, id DESC";
+            let sql = format!(
+                "SELECT id, at, state FROM fin
+                 WHERE {HAS_PLACE} AND at <= $1 AND (at < $1 OR id < $2) AND at >= $3 ORDER BY {order}"
+            );
+            return (sql, order, values![at, id, self.search.which.ends().start]);
+        }
+        let sql = if self.search.receipts {
+            "SELECT id, 0 AS at,
+               max(CASE WHEN kind = 6 AND coalesce(length(body), 0) = 0 THEN 1 ELSE 0 END) AS given_up,
+               max(CASE WHEN kind = 6 AND length(body) = 8 THEN 1 ELSE 0 END) AS again
+             FROM change WHERE id >= $1 AND id < $2 GROUP BY id ORDER BY id DESC"
+        } else {
+            "SELECT id, at, state FROM fin WHERE id >= $1 AND id < $2 ORDER BY id DESC"
+        };
+        (sql.to_owned(), "id DESC", values![from, id])
+    }
+
+    /// The statement that reads up to [`PAGE`] places of messages in the requested states, in the order of the list.
+    pub fn candidates(&self) -> ColdStatement {
+        let (walk, order, mut values) = self.walk();
+        let most = values.len() + 1;
+        values.extend(values![MAX_SCAN, PAGE]);
+        let is_of_receipts = self.search.receipts && !self.search.by_end;
+        let condition = match (is_of_receipts, self.search.replayed) {
+            (false, _) => {
+                let ends = self.search.which.ends();
+                values.extend(values![ends.start, ends.end]);
+                let (states, since, until) = (self.search.states(), most + 2, most + 3);
+                format!("state IN ({states}) AND at >= ${since} AND at < ${until}")
+            }
+            (true, None) => "given_up = 1".to_owned(),
+            (true, Some(again)) => format!("given_up = 1 AND again = {}", u8::from(again)),
+        };
+        let sql = format!(
+            "SELECT id, at FROM ({walk} LIMIT ${most}) w WHERE {condition} ORDER BY {order} LIMIT ${}",
+            most + 1
+        );
+        ColdStatement::new(sql, values)
+    }
+
+    /// The statement that reads the place to which a walk of at most [`MAX_SCAN`] has come; none when it has come to its end.
+    pub fn end(&self) -> ColdStatement {
+        let (walk, _, mut values) = self.walk();
+        values.extend(values![MAX_SCAN - 1]);
+        let passed = values.len();
+        let sql = format!("SELECT id, at FROM ({walk} LIMIT 1 OFFSET ${passed}) w");
+        ColdStatement::new(sql, values)
+    }
+
+    /// Adds what was loaded of the candidates. Gives the page, unless more is to be read from the place where they end.
+    pub fn add(
+        &mut self,
+        loaded: Vec<Option<Stored>>,
+        next: Option<EndPlace>,
+    ) -> Option<FoundMessages> {
+        let (search, is_full) = (self.search, loaded.len() == PAGE);
+        self.looked += loaded.len();
+        let loaded = loaded.into_iter().flatten();
+        self.found
+            .extend(loaded.filter(|stored| search.fits(stored)));
+        let enough = self.found.len() > search.which.limit || self.looked >= MAX_LOOKED;
+        if let Some(next) = next.filter(|_| is_full && !enough) {
+            self.place = next;
+            return None;
+        }
+        let found = std::mem::take(&mut self.found);
+        Some(search.page(found, next.map(|place| place.id)))
     }
 }
 
@@ -249,13 +271,8 @@ impl ChangeRow {
     /// A message is sent again as a new one, in the batch that accepts that.
     pub fn replayed(id: u64, at: i64, by: &str, replay: u64) -> Self {
         Self {
-            id,
-            at,
-            kind: ChangeKind::Replay,
-            queue: 0,
-            by: by.to_owned(),
-            expires_at: 0,
             body: Bytes::copy_from_slice(&replay.to_be_bytes()),
+            ..Self::new(id, at, ChangeKind::Replay, by)
         }
     }
 
@@ -272,13 +289,8 @@ impl ChangeRow {
     /// as an order to try it again.
     pub fn ended_session(id: u64, at: i64, queue: u32) -> Self {
         Self {
-            id,
-            at,
-            kind: ChangeKind::Retry,
             queue,
-            by: ENDED_SESSION.to_owned(),
-            expires_at: 0,
-            body: Bytes::new(),
+            ..Self::new(id, at, ChangeKind::Retry, ENDED_SESSION)
         }
     }
 

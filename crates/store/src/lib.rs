@@ -221,6 +221,14 @@ impl Stored {
 }
 
 impl Active {
+    /// Whether it waits in its queue, as far as is known.
+    fn waits(&self) -> bool {
+        matches!(
+            self.stage,
+            MessageStage::Waiting | MessageStage::OutcomeUnknown
+        )
+    }
+
     /// The queue that continues it. A receipt that its sender is owed belongs to the queue of that receipt.
     pub fn owner(&self) -> u32 {
         match self.stage {

@@ -6,7 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::balance::PurseRow;
 use super::checksum;
 use super::cold::{ColdRecord, ColdRow, ColdStatement};
 use super::damage::DamagedRow;
@@ -75,27 +74,31 @@ pub(crate) struct MovedTable {
 /// The mark behind the last row of a part.
 pub const END: u64 = i64::MAX as u64;
 
-/// The parts of the move, in order, each in the order of its keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MovePart {
-    /// Messages, and the rows of every table that are about them.
-    Messages,
-    /// Active messages below the low-water mark.
-    Carry,
-    /// Receipts that matched nothing yet.
-    Parked,
-    /// Rows that could not be written.
-    Dead,
-    /// Numbers that want no messages, by their version.
-    OptOuts,
-    /// Answers to requests with an Idempotency-Key. Not counted: of several rows of a key the last one is left.
-    Idempotency,
-    /// Events that a reader has not finished.
-    Events,
-    /// Call detail records in the table.
-    Records,
-    /// Sums of usage, by their days.
-    Usage,
+smsc_domain::named! {
+    /// The parts of the move, in order, each in the order of its keys.
+    /// The word of one is the key in `meta` of its mark.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum MovePart, mark {
+        /// Messages, and the rows of every table that are about them.
+        #[default]
+        Messages: "move_msg",
+        /// Active messages below the low-water mark.
+        Carry: "move_carry",
+        /// Receipts that matched nothing yet.
+        Parked: "move_parked",
+        /// Rows that could not be written.
+        Dead: "move_dead",
+        /// Numbers that want no messages, by their version.
+        OptOuts: "move_opt_out",
+        /// Answers to requests with an Idempotency-Key. Not counted: of several rows of a key the last one is left.
+        Idempotency: "move_idempotency",
+        /// Events that a reader has not finished.
+        Events: "move_outbox",
+        /// Call detail records in the table.
+        Records: "move_cdr",
+        /// Sums of usage, by their days.
+        Usage: "move_usage",
+    }
 }
 
 /// What there is to move.
@@ -105,9 +108,8 @@ pub struct Inventory {
     pub names: Vec<(u32, String)>,
     /// Accounts, operators, routes and policy.
     pub settings: StoredSettings,
-    /// Balances and quotas.
-    pub purses: Vec<PurseRow>,
-    /// The statements that write them with their history, the tables which are moved whole, and rows of `meta`
+    /// The statements that write the latter with their history, balances and quotas, the tables which are moved whole, and
+    /// rows of `meta`
     /// ([`FormStore`](super::forms::FormStore), [`PauseStore`](super::pauses::PauseStore),
     /// [`StreamMarkStore`](super::stream_marks::StreamMarkStore)).
     pub whole: Vec<ColdStatement>,
@@ -120,7 +122,7 @@ pub struct Inventory {
 }
 
 /// Some rows, to be written in one transaction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct MovedPage {
     pub part: MovePart,
     /// Keys of the page are above this one, which is where the page before ended.
@@ -172,23 +174,6 @@ impl MovedTable {
     }
 }
 
-// === impl MovePart ===
-
-impl MovePart {
-    /// All of them, in the order in which they are moved.
-    pub const ALL: [Self; 9] = [
-        Self::Messages,
-        Self::Carry,
-        Self::Parked,
-        Self::Dead,
-        Self::OptOuts,
-        Self::Idempotency,
-        Self::Events,
-        Self::Records,
-        Self::Usage,
-    ];
-}
-
 // === impl Inventory ===
 
 impl Inventory {
@@ -207,14 +192,7 @@ impl MovedPage {
             part,
             after,
             upto: END,
-            rows: WriteBatch::default(),
-            carry: Vec::new(),
-            dead: Vec::new(),
-            opt_outs: Vec::new(),
-            events: Vec::new(),
-            records: Vec::new(),
-            usage: Vec::new(),
-            left: LeftBehind::default(),
+            ..Self::default()
         }
     }
 }

@@ -80,17 +80,11 @@ impl<S: ColdTables> OptOutListStore for S {
     }
 
     fn opt_outs(&self, search: OptOutSearch) -> Reply<Vec<OptOutRow>> {
-        let OptOutSearch {
-            account,
-            number,
-            below,
-            limit,
-        } = search;
         let found = OptOutRow::select(
             "WHERE out AND version < $1 AND (CAST($2 AS text) IS NULL OR account = $2)
                AND (CAST($3 AS text) IS NULL OR number = $3)
              ORDER BY version DESC LIMIT $4",
-            values![below, account, number, limit],
+            values![search.below, search.account, search.number, search.limit],
         );
         self.select(found, OptOutRow::all)
     }

@@ -18,19 +18,22 @@ use smsc_proto::MessageState;
 /// Rows that are looked at to count what waits; a longer backlog is counted as at least as many.
 pub(crate) const MOST_COUNTED: i64 = 100_000;
 
-/// Who reads events. The numbers are those of the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventReader {
-    /// Call detail records.
-    Cdr = 1,
-    /// Sums of usage.
-    Usage = 2,
-    /// The section `[nats]` of builds before: nothing is written for it any more.
-    Nats = 3,
-    /// The archive of whole messages.
-    Archive = 8,
-    /// The mirror in Redis.
-    Platform = 9,
+smsc_domain::named! {
+    /// Who reads events. The numbers are those of the store.
+    /// Their words are those of metrics and logs.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum EventReader, name {
+        /// Call detail records.
+        Cdr = 1: "cdr",
+        /// Sums of usage.
+        Usage = 2: "usage",
+        /// The section `[nats]` of builds before: nothing is written for it any more.
+        Nats = 3: "nats",
+        /// The archive of whole messages.
+        Archive = 8: "archive",
+        /// The mirror in Redis.
+        Platform = 9: "redis_platform",
+    }
 }
 
 /// What happened. The numbers are those of the store.
@@ -99,10 +102,10 @@ pub struct EventRow {
     pub data: Vec<u8>,
 }
 
-/// What waits for a reader.
+/// What waits for a reader; the reader of a sink is a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReaderBacklog {
-    pub reader: EventReader,
+pub struct ReaderBacklog<R = EventReader> {
+    pub reader: R,
     /// Messages in its rows; at least as many, where there are very many rows.
     pub events: u64,
     /// The earliest end of one of them, Unix milliseconds; 0 when nothing waits.
@@ -184,26 +187,6 @@ pub trait OutboxStore {
 // === impl EventReader ===
 
 impl EventReader {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Cdr,
-        Self::Usage,
-        Self::Nats,
-        Self::Archive,
-        Self::Platform,
-    ];
-
-    /// Its name in metrics and logs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cdr => "cdr",
-            Self::Usage => "usage",
-            Self::Nats => "nats",
-            Self::Archive => "archive",
-            Self::Platform => "redis_platform",
-        }
-    }
-
     /// A set of readers in one number.
     pub fn bits(readers: impl IntoIterator<Item = Self>) -> u32 {
         let readers = readers.into_iter();

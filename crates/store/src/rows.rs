@@ -93,7 +93,7 @@ pub struct RetryRow {
 }
 
 /// The final state of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FinRow {
     pub id: u64,
     /// When we knew, Unix milliseconds.
@@ -219,6 +219,23 @@ impl ChangeKind {
     }
 }
 
+// === impl ChangeRow ===
+
+impl ChangeRow {
+    /// One that says no more than this.
+    pub fn new(id: u64, at: i64, kind: ChangeKind, by: &str) -> Self {
+        Self {
+            id,
+            at,
+            kind,
+            queue: 0,
+            by: by.to_owned(),
+            expires_at: 0,
+            body: Bytes::new(),
+        }
+    }
+}
+
 // === impl FinRow ===
 
 impl FinRow {
@@ -231,11 +248,7 @@ impl FinRow {
             at,
             state: MessageState::Deleted,
             error: Bytes::from_static(TAKEN_BACK),
-            operator: 0,
-            tell: 0,
-            done_at: 0,
-            remote_item: Bytes::new(),
-            remote_part: 0,
+            ..Self::default()
         }
     }
 
@@ -330,14 +343,7 @@ impl WriteBatch {
     /// The receipt of a message counts as acknowledged although it was not: its history says why.
     pub fn give_up(&mut self, id: u64, at: i64, why: &str) {
         self.told.push(id);
-        self.change.push(ChangeRow {
-            id,
-            at,
-            kind: ChangeKind::GiveUp,
-            queue: 0,
-            by: why.to_owned(),
-            expires_at: 0,
-            body: Bytes::new(),
-        });
+        self.change
+            .push(ChangeRow::new(id, at, ChangeKind::GiveUp, why));
     }
 }

@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::outbox::EventReader;
+use super::outbox::{EventReader, ReaderBacklog};
 use super::{ParkedRow, Reply, SentRow, WriteBatch};
 use prost::Message as _;
 use smsc_proto::{EarlyEvent, EarlyEvents, EarlyKind, Kind, OperatorReceipt};
@@ -60,14 +60,7 @@ pub struct SinkEvents {
 }
 
 /// What waits for a sink.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SinkBacklog {
-    pub reader: i16,
-    /// At least as many, where there are very many rows.
-    pub events: u64,
-    /// Unix milliseconds.
-    pub oldest_at: i64,
-}
+pub type SinkBacklog = ReaderBacklog<i16>;
 
 /// A row to be written for sinks that want the same.
 #[derive(Debug, PartialEq)]

@@ -94,12 +94,8 @@ impl<S: ColdTables> TrafficStore for S {
 }
 
 fn hours(rows: Vec<ColdRow>) -> StoreResult<Vec<(i64, u8)>> {
-    let mut hours = Vec::with_capacity(rows.len());
-    for mut row in rows {
-        let at = row.take("an hour")?;
-        hours.push((at, row.take("the node of an hour")?));
-    }
-    Ok(hours)
+    let read = |mut row: ColdRow| Ok((row.take("an hour")?, row.take("the node of an hour")?));
+    rows.into_iter().map(read).collect()
 }
 
 fn size(rows: Vec<ColdRow>) -> StoreResult<TrafficSize> {

@@ -32,15 +32,18 @@ record! {
     }
 }
 
-/// What sums may be divided by, besides currencies, by which they always are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dimension {
-    Day,
-    Account,
-    Operator,
-    Country,
-    State,
-    Kind,
+smsc_domain::named! {
+    /// What sums may be divided by, besides currencies, by which they always are.
+    /// Its words are those of questions, and the names of columns; in the order of an answer.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Dimension, name {
+        Day: "day",
+        Account: "account",
+        Operator: "operator",
+        Country: "country",
+        State: "state",
+        Kind: "kind",
+    }
 }
 
 /// Which sums are asked for. Days are those of [`UsageRow::day`].
@@ -64,37 +67,6 @@ pub trait UsageStore {
 
     /// Deletes up to `limit` sums of days before this one; returns how many.
     fn forget_usage(&self, before: i32, limit: usize) -> Reply<u64>;
-}
-
-// === impl Dimension ===
-
-impl Dimension {
-    /// All of them, in the order of an answer.
-    pub const ALL: [Self; 6] = [
-        Self::Day,
-        Self::Account,
-        Self::Operator,
-        Self::Country,
-        Self::State,
-        Self::Kind,
-    ];
-
-    /// Its name in questions, and its column.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Account => "account",
-            Self::Operator => "operator",
-            Self::Country => "country",
-            Self::State => "state",
-            Self::Kind => "kind",
-        }
-    }
-
-    /// The dimension with this name.
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
 }
 
 // === impl UsageQuestion ===
@@ -136,18 +108,14 @@ impl<S: ColdTables> UsageStore for S {
             question.columns(),
             groups = question.groups()
         );
-        let UsageQuestion {
-            first_day,
-            last_day,
-            account,
-            operator,
-            country,
-            state,
-            by: _,
-            limit,
-        } = question;
         let values = values![
-            first_day, last_day, account, operator, country, state, limit
+            question.first_day,
+            question.last_day,
+            question.account,
+            question.operator,
+            question.country,
+            question.state,
+            question.limit
         ];
         self.select(ColdStatement::new(sql, values), UsageRow::all)
     }

@@ -75,7 +75,7 @@ fn question(node: &NodeContext, ask: &AskedUsage) -> Result<UsageQuestion, Refus
         by: ask
             .by
             .iter()
-            .filter_map(|name| Dimension::of_name(name))
+            .filter_map(|name| Dimension::from_name(name))
             .collect(),
         limit: MOST + 1,
     })

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use tokio_postgres::Transaction;
-
 use super::cold::run_all;
 use super::columns::{Parameter, StatementCall};
 use super::failure::failed;
@@ -73,18 +71,6 @@ pub fn charges(
         Box::new(lane as i32),
     ];
     Some(StatementCall::new(StatementStep::Charge, columns))
-}
-
-/// Writes the balances that are moved in from an embedded store.
-pub async fn import(transaction: &Transaction<'_>, purses: &[PurseRow]) -> StoreResult {
-    for row in purses {
-        let (account, day) = (row.purse.account as i32, row.purse.day as i32);
-        let insert = "INSERT INTO purse(account, day, credits) VALUES($1, $2, $3)";
-        transaction
-            .execute(insert, &[&account, &day, &row.left])
-            .await?;
-    }
-    Ok(())
 }
 
 async fn top_up(shared: &PostgresShared, row: TopUpRow, floor: i64) -> StoreResult<TopUpOutcome> {

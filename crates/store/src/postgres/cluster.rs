@@ -87,12 +87,13 @@ impl PostgresShared {
         }
     }
 
-    /// Passes an answer on; `None` stands for "no member any more", which ends the membership.
-    fn or_fenced<T>(&self, me: Membership, answer: Option<T>) -> StoreResult<T> {
-        if answer.is_none() {
+    /// Passes an answer on; that this node is no member any more ends the membership.
+    fn or_fenced<T>(&self, me: Membership, answer: DbResult<T>) -> StoreResult<T> {
+        let answer = answer.map_err(StoreError::from);
+        if matches!(answer, Err(StoreError::Fenced)) {
             self.end_membership(me);
         }
-        answer.ok_or(StoreError::Fenced)
+        answer
     }
 }
 

@@ -159,13 +159,16 @@ pub async fn run_in(
     transaction.execute(&statement, parameters).await
 }
 
-/// A transaction whose statements take as long as they take; rolled back when it is dropped.
-pub async fn begin_slowly(client: &mut Object) -> StoreResult<Transaction<'_>> {
+/// A transaction with settings of its own; rolled back when it is dropped.
+pub async fn begin_with<'c>(client: &'c mut Object, local: &str) -> Result<Transaction<'c>, Error> {
     let transaction = client.transaction().await?;
-    transaction
-        .batch_execute("SET LOCAL statement_timeout = 0")
-        .await?;
+    transaction.batch_execute(local).await?;
     Ok(transaction)
+}
+
+/// A transaction whose statements take as long as they take.
+pub async fn begin_slowly(client: &mut Object) -> Result<Transaction<'_>, Error> {
+    begin_with(client, "SET LOCAL statement_timeout = 0").await
 }
 
 /// Runs one statement in a transaction whose steps are waited for. By itself it could be carried out up to a minute later,
@@ -182,18 +185,25 @@ pub async fn execute_in_turn(
     Ok(rows)
 }
 
-/// A snapshot that several statements share, for reading as long as it takes.
-pub async fn begin_reading(client: &mut Object) -> StoreResult<Transaction<'_>> {
+/// A snapshot that several statements share, with settings of its own.
+pub async fn begin_snapshot<'c>(
+    client: &'c mut Object,
+    is_read_only: bool,
+    local: &str,
+) -> Result<Transaction<'c>, Error> {
     let transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
-        .read_only(true)
+        .read_only(is_read_only)
         .start()
         .await?;
-    transaction
-        .batch_execute("SET LOCAL statement_timeout = 0")
-        .await?;
+    transaction.batch_execute(local).await?;
     Ok(transaction)
+}
+
+/// A snapshot for reading as long as it takes.
+pub async fn begin_reading(client: &mut Object) -> Result<Transaction<'_>, Error> {
+    begin_snapshot(client, true, "SET LOCAL statement_timeout = 0").await
 }
 
 fn tls_config(options: &PgOptions) -> StoreResult<ClientConfig> {

@@ -21,7 +21,7 @@ use super::{PgStore, PostgresShared};
 use crate::cluster::{Membership, Partition};
 use crate::cold::{ColdRecord as _, ColdStatement, ColdTables as _, ids_of, values};
 use crate::held::{Doubt, HeldCounts, HeldMessage, HeldStore};
-use crate::{Active, MessageStage, Reply, StoreResult, signed};
+use crate::{Active, Reply, StoreResult, signed};
 use smsc_domain::id::lowest_at;
 use smsc_domain::partition::WHOLE;
 use smsc_host::clock;
@@ -252,7 +252,7 @@ pub async fn hold_doubtful(
         let of = |queue, part| doubts.get(&Partition { queue, part }).copied();
         let is_doubtful = |one: &&Active| {
             let below = of(one.queue, one.part).max(of(one.queue, WHOLE));
-            waits(one) && below.is_some_and(|below| one.id < below)
+            one.waits() && below.is_some_and(|below| one.id < below)
         };
         let ids: Vec<u64> = (active.iter().filter(is_doubtful))
             .map(|one| one.id)
@@ -284,7 +284,7 @@ pub async fn take(
 
 /// Leaves out what waits for an order.
 pub async fn leave_out_held(transaction: &Transaction<'_>, active: &mut Vec<Active>) -> DbResult {
-    let ids: Vec<i64> = (active.iter().filter(|one| waits(one)))
+    let ids: Vec<i64> = (active.iter().filter(|one| one.waits()))
         .map(|one| one.id as i64)
         .collect();
     if ids.is_empty() {
@@ -294,14 +294,7 @@ pub async fn leave_out_held(transaction: &Transaction<'_>, active: &mut Vec<Acti
     let held = find_in(transaction, select, &[&ids]).await?;
     if !held.is_empty() {
         let held: AHashSet<u64> = (held.iter().map(|row| row.get::<_, i64>(0) as u64)).collect();
-        active.retain(|one| !waits(one) || !held.contains(&one.id));
+        active.retain(|one| !one.waits() || !held.contains(&one.id));
     }
     Ok(())
-}
-
-fn waits(active: &Active) -> bool {
-    matches!(
-        active.stage,
-        MessageStage::Waiting | MessageStage::OutcomeUnknown
-    )
 }

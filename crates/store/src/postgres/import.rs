@@ -12,7 +12,6 @@ use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Transaction};
 use uuid::Uuid;
 
-use super::balance;
 use super::cold::run_all;
 use super::columns::{Correlate, Expect, calls};
 use super::connect::PostgresConnector;
@@ -76,7 +75,7 @@ pub enum MoveStart {
 
 /// Refuses a database with an unfinished import: missing messages would count as lost.
 pub async fn refuse_unfinished(client: &Client) -> StoreResult {
-    let mark = mark_of(MovePart::Messages);
+    let mark = MovePart::Messages.mark();
     let is_open = "SELECT EXISTS(SELECT 1 FROM meta WHERE key = $1)
         AND NOT EXISTS(SELECT 1 FROM meta WHERE key = $2)";
     if one(client, is_open, &[&mark, &ENDED]).await? {
@@ -86,21 +85,6 @@ pub async fn refuse_unfinished(client: &Client) -> StoreResult {
         ));
     }
     Ok(())
-}
-
-/// The key in `meta` of the mark of a part.
-fn mark_of(part: MovePart) -> &'static str {
-    match part {
-        MovePart::Messages => "move_msg",
-        MovePart::Carry => "move_carry",
-        MovePart::Parked => "move_parked",
-        MovePart::Dead => "move_dead",
-        MovePart::OptOuts => "move_opt_out",
-        MovePart::Idempotency => "move_idempotency",
-        MovePart::Events => "move_outbox",
-        MovePart::Records => "move_cdr",
-        MovePart::Usage => "move_usage",
-    }
 }
 
 // === impl Import ===
@@ -153,7 +137,7 @@ impl Import {
                 .batch_execute("LOCK TABLE meta, names IN SHARE ROW EXCLUSIVE MODE")
                 .await?;
             refuse_living(&transaction).await?;
-            let begun = match meta(&transaction, mark_of(MovePart::Messages)).await? {
+            let begun = match meta(&transaction, MovePart::Messages.mark()).await? {
                 None => begin_anew(&transaction, source).await?,
                 Some(_) => go_on(&transaction, source).await?,
             };
@@ -189,11 +173,7 @@ impl Import {
             let moved = transaction
                 .execute(
                     update,
-                    &[
-                        &mark_of(page.part),
-                        &(page.after as i64),
-                        &(page.upto as i64),
-                    ],
+                    &[&page.part.mark(), &(page.after as i64), &(page.upto as i64)],
                 )
                 .await?;
             if moved != 1 {
@@ -296,14 +276,13 @@ async fn begin_anew(transaction: &Transaction<'_>, source: &Inventory) -> StoreR
     let insert =
         "INSERT INTO names SELECT * FROM unnest($1::int[], $2::text[]) ON CONFLICT DO NOTHING";
     transaction.execute(insert, &[&numbers, &names]).await?;
-    balance::import(transaction, &source.purses).await?;
     run_all(transaction, &source.whole).await?;
     for (table, rows) in TABLES.iter().zip(source.rows) {
         set(transaction, &format!("{ROWS}{table}"), rows).await?;
     }
     set(transaction, HIGHEST, source.highest).await?;
     for part in MovePart::ALL {
-        set(transaction, mark_of(part), 0).await?;
+        set(transaction, part.mark(), 0).await?;
     }
     Ok(MoveStart::At {
         marks: [0; MovePart::ALL.len()],
@@ -337,7 +316,7 @@ async fn go_on(transaction: &Transaction<'_>, source: &Inventory) -> StoreResult
     }
     let mut marks = [0; MovePart::ALL.len()];
     for (mark, part) in marks.iter_mut().zip(MovePart::ALL) {
-        *mark = meta(transaction, mark_of(part)).await?.unwrap_or(0);
+        *mark = meta(transaction, part.mark()).await?.unwrap_or(0);
     }
     let messages: i64 = one(transaction, "SELECT count(*) FROM msg", &[]).await?;
     Ok(MoveStart::At {

@@ -45,7 +45,10 @@ impl OutboxStore for PgStore {
     }
 
     fn backlog(&self) -> Reply<Vec<ReaderBacklog>> {
-        self.ask(|shared| async move { backlog(&shared.reader().await?).await })
+        let number = |reader: EventReader| reader as i16;
+        self.ask(|shared| async move {
+            backlog(&shared.reader().await?, &EventReader::ALL, number).await
+        })
     }
 
     fn drop_events(&self, before: i64, limit: usize) -> Reply<u64> {
@@ -363,25 +366,23 @@ fn read_record(row: &Row) -> Result<CdrRow, DamagedRow> {
     })
 }
 
-/// How many events wait for a reader, or so many at least, and since when the oldest does; `None` without any.
-pub(super) async fn waiting(client: &Client, reader: i16) -> StoreResult<Option<(u64, i64)>> {
+/// What waits, of those readers for which something does.
+pub(super) async fn backlog<R: Copy>(
+    client: &Client,
+    readers: &[R],
+    number: fn(R) -> i16,
+) -> StoreResult<Vec<ReaderBacklog<R>>> {
     let sql = "SELECT s.events, s.at FROM (SELECT sum(cardinality(ids))::bigint AS events,
              min(at) AS at FROM (SELECT ids, at FROM outbox WHERE reader = $1
                ORDER BY row LIMIT $2) o) s
          WHERE s.events IS NOT NULL";
-    let rows = find(client, sql, &[&reader, &MOST_COUNTED]).await?;
-    let read = |row: &Row| Ok((id_at(row, 0)?, row.try_get(1)?));
-    rows.first().map(read).transpose()
-}
-
-async fn backlog(client: &Client) -> StoreResult<Vec<ReaderBacklog>> {
     let mut all = Vec::new();
-    for reader in EventReader::ALL {
-        if let Some((events, oldest_at)) = waiting(client, reader as i16).await? {
+    for &reader in readers {
+        for row in find(client, sql, &[&number(reader), &MOST_COUNTED]).await? {
             all.push(ReaderBacklog {
                 reader,
-                events,
-                oldest_at,
+                events: id_at(&row, 0)?,
+                oldest_at: row.try_get(1)?,
             });
         }
     }

@@ -167,8 +167,7 @@ pub fn read_fin(row: &Row) -> Result<FinRow, DamagedRow> {
             operator: number_at(row, 4)?,
             tell: number_at(row, 5)?,
             done_at: row.try_get(6)?,
-            remote_item: Bytes::new(),
-            remote_part: 0,
+            ..FinRow::default()
         };
         Ok((fin, checksum_at(row, 7)?))
     })

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use super::connect::Object;
 use deadpool_postgres::Transaction;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{Client, Error, Row};
 
 use super::asides;
-use super::connect::begin_reading;
+use super::connect::{begin_reading, begin_with};
 use super::schema::SPLIT;
 use super::upkeep::{meta, one, raise};
 use super::{PostgresShared, failed};
@@ -65,26 +65,22 @@ pub async fn retire(shared: &PostgresShared, before: i64, limit: usize) -> Store
         }
     }
     let mut deleted = 0;
-    while deleted < limit {
-        let transaction = begin(&mut client).await?;
-        let some = delete(&transaction, before, CHUNK.min(limit - deleted)).await?;
-        transaction.commit().await?;
-        if some == 0 {
-            break;
-        }
-        deleted += some as usize;
-    }
-    for aside in asides::read(&**client).await? {
-        let mut from = aside.first as i64;
+    // A message is not final before it was accepted, so its id bounds the walk.
+    let below = lowest_at(before.saturating_add(MAX_LEAD_MS)).min(i64::MAX as u64) as i64;
+    let set_aside = asides::read(&**client).await?;
+    // Of ids that were set aside in whichever partitions have them: the days of these differ from their end.
+    let set_aside = set_aside
+        .iter()
+        .map(|aside| ("", aside.first as i64..aside.last as i64 + 1));
+    for (suffix, mut ids) in [("_default", 0..below)].into_iter().chain(set_aside) {
         while deleted < limit {
             let room = CHUNK.min(limit - deleted);
-            let ids = from..aside.last as i64 + 1;
             let transaction = begin(&mut client).await?;
-            let some = delete_aside(&transaction, ids, before, room).await?;
+            let some = delete(&transaction, suffix, &ids, before, room).await?;
             transaction.commit().await?;
             let Some((count, last)) = some else { break };
             deleted += count as usize;
-            from = last + 1;
+            ids.start = last + 1;
         }
     }
     forget_heard(&client, before).await?;
@@ -102,12 +98,9 @@ async fn forget_heard(client: &Client, before: i64) -> StoreResult {
 }
 
 /// Everyone who writes would wait in line behind a lock that is waited for.
-async fn begin(client: &mut Object) -> StoreResult<Transaction<'_>> {
-    let transaction = client.transaction().await?;
-    transaction
-        .batch_execute("SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'")
-        .await?;
-    Ok(transaction)
+async fn begin(client: &mut Object) -> Result<Transaction<'_>, Error> {
+    let local = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '5min'";
+    begin_with(client, local).await
 }
 
 /// A day with partitions of its own.
@@ -289,40 +282,27 @@ fn few(rows: &[Row]) -> StoreResult<Option<Vec<i64>>> {
     }
 }
 
-/// Deletes finished messages from the default partitions.
-async fn delete(client: &Transaction<'_>, before: i64, limit: usize) -> StoreResult<u64> {
-    let below = lowest_at(before.saturating_add(MAX_LEAD_MS)).min(i64::MAX as u64) as i64;
-    let rows = client
-        .query(
-            // A message is not final before it was accepted, so its id bounds the walk.
-            "SELECT f.id FROM fin_default f WHERE f.id < $1 AND f.at < $2
-             AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
-             ORDER BY f.id LIMIT $3",
-            &[&below, &before, &(limit as i64)],
-        )
-        .await?;
-    delete_rows(client, "_default", &ids_of(&rows)?).await
-}
-
-/// Deletes finished messages of a range that was set aside, whichever partitions have it: the days
-/// of their partitions differ from their end. Returns how many, and the last.
-async fn delete_aside(
+/// Deletes finished messages of a range from the tables with this suffix. Returns how many, and the last.
+async fn delete(
     client: &Transaction<'_>,
-    ids: Range<i64>,
+    suffix: &str,
+    ids: &Range<i64>,
     before: i64,
     limit: usize,
 ) -> StoreResult<Option<(u64, i64)>> {
-    let select = "SELECT f.id FROM fin f WHERE f.id >= $1 AND f.id < $2 AND f.at < $3
+    let select = format!(
+        "SELECT f.id FROM fin{suffix} f WHERE f.id >= $1 AND f.id < $2 AND f.at < $3
          AND (f.tell = 0 OR EXISTS(SELECT 1 FROM told t WHERE t.id = f.id))
-         ORDER BY f.id LIMIT $4";
+         ORDER BY f.id LIMIT $4"
+    );
     let rows = client
-        .query(select, &[&ids.start, &ids.end, &before, &(limit as i64)])
+        .query(&select, &[&ids.start, &ids.end, &before, &(limit as i64)])
         .await?;
     let ids = ids_of(&rows)?;
     let Some(&last) = ids.last() else {
         return Ok(None);
     };
-    Ok(Some((delete_rows(client, "", &ids).await?, last)))
+    Ok(Some((delete_rows(client, suffix, &ids).await?, last)))
 }
 
 fn ids_of(rows: &[Row]) -> StoreResult<Vec<i64>> {

@@ -97,7 +97,7 @@ pub async fn search(
 }
 
 /// The lowest id that a walk of at most [`MAX_SCAN`] ids has come to; `None` when it has come to its end.
-pub(super) async fn end_of_walk(
+async fn end_of_walk(
     client: &Client,
     walk: &str,
     values: &[&(dyn ToSql + Sync)],

@@ -2,6 +2,7 @@
 
 use super::PgStore;
 use super::cold::run_all;
+use super::connect::begin_with;
 use crate::Reply;
 use crate::settings::{Rewording, RewordingStore};
 
@@ -10,11 +11,9 @@ impl RewordingStore for PgStore {
         self.ask(|shared| async move {
             let statements = rewording.statements()?;
             let mut client = shared.reader().await?;
-            let transaction = client.transaction().await?;
             // An edit could come between reading the version and the bodies.
-            transaction
-                .batch_execute("LOCK TABLE config_versions IN EXCLUSIVE MODE")
-                .await?;
+            let lock = "LOCK TABLE config_versions IN EXCLUSIVE MODE";
+            let transaction = begin_with(&mut client, lock).await?;
             if run_all(&*transaction, &statements).await?.rows == 0 {
                 return Ok(false);
             }

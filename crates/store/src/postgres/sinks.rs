@@ -6,7 +6,7 @@
 
 use super::columns::{Parameter, StatementCall};
 use super::connect::{Object as Client, find};
-use super::outbox::{EVENT_COLUMNS, read_event, waiting};
+use super::outbox::{EVENT_COLUMNS, backlog, read_event};
 use super::record::{SENT_COLUMNS, read_sent};
 use super::statements::StatementStep;
 use super::{PgStore, PostgresShared};
@@ -55,7 +55,9 @@ impl SinkStore for PgStore {
     }
 
     fn sink_backlog(&self, readers: Vec<i16>) -> Reply<Vec<SinkBacklog>> {
-        self.ask(|shared| async move { backlog(&shared.reader().await?, &readers).await })
+        self.ask(|shared| async move {
+            backlog(&shared.reader().await?, &readers, |reader| reader).await
+        })
     }
 
     fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
@@ -110,20 +112,6 @@ async fn read_sink(
         rows,
         events,
     }))
-}
-
-async fn backlog(client: &Client, readers: &[i16]) -> StoreResult<Vec<SinkBacklog>> {
-    let mut all = Vec::new();
-    for reader in readers {
-        if let Some((events, oldest_at)) = waiting(client, *reader).await? {
-            all.push(SinkBacklog {
-                reader: *reader,
-                events,
-                oldest_at,
-            });
-        }
-    }
-    Ok(all)
 }
 
 async fn accepted_attempts(

@@ -25,7 +25,6 @@ use super::write_queue::PendingBatch;
 use crate::cluster::Membership;
 use crate::sinks::Listeners;
 use crate::{ChangeKind, ChangeRow, FinRow, RemoteItem, RowFailurePolicy, WriteBatch};
-use bytes::Bytes;
 use smsc_domain::price::Purse;
 use smsc_host::clock;
 use tokio_postgres::types::ToSql;
@@ -174,15 +173,8 @@ impl PostgresLane {
         for row in &there {
             let id = row.try_get::<_, i64>(0)? as u64;
             rows.fin.push(FinRow::taken_back(id, now));
-            rows.change.push(ChangeRow {
-                id,
-                at: now,
-                kind: ChangeKind::Cancel,
-                queue: 0,
-                by: BY.to_owned(),
-                expires_at: 0,
-                body: Bytes::new(),
-            });
+            rows.change
+                .push(ChangeRow::new(id, now, ChangeKind::Cancel, BY));
         }
         let mut ended = AHashSet::new();
         // No reader of events hears of a message that nobody was promised.

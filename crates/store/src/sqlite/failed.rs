@@ -7,14 +7,13 @@ use rusqlite::{Connection, ToSql};
 
 use super::SqliteStore;
 use super::asides;
-use super::cold::{as_sql_error, run};
+use super::cold::records;
 use super::reader::{PARKED, history, load, whole};
 use super::record::read_parked;
 use super::schema::sql_failed;
-use super::search::end_of_walk;
-use crate::cold::{ColdStatement, ids_of};
+use crate::cold::ColdStatement;
 use crate::damage::DamageLog;
-use crate::failed::{EndPlace, FailedSearch, FailedStore, MAX_LOOKED, PAGE, ParkedSearch};
+use crate::failed::{EndPlace, FailedSearch, FailedStore, PAGE, ParkedSearch};
 use crate::{FoundMessages, MessageHistory, ParkedRow, Reply};
 
 impl FailedStore for SqliteStore {
@@ -44,72 +43,28 @@ fn failed(
     damage: &DamageLog,
     search: &FailedSearch,
 ) -> rusqlite::Result<FoundMessages> {
-    if search.by_end {
-        return failed_by_end(connection, damage, search);
-    }
-    let ids = search.which.ids(&asides::read(connection)?);
-    let (mut found, mut looked, mut below) = (Vec::new(), 0, ids.end);
-    loop {
-        let candidates = run(connection, &search.candidates(&(ids.start..below)))?;
-        let candidates = ids_of(candidates.returned).map_err(as_sql_error)?;
-        looked += candidates.len();
-        let is_full = candidates.len() == PAGE;
-        let next = match candidates.last() {
-            Some(last) if is_full => Some(*last),
-            _ if search.receipts => end_of_walk(connection, CHANGED, ids.start..below)?,
-            _ => end_of_walk(connection, "fin", ids.start..below)?,
-        };
-        let loaded = load(connection, damage, &candidates)?.into_iter().flatten();
-        found.extend(loaded.filter(|stored| search.fits(stored)));
-        let enough = found.len() > search.which.limit || looked >= MAX_LOOKED;
-        match next {
-            Some(next) if is_full && !enough => below = next,
-            _ => return Ok(search.page(found, next)),
-        }
-    }
-}
-
-/// As [`failed`], the latest end first.
-fn failed_by_end(
-    connection: &Connection,
-    damage: &DamageLog,
-    search: &FailedSearch,
-) -> rusqlite::Result<FoundMessages> {
-    let places = |statement: &ColdStatement| {
-        let rows = run(connection, statement)?.returned;
-        EndPlace::all(rows).map_err(as_sql_error)
-    };
-    let last = match search.which.before {
+    let places = |statement: &ColdStatement| records::<EndPlace>(connection, statement);
+    let last = match search.end_before() {
         None => None,
-        Some(id) => match places(&FailedSearch::end_of(id))?.first() {
-            Some(place) => Some(*place),
+        Some(end) => match places(&end)?.pop() {
             // Retention has come past it, and past what is behind it.
             None => return Ok(FoundMessages::default()),
+            last => last,
         },
     };
-    let mut place = search.first_place(last);
-    let (mut found, mut looked) = (Vec::new(), 0);
+    let mut walk = search.walk(&asides::read(connection)?, last);
     loop {
-        let candidates = places(&search.candidates_by_end(place))?;
-        looked += candidates.len();
-        let is_full = candidates.len() == PAGE;
+        let candidates = places(&walk.candidates())?;
         let next = match candidates.last() {
-            Some(last) if is_full => Some(*last),
-            _ => places(&search.end_of_walk_by_end(place))?.pop(),
+            Some(last) if candidates.len() == PAGE => Some(*last),
+            _ => places(&walk.end())?.pop(),
         };
         let ids: Vec<u64> = candidates.iter().map(|place| place.id).collect();
-        let loaded = load(connection, damage, &ids)?.into_iter().flatten();
-        found.extend(loaded.filter(|stored| search.fits(stored)));
-        let enough = found.len() > search.which.limit || looked >= MAX_LOOKED;
-        match next {
-            Some(next) if is_full && !enough => place = next,
-            next => return Ok(search.page(found, next.map(|place| place.id))),
+        if let Some(page) = walk.add(load(connection, damage, &ids)?, next) {
+            return Ok(page);
         }
     }
 }
-
-/// Messages about which there was an order.
-const CHANGED: &str = "(SELECT DISTINCT id FROM change)";
 
 fn unmatched(
     connection: &Connection,

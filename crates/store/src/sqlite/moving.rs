@@ -87,7 +87,8 @@ impl StoreAtRest {
         }
         if self.has("purse")? {
             let purses = cold::run(&self.connection, &PurseRow::of(None, "0"))?;
-            inventory.purses = PurseRow::all(purses.returned)?;
+            let purses = PurseRow::all(purses.returned)?;
+            inventory.whole.extend(purses.iter().map(PurseRow::insert));
         }
         for kind in [forms::KEY, pauses::KEY, stream_marks::KEY] {
             let rows = records::<MetaRow>(&self.connection, &MetaRow::starting_with(kind))?;
@@ -124,7 +125,6 @@ impl StoreAtRest {
         Ok(Inventory {
             names: schema::names(&self.connection)?,
             settings: StoredSettings::default(),
-            purses: Vec::new(),
             whole: Vec::new(),
             rows,
             highest: highest.max(schema::meta(&self.connection, "highest_id")?),

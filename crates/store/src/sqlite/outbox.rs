@@ -54,8 +54,10 @@ impl OutboxStore for SqliteStore {
     }
 
     fn backlog(&self) -> Reply<Vec<ReaderBacklog>> {
-        self.outbox
-            .ask(|connection| backlog(connection).map_err(sql_failed))
+        let number = |reader: EventReader| reader as i16;
+        self.outbox.ask(move |connection| {
+            backlog(connection, &EventReader::ALL, number).map_err(sql_failed)
+        })
     }
 
     fn drop_events(&self, before: i64, limit: usize) -> Reply<u64> {
@@ -268,31 +270,28 @@ pub fn ids_of(octets: &[u8]) -> impl Iterator<Item = u64> {
     each.iter().copied().map(u64::from_be_bytes)
 }
 
-/// How many events wait for a reader, or so many at least, and since when the oldest does; `None` without any.
-pub(super) fn waiting(
+/// What waits, of those readers for which something does.
+pub(super) fn backlog<R: Copy>(
     connection: &Connection,
-    reader: i16,
-) -> rusqlite::Result<Option<(u64, i64)>> {
+    readers: &[R],
+    number: fn(R) -> i16,
+) -> rusqlite::Result<Vec<ReaderBacklog<R>>> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT sum(length(ids)) / {ID}, min(at) FROM
            (SELECT ids, at FROM outbox WHERE reader = ?1 ORDER BY row LIMIT {MOST_COUNTED})"
     ))?;
-    statement.query_row([reader], |row| {
-        let (events, oldest_at) = (row.get::<_, Option<i64>>(0)?, row.get(1)?);
-        Ok(events.map(|events| events as u64).zip(oldest_at))
-    })
-}
-
-fn backlog(connection: &Connection) -> rusqlite::Result<Vec<ReaderBacklog>> {
     let mut all = Vec::new();
-    for reader in EventReader::ALL {
-        if let Some((events, oldest_at)) = waiting(connection, reader as i16)? {
-            all.push(ReaderBacklog {
-                reader,
-                events,
-                oldest_at,
-            });
-        }
+    for &reader in readers {
+        all.extend(statement.query_row([number(reader)], |row| {
+            let (events, oldest_at) = (row.get::<_, Option<i64>>(0)?, row.get(1)?);
+            Ok(events
+                .zip(oldest_at)
+                .map(|(events, oldest_at)| ReaderBacklog {
+                    reader,
+                    events: events as u64,
+                    oldest_at,
+                }))
+        })?);
     }
     Ok(all)
 }

@@ -151,8 +151,7 @@ pub fn read_fin(row: &Row<'_>) -> Sound<FinRow> {
             operator: row.get(4)?,
             tell: row.get(5)?,
             done_at: younger(row, 6)?,
-            remote_item: Bytes::new(),
-            remote_part: 0,
+            ..FinRow::default()
         };
         Ok((fin, younger(row, 7)?))
     })

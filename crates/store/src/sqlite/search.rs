@@ -116,11 +116,7 @@ fn by_state(
 
 /// The lowest id of a table that a walk of at most [`MAX_SCAN`] ids has come to, from the newest down;
 /// `None` when it has come to its end.
-pub(super) fn end_of_walk(
-    main: &Connection,
-    table: &str,
-    range: Range<u64>,
-) -> rusqlite::Result<Option<u64>> {
+fn end_of_walk(main: &Connection, table: &str, range: Range<u64>) -> rusqlite::Result<Option<u64>> {
     let (lowest, count): (Option<i64>, i64) = main
         .prepare_cached(&format!(
             "SELECT min(id), count(*) FROM (SELECT id FROM {table} WHERE id >= ?1 AND id < ?2

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::outbox::{checksum_of, read_event, waiting};
+use super::outbox::{backlog, checksum_of, read_event};
 use super::reader::whole;
 use super::record::read_sent;
 use super::schema::sql_failed;
@@ -46,8 +46,9 @@ impl SinkStore for SqliteStore {
     }
 
     fn sink_backlog(&self, readers: Vec<i16>) -> Reply<Vec<SinkBacklog>> {
-        self.outbox
-            .ask(move |connection| backlog(connection, &readers).map_err(sql_failed))
+        self.outbox.ask(move |connection| {
+            backlog(connection, &readers, |reader| reader).map_err(sql_failed)
+        })
     }
 
     fn accepted_attempts(&self, ids: Vec<u64>) -> Reply<Vec<SentRow>> {
@@ -102,20 +103,6 @@ fn read_sink(
         rows,
         events,
     }))
-}
-
-fn backlog(connection: &Connection, readers: &[i16]) -> rusqlite::Result<Vec<SinkBacklog>> {
-    let mut all = Vec::new();
-    for reader in readers {
-        if let Some((events, oldest_at)) = waiting(connection, *reader)? {
-            all.push(SinkBacklog {
-                reader: *reader,
-                events,
-                oldest_at,
-            });
-        }
-    }
-    Ok(all)
 }
 
 fn accepted_attempts(

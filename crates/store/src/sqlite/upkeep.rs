@@ -82,7 +82,8 @@ impl Upkeep {
         let mut from = mark;
         for slice in &slices[..best(&slices)] {
             for chunk in self.active_ids(from, slice.end)?.chunks(CHUNK) {
-                self.carry(chunk.to_vec())?;
+                let insert = "INSERT INTO carry(id) VALUES(?1) ON CONFLICT DO NOTHING";
+                self.run_each(insert, chunk.to_vec())?;
             }
             let end = slice.end;
             self.transact(move |connection, _| set_meta(connection, "low_water", end))?;
@@ -147,24 +148,18 @@ impl Upkeep {
                 }
             })?;
             for chunk in gone.chunks(CHUNK) {
-                let ids = chunk.to_vec();
-                self.transact(move |connection, _| {
-                    let mut delete =
-                        connection.prepare_cached("DELETE FROM carry WHERE id = ?1")?;
-                    ids.iter()
-                        .try_for_each(|id| delete.execute([*id as i64]).map(drop))
-                })?;
+                self.run_each("DELETE FROM carry WHERE id = ?1", chunk.to_vec())?;
             }
         }
         Ok(())
     }
 
-    fn carry(&self, ids: Vec<u64>) -> StoreResult {
+    /// Runs a statement about each of these messages.
+    fn run_each(&self, sql: &'static str, ids: Vec<u64>) -> StoreResult {
         self.transact(move |connection, _| {
-            let mut insert = connection
-                .prepare_cached("INSERT INTO carry(id) VALUES(?1) ON CONFLICT DO NOTHING")?;
+            let mut statement = connection.prepare_cached(sql)?;
             ids.iter()
-                .try_for_each(|id| insert.execute([*id as i64]).map(drop))
+                .try_for_each(|id| statement.execute([*id as i64]).map(drop))
         })
     }
 

@@ -204,15 +204,7 @@ fn hand_off(node: &NodeContext, stored: Stored) -> RemoteItem {
 
 async fn cancel(node: &Arc<NodeContext>, ids: &[u64], by: &str) -> Result<(), StoreError> {
     let now = clock::now_ms();
-    let change = |id: &u64| ChangeRow {
-        id: *id,
-        at: now,
-        kind: ChangeKind::Cancel,
-        queue: 0,
-        by: by.to_owned(),
-        expires_at: 0,
-        body: bytes::Bytes::new(),
-    };
+    let change = |id: &u64| ChangeRow::new(*id, now, ChangeKind::Cancel, by);
     let mut batch = WriteBatch {
         change: ids.iter().map(change).collect(),
         ..WriteBatch::default()

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use actix::{AsyncContext, Context};
-use bytes::Bytes;
 
 use crate::actors::context::item::Item;
 use crate::actors::queue::Queue;
@@ -58,13 +57,8 @@ impl Queue {
                 What::Message => {
                     if state == MessageState::Deleted {
                         batch.change.push(ChangeRow {
-                            id: item.id,
-                            at,
-                            kind: ChangeKind::Cancel,
                             queue: self.port.id,
-                            by: by.to_owned(),
-                            expires_at: 0,
-                            body: Bytes::new(),
+                            ..ChangeRow::new(item.id, at, ChangeKind::Cancel, by)
                         });
                     }
                     finals.push(Final {

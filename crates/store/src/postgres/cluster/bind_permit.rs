@@ -75,7 +75,7 @@ pub async fn take(
     };
     let mut uncertain = shared.cluster.uncertain_permits.of(account, me).await;
     let numbers = numbers_of(&uncertain, account);
-    let taken = try_take(shared, me, account as i32, most as i32, &numbers).await?;
+    let taken = try_take(shared, me, account as i32, most as i32, &numbers).await;
     match shared.or_fenced(me, taken)? {
         PermitOutcome::Committed(number) => {
             uncertain.retain(|permit| permit.account != account);
@@ -94,12 +94,10 @@ async fn try_take(
     account: i32,
     most: i32,
     uncertain: &[i32],
-) -> DbResult<Option<PermitOutcome>> {
+) -> DbResult<PermitOutcome> {
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
-    if !lock_member(&transaction, me).await? {
-        return Ok(None);
-    }
+    lock_member(&transaction, me).await?;
     let insert = "INSERT INTO lease(kind, name, part)
          SELECT $1, $2, part FROM generate_series(0, $3 - 1) part
          WHERE NOT EXISTS(SELECT 1 FROM lease l
@@ -124,8 +122,8 @@ async fn try_take(
     let rows = find_in(&transaction, update, &values).await?;
     let number = rows.first().map(|row| row.get::<_, i32>(0) as u32);
     match (transaction.commit().await, number) {
-        (Ok(()), number) => Ok(Some(PermitOutcome::Committed(number))),
-        (Err(error), Some(number)) => Ok(Some(PermitOutcome::Uncertain(number, error))),
+        (Ok(()), number) => Ok(PermitOutcome::Committed(number)),
+        (Err(error), Some(number)) => Ok(PermitOutcome::Uncertain(number, error)),
         (Err(error), None) => Err(error.into()),
     }
 }

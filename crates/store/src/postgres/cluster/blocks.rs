@@ -30,22 +30,19 @@ pub async fn order(shared: &Arc<PostgresShared>, order: BlockOrder) -> StoreResu
     if me.epoch != order.epoch {
         return Err(StoreError::Fenced);
     }
-    let taken = try_order(shared, me, &order).await?;
-    shared.or_fenced(me, taken)
+    shared.or_fenced(me, try_order(shared, me, &order).await)
 }
 
 async fn try_order(
     shared: &Arc<PostgresShared>,
     me: Membership,
     order: &BlockOrder,
-) -> DbResult<Option<i64>> {
+) -> DbResult<i64> {
     let (account, day) = (order.purse.account as i32, order.purse.day as i32);
     let (node, epoch) = me.columns();
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
-    if !lock_member(&transaction, me).await? {
-        return Ok(None);
-    }
+    lock_member(&transaction, me).await?;
     if matches!(order.change, BlockChange::Take { .. }) {
         let make = "INSERT INTO purse(account, day, credits) VALUES($1, $2, 0)
                     ON CONFLICT DO NOTHING";
@@ -62,7 +59,7 @@ async fn try_order(
         None => (0, 0),
     };
     if last >= order.number {
-        return Ok(Some(taken));
+        return Ok(taken);
     }
     let amount = match order.change {
         BlockChange::Look => 0,
@@ -86,7 +83,7 @@ async fn try_order(
     ];
     run_in(&transaction, note, &values).await?;
     transaction.commit().await?;
-    Ok(Some(taken + amount))
+    Ok(taken + amount)
 }
 
 /// The part of the remaining amount that a node gets.

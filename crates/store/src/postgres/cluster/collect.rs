@@ -75,18 +75,17 @@ pub async fn collect(
     let mut uncertain = shared.cluster.uncertain.lock().await;
     // They are being read, and with them the messages of these rows.
     uncertain.retain(|row| !except.contains(&row.partition()));
-    let taken = try_collect(shared, me, limit, &except, &mut uncertain).await?;
+    let taken = try_collect(shared, me, limit, &except, &mut uncertain).await;
     shared.or_fenced(me, taken)
 }
 
-/// `None` when this node is no member any more.
 async fn try_collect(
     shared: &Arc<PostgresShared>,
     me: Membership,
     limit: usize,
     except: &[Partition],
     uncertain: &mut Vec<HandOffRow>,
-) -> DbResult<Option<Vec<Handed>>> {
+) -> DbResult<Vec<Handed>> {
     let mut client = shared.pool.get().await?;
     let (node, epoch) = me.columns();
     let transaction = client.transaction().await?;
@@ -101,23 +100,20 @@ async fn try_collect(
     let octets = MOST_COLLECTED_OCTETS.saturating_sub(waiting) as i64;
     let wanted: [&(dyn ToSql + Sync); 7] = [&node, &epoch, &QUEUE, &room, &queues, &parts, &octets];
     // Sent together; without membership the transaction is rolled back.
-    let (is_member, rows) = future::try_join(
+    let ((), rows) = future::try_join(
         lock_member(&transaction, me),
         transaction.query(&take, &wanted).err_into(),
     )
     .await?;
-    if !is_member {
-        return Ok(None);
-    }
     if rows.is_empty() && uncertain.is_empty() {
         // Nothing was written: no commit to wait for.
         transaction.rollback().await?;
-        return Ok(Some(Vec::new()));
+        return Ok(Vec::new());
     }
     uncertain.extend(rows.iter().map(read));
     uncertain.sort_unstable_by_key(|row| row.seq);
     transaction.commit().await?;
-    Ok(Some(uncertain.drain(..).map(HandOffRow::handed).collect()))
+    Ok(uncertain.drain(..).map(HandOffRow::handed).collect())
 }
 
 /// Keeps those that the hand-off table has no more: the commit that took them did happen.

@@ -67,33 +67,28 @@ pub async fn claim(
 ) -> StoreResult<Vec<LeasedResource>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     let keys = LeaseKeys::of(resources);
-    let mine = try_claim(shared, me, &keys).await?;
-    shared.or_fenced(me, mine)
+    shared.or_fenced(me, try_claim(shared, me, &keys).await)
 }
 
-/// A transaction that has the leases locked; `None` when this node is no member any more.
+/// A transaction that has the leases locked.
 async fn locked<'c>(
     client: &'c mut Client,
     me: Membership,
     keys: &LeaseKeys,
-) -> DbResult<Option<Transaction<'c>>> {
+) -> DbResult<Transaction<'c>> {
     let transaction = client.transaction().await?;
-    if !lock_member(&transaction, me).await? {
-        return Ok(None);
-    }
+    lock_member(&transaction, me).await?;
     lock(&transaction, &keys.with_wholes()).await?;
-    Ok(Some(transaction))
+    Ok(transaction)
 }
 
 async fn try_claim(
     shared: &Arc<PostgresShared>,
     me: Membership,
     keys: &LeaseKeys,
-) -> DbResult<Option<Vec<LeasedResource>>> {
+) -> DbResult<Vec<LeasedResource>> {
     let mut client = shared.pool.get().await?;
-    let Some(transaction) = locked(&mut client, me, keys).await? else {
-        return Ok(None);
-    };
+    let transaction = locked(&mut client, me, keys).await?;
     let (node, epoch) = me.columns();
     // What is free may have been another node's in what the database has lost, until that has claimed it again.
     let may_claim = doubts::have_others_compared(shared, &*transaction, me).await?;
@@ -110,7 +105,7 @@ async fn try_claim(
          WHERE l.node = $4 AND l.epoch = $5 ORDER BY l.kind, l.name, l.part";
     let rows = find_in(&transaction, select, &values[..5]).await?;
     transaction.commit().await?;
-    Ok(Some(rows.iter().filter_map(read).collect()))
+    Ok(rows.iter().filter_map(read).collect())
 }
 
 /// Claims again what this node has read before and holds in memory, as far as nobody else owns it.
@@ -121,19 +116,16 @@ pub async fn keep(
     let me = shared.membership().ok_or(StoreError::Fenced)?;
     shared.caught_up().await?;
     let keys = LeaseKeys::of(resources);
-    let kept = try_keep(shared, me, &keys).await?;
-    shared.or_fenced(me, kept)
+    shared.or_fenced(me, try_keep(shared, me, &keys).await)
 }
 
 async fn try_keep(
     shared: &Arc<PostgresShared>,
     me: Membership,
     keys: &LeaseKeys,
-) -> DbResult<Option<Vec<LeasedResource>>> {
+) -> DbResult<Vec<LeasedResource>> {
     let mut client = shared.pool.get().await?;
-    let Some(transaction) = locked(&mut client, me, keys).await? else {
-        return Ok(None);
-    };
+    let transaction = locked(&mut client, me, keys).await?;
     let (node, epoch) = me.columns();
     // Not the whole of a queue: whoever takes that over must read what was handed off for its parts.
     let update = "UPDATE lease l SET node = $4, epoch = $5, taken = l.kind = 1
@@ -149,7 +141,7 @@ async fn try_keep(
          WHERE l.node = $4 AND l.epoch = $5 AND (l.kind <> 1 OR l.taken)";
     let rows = transaction.query(select, &parameters).await?;
     transaction.commit().await?;
-    Ok(Some(rows.iter().filter_map(read).collect()))
+    Ok(rows.iter().filter_map(read).collect())
 }
 
 /// Releases those that this node owns.
@@ -178,17 +170,20 @@ pub async fn release(shared: &Arc<PostgresShared>, resources: Vec<LeasedResource
     Ok(work.await?)
 }
 
-/// Prevents the removal of this node until the transaction ends; false when it is no member.
+/// Prevents the removal of this node until the transaction ends.
 ///
 /// The lock lets heartbeats through: they change no key. Until then the session has the name of this node's writers, so
 /// that whoever buries the node can end it: a session whose client stands still in the middle of a result ends by
 /// no timeout.
-pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> DbResult<bool> {
+pub async fn lock_member(transaction: &Transaction<'_>, me: Membership) -> DbResult {
     let lock = "SELECT set_config('application_name', $3, true)
          FROM node WHERE node = $1 AND epoch = $2 FOR KEY SHARE";
     let (node, epoch) = me.columns();
     let rows = find_in(transaction, lock, &[&node, &epoch, &writer_name(me)]).await?;
-    Ok(!rows.is_empty())
+    if rows.is_empty() {
+        return Err(StoreError::Fenced.into());
+    }
+    Ok(())
 }
 
 /// Locks rows in the order of their key, so that two nodes never wait for each other.

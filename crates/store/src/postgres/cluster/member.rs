@@ -15,13 +15,15 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Row, Statement};
 
 use super::super::PostgresShared;
+use super::super::asides;
+use super::super::connect::begin_with;
 use super::super::doubts;
 use super::super::lane::writer_name;
 use super::wake::wake_others;
 use super::{DbError, DbResult, blocks};
 use crate::cluster::{Hint, LeasedResource, Membership, NodeCard, NodeView, ResourceHolder, View};
 use crate::{StoreError, StoreResult};
-use smsc_domain::id::lowest_at;
+use smsc_domain::id::{Aside, lowest_at};
 use smsc_host::clock::{self, Catch};
 
 /// Serialises joins; any number that nothing else in the database uses.
@@ -88,28 +90,22 @@ async fn try_join(
     preferred: Option<u8>,
 ) -> DbResult<Option<Membership>> {
     let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    transaction.batch_execute(BURIAL_PATIENCE).await?;
+    let transaction = begin_with(&mut client, BURIAL_PATIENCE).await?;
     transaction
         .execute("SELECT pg_advisory_xact_lock($1)", &[&JOIN_LOCK])
         .await?;
     if let Some(before) = before {
         remove(&transaction, before).await?;
     }
-    let now = lowest_at(clock::now_ms()) as i64;
+    let now = lowest_at(clock::now_ms());
     let node = loop {
         let select = "SELECT node, lease_until < clock_timestamp() FROM node ORDER BY lease_until";
         let rows = transaction.query(select, &[]).await?;
         let mut taken: Vec<NodeNumberInUse> = rows.iter().map(read_taken).collect();
         // Their ids lie in the future.
-        let mut asides = transaction
-            .query("SELECT node, last FROM ids_aside", &[])
-            .await?;
-        asides.retain(|row| row.get::<_, i64>(1) >= now);
-        taken.extend(asides.iter().map(|row| NodeNumberInUse {
-            node: row.get::<_, i32>(0) as u8,
-            over: false,
-        }));
+        let set_aside = asides::read(&*transaction).await?.into_iter();
+        let ahead = set_aside.filter(|aside| aside.last >= now);
+        taken.extend(ahead.map(|Aside { node, .. }| NodeNumberInUse { node, over: false }));
         let Some(node) = choose(&taken, preferred) else {
             return Ok(None);
         };
@@ -194,7 +190,7 @@ pub async fn beat(shared: &Arc<PostgresShared>, card: NodeCard) -> StoreResult<V
             Ok(Ok((beat, view))) => {
                 *connection = Some(beat);
                 shared.comparison.answered(asked);
-                return shared.or_fenced(me, view);
+                return shared.or_fenced(me, view.ok_or(DbError::Store(StoreError::Fenced)));
             }
             Ok(Err(error)) => last = Some(error),
             Err(_) => {
@@ -242,8 +238,7 @@ async fn try_bury(
     margin: Duration,
 ) -> DbResult<bool> {
     let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    transaction.batch_execute(BURIAL_PATIENCE).await?;
+    let transaction = begin_with(&mut client, BURIAL_PATIENCE).await?;
     doubts::doubt_dead(shared, &*transaction, node).await?;
     // If it sends a heartbeat just now, the condition is checked again when that is committed.
     let delete = "DELETE FROM node WHERE node = $1 AND epoch = $2
@@ -272,8 +267,7 @@ pub async fn leave(shared: &Arc<PostgresShared>) -> StoreResult {
     shared.cluster.wake.stop();
     shared.cluster.beat.lock().await.take();
     let mut client = shared.pool.get().await?;
-    let transaction = client.transaction().await?;
-    transaction.batch_execute(BURIAL_PATIENCE).await?;
+    let transaction = begin_with(&mut client, BURIAL_PATIENCE).await?;
     remove(&transaction, me).await.map_err(StoreError::from)?;
     wake_others(&transaction, me, Hint::Shares).await?;
     transaction.commit().await?;

@@ -39,8 +39,7 @@ pub async fn rehome(
     divided: &[u32],
 ) -> StoreResult<Vec<Partition>> {
     let me = shared.membership().ok_or(StoreError::Fenced)?;
-    let moved = try_rehome(shared, me, whole, divided).await?;
-    shared.or_fenced(me, moved)
+    shared.or_fenced(me, try_rehome(shared, me, whole, divided).await)
 }
 
 async fn try_rehome(
@@ -48,13 +47,11 @@ async fn try_rehome(
     me: Membership,
     whole: &[u32],
     divided: &[u32],
-) -> DbResult<Option<Vec<Partition>>> {
+) -> DbResult<Vec<Partition>> {
     let columns = |queues: &[u32]| -> Vec<i32> { queues.iter().map(|one| *one as i32).collect() };
     let mut client = shared.pool.get().await?;
     let transaction = client.transaction().await?;
-    if !lock_member(&transaction, me).await? {
-        return Ok(None);
-    }
+    lock_member(&transaction, me).await?;
     let rows = find_in(&transaction, OF_PARTS, &[&columns(whole)]).await?;
     let mut moved: Vec<RemoteItem> = items(&rows)
         .map(|(queue, item)| remote(queue, WHOLE, item))
@@ -62,11 +59,11 @@ async fn try_rehome(
     moved.extend(take_of_wholes(&transaction, &columns(divided)).await?);
     if moved.is_empty() {
         transaction.rollback().await?;
-        return Ok(Some(Vec::new()));
+        return Ok(Vec::new());
     }
     put(&transaction, &moved).await?;
     transaction.commit().await?;
-    Ok(Some(partitions(&moved)))
+    Ok(partitions(&moved))
 }
 
 /// For a take-over of parts of these queues: moves what was written for them as a whole, except what the take-over

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use ahash::AHashSet;
 use deadpool_postgres::Transaction;
 use futures_util::{FutureExt as _, TryStreamExt, pin_mut};
+use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{IsolationLevel, Statement};
 
 use super::super::PostgresShared;
-use super::super::connect::execute_in_turn;
+use super::super::connect::{begin_snapshot, execute_in_turn};
 use super::super::doubts;
 use super::super::recover::{PAGE, place, read_ids};
 use super::super::upkeep::{meta, one};
@@ -43,7 +43,6 @@ struct WantedPartitions {
 /// The result of a transaction.
 enum TakeOverOutcome {
     Read(Vec<Active>),
-    NoMember,
     Unwanted,
     /// Holds only so many of them.
     Holds(i64),
@@ -72,9 +71,6 @@ pub async fn take_over(
     for _ in 0..TRIES {
         match try_take_over(shared, me, &wanted, is_wanted).await {
             Ok(TakeOverOutcome::Read(active)) => return Ok(active),
-            Ok(TakeOverOutcome::NoMember) => {
-                return shared.or_fenced(me, None);
-            }
             Ok(TakeOverOutcome::Unwanted) => return Err(unwanted()),
             Ok(TakeOverOutcome::Holds(held)) => {
                 return Err(StoreError::Failed(format!(
@@ -83,7 +79,7 @@ pub async fn take_over(
                 )));
             }
             Err(error) if error.has(&SqlState::T_R_SERIALIZATION_FAILURE) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return shared.or_fenced(me, Err(error)),
         }
     }
     Err(StoreError::Failed(
@@ -114,18 +110,10 @@ async fn try_take_over(
     is_wanted: &IsWanted,
 ) -> DbResult<TakeOverOutcome> {
     let mut client = shared.pool.get().await?;
-    let transaction = client
-        .build_transaction()
-        .isolation_level(IsolationLevel::RepeatableRead)
-        .start()
-        .await?;
-    transaction
-        .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'")
-        .await?;
+    let local = "SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'";
+    let transaction = begin_snapshot(&mut client, false, local).await?;
     // This first statement takes the snapshot.
-    if !lock_member(&transaction, me).await? {
-        return Ok(TakeOverOutcome::NoMember);
-    }
+    lock_member(&transaction, me).await?;
     let (node, epoch) = me.columns();
     let held = "SELECT count(*) FROM unnest($1::int[], $2::smallint[]) w(queue, part)
          JOIN lease l ON l.kind = $3 AND l.name = w.queue AND l.part = w.part
@@ -265,11 +253,7 @@ impl WantedPartitions {
             queue: active.queue,
             part,
         };
-        let waits = matches!(
-            active.stage,
-            MessageStage::Waiting | MessageStage::OutcomeUnknown
-        );
-        !waits
+        !active.waits()
             || [active.part, WHOLE]
                 .iter()
                 .any(|part| self.partitions.contains(&of(*part)))

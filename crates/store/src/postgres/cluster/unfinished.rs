@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use tokio_postgres::{IsolationLevel, Row};
+use tokio_postgres::Row;
 
 use super::super::PostgresShared;
-use super::super::connect::find;
+use super::super::connect::{begin_snapshot, find};
 use super::super::record::number_at;
 use super::super::upkeep::meta;
 use crate::{StoreError, StoreResult};
@@ -46,14 +46,8 @@ pub async fn recount(
     let accounts: Vec<i32> = accounts.into_iter().map(|account| account as i32).collect();
     let mut client = shared.pool.get().await?;
     // One snapshot: messages and the counts that nodes reported must be consistent.
-    let transaction = client
-        .build_transaction()
-        .isolation_level(IsolationLevel::RepeatableRead)
-        .start()
-        .await?;
-    transaction
-        .batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL jit = off")
-        .await?;
+    let local = "SET LOCAL statement_timeout = 0; SET LOCAL jit = off";
+    let transaction = begin_snapshot(&mut client, true, local).await?;
     let mark = meta(&*transaction, "low_water").await?;
     // Not cached: the plan must know where the mark is.
     let sql = "WITH open AS (

@@ -50,15 +50,6 @@ struct Hints {
     any: Notify,
 }
 
-/// What a notification carries.
-const fn payload(hint: Hint) -> &'static str {
-    match hint {
-        Hint::HandOff => "",
-        Hint::Orders => "orders",
-        Hint::Shares => "shares",
-    }
-}
-
 // === impl Wake ===
 
 impl Wake {
@@ -115,7 +106,7 @@ impl Hints {
                 let set = (0..64).filter(|bit| bits >> bit & 1 == 1);
                 all.0.extend(set.map(|bit| word as i32 * 64 + bit));
             }
-            all.1.resize(all.0.len(), payload(hint));
+            all.1.resize(all.0.len(), hint.payload());
         }
         all
     }
@@ -129,7 +120,7 @@ pub async fn wake_others(
 ) -> Result<(), tokio_postgres::Error> {
     let sql = "SELECT pg_notify('smsc_' || node, $2) FROM node WHERE node <> $1";
     transaction
-        .execute(sql, &[&i16::from(me.node), &payload(hint)])
+        .execute(sql, &[&i16::from(me.node), &hint.payload()])
         .await
         .map(drop)
 }
@@ -201,10 +192,8 @@ async fn listen_once(connect: &PostgresConnector, node: u8, woken: &Woken) -> St
         while let Some(message) = messages.next().await {
             if let AsyncMessage::Notification(got) = message? {
                 // An unknown hint of a later release may concern the hand-off table.
-                let known = Hint::ALL
-                    .into_iter()
-                    .find(|hint| payload(*hint) == got.payload());
-                woken[known.unwrap_or(Hint::HandOff) as usize].notify_one();
+                let hint = Hint::from_name(got.payload()).unwrap_or(Hint::HandOff);
+                woken[hint as usize].notify_one();
             }
         }
         Err(StoreError::Failed(

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::super::balance;
+use super::super::cold::run;
 use super::super::settings;
 use super::new_store::NewStore;
 use crate::StoreResult;
-use crate::settings::encode;
+use crate::settings::{StoredSetting, encode};
 use smsc_domain::id;
 use smsc_domain::settings::{ResourceKind, ResourceUpdate, Resources, difference};
 
@@ -49,36 +50,30 @@ impl NewStore {
         for (key, body) in &replayed {
             let is_lost = self.has_lost(key.kind);
             if is_lost && !resources.contains_key(key) {
-                restored.push((key.clone(), body.clone()));
+                restored.push(StoredSetting {
+                    key: key.clone(),
+                    version: last,
+                    body: body.clone(),
+                });
                 said.push(format!("configuration: {key} comes from its history"));
             }
         }
-        let fill = || -> rusqlite::Result<()> {
-            for (key, body) in &restored {
-                let insert = format!(
-                    "INSERT INTO {}(name, version, body) VALUES(?1, ?2, ?3)",
-                    key.kind.plural()
-                );
-                connection.execute(&insert, (&key.name, last as i64, body))?;
-            }
-            for version in
-                (1..=last).filter(|version| !matches!(history.get(version), Some(Some(_))))
-            {
-                let insert =
-                    "INSERT OR REPLACE INTO config_versions(version, at, who, what, changes)
-                     VALUES(?1, ?2, ?3, 'lost', '[]')";
-                connection.execute(insert, (version as i64, self.now, BY))?;
-            }
-            for kind in ResourceKind::ALL {
-                let set = format!(
-                    "UPDATE {} SET version = ?1 WHERE version NOT BETWEEN 1 AND ?1",
-                    kind.plural()
-                );
-                connection.execute(&set, [last.max(1) as i64])?;
-            }
-            Ok(())
-        };
-        fill()?;
+        for setting in &restored {
+            run(connection, &setting.put())?;
+        }
+        let is_lost = |version: &u64| !matches!(history.get(version), Some(Some(_)));
+        for version in (1..=last).filter(is_lost) {
+            let insert = "INSERT OR REPLACE INTO config_versions(version, at, who, what, changes)
+                 VALUES(?1, ?2, ?3, 'lost', '[]')";
+            connection.execute(insert, (version as i64, self.now, BY))?;
+        }
+        for kind in ResourceKind::ALL {
+            let set = format!(
+                "UPDATE {} SET version = ?1 WHERE version NOT BETWEEN 1 AND ?1",
+                kind.plural()
+            );
+            connection.execute(&set, [last.max(1) as i64])?;
+        }
         let now = settings::read(connection)?.resources();
         let changes = encode(&difference(&replayed, &now))?;
         let insert = "INSERT INTO config_versions(version, at, who, what, changes)

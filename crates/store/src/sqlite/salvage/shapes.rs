@@ -83,31 +83,12 @@ pub fn shapes(connection: &Connection) -> rusqlite::Result<Vec<TableShape>> {
         let (kind, name, table): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let has_rowids = !row.get::<_, bool>(3)?;
         let of_table = columns(connection, &table, has_rowids)?;
-        shapes.push(match &*kind {
-            "table" => TableShape {
-                least: first_columns(&name).unwrap_or(of_table.len()),
-                name,
-                tree: if has_rowids {
-                    TreeUse::Rowid
-                } else {
-                    TreeUse::Keyed
-                },
-                columns: of_table,
-                lost: Vec::new(),
-                missing: Vec::new(),
-            },
-            _ => {
-                let columns = indexed(connection, &name, &of_table)?;
-                TableShape {
-                    name,
-                    tree: TreeUse::Index,
-                    least: columns.len(),
-                    columns,
-                    lost: Vec::new(),
-                    missing: Vec::new(),
-                }
-            }
-        });
+        let (tree, columns) = match &*kind {
+            "table" if has_rowids => (TreeUse::Rowid, of_table),
+            "table" => (TreeUse::Keyed, of_table),
+            _ => (TreeUse::Index, indexed(connection, &name, &of_table)?),
+        };
+        shapes.push(TableShape::new(name, tree, columns));
     }
     Ok(shapes)
 }
@@ -171,6 +152,17 @@ pub fn merge(mut ranges: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
 // === impl TableShape ===
 
 impl TableShape {
+    fn new(name: String, tree: TreeUse, columns: Vec<ColumnShape>) -> Self {
+        Self {
+            least: first_columns(&name).unwrap_or(columns.len()),
+            name,
+            tree,
+            columns,
+            lost: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
     /// That of the list of tables and indexes, which begins on page 1.
     pub fn schema() -> Self {
         let column = |name: &str, kind: &str| ColumnShape {
@@ -186,14 +178,8 @@ impl TableShape {
             ("rootpage", "INT"),
             ("sql", "TEXT"),
         ];
-        Self {
-            name: "sqlite_schema".to_owned(),
-            tree: TreeUse::Rowid,
-            columns: kinds.map(|(name, kind)| column(name, kind)).to_vec(),
-            least: kinds.len(),
-            lost: Vec::new(),
-            missing: Vec::new(),
-        }
+        let columns = kinds.map(|(name, kind)| column(name, kind)).to_vec();
+        Self::new("sqlite_schema".to_owned(), TreeUse::Rowid, columns)
     }
 
     pub fn is_table(&self) -> bool {
