@@ -28,6 +28,7 @@ use crate::actors::context::plan::Plan;
 use crate::actors::context::remote_command;
 use crate::actors::routing::policy::PolicyState;
 use crate::actors::runtime::supervise::every;
+use crate::api::{Difference, ResourceChange};
 use crate::clock;
 use crate::config::{self, Config, ConfigError, ConfigProblem, Keyring};
 use crate::domain::settings::{ResourceKind, ResourceUpdate, Resources, difference, summary};
@@ -74,18 +75,6 @@ pub struct ConfigChangeResult {
     pub warnings: Vec<ConfigProblem>,
     /// Keys of files with secrets that were read again, because nothing else has changed.
     pub secrets: Vec<String>,
-}
-
-/// The store's configuration compared with this node's file.
-#[derive(Debug, Clone)]
-pub struct Comparison {
-    pub version: u64,
-    pub file: Option<String>,
-    /// Whether the file names accounts, operators, routes or policy; otherwise it leaves them to the
-    /// store.
-    pub compared: bool,
-    /// The changes that applying the file would make.
-    pub changes: Vec<ResourceUpdate>,
 }
 
 // === start ===
@@ -451,7 +440,7 @@ impl StoredConfiguration {
     ///
     /// # Errors
     /// The store cannot be read, or the file is invalid.
-    pub async fn compare(&self) -> Result<Comparison, SettingsError> {
+    pub async fn compare(&self) -> Result<Difference, SettingsError> {
         let settings = self.read().await?;
         let path = self.state.path.clone();
         let file = match path.clone() {
@@ -472,15 +461,16 @@ impl StoredConfiguration {
         };
         let compared = path.is_some() && !file.has_no_resources();
         let known = settings.resources();
-        Ok(Comparison {
+        let changes = if compared {
+            difference(&known, &file.resources_over(&known))
+        } else {
+            Vec::new()
+        };
+        Ok(Difference {
             version: settings.version,
             file: path.map(|path| path.display().to_string()),
             compared,
-            changes: if compared {
-                difference(&known, &file.resources_over(&known))
-            } else {
-                Vec::new()
-            },
+            changes: changes.iter().map(ResourceChange::new).collect(),
         })
     }
 }

@@ -92,7 +92,7 @@ pub(in crate::http) async fn replace(request: ApiRequest, body: web::Bytes) -> A
 pub(in crate::http) async fn diff(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
     let compared = call(&request, settings::compare_file).await??;
-    Ok(HttpResponse::Ok().json(Difference::from(compared)))
+    Ok(HttpResponse::Ok().json(compared))
 }
 
 /// Seals every password of the store and its history with the first key of `secrets.key_file`; use it

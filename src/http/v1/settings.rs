@@ -53,7 +53,7 @@ pub(in crate::http) async fn explain(request: ApiRequest) -> ApiAnswer {
         network: query.text("network").unwrap_or_default().to_owned(),
     };
     let explained = call(&request, |admin| settings::route(admin, question)).await?;
-    Ok(HttpResponse::Ok().json(Explanation::from(explained)))
+    Ok(HttpResponse::Ok().json(explained))
 }
 
 /// Every resource of a kind, or a page of them, with the version of the whole.
