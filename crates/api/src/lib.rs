@@ -413,38 +413,26 @@ impl From<pb::OperatorView> for Operator {
 }
 
 impl Operator {
-    /// Fields of the store besides its state.
-    pub fn with(mut self, resource: Resource) -> Self {
-        self.version = resource.version;
-        self.settings = resource.settings;
-        self
+    /// An operator as it is configured, and how it is; without that, it is not enabled.
+    pub fn new(resource: Resource, live: Option<pb::OperatorView>) -> Self {
+        let shown = live.map_or_else(|| Self::disabled(&resource), Self::from);
+        Self {
+            version: resource.version,
+            settings: resource.settings,
+            ..shown
+        }
     }
 
-    /// One that is configured but not enabled.
-    pub fn disabled(resource: Resource) -> Self {
+    fn disabled(resource: &Resource) -> Self {
+        let address = resource.settings["address"].as_str();
         Self {
-            id: resource.name.clone(),
-            address: resource.settings["address"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
             state: "disabled".to_owned(),
-            bound: 0,
-            configured: 0,
-            last_error: String::new(),
-            available: false,
-            health: OperatorHealth::default(),
-            breaker: None,
-            rate: None,
-            slowed: false,
-            answer_ms: None,
-            queue: None,
-            binds: Vec::new(),
-            nodes: Vec::new(),
-            version: 0,
-            settings: serde_json::Value::Null,
+            ..Self::from(pb::OperatorView {
+                id: resource.name.clone(),
+                address: address.unwrap_or_default().to_owned(),
+                ..pb::OperatorView::default()
+            })
         }
-        .with(resource)
     }
 }
 

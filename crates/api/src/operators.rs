@@ -71,15 +71,6 @@ pub struct OperatorTestStep {
 
 // === conversions ===
 
-impl Default for OperatorHealth {
-    fn default() -> Self {
-        Self {
-            status: "UNBOUND".to_owned(),
-            failback_at: None,
-        }
-    }
-}
-
 impl From<&pb::OperatorView> for OperatorHealth {
     fn from(operator: &pb::OperatorView) -> Self {
         let queue = operator.queue.as_ref();
