@@ -7,9 +7,9 @@ use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
 
-use super::call;
 use super::settings::change;
 use super::tags::tagged;
+use super::{answer, call};
 use crate::actors::control::admin::settings;
 use crate::actors::control::settings::ConfigChange;
 use crate::api::{Changed, ConfigSchema, Configuration, Difference, Done};
@@ -91,8 +91,7 @@ pub(in crate::http) async fn replace(request: ApiRequest, body: web::Bytes) -> A
     responses((status = 200, body = Difference), (status = 422)))]
 pub(in crate::http) async fn diff(request: ApiRequest) -> ApiAnswer {
     Query::read(&request, &[])?;
-    let compared = call(&request, settings::compare_file).await??;
-    Ok(HttpResponse::Ok().json(compared))
+    answer(&request, settings::compare_file).await
 }
 
 /// Seals every password of the store and its history with the first key of `secrets.key_file`; use it

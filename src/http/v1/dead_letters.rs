@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, web};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::messages::{
     NONE, address, country_of, exact_or_prefix, list_order, message_id, no_place_by_end, state_of,
 };
-use super::{body, body_or_default, call};
+use super::{answer, body, body_or_default};
 use crate::actors::control::admin::cancel;
 use crate::actors::control::admin::failed::{self, FailedFilter};
 use crate::actors::control::admin::messages::{MessageFilter, is_listed_by_end};
@@ -82,8 +82,7 @@ pub(super) async fn list(request: ApiRequest) -> ApiAnswer {
     let query = Query::read(&request, QUERY)?;
     let page = query.page()?;
     let filter = FailedMessageFilter::of_query(&query).failed(&query, page)?;
-    let page = call(&request, |admin| failed::list(admin, filter)).await??;
-    Ok(HttpResponse::Ok().json(page))
+    answer(&request, |admin| failed::list(admin, filter)).await
 }
 
 /// Which receipts are wanted that were given up.
@@ -129,8 +128,7 @@ pub(super) async fn replay(
     let asked: ReplayOne = body_or_default(&octets)?;
     let id = message_id(&id)?;
     let how = asked.how(who(&request))?;
-    let replayed = call(&request, move |admin| replays::one(admin, id, how)).await??;
-    Ok(HttpResponse::Ok().json(replayed))
+    answer(&request, move |admin| replays::one(admin, id, how)).await
 }
 
 /// Which failed messages: each criterion that is given must fit.
@@ -211,8 +209,7 @@ pub(super) async fn replay_many(request: ApiRequest, octets: web::Bytes) -> ApiA
     if order.dry_run {
         audit::is_dry_run(&request);
     }
-    let report = call(&request, |admin| replays::many(admin, order)).await??;
-    Ok(HttpResponse::Ok().json(report))
+    answer(&request, |admin| replays::many(admin, order)).await
 }
 
 /// Which waiting messages are cancelled.
@@ -245,11 +242,10 @@ pub(super) async fn cancel_many(request: ApiRequest, octets: web::Bytes) -> ApiA
         audit::is_dry_run(&request);
     }
     let which = cancelled(order)?;
-    let report = call(&request, move |admin| {
+    answer(&request, move |admin| {
         cancel::many(admin, which, dry_run, by)
     })
-    .await??;
-    Ok(HttpResponse::Ok().json(report))
+    .await
 }
 
 fn cancelled(order: CancelMany) -> Result<MessageFilter, Problem> {
