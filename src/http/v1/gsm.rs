@@ -48,9 +48,7 @@ pub(super) async fn one(request: ApiRequest, name: web::Path<String>) -> ApiAnsw
     let (_, networks) = networks(&request, own).await?;
     match networks.into_iter().find(|network| network.name == name) {
         Some(network) => Ok(tagged(HttpResponse::Ok(), network.version).json(network)),
-        None => Err(Problem::not_found(format!(
-            "there is no gsm {name:?}; GET /v1/gsm lists them"
-        ))),
+        None => Err(Problem::no_such("gsm", &name, "gsm")),
     }
 }
 

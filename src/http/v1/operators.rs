@@ -52,9 +52,7 @@ pub(super) async fn one(request: ApiRequest, id: web::Path<String>) -> ApiAnswer
     let (_, operators) = operators(&request, own).await?;
     match operators.into_iter().find(|operator| operator.id == id) {
         Some(operator) => Ok(tagged(HttpResponse::Ok(), operator.version).json(operator)),
-        None => Err(Problem::not_found(format!(
-            "there is no operator {id:?}; GET /v1/operators lists them"
-        ))),
+        None => Err(Problem::no_such("operator", &id, "operators")),
     }
 }
 

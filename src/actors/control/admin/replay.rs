@@ -454,11 +454,8 @@ fn target(node: &NodeContext, name: &str) -> Result<u32, Refusal> {
         .plan()
         .queue_of(name)
         .or_else(|| node.plan().sender(name));
-    let port = id.and_then(|id| node.queue(id)).ok_or_else(|| {
-        Refusal::not_found(format!(
-            "there is no queue {name:?}; GET /v1/queues lists them"
-        ))
-    })?;
+    let port = id.and_then(|id| node.queue(id));
+    let port = port.ok_or_else(|| Refusal::no_such("queue", name, "queues"))?;
     match port.kind {
         QueueKind::Operator | QueueKind::Test => Ok(port.id),
         QueueKind::Account | QueueKind::Internal => Err(Refusal::conflict(format!(
