@@ -425,11 +425,8 @@ impl StoredConfiguration {
                 tracing::warn!(reason = %refusal.detail, "other nodes could not be notified; they find the new version by themselves");
             }
             if let Err(error) = self.follow(false).await {
-                changed.warnings.push(ConfigProblem {
-                    key: String::new(),
-                    message: format!("written, but not applied on this node yet: {error}"),
-                    origin: None,
-                });
+                let message = format!("written, but not applied on this node yet: {error}");
+                changed.warnings.push(ConfigProblem::new("", message));
             }
             return Ok(changed);
         }
@@ -449,11 +446,10 @@ impl StoredConfiguration {
                 let load = move || {
                     Config::load(Some(&path)).map_err(|error| match error {
                         ConfigError::Invalid(problems) => SettingsError::Invalid(problems),
-                        other => SettingsError::Invalid(vec![ConfigProblem {
-                            key: path.display().to_string(),
-                            message: other.to_string(),
-                            origin: None,
-                        }]),
+                        other => SettingsError::Invalid(vec![ConfigProblem::new(
+                            path.display().to_string(),
+                            other.to_string(),
+                        )]),
                     })
                 };
                 Arc::new(blocking(load).await?)

@@ -13,7 +13,7 @@ use super::{answer, call};
 use crate::actors::control::admin::settings;
 use crate::actors::control::settings::ConfigChange;
 use crate::api::{Changed, ConfigSchema, Configuration, Difference, Done};
-use crate::config;
+use crate::config::ConfigProblem;
 use crate::domain::settings::ResourceKind;
 use crate::http::api_request::{ApiAnswer, ApiRequest};
 use crate::http::auth::who;
@@ -60,13 +60,7 @@ pub(in crate::http) async fn replace(request: ApiRequest, body: web::Bytes) -> A
     let mut given = object(&body)?;
     let mut lists = Vec::new();
     let mut found = Vec::new();
-    let mut say = |key: &str, message: &str| {
-        found.push(config::ConfigProblem {
-            key: key.to_owned(),
-            message: message.to_owned(),
-            origin: None,
-        });
-    };
+    let mut say = |key: &str, message: &str| found.push(ConfigProblem::new(key, message));
     for kind in ResourceKind::ALL {
         match given.remove(kind.plural()) {
             Some(Value::Array(list)) => lists.push((kind, list)),
