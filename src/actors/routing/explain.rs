@@ -120,24 +120,15 @@ pub fn explain(
         .mo_account(destination)
         .and_then(|id| plan.account_by_id(id))
         .map(|account| account.config.system_id.clone());
-    let goes_to = match &mobile_originated_to {
-        _ if number_plan.as_ref().is_some_and(|found| !found.exists) => Vec::new(),
-        Some(account) if is_transit => vec![account.clone()],
-        _ => {
-            let likely = targets.iter().filter(|target| target.chance > 0.0);
-            likely.map(|target| target.target.clone()).collect()
-        }
-    };
-    let no_route_status = plan.no_route_status();
+    let taker = mobile_originated_to.as_deref().filter(|_| is_transit);
     Explanation {
         account_is_known: sender.is_some(),
         others: (routes.len() - fitting.len() - against.len()) as u64,
         imsi: imsi_state(imsis, &plan, &targets, destination),
+        goes_to: goes_to(number_plan.as_ref(), taker, &targets),
         targets,
-        goes_to,
         mobile_originated_to,
-        no_route_status: command_status::name(no_route_status)
-            .map_or_else(|| format!("{no_route_status:#x}"), str::to_owned),
+        no_route_status: status_name(plan.no_route_status()),
         number_plan,
         to: text(destination),
         from: text(source),
@@ -148,6 +139,22 @@ pub fn explain(
         matching,
         not_matching: against,
     }
+}
+
+/// Where a message goes now; `taker` is the account that takes it before any route.
+fn goes_to(found: Option<&Planned>, taker: Option<&str>, targets: &[Target]) -> Vec<String> {
+    match taker {
+        _ if found.is_some_and(|found| !found.exists) => Vec::new(),
+        Some(account) => vec![account.to_owned()],
+        None => {
+            let likely = targets.iter().filter(|target| target.chance > 0.0);
+            likely.map(|target| target.target.clone()).collect()
+        }
+    }
+}
+
+fn status_name(status: u32) -> String {
+    command_status::name(status).map_or_else(|| format!("{status:#x}"), str::to_owned)
 }
 
 fn some(text: &str) -> Option<String> {
