@@ -61,8 +61,8 @@ async fn operators(request: &ApiRequest, own: bool) -> Result<(u64, Vec<Operator
     with_state(request, ResourceKind::Operator, look, Operator::new).await
 }
 
-/// The version of the configuration, and every resource of a kind with its state, also one that is in the store but not on
-/// this node yet.
+/// The version of the configuration, and every resource of a kind with its state: also one that is in the store but not
+/// on this node yet.
 pub(super) async fn with_state<T, F, A>(
     request: &ApiRequest,
     kind: ResourceKind,
